@@ -1,0 +1,1 @@
+//! Colouring of sparse matrices for compressed Jacobians and Hessians.
