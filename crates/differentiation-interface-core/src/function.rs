@@ -1,0 +1,211 @@
+//! What can be differentiated: [`Function`] and its variants with a written output and with contexts.
+//!
+//! Closures, generic `fn` items and hand-written models implement these traits; operators accept them through
+//! [`Evaluate`](crate::evaluate::Evaluate), which flattens all shapes into one.
+
+use crate::scalar::{Core, Num};
+
+/// A function of a point `X`: `[T]` for a slice, `[T; N]` for an array, `T` for a number.
+///
+/// # For users
+/// Every closure and `fn` item is a `Function` at one number type, which the compiler takes from the backend:
+/// `|x: &[_]| energy(x, 3.0)` for slices, `|x: &[_; 3]| ..` for arrays, `|x| g(x)` for numbers. To have one object that
+/// serves every backend, put [`#[differentiable]`](https://docs.rs/differentiation-interface) on a `fn`, or implement this
+/// trait for a struct that carries the data:
+///
+/// ```
+/// use differentiation_interface_core::{Function, Real};
+///
+/// struct Spring { k: f64 }
+///
+/// impl<T: Real> Function<[T]> for Spring {
+///     type Output = T;
+///     fn call(&self, x: &[T]) -> T {
+///         x.iter().map(|v| 0.5 * self.k * v * v).sum()
+///     }
+/// }
+/// assert_eq!(Spring { k: 3.0 }.call(&[1.0, 2.0]), 7.5);
+/// ```
+///
+/// The point is never changed. The output is a number `T`, a `Vec<T>` or an array `[T; M]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a function of `{X}`",
+    note = "a closure or `fn` has one number type: a function over plain `f64` serves only backends that need values (`AutoFiniteDiff`)",
+    note = "write it over `T: Real` and call it in a closure `|x: &[_]| f(x)`, or put `#[differentiable]` on the `fn` and pass the object it makes",
+    note = "a function that writes its output, `|y: &mut [_], x: &[_]|`, is passed as `in_place(f, output_length)`"
+)]
+pub trait Function<X: ?Sized> {
+    /// What the function returns.
+    type Output;
+    /// Evaluates the function.
+    fn call(&self, x: &X) -> Self::Output;
+}
+
+/// A function of a point with further arguments `C`, which are not differentiated: a tuple of [`Const`] and [`Work`].
+///
+/// Closures take them after the point: `|x: &[_], k: &f64, w: &mut Vec<_>| ..`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a function of `{X}` with the contexts `{C}`",
+    note = "contexts follow the point, one argument each and in the same order: `&K` for `Constant(&k)`, `&mut W` for `Cache(w)`"
+)]
+pub trait FunctionWith<X: ?Sized, C: ContextTypes> {
+    /// What the function returns.
+    type Output;
+    /// Evaluates the function.
+    fn call_with(&self, x: &X, contexts: C::Args<'_>) -> Self::Output;
+}
+
+/// A function that writes its output into a slice: `f!(y, x)`, made an argument of an operator by
+/// [`in_place`](crate::evaluate::in_place).
+///
+/// It must write every entry of `y`, whose content on entry does not matter.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an in-place function of `{X}`",
+    note = "write a closure `|y: &mut [_], x: &[_]| ..` over a generic function"
+)]
+pub trait FunctionInPlace<N, X: ?Sized> {
+    /// Evaluates the function into `y`.
+    fn call_in_place(&self, y: &mut [N], x: &X);
+}
+
+/// A function that writes its output, with further arguments after the point.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an in-place function of `{X}` with the contexts `{C}`",
+    note = "write a closure `|y: &mut [_], x: &[_], k: &K, w: &mut W| ..`: contexts follow the point, in the same order"
+)]
+pub trait FunctionInPlaceWith<N, X: ?Sized, C: ContextTypes> {
+    /// Evaluates the function into `y`.
+    fn call_in_place_with(&self, y: &mut [N], x: &X, contexts: C::Args<'_>);
+}
+
+/// The type of one further argument, as the function sees it.
+pub trait ContextType {
+    /// The reference that is passed.
+    type Arg<'a>;
+}
+
+/// A constant of type `K`: the function takes `&K`.
+pub struct Const<K: ?Sized>(std::marker::PhantomData<K>);
+
+impl<K: ?Sized + 'static> ContextType for Const<K> {
+    type Arg<'a> = &'a K;
+}
+
+/// Work memory of type `W`: the function takes `&mut W`.
+pub struct Work<W>(std::marker::PhantomData<W>);
+
+impl<W: 'static> ContextType for Work<W> {
+    type Arg<'a> = &'a mut W;
+}
+
+/// A tuple of [`ContextType`]s.
+pub trait ContextTypes {
+    /// The tuple of references that is passed.
+    type Args<'a>;
+}
+
+/// A point that closures take by reference: slices, arrays. (Numbers are taken by value.)
+///
+/// Implement it for a type of your own to make closures over `&MyPoint` functions.
+pub trait ByReference {}
+impl<T> ByReference for [T] {}
+impl<T, const K: usize> ByReference for [T; K] {}
+
+impl<X: ?Sized + ByReference, Y, F: Fn(&X) -> Y> Function<X> for F {
+    type Output = Y;
+    #[inline(always)]
+    fn call(&self, x: &X) -> Y {
+        self(x)
+    }
+}
+
+impl<N, X: ?Sized + ByReference, F: Fn(&mut [N], &X)> FunctionInPlace<N, X> for F {
+    #[inline(always)]
+    fn call_in_place(&self, y: &mut [N], x: &X) {
+        self(y, x)
+    }
+}
+
+/// Closures of a number, by value. `[C: Core] Num<C>` stands for generic parameters and the number type.
+macro_rules! number_closures {
+    ($([$($generics:tt)*] $number:ty;)*) => {$(
+        impl<Y, F: Fn($number) -> Y, $($generics)*> Function<$number> for F {
+            type Output = Y;
+            #[inline(always)]
+            fn call(&self, x: &$number) -> Y {
+                self(*x)
+            }
+        }
+        impl<N, F: Fn(&mut [N], $number), $($generics)*> FunctionInPlace<N, $number> for F {
+            #[inline(always)]
+            fn call_in_place(&self, y: &mut [N], x: &$number) {
+                self(y, *x)
+            }
+        }
+    )*};
+}
+number_closures! {
+    [C: Core] Num<C>;
+    [] f64;
+    [] f32;
+}
+
+/// Closures with contexts, for one number of contexts.
+macro_rules! context_closures {
+    ($($A:ident $a:ident),*) => {
+        impl<$($A: ContextType),*> ContextTypes for ($($A,)*) {
+            type Args<'a> = ($($A::Arg<'a>,)*);
+        }
+        impl<X: ?Sized + ByReference, Y, F, $($A: ContextType),*> FunctionWith<X, ($($A,)*)> for F
+        where
+            F: for<'x, 'a> Fn(&'x X, $($A::Arg<'a>),*) -> Y,
+        {
+            type Output = Y;
+            #[inline(always)]
+            fn call_with<'a>(&self, x: &X, ($($a,)*): ($($A::Arg<'a>,)*)) -> Y {
+                self(x, $($a),*)
+            }
+        }
+        impl<N, X: ?Sized + ByReference, F, $($A: ContextType),*> FunctionInPlaceWith<N, X, ($($A,)*)> for F
+        where
+            F: for<'y, 'x, 'a> Fn(&'y mut [N], &'x X, $($A::Arg<'a>),*),
+        {
+            #[inline(always)]
+            fn call_in_place_with<'a>(&self, y: &mut [N], x: &X, ($($a,)*): ($($A::Arg<'a>,)*)) {
+                self(y, x, $($a),*)
+            }
+        }
+        context_closures_of_numbers! { $($A $a),*; [C: Core] Num<C>, }
+        context_closures_of_numbers! { $($A $a),*; [] f64, }
+        context_closures_of_numbers! { $($A $a),*; [] f32, }
+    };
+}
+
+/// Closures of a number with contexts.
+macro_rules! context_closures_of_numbers {
+    ($($A:ident $a:ident),*; [$($generics:tt)*] $number:ty,) => {
+        impl<Y, F, $($A: ContextType,)* $($generics)*> FunctionWith<$number, ($($A,)*)> for F
+        where
+            F: for<'a> Fn($number, $($A::Arg<'a>),*) -> Y,
+        {
+            type Output = Y;
+            #[inline(always)]
+            fn call_with<'a>(&self, x: &$number, ($($a,)*): ($($A::Arg<'a>,)*)) -> Y {
+                self(*x, $($a),*)
+            }
+        }
+        impl<N, F, $($A: ContextType,)* $($generics)*> FunctionInPlaceWith<N, $number, ($($A,)*)> for F
+        where
+            F: for<'y, 'a> Fn(&'y mut [N], $number, $($A::Arg<'a>),*),
+        {
+            #[inline(always)]
+            fn call_in_place_with<'a>(&self, y: &mut [N], x: &$number, ($($a,)*): ($($A::Arg<'a>,)*)) {
+                self(y, *x, $($a),*)
+            }
+        }
+    };
+}
+context_closures! { C1 c1 }
+context_closures! { C1 c1, C2 c2 }
+context_closures! { C1 c1, C2 c2, C3 c3 }
+context_closures! { C1 c1, C2 c2, C3 c3, C4 c4 }

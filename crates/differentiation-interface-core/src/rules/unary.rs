@@ -1,0 +1,196 @@
+//! Rules of one argument.
+
+use super::special;
+use super::{Partial, RuleVisitor, Unary, constant, plain, scale};
+use crate::scalar::{Base, Scalar};
+use Partial::{One, Value, Zero};
+use num_traits::Float;
+use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, PI};
+
+/// Makes one rule type and one function from each line `Type function: x => value; (x, y) => derivative`.
+macro_rules! unary_rules {
+    ($($Rule:ident $function:ident: $v:ident => $value:expr; ($x:ident, $y:ident) => $derivative:expr,)*) => {
+        $(
+            #[doc = concat!("The rule of `", stringify!($function), "`.")]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub struct $Rule;
+
+            impl Unary for $Rule {
+                const NAME: &'static str = stringify!($function);
+                #[inline(always)]
+                fn value<B: Base>(self, $v: B) -> B {
+                    $value
+                }
+                #[inline(always)]
+                #[allow(unused_variables, reason = "a derivative may need the point, the value, both or none")]
+                fn derivative<S: Scalar>(self, $x: S, $y: S) -> Partial<S> {
+                    $derivative
+                }
+            }
+
+            #[doc = concat!("Applies `", stringify!($function), "` to any scalar.")]
+            #[inline(always)]
+            pub fn $function<S: Scalar>(x: S) -> S {
+                x.apply($Rule)
+            }
+        )*
+
+        /// Shows every rule of one argument to `visitor`.
+        pub fn each_unary(visitor: &mut impl RuleVisitor) {
+            $(visitor.unary($Rule);)*
+            for n in [-3, -1, 0, 1, 2, 3, 5] {
+                visitor.unary(Powi(n));
+            }
+            for c in [-1.5, 0.0, 0.5, 1.0, 2.0, 2.5] {
+                visitor.unary(Powc(c));
+            }
+            for order in 0..3 {
+                visitor.unary(Polygamma(order));
+            }
+        }
+    };
+}
+
+unary_rules! {
+    Negate  neg:        x => -x;              (x, y) => plain(-1.0),
+    Recip   recip:      x => x.recip();       (x, y) => Value(-(y * y)),
+    Abs     abs:        x => x.abs();         (x, y) => sign_of(x),
+    Signum  signum:     x => x.signum();      (x, y) => Zero,
+    Floor   floor:      x => x.floor();       (x, y) => Zero,
+    Ceil    ceil:       x => x.ceil();        (x, y) => Zero,
+    Round   round:      x => x.round();       (x, y) => Zero,
+    Trunc   trunc:      x => x.trunc();       (x, y) => Zero,
+    Fract   fract:      x => x.fract();       (x, y) => One,
+    Degrees to_degrees: x => x.to_degrees();  (x, y) => plain(180.0 / PI),
+    Radians to_radians: x => x.to_radians();  (x, y) => plain(PI / 180.0),
+    Sqrt    sqrt:       x => x.sqrt();        (x, y) => Value(scale(0.5, recip(y))),
+    Cbrt    cbrt:       x => x.cbrt();        (x, y) => Value(recip(scale(3.0, y * y))),
+    Exp     exp:        x => x.exp();         (x, y) => Value(y),
+    Exp2    exp2:       x => x.exp2();        (x, y) => Value(scale(LN_2, y)),
+    ExpM1   exp_m1:     x => x.exp_m1();      (x, y) => Value(exp(x)),
+    Ln      ln:         x => x.ln();          (x, y) => Value(recip(x)),
+    Log2    log2:       x => x.log2();        (x, y) => Value(recip(scale(LN_2, x))),
+    Log10   log10:      x => x.log10();       (x, y) => Value(recip(scale(LN_10, x))),
+    Ln1p    ln_1p:      x => x.ln_1p();       (x, y) => Value(recip(constant::<S>(1.0) + x)),
+    Sin     sin:        x => x.sin();         (x, y) => Value(cos(x)),
+    Cos     cos:        x => x.cos();         (x, y) => Value(-sin(x)),
+    Tan     tan:        x => x.tan();         (x, y) => Value(constant::<S>(1.0) + y * y),
+    Asin    asin:       x => x.asin();        (x, y) => Value(recip(sqrt(one_minus_square(x)))),
+    Acos    acos:       x => x.acos();        (x, y) => Value(-recip(sqrt(one_minus_square(x)))),
+    Atan    atan:       x => x.atan();        (x, y) => Value(recip(constant::<S>(1.0) + x * x)),
+    Sinh    sinh:       x => x.sinh();        (x, y) => Value(cosh(x)),
+    Cosh    cosh:       x => x.cosh();        (x, y) => Value(sinh(x)),
+    Tanh    tanh:       x => x.tanh();        (x, y) => Value(sech_squared(x)),
+    SechSquared sech_squared: x => special::sech_squared(x); (x, y) => Value(scale(-2.0, tanh(x) * y)),
+    Asinh   asinh:      x => x.asinh();       (x, y) => Value(recip(hypot_one(x))),
+    HypotOne hypot_one: x => x.hypot(B::ONE); (x, y) => Value(x / y),
+    Acosh   acosh:      x => x.acosh();       (x, y) => Value(recip(sqrt(x - constant(1.0)) * sqrt(x + constant(1.0)))),
+    Atanh   atanh:      x => x.atanh();       (x, y) => Value(recip(one_minus_square(x))),
+    Erf     erf:        x => x.erf_value();   (x, y) => Value(scale(FRAC_2_SQRT_PI, exp(-(x * x)))),
+    Erfc    erfc:       x => x.erfc_value();  (x, y) => Value(scale(-FRAC_2_SQRT_PI, exp(-(x * x)))),
+    LnGamma ln_gamma:   x => x.ln_gamma_value();   (x, y) => Value(digamma(x)),
+    Logistic logistic:  x => special::logistic(x); (x, y) => Value(y * logistic(-x)),
+    Softplus softplus:  x => special::softplus(x); (x, y) => Value(logistic(x)),
+}
+
+/// Derivative of |x|: the sign of `x`, 0 at 0.
+#[inline(always)]
+fn sign_of<S: Scalar>(x: S) -> Partial<S> {
+    let primal = x.primal();
+    if primal > S::Base::ZERO {
+        One
+    } else if primal < S::Base::ZERO {
+        plain(-1.0)
+    } else {
+        // 0 at ±0; NaN stays NaN.
+        Partial::Constant(primal.abs())
+    }
+}
+
+/// 1 - x² without cancellation at |x| near 1.
+#[inline(always)]
+fn one_minus_square<S: Scalar>(x: S) -> S {
+    (constant::<S>(1.0) - x) * (constant::<S>(1.0) + x)
+}
+
+/// The power with a constant integer exponent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Powi(pub i32);
+
+impl Unary for Powi {
+    const NAME: &'static str = "powi";
+    #[inline(always)]
+    fn value<B: Base>(self, x: B) -> B {
+        match self.0 {
+            1 => x,
+            2 => x * x,
+            3 => x * x * x,
+            n => x.powi(n),
+        }
+    }
+    #[inline(always)]
+    fn derivative<S: Scalar>(self, x: S, _y: S) -> Partial<S> {
+        match self.0 {
+            0 => Zero,
+            1 => One,
+            2 => Value(scale(2.0, x)),
+            n => match n.checked_sub(1) {
+                Some(m) => Value(scale(n as f64, x.apply(Powi(m)))),
+                None => Value(scale(n as f64, x.apply(Powc(n as f64 - 1.0)))),
+            },
+        }
+    }
+}
+
+/// `x` to the constant integer power `n`.
+#[inline(always)]
+pub fn powi<S: Scalar>(x: S, n: i32) -> S {
+    x.apply(Powi(n))
+}
+
+/// The power with a constant exponent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Powc(pub f64);
+
+impl Unary for Powc {
+    const NAME: &'static str = "powc";
+    #[inline(always)]
+    fn value<B: Base>(self, x: B) -> B {
+        if self.0 == 1.0 { x } else { x.powf(B::from_f64(self.0)) }
+    }
+    #[inline(always)]
+    fn derivative<S: Scalar>(self, x: S, _y: S) -> Partial<S> {
+        let c = self.0;
+        if c == 0.0 {
+            Zero
+        } else if c == 1.0 {
+            One
+        } else if c == 2.0 {
+            Value(scale(2.0, x))
+        } else {
+            Value(scale(c, x.apply(Powc(c - 1.0))))
+        }
+    }
+}
+
+/// The polygamma function of a constant order: the derivative of order `n + 1` of ln Γ, digamma for `n = 0`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Polygamma(pub u32);
+
+impl Unary for Polygamma {
+    const NAME: &'static str = "polygamma";
+    #[inline(always)]
+    fn value<B: Base>(self, x: B) -> B {
+        x.polygamma_value(self.0)
+    }
+    #[inline(always)]
+    fn derivative<S: Scalar>(self, x: S, _y: S) -> Partial<S> {
+        Value(x.apply(Polygamma(self.0 + 1)))
+    }
+}
+
+/// The digamma function of any scalar.
+#[inline(always)]
+pub fn digamma<S: Scalar>(x: S) -> S {
+    x.apply(Polygamma(0))
+}

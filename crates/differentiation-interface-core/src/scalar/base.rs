@@ -1,0 +1,124 @@
+//! The two plain numbers, `f64` and `f32`.
+//!
+//! Called by the rule table, which evaluates values on [`Base`], and by operators for the user's points and results.
+
+use super::{Real, Scalar};
+use crate::rules::special;
+use crate::rules::{Binary, Unary};
+use num_traits::{Float, FloatConst};
+use std::fmt::{Display, LowerExp};
+
+/// A plain floating-point number: `f64` or `f32`.
+///
+/// Sealed by its requirements: everything else is a [`Scalar`] over one of these.
+pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
+    /// Name of the type, for messages.
+    const NAME: &'static str;
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+
+    /// The nearest number of this type.
+    fn from_f64(value: f64) -> Self;
+    /// The value as `f64`, exactly.
+    fn as_f64(self) -> f64;
+    /// Value of the error function.
+    fn erf_value(self) -> Self;
+    /// Value of the complementary error function.
+    fn erfc_value(self) -> Self;
+    /// Value of the logarithm of the absolute value of the gamma function.
+    fn ln_gamma_value(self) -> Self;
+    /// Value of the polygamma function of the given order (0 is digamma).
+    fn polygamma_value(self, order: u32) -> Self;
+}
+
+impl Base for f64 {
+    const NAME: &'static str = "f64";
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+    #[inline(always)]
+    fn from_f64(value: f64) -> f64 {
+        value
+    }
+    #[inline(always)]
+    fn as_f64(self) -> f64 {
+        self
+    }
+    fn erf_value(self) -> f64 {
+        libm::erf(self)
+    }
+    fn erfc_value(self) -> f64 {
+        libm::erfc(self)
+    }
+    fn ln_gamma_value(self) -> f64 {
+        libm::lgamma(self)
+    }
+    fn polygamma_value(self, order: u32) -> f64 {
+        special::polygamma(order, self)
+    }
+}
+
+impl Base for f32 {
+    const NAME: &'static str = "f32";
+    const ZERO: f32 = 0.0;
+    const ONE: f32 = 1.0;
+    #[inline(always)]
+    fn from_f64(value: f64) -> f32 {
+        value as f32
+    }
+    #[inline(always)]
+    fn as_f64(self) -> f64 {
+        self as f64
+    }
+    fn erf_value(self) -> f32 {
+        libm::erff(self)
+    }
+    fn erfc_value(self) -> f32 {
+        libm::erfcf(self)
+    }
+    fn ln_gamma_value(self) -> f32 {
+        libm::lgammaf(self)
+    }
+    fn polygamma_value(self, order: u32) -> f32 {
+        special::polygamma(order, self as f64) as f32
+    }
+}
+
+macro_rules! scalar_base {
+    ($($base:ty),*) => {$(
+        impl Scalar for $base {
+            type Base = $base;
+            #[inline(always)]
+            fn constant(value: $base) -> $base {
+                value
+            }
+            #[inline(always)]
+            fn primal(self) -> $base {
+                self
+            }
+            #[inline(always)]
+            fn is_constant(&self) -> bool {
+                true
+            }
+            #[inline(always)]
+            fn apply<R: Unary>(self, rule: R) -> $base {
+                rule.value(self)
+            }
+            #[inline(always)]
+            fn apply2<R: Binary>(self, other: $base, rule: R) -> $base {
+                rule.value(self, other)
+            }
+            #[inline(always)]
+            fn apply2_right<R: Binary>(self, other: $base, rule: R) -> $base {
+                rule.value(self, other)
+            }
+            #[inline(always)]
+            fn apply2_left<R: Binary>(first: $base, second: $base, rule: R) -> $base {
+                rule.value(first, second)
+            }
+        }
+        impl Real<$base> for $base {}
+    )*};
+}
+scalar_base!(f64, f32);

@@ -1,0 +1,172 @@
+//! [`Real`], the bound users write functions against.
+//!
+//! Plain numbers mix with it on both sides (`100.0 * x`, `1.0 - x`, `&x * &y`), which stable Rust allows through bounds
+//! that a trait implies on *other* types: see [`Imply`].
+
+use super::{Base, Scalar};
+use crate::rules::{self, Powc};
+use num_traits::{Float, FloatConst, FromPrimitive, Inv, MulAdd, Signed};
+use std::fmt::Display;
+use std::iter::{Product, Sum};
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
+
+/// Type identity written as a projection, the first half of [`Imply`].
+pub trait Same<T> {
+    /// Always `T`.
+    type Is;
+}
+impl<S: ?Sized, T> Same<T> for S {
+    type Is = T;
+}
+
+/// Lets a trait imply bounds on another type `T`: `trait Real: Imply<f64, Is: Mul<Self>>` makes `f64: Mul<R>` known
+/// wherever `R: Real` is.
+pub trait Imply<T>: Same<T, Is = T> {}
+impl<S: ?Sized, T> Imply<T> for S {}
+
+/// A real number that functions are written against, over the plain number `B`.
+///
+/// # For users
+/// `fn f<T: Real>(x: &[T]) -> T` can be evaluated with `f64` and differentiated by every backend. Inside it everything
+/// works that works with `f64`:
+/// - the methods of `num_traits::Float` (so generic code bounded by `Float` can be called with `T`),
+/// - arithmetic by value and by reference, with `T` and with plain numbers on either side,
+/// - comparisons with `T` and with plain numbers (they look at the value only),
+/// - `sum()`, `product()`, the assigning operators, formatting.
+///
+/// Constants stay plain numbers and cost no derivative work. Write `T::constant(1.0)` where a `T` is needed.
+///
+/// A value that leaves through `ToPrimitive::to_f64` would lose its derivative silently, so `to_f64` and `to_f32` return
+/// `None` for a number that carries one; to drop a derivative on purpose, write [`primal`](Scalar::primal).
+///
+/// ```
+/// use differentiation_interface_core::Real;
+///
+/// fn energy<T: Real>(x: &[T], data: &[f64]) -> T {
+///     let fit: T = x.iter().zip(data).map(|(v, d)| (v - d) * (v - d)).sum();
+///     0.5 * fit + x[0].powi(4) / 4.0
+/// }
+/// assert_eq!(energy(&[2.0, 1.0], &[1.0, 3.0]), 0.5 * 5.0 + 4.0);
+/// ```
+///
+/// # For engine authors
+/// Implement [`Core`](super::Core) and use [`Num`](super::Num); this trait then holds by itself.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a real number over `{B}`",
+    note = "`Real` is `Real<f64>`; functions over single precision are written with `T: Real<f32>`"
+)]
+pub trait Real<B = f64>:
+    Scalar<Base = B>
+    + Float
+    + FloatConst
+    + FromPrimitive
+    + Signed
+    + Inv<Output = Self>
+    + MulAdd<Output = Self>
+    + Display
+    + RealArithmetic<B>
+where
+    B: Base,
+{
+    /// Value of the error function, 2/√π ∫₀ˣ exp(-t²) dt.
+    #[inline]
+    fn erf(self) -> Self {
+        rules::erf(self)
+    }
+    /// Value of the complementary error function, 1 - erf(x), accurate for large x.
+    #[inline]
+    fn erfc(self) -> Self {
+        rules::erfc(self)
+    }
+    /// Logarithm of |Γ(x)|.
+    #[inline]
+    fn ln_gamma(self) -> Self {
+        rules::ln_gamma(self)
+    }
+    /// Digamma function, the derivative of [`ln_gamma`](Real::ln_gamma).
+    #[inline]
+    fn digamma(self) -> Self {
+        rules::digamma(self)
+    }
+    /// Logistic function 1/(1 + exp(-x)), without overflow.
+    #[inline]
+    fn logistic(self) -> Self {
+        rules::logistic(self)
+    }
+    /// Softplus ln(1 + exp(x)), without overflow.
+    #[inline]
+    fn softplus(self) -> Self {
+        rules::softplus(self)
+    }
+    /// Power with a constant exponent: right at negative and zero `x` wherever the power is, unlike the general
+    /// [`powf`](Float::powf), whose exponent may carry a derivative.
+    #[inline]
+    fn powc(self, exponent: B) -> Self {
+        self.apply(Powc(exponent.as_f64()))
+    }
+}
+
+/// The operator bounds of [`Real`], apart so that `Real` itself stays readable. Holds for every [`Real`]; nobody names it.
+#[doc(hidden)]
+pub trait RealArithmetic<B: 'static>:
+    Sized
+    + 'static
+    + Operand<Self, Self>
+    + Operand<B, Self>
+    + for<'a> Operand<&'a Self, Self>
+    + for<'a> Operand<&'a B, Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + DivAssign
+    + RemAssign
+    + AddAssign<B>
+    + SubAssign<B>
+    + MulAssign<B>
+    + DivAssign<B>
+    + RemAssign<B>
+    + for<'a> AddAssign<&'a Self>
+    + for<'a> SubAssign<&'a Self>
+    + for<'a> MulAssign<&'a Self>
+    + for<'a> DivAssign<&'a Self>
+    + Sum
+    + Product
+    + for<'a> Sum<&'a Self>
+    + for<'a> Product<&'a Self>
+    + PartialEq<B>
+    + PartialOrd<B>
+    + Imply<B, Is: Operand<Self, Self> + for<'a> Operand<&'a Self, Self> + Operand<B, B> + for<'a> Operand<&'a B, B>>
+    + Imply<B, Is: PartialEq<B> + PartialOrd<B> + PartialEq<Self> + PartialOrd<Self>>
+    + for<'a> Imply<
+        &'a Self,
+        Is: Operand<Self, Self>
+                + Operand<&'a Self, Self>
+                + Operand<B, Self>
+                + Operand<&'a B, Self>
+                + Neg<Output = Self>,
+    >
+    + for<'a> Imply<&'a B, Is: Operand<Self, Self> + Operand<&'a Self, Self> + Operand<B, B> + Operand<&'a B, B>>
+{
+}
+
+/// The five operators with one kind of right-hand side. Holds wherever they do; nobody names it.
+#[doc(hidden)]
+pub trait Operand<Rhs, Out>:
+    Add<Rhs, Output = Out>
+    + Sub<Rhs, Output = Out>
+    + Mul<Rhs, Output = Out>
+    + Div<Rhs, Output = Out>
+    + Rem<Rhs, Output = Out>
+{
+}
+impl<L, Rhs, Out> Operand<Rhs, Out> for L where
+    L: Add<Rhs, Output = Out>
+        + Sub<Rhs, Output = Out>
+        + Mul<Rhs, Output = Out>
+        + Div<Rhs, Output = Out>
+        + Rem<Rhs, Output = Out>
+{
+}
+
+impl RealArithmetic<f64> for f64 {}
+impl RealArithmetic<f32> for f32 {}

@@ -1,0 +1,147 @@
+//! The one wrapper that gives every differentiation number its public traits.
+//!
+//! An engine writes a [`Core`]: constants, rules, the primal. [`Num`] implements [`Scalar`] and [`Real`] on top of it,
+//! with all the traits of `num_traits` and `std` they ask for, once for all engines.
+
+use super::real::RealArithmetic;
+use super::{Base, Real, Scalar};
+use crate::rules::{Binary, Unary};
+use std::cmp::Ordering;
+use std::fmt::{self, Debug, Display, LowerExp};
+
+/// The small heart of a differentiation number. [`Num`] makes a full number of it.
+///
+/// # For engine authors
+/// 1. A `Core` is plain `Copy` data; `constant` makes one from nothing.
+/// 2. `unary` and `binary` compute the value by the rule on the inner scalar, and the derivative information from the
+///    rule's derivative. `binary_right` and `binary_left` are the same with one plain operand, which carries nothing.
+/// 3. `compare` looks at primal values only. The default is right unless comparisons must be recorded or refused.
+pub trait Core: Copy + Debug + Send + Sync + 'static {
+    /// The plain number at the bottom.
+    type Base: Base;
+
+    /// The number `value` with no derivative attached.
+    fn constant(value: Self::Base) -> Self;
+    /// The plain value.
+    fn primal(&self) -> Self::Base;
+    /// Whether the number certainly carries no derivative.
+    fn is_constant(&self) -> bool;
+    /// Applies a rule of one argument.
+    fn unary<R: Unary>(self, rule: R) -> Self;
+    /// Applies a rule of two arguments.
+    fn binary<R: Binary>(self, other: Self, rule: R) -> Self;
+    /// Applies a rule whose second argument is a plain number.
+    fn binary_right<R: Binary>(self, other: Self::Base, rule: R) -> Self;
+    /// Applies a rule whose first argument is a plain number.
+    fn binary_left<R: Binary>(first: Self::Base, second: Self, rule: R) -> Self;
+
+    /// Compares two numbers by their primal values.
+    #[inline(always)]
+    fn compare(&self, other: &Self) -> Option<Ordering> {
+        self.primal().partial_cmp(&other.primal())
+    }
+    /// Compares with a plain number.
+    #[inline(always)]
+    fn compare_plain(&self, other: Self::Base) -> Option<Ordering> {
+        self.primal().partial_cmp(&other)
+    }
+}
+
+/// A differentiation number: the [`Core`] `C` of an engine with every public numeric trait.
+///
+/// Users meet it as the `T` of `fn f<T: Real>(..)` and rarely by name. It prints as its primal value; `{:?}` shows the
+/// derivative information too.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Num<C>(
+    /// The engine's part.
+    pub C,
+);
+
+impl<C: Core> Scalar for Num<C> {
+    type Base = C::Base;
+
+    #[inline(always)]
+    fn constant(value: C::Base) -> Self {
+        Num(C::constant(value))
+    }
+    #[inline(always)]
+    fn primal(self) -> C::Base {
+        self.0.primal()
+    }
+    #[inline(always)]
+    fn is_constant(&self) -> bool {
+        self.0.is_constant()
+    }
+    #[inline(always)]
+    fn apply<R: Unary>(self, rule: R) -> Self {
+        Num(self.0.unary(rule))
+    }
+    #[inline(always)]
+    fn apply2<R: Binary>(self, other: Self, rule: R) -> Self {
+        Num(self.0.binary(other.0, rule))
+    }
+    #[inline(always)]
+    fn apply2_right<R: Binary>(self, other: C::Base, rule: R) -> Self {
+        Num(self.0.binary_right(other, rule))
+    }
+    #[inline(always)]
+    fn apply2_left<R: Binary>(first: C::Base, second: Self, rule: R) -> Self {
+        Num(C::binary_left(first, second.0, rule))
+    }
+}
+
+impl<C: Core<Base = f64>> RealArithmetic<f64> for Num<C> {}
+impl<C: Core<Base = f32>> RealArithmetic<f32> for Num<C> {}
+impl<C: Core<Base = f64>> Real<f64> for Num<C> {}
+impl<C: Core<Base = f32>> Real<f32> for Num<C> {}
+
+impl<C: Core> Default for Num<C> {
+    fn default() -> Self {
+        Num(C::constant(C::Base::ZERO))
+    }
+}
+
+impl<C: Core> PartialEq for Num<C> {
+    #[inline(always)]
+    fn eq(&self, other: &Self) -> bool {
+        self.0.compare(&other.0) == Some(Ordering::Equal)
+    }
+}
+
+impl<C: Core> PartialOrd for Num<C> {
+    #[inline(always)]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.0.compare(&other.0)
+    }
+}
+
+impl<C: Core> Display for Num<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(&self.0.primal(), f)
+    }
+}
+
+impl<C: Core> LowerExp for Num<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        LowerExp::fmt(&self.0.primal(), f)
+    }
+}
+
+impl<C: Core> Debug for Num<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<C: Core<Base = f64>> From<f64> for Num<C> {
+    fn from(value: f64) -> Self {
+        Num(C::constant(value))
+    }
+}
+
+impl<C: Core<Base = f32>> From<f32> for Num<C> {
+    fn from(value: f32) -> Self {
+        Num(C::constant(value))
+    }
+}

@@ -1,0 +1,185 @@
+//! Operators of [`Num`]: with itself, with references, with plain numbers on either side.
+
+use super::{Base, Core, Num, Scalar};
+use crate::rules::{Minus, Modulo, Negate, Over, Plus, Times};
+use num_traits::MulAdd;
+use std::cmp::Ordering;
+use std::iter::{Product, Sum};
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
+
+impl<C: Core> Neg for Num<C> {
+    type Output = Num<C>;
+    #[inline(always)]
+    fn neg(self) -> Num<C> {
+        self.apply(Negate)
+    }
+}
+
+impl<C: Core> Neg for &Num<C> {
+    type Output = Num<C>;
+    #[inline(always)]
+    fn neg(self) -> Num<C> {
+        self.apply(Negate)
+    }
+}
+
+/// One operator between two `Num`s, by value and by reference, and its assigning form.
+macro_rules! own_operator {
+    ($($Op:ident $op:ident $Assign:ident $assign:ident $rule:ident;)*) => {$(
+        impl<C: Core> $Op for Num<C> {
+            type Output = Num<C>;
+            #[inline(always)]
+            fn $op(self, other: Num<C>) -> Num<C> {
+                self.apply2(other, $rule)
+            }
+        }
+        impl<C: Core> $Op<&Num<C>> for Num<C> {
+            type Output = Num<C>;
+            #[inline(always)]
+            fn $op(self, other: &Num<C>) -> Num<C> {
+                self.apply2(*other, $rule)
+            }
+        }
+        impl<C: Core> $Op<Num<C>> for &Num<C> {
+            type Output = Num<C>;
+            #[inline(always)]
+            fn $op(self, other: Num<C>) -> Num<C> {
+                self.apply2(other, $rule)
+            }
+        }
+        impl<C: Core> $Op<&Num<C>> for &Num<C> {
+            type Output = Num<C>;
+            #[inline(always)]
+            fn $op(self, other: &Num<C>) -> Num<C> {
+                self.apply2(*other, $rule)
+            }
+        }
+        impl<C: Core> $Assign for Num<C> {
+            #[inline(always)]
+            fn $assign(&mut self, other: Num<C>) {
+                *self = self.apply2(other, $rule);
+            }
+        }
+        impl<C: Core> $Assign<&Num<C>> for Num<C> {
+            #[inline(always)]
+            fn $assign(&mut self, other: &Num<C>) {
+                *self = self.apply2(*other, $rule);
+            }
+        }
+    )*};
+}
+own_operator! {
+    Add add AddAssign add_assign Plus;
+    Sub sub SubAssign sub_assign Minus;
+    Mul mul MulAssign mul_assign Times;
+    Div div DivAssign div_assign Over;
+    Rem rem RemAssign rem_assign Modulo;
+}
+
+/// `left op right` with one plain operand, for one combination of value and reference.
+macro_rules! plain_operator_impl {
+    ($base:ty, $Op:ident $op:ident $rule:ident; $($num:ty, $plain:ty;)*) => {$(
+        impl<C: Core<Base = $base>> $Op<$plain> for $num {
+            type Output = Num<C>;
+            #[inline(always)]
+            #[allow(clippy::clone_on_copy, reason = "one body serves values and references")]
+            fn $op(self, other: $plain) -> Num<C> {
+                self.clone().apply2_right(other.clone(), $rule)
+            }
+        }
+        impl<C: Core<Base = $base>> $Op<$num> for $plain {
+            type Output = Num<C>;
+            #[inline(always)]
+            #[allow(clippy::clone_on_copy, reason = "one body serves values and references")]
+            fn $op(self, other: $num) -> Num<C> {
+                Num::<C>::apply2_left(self.clone(), other.clone(), $rule)
+            }
+        }
+    )*};
+}
+
+/// One operator with a plain operand, and its assigning form.
+macro_rules! plain_operator {
+    ($base:ty: $($Op:ident $op:ident $Assign:ident $assign:ident $rule:ident;)*) => {$(
+        plain_operator_impl! { $base, $Op $op $rule;
+            Num<C>, $base;
+            &Num<C>, $base;
+            Num<C>, &$base;
+            &Num<C>, &$base;
+        }
+        impl<C: Core<Base = $base>> $Assign<$base> for Num<C> {
+            #[inline(always)]
+            fn $assign(&mut self, other: $base) {
+                *self = self.apply2_right(other, $rule);
+            }
+        }
+    )*};
+}
+
+/// Everything a `Num` shares with its base number.
+macro_rules! plain_operators {
+    ($($base:ty),*) => {$(
+        plain_operator! { $base:
+            Add add AddAssign add_assign Plus;
+            Sub sub SubAssign sub_assign Minus;
+            Mul mul MulAssign mul_assign Times;
+            Div div DivAssign div_assign Over;
+            Rem rem RemAssign rem_assign Modulo;
+        }
+        impl<C: Core<Base = $base>> PartialEq<$base> for Num<C> {
+            #[inline(always)]
+            fn eq(&self, other: &$base) -> bool {
+                self.0.compare_plain(*other) == Some(Ordering::Equal)
+            }
+        }
+        impl<C: Core<Base = $base>> PartialOrd<$base> for Num<C> {
+            #[inline(always)]
+            fn partial_cmp(&self, other: &$base) -> Option<Ordering> {
+                self.0.compare_plain(*other)
+            }
+        }
+        impl<C: Core<Base = $base>> PartialEq<Num<C>> for $base {
+            #[inline(always)]
+            fn eq(&self, other: &Num<C>) -> bool {
+                other.0.compare_plain(*self) == Some(Ordering::Equal)
+            }
+        }
+        impl<C: Core<Base = $base>> PartialOrd<Num<C>> for $base {
+            #[inline(always)]
+            fn partial_cmp(&self, other: &Num<C>) -> Option<Ordering> {
+                other.0.compare_plain(*self).map(Ordering::reverse)
+            }
+        }
+    )*};
+}
+plain_operators!(f64, f32);
+
+impl<C: Core> MulAdd for Num<C> {
+    type Output = Num<C>;
+    #[inline(always)]
+    fn mul_add(self, a: Num<C>, b: Num<C>) -> Num<C> {
+        self * a + b
+    }
+}
+
+/// `Sum` and `Product`, folded from a constant, which costs no derivative work.
+macro_rules! folds {
+    ($($Fold:ident $fold:ident $rule:ident $neutral:ident;)*) => {$(
+        impl<C: Core> $Fold for Num<C> {
+            #[inline(always)]
+            fn $fold<I: Iterator<Item = Num<C>>>(iter: I) -> Num<C> {
+                iter.fold(Num::constant(C::Base::$neutral), |a, b| a.apply2(b, $rule))
+            }
+        }
+        impl<'a, C: Core> $Fold<&'a Num<C>> for Num<C> {
+            #[inline(always)]
+            fn $fold<I: Iterator<Item = &'a Num<C>>>(iter: I) -> Num<C> {
+                iter.fold(Num::constant(C::Base::$neutral), |a, b| a.apply2(*b, $rule))
+            }
+        }
+    )*};
+}
+folds! {
+    Sum sum Plus ZERO;
+    Product product Times ONE;
+}
