@@ -3,7 +3,7 @@
 //! Closures, generic `fn` items and hand-written models implement these traits; operators accept them through
 //! [`Evaluate`](crate::evaluate::Evaluate), which flattens all shapes into one.
 
-use crate::scalar::{Core, Num};
+use crate::scalar::{Core, Num, Scalar};
 
 /// A function of a point `X`: `[T]` for a slice, `[T; N]` for an array, `T` for a number.
 ///
@@ -39,6 +39,12 @@ pub trait Function<X: ?Sized> {
     type Output;
     /// Evaluates the function.
     fn call(&self, x: &X) -> Self::Output;
+    /// Evaluates the function into an old output, whose memory may be reused. Override it where `Output` is a `Vec`, and
+    /// prepared calls no longer allocate.
+    #[inline(always)]
+    fn call_into(&self, x: &X, y: &mut Self::Output) {
+        *y = self.call(x);
+    }
 }
 
 /// A function of a point with further arguments `C`, which are not differentiated: a tuple of [`Const`] and [`Work`].
@@ -53,10 +59,15 @@ pub trait FunctionWith<X: ?Sized, C: ContextTypes> {
     type Output;
     /// Evaluates the function.
     fn call_with(&self, x: &X, contexts: C::Args<'_>) -> Self::Output;
+    /// Evaluates the function into an old output, as [`Function::call_into`] does.
+    #[inline(always)]
+    fn call_with_into(&self, x: &X, contexts: C::Args<'_>, y: &mut Self::Output) {
+        *y = self.call_with(x, contexts);
+    }
 }
 
 /// A function that writes its output into a slice: `f!(y, x)`, made an argument of an operator by
-/// [`in_place`](crate::evaluate::in_place).
+/// [`in_place`].
 ///
 /// It must write every entry of `y`, whose content on entry does not matter.
 #[diagnostic::on_unimplemented(
@@ -102,6 +113,76 @@ impl<W: 'static> ContextType for Work<W> {
 pub trait ContextTypes {
     /// The tuple of references that is passed.
     type Args<'a>;
+}
+
+/// A function that writes its output, with the length of that output; made by [`in_place`].
+#[derive(Clone, Copy, Debug)]
+pub struct InPlace<F> {
+    function: F,
+    outputs: usize,
+}
+
+/// Makes a function `f!(y, x)` that writes `outputs` numbers an argument of operators.
+///
+/// `f` is a closure `|y: &mut [_], x: &[_]|` (contexts follow the point) or an object with [`FunctionInPlace`]. Nothing is
+/// allocated per call, which a function that returns a new `Vec` cannot promise.
+///
+/// ```
+/// use differentiation_interface_core::{Function, Real, in_place};
+///
+/// fn differences<T: Real>(y: &mut [T], x: &[T]) {
+///     for i in 0..y.len() {
+///         y[i] = x[i + 1] - x[i];
+///     }
+/// }
+/// let f = in_place(|y: &mut [_], x: &[_]| differences(y, x), 2);
+/// assert_eq!(f.call(&[1.0, 4.0, 9.0][..]), [3.0, 5.0]);
+/// ```
+pub fn in_place<F>(f: F, outputs: usize) -> InPlace<F> {
+    InPlace { function: f, outputs }
+}
+
+/// In-place functions as functions, for each kind of point.
+macro_rules! in_place_functions {
+    ($([$($generics:tt)*] $number:ty, $point:ty;)*) => {$(
+        impl<F: FunctionInPlace<$number, $point>, $($generics)*> Function<$point> for InPlace<F> {
+            type Output = Vec<$number>;
+            fn call(&self, x: &$point) -> Vec<$number> {
+                let mut y = Vec::new();
+                self.call_into(x, &mut y);
+                y
+            }
+            #[inline(always)]
+            fn call_into(&self, x: &$point, y: &mut Vec<$number>) {
+                y.resize(self.outputs, <$number>::default());
+                self.function.call_in_place(y, x);
+            }
+        }
+        impl<Contexts, F, $($generics)*> FunctionWith<$point, Contexts> for InPlace<F>
+        where
+            Contexts: ContextTypes,
+            F: FunctionInPlaceWith<$number, $point, Contexts>,
+        {
+            type Output = Vec<$number>;
+            fn call_with(&self, x: &$point, contexts: Contexts::Args<'_>) -> Vec<$number> {
+                let mut y = Vec::new();
+                self.call_with_into(x, contexts, &mut y);
+                y
+            }
+            #[inline(always)]
+            fn call_with_into(&self, x: &$point, contexts: Contexts::Args<'_>, y: &mut Vec<$number>) {
+                y.resize(self.outputs, <$number>::default());
+                self.function.call_in_place_with(y, x, contexts);
+            }
+        }
+    )*};
+}
+in_place_functions! {
+    [N: Scalar] N, [N];
+    [N: Scalar, const K: usize] N, [N; K];
+    [C: Core] Num<C>, Num<C>;
+    [] f64, f64;
+    [] f32, f32;
 }
 
 /// A point that closures take by reference: slices, arrays. (Numbers are taken by value.)

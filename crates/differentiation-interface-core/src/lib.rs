@@ -1,8 +1,16 @@
 //! The waist of `differentiation-interface`: scalars, rules, functions, backends and operators, with no backend inside.
+pub mod backend;
+pub mod context;
+pub mod error;
+pub mod evaluate;
 pub mod function;
+pub mod matrix;
+pub mod operators;
+pub mod point;
 pub mod rules;
 pub mod scalar;
 pub use function::{
-    Const, ContextType, ContextTypes, Function, FunctionInPlace, FunctionInPlaceWith, FunctionWith, Work,
+    Const, ContextType, ContextTypes, Function, FunctionInPlace, FunctionInPlaceWith, FunctionWith, InPlace, Work,
+    in_place,
 };
 pub use scalar::{Base, Core, Num, Real, Scalar};

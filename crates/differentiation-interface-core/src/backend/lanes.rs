@@ -1,0 +1,61 @@
+//! Lanes: how many tangents travel together, as a type.
+
+use crate::scalar::Scalar;
+use std::fmt::Debug;
+
+/// A number of lanes, fixed at compile time. Implemented by [`Lane<N>`] only.
+pub trait Lanes: Copy + Debug + PartialEq + Send + Sync + 'static {
+    /// The number of lanes.
+    const N: usize;
+    /// An array of one value per lane.
+    type Of<S: Scalar>: Copy + Debug + Send + Sync + 'static;
+
+    /// Makes an array lane by lane.
+    fn each<S: Scalar>(make: impl FnMut(usize) -> S) -> Self::Of<S>;
+    /// Reads the lanes as a slice.
+    fn slice<S: Scalar>(of: &Self::Of<S>) -> &[S];
+    /// Writes the lanes as a slice.
+    fn slice_mut<S: Scalar>(of: &mut Self::Of<S>) -> &mut [S];
+    /// Combines one array lane by lane.
+    fn map<S: Scalar>(a: &Self::Of<S>, f: impl Fn(S) -> S) -> Self::Of<S>;
+    /// Combines two arrays lane by lane.
+    fn zip<S: Scalar>(a: &Self::Of<S>, b: &Self::Of<S>, f: impl Fn(S, S) -> S) -> Self::Of<S>;
+}
+
+/// `N` lanes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lane<const N: usize>;
+
+impl<const N: usize> Lanes for Lane<N> {
+    const N: usize = N;
+    type Of<S: Scalar> = [S; N];
+
+    #[inline(always)]
+    fn each<S: Scalar>(make: impl FnMut(usize) -> S) -> [S; N] {
+        std::array::from_fn(make)
+    }
+    #[inline(always)]
+    fn slice<S: Scalar>(of: &[S; N]) -> &[S] {
+        of
+    }
+    #[inline(always)]
+    fn slice_mut<S: Scalar>(of: &mut [S; N]) -> &mut [S] {
+        of
+    }
+    #[inline(always)]
+    fn map<S: Scalar>(a: &[S; N], f: impl Fn(S) -> S) -> [S; N] {
+        let mut out = *a;
+        for lane in &mut out {
+            *lane = f(*lane);
+        }
+        out
+    }
+    #[inline(always)]
+    fn zip<S: Scalar>(a: &[S; N], b: &[S; N], f: impl Fn(S, S) -> S) -> [S; N] {
+        let mut out = *a;
+        for i in 0..N {
+            out[i] = f(out[i], b[i]);
+        }
+        out
+    }
+}

@@ -1,0 +1,90 @@
+//! What a backend is: a number type, one primitive, and a list of routes.
+//!
+//! Called by operators. A backend implements [`PushforwardPrimitive`] or [`PullbackPrimitive`] (or both) on flat slices
+//! and names, operator by operator, the [route](route) from the operator to its primitive. Everything else is assembled.
+
+mod lanes;
+mod mode;
+mod primitive;
+mod route;
+mod rows;
+mod seeds;
+
+pub use lanes::{Lane, Lanes};
+pub use mode::{Both, Forward, Mode, Reverse};
+pub use primitive::{PullbackPrimitive, PushforwardPrimitive};
+pub use route::{MatrixRoute, Native, PullbackRoute, PushforwardRoute, ViaPullback, ViaPushforward};
+pub use rows::Rows;
+pub use seeds::Seeds;
+
+use crate::scalar::Scalar;
+
+/// A way to differentiate.
+///
+/// # For users
+/// Pass one to an operator; changing it is one line. A generic function over backends needs one bound beside `B: Backend`:
+/// that the function can be evaluated at [`Num`](Backend::Num).
+///
+/// # For backend authors
+/// 1. `Num<S, L>` is the number type the user's function runs on, over any scalar `S`, with `L` lanes of tangents if the
+///    backend has lanes (else `L` is ignored). Nesting `Num<Num<S>>` must work: derive nothing from `S` being `f64`.
+/// 2. The six routes say how each operator is reached. [`Native`] asks for the primitive of the same name;
+///    [`ViaPushforward`] and [`ViaPullback`] are assembled. The compiler checks that the primitive exists.
+/// 3. A backend is plain data: what a call needs lives in the state that the primitive makes.
+///
+/// The page `docs/new_backend.md` builds one from nothing.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a first-order backend",
+    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ...; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only"
+)]
+pub trait Backend: Clone + Send + Sync + 'static {
+    /// Name in errors, features and tables.
+    const NAME: &'static str;
+    /// The number of tangents carried at once where the operator leaves the choice to the backend.
+    type Lanes: Lanes;
+    /// What the function runs on.
+    type Num<S: Scalar, L: Lanes>: Scalar<Base = S::Base>;
+    /// What the backend does natively, which decides the mode of second-order combinations.
+    type Mode: Mode;
+
+    /// Route of `pushforward`.
+    type Pushforward: PushforwardRoute<Self>;
+    /// Route of `pullback`.
+    type Pullback: PullbackRoute<Self>;
+    /// Route of `derivative`.
+    type Derivative: MatrixRoute<Self>;
+    /// Route of `gradient`.
+    type Gradient: MatrixRoute<Self>;
+    /// Route of `jacobian`.
+    type Jacobian: MatrixRoute<Self>;
+
+    /// The number `value`, of the scalar below, as a constant of this backend's number type.
+    ///
+    /// For users it takes a number of an outer differentiation into an inner one; see [`lift`].
+    fn lift<S: Scalar, L: Lanes>(value: S) -> Self::Num<S, L>;
+}
+
+/// Takes a number of an outer differentiation into an inner one by `backend`, where it is a constant.
+///
+/// Nested differentiations have different number types, so that their derivatives cannot be confused; an outer number
+/// enters the inner function through this function, and the inner point is a number of the outer type.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn product<T: Real>(x: T, y: T) -> T {
+///     x * y
+/// }
+/// // x · d/dy (x·y) at y = 2, which is x².
+/// fn outer<T: Real>(x: T) -> T {
+///     let backend = AutoForwardDiff::default();
+///     x * derivative(&|y| product(lift(&backend, x), y), &backend, &T::constant(2.0)).unwrap()
+/// }
+/// assert_eq!(derivative(&outer, &AutoForwardDiff::default(), 3.0)?, 6.0);
+/// assert_eq!(derivative(&outer, &AutoReverseDiff::default(), 3.0)?, 6.0);
+/// # Ok::<(), Error>(())
+/// ```
+#[inline(always)]
+pub fn lift<B: Backend, S: Scalar, L: Lanes>(_backend: &B, value: S) -> B::Num<S, L> {
+    B::lift(value)
+}

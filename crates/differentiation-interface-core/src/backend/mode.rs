@@ -1,0 +1,27 @@
+//! What a backend does natively, as a type.
+
+/// Forward, reverse, or both. The table of second-order modes is made from it.
+pub trait Mode {
+    /// Name in tables.
+    const NAME: &'static str;
+}
+
+/// The backend has a native pushforward.
+#[derive(Clone, Copy, Debug)]
+pub struct Forward;
+/// The backend has a native pullback.
+#[derive(Clone, Copy, Debug)]
+pub struct Reverse;
+/// The backend has both primitives.
+#[derive(Clone, Copy, Debug)]
+pub struct Both;
+
+impl Mode for Forward {
+    const NAME: &'static str = "forward";
+}
+impl Mode for Reverse {
+    const NAME: &'static str = "reverse";
+}
+impl Mode for Both {
+    const NAME: &'static str = "both";
+}

@@ -1,0 +1,88 @@
+//! The two primitives. A backend implements at least one.
+
+use super::{Backend, Lanes, Rows, Seeds};
+use crate::error::Error;
+use crate::evaluate::Flat;
+use crate::scalar::Scalar;
+
+/// Propagates tangents through the function: dy = J dx, for several tangents at once.
+///
+/// # For backend authors
+/// 1. The operator has checked the length of the point and the seeds.
+/// 2. `f` is called as few times as the method needs; nothing is allocated once the state has seen the sizes.
+/// 3. `rows` has one column per seed; state the number of outputs with [`Rows::set_rows`] before writing.
+/// 4. The state has no fixed size: buffers grow with the first point and keep their memory when a shorter one follows.
+/// 5. After an error or a panic in `f` the state must still be usable.
+pub trait PushforwardPrimitive: Backend {
+    /// What calls need beyond the arguments: buffers of active numbers and the like.
+    type PushforwardState<S: Scalar, L: Lanes>: Clone + Send + 'static;
+
+    /// Makes an empty state, or refuses points of length `inputs` with `seeds` tangents.
+    fn pushforward_state<S: Scalar, L: Lanes>(
+        &self,
+        inputs: usize,
+        seeds: usize,
+    ) -> Result<Self::PushforwardState<S, L>, Error>;
+
+    /// Evaluates `f` at `x`, leaves its outputs in `y`, and keeps what [`pushforward_held`](Self::pushforward_held) needs.
+    fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        &self,
+        state: &mut Self::PushforwardState<S, L>,
+        f: &mut F,
+        x: &[S],
+        y: &mut Vec<S>,
+    ) -> Result<(), Error>;
+
+    /// Propagates the tangents at `x`, and leaves the outputs in `y` if asked for.
+    fn pushforward<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        &self,
+        state: &mut Self::PushforwardState<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        y: Option<&mut Vec<S>>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error>;
+
+    /// Propagates the tangents at the point of the last [`hold`](Self::hold).
+    fn pushforward_held<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        &self,
+        state: &mut Self::PushforwardState<S, L>,
+        f: &mut F,
+        seeds: Seeds<'_, S>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error>;
+}
+
+/// Propagates cotangents back through the function: dx = Jᵀ dy, for several cotangents at once.
+///
+/// # For backend authors
+/// 1. The operator has checked the length of the point, and between the two methods the length of the seeds.
+/// 2. `record` calls `f` once; `sweep` does not call it, and may be repeated with other seeds.
+/// 3. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing.
+/// 4. The state has no fixed size: buffers grow with the first point and keep their memory when a shorter one follows.
+/// 5. After an error or a panic in `f` the state must still be usable.
+pub trait PullbackPrimitive: Backend {
+    /// What calls need beyond the arguments: a tape, adjoints and the like.
+    type PullbackState<S: Scalar, L: Lanes>: Clone + Send + 'static;
+
+    /// Makes an empty state, or refuses points of length `inputs`.
+    fn pullback_state<S: Scalar, L: Lanes>(&self, inputs: usize) -> Result<Self::PullbackState<S, L>, Error>;
+
+    /// Evaluates `f` at `x`, leaves its outputs in `y`, and keeps what [`sweep`](Self::sweep) needs.
+    fn record<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        &self,
+        state: &mut Self::PullbackState<S, L>,
+        f: &mut F,
+        x: &[S],
+        y: &mut Vec<S>,
+    ) -> Result<(), Error>;
+
+    /// Propagates the cotangents back from the last recording.
+    fn sweep<S: Scalar, L: Lanes>(
+        &self,
+        state: &mut Self::PullbackState<S, L>,
+        seeds: Seeds<'_, S>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error>;
+}

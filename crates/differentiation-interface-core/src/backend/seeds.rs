@@ -1,0 +1,60 @@
+//! Seeds: the tangents or cotangents of a call.
+
+use crate::error::ErrorKind;
+use crate::scalar::{Base, Scalar};
+
+/// The directions to differentiate in (tangents) or the weights of the outputs (cotangents).
+///
+/// Basis vectors are never written out.
+#[derive(Clone, Copy, Debug)]
+pub enum Seeds<'a, S> {
+    /// The basis vectors `first`, `first + 1`, ..., `first + count - 1`.
+    Basis {
+        /// Index of the first one.
+        first: usize,
+        /// How many.
+        count: usize,
+    },
+    /// Any vectors.
+    Vectors(&'a [&'a [S]]),
+}
+
+impl<'a, S: Scalar> Seeds<'a, S> {
+    /// All `count` basis vectors of a space of that dimension.
+    pub fn all(count: usize) -> Self {
+        Seeds::Basis { first: 0, count }
+    }
+
+    /// How many seeds there are.
+    #[inline]
+    pub fn count(&self) -> usize {
+        match self {
+            Seeds::Basis { count, .. } => *count,
+            Seeds::Vectors(vectors) => vectors.len(),
+        }
+    }
+
+    /// Entry `i` of seed `k`.
+    #[inline]
+    pub fn entry(&self, k: usize, i: usize) -> S {
+        match self {
+            Seeds::Basis { first, .. } => S::constant(if first + k == i { S::Base::ONE } else { S::Base::ZERO }),
+            Seeds::Vectors(vectors) => vectors[k][i],
+        }
+    }
+
+    /// Checks that there are seeds and that each is `expected` long.
+    pub fn check(&self, expected: usize) -> Result<(), ErrorKind> {
+        if let Seeds::Vectors(vectors) = self {
+            if vectors.is_empty() {
+                return Err(ErrorKind::NoSeeds);
+            }
+            for (index, vector) in vectors.iter().enumerate() {
+                if vector.len() != expected {
+                    return Err(ErrorKind::SeedLength { index, expected, found: vector.len() });
+                }
+            }
+        }
+        Ok(())
+    }
+}

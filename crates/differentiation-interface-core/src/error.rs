@@ -1,0 +1,153 @@
+//! The one error type of the project.
+//!
+//! Made by operators, which check shapes once, and by backends for what only they can see.
+
+use std::fmt;
+
+/// What went wrong in a call of an operator. Buffers, preparation and inputs stay usable after it.
+///
+/// The message says what was asked, what was found and what to do:
+/// `jacobian with forward_diff: prepared for 3 inputs, called with 5; prepare again with a point of length 5`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    operator: &'static str,
+    backend: &'static str,
+    kind: ErrorKind,
+}
+
+/// The kinds of [`Error`], with their data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A prepared call got a point of another length than the preparation.
+    PreparedLength {
+        /// Length of the point at preparation.
+        prepared: usize,
+        /// Length of the point in the call.
+        found: usize,
+    },
+    /// A tangent is not as long as the point, or a cotangent not as long as the output.
+    SeedLength {
+        /// Position of the seed among those given.
+        index: usize,
+        /// Length it must have.
+        expected: usize,
+        /// Length it has.
+        found: usize,
+    },
+    /// No tangent or cotangent was given.
+    NoSeeds,
+    /// A buffer for a result has the wrong length.
+    BufferLength {
+        /// Length it must have.
+        expected: usize,
+        /// Length it has.
+        found: usize,
+    },
+    /// A matrix for a result has the wrong size.
+    BufferSize {
+        /// Rows and columns it must have.
+        expected: (usize, usize),
+        /// Rows and columns it has.
+        found: (usize, usize),
+    },
+    /// The function returned another number of outputs than at preparation or in an earlier evaluation of the same call.
+    OutputLength {
+        /// Number of outputs before.
+        expected: usize,
+        /// Number of outputs now.
+        found: usize,
+    },
+    /// A chunk size fixed by the user is larger than the input.
+    ChunkTooLarge {
+        /// The chunk size.
+        chunk: usize,
+        /// Length of the point.
+        inputs: usize,
+    },
+    /// The function recorded more operations than a tape can index.
+    TapeOverflow,
+    /// An active number of another differentiation entered the computation: of an outer one that a closure captured, or of an
+    /// earlier call that was kept in a `RefCell`.
+    ForeignNumber,
+}
+
+impl Error {
+    /// Makes an error; the operator and backend are named by whoever knows them.
+    pub fn new(kind: ErrorKind) -> Error {
+        Error { operator: "differentiation", backend: "", kind }
+    }
+
+    /// The same error, with the operator and backend it came from.
+    pub fn during(mut self, operator: &'static str, backend: &'static str) -> Error {
+        self.operator = operator;
+        self.backend = backend;
+        self
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+    /// The operator that was called.
+    pub fn operator(&self) -> &'static str {
+        self.operator
+    }
+    /// The backend that was used.
+    pub fn backend(&self) -> &'static str {
+        self.backend
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Error {
+        Error::new(kind)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.operator)?;
+        if !self.backend.is_empty() {
+            write!(f, " with {}", self.backend)?;
+        }
+        write!(f, ": ")?;
+        match self.kind {
+            ErrorKind::PreparedLength { prepared, found } => write!(
+                f,
+                "prepared for {prepared} inputs, called with {found}; prepare again with a point of length {found}"
+            ),
+            ErrorKind::SeedLength { index, expected, found } => write!(
+                f,
+                "seed {index} has length {found}, expected {expected}; a tangent is as long as the point, a cotangent as the output"
+            ),
+            ErrorKind::NoSeeds => write!(f, "no seed was given; pass at least one tangent or cotangent"),
+            ErrorKind::BufferLength { expected, found } => {
+                write!(
+                    f,
+                    "the buffer has length {found}, the result needs {expected}; pass a buffer of length {expected}"
+                )
+            }
+            ErrorKind::BufferSize { expected: (m, n), found: (rows, columns) } => {
+                write!(f, "the matrix is {rows} x {columns}, the result is {m} x {n}; pass a matrix of {m} x {n}")
+            }
+            ErrorKind::OutputLength { expected, found } => write!(
+                f,
+                "the function returned {found} outputs where it returned {expected} before; the output length must not change, or prepare again"
+            ),
+            ErrorKind::ChunkTooLarge { chunk, inputs } => write!(
+                f,
+                "chunk size {chunk} is larger than the {inputs} inputs; fix a chunk of at most {inputs} or use the automatic one"
+            ),
+            ErrorKind::TapeOverflow => {
+                write!(f, "the function recorded more than 4294967295 operations; split it or use a forward backend")
+            }
+            ErrorKind::ForeignNumber => write!(
+                f,
+                "an active number of another differentiation entered the computation; take an outer number in by `lift`, and pass work memory as `Cache` instead of keeping numbers between calls"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,185 @@
+//! From the many shapes of functions to the one that backends see.
+//!
+//! [`Evaluate`] is implemented for everything an operator accepts; [`Flat`] is what a backend gets: a function from a
+//! flat slice to a flat vector of numbers.
+
+use crate::context::{Contexts, SomeContexts};
+use crate::function::{ContextTypes, Function, FunctionWith};
+use crate::point::Shape;
+use crate::scalar::Scalar;
+use std::fmt::Debug;
+
+/// A function as backends see it: flat numbers in, flat numbers out.
+pub trait Flat<N> {
+    /// Evaluates the function at `x` and leaves the outputs in `y`, whose previous content and length do not matter.
+    fn call(&mut self, x: &[N], y: &mut Vec<N>);
+}
+
+/// What a function may return at the number type `N`: `N`, `Vec<N>`, `[N; M]`.
+#[diagnostic::on_unimplemented(
+    message = "a function that returns `{Self}` cannot be differentiated with numbers `{N}`",
+    note = "return a number, a `Vec` or an array of the numbers the function gets"
+)]
+pub trait Output<N: Scalar> {
+    /// The same shape with numbers `S`.
+    type With<S: Scalar>: Clone + Debug;
+    /// The same shape borrowed where it would have to be allocated: `&[S]` for a `Vec`.
+    type Borrowed<'a, S: Scalar>: Debug;
+    /// Evaluates `f` at `x` and leaves the numbers in `y`, reusing its memory where the output is a `Vec`.
+    fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, y: &mut Vec<N>);
+    /// The same for a function with contexts.
+    fn evaluate_with<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C, Output = Self>>(
+        f: &F,
+        x: &X,
+        contexts: C::Args<'_>,
+        y: &mut Vec<N>,
+    );
+    /// Makes an object of this shape from flat numbers.
+    fn build<S: Scalar>(flat: &[S]) -> Self::With<S>;
+    /// Views flat numbers in this shape, without allocation.
+    fn borrow<S: Scalar>(flat: &[S]) -> Self::Borrowed<'_, S>;
+}
+
+/// Outputs of fixed shape are made anew in each call.
+macro_rules! fixed_output {
+    ($([$($generics:tt)*] $output:ty => $with:ty, $y:ident: $numbers:expr, $flat:ident: $build:expr;)*) => {$(
+        impl<N: Scalar, $($generics)*> Output<N> for $output {
+            type With<S: Scalar> = $with;
+            type Borrowed<'a, S: Scalar> = $with;
+            #[inline(always)]
+            fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, y: &mut Vec<N>) {
+                let $y = f.call(x);
+                y.clear();
+                y.extend_from_slice($numbers);
+            }
+            #[inline(always)]
+            fn evaluate_with<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C, Output = Self>>(
+                f: &F,
+                x: &X,
+                contexts: C::Args<'_>,
+                y: &mut Vec<N>,
+            ) {
+                let $y = f.call_with(x, contexts);
+                y.clear();
+                y.extend_from_slice($numbers);
+            }
+            #[inline(always)]
+            fn build<S: Scalar>($flat: &[S]) -> $with {
+                $build
+            }
+            #[inline(always)]
+            fn borrow<S: Scalar>(flat: &[S]) -> $with {
+                <Self as Output<N>>::build(flat)
+            }
+        }
+    )*};
+}
+fixed_output! {
+    [] N => S, output: std::slice::from_ref(&output), flat: flat[0];
+    [const M: usize] [N; M] => [S; M], output: &output, flat: std::array::from_fn(|i| flat[i]);
+}
+
+impl<N: Scalar> Output<N> for Vec<N> {
+    type With<S: Scalar> = Vec<S>;
+    type Borrowed<'a, S: Scalar> = &'a [S];
+    #[inline(always)]
+    fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, y: &mut Vec<N>) {
+        f.call_into(x, y);
+    }
+    #[inline(always)]
+    fn evaluate_with<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C, Output = Self>>(
+        f: &F,
+        x: &X,
+        contexts: C::Args<'_>,
+        y: &mut Vec<N>,
+    ) {
+        f.call_with_into(x, contexts, y);
+    }
+    fn build<S: Scalar>(flat: &[S]) -> Vec<S> {
+        flat.to_vec()
+    }
+    #[inline(always)]
+    fn borrow<S: Scalar>(flat: &[S]) -> &[S] {
+        flat
+    }
+}
+
+/// The output is one number, as `gradient` asks.
+#[diagnostic::on_unimplemented(
+    message = "this operator expects a function that returns one number, this one returns `{Self}`",
+    note = "did you mean `jacobian`?"
+)]
+pub trait NumberOutput<N: Scalar>: Output<N> {}
+impl<N: Scalar> NumberOutput<N> for N {}
+
+/// The output is an array, as `jacobian` asks.
+#[diagnostic::on_unimplemented(
+    message = "`jacobian` expects a function that returns an array, this one returns one number",
+    note = "did you mean `gradient`?"
+)]
+pub trait ArrayOutput<N: Scalar>: Output<N> {}
+impl<N: Scalar> ArrayOutput<N> for Vec<N> {}
+impl<N: Scalar, const M: usize> ArrayOutput<N> for [N; M] {}
+
+/// Everything operators accept: a function of a point of shape `X` with contexts `C`, at the number type `N`.
+///
+/// Implemented for every [`Function`], every [`FunctionWith`], in-place functions made functions by [`in_place`](crate::in_place) among them. Users do not
+/// implement it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be differentiated here with numbers `{N}`",
+    note = "a closure or `fn` has one number type: a function over plain `f64` serves only backends that need values (`AutoFiniteDiff`)",
+    note = "write it over `T: Real` and call it in a closure `|x: &[_]| f(x)`, or put `#[differentiable]` on the `fn` and pass the object it makes",
+    note = "a function that writes its output, `|y: &mut [_], x: &[_]|`, is passed as `in_place(f, output_length)`"
+)]
+pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
+    /// What comes out.
+    type Output: Output<N>;
+    /// Evaluates into `y`.
+    fn evaluate<'a>(&self, x: &[N], contexts: &'a C::Values<'_>, storage: &'a mut C::Storage<N>, y: &mut Vec<N>);
+}
+
+impl<X: Shape, N: Scalar, F> Evaluate<X, (), N> for F
+where
+    F: Function<X::Active<N>>,
+    F::Output: Output<N>,
+{
+    type Output = F::Output;
+    #[inline(always)]
+    fn evaluate(&self, x: &[N], _: &(), _: &mut (), y: &mut Vec<N>) {
+        F::Output::evaluate(self, X::view(x), y);
+    }
+}
+
+impl<X: Shape, C: SomeContexts, N: Scalar, F> Evaluate<X, C, N> for F
+where
+    F: FunctionWith<X::Active<N>, C::Types<N>>,
+    F::Output: Output<N>,
+{
+    type Output = F::Output;
+    #[inline(always)]
+    fn evaluate<'a>(&self, x: &[N], contexts: &'a C::Values<'_>, storage: &'a mut C::Storage<N>, y: &mut Vec<N>) {
+        F::Output::evaluate_with(self, X::view(x), C::arguments(contexts, storage), y);
+    }
+}
+
+/// A user's function bound to its contexts for one call: the [`Flat`] that operators hand to backends.
+pub struct Bound<'a, F, X: Shape, C: Contexts, N: Scalar> {
+    function: &'a F,
+    contexts: C::Values<'a>,
+    storage: &'a mut C::Storage<N>,
+    shape: std::marker::PhantomData<X>,
+}
+
+impl<'a, F, X: Shape, C: Contexts, N: Scalar> Bound<'a, F, X, C, N> {
+    /// Binds `function` to the contexts of a call.
+    pub fn new(function: &'a F, contexts: C::Values<'a>, storage: &'a mut C::Storage<N>) -> Self {
+        Bound { function, contexts, storage, shape: std::marker::PhantomData }
+    }
+}
+
+impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Flat<N> for Bound<'_, F, X, C, N> {
+    #[inline(always)]
+    fn call(&mut self, x: &[N], y: &mut Vec<N>) {
+        self.function.evaluate(x, &self.contexts, self.storage, y);
+    }
+}

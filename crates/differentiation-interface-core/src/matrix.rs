@@ -1,0 +1,95 @@
+//! A dense matrix, the result of `jacobian` and `hessian`.
+
+use std::fmt;
+use std::ops::{Index, IndexMut};
+
+/// A dense row-major matrix: entry `(i, j)` of a Jacobian is ∂fᵢ/∂xⱼ, row `i` is contiguous.
+///
+/// Rows are contiguous because both modes of differentiation write stretches of a row: forward chunks a few columns, reverse
+/// a whole row.
+#[derive(Clone, PartialEq)]
+pub struct Matrix<S> {
+    rows: usize,
+    columns: usize,
+    data: Vec<S>,
+}
+
+impl<S: Copy> Matrix<S> {
+    /// A matrix with every entry equal to `value`.
+    pub fn filled(rows: usize, columns: usize, value: S) -> Self {
+        Matrix { rows, columns, data: vec![value; rows * columns] }
+    }
+
+    /// A matrix from its entries row by row.
+    ///
+    /// # Panics
+    /// If there are not `rows * columns` entries.
+    pub fn from_rows(rows: usize, columns: usize, data: Vec<S>) -> Self {
+        assert_eq!(data.len(), rows * columns, "a {rows} x {columns} matrix needs {} entries", rows * columns);
+        Matrix { rows, columns, data }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+    /// Rows and columns.
+    pub fn size(&self) -> (usize, usize) {
+        (self.rows, self.columns)
+    }
+    /// Row `i`.
+    pub fn row(&self, i: usize) -> &[S] {
+        &self.data[i * self.columns..(i + 1) * self.columns]
+    }
+    /// All entries, row by row.
+    pub fn as_slice(&self) -> &[S] {
+        &self.data
+    }
+    /// All entries, row by row, to write.
+    pub fn as_mut_slice(&mut self) -> &mut [S] {
+        &mut self.data
+    }
+    /// The entries row by row.
+    pub fn into_vec(self) -> Vec<S> {
+        self.data
+    }
+    /// The entries column by column, as column-major libraries want them.
+    pub fn to_column_major(&self) -> Vec<S> {
+        (0..self.columns).flat_map(|j| (0..self.rows).map(move |i| self[(i, j)])).collect()
+    }
+}
+
+impl<S> Index<(usize, usize)> for Matrix<S> {
+    type Output = S;
+    fn index(&self, (i, j): (usize, usize)) -> &S {
+        assert!(i < self.rows && j < self.columns, "entry ({i}, {j}) of a {} x {} matrix", self.rows, self.columns);
+        &self.data[i * self.columns + j]
+    }
+}
+
+impl<S> IndexMut<(usize, usize)> for Matrix<S> {
+    fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut S {
+        assert!(i < self.rows && j < self.columns, "entry ({i}, {j}) of a {} x {} matrix", self.rows, self.columns);
+        &mut self.data[i * self.columns + j]
+    }
+}
+
+/// Compares with rows written out: `jac == [[1.0, 0.0], [0.0, 2.0]]`.
+impl<S: PartialEq, const M: usize, const N: usize> PartialEq<[[S; N]; M]> for Matrix<S> {
+    fn eq(&self, other: &[[S; N]; M]) -> bool {
+        self.rows == M && (self.columns == N) && self.data.iter().eq(other.iter().flatten())
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for Matrix<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.columns == 0 {
+            return write!(f, "[{} x 0]", self.rows);
+        }
+        f.debug_list().entries(self.data.chunks(self.columns)).finish()
+    }
+}

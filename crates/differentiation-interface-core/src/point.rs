@@ -1,0 +1,205 @@
+//! Points: what users pass to operators, and the shapes behind them.
+//!
+//! A [`Point`] is what stands in the call (`&x`, `[1.0, 2.0]`, `0.5`, `(&x, Constant(&k))`); its [`Shape`] is the
+//! lifetime-free part that a preparation remembers. Operators turn every point into a flat slice.
+
+use crate::context::{Context, ContextKind, Contexts};
+use crate::scalar::{Core, Num, Scalar};
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
+/// The shape of a point: how the function sees it, and what a gradient of it looks like.
+pub trait Shape: 'static {
+    /// The numbers a point holds.
+    type Scalar: Scalar;
+    /// What the function takes, at the number type `N`.
+    type Active<N: Scalar>: ?Sized;
+    /// An owned object of this shape, the result of `gradient`.
+    type Like: Clone + Debug;
+
+    /// Views flat numbers as the function takes them. The length has been checked by the operator.
+    fn view<N: Scalar>(flat: &[N]) -> &Self::Active<N>;
+    /// Makes an owned object from flat numbers. The length has been checked by the operator.
+    fn like(flat: &[Self::Scalar]) -> Self::Like;
+}
+
+/// The shape of `&[S]`, `&Vec<S>` and `&[S; K]`: the function takes `&[T]`, a gradient is a `Vec<S>`.
+pub struct Slice<S>(PhantomData<S>);
+
+impl<S: Scalar> Shape for Slice<S> {
+    type Scalar = S;
+    type Active<N: Scalar> = [N];
+    type Like = Vec<S>;
+
+    #[inline(always)]
+    fn view<N: Scalar>(flat: &[N]) -> &[N] {
+        flat
+    }
+    fn like(flat: &[S]) -> Vec<S> {
+        flat.to_vec()
+    }
+}
+
+/// The shape of an array passed by value: the function takes `&[T; K]`, a gradient is a `[S; K]`.
+impl<S: Scalar, const K: usize> Shape for [S; K] {
+    type Scalar = S;
+    type Active<N: Scalar> = [N; K];
+    type Like = [S; K];
+
+    #[inline(always)]
+    fn view<N: Scalar>(flat: &[N]) -> &[N; K] {
+        flat.try_into().expect("operators check the length of a point")
+    }
+    fn like(flat: &[S]) -> [S; K] {
+        std::array::from_fn(|i| flat[i])
+    }
+}
+
+/// The shape of a number `S`: the function takes a `T`, a gradient is an `S`.
+pub struct Number<S>(PhantomData<S>);
+
+impl<S: Scalar> Shape for Number<S> {
+    type Scalar = S;
+    type Active<N: Scalar> = N;
+    type Like = S;
+
+    #[inline(always)]
+    fn view<N: Scalar>(flat: &[N]) -> &N {
+        &flat[0]
+    }
+    fn like(flat: &[S]) -> S {
+        flat[0]
+    }
+}
+
+impl<S: Scalar> Point for &S {
+    type Shape = Number<S>;
+    type Contexts = ();
+    #[inline(always)]
+    fn coordinates(&self) -> &[S] {
+        std::slice::from_ref(self)
+    }
+    fn contexts(&self) {}
+}
+
+/// Numbers by value. Not `f32`, so that a literal `2.0` is an `f64` without further ado; pass `&x` of an `f32`.
+macro_rules! number_point {
+    ($([$($generics:tt)*] $number:ty;)*) => {$(
+        impl<$($generics)*> Point for $number {
+            type Shape = Number<$number>;
+            type Contexts = ();
+            #[inline(always)]
+            fn coordinates(&self) -> &[$number] {
+                std::slice::from_ref(self)
+            }
+            fn contexts(&self) {}
+        }
+    )*};
+}
+number_point! {
+    [C: Core] Num<C>;
+    [] f64;
+}
+
+/// The shapes that are one number, which `derivative` and `second_derivative` ask for.
+#[diagnostic::on_unimplemented(
+    message = "this operator differentiates by one number, but the point is `{Self}`",
+    note = "did you mean `gradient` (one number comes out) or `jacobian` (several come out)?"
+)]
+pub trait NumberShape: Shape {}
+impl<S: Scalar> NumberShape for Number<S> {}
+
+/// The shapes that are arrays, which `jacobian` and `hessian` ask for.
+#[diagnostic::on_unimplemented(
+    message = "this operator differentiates by an array, but the point is the number `{Self}`",
+    note = "did you mean `derivative`?"
+)]
+pub trait ArrayShape: Shape {}
+impl<S: Scalar> ArrayShape for Slice<S> {}
+impl<S: Scalar, const K: usize> ArrayShape for [S; K] {}
+
+/// What an operator takes as its point: a slice, an array, a number, or a tuple of one of these and contexts.
+///
+/// # For users
+/// | you pass | the function takes | a gradient is |
+/// |---|---|---|
+/// | `&x` of a `Vec<f64>`, `&[f64]`, `&[f64; K]` | `&[T]` | `Vec<f64>` |
+/// | `x`, an array `[f64; K]` | `&[T; K]` | `[f64; K]` |
+/// | `x`, a number (`&x` of an `f32`) | `T` | `f64` |
+/// | `(point, Constant(&k), Cache(&w))` | the point, `&K`, `&mut W` | as for the point |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a point to differentiate at",
+    note = "pass `&x` for a vector or slice, an array or number by value, or a tuple of one of these and contexts such as `(&x, Constant(&k))`"
+)]
+pub trait Point {
+    /// The shape of the point.
+    type Shape: Shape;
+    /// The contexts that come with it.
+    type Contexts: Contexts;
+
+    /// The numbers of the point, one after the other.
+    fn coordinates(&self) -> &[ScalarOf<Self>];
+    /// The contexts.
+    fn contexts(&self) -> <Self::Contexts as Contexts>::Values<'_>;
+}
+
+/// The numbers that a point holds.
+pub type ScalarOf<P> = <<P as Point>::Shape as Shape>::Scalar;
+
+/// Points by reference: all are slices to the function.
+macro_rules! slice_points {
+    ($([$($generics:tt)*] $point:ty;)*) => {$(
+        impl<S: Scalar, $($generics)*> Point for $point {
+            type Shape = Slice<S>;
+            type Contexts = ();
+            #[inline(always)]
+            fn coordinates(&self) -> &[S] {
+                &self[..]
+            }
+            fn contexts(&self) {}
+        }
+    )*};
+}
+slice_points! {
+    [] &[S];
+    [] &Vec<S>;
+    [const K: usize] &[S; K];
+    [] &mut [S];
+    [] &mut Vec<S>;
+}
+
+impl<S: Scalar, const K: usize> Point for [S; K] {
+    type Shape = [S; K];
+    type Contexts = ();
+    #[inline(always)]
+    fn coordinates(&self) -> &[S] {
+        self
+    }
+    fn contexts(&self) {}
+}
+
+/// A point with contexts, for one number of contexts.
+macro_rules! context_points {
+    ($($A:ident $a:ident),*) => {
+        impl<P: Point<Contexts = ()>, $($A: Context),*> Point for (P, $($A),*)
+        where
+            ($($A::Kind,)*): for<'a> Contexts<Values<'a> = ($(<$A::Kind as ContextKind>::Value<'a>,)*)>,
+        {
+            type Shape = P::Shape;
+            type Contexts = ($($A::Kind,)*);
+            #[inline(always)]
+            fn coordinates(&self) -> &[ScalarOf<P>] {
+                self.0.coordinates()
+            }
+            #[inline(always)]
+            fn contexts(&self) -> <Self::Contexts as Contexts>::Values<'_> {
+                let (_, $($a),*) = self;
+                ($($a.value(),)*)
+            }
+        }
+    };
+}
+context_points! { A a }
+context_points! { A a, B b }
+context_points! { A a, B b, C c }
+context_points! { A a, B b, C c, D d }

@@ -1,0 +1,284 @@
+//! Finite differences: derivatives from values only, of any function.
+//!
+//! Reached by operators through the routes below; runs the user's function on plain numbers, so opaque closures over `f64`
+//! are welcome.
+
+use differentiation_interface_core::backend::{
+    Backend, Forward, Lane, Lanes, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
+};
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::rules::{Over, Plus};
+use differentiation_interface_core::scalar::{Base, Scalar};
+use num_traits::Float;
+
+/// Finite differences.
+///
+/// Inexact, and the only method for functions that cannot run on other numbers than `f64`. The step in direction `i` is
+/// max(relative · |xᵢ|, absolute); both default to √ε for one-sided and ∛ε for central differences, ε being the machine
+/// epsilon. A general tangent is scaled so that its largest entry gets the step of the largest |xᵢ|.
+///
+/// | scheme | error | evaluations for n directions |
+/// |---|---|---|
+/// | [`forward`](Self::forward), [`backward`](Self::backward) | O(h) | n + 1 |
+/// | [`central`](Self::central) | O(h²) | 2n, and 1 for the value if asked |
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// let opaque = |x: &[f64]| x[0].sin() * x[1];
+/// let grad = gradient(&opaque, &AutoFiniteDiff::central(), &[0.0, 2.0])?;
+/// assert!((grad[0] - 2.0).abs() < 1e-9);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AutoFiniteDiff {
+    scheme: Scheme,
+    relative_step: Option<f64>,
+    absolute_step: Option<f64>,
+}
+
+impl Backend for AutoFiniteDiff {
+    const NAME: &'static str = "finite_diff";
+    type Lanes = Lane<1>;
+    type Num<S: Scalar, L: Lanes> = S;
+    type Mode = Forward;
+    type Pushforward = Native;
+    type Pullback = ViaPushforward;
+    type Derivative = ViaPushforward;
+    type Gradient = ViaPushforward;
+    type Jacobian = ViaPushforward;
+
+    #[inline(always)]
+    fn lift<S: Scalar, L: Lanes>(value: S) -> S {
+        value
+    }
+}
+
+/// Which differences are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// (f(x + h) - f(x)) / h
+    Forward,
+    /// (f(x) - f(x - h)) / h
+    Backward,
+    /// (f(x + h) - f(x - h)) / 2h
+    Central,
+}
+
+impl Default for AutoFiniteDiff {
+    /// Forward differences.
+    fn default() -> Self {
+        Self::forward()
+    }
+}
+
+impl AutoFiniteDiff {
+    /// One-sided differences to the right.
+    pub const fn forward() -> Self {
+        AutoFiniteDiff { scheme: Scheme::Forward, relative_step: None, absolute_step: None }
+    }
+    /// One-sided differences to the left, for points at the right end of a domain.
+    pub const fn backward() -> Self {
+        AutoFiniteDiff { scheme: Scheme::Backward, relative_step: None, absolute_step: None }
+    }
+    /// Central differences.
+    pub const fn central() -> Self {
+        AutoFiniteDiff { scheme: Scheme::Central, relative_step: None, absolute_step: None }
+    }
+    /// Sets the step relative to |xᵢ|. The absolute step follows unless it is set too.
+    pub const fn relative_step(mut self, step: f64) -> Self {
+        self.relative_step = Some(step);
+        self
+    }
+    /// Sets the smallest step.
+    pub const fn absolute_step(mut self, step: f64) -> Self {
+        self.absolute_step = Some(step);
+        self
+    }
+    /// The scheme.
+    pub const fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// The step at a coordinate, always positive.
+    pub fn step<B: Base>(&self, x: B) -> B {
+        let epsilon = <B as Float>::epsilon();
+        let default = match self.scheme {
+            Scheme::Central => epsilon.cbrt(),
+            Scheme::Forward | Scheme::Backward => epsilon.sqrt(),
+        };
+        let relative = self.relative_step.map_or(default, B::from_f64);
+        let absolute = self.absolute_step.map_or(relative, B::from_f64);
+        Float::max(relative * x.abs(), absolute)
+    }
+}
+
+/// The point, moved and moved back, and outputs.
+#[derive(Clone, Debug)]
+pub struct FiniteState<S> {
+    x: Vec<S>,
+    moved: Vec<S>,
+    /// f(x)
+    base: Vec<S>,
+    right: Vec<S>,
+    left: Vec<S>,
+}
+
+impl<S: Scalar> FiniteState<S> {
+    fn set_point(&mut self, x: &[S]) {
+        self.x.clear();
+        self.x.extend_from_slice(x);
+        self.moved.clone_from(&self.x);
+    }
+}
+
+impl AutoFiniteDiff {
+    /// Moves the point along seed `k` by `step`, in units of the seed.
+    fn shift<S: Scalar>(state: &mut FiniteState<S>, seeds: &Seeds<'_, S>, k: usize, step: S::Base) {
+        match seeds {
+            Seeds::Basis { first, .. } => {
+                let i = first + k;
+                state.moved[i] = state.x[i].apply2_right(step, Plus);
+            }
+            Seeds::Vectors(vectors) => {
+                for ((moved, x), v) in state.moved.iter_mut().zip(&state.x).zip(vectors[k]) {
+                    *moved = *x + v.scale(step);
+                }
+            }
+        }
+    }
+
+    /// The step along seed `k`: exactly representable for a basis vector, so that x + h and x differ by it.
+    fn step_along<S: Scalar>(&self, x: &[S], seeds: &Seeds<'_, S>, k: usize) -> S::Base {
+        match seeds {
+            Seeds::Basis { first, .. } => {
+                let x = x[first + k].primal();
+                let step = (x + self.step(x)) - x;
+                if step > S::Base::ZERO { step } else { self.step(x) }
+            }
+            Seeds::Vectors(vectors) => {
+                let largest = |v: &[S]| v.iter().fold(S::Base::ZERO, |m, e| Float::max(m, e.primal().abs()));
+                let length = largest(vectors[k]);
+                let step = self.step(largest(x));
+                if length > S::Base::ZERO && length.is_finite() { step / length } else { step }
+            }
+        }
+    }
+
+    /// Evaluates at the point moved along seed `k`, and moves it back.
+    fn evaluate_at<S: Scalar, F: Flat<S>>(
+        state: &mut FiniteState<S>,
+        f: &mut F,
+        seeds: &Seeds<'_, S>,
+        k: usize,
+        step: S::Base,
+        right: bool,
+    ) {
+        Self::shift(state, seeds, k, if right { step } else { -step });
+        f.call(&state.moved, if right { &mut state.right } else { &mut state.left });
+        match seeds {
+            Seeds::Basis { first, .. } => state.moved[first + k] = state.x[first + k],
+            Seeds::Vectors(_) => state.moved.copy_from_slice(&state.x),
+        }
+    }
+
+    /// All differences at the point in `state.x`, where `state.base` is f(x) if the scheme needs it.
+    fn differences<S: Scalar, F: Flat<S>>(
+        &self,
+        state: &mut FiniteState<S>,
+        f: &mut F,
+        seeds: Seeds<'_, S>,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        let mut outputs = None;
+        if self.scheme != Scheme::Central {
+            rows.set_rows(state.base.len())?;
+            outputs = Some(state.base.len());
+        }
+        for k in 0..seeds.count() {
+            let step = self.step_along(&state.x, &seeds, k);
+            if self.scheme != Scheme::Backward {
+                Self::evaluate_at(state, f, &seeds, k, step, true);
+            }
+            if self.scheme != Scheme::Forward {
+                Self::evaluate_at(state, f, &seeds, k, step, false);
+            }
+            let (right, left, width) = match self.scheme {
+                Scheme::Forward => (&state.right, &state.base, step),
+                Scheme::Backward => (&state.base, &state.left, step),
+                Scheme::Central => (&state.right, &state.left, step + step),
+            };
+            let expected = *outputs.get_or_insert(right.len());
+            if k == 0 && self.scheme == Scheme::Central {
+                rows.set_rows(expected)?;
+            }
+            for found in [right.len(), left.len()] {
+                if found != expected {
+                    return Err(ErrorKind::OutputLength { expected, found }.into());
+                }
+            }
+            for (i, (right, left)) in right.iter().zip(left).enumerate() {
+                rows.part(i, k, 1)[0] = (*right - *left).apply2_right(width, Over);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PushforwardPrimitive for AutoFiniteDiff {
+    type PushforwardState<S: Scalar, L: Lanes> = FiniteState<S>;
+
+    fn pushforward_state<S: Scalar, L: Lanes>(&self, _inputs: usize, _seeds: usize) -> Result<FiniteState<S>, Error> {
+        Ok(FiniteState { x: Vec::new(), moved: Vec::new(), base: Vec::new(), right: Vec::new(), left: Vec::new() })
+    }
+
+    fn hold<S: Scalar, L: Lanes, F: Flat<S>>(
+        &self,
+        state: &mut FiniteState<S>,
+        f: &mut F,
+        x: &[S],
+        y: &mut Vec<S>,
+    ) -> Result<(), Error> {
+        state.set_point(x);
+        f.call(&state.moved, &mut state.base);
+        y.clone_from(&state.base);
+        state.right.clone_from(&state.base);
+        state.left.clone_from(&state.base);
+        Ok(())
+    }
+
+    fn pushforward<S: Scalar, L: Lanes, F: Flat<S>>(
+        &self,
+        state: &mut FiniteState<S>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        y: Option<&mut Vec<S>>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        state.set_point(x);
+        // Central differences without directions still must tell the number of outputs.
+        if self.scheme != Scheme::Central || y.is_some() || seeds.count() == 0 {
+            f.call(&state.moved, &mut state.base);
+        }
+        if let Some(y) = y {
+            y.clone_from(&state.base);
+        }
+        if seeds.count() == 0 {
+            let mut rows = rows;
+            return Ok(rows.set_rows(state.base.len())?);
+        }
+        self.differences(state, f, seeds, rows)
+    }
+
+    fn pushforward_held<S: Scalar, L: Lanes, F: Flat<S>>(
+        &self,
+        state: &mut FiniteState<S>,
+        f: &mut F,
+        seeds: Seeds<'_, S>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        self.differences(state, f, seeds, rows)
+    }
+}

@@ -1,0 +1,169 @@
+//! The dual number: a value and, unless it is zero, a tangent in several lanes.
+
+use differentiation_interface_core::backend::Lanes;
+use differentiation_interface_core::error::ErrorKind;
+use differentiation_interface_core::rules::{Binary, Partial, Unary};
+use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
+use std::cell::Cell;
+use std::num::NonZeroU32;
+
+/// A dual number over the scalar `S` with lanes `L`: `value + tangent·ε`.
+pub type Dual<S, L> = Num<DualCore<S, L>>;
+
+/// The engine's part of a [`Dual`].
+///
+/// The tangent is absent while it is zero, so that constants and inputs outside the current chunk cost nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct DualCore<S: Scalar, L: Lanes> {
+    value: S,
+    tangent: Option<Tangent<S, L>>,
+}
+
+/// The lanes, marked with the differentiation they belong to. The mark's niche makes the `Option` free.
+#[derive(Clone, Copy, Debug)]
+struct Tangent<S: Scalar, L: Lanes> {
+    level: NonZeroU32,
+    lanes: L::Of<S>,
+}
+
+thread_local! {
+    /// Mark of the last differentiation begun on this thread.
+    static LAST_LEVEL: Cell<u32> = const { Cell::new(0) };
+    /// How often two differentiations have met in one operation.
+    static MIXTURES: Cell<u32> = const { Cell::new(0) };
+}
+
+/// One differentiation: a mark for its tangents, and a watch over mixtures with others.
+///
+/// Nested differentiations have different number types. But a number of an *outer* differentiation can be captured by a
+/// closure for an inner one of the same type, and a number of an *earlier* call can be kept somewhere: their tangents mean
+/// something else, so the call is refused.
+pub(super) struct Level {
+    mark: NonZeroU32,
+    mixtures: u32,
+}
+
+impl Level {
+    /// Begins a differentiation.
+    #[inline]
+    pub(super) fn enter() -> Level {
+        let next = NonZeroU32::new(LAST_LEVEL.get().wrapping_add(1)).unwrap_or(NonZeroU32::MIN);
+        LAST_LEVEL.set(next.get());
+        Level { mark: next, mixtures: MIXTURES.get() }
+    }
+
+    /// Refuses results into which another differentiation entered.
+    #[inline]
+    pub(super) fn check<S: Scalar, L: Lanes>(&self, outputs: &[Dual<S, L>]) -> Result<(), ErrorKind> {
+        let own = |v: &Dual<S, L>| v.0.tangent.is_none_or(|t| t.level == self.mark);
+        if MIXTURES.get() == self.mixtures && outputs.iter().all(own) { Ok(()) } else { Err(ErrorKind::ForeignNumber) }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn note_mixture() {
+    MIXTURES.set(MIXTURES.get().wrapping_add(1));
+}
+
+impl<S: Scalar, L: Lanes> DualCore<S, L> {
+    /// A number without tangent.
+    #[inline(always)]
+    pub fn inert(value: S) -> Self {
+        DualCore { value, tangent: None }
+    }
+
+    /// The value, one level of nesting down.
+    #[inline(always)]
+    pub fn value(&self) -> S {
+        self.value
+    }
+
+    /// Gives the number a tangent of the differentiation `level`.
+    #[inline(always)]
+    pub(super) fn set_tangent(&mut self, level: &Level, lanes: L::Of<S>) {
+        self.tangent = Some(Tangent { level: level.mark, lanes });
+    }
+
+    /// Takes the tangent away.
+    #[inline(always)]
+    pub(super) fn clear_tangent(&mut self) {
+        self.tangent = None;
+    }
+
+    /// Copies the first lanes of the tangent.
+    #[inline(always)]
+    pub(super) fn write_tangent(&self, out: &mut [S]) {
+        match &self.tangent {
+            Some(t) => out.copy_from_slice(&L::slice(&t.lanes)[..out.len()]),
+            None => out.fill(S::constant(S::Base::ZERO)),
+        }
+    }
+
+    /// The number with value `value` whose tangent is that of `self` times `partial`.
+    #[inline(always)]
+    fn chain(self, value: S, partial: impl FnOnce() -> Partial<S>) -> Self {
+        let Some(t) = self.tangent else { return Self::inert(value) };
+        let lanes = match partial() {
+            Partial::Zero => return Self::inert(value),
+            Partial::One => t.lanes,
+            Partial::Constant(c) => L::map(&t.lanes, |a| a.scale(c)),
+            Partial::Value(d) => L::map(&t.lanes, |a| d * a),
+        };
+        DualCore { value, tangent: Some(Tangent { level: t.level, lanes }) }
+    }
+}
+
+impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
+    type Base = S::Base;
+
+    #[inline(always)]
+    fn constant(value: S::Base) -> Self {
+        Self::inert(S::constant(value))
+    }
+    #[inline(always)]
+    fn primal(&self) -> S::Base {
+        self.value.primal()
+    }
+    #[inline(always)]
+    fn is_constant(&self) -> bool {
+        self.tangent.is_none() && self.value.is_constant()
+    }
+    #[inline(always)]
+    fn unary<R: Unary>(self, rule: R) -> Self {
+        let y = self.value.apply(rule);
+        self.chain(y, || rule.derivative(self.value, y))
+    }
+    #[inline(always)]
+    fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
+        let (x, y) = (self.value, other.value);
+        let r = x.apply2(y, rule);
+        let (Some(a), Some(b)) = (self.tangent, other.tangent) else {
+            return if self.tangent.is_some() {
+                self.chain(r, || rule.partial_x(x, y, r))
+            } else {
+                other.chain(r, || rule.partial_y(x, y, r))
+            };
+        };
+        if a.level != b.level {
+            note_mixture();
+        }
+        let (px, py) = (rule.partial_x(x, y, r), rule.partial_y(x, y, r));
+        let lanes = match (px, py) {
+            (Partial::Zero, py) => return other.chain(r, || py),
+            (px, Partial::Zero) => return self.chain(r, || px),
+            (px, py) => L::zip(&a.lanes, &b.lanes, |a, b| px.times(a) + py.times(b)),
+        };
+        DualCore { value: r, tangent: Some(Tangent { level: a.level, lanes }) }
+    }
+    #[inline(always)]
+    fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
+        let r = self.value.apply2_right(other, rule);
+        self.chain(r, || rule.partial_x(self.value, S::constant(other), r))
+    }
+    #[inline(always)]
+    fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
+        let r = S::apply2_left(first, second.value, rule);
+        second.chain(r, || rule.partial_y(S::constant(first), second.value, r))
+    }
+}

@@ -1,0 +1,9 @@
+//! The backends, one folder each. A new one is a folder and a line here.
+
+pub mod finite_diff;
+pub mod forward_diff;
+pub mod reverse_diff;
+
+pub use finite_diff::AutoFiniteDiff;
+pub use forward_diff::AutoForwardDiff;
+pub use reverse_diff::AutoReverseDiff;

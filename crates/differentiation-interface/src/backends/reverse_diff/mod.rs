@@ -1,0 +1,143 @@
+//! Reverse mode: a tape of binary operations, recorded at each call.
+//!
+//! Reached by operators through the routes below; runs the user's function on [`Var`].
+
+mod tape;
+mod var;
+
+pub use var::{Var, VarCore};
+
+use differentiation_interface_core::backend::{
+    Backend, Lane, Lanes, Native, PullbackPrimitive, Reverse, Rows, Seeds, ViaPullback,
+};
+use differentiation_interface_core::error::Error;
+use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::scalar::{Base, Num, Scalar};
+use tape::{Node, Recorder};
+
+/// Reverse mode by a tape that is recorded anew at each call, so that branches and loops may depend on values.
+///
+/// Exact derivatives at a cost proportional to the number of outputs: best for gradients. Functions of one argument and
+/// operations with constants leave nothing on the tape: a number carries its derivative with respect to its last branching
+/// point, and only operations that join two such points are recorded.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn norm2<T: Real>(x: &[T]) -> T {
+///     x.iter().map(|v| v * v).sum()
+/// }
+/// assert_eq!(gradient(&norm2, &AutoReverseDiff::default(), &[1.0, 2.0])?, [2.0, 4.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AutoReverseDiff {}
+
+impl Backend for AutoReverseDiff {
+    const NAME: &'static str = "reverse_diff";
+    type Lanes = Lane<1>;
+    type Num<S: Scalar, L: Lanes> = Var<S>;
+    type Mode = Reverse;
+    type Pushforward = ViaPullback;
+    type Pullback = Native;
+    type Derivative = ViaPullback;
+    type Gradient = ViaPullback;
+    type Jacobian = ViaPullback;
+
+    #[inline(always)]
+    fn lift<S: Scalar, L: Lanes>(value: S) -> Var<S> {
+        Num(VarCore::inert(value))
+    }
+}
+
+/// A tape with its inputs and outputs, and adjoints; all memory is reused.
+#[derive(Clone, Debug)]
+pub struct ReverseState<S: Scalar> {
+    x: Vec<Var<S>>,
+    y: Vec<Var<S>>,
+    nodes: Vec<Node<S>>,
+    /// Per output, the entry of the tape it hangs on and its derivative with respect to it.
+    outputs: Vec<Option<(u32, S)>>,
+    adjoints: Vec<S>,
+}
+
+impl PullbackPrimitive for AutoReverseDiff {
+    type PullbackState<S: Scalar, L: Lanes> = ReverseState<S>;
+
+    fn pullback_state<S: Scalar, L: Lanes>(&self, _inputs: usize) -> Result<ReverseState<S>, Error> {
+        Ok(ReverseState { x: Vec::new(), y: Vec::new(), nodes: Vec::new(), outputs: Vec::new(), adjoints: Vec::new() })
+    }
+
+    #[inline]
+    fn record<S: Scalar, L: Lanes, F: Flat<Var<S>>>(
+        &self,
+        state: &mut ReverseState<S>,
+        f: &mut F,
+        x: &[S],
+        y: &mut Vec<S>,
+    ) -> Result<(), Error> {
+        let mut recorder = Recorder::begin(&mut state.nodes, x.len())?;
+        state.x.clear();
+        state.x.extend(x.iter().enumerate().map(|(i, &v)| Num(recorder.input(i, v))));
+        f.call(&state.x, &mut state.y);
+        y.clear();
+        y.extend(state.y.iter().map(|v| v.0.value()));
+        state.outputs.clear();
+        state.outputs.extend(state.y.iter().map(|v| recorder.output(&v.0)));
+        recorder.finish()
+    }
+
+    #[inline]
+    fn sweep<S: Scalar, L: Lanes>(
+        &self,
+        state: &mut ReverseState<S>,
+        seeds: Seeds<'_, S>,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        let total = seeds.count();
+        rows.set_rows(total)?;
+        let mut first = 0;
+        while first < total {
+            first += match total - first {
+                1 => state.sweep_lanes::<1>(&seeds, first, &mut rows),
+                2..=5 => state.sweep_lanes::<4>(&seeds, first, &mut rows),
+                _ => state.sweep_lanes::<8>(&seeds, first, &mut rows),
+            };
+        }
+        Ok(())
+    }
+}
+
+impl<S: Scalar> ReverseState<S> {
+    /// Propagates up to `K` cotangents from seed `first` on back to the inputs; returns how many.
+    #[inline]
+    fn sweep_lanes<const K: usize>(&mut self, seeds: &Seeds<'_, S>, first: usize, rows: &mut Rows<'_, S>) -> usize {
+        let zero = S::constant(S::Base::ZERO);
+        let count = K.min(seeds.count() - first);
+        let inputs = self.x.len();
+        self.adjoints.clear();
+        self.adjoints.resize((inputs + self.nodes.len()) * K, zero);
+        let (adjoints, _) = self.adjoints.as_chunks_mut::<K>();
+
+        // Entries of the tape behind the last one that an output hangs on are never reached.
+        let mut end = 0;
+        for (i, output) in self.outputs.iter().enumerate() {
+            let Some((entry, derivative)) = *output else { continue };
+            for (lane, adjoint) in adjoints[entry as usize][..count].iter_mut().enumerate() {
+                let weight = seeds.entry(first + lane, i);
+                if !weight.is_inert_zero() {
+                    *adjoint += weight * derivative;
+                    end = end.max(entry as usize + 1);
+                }
+            }
+        }
+        tape::propagate(&self.nodes[..end.saturating_sub(inputs)], adjoints, inputs);
+
+        for lane in 0..count {
+            for (x, adjoint) in rows.part(first + lane, 0, inputs).iter_mut().zip(&adjoints[..inputs]) {
+                *x = adjoint[lane];
+            }
+        }
+        count
+    }
+}

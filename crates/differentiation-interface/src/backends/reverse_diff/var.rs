@@ -1,0 +1,126 @@
+//! The tape variable.
+
+use super::tape::Slot;
+use differentiation_interface_core::rules::{Binary, Partial, Unary};
+use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
+
+/// A number of reverse mode over the scalar `S`.
+pub type Var<S> = Num<VarCore<S>>;
+
+/// The engine's part of a [`Var`]: a value, and its derivative with respect to one entry of the tape.
+///
+/// Functions of one argument, and operations with constants or between numbers that hang on the same entry, change that
+/// derivative and leave nothing on the tape.
+#[derive(Clone, Copy, Debug)]
+pub struct VarCore<S: Scalar> {
+    value: S,
+    /// Derivative with respect to the entry; without meaning for a constant.
+    derivative: S,
+    slot: Option<&'static Slot<S>>,
+    entry: u32,
+    epoch: u32,
+}
+
+impl<S: Scalar> VarCore<S> {
+    /// A constant.
+    #[inline(always)]
+    pub fn inert(value: S) -> Self {
+        VarCore { value, derivative: S::constant(S::Base::ZERO), slot: None, entry: 0, epoch: 0 }
+    }
+
+    /// The number that an entry of the tape stands for.
+    #[inline(always)]
+    pub(super) fn entry(value: S, slot: &'static Slot<S>, entry: u32, epoch: u32) -> Self {
+        VarCore { value, derivative: S::constant(S::Base::ONE), slot: Some(slot), entry, epoch }
+    }
+
+    /// The value, one level of nesting down.
+    #[inline(always)]
+    pub fn value(&self) -> S {
+        self.value
+    }
+
+    /// The entry it hangs on in the given recording and the derivative with respect to it.
+    #[inline(always)]
+    pub(super) fn hangs_on(&self, slot: &'static Slot<S>, epoch: u32) -> Option<(u32, S)> {
+        let own = self.slot?;
+        if !std::ptr::eq(own, slot) || self.epoch != epoch {
+            slot.note_foreign();
+            return None;
+        }
+        Some((self.entry, self.derivative))
+    }
+
+    /// The number with value `value` whose derivative is that of `self` times `partial`.
+    #[inline(always)]
+    fn chain(self, value: S, partial: impl FnOnce() -> Partial<S>) -> Self {
+        if self.slot.is_none() {
+            return Self::inert(value);
+        }
+        match partial() {
+            Partial::Zero => Self::inert(value),
+            partial => VarCore { value, derivative: partial.times(self.derivative), ..self },
+        }
+    }
+}
+
+impl<S: Scalar> Core for VarCore<S> {
+    type Base = S::Base;
+
+    #[inline(always)]
+    fn constant(value: S::Base) -> Self {
+        Self::inert(S::constant(value))
+    }
+    #[inline(always)]
+    fn primal(&self) -> S::Base {
+        self.value.primal()
+    }
+    #[inline(always)]
+    fn is_constant(&self) -> bool {
+        self.slot.is_none() && self.value.is_constant()
+    }
+    #[inline(always)]
+    fn unary<R: Unary>(self, rule: R) -> Self {
+        let y = self.value.apply(rule);
+        self.chain(y, || rule.derivative(self.value, y))
+    }
+    #[inline(always)]
+    fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
+        let (x, y) = (self.value, other.value);
+        let r = x.apply2(y, rule);
+        let (Some(slot), Some(other_slot)) = (self.slot, other.slot) else {
+            return if self.slot.is_some() {
+                self.chain(r, || rule.partial_x(x, y, r))
+            } else {
+                other.chain(r, || rule.partial_y(x, y, r))
+            };
+        };
+        let (px, py) = match (rule.partial_x(x, y, r), rule.partial_y(x, y, r)) {
+            (Partial::Zero, py) => return other.chain(r, || py),
+            (px, Partial::Zero) => return self.chain(r, || px),
+            (px, py) => (px.times(self.derivative), py.times(other.derivative)),
+        };
+        if !std::ptr::eq(slot, other_slot) || self.epoch != other.epoch {
+            slot.note_foreign();
+            other_slot.note_foreign();
+            return Self::inert(r);
+        }
+        if self.entry == other.entry {
+            return VarCore { value: r, derivative: px + py, ..self };
+        }
+        match slot.push([px, py], [self.entry, other.entry], self.epoch) {
+            Some(entry) => Self::entry(r, slot, entry, self.epoch),
+            None => Self::inert(r),
+        }
+    }
+    #[inline(always)]
+    fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
+        let r = self.value.apply2_right(other, rule);
+        self.chain(r, || rule.partial_x(self.value, S::constant(other), r))
+    }
+    #[inline(always)]
+    fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
+        let r = S::apply2_left(first, second.value, rule);
+        second.chain(r, || rule.partial_y(S::constant(first), second.value, r))
+    }
+}

@@ -1,0 +1,16 @@
+//! A common interface for automatic differentiation: operators × backends × preparation.
+
+pub mod backends;
+
+pub use differentiation_interface_core::*;
+
+/// Everything a program that differentiates needs.
+pub mod prelude {
+    pub use crate::backends::{AutoFiniteDiff, AutoForwardDiff, AutoReverseDiff};
+    pub use differentiation_interface_core::backend::{Backend, lift};
+    pub use differentiation_interface_core::context::{Cache, Constant, ConstantOrCache};
+    pub use differentiation_interface_core::error::{Error, ErrorKind};
+    pub use differentiation_interface_core::matrix::Matrix;
+    pub use differentiation_interface_core::operators::*;
+    pub use differentiation_interface_core::{Function, FunctionInPlace, Real, Scalar, in_place};
+}
