@@ -8,6 +8,7 @@ mod mode;
 mod primitive;
 mod route;
 mod rows;
+mod second_order;
 mod seeds;
 
 pub use lanes::{Lane, Lanes};
@@ -15,6 +16,10 @@ pub use mode::{Both, Forward, Mode, Reverse};
 pub use primitive::{PullbackPrimitive, PushforwardPrimitive};
 pub use route::{MatrixRoute, Native, PullbackRoute, PushforwardRoute, ViaPullback, ViaPushforward};
 pub use rows::Rows;
+pub use second_order::{
+    Compose, ForwardOverGradient, HvpRoute, HvpState, ReverseOverForward, ReverseOverGradient, SecondOrder,
+    SecondOrderBackend, Want,
+};
 pub use seeds::Seeds;
 
 use crate::scalar::Scalar;
@@ -62,6 +67,19 @@ pub trait Backend: Clone + Send + Sync + 'static {
     ///
     /// For users it takes a number of an outer differentiation into an inner one; see [`lift`].
     fn lift<S: Scalar, L: Lanes>(value: S) -> Self::Num<S, L>;
+
+    /// The value of a number of this backend, of the scalar below. The derivative by this backend is dropped, derivatives of
+    /// the scalar below stay.
+    fn lower<S: Scalar, L: Lanes>(number: &Self::Num<S, L>) -> S;
+
+    /// Whether derivatives are exact up to rounding. Differences are not.
+    const EXACT: bool = true;
+
+    /// The backend for differentiating its own derivatives or those of another inexact backend: differences of differences
+    /// need wider steps.
+    fn for_nested_differences(&self) -> Self {
+        self.clone()
+    }
 }
 
 /// Takes a number of an outer differentiation into an inner one by `backend`, where it is a constant.

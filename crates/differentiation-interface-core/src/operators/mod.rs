@@ -5,15 +5,21 @@
 mod call;
 mod derivative;
 mod gradient;
+mod hessian;
+mod hvp;
 mod jacobian;
 mod pullback;
 mod pushforward;
+mod second_derivative;
 
 pub use derivative::*;
 pub use gradient::*;
+pub use hessian::*;
+pub use hvp::*;
 pub use jacobian::*;
 pub use pullback::*;
 pub use pushforward::*;
+pub use second_derivative::*;
 
 use crate::backend::Backend;
 use crate::evaluate::{Evaluate, Output};

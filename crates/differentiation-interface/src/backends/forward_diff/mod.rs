@@ -52,6 +52,10 @@ impl<C: ChunkSize> Backend for AutoForwardDiff<C> {
     fn lift<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
         Num(DualCore::inert(value))
     }
+    #[inline(always)]
+    fn lower<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> S {
+        number.0.value()
+    }
 }
 
 /// How many lanes [`AutoForwardDiff`] has.

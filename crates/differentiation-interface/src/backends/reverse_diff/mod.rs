@@ -48,6 +48,10 @@ impl Backend for AutoReverseDiff {
     fn lift<S: Scalar, L: Lanes>(value: S) -> Var<S> {
         Num(VarCore::inert(value))
     }
+    #[inline(always)]
+    fn lower<S: Scalar, L: Lanes>(number: &Var<S>) -> S {
+        number.0.value()
+    }
 }
 
 /// A tape with its inputs and outputs, and adjoints; all memory is reused.
