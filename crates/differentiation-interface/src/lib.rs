@@ -9,8 +9,10 @@ pub mod prelude {
     pub use crate::backends::{AutoFiniteDiff, AutoForwardDiff, AutoReverseDiff};
     pub use differentiation_interface_core::backend::{Backend, SecondOrder, lift};
     pub use differentiation_interface_core::context::{Cache, Constant, ConstantOrCache};
+    pub use differentiation_interface_core::custom::{Custom, CustomRule, Halves, PlainRule};
+    pub use differentiation_interface_core::differentiate_with::DifferentiateWith;
     pub use differentiation_interface_core::error::{Error, ErrorKind};
     pub use differentiation_interface_core::matrix::Matrix;
     pub use differentiation_interface_core::operators::*;
-    pub use differentiation_interface_core::{Function, FunctionInPlace, Real, Scalar, in_place};
+    pub use differentiation_interface_core::{Function, FunctionInPlace, FunctionWith, Real, Scalar, in_place};
 }

@@ -7,6 +7,7 @@ use crate::backend::{HvpRoute, Lanes, Rows, SecondOrderBackend, Seeds, Want};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, NumberOutput};
+use crate::fault;
 use crate::matrix::Matrix;
 use crate::point::{ArrayShape, Point, ScalarOf, Shape};
 use std::ops::Deref;
@@ -303,6 +304,7 @@ where
         rows: Rows<'_, X::Scalar>,
     ) -> Result<(), Error> {
         let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
-        B::Hvp::products(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows).map_err(named::<B>)
+        fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows))
+            .map_err(named::<B>)
     }
 }

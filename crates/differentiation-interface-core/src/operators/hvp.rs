@@ -7,6 +7,7 @@ use crate::backend::{HvpRoute, Lane, Rows, SecondOrderBackend, Seeds, Want};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, NumberOutput};
+use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
 use std::ops::Deref;
 
@@ -237,7 +238,7 @@ where
     let mut call = PreparedHvp::new(f, backend, &x)?;
     call.accept(x.coordinates())?;
     let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(&*call.function, x.contexts(), &mut call.storage);
-    B::Hvp::hold(&call.pair, &mut call.state, &mut f, x.coordinates()).map_err(named::<B>)?;
+    fault::watch(|| B::Hvp::hold(&call.pair, &mut call.state, &mut f, x.coordinates())).map_err(named::<B>)?;
     let mut prepared = PreparedHvpSamePoint { call, point: x };
     // One call sizes the work memory that the evaluation alone does not.
     prepared.run(&tangents)?;
@@ -466,7 +467,8 @@ where
         let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
         let columns = if B::Hvp::SEEDS_ARE_ROWS { prepared } else { T };
         let rows = Rows::growing(&mut self.products, columns);
-        B::Hvp::products(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows).map_err(named::<B>)
+        fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows))
+            .map_err(named::<B>)
     }
 }
 
@@ -529,6 +531,7 @@ where
         let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(&*call.function, point.contexts(), &mut call.storage);
         let columns = if B::Hvp::SEEDS_ARE_ROWS { call.inputs } else { T };
         let rows = Rows::growing(&mut call.products, columns);
-        B::Hvp::held(&call.pair, &mut call.state, &mut f, point.coordinates(), seeds, rows).map_err(named::<B>)
+        fault::watch(|| B::Hvp::held(&call.pair, &mut call.state, &mut f, point.coordinates(), seeds, rows))
+            .map_err(named::<B>)
     }
 }

@@ -7,6 +7,7 @@ use crate::backend::{Backend, PullbackRoute, Rows, Seeds};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, Output};
+use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
 use std::ops::Deref;
 
@@ -368,8 +369,10 @@ where
                 .map_err(named::<B>)?;
         }
         let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
-        <B::Pullback as PullbackRoute<B>>::record(&self.backend, &mut self.state, &mut f, flat, &mut self.y)
-            .map_err(named::<B>)?;
+        fault::watch(|| {
+            <B::Pullback as PullbackRoute<B>>::record(&self.backend, &mut self.state, &mut f, flat, &mut self.y)
+        })
+        .map_err(named::<B>)?;
         self.inputs = flat.len();
         Ok(())
     }
@@ -385,7 +388,7 @@ where
         seeds.check(self.y.len()).map_err(named::<B>)?;
         let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
         let rows = Rows::growing(&mut self.dx, self.inputs);
-        <B::Pullback as PullbackRoute<B>>::sweep(&self.backend, &mut self.state, &mut f, seeds, rows)
+        fault::watch(|| <B::Pullback as PullbackRoute<B>>::sweep(&self.backend, &mut self.state, &mut f, seeds, rows))
             .map_err(named::<B>)
     }
 

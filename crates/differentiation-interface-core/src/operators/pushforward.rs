@@ -7,6 +7,7 @@ use crate::backend::{Backend, Lane, PushforwardRoute, Rows, Seeds};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, Output};
+use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
 use std::ops::Deref;
 
@@ -409,8 +410,10 @@ where
         let flat = x.coordinates();
         self.accept(flat, tangents)?;
         let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
-        <B::Pushforward as PushforwardRoute<B>>::hold(&self.backend, &mut self.state, &mut f, flat, &mut self.y)
-            .map_err(named::<B>)
+        fault::watch(|| {
+            <B::Pushforward as PushforwardRoute<B>>::hold(&self.backend, &mut self.state, &mut f, flat, &mut self.y)
+        })
+        .map_err(named::<B>)
     }
 
     fn run<P, D>(&mut self, x: &P, tangents: &[D; T], with_value: bool) -> Result<(), Error>
@@ -427,15 +430,17 @@ where
         let y = if with_value { Some(&mut self.y) } else { None };
         let rows = Rows::growing(&mut self.dy, T);
         let seeds = Seeds::Vectors(&tangents);
-        <B::Pushforward as PushforwardRoute<B>>::pushforward(
-            &self.backend,
-            &mut self.state,
-            &mut f,
-            flat,
-            seeds,
-            y,
-            rows,
-        )
+        fault::watch(|| {
+            <B::Pushforward as PushforwardRoute<B>>::pushforward(
+                &self.backend,
+                &mut self.state,
+                &mut f,
+                flat,
+                seeds,
+                y,
+                rows,
+            )
+        })
         .map_err(named::<B>)
     }
 
@@ -501,7 +506,9 @@ where
         let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(&*call.function, point.contexts(), &mut call.storage);
         let rows = Rows::growing(&mut call.dy, T);
         let seeds = Seeds::Vectors(&tangents);
-        <B::Pushforward as PushforwardRoute<B>>::held(&call.backend, &mut call.state, &mut f, seeds, rows)
-            .map_err(named::<B>)
+        fault::watch(|| {
+            <B::Pushforward as PushforwardRoute<B>>::held(&call.backend, &mut call.state, &mut f, seeds, rows)
+        })
+        .map_err(named::<B>)
     }
 }

@@ -7,6 +7,7 @@ use crate::backend::{Backend, Lane, MatrixRoute, Rows, SecondOrderBackend};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, Flat, Output};
+use crate::fault;
 use crate::point::{NumberShape, Point, ScalarOf, Shape};
 use crate::scalar::Scalar;
 use std::ops::Deref;
@@ -334,14 +335,16 @@ where
             Target::Own => Rows::growing(&mut self.der2, 1),
             Target::Buffer(buffer) => Rows::fixed(buffer, 1),
         };
-        let result = <B::Outer as Backend>::Derivative::matrix(
-            outer,
-            &mut self.outer,
-            &mut derivative,
-            x.coordinates(),
-            der,
-            rows,
-        );
+        let result = fault::watch(|| {
+            <B::Outer as Backend>::Derivative::matrix(
+                outer,
+                &mut self.outer,
+                &mut derivative,
+                x.coordinates(),
+                der,
+                rows,
+            )
+        });
         match derivative.error {
             Some(error) => Err(named::<B>(error)),
             None => result.map_err(named::<B>),
