@@ -241,15 +241,20 @@ impl<S: Scalar> Drop for Recorder<'_, S> {
 /// `inputs + i`.
 #[inline(always)]
 pub(super) fn propagate<S: Scalar, const K: usize>(nodes: &[Node<S>], adjoints: &mut [[S; K]], inputs: usize) {
-    for (i, node) in nodes.iter().enumerate().rev() {
-        let adjoint = adjoints[inputs + i];
+    // Shared cells, because an entry's adjoint and those of its arguments lie in one array.
+    let adjoints = Cell::from_mut(adjoints).as_slice_of_cells();
+    for (node, adjoint) in nodes.iter().zip(&adjoints[inputs..inputs + nodes.len()]).rev() {
+        let adjoint = adjoint.get();
         if adjoint.iter().all(S::is_inert_zero) {
             continue;
         }
         for (partial, parent) in node.partials.iter().zip(node.parents) {
-            for (sum, a) in adjoints[parent as usize].iter_mut().zip(adjoint) {
+            let target = &adjoints[parent as usize];
+            let mut sums = target.get();
+            for (sum, a) in sums.iter_mut().zip(adjoint) {
                 *sum += *partial * a;
             }
+            target.set(sums);
         }
     }
 }
