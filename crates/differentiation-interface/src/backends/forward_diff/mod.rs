@@ -124,9 +124,12 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
     fn seed(&mut self, seeds: &Seeds<'_, S>, first: usize, count: usize, level: &Level) {
         match seeds {
             Seeds::Basis { first: start, .. } => {
+                let (zero, one) = (S::constant(S::Base::ZERO), S::constant(S::Base::ONE));
+                let zeros = L::each(|_| zero);
                 for (lane, x) in self.x[start + first..][..count].iter_mut().enumerate() {
-                    let unit = |k| S::constant(if k == lane { S::Base::ONE } else { S::Base::ZERO });
-                    x.0.set_tangent(level, L::each(unit));
+                    let mut unit = zeros;
+                    L::slice_mut(&mut unit)[lane] = one;
+                    x.0.set_tangent(level, unit);
                 }
             }
             Seeds::Vectors(vectors) => {
