@@ -4,7 +4,7 @@
 //! are welcome.
 
 use differentiation_interface_core::backend::{
-    Backend, Forward, Lane, Lanes, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
+    Backend, Forward, Lane, Lanes, Lift, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -48,9 +48,11 @@ impl Backend for AutoFiniteDiff {
     type Derivative = ViaPushforward;
     type Gradient = ViaPushforward;
     type Jacobian = ViaPushforward;
+}
 
+impl<S: Scalar> Lift<S, S> for AutoFiniteDiff {
     #[inline(always)]
-    fn lift<S: Scalar, L: Lanes>(value: S) -> S {
+    fn lift(value: S) -> S {
         value
     }
 }

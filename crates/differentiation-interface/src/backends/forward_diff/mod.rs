@@ -7,7 +7,7 @@ mod dual;
 pub use dual::{Dual, DualCore};
 
 use differentiation_interface_core::backend::{
-    Backend, Forward, Lane, Lanes, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
+    Backend, Forward, Lane, Lanes, Lift, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -47,9 +47,11 @@ impl<C: ChunkSize> Backend for AutoForwardDiff<C> {
     type Derivative = ViaPushforward;
     type Gradient = ViaPushforward;
     type Jacobian = ViaPushforward;
+}
 
+impl<C: ChunkSize, S: Scalar, L: Lanes> Lift<S, Dual<S, L>> for AutoForwardDiff<C> {
     #[inline(always)]
-    fn lift<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
+    fn lift(value: S) -> Dual<S, L> {
         Num(DualCore::inert(value))
     }
 }
