@@ -63,10 +63,8 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// Route of `jacobian`.
     type Jacobian: MatrixRoute<Self>;
 
-    /// The number `value`, of the scalar below, as a constant of this backend's number type.
-    ///
-    /// For users it takes a number of an outer differentiation into an inner one; see [`lift`].
-    fn lift<S: Scalar, L: Lanes>(value: S) -> Self::Num<S, L>;
+    /// The number `value`, of the scalar below, as a constant of this backend's number type. Users call [`lift`].
+    fn raise<S: Scalar, L: Lanes>(value: S) -> Self::Num<S, L>;
 
     /// The value of a number of this backend, of the scalar below. The derivative by this backend is dropped, derivatives of
     /// the scalar below stay.
@@ -103,6 +101,19 @@ pub trait Backend: Clone + Send + Sync + 'static {
 /// # Ok::<(), Error>(())
 /// ```
 #[inline(always)]
-pub fn lift<B: Backend, S: Scalar, L: Lanes>(_backend: &B, value: S) -> B::Num<S, L> {
+pub fn lift<B: Lift<S, N>, S: Scalar, N>(_backend: &B, value: S) -> N {
     B::lift(value)
+}
+
+/// A backend whose number type over the scalar `S` is `N`, and how it takes numbers `S` in as constants; see [`lift`].
+///
+/// Apart from [`Backend`] so that the compiler finds `N` from the backend where `N` does not name the lanes. Every backend
+/// implements it once, for all `S` and lanes.
+#[diagnostic::on_unimplemented(
+    message = "a number `{S}` cannot be lifted to `{N}` with `{Self}`",
+    note = "`lift(&backend, value)` takes a number of the outer differentiation to the number type of `backend` over it"
+)]
+pub trait Lift<S, N>: Backend {
+    /// The number `value` as a constant of the backend's number type.
+    fn lift(value: S) -> N;
 }

@@ -507,7 +507,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
                 Seeds::Basis { first: start, .. } => Seeds::Basis { first: start + first, count },
                 Seeds::Vectors(vectors) => {
                     lifted.clear();
-                    lifted.extend(vectors[first..first + count].iter().flat_map(|v| v.iter().map(|&e| O::lift(e))));
+                    lifted.extend(vectors[first..first + count].iter().flat_map(|v| v.iter().map(|&e| O::raise(e))));
                     for (k, slice) in slices[..count].iter_mut().enumerate() {
                         *slice = &lifted[k * n..(k + 1) * n];
                     }

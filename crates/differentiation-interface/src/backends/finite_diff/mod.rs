@@ -4,7 +4,7 @@
 //! are welcome.
 
 use differentiation_interface_core::backend::{
-    Backend, Forward, Lane, Lanes, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
+    Backend, Forward, Lane, Lanes, Lift, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -52,7 +52,7 @@ impl Backend for AutoFiniteDiff {
     type Jacobian = ViaPushforward;
 
     #[inline(always)]
-    fn lift<S: Scalar, L: Lanes>(value: S) -> S {
+    fn raise<S: Scalar, L: Lanes>(value: S) -> S {
         value
     }
     #[inline(always)]
@@ -63,6 +63,13 @@ impl Backend for AutoFiniteDiff {
     const EXACT: bool = false;
     fn for_nested_differences(&self) -> Self {
         AutoFiniteDiff { order: 2, ..*self }
+    }
+}
+
+impl<S: Scalar> Lift<S, S> for AutoFiniteDiff {
+    #[inline(always)]
+    fn lift(value: S) -> S {
+        value
     }
 }
 

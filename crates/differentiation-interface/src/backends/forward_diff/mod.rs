@@ -7,7 +7,7 @@ mod dual;
 pub use dual::{Dual, DualCore};
 
 use differentiation_interface_core::backend::{
-    Backend, Forward, Lane, Lanes, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
+    Backend, Forward, Lane, Lanes, Lift, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -49,12 +49,19 @@ impl<C: ChunkSize> Backend for AutoForwardDiff<C> {
     type Jacobian = ViaPushforward;
 
     #[inline(always)]
-    fn lift<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
+    fn raise<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
         Num(DualCore::inert(value))
     }
     #[inline(always)]
     fn lower<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> S {
         number.0.value()
+    }
+}
+
+impl<C: ChunkSize, S: Scalar, L: Lanes> Lift<S, Dual<S, L>> for AutoForwardDiff<C> {
+    #[inline(always)]
+    fn lift(value: S) -> Dual<S, L> {
+        Num(DualCore::inert(value))
     }
 }
 

@@ -8,7 +8,7 @@ mod var;
 pub use var::{Var, VarCore};
 
 use differentiation_interface_core::backend::{
-    Backend, Lane, Lanes, Native, PullbackPrimitive, Reverse, Rows, Seeds, ViaPullback,
+    Backend, Lane, Lanes, Lift, Native, PullbackPrimitive, Reverse, Rows, Seeds, ViaPullback,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -45,12 +45,19 @@ impl Backend for AutoReverseDiff {
     type Jacobian = ViaPullback;
 
     #[inline(always)]
-    fn lift<S: Scalar, L: Lanes>(value: S) -> Var<S> {
+    fn raise<S: Scalar, L: Lanes>(value: S) -> Var<S> {
         Num(VarCore::inert(value))
     }
     #[inline(always)]
     fn lower<S: Scalar, L: Lanes>(number: &Var<S>) -> S {
         number.0.value()
+    }
+}
+
+impl<S: Scalar> Lift<S, Var<S>> for AutoReverseDiff {
+    #[inline(always)]
+    fn lift(value: S) -> Var<S> {
+        Num(VarCore::inert(value))
     }
 }
 
