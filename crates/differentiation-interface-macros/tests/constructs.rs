@@ -188,7 +188,7 @@ both! {
         s
     }
     fn mixed_methods(x: &[f64]) -> f64 {
-        let a = x[0].mul_add(2.0, 1.0) + x[1].hypot(4.0) + 3.0_f64.atan2(x[0]) + x[0].clamp(0.0, 10.0);
+        let a = x[1].hypot(4.0) + 3.0_f64.atan2(x[0]) + x[0].clamp(0.0, 10.0);
         let (s, c) = x[0].sin_cos();
         let lowest = x.iter().copied().min_by(|a, b| a.partial_cmp(b).unwrap()).unwrap_or(0.0);
         a + s * c + lowest + x[1].log(2.0)
@@ -259,11 +259,11 @@ same_as_original! {
     conditions Conditions conditions_is_right |_, _| [32.0, 1.0];
     plain_work PlainWork plain_work_is_right |_, _| [0.0, 0.25 * 0.5];
     mixed_methods MixedMethods mixed_methods_is_right |a, b| [
-        2.0 - 3.0 / (9.0 + a * a) + 1.0 + (2.0 * a).cos() + 1.0,
+        -3.0 / (9.0 + a * a) + 1.0 + (2.0 * a).cos() + 1.0,
         b / b.hypot(4.0) + 1.0 / (b * 2f64.ln()),
     ];
     windows Windows windows_is_right |a, b| [-2.0 * (b - a) + b, 2.0 * (b - a) + a];
-    swaps Swaps swaps_is_right |_, _| [1.0, 1.0];
+    swaps Swaps swaps_is_right |a, b| [1.0 + b, a];
     options Options options_is_right |a, b| [3.0 * b, 3.0 * a];
     matrix Matrix matrix_is_right |a, b| [0.5 * (2.0 * a + 5.0 * b), 0.5 * (5.0 * a + 8.0 * b)];
 }

@@ -6,12 +6,12 @@ use differentiation_interface_core::{Core, Function, FunctionInPlace, Num};
 
 /// A value and a tangent.
 #[derive(Clone, Copy, Debug)]
-pub struct Dual {
-    pub value: f64,
-    pub tangent: f64,
+pub(crate) struct Dual {
+    pub(crate) value: f64,
+    pub(crate) tangent: f64,
 }
 
-pub type D = Num<Dual>;
+pub(crate) type D = Num<Dual>;
 
 impl Core for Dual {
     type Base = f64;
@@ -46,35 +46,35 @@ impl Core for Dual {
 }
 
 /// The point with tangent 1 in entry `i`.
-pub fn seeded<const N: usize>(x: [f64; N], i: usize) -> [D; N] {
+pub(crate) fn seeded<const N: usize>(x: [f64; N], i: usize) -> [D; N] {
     std::array::from_fn(|j| Num(Dual { value: x[j], tangent: if i == j { 1.0 } else { 0.0 } }))
 }
 
-pub fn close(found: f64, expected: f64) {
+pub(crate) fn close(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "is {found}, expected {expected}");
 }
 
 /// Value and gradient of a function of a slice.
-pub fn gradient<const N: usize>(f: impl Function<[D], Output = D>, x: [f64; N]) -> (f64, [f64; N]) {
+pub(crate) fn gradient<const N: usize>(f: impl Function<[D], Output = D>, x: [f64; N]) -> (f64, [f64; N]) {
     let parts: [Dual; N] = std::array::from_fn(|i| f.call(&seeded(x, i)).0);
     (f.call(&seeded(x, N)).0.value, parts.map(|d| d.tangent))
 }
 
 /// Value and derivative of a function of a number.
-pub fn derivative(f: impl Function<D, Output = D>, x: f64) -> (f64, f64) {
+pub(crate) fn derivative(f: impl Function<D, Output = D>, x: f64) -> (f64, f64) {
     let y = f.call(&Num(Dual { value: x, tangent: 1.0 })).0;
     (y.value, y.tangent)
 }
 
 /// Value and derivative along entry `i` of a function with written output.
-pub fn column<const N: usize, const M: usize>(f: impl FunctionInPlace<D, [D]>, x: [f64; N], i: usize) -> [(f64, f64); M] {
+pub(crate) fn column<const N: usize, const M: usize>(f: impl FunctionInPlace<D, [D]>, x: [f64; N], i: usize) -> [(f64, f64); M] {
     let mut y = [Num(Dual { value: f64::NAN, tangent: f64::NAN }); M];
     f.call_in_place(&mut y, &seeded(x, i));
     y.map(|d| (d.0.value, d.0.tangent))
 }
 
 /// Checks the generic function at `f64` against the original value, and the gradient against one worked by hand.
-pub fn check<const N: usize>(
+pub(crate) fn check<const N: usize>(
     f: impl Function<[D], Output = D> + Function<[f64], Output = f64>,
     x: [f64; N],
     value: f64,
