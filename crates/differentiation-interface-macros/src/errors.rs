@@ -3,6 +3,7 @@
 //! Filled by all other files, emptied by `expand`.
 
 use proc_macro2::Span;
+use quote::ToTokens;
 
 /// The mistakes found so far.
 pub(crate) struct Errors {
@@ -19,6 +20,11 @@ impl Errors {
     /// Reports a mistake at `span`; the message continues a sentence whose subject is the macro.
     pub(crate) fn push(&mut self, span: Span, message: impl AsRef<str>) {
         self.found.push(syn::Error::new(span, format!("{} {}", self.subject, message.as_ref())));
+    }
+
+    /// Reports a mistake in `tokens`, all of which are underlined.
+    pub(crate) fn push_at(&mut self, tokens: impl ToTokens, message: impl AsRef<str>) {
+        self.found.push(syn::Error::new_spanned(tokens, format!("{} {}", self.subject, message.as_ref())));
     }
 
     /// All mistakes as one error.

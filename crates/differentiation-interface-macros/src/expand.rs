@@ -7,15 +7,33 @@ use crate::errors::Errors;
 use crate::number::free_name;
 use crate::object::{Object, camel_case};
 use crate::options::Options;
-use crate::shape::{Shape, type_parameter};
+use crate::shape::{Shape, take_mark, type_parameter};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
-use syn::{Attribute, Ident, Item, ItemFn, Path, Safety, Signature, Token, Visibility, parse_quote};
+use syn::{Attribute, FnArg, Ident, Item, ItemFn, Path, Safety, Signature, Token, Visibility, parse_quote};
 
-/// `#[differentiable(options)] item`.
-pub(crate) fn attribute(options: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
+/// `#[differentiable(options)] item`. After a mistake the function stays as it was written, so that its callers compile and
+/// only the mistake is reported.
+pub(crate) fn attribute(options: TokenStream, item: TokenStream) -> TokenStream {
+    differentiable(options, item.clone()).unwrap_or_else(|error| {
+        let error = error.into_compile_error();
+        match syn::parse2::<ItemFn>(item) {
+            Ok(mut function) => {
+                for argument in &mut function.sig.inputs {
+                    if let FnArg::Typed(argument) = argument {
+                        take_mark(&mut argument.attrs);
+                    }
+                }
+                quote!(#error #function)
+            }
+            Err(_) => error,
+        }
+    })
+}
+
+fn differentiable(options: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
     let options: Options = syn::parse2(options)?;
     let mut function = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Fn(function)) => function,
@@ -151,7 +169,7 @@ fn refuse_qualifiers(sig: &Signature, errors: &mut Errors) {
         errors.push(token.span(), "cannot differentiate an `unsafe` function; wrap it in a safe one");
     }
     if let Some(abi) = &sig.abi {
-        errors.push(abi.span(), "cannot differentiate a function with another ABI; wrap it in an ordinary `fn`");
+        errors.push_at(abi, "cannot differentiate a function with another ABI; wrap it in an ordinary `fn`");
     }
 }
 

@@ -13,7 +13,7 @@ use proc_macro::TokenStream;
 /// Placeholder.
 #[proc_macro_attribute]
 pub fn differentiable(options: TokenStream, item: TokenStream) -> TokenStream {
-    expand::attribute(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+    expand::attribute(options.into(), item.into()).into()
 }
 
 /// Placeholder.

@@ -5,9 +5,7 @@
 
 use crate::errors::Errors;
 use crate::number::{elide_lifetimes, is_word, mentions, replace_f64};
-use proc_macro2::Span;
 use quote::ToTokens;
-use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, GenericArgument, GenericParam, Ident, PathArguments, ReturnType, Signature, Type, parse_quote};
 
 /// What the object must implement.
@@ -37,6 +35,7 @@ pub(crate) enum Context {
 /// How an argument is marked.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Mark {
+    /// Not marked.
     None,
     Constant,
     Cache,
@@ -56,8 +55,8 @@ impl Shape {
         };
         let in_place = returns.is_none() && matches!(sig.inputs.first(), Some(FnArg::Typed(a)) if is_mut_reference(&a.ty));
         if let Some(FnArg::Receiver(receiver)) = sig.inputs.first() {
-            errors.push(
-                receiver.span(),
+            errors.push_at(
+                receiver,
                 "takes free functions; for a model with data write `impl<T: Real> Function<[T]> for Model`",
             );
             return None;
@@ -73,7 +72,7 @@ impl Shape {
         let point = match arguments.next() {
             Some(x) => {
                 if take_mark(&mut x.attrs) != Mark::None {
-                    errors.push(x.span(), "differentiates the first argument; put the point first and contexts after it");
+                    errors.push_at(&*x, "differentiates the first argument; put the point first and contexts after it");
                     return None;
                 }
                 read_point(&mut x.ty, number, plain, errors)
@@ -87,7 +86,7 @@ impl Shape {
         for argument in arguments {
             let mark = take_mark(&mut argument.attrs);
             if contexts.len() == MOST_CONTEXTS {
-                errors.push(argument.span(), "accepts four contexts; put several constants into one struct");
+                errors.push_at(&*argument, "accepts four contexts; put several constants into one struct");
             }
             contexts.extend(read_context(argument, mark, number, plain, errors));
         }
@@ -110,10 +109,10 @@ impl Shape {
                 elide_lifetimes(&mut seen);
                 if !mentions(seen.to_token_stream(), &number.to_string()) {
                     let name = if plain { "f64".to_string() } else { number.to_string() };
-                    errors.push(ty.span(), format!("needs an output made of `{name}`, such as `{name}` or `Vec<{name}>`"));
+                    errors.push_at(&ty, format!("needs an output made of `{name}`, such as `{name}` or `Vec<{name}>`"));
                 }
-                if let Some(span) = find_reference(&seen) {
-                    errors.push(span, "needs an output that is owned; return `Vec<f64>` or an array instead of a reference");
+                if let Some(reference) = find_reference(&seen) {
+                    errors.push_at(reference, "needs an output that is owned; return `Vec<f64>` or an array instead of a reference");
                 }
                 Some(seen)
             }
@@ -130,7 +129,7 @@ pub(crate) fn type_parameter(sig: &Signature, errors: &mut Errors) -> Option<Ide
     });
     let first = parameters.next().cloned();
     for other in parameters {
-        errors.push(other.span(), "accepts one type parameter, the number type; give the others a fixed type");
+        errors.push_at(other, "accepts one type parameter, the number type; give the others a fixed type");
     }
     first
 }
@@ -152,11 +151,11 @@ fn vec_element(ty: &Type) -> Option<Type> {
     }
 }
 
-fn find_reference(ty: &Type) -> Option<Span> {
-    struct Find(Option<Span>);
+fn find_reference(ty: &Type) -> Option<syn::TypeReference> {
+    struct Find(Option<syn::TypeReference>);
     impl<'ast> syn::visit::Visit<'ast> for Find {
         fn visit_type_reference(&mut self, r: &'ast syn::TypeReference) {
-            self.0.get_or_insert(r.span());
+            self.0.get_or_insert_with(|| r.clone());
         }
     }
     let mut find = Find(None);
@@ -164,7 +163,8 @@ fn find_reference(ty: &Type) -> Option<Span> {
     find.0
 }
 
-fn take_mark(attrs: &mut Vec<Attribute>) -> Mark {
+/// Removes the mark of an argument and returns it.
+pub(crate) fn take_mark(attrs: &mut Vec<Attribute>) -> Mark {
     let mut mark = Mark::None;
     attrs.retain(|a| {
         let found = if a.path().is_ident("constant") {
@@ -187,7 +187,7 @@ fn read_output_buffer(ty: &mut Type, number: &Ident, plain: bool, errors: &mut E
     let is_slice = matches!(ty, Type::Reference(r)
         if matches!(&*r.elem, Type::Slice(s) if is_word(&s.elem, &number.to_string())));
     if !is_slice {
-        errors.push(ty.span(), "writes the output of an in-place function into a slice; write `y: &mut [f64]`");
+        errors.push_at(ty, "writes the output of an in-place function into a slice; write `y: &mut [f64]`");
     }
 }
 
@@ -197,11 +197,11 @@ fn read_point(ty: &mut Type, number: &Ident, plain: bool, errors: &mut Errors) -
         replace_f64(ty, number);
     }
     if !mentions(ty.to_token_stream(), &number.to_string()) {
-        errors.push(ty.span(), accepted);
+        errors.push_at(&*ty, accepted);
         return None;
     }
     if is_mut_reference(ty) {
-        errors.push(ty.span(), format!("{accepted}; the point is never changed, and the function returns a value"));
+        errors.push_at(&*ty, format!("{accepted}; the point is never changed, and the function returns a value"));
         return None;
     }
     if let Type::Reference(reference) = ty {
@@ -213,7 +213,7 @@ fn read_point(ty: &mut Type, number: &Ident, plain: bool, errors: &mut Errors) -
         return Some(Point { ty: point, by_value: false });
     }
     if !is_word(ty, &number.to_string()) && !matches!(ty, Type::Array(_)) {
-        errors.push(ty.span(), accepted);
+        errors.push_at(&*ty, accepted);
         return None;
     }
     Some(Point { ty: ty.clone(), by_value: true })
@@ -226,28 +226,27 @@ fn read_context(
     plain: bool,
     errors: &mut Errors,
 ) -> Option<Context> {
-    let span = argument.span();
     if let Type::ImplTrait(ty) = &*argument.ty {
-        errors.push(ty.span(), "needs arguments with a named type; write `fn(f64) -> f64` or a struct");
+        errors.push_at(ty, "needs arguments with a named type; write `fn(f64) -> f64` or a struct");
         return None;
     }
     let mut ty = (*argument.ty).clone();
     match mark {
         Mark::None => {
-            errors.push(
-                span,
+            errors.push_at(
+                &*argument,
                 "differentiates the first argument only; mark this one `#[constant]` if it is data, or `#[cache]` if it is work memory",
             );
             None
         }
         Mark::Constant => {
             if mentions(ty.to_token_stream(), &number.to_string()) {
-                errors.push(ty.span(), format!("keeps constants plain; write `f64` instead of `{number}`"));
+                errors.push_at(&ty, format!("keeps constants plain; write `f64` instead of `{number}`"));
             }
             elide_lifetimes(&mut ty);
             match ty {
                 Type::Reference(r) if r.mutability.is_some() => {
-                    errors.push(r.span(), "never changes a constant; write `#[cache]` for work memory");
+                    errors.push_at(r, "never changes a constant; write `#[cache]` for work memory");
                     None
                 }
                 Type::Reference(r) if r.lifetime.is_none() => Some(Context::Constant { ty: *r.elem, by_value: false }),
@@ -271,7 +270,7 @@ fn read_context(
                     },
                 }),
                 other => {
-                    errors.push(other.span(), "passes work memory by mutable reference; write `w: &mut Vec<f64>`");
+                    errors.push_at(other, "passes work memory by mutable reference; write `w: &mut Vec<f64>`");
                     None
                 }
             }

@@ -51,11 +51,13 @@ impl Inference<'_> {
             if name == "from" {
                 return Ty::Fn(vec![Ty::Other], Rc::new(Ty::Float(act)));
             }
-            if let Some((count, ty)) = self.float_function(&name, act, p.path.span()) {
+            let method = last.ident.clone();
+            if let Some((count, ty)) = self.float_function(&method, act) {
                 self.mark_expr(e, Mark::Path(act, count));
                 return ty;
             }
-            return self.opaque_of(&[], span);
+            // Refused if an active number gets here.
+            return Ty::Fn(vec![Ty::Float(act); 2], Rc::new(Ty::Other));
         }
         if is_constant_name(&last.ident) {
             let why = refusals::constant_item(&last.ident);
@@ -66,16 +68,18 @@ impl Inference<'_> {
 
     /// Argument count and type of the function `f64::name`, all numbers of one activity. Reports a function that is not for
     /// active numbers.
-    fn float_function(&mut self, name: &str, act: super::graph::Act, span: Span) -> Option<(usize, Ty)> {
-        if let Some(message) = refusals::refused_method(name) {
-            self.checks.push((act, span, message));
-            if name == "from_bits" || name.starts_with("from_") {
-                self.errors.push(span, refusals::FROM_BITS);
-            }
+    fn float_function(&mut self, method: &Ident, act: super::graph::Act) -> Option<(usize, Ty)> {
+        let name = method.to_string();
+        if matches!(name.as_str(), "from_bits" | "from_le_bytes" | "from_be_bytes" | "from_ne_bytes") {
+            self.errors.push(method.span(), refusals::from_bits(&name));
+            return None;
+        }
+        if let Some(message) = refusals::refused_method(&name) {
+            self.checks.push((act, method.span(), message));
             return None;
         }
         let float = Ty::Float(act);
-        let (arguments, result) = match refusals::float_method(name)? {
+        let (arguments, result) = match refusals::float_method(&name)? {
             Arguments::Numbers(n) => (vec![float.clone(); n + 1], float),
             Arguments::Power => (vec![float.clone(); 2], float),
             Arguments::Integer => (vec![float.clone(), Ty::Other], float),
@@ -107,11 +111,11 @@ impl Inference<'_> {
         if let Expr::Path(p) = &mut *call.func {
             let local = p.path.get_ident().and_then(|i| self.lookup(i));
             if local.is_none() {
+                let last = p.path.segments.last().map(|s| s.ident.clone());
                 let names: Vec<String> = p.path.segments.iter().map(|s| s.ident.to_string()).collect();
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                if let [.., "f64", name] = names[..] {
-                    let name = name.to_string();
-                    return self.float_call(e, &name);
+                if let ([.., "f64", _], Some(method)) = (&names[..], last) {
+                    return self.float_call(e, &method);
                 }
                 if let Some(ty) = self.known_call(call, &names, span) {
                     return ty;
@@ -151,11 +155,11 @@ impl Inference<'_> {
     }
 
     /// `f64::name(arguments)`.
-    fn float_call(&mut self, e: &mut Expr, name: &str) -> Ty {
+    fn float_call(&mut self, e: &mut Expr, method: &Ident) -> Ty {
         let span = e.span();
         let Expr::Call(call) = &mut *e else { return Ty::Other };
         let act = self.graph.fresh();
-        if name == "from" {
+        if method == "from" {
             let ty = call.args.first_mut().map(|a| self.expr(a)).unwrap_or(Ty::Other);
             return match self.resolve(&ty) {
                 Ty::Float(a) => {
@@ -165,7 +169,7 @@ impl Inference<'_> {
                 _ => Ty::Float(act),
             };
         }
-        match self.float_function(name, act, call.func.span()) {
+        match self.float_function(method, act) {
             Some((_, Ty::Fn(arguments, result))) => {
                 for (argument, expected) in call.args.iter_mut().zip(&arguments) {
                     let ty = self.expr(argument);
@@ -332,16 +336,20 @@ impl Inference<'_> {
         match parsed {
             Ok(mut arguments) if known => {
                 let mut last = Ty::Other;
+                let mut sources = Vec::new();
                 for argument in &mut arguments {
                     last = match argument {
                         // `name = value` in a format
                         Expr::Assign(a) => self.expr(&mut a.right),
                         other => self.expr(other),
                     };
+                    sources.push(last.clone());
                 }
                 let mac = m.mac.clone();
                 *e = self.open_macro(mac, arguments.into_iter().collect());
                 match name.as_str() {
+                    // Text made of active numbers must not come back as plain ones.
+                    "format" => self.opaque_of(&sources, span),
                     "dbg" => last,
                     "panic" | "todo" | "unimplemented" | "unreachable" => Ty::Never,
                     _ => Ty::Other,

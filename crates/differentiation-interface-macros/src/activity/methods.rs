@@ -22,7 +22,8 @@ impl Inference<'_> {
                 return receiver;
             }
             "primal" if m.args.is_empty() => return self.fresh_float(),
-            "partial_cmp" | "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "cmp" | "to_string" | "is_constant" => {
+            "to_string" if m.args.is_empty() => return self.opaque_of(&[receiver], span),
+            "partial_cmp" | "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "cmp" | "is_constant" => {
                 for argument in &mut m.args {
                     self.expr(argument);
                 }
@@ -30,7 +31,8 @@ impl Inference<'_> {
             }
             _ => {}
         }
-        if let Ty::Float(a) = receiver
+        if let Ty::Float(a) | Ty::Opaque(a) = receiver
+            && (matches!(receiver, Ty::Float(_)) || refusals::drops_derivative(&name))
             && let Some(message) = refusals::refused_method(&name)
         {
             self.checks.push((a, m.method.span(), message));
@@ -50,7 +52,7 @@ impl Inference<'_> {
             }
             _ => {}
         }
-        if matches!(receiver, Ty::Seq(_) | Ty::Var(_))
+        if matches!(receiver, Ty::Seq(_) | Ty::Var(_) | Ty::Opaque(_))
             && let Some(ty) = self.sequence_method(m, &receiver, &name, span)
         {
             return ty;

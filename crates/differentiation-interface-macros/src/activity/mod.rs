@@ -98,9 +98,7 @@ impl Inference<'_> {
             let is_constant = written.attrs.iter().any(|a| a.path().is_ident("constant"));
             let words = if is_constant {
                 let name = quote::ToTokens::to_token_stream(&argument.pat);
-                Words::Plain(format!(
-                    "keeps the constant `{name}` plain, but an active value goes in here; work on a copy made with `.iter().map(|&v| v).collect()`"
-                ))
+                Words::Plain(refusals::constant_argument(name, &argument.ty))
             } else {
                 Words::Active
             };

@@ -1,8 +1,9 @@
 //! What is known of the methods of `f64`, and what is refused, with what to write instead.
 
 use crate::errors::Errors;
+use std::fmt::Display;
 use syn::spanned::Spanned;
-use syn::{Expr, Ident};
+use syn::{Expr, Ident, Type};
 
 /// What a method of `f64` takes besides the number, and returns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +45,9 @@ pub(super) fn is_float_method(name: &str) -> bool {
 }
 
 /// Message for functions that make numbers from bits.
-pub(super) const FROM_BITS: &str = "cannot see through `f64::from_bits`; write the number itself, or a formula for it";
+pub(super) fn from_bits(name: &str) -> String {
+    format!("cannot see through `f64::{name}`; write the number itself, or a formula for it")
+}
 
 /// Message for a method that an active number does not have.
 pub(super) fn refused_method(name: &str) -> Option<String> {
@@ -54,11 +57,11 @@ pub(super) fn refused_method(name: &str) -> Option<String> {
         "div_euclid" => "write `(x / m).floor()` for a positive `m`",
         "midpoint" => "write `0.5 * (a + b)`",
         "round_ties_even" => "write `round()`",
+        "parse" => "compute with the number itself, not with its text",
         "maximum" => "write `max(..)`",
         "minimum" => "write `min(..)`",
         "next_up" | "next_down" => "write `x + f64::EPSILON * x` or the step you mean",
-        "to_bits" | "to_le_bytes" | "to_be_bytes" | "to_ne_bytes" | "to_int_unchecked" | "from_bits" | "from_le_bytes"
-        | "from_be_bytes" | "from_ne_bytes" | "to_f64" | "to_f32" | "to_i8" | "to_i16" | "to_i32" | "to_i64" | "to_i128"
+        "to_bits" | "to_le_bytes" | "to_be_bytes" | "to_ne_bytes" | "to_int_unchecked" | "to_f64" | "to_f32" | "to_i8" | "to_i16" | "to_i32" | "to_i64" | "to_i128"
         | "to_isize" | "to_u8" | "to_u16" | "to_u32" | "to_u64" | "to_u128" | "to_usize" => {
             return Some(format!(
                 "cannot see through `{name}`; write `x.primal().{name}(..)` to drop the derivative on purpose, or mark the argument `#[constant]`"
@@ -69,6 +72,11 @@ pub(super) fn refused_method(name: &str) -> Option<String> {
     Some(format!("cannot see through `{name}`; {instead}"))
 }
 
+/// Whether a method of `num_traits`, or of text, turns a number into a plain one at run time.
+pub(super) fn drops_derivative(name: &str) -> bool {
+    name == "parse" || (name.starts_with("to_") && !name.contains("bits") && !name.contains("bytes"))
+}
+
 /// Message for `as target` of an active number.
 pub(super) fn cast(target: &str) -> String {
     format!(
@@ -76,9 +84,23 @@ pub(super) fn cast(target: &str) -> String {
     )
 }
 
-/// Message for a constant that would have to be active.
+/// Message for an argument marked `#[constant]` that would have to be active.
+pub(super) fn constant_argument(name: impl Display, ty: &Type) -> String {
+    let instead = match ty {
+        Type::FnPtr(_) => "write its formula here, or put `#[differentiable]` on the function and call it by name".to_string(),
+        Type::Reference(_) => format!("work on a copy made with `{name}.iter().map(|&v| v).collect::<Vec<f64>>()`"),
+        _ => format!("work on a copy: `let mut copy = {name};`"),
+    };
+    constant(name, &instead)
+}
+
+fn constant(name: impl Display, instead: &str) -> String {
+    format!("keeps the constant `{name}` plain, but an active value goes in here; {instead}")
+}
+
+/// Message for a constant or static that would have to be active.
 pub(super) fn constant_item(name: &Ident) -> String {
-    format!("keeps the constant `{name}` plain, but an active value goes in here; work on a copy made with `{name}.map(|v| v)`")
+    constant(name, &format!("work on a copy made with `{name}.map(|v| v)`"))
 }
 
 /// Reports an expression that has no meaning in a differentiable function.
