@@ -68,8 +68,16 @@ fn differentiable(options: TokenStream, item: TokenStream) -> syn::Result<TokenS
     let path: Path = function.sig.ident.clone().into();
     let ItemFn { attrs, vis, sig, .. } = &function;
     let krate = &options.krate;
-    let object =
-        Object { attrs, vis, name: &name, function: &path, generics: &sig.generics, number: &number, shape: &shape, krate };
+    let object = Object {
+        attrs,
+        vis,
+        name: &name,
+        function: &path,
+        generics: &sig.generics,
+        number: &number,
+        shape: &shape,
+        krate,
+    };
     let object = object.expand();
     Ok(quote!(#function #object))
 }
@@ -163,7 +171,8 @@ fn refuse_qualifiers(sig: &Signature, errors: &mut Errors) {
         errors.push(token.span(), "cannot keep `const`, since arithmetic of a number type is not; remove it");
     }
     if let Some(token) = &sig.asyncness {
-        errors.push(token.span(), "cannot differentiate an `async` function; compute in an ordinary `fn` and call that");
+        errors
+            .push(token.span(), "cannot differentiate an `async` function; compute in an ordinary `fn` and call that");
     }
     if let Safety::Unsafe(token) = &sig.safety {
         errors.push(token.span(), "cannot differentiate an `unsafe` function; wrap it in a safe one");

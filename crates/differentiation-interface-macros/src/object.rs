@@ -5,7 +5,7 @@
 use crate::shape::{Context, Shape};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::{Attribute, GenericParam, Generics, Ident, Path, Visibility, parse_quote};
+use syn::{Attribute, Expr, GenericParam, Generics, Ident, Lit, Meta, Path, Visibility, parse_quote};
 
 /// Everything the object is made from.
 pub(crate) struct Object<'a> {
@@ -38,12 +38,8 @@ impl Object<'_> {
     /// The struct and its impl.
     pub(crate) fn expand(&self) -> TokenStream {
         let Object { attrs, vis, name, function, number, shape, krate, .. } = self;
-        let docs = attrs.iter().filter(|a| a.path().is_ident("doc"));
+        let docs = self.docs();
         let cfgs: Vec<_> = attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
-        let about = format!(
-            " The function [`{}`] as an object, which every backend can differentiate.",
-            quote!(#function).to_string().replace(' ', "")
-        );
         let generics = self.impl_generics();
         let (impl_generics, _, where_clause) = generics.split_for_impl();
 
@@ -105,9 +101,7 @@ impl Object<'_> {
             ),
         };
         quote! {
-            #[doc = #about]
-            #[doc = ""]
-            #(#docs)*
+            #docs
             #(#cfgs)*
             #[derive(Clone, Copy, Debug, Default)]
             #vis struct #name;
@@ -119,11 +113,29 @@ impl Object<'_> {
         }
     }
 
+    /// One sentence, and the first paragraph of the function's own documentation (its examples would run twice).
+    fn docs(&self) -> TokenStream {
+        let function = self.function;
+        let path = quote!(#function).to_string().replace(' ', "");
+        // The function behind a path may be private, and then must not be linked.
+        let link = if function.get_ident().is_some() { format!("[`{path}`]") } else { format!("`{path}`") };
+        let about = format!(" The function {link} as an object, which every backend can differentiate.");
+        let is_blank = |a: &&Attribute| match &a.meta {
+            Meta::NameValue(m) => {
+                matches!(&m.value, Expr::Lit(l) if matches!(&l.lit, Lit::Str(s) if s.value().trim().is_empty()))
+            }
+            _ => false,
+        };
+        let written = self.attrs.iter().filter(|a| a.path().is_ident("doc"));
+        let paragraph: Vec<_> = written.take_while(|a| !is_blank(a)).collect();
+        let gap = (!paragraph.is_empty()).then(|| quote!(#[doc = ""]));
+        quote!(#[doc = #about] #gap #(#paragraph)*)
+    }
+
     /// The generics of the function without lifetimes, which are elided, and fit for work memory, which must be `'static`.
     fn impl_generics(&self) -> Generics {
         let mut generics = self.generics.clone();
-        generics.params =
-            generics.params.into_iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).collect();
+        generics.params = generics.params.into_iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).collect();
         let has_cache = self.shape.contexts.iter().any(|c| matches!(c, Context::Cache { .. }));
         if has_cache {
             for parameter in generics.type_params_mut() {

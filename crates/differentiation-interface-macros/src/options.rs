@@ -16,8 +16,7 @@ pub(crate) struct Options {
 
 impl Parse for Options {
     fn parse(input: ParseStream) -> syn::Result<Options> {
-        const ACCEPTED: &str =
-            "`#[differentiable]` accepts the name of the object and `crate = \"path\"`, as in `#[differentiable(Energy)]`";
+        const ACCEPTED: &str = "`#[differentiable]` accepts the name of the object and `crate = \"path\"`, as in `#[differentiable(Energy)]`";
         let mut options = Options { name: None, krate: parse_quote!(::differentiation_interface) };
         while !input.is_empty() {
             let word = input.call(Ident::parse_any).map_err(|e| syn::Error::new(e.span(), ACCEPTED))?;

@@ -6,7 +6,9 @@
 use crate::errors::Errors;
 use crate::number::{elide_lifetimes, is_word, mentions, replace_f64};
 use quote::ToTokens;
-use syn::{Attribute, FnArg, GenericArgument, GenericParam, Ident, PathArguments, ReturnType, Signature, Type, parse_quote};
+use syn::{
+    Attribute, FnArg, GenericArgument, GenericParam, Ident, PathArguments, ReturnType, Signature, Type, parse_quote,
+};
 
 /// What the object must implement.
 pub(crate) struct Shape {
@@ -53,7 +55,8 @@ impl Shape {
             ReturnType::Type(_, ty) if matches!(&**ty, Type::Tuple(t) if t.elems.is_empty()) => None,
             ReturnType::Type(_, ty) => Some((**ty).clone()),
         };
-        let in_place = returns.is_none() && matches!(sig.inputs.first(), Some(FnArg::Typed(a)) if is_mut_reference(&a.ty));
+        let in_place =
+            returns.is_none() && matches!(sig.inputs.first(), Some(FnArg::Typed(a)) if is_mut_reference(&a.ty));
         if let Some(FnArg::Receiver(receiver)) = sig.inputs.first() {
             errors.push_at(
                 receiver,
@@ -78,7 +81,10 @@ impl Shape {
                 read_point(&mut x.ty, number, plain, errors)
             }
             None => {
-                errors.push(call_span, "needs a point: write `x: &[f64]`, `x: &[f64; 3]` or `x: f64` as the first argument");
+                errors.push(
+                    call_span,
+                    "needs a point: write `x: &[f64]`, `x: &[f64; 3]` or `x: f64` as the first argument",
+                );
                 None
             }
         };
@@ -112,7 +118,10 @@ impl Shape {
                     errors.push_at(&ty, format!("needs an output made of `{name}`, such as `{name}` or `Vec<{name}>`"));
                 }
                 if let Some(reference) = find_reference(&seen) {
-                    errors.push_at(reference, "needs an output that is owned; return `Vec<f64>` or an array instead of a reference");
+                    errors.push_at(
+                        reference,
+                        "needs an output that is owned; return `Vec<f64>` or an array instead of a reference",
+                    );
                 }
                 Some(seen)
             }

@@ -22,8 +22,8 @@ pub(super) enum Words {
 
 /// Types that certainly hold no `f64`.
 const OTHER: [&str; 19] = [
-    "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "bool", "char", "str", "String",
-    "f32", "Ordering", "Range",
+    "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "bool", "char", "str",
+    "String", "f32", "Ordering", "Range",
 ];
 
 impl Inference<'_> {
@@ -59,6 +59,10 @@ impl Inference<'_> {
             Type::ImplTrait(t) => self.bounds_annotation(t.bounds.iter_mut(), words),
             Type::TraitObject(t) => self.bounds_annotation(t.bounds.iter_mut(), words),
             Type::Path(path) => {
+                let parameter = path.path.get_ident().and_then(|name| self.type_parameters.get(&name.to_string()));
+                if let Some(ty) = parameter {
+                    return ty.clone();
+                }
                 let Some(last) = path.path.segments.last_mut() else { return self.opaque_of(&[], path.span()) };
                 let name = last.ident.to_string();
                 match &mut last.arguments {
@@ -100,7 +104,7 @@ impl Inference<'_> {
     }
 
     /// `impl Fn(f64) -> f64`, `impl Iterator<Item = f64>`.
-    fn bounds_annotation<'a>(
+    pub(super) fn bounds_annotation<'a>(
         &mut self,
         bounds: impl Iterator<Item = &'a mut TypeParamBound>,
         words: &Words,

@@ -1,11 +1,11 @@
 //! Paths, calls of functions, and macro calls.
 
+use super::Inference;
 use super::annotations::Words;
 use super::exprs::is_constant_name;
 use super::marks::{Mark, mark_number};
 use super::refusals::{self, Arguments};
 use super::ty::Ty;
-use super::Inference;
 use crate::number::mentions;
 use proc_macro2::{Span, TokenStream, TokenTree};
 use std::rc::Rc;
@@ -16,8 +16,23 @@ use syn::{Expr, ExprCall, GenericArgument, Ident, Macro, Path, PathArguments, To
 
 /// Macros whose arguments are ordinary expressions, and whose results hold no `f64`.
 const TRANSPARENT: [&str; 17] = [
-    "println", "print", "eprintln", "eprint", "format", "assert", "assert_eq", "assert_ne", "debug_assert",
-    "debug_assert_eq", "debug_assert_ne", "write", "writeln", "panic", "todo", "unimplemented", "unreachable",
+    "println",
+    "print",
+    "eprintln",
+    "eprint",
+    "format",
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "write",
+    "writeln",
+    "panic",
+    "todo",
+    "unimplemented",
+    "unreachable",
 ];
 
 impl Inference<'_> {
@@ -144,12 +159,10 @@ impl Inference<'_> {
     fn argument(&mut self, e: &mut Expr, expected: &Ty) -> Ty {
         match (e, self.resolve(expected)) {
             (Expr::Closure(c), Ty::Fn(arguments, _)) => self.closure(c, Some(&arguments)),
-            (Expr::Reference(r), Ty::Fn(arguments, _)) if matches!(&*r.expr, Expr::Closure(_)) => {
-                match &mut *r.expr {
-                    Expr::Closure(c) => self.closure(c, Some(&arguments)),
-                    other => self.expr(other),
-                }
-            }
+            (Expr::Reference(r), Ty::Fn(arguments, _)) if matches!(&*r.expr, Expr::Closure(_)) => match &mut *r.expr {
+                Expr::Closure(c) => self.closure(c, Some(&arguments)),
+                other => self.expr(other),
+            },
             (e, _) => self.expr(e),
         }
     }
@@ -220,7 +233,14 @@ impl Inference<'_> {
             }
             [.., "Vec", "from"] if one => Some(self.expr(&mut call.args[0])),
             [.., "array", "from_fn"] if one => {
+                let types = match &mut *call.func {
+                    Expr::Path(p) => self.path_arguments(&mut p.path),
+                    _ => Vec::new(),
+                };
                 let item = self.callback(&mut call.args[0], &[Ty::Other]);
+                if let Some(wanted) = types.first() {
+                    self.unify(wanted, &item, span);
+                }
                 Some(Ty::seq(item))
             }
             [.., "mem", "swap"] if call.args.len() == 2 => {
@@ -250,12 +270,7 @@ impl Inference<'_> {
 
     /// Arguments of a function that is not understood. If one is active, the function must be generic, and the compiler
     /// finds what it expects of the plain ones.
-    pub(super) fn unknown_call(
-        &mut self,
-        arguments: &mut Punctuated<Expr, Token![,]>,
-        more: &[Ty],
-        span: Span,
-    ) -> Ty {
+    pub(super) fn unknown_call(&mut self, arguments: &mut Punctuated<Expr, Token![,]>, more: &[Ty], span: Span) -> Ty {
         let mut types = more.to_vec();
         let mut plain = Vec::new();
         for (i, argument) in arguments.iter_mut().enumerate() {
@@ -359,7 +374,9 @@ impl Inference<'_> {
                 if mentions(m.mac.tokens.clone(), "f64") || has_float_literal(m.mac.tokens.clone()) {
                     self.errors.push(
                         m.mac.path.span(),
-                        format!("cannot see into `{name}!`, which contains `f64` numbers; compute them in a `let` before it"),
+                        format!(
+                            "cannot see into `{name}!`, which contains `f64` numbers; compute them in a `let` before it"
+                        ),
                     );
                 }
                 let mut sources = Vec::new();

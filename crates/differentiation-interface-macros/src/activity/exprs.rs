@@ -157,7 +157,7 @@ impl Inference<'_> {
                     (Member::Unnamed(i), Ty::Tuple(items)) if (i.index as usize) < items.len() => {
                         items[i.index as usize].clone()
                     }
-                    (_, Ty::Opaque(a)) => Ty::Opaque(a),
+                    (_, Ty::Opaque(a)) => self.part_of(a),
                     (_, other) => self.opaque_of(&[other], span),
                 }
             }
@@ -350,7 +350,7 @@ impl Inference<'_> {
     }
 
     /// The type of a sum, product, ... of two values, which may be plain and active: those mix.
-    fn arithmetic(&mut self, left: &Ty, right: &Ty, span: Span) -> Ty {
+    pub(super) fn arithmetic(&mut self, left: &Ty, right: &Ty, span: Span) -> Ty {
         let (left, right) = (self.resolve(left), self.resolve(right));
         match (&left, &right) {
             (Ty::Other, Ty::Other) => Ty::Other,

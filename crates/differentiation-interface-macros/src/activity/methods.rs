@@ -1,10 +1,10 @@
 //! Method calls on numbers, and the choice between numbers and containers.
 
+use super::Inference;
 use super::annotations::Words;
 use super::marks::Mark;
 use super::refusals::{self, Arguments};
 use super::ty::Ty;
-use super::Inference;
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 use syn::{Expr, ExprMethodCall, GenericArgument};
@@ -20,6 +20,12 @@ impl Inference<'_> {
         match name.as_str() {
             "clone" | "to_owned" | "borrow" | "as_ref" | "as_mut" | "deref" | "by_ref" if m.args.is_empty() => {
                 return receiver;
+            }
+            "add" | "sub" | "mul" | "div" | "rem"
+                if m.args.len() == 1 && matches!(receiver, Ty::Float(_) | Ty::Opaque(_)) =>
+            {
+                let other = self.expr(&mut m.args[0]);
+                return self.arithmetic(&receiver, &other, span);
             }
             "primal" if m.args.is_empty() => return self.fresh_float(),
             "to_string" if m.args.is_empty() => return self.opaque_of(&[receiver], span),

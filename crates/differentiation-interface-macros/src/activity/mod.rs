@@ -29,7 +29,7 @@ use marks::Mark;
 use proc_macro2::Span;
 use std::collections::HashMap;
 use std::rc::Rc;
-use syn::{FnArg, Ident, ItemFn, Path, Signature};
+use syn::{FnArg, Generics, Ident, ItemFn, Path, Signature, Type, WherePredicate};
 use ty::Ty;
 
 /// Rewrites the body of a function whose signature is generic already. `original` is the signature as the user wrote it,
@@ -45,6 +45,7 @@ pub(crate) fn make_generic(
         graph: Graph::default(),
         vars: Vec::new(),
         scopes: vec![HashMap::new()],
+        type_parameters: HashMap::new(),
         marks: Vec::new(),
         checks: Vec::new(),
         returns: Vec::new(),
@@ -79,6 +80,8 @@ struct Inference<'e> {
     /// Bindings of type variables.
     vars: Vec<Option<Ty>>,
     scopes: Vec<HashMap<String, Variable>>,
+    /// Type parameters of the `fn` inside the function whose signature is being read.
+    type_parameters: HashMap<String, Ty>,
     marks: Vec<Mark>,
     /// Mistakes if the number is active.
     checks: Vec<(Act, Span, String)>,
@@ -119,9 +122,8 @@ impl Inference<'_> {
 
     /// The signature of a `fn` inside the function, before its body is read.
     fn declare_nested(&mut self, function: &mut ItemFn) {
-        if function.sig.generics.type_params().next().is_some() {
-            return;
-        }
+        let outer = self.type_parameters.clone();
+        self.declare_type_parameters(&mut function.sig.generics);
         let mut arguments = Vec::new();
         for argument in &mut function.sig.inputs {
             if let FnArg::Typed(argument) = argument {
@@ -135,13 +137,32 @@ impl Inference<'_> {
         function.attrs.push(syn::parse_quote!(#[#mark]));
         let name = function.sig.ident.clone();
         self.bind(&name, ty, false);
+        self.type_parameters = outer;
+    }
+
+    /// Type parameters such as `F: Fn(f64) -> f64`: the function is read as if it had one type for each.
+    fn declare_type_parameters(&mut self, generics: &mut Generics) {
+        for parameter in generics.type_params_mut() {
+            let name = parameter.ident.to_string();
+            let ty = match self.bounds_annotation(parameter.bounds.iter_mut(), &Words::Open) {
+                Ty::Other => Ty::Opaque(self.graph.fresh()),
+                known => known,
+            };
+            self.type_parameters.insert(name, ty);
+        }
+        for predicate in generics.where_clause.iter_mut().flat_map(|w| &mut w.predicates) {
+            let WherePredicate::Type(predicate) = predicate else { continue };
+            let ty = self.bounds_annotation(predicate.bounds.iter_mut(), &Words::Open);
+            if let (Type::Path(path), Ty::Fn(..) | Ty::Seq(_)) = (&predicate.bounded_ty, &ty)
+                && let Some(name) = path.path.get_ident()
+            {
+                self.type_parameters.insert(name.to_string(), ty);
+            }
+        }
     }
 
     /// The body of a `fn` inside the function.
     fn nested(&mut self, function: &mut ItemFn) {
-        if function.sig.generics.type_params().next().is_some() {
-            return;
-        }
         let Some(Ty::Fn(arguments, result)) = self.lookup(&function.sig.ident).map(|v| v.ty) else { return };
         self.scopes.push(HashMap::new());
         for (argument, ty) in function.sig.inputs.iter_mut().zip(arguments) {

@@ -24,9 +24,9 @@ pub(super) enum Arguments {
 pub(super) fn float_method(name: &str) -> Option<Arguments> {
     Some(match name {
         "sin" | "cos" | "tan" | "asin" | "acos" | "atan" | "sinh" | "cosh" | "tanh" | "asinh" | "acosh" | "atanh"
-        | "exp" | "exp2" | "exp_m1" | "ln" | "ln_1p" | "log2" | "log10" | "sqrt" | "cbrt" | "abs" | "signum" | "recip"
-        | "floor" | "ceil" | "round" | "trunc" | "fract" | "to_degrees" | "to_radians" | "erf" | "erfc" | "ln_gamma"
-        | "digamma" | "logistic" | "softplus" => Arguments::Numbers(0),
+        | "exp" | "exp2" | "exp_m1" | "ln" | "ln_1p" | "log2" | "log10" | "sqrt" | "cbrt" | "abs" | "signum"
+        | "recip" | "floor" | "ceil" | "round" | "trunc" | "fract" | "to_degrees" | "to_radians" | "erf" | "erfc"
+        | "ln_gamma" | "digamma" | "logistic" | "softplus" => Arguments::Numbers(0),
         "max" | "min" | "atan2" | "hypot" | "copysign" | "log" | "abs_sub" => Arguments::Numbers(1),
         "mul_add" | "clamp" => Arguments::Numbers(2),
         "powf" => Arguments::Power,
@@ -61,8 +61,9 @@ pub(super) fn refused_method(name: &str) -> Option<String> {
         "maximum" => "write `max(..)`",
         "minimum" => "write `min(..)`",
         "next_up" | "next_down" => "write `x + f64::EPSILON * x` or the step you mean",
-        "to_bits" | "to_le_bytes" | "to_be_bytes" | "to_ne_bytes" | "to_int_unchecked" | "to_f64" | "to_f32" | "to_i8" | "to_i16" | "to_i32" | "to_i64" | "to_i128"
-        | "to_isize" | "to_u8" | "to_u16" | "to_u32" | "to_u64" | "to_u128" | "to_usize" => {
+        "to_bits" | "to_le_bytes" | "to_be_bytes" | "to_ne_bytes" | "to_int_unchecked" | "to_f64" | "to_f32"
+        | "to_i8" | "to_i16" | "to_i32" | "to_i64" | "to_i128" | "to_isize" | "to_u8" | "to_u16" | "to_u32"
+        | "to_u64" | "to_u128" | "to_usize" => {
             return Some(format!(
                 "cannot see through `{name}`; write `x.primal().{name}(..)` to drop the derivative on purpose, or mark the argument `#[constant]`"
             ));
@@ -87,7 +88,9 @@ pub(super) fn cast(target: &str) -> String {
 /// Message for an argument marked `#[constant]` that would have to be active.
 pub(super) fn constant_argument(name: impl Display, ty: &Type) -> String {
     let instead = match ty {
-        Type::FnPtr(_) => "write its formula here, or put `#[differentiable]` on the function and call it by name".to_string(),
+        Type::FnPtr(_) => {
+            "write its formula here, or put `#[differentiable]` on the function and call it by name".to_string()
+        }
         Type::Reference(_) => format!("work on a copy made with `{name}.iter().map(|&v| v).collect::<Vec<f64>>()`"),
         _ => format!("work on a copy: `let mut copy = {name};`"),
     };
@@ -110,8 +113,12 @@ pub(super) fn refuse_expression(e: &Expr, errors: &mut Errors) {
             e.unsafe_token.span(),
             "cannot see through `unsafe`; move it to a function of its own that takes and returns plain data",
         ),
-        Expr::Async(e) => errors.push(e.async_token.span(), "cannot differentiate `async` code; write an ordinary block"),
-        Expr::Await(e) => errors.push(e.await_token.span(), "cannot differentiate `await`; pass the awaited value as an argument"),
+        Expr::Async(e) => {
+            errors.push(e.async_token.span(), "cannot differentiate `async` code; write an ordinary block")
+        }
+        Expr::Await(e) => {
+            errors.push(e.await_token.span(), "cannot differentiate `await`; pass the awaited value as an argument")
+        }
         Expr::RawAddr(e) => errors.push(e.span(), "cannot see through raw pointers; use a reference"),
         other => errors.push(other.span(), "cannot read this expression; write it with ordinary expressions and calls"),
     }

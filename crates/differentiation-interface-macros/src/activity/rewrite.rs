@@ -142,9 +142,10 @@ impl Rewrite<'_> {
         let names: Vec<Ident> =
             (0..count).map(|i| format_ident!("v{i}", span = proc_macro2::Span::mixed_site())).collect();
         let integer = method == "powi";
-        let arguments = names.iter().enumerate().map(|(i, name)| {
-            if integer && i == 1 { quote!(#name: i32) } else { quote!(#name: #number) }
-        });
+        let arguments = names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| if integer && i == 1 { quote!(#name: i32) } else { quote!(#name: #number) });
         let (first, rest) = (&names[..1], &names[1..]);
         parse_quote!(|#(#arguments),*| #(#first)*.#method(#(#rest),*))
     }
@@ -159,13 +160,19 @@ fn method_call(call: Expr) -> Expr {
     let mut arguments = call.args.into_iter();
     let Some(receiver) = arguments.next() else { return Expr::PLACEHOLDER };
     let receiver = match receiver {
-        simple @ (Expr::Path(_) | Expr::Call(_) | Expr::MethodCall(_) | Expr::Index(_) | Expr::Paren(_) | Expr::Field(_)) => {
-            simple
-        }
+        simple @ (Expr::Path(_)
+        | Expr::Call(_)
+        | Expr::MethodCall(_)
+        | Expr::Index(_)
+        | Expr::Paren(_)
+        | Expr::Field(_)) => simple,
         other => parse_quote!((#other)),
     };
     let rest: Vec<Expr> = arguments.collect();
-    if constant_exponent && let [Expr::Call(constant)] = &rest[..] && is_constant_call(constant) {
+    if constant_exponent
+        && let [Expr::Call(constant)] = &rest[..]
+        && is_constant_call(constant)
+    {
         let exponent = &constant.args[0];
         return parse_quote!(#receiver.powc(#exponent));
     }
@@ -188,7 +195,8 @@ fn without_parentheses(e: Expr) -> Expr {
 
 /// The macro call with its arguments put back.
 fn rebuilt(mac: &syn::Macro, arguments: Punctuated<Expr, Token![,]>) -> Expr {
-    let repeats = mac.tokens.clone().into_iter().any(|t| matches!(&t, proc_macro2::TokenTree::Punct(p) if p.as_char() == ';'));
+    let repeats =
+        mac.tokens.clone().into_iter().any(|t| matches!(&t, proc_macro2::TokenTree::Punct(p) if p.as_char() == ';'));
     let mut mac = mac.clone();
     mac.tokens = if repeats {
         let parts = arguments.iter().map(ToTokens::to_token_stream).collect::<Vec<TokenStream>>();

@@ -15,22 +15,79 @@ impl Inference<'_> {
         span: Span,
     ) -> Option<Ty> {
         const SAME: &[&str] = &[
-            "iter", "iter_mut", "into_iter", "copied", "cloned", "rev", "skip", "take", "step_by", "cycle", "peekable", "fuse",
-            "to_vec", "as_slice", "as_mut_slice", "drain", "into_boxed_slice", "first", "last", "get", "get_mut", "next", "nth",
-            "pop", "next_back", "first_mut", "last_mut", "peek", "ok", "ok_or", "ok_or_else", "split_off", "each_ref", "into_vec",
+            "iter",
+            "iter_mut",
+            "into_iter",
+            "copied",
+            "cloned",
+            "rev",
+            "skip",
+            "take",
+            "step_by",
+            "cycle",
+            "peekable",
+            "fuse",
+            "to_vec",
+            "as_slice",
+            "as_mut_slice",
+            "drain",
+            "into_boxed_slice",
+            "first",
+            "last",
+            "get",
+            "get_mut",
+            "next",
+            "nth",
+            "pop",
+            "next_back",
+            "first_mut",
+            "last_mut",
+            "peek",
+            "ok",
+            "ok_or",
+            "ok_or_else",
+            "split_off",
+            "each_ref",
+            "into_vec",
             "as_deref",
         ];
         const ITEM: &[&str] = &["unwrap", "expect", "unwrap_or_default", "remove", "swap_remove", "unwrap_unchecked"];
         const NOTHING: &[&str] = &[
-            "len", "is_empty", "swap", "reverse", "clear", "truncate", "reserve", "count", "is_some", "is_none", "is_ok",
-            "is_err", "capacity", "rotate_left", "rotate_right", "shrink_to_fit", "dedup", "contains", "starts_with",
+            "len",
+            "is_empty",
+            "swap",
+            "reverse",
+            "clear",
+            "truncate",
+            "reserve",
+            "count",
+            "is_some",
+            "is_none",
+            "is_ok",
+            "is_err",
+            "capacity",
+            "rotate_left",
+            "rotate_right",
+            "shrink_to_fit",
+            "dedup",
+            "contains",
+            "starts_with",
             "ends_with",
         ];
         const WINDOWS: &[&str] = &[
-            "windows", "chunks", "chunks_exact", "chunks_mut", "chunks_exact_mut", "rchunks", "rchunks_exact", "array_windows",
+            "windows",
+            "chunks",
+            "chunks_exact",
+            "chunks_mut",
+            "chunks_exact_mut",
+            "rchunks",
+            "rchunks_exact",
+            "array_windows",
         ];
-        const TESTS: &[&str] = &["filter", "take_while", "skip_while", "inspect", "find", "min_by_key", "max_by_key", "partition"];
-        const ENDS: &[&str] = &["for_each", "any", "all", "position", "is_sorted_by_key", "sort_by_key", "retain", "is_some_and"];
+        const TESTS: &[&str] =
+            &["filter", "take_while", "skip_while", "inspect", "find", "min_by_key", "max_by_key", "partition"];
+        const ENDS: &[&str] =
+            &["for_each", "any", "all", "position", "is_sorted_by_key", "sort_by_key", "retain", "is_some_and"];
 
         if SAME.contains(&name) {
             self.plain_arguments(m);
@@ -41,7 +98,10 @@ impl Inference<'_> {
             return Some(Ty::Other);
         }
         // A variable that may still be a number is not taken for a sequence by the more common names below.
-        if matches!(receiver, Ty::Var(_)) && !ITEM.contains(&name) && !matches!(name, "push" | "extend" | "fill" | "map") {
+        if matches!(receiver, Ty::Var(_))
+            && !ITEM.contains(&name)
+            && !matches!(name, "push" | "extend" | "fill" | "map")
+        {
             return None;
         }
         let item = self.item_of(receiver);
@@ -146,7 +206,7 @@ impl Inference<'_> {
                 Some(result)
             }
             ("unwrap_or", 1) => {
-                self.into_item(&mut m.args[0], &item);
+                self.put_item(&mut m.args[0], &item);
                 Some(item)
             }
             ("unwrap_or_else", 1) => {
@@ -163,16 +223,16 @@ impl Inference<'_> {
                 Some(Ty::Other)
             }
             ("push" | "push_back" | "push_front" | "fill", 1) => {
-                self.into_item(&mut m.args[0], &item);
+                self.put_item(&mut m.args[0], &item);
                 Some(Ty::Other)
             }
             ("insert" | "resize", 2) => {
                 self.expr(&mut m.args[0]);
-                self.into_item(&mut m.args[1], &item);
+                self.put_item(&mut m.args[1], &item);
                 Some(Ty::Other)
             }
             ("replace", 1) => {
-                self.into_item(&mut m.args[0], &item);
+                self.put_item(&mut m.args[0], &item);
                 Some(receiver.clone())
             }
             ("extend" | "extend_from_slice" | "copy_from_slice" | "clone_from_slice" | "append", 1) => {
@@ -200,7 +260,7 @@ impl Inference<'_> {
         state
     }
 
-    fn into_item(&mut self, e: &mut Expr, item: &Ty) {
+    fn put_item(&mut self, e: &mut Expr, item: &Ty) {
         let ty = self.expr(e);
         self.coerce(e, &ty, item);
     }

@@ -89,9 +89,16 @@ impl Inference<'_> {
                 self.vars[v] = Some(Ty::seq(item.clone()));
                 item
             }
-            Ty::Opaque(a) => Ty::Opaque(a),
+            Ty::Opaque(a) => self.part_of(a),
             _ => Ty::Other,
         }
+    }
+
+    /// A part of something unknown: as active as the whole, but it may be a number where the whole is not.
+    pub(super) fn part_of(&mut self, whole: Act) -> Ty {
+        let part = self.graph.fresh();
+        self.graph.same(whole, part, Span::call_site());
+        Ty::Opaque(part)
     }
 
     fn occurs(&self, var: usize, ty: &Ty) -> bool {
@@ -110,11 +117,7 @@ impl Inference<'_> {
         match (&a, &b) {
             (Ty::Var(v), Ty::Var(w)) if v == w => {}
             (Ty::Never, _) | (_, Ty::Never) => {}
-            (Ty::Var(v), other) | (other, Ty::Var(v)) => {
-                if !self.occurs(*v, other) {
-                    self.vars[*v] = Some(other.clone());
-                }
-            }
+            (Ty::Var(v), other) | (other, Ty::Var(v)) if !self.occurs(*v, other) => self.vars[*v] = Some(other.clone()),
             (Ty::Float(a), Ty::Float(b)) | (Ty::Opaque(a), Ty::Opaque(b)) => self.graph.same(*a, *b, span),
             (Ty::Seq(a), Ty::Seq(b)) => self.unify(a, b, span),
             (Ty::Tuple(a), Ty::Tuple(b)) => {

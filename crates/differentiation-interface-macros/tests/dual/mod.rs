@@ -67,7 +67,11 @@ pub(crate) fn derivative(f: impl Function<D, Output = D>, x: f64) -> (f64, f64) 
 }
 
 /// Value and derivative along entry `i` of a function with written output.
-pub(crate) fn column<const N: usize, const M: usize>(f: impl FunctionInPlace<D, [D]>, x: [f64; N], i: usize) -> [(f64, f64); M] {
+pub(crate) fn column<const N: usize, const M: usize>(
+    f: impl FunctionInPlace<D, [D]>,
+    x: [f64; N],
+    i: usize,
+) -> [(f64, f64); M] {
     let mut y = [Num(Dual { value: f64::NAN, tangent: f64::NAN }); M];
     f.call_in_place(&mut y, &seeded(x, i));
     y.map(|d| (d.0.value, d.0.tangent))
