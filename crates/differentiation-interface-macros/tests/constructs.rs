@@ -1,4 +1,5 @@
 //! Every construct the attribute rewrites: the value at `f64` is that of the original, the derivative is right.
+#![allow(clippy::assign_op_pattern, clippy::get_first, reason = "code as it is written for f64")]
 
 mod dual;
 

@@ -1,4 +1,10 @@
 //! Longer plain functions as people write them.
+#![allow(
+    clippy::needless_range_loop,
+    clippy::vec_init_then_push,
+    clippy::useless_vec,
+    reason = "code as it is written for f64"
+)]
 
 mod dual;
 

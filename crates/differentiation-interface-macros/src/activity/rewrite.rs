@@ -5,7 +5,7 @@
 use super::calls::marked;
 use super::graph::Graph;
 use super::marks::{Mark, mark_number};
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -94,8 +94,9 @@ impl Rewrite<'_> {
             }
             Mark::Inferred { from, call } => {
                 if graph.is_active(call) && !graph.is_active(from) {
+                    let span = made_for(&inner);
                     let inner = without_parentheses(inner);
-                    parse_quote!(#krate::Scalar::constant(#inner))
+                    parse_quote_spanned!(span=> #krate::Scalar::constant(#inner))
                 } else {
                     inner
                 }
@@ -129,9 +130,10 @@ impl Rewrite<'_> {
 
     /// `T::constant(expr)`.
     fn lifted(&self, inner: Expr) -> Expr {
-        let number = self.number;
+        let span = made_for(&inner);
+        let number = Ident::new(&self.number.to_string(), span);
         let inner = without_parentheses(inner);
-        parse_quote!(#number::constant(#inner))
+        parse_quote_spanned!(span=> #number::constant(#inner))
     }
 
     /// `f64::max` as a value becomes `|a: T, b: T| a.max(b)`.
@@ -139,15 +141,14 @@ impl Rewrite<'_> {
         let Expr::Path(path) = path else { return path.clone() };
         let Some(method) = path.path.segments.last().map(|s| &s.ident) else { return Expr::PLACEHOLDER };
         let number = self.number;
-        let names: Vec<Ident> =
-            (0..count).map(|i| format_ident!("v{i}", span = proc_macro2::Span::mixed_site())).collect();
+        let names: Vec<Ident> = (0..count).map(|i| format_ident!("v{i}", span = Span::mixed_site())).collect();
         let integer = method == "powi";
         let arguments = names
             .iter()
             .enumerate()
             .map(|(i, name)| if integer && i == 1 { quote!(#name: i32) } else { quote!(#name: #number) });
         let (first, rest) = (&names[..1], &names[1..]);
-        parse_quote!(|#(#arguments),*| #(#first)*.#method(#(#rest),*))
+        parse_quote_spanned!(made_for(path)=> |#(#arguments),*| #(#first)*.#method(#(#rest),*))
     }
 }
 
@@ -177,6 +178,11 @@ fn method_call(call: Expr) -> Expr {
         return parse_quote!(#receiver.powc(#exponent));
     }
     parse_quote!(#receiver.#method(#(#rest),*))
+}
+
+/// The place of a user's expression, for code that was made: errors point there, and lints know that it was made.
+fn made_for(e: &impl Spanned) -> Span {
+    Span::call_site().located_at(e.span())
 }
 
 /// Whether a call is a `T::constant(..)` that was put here.
