@@ -100,9 +100,11 @@ impl Object<'_> {
                 },
             ),
         };
+        // A function may be there only to be called by others, and its object stay unused.
         quote! {
             #docs
             #(#cfgs)*
+            #[allow(dead_code)]
             #[derive(Clone, Copy, Debug, Default)]
             #vis struct #name;
 

@@ -211,6 +211,41 @@ both! {
         let first = (x.len() > 1).then_some(1.0).unwrap_or(x[0]);
         big * x.get(0).map_or(1.0, |v| v * 3.0) + first
     }
+    fn labels(x: &[f64]) -> f64 {
+        let a = 'found: {
+            for v in x {
+                if *v > 1.0 {
+                    break 'found *v;
+                }
+            }
+            1.0
+        };
+        let mut n = 0;
+        let b = 'outer: loop {
+            loop {
+                n += 1;
+                if n > 3 {
+                    break 'outer x[0];
+                }
+                if x.len() > 5 {
+                    break;
+                }
+            }
+            if n > 10 {
+                break 2.0;
+            }
+        };
+        a * b
+    }
+    fn plain_references(x: &[f64]) -> f64 {
+        use std::f64::consts::PI;
+        let mut angle = PI;
+        angle += x[0];
+        let list = [PI, x[1], 0.5];
+        let above = x.iter().filter(|v| v > &&0.0).count();
+        let both = if x[0] != 0.0 && x[1] >= 0.0 { PI } else { x[0] };
+        angle * list[1] + list.iter().sum::<f64>() + above as f64 + both + PI.max(x[0]) + x[1] % 1.5
+    }
     fn matrix(x: &[f64]) -> f64 {
         let a = [[1.0, 2.0], [3.0, 4.0]];
         let mut y = [0.0; 2];
@@ -266,6 +301,8 @@ same_as_original! {
     windows Windows windows_is_right |a, b| [-2.0 * (b - a) + b, 2.0 * (b - a) + a];
     swaps Swaps swaps_is_right |a, b| [1.0 + b, a];
     options Options options_is_right |a, b| [3.0 * b, 3.0 * a];
+    labels Labels labels_is_right |a, b| [b, a];
+    plain_references PlainReferences plain_references_is_right |a, b| [b, std::f64::consts::PI + a + 1.0 + 1.0];
     matrix Matrix matrix_is_right |a, b| [0.5 * (2.0 * a + 5.0 * b), 0.5 * (5.0 * a + 8.0 * b)];
 }
 

@@ -98,6 +98,12 @@ fn in_place_with(y: &mut [f64], x: &[f64], #[constant] k: f64, #[cache] w: &mut 
     y[1] = k;
 }
 
+#[differentiable(crate = "differentiation_interface_core")]
+fn taken_apart(&[a, mut b]: &[f64; 2]) -> f64 {
+    b *= 2.0;
+    a * b
+}
+
 struct Model {
     stiffness: f64,
     table: Vec<f64>,
@@ -166,6 +172,7 @@ fn points_and_outputs_of_every_shape() {
     assert_eq!(parts(ArrayToNumber.call(&seeded([2.0, 5.0], 0))), (10.0, 5.0));
     assert_eq!(ArrayByValue.call(&seeded([2.0, 5.0], 1)).map(parts), [(10.0, 2.0), (0.0, 0.0)]);
     assert_eq!(AnyLength.call(&seeded([1.0, 2.0, 3.0], 0)).map(parts), [(3.0, 0.0), (2.0, 0.0), (1.0, 1.0)]);
+    assert_eq!(parts(TakenApart.call(&seeded([2.0, 5.0], 1))), (20.0, 4.0));
     let y: Vec<_> = VectorPoint.call(&seeded([1.0, 2.0], 1)[..]).into_iter().map(parts).collect();
     assert_eq!(y, [(1.0, 0.0), (2.0, 0.0), (4.0, 2.0)]);
     let (zeros, [[first, one]]) = NestedOutput.call(&seeded([7.0], 0)[..]);
@@ -242,6 +249,9 @@ fn objects_are_plain_values() {
     let object = Fit;
     let copy = object;
     assert_eq!(format!("{copy:?}"), "Fit");
-    let _ = (Fit::default(), object, Rosen);
+    fn made<F: Default>(_: F) -> F {
+        F::default()
+    }
+    let _ = (made(object), Rosen);
     close(f64::constant(2.0), 2.0);
 }

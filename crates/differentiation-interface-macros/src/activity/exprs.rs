@@ -10,7 +10,7 @@ use quote::ToTokens;
 use std::collections::HashMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;
-use syn::{BinOp, Block, Expr, ExprClosure, ExprIf, Item, Lit, Member, Pat, Stmt, UnOp};
+use syn::{BinOp, Block, Expr, ExprClosure, ExprIf, Item, Label, Lifetime, Lit, Member, Pat, Stmt, UnOp};
 
 impl Inference<'_> {
     /// Reads a block. With `expected`, its value goes there.
@@ -179,6 +179,13 @@ impl Inference<'_> {
                 }
                 join
             }
+            Expr::Block(b) if b.label.is_some() => {
+                let value = self.fresh_var();
+                self.breaks.push((name_of(&b.label), value.clone()));
+                self.block(&mut b.block, Some(&value));
+                self.breaks.pop();
+                value
+            }
             Expr::Block(b) => self.block(&mut b.block, None),
             Expr::Let(l) => {
                 let value = self.expr(&mut l.expr);
@@ -190,22 +197,22 @@ impl Inference<'_> {
                 let item = self.item_of(&items);
                 self.scopes.push(HashMap::new());
                 self.pattern(&mut f.pat, &item, false);
-                self.body(&mut f.body);
+                self.body(&f.label, &mut f.body);
                 self.scopes.pop();
                 Ty::Other
             }
             Expr::While(w) => {
                 self.scopes.push(HashMap::new());
                 self.expr(&mut w.cond);
-                self.body(&mut w.body);
+                self.body(&w.label, &mut w.body);
                 self.scopes.pop();
                 Ty::Other
             }
-            Expr::Loop(l) => self.body(&mut l.body),
+            Expr::Loop(l) => self.body(&l.label, &mut l.body),
             Expr::Break(b) => {
                 if let Some(value) = &mut b.expr {
                     let ty = self.expr(value);
-                    if let Some(target) = self.breaks.last().cloned() {
+                    if let Some(target) = self.break_target(&b.label) {
                         self.coerce(value, &ty, &target);
                     }
                 }
@@ -279,12 +286,24 @@ impl Inference<'_> {
         }
     }
 
-    fn body(&mut self, body: &mut Block) -> Ty {
+    /// The body of a loop. Returns what `break` gives.
+    fn body(&mut self, label: &Option<Label>, body: &mut Block) -> Ty {
         let value = self.fresh_var();
-        self.breaks.push(value.clone());
+        self.breaks.push((name_of(label), value.clone()));
         self.block(body, None);
         self.breaks.pop();
         value
+    }
+
+    /// Where the value of a `break` goes.
+    fn break_target(&self, label: &Option<Lifetime>) -> Option<Ty> {
+        let wanted = label.as_ref().map(|l| l.ident.to_string());
+        let mut around = self.breaks.iter().rev();
+        let found = match wanted {
+            Some(_) => around.find(|(name, _)| *name == wanted),
+            None => around.next(),
+        };
+        found.map(|(_, ty)| ty.clone())
     }
 
     fn if_into(&mut self, e: &mut ExprIf, join: &Ty) {
@@ -432,6 +451,7 @@ impl Inference<'_> {
             Expr::Lit(l) => matches!(l.lit, Lit::Float(_) | Lit::Int(_)),
             Expr::Unary(_) | Expr::Binary(_) | Expr::Cast(_) | Expr::Index(_) => true,
             Expr::Paren(p) => self.is_value(&p.expr),
+            Expr::Group(p) => self.is_value(&p.expr),
             // A mark.
             Expr::Call(call) => super::calls::marked(call).is_some() && call.args.iter().all(|a| self.is_value(a)),
             Expr::Reference(r) => r.mutability.is_none() && matches!(&*r.expr, Expr::Lit(_)),
@@ -443,6 +463,10 @@ impl Inference<'_> {
             _ => false,
         }
     }
+}
+
+fn name_of(label: &Option<Label>) -> Option<String> {
+    label.as_ref().map(|l| l.name.ident.to_string())
 }
 
 /// Whether a name is written like a constant: `PI`, `MAX_STEPS`.

@@ -87,8 +87,8 @@ struct Inference<'e> {
     checks: Vec<(Act, Span, String)>,
     /// Result types of the functions and closures around.
     returns: Vec<Ty>,
-    /// Result types of the loops around.
-    breaks: Vec<Ty>,
+    /// Labels and result types of the loops and labelled blocks around.
+    breaks: Vec<(Option<String>, Ty)>,
     number: &'e Ident,
     errors: &'e mut Errors,
 }
