@@ -8,7 +8,7 @@ use crate::number::free_name;
 use crate::object::{Object, camel_case};
 use crate::options::Options;
 use crate::shape::{Shape, take_mark, type_parameter};
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
@@ -59,7 +59,7 @@ fn differentiable(options: TokenStream, item: TokenStream) -> syn::Result<TokenS
         activity::make_generic(&mut function, &marks, &number, &options.krate, &mut errors);
     }
     let name = options.name.clone().unwrap_or_else(|| camel_case(&function.sig.ident));
-    refuse_name(&name, &number, &mut errors);
+    refuse_name(&name, &number, &function.sig.ident, &mut errors);
     errors.finish()?;
     let Some(shape) = shape else { return Ok(TokenStream::new()) };
     if plain {
@@ -93,7 +93,9 @@ pub(crate) fn lifted(input: TokenStream) -> syn::Result<TokenStream> {
         let plain = parameter.is_none();
         let number = parameter.unwrap_or_else(|| free_name(&input));
         let shape = Shape::read(&mut sig, &number, plain, &mut errors);
-        refuse_name(&sig.ident, &number, &mut errors);
+        // The object may have the name of the function it lifts, which lies elsewhere.
+        let nothing = Ident::new("_", Span::call_site());
+        refuse_name(&sig.ident, &number, &nothing, &mut errors);
         if plain {
             add_number(&mut sig, &number, &krate);
         }
@@ -182,16 +184,21 @@ fn refuse_qualifiers(sig: &Signature, errors: &mut Errors) {
     }
 }
 
-fn refuse_name(name: &Ident, number: &Ident, errors: &mut Errors) {
-    if name == number {
-        errors.push(
-            name.span(),
-            format!("would call the object `{name}` like the type parameter; name it: `#[differentiable(Name)]`"),
-        );
-    }
+fn refuse_name(name: &Ident, number: &Ident, function: &Ident, errors: &mut Errors) {
+    let taken = if name == number {
+        "the type parameter"
+    } else if name == function {
+        "the function"
+    } else if name == "Self" || name == "_" {
+        "a word of the language"
+    } else {
+        return;
+    };
+    let message = format!("would call the object `{name}` like {taken}; choose a name: `#[differentiable(Name)]`");
+    errors.push(function.span(), message);
 }
 
 /// Where an item begins, for errors about the item as a whole.
-fn first_span(item: &Item) -> proc_macro2::Span {
-    item.to_token_stream().into_iter().next().map_or_else(proc_macro2::Span::call_site, |t| t.span())
+fn first_span(item: &Item) -> Span {
+    item.to_token_stream().into_iter().next().map_or_else(Span::call_site, |t| t.span())
 }

@@ -26,7 +26,9 @@ pub(crate) fn camel_case(function: &Ident) -> Ident {
     let name: String = function.to_string().trim_start_matches("r#").split('_').map(capitalized).collect();
     let first_is_digit = name.starts_with(|c: char| c.is_ascii_digit());
     let prefix = if first_is_digit || name.is_empty() { "_" } else { "" };
-    Ident::new(&format!("{prefix}{name}"), function.span())
+    let name = format!("{prefix}{name}");
+    // `_` alone is no identifier; `expand` refuses it.
+    Ident::new(&name, function.span())
 }
 
 fn capitalized(word: &str) -> String {

@@ -249,6 +249,13 @@ impl Inference<'_> {
                 self.unify(&a, &b, span);
                 Some(Ty::Other)
             }
+            [.., "cast"] | [.., "NumCast", "from"] if one => {
+                let ty = self.expr(&mut call.args[0]);
+                let message = refusals::cast_function();
+                let checks = self.acts(&ty).into_iter().map(|a| (a, call.func.span(), message.clone()));
+                self.checks.extend(checks.collect::<Vec<_>>());
+                None
+            }
             [.., "mem", "take"] if one => Some(self.expr(&mut call.args[0])),
             [.., "mem", "replace"] if call.args.len() == 2 => {
                 let place = self.expr(&mut call.args[0]);

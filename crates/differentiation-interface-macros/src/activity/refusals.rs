@@ -61,9 +61,12 @@ pub(super) fn refused_method(name: &str) -> Option<String> {
         "maximum" => "write `max(..)`",
         "minimum" => "write `min(..)`",
         "next_up" | "next_down" => "write `x + f64::EPSILON * x` or the step you mean",
-        "to_bits" | "to_le_bytes" | "to_be_bytes" | "to_ne_bytes" | "to_int_unchecked" | "to_f64" | "to_f32"
-        | "to_i8" | "to_i16" | "to_i32" | "to_i64" | "to_i128" | "to_isize" | "to_u8" | "to_u16" | "to_u32"
-        | "to_u64" | "to_u128" | "to_usize" => {
+        "to_f64" | "to_f32" => {
+            "write `x.primal()` to drop the derivative on purpose, or mark the argument `#[constant]`"
+        }
+        "to_bits" | "to_le_bytes" | "to_be_bytes" | "to_ne_bytes" | "to_int_unchecked" | "to_i8" | "to_i16"
+        | "to_i32" | "to_i64" | "to_i128" | "to_isize" | "to_u8" | "to_u16" | "to_u32" | "to_u64" | "to_u128"
+        | "to_usize" => {
             return Some(format!(
                 "cannot see through `{name}`; write `x.primal().{name}(..)` to drop the derivative on purpose, or mark the argument `#[constant]`"
             ));
@@ -76,6 +79,12 @@ pub(super) fn refused_method(name: &str) -> Option<String> {
 /// Whether a method of `num_traits`, or of text, turns a number into a plain one at run time.
 pub(super) fn drops_derivative(name: &str) -> bool {
     name == "parse" || (name.starts_with("to_") && !name.contains("bits") && !name.contains("bytes"))
+}
+
+/// Message for `num_traits::cast` of an active number.
+pub(super) fn cast_function() -> String {
+    "cannot see through `cast`; write `x.primal() as usize`, or the type you mean, to drop the derivative on purpose"
+        .to_string()
 }
 
 /// Message for `as target` of an active number.

@@ -46,4 +46,19 @@ fn t<T: Real>(x: &[T]) -> T {
     x[0]
 }
 
+#[differentiable(crate = "differentiation_interface_core")]
+fn Energy(x: f64) -> f64 {
+    x
+}
+
+#[differentiable(crate = "differentiation_interface_core")]
+fn self_(x: f64) -> f64 {
+    x
+}
+
+#[differentiable(crate = "differentiation_interface_core")]
+fn __(x: f64) -> f64 {
+    x
+}
+
 fn main() {}
