@@ -79,7 +79,8 @@ use proc_macro::TokenStream;
 ///
 /// # Functions that are generic already
 /// A function with one type parameter keeps its bounds and its body, and the object is made for the same bounds: `T: Real`,
-/// `T: Float`, `T: RealField`. Use this form for code that the rewriting below refuses.
+/// `T: Float`, `T: RealField`. Use this form for code that the rewriting below refuses. The body is not read: a value that
+/// leaves it through `to_f64` is the affair of the number type, which answers `None` where a derivative would be lost.
 ///
 /// ```
 /// use differentiation_interface_core::{Function, Real};
@@ -120,7 +121,8 @@ use proc_macro::TokenStream;
 /// # assert_eq!(before(&[3.0]), after(&[3.0]));
 /// ```
 ///
-/// This covers annotations, turbofish, `f64::max(a, b)`, `f64::sqrt` as a value, `f64::consts`, `as f64` of integers, `vec![..]`
+/// A cast `as f64` of a number that is active already is dropped; one of an integer stays. A constant exponent becomes `powc`,
+/// which is right at zero and at negative numbers. This covers annotations, turbofish, `f64::max(a, b)`, `f64::sqrt` as a value, `f64::consts`, `as f64` of integers, `vec![..]`
 /// and arrays, tuples, closures, iterator chains, loops, branches, `match`, early return, and functions inside the function,
 /// which become generic where they meet active numbers. `println!`, `format!`, `assert!` and their kin see the values.
 ///
