@@ -130,11 +130,14 @@ pub(crate) fn bidirectional_direct(pattern: &Pattern, row_colors: &mut [u32], co
     renumber(column_colors);
 }
 
-/// Steps that the trials below may take; beyond it the colouring is left as it is.
-const WORK_LIMIT: usize = 100_000_000;
-
-/// Drops colours of a colouring by substitution: every class is tried by solving without it.
-pub(crate) fn substitution(pattern: &Pattern, mut row_colors: Option<&mut [u32]>, column_colors: &mut [u32]) {
+/// Drops colours of a colouring by substitution: every class is tried by solving without it. If that would visit more
+/// than `limit` entries the colouring is left as it is.
+pub(crate) fn substitution(
+    pattern: &Pattern,
+    mut row_colors: Option<&mut [u32]>,
+    column_colors: &mut [u32],
+    limit: usize,
+) {
     let columns = Classes::new(column_colors);
     let rows = Classes::new(row_colors.as_deref().unwrap_or(&[]));
     let symmetric = row_colors.is_none();
@@ -149,7 +152,7 @@ pub(crate) fn substitution(pattern: &Pattern, mut row_colors: Option<&mut [u32]>
     }
     candidates.extend(rows.members.iter().enumerate().map(|(c, members)| (members.len(), false, c)));
     candidates.sort_by_key(|&(size, is_column, c)| (size, !is_column, c));
-    if candidates.len().saturating_mul(pattern.nnz()) > WORK_LIMIT {
+    if candidates.len().saturating_mul(pattern.nnz()) > limit {
         return;
     }
     for (_, is_column, c) in candidates {

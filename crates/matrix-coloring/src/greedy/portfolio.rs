@@ -45,18 +45,28 @@ fn one_sided(config: &GreedyColoring, pattern: &Pattern, columns: bool) -> Resul
     let bound = other().longest().max(usize::from(own.len() > 0));
     let mut search = Search::new(bound);
     match &config.orders {
-        Some(orders) => search.try_orders(orders, &conflicts, None, run)?,
+        Some(orders) => search.try_orders(orders, &conflicts, run)?,
         None => {
-            search.try_orders(&[Order::Natural, Order::LargestFirstApprox], &conflicts, None, run)?;
+            use Order::*;
+            search.try_orders(&[Natural, LargestFirstApprox], &conflicts, run)?;
             if !search.done() && affordable(&conflicts, pattern.nnz()) {
-                use Order::*;
-                let orders = [SmallestLast, LargestFirst, IncidenceDegree, DynamicLargestFirst];
-                search.try_orders(&orders, &conflicts, None, run)?;
+                search.try_orders(
+                    &[SmallestLast, LargestFirst, IncidenceDegree, DynamicLargestFirst],
+                    &conflicts,
+                    run,
+                )?;
             }
+            search.try_orders(&random_orders(pattern.nnz()), &conflicts, run)?;
         }
     }
     search.iterate(config.passes, run);
     Ok(search.best)
+}
+
+/// Random orders for matrices so small that they cost next to nothing.
+fn random_orders(nnz: usize) -> Vec<Order> {
+    const ENTRIES: usize = 500_000;
+    (1..=(ENTRIES / nnz.max(1)).min(128) as u64).map(Order::Random).collect()
 }
 
 fn symmetric(config: &GreedyColoring, pattern: &Pattern, substitution: bool) -> Result<Vec<u32>, Error> {
@@ -65,22 +75,29 @@ fn symmetric(config: &GreedyColoring, pattern: &Pattern, substitution: bool) -> 
     let conflicts = Conflicts::Graph(&graph);
     let run = |order: &[u32]| graph_colors(&graph, substitution, order, Rules::default());
     let mut search = Search::new(forest_bound(&graph));
-    use Order::*;
-    let orders: &[Order] = match &config.orders {
-        Some(orders) => orders,
-        None if substitution => {
-            &[Natural, LargestFirst, SmallestLast, IncidenceDegree, DynamicLargestFirst, ReverseSmallestLast, Random(1)]
-        }
+    match &config.orders {
+        Some(orders) => search.try_orders(orders, &conflicts, run)?,
         None => {
-            &[Natural, SmallestLast, LargestFirst, ReverseSmallestLast, SmallestFirst, DynamicLargestFirst, Random(1)]
+            use Order::*;
+            // Hubs last (reverse smallest last, smallest first) wins by far on graphs with hubs, the others on meshes.
+            let orders: &[Order] = if substitution {
+                &[Natural, LargestFirst, SmallestLast, IncidenceDegree, ReverseSmallestLast]
+            } else {
+                &[Natural, SmallestLast, LargestFirst, ReverseSmallestLast, SmallestFirst, IncidenceDegree, Random(1)]
+            };
+            search.try_orders(orders, &conflicts, run)?;
+            let distance_two = Conflicts::Lines { own: &graph.lines, other: &graph.lines };
+            if !search.done() && affordable(&distance_two, pattern.nnz()) {
+                search.try_orders(&[LargestFirst, SmallestLast, IncidenceDegree], &distance_two, run)?;
+            }
+            search.try_orders(&random_orders(pattern.nnz()), &conflicts, run)?;
         }
-    };
-    search.try_orders(orders, &conflicts, None, run)?;
+    }
     search.iterate(config.passes, run);
     let mut colors = search.best;
     if config.postprocess {
         if substitution {
-            postprocess::substitution(pattern, None, &mut colors);
+            postprocess::substitution(pattern, None, &mut colors, usize::MAX);
         } else {
             postprocess::symmetric_direct(pattern, &mut colors);
         }
@@ -130,23 +147,26 @@ fn bidirectional(config: &GreedyColoring, pattern: &Pattern, substitution: bool)
     let (m, n) = (pattern.nrows(), pattern.ncols());
     // Every colour yields at most as many entries as the matrix is long.
     let bound = pattern.nnz().div_ceil(m.max(n).max(1));
-    let mut best = Fewest { postprocess: config.postprocess, substitution, best: None };
+    let trials = if config.orders.is_some() { usize::MAX } else { 1_000_000 };
+    let mut best = Fewest { postprocess: config.postprocess, substitution, trials, best: None };
     if config.orders.is_none() {
         best.keep(pattern, vec![NEUTRAL; m], one_sided(config, pattern, true)?);
         best.keep(pattern, one_sided(config, pattern, false)?, vec![NEUTRAL; n]);
     }
-    let given: Vec<(Order, Palette)>;
-    let trials = match &config.orders {
-        Some(orders) => {
-            given = orders.iter().map(|order| (order.clone(), config.palette)).collect();
-            &given[..]
+    let candidates: Vec<(Order, Palette)> = match &config.orders {
+        Some(orders) => orders.iter().map(|order| (order.clone(), config.palette)).collect(),
+        None => {
+            let random = random_orders(pattern.nnz()).into_iter().flat_map(|order| {
+                let separate = substitution.then(|| (order.clone(), Palette::Separate));
+                [(order, Palette::Implicit)].into_iter().chain(separate)
+            });
+            let named = if substitution { SUBSTITUTION } else { DIRECT };
+            named.iter().cloned().chain(random).collect()
         }
-        None if substitution => SUBSTITUTION,
-        None => DIRECT,
     };
     let graph = Graph::bipartite(pattern);
     let conflicts = Conflicts::Graph(&graph);
-    for (order, palette) in trials {
+    for (order, palette) in &candidates {
         if best.count() <= bound {
             break;
         }
@@ -163,6 +183,8 @@ fn bidirectional(config: &GreedyColoring, pattern: &Pattern, substitution: bool)
 struct Fewest {
     postprocess: bool,
     substitution: bool,
+    /// Entries that dropping colours may visit per candidate by substitution.
+    trials: usize,
     best: Option<(usize, Colors)>,
 }
 
@@ -172,10 +194,12 @@ impl Fewest {
     }
 
     fn keep(&mut self, pattern: &Pattern, mut rows: Vec<u32>, mut columns: Vec<u32>) {
-        postprocess::renumber(&mut rows);
-        postprocess::renumber(&mut columns);
+        let count = postprocess::renumber(&mut rows) + postprocess::renumber(&mut columns);
+        if self.best.is_some() && count > self.count() + self.count() / 4 + 1 {
+            return; // too far off for dropped colours to help
+        }
         match (self.postprocess, self.substitution) {
-            (true, true) => postprocess::substitution(pattern, Some(&mut rows), &mut columns),
+            (true, true) => postprocess::substitution(pattern, Some(&mut rows), &mut columns, self.trials),
             (true, false) => postprocess::bidirectional_direct(pattern, &mut rows, &mut columns),
             _ => {}
         }
@@ -213,14 +237,13 @@ impl Search {
         &mut self,
         orders: &[Order],
         conflicts: &Conflicts<'_>,
-        columns: Option<usize>,
         run: impl Fn(&[u32]) -> Vec<u32>,
     ) -> Result<(), Error> {
         for order in orders {
             if self.done() {
                 break;
             }
-            let order = order.compute(conflicts, columns)?;
+            let order = order.compute(conflicts, None)?;
             self.keep(run(&order), false);
         }
         Ok(())

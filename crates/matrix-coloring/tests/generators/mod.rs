@@ -7,17 +7,17 @@ use matrix_coloring::Pattern;
 type Entries = Vec<(usize, usize)>;
 
 /// The generator of the golden data.
-pub struct Lcg(pub u64);
+pub(crate) struct Lcg(pub(crate) u64);
 
 impl Lcg {
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         ((self.0 >> 33) % bound as u64) as usize
     }
 }
 
 /// FNV-1a over `u32` little endian.
-pub fn fnv(values: impl IntoIterator<Item = u32>) -> String {
+pub(crate) fn fnv(values: impl IntoIterator<Item = u32>) -> String {
     let mut hash = 1469598103934665603u64;
     for byte in values.into_iter().flat_map(u32::to_le_bytes) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(1099511628211);
@@ -26,7 +26,7 @@ pub fn fnv(values: impl IntoIterator<Item = u32>) -> String {
 }
 
 /// Hash of a pattern: m, n, then the entries row by row.
-pub fn pattern_fnv(p: &Pattern) -> String {
+pub(crate) fn pattern_fnv(p: &Pattern) -> String {
     let entries = p.entries().flat_map(|(i, j)| [i as u32, j as u32]);
     fnv([p.nrows() as u32, p.ncols() as u32].into_iter().chain(entries))
 }
@@ -43,7 +43,7 @@ fn graph(n: usize, edges: impl IntoIterator<Item = (usize, usize)>, diagonal: bo
     build(n, n, entries)
 }
 
-pub fn grid2d(nx: usize, ny: usize, points: usize, periodic: bool) -> Pattern {
+pub(crate) fn grid2d(nx: usize, ny: usize, points: usize, periodic: bool) -> Pattern {
     let mut entries = Vec::with_capacity(nx * ny * points);
     for (y, x) in (0..ny).flat_map(|y| (0..nx).map(move |x| (y, x))) {
         for (dy, dx) in (-1i64..2).flat_map(|dy| (-1i64..2).map(move |dx| (dy, dx))) {
@@ -62,7 +62,7 @@ pub fn grid2d(nx: usize, ny: usize, points: usize, periodic: bool) -> Pattern {
     build(nx * ny, nx * ny, entries)
 }
 
-pub fn grid3d(nx: usize, ny: usize, nz: usize, points: usize) -> Pattern {
+pub(crate) fn grid3d(nx: usize, ny: usize, nz: usize, points: usize) -> Pattern {
     let mut entries = Vec::new();
     let size = [nx as i64, ny as i64, nz as i64];
     let index = |p: [i64; 3]| (p[0] + size[0] * (p[1] + size[1] * p[2])) as usize;
@@ -82,7 +82,7 @@ pub fn grid3d(nx: usize, ny: usize, nz: usize, points: usize) -> Pattern {
     build(n, n, entries)
 }
 
-pub fn brusselator(n: usize) -> Pattern {
+pub(crate) fn brusselator(n: usize) -> Pattern {
     let k = n * n;
     let mut entries = Vec::with_capacity(12 * k);
     for cell in 0..k {
@@ -95,13 +95,13 @@ pub fn brusselator(n: usize) -> Pattern {
     build(2 * k, 2 * k, entries)
 }
 
-pub fn gnm_sym(n: usize, m: usize, seed: u64, diagonal: bool) -> Pattern {
+pub(crate) fn gnm_sym(n: usize, m: usize, seed: u64, diagonal: bool) -> Pattern {
     let mut random = Lcg(seed);
     let edges = (0..m).map(|_| (random.below(n), random.below(n))).filter(|(i, j)| i != j);
     graph(n, edges, diagonal)
 }
 
-pub fn powerlaw(n: usize, d: usize, seed: u64, diagonal: bool) -> Pattern {
+pub(crate) fn powerlaw(n: usize, d: usize, seed: u64, diagonal: bool) -> Pattern {
     let mut random = Lcg(seed);
     let (mut ends, mut edges): (Vec<usize>, Entries) = (Vec::new(), Vec::new());
     for v in 1..n {
@@ -145,7 +145,7 @@ fn kkt(n: usize, m: usize, k: usize, seed: u64) -> Pattern {
 }
 
 /// The matrix of a generator string such as `grid2d(40,30,5)`.
-pub fn generate(text: &str) -> Pattern {
+pub(crate) fn generate(text: &str) -> Pattern {
     let (name, arguments) = text.trim_end_matches(')').split_once('(').unwrap();
     let a: Vec<usize> = arguments.split([',', ';']).filter(|s| !s.is_empty()).map(|s| s.parse().unwrap()).collect();
     let (base, diagonal) = match name.strip_suffix("_nodiag") {
