@@ -190,9 +190,8 @@ fn greedy_never_beats_a_proven_optimum() {
     let mut met = 0;
     for (m, p) in matrices(&data).into_iter().filter(|(m, _)| !m["optimum_sat"].is_null()) {
         for (name, kind) in kinds() {
-            // With neutral colours fewer products than the optimum of the colouring without them may do.
-            let colors = greedy(&p, kind, Order::SmallestLast);
             if let Some(optimum) = m["optimum_sat"][name].as_u64() {
+                let colors = greedy(&p, kind, Order::SmallestLast);
                 assert!(count(&side(colors, kind)) >= optimum, "{} {name}", m["id"]);
                 met += 1;
             }
@@ -242,7 +241,7 @@ fn every_vertex_of_a_dynamic_order_has_extremal_degree() {
                 }
                 let mut order = check::permutation(&p, vertices, order).unwrap();
                 assert_eq!(check::dynamic_order(&p, vertices, &order, *rule), Ok(()), "{} {vertices:?}", m["id"]);
-                if m["id"] == "arrowhead(10)" {
+                if m["id"] == "arrowhead(10)" && vertices == Vertices::Symmetric && *rule != Dynamic::IncidenceDegree {
                     order.reverse();
                     assert!(check::dynamic_order(&p, vertices, &order, *rule).is_err());
                 }
