@@ -52,10 +52,13 @@
 
 mod algorithm;
 pub mod check;
+mod convert;
 mod error;
 mod graph;
 mod greedy;
 mod groups;
+#[cfg(feature = "optimal")]
+mod optimal;
 mod order;
 mod pattern;
 mod postprocess;
@@ -65,9 +68,13 @@ mod recovery;
 mod result;
 
 pub use algorithm::{ColoringAlgorithm, Colors, ConstantColoring, Decompression, ProblemKind};
+#[cfg(feature = "matrix-market")]
+pub use convert::market;
 pub use error::{Conflict, Error, ErrorKind};
 pub use greedy::{GreedyColoring, NEUTRAL, Palette};
 pub use groups::Groups;
+#[cfg(feature = "optimal")]
+pub use optimal::OptimalColoring;
 pub use order::Order;
 pub use pattern::Pattern;
 pub use problem::{Bidirectional, Column, DecompressionKind, Direct, Problem, Row, Substitution, Symmetric, coloring};
