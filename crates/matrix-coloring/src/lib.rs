@@ -61,6 +61,8 @@ mod groups;
 mod optimal;
 mod order;
 mod pattern;
+#[cfg(feature = "plot")]
+mod plot;
 mod postprocess;
 mod problem;
 mod program;
@@ -77,6 +79,8 @@ pub use groups::Groups;
 pub use optimal::OptimalColoring;
 pub use order::Order;
 pub use pattern::Pattern;
+#[cfg(feature = "plot")]
+pub use plot::Picture;
 pub use problem::{Bidirectional, Column, DecompressionKind, Direct, Problem, Row, Substitution, Symmetric, coloring};
 pub use program::{Layout, Storage, Triangle};
 pub use result::{
