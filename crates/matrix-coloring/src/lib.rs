@@ -87,3 +87,7 @@ pub use result::{
     AcyclicBicoloring, AcyclicColoring, BidirectionalColoring, ColumnColoring, Decompress, RowColoring, StarBicoloring,
     StarColoring, SymmetricColoring,
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -92,11 +92,11 @@ pub(crate) fn bidirectional_direct(pattern: &Pattern, row_colors: &mut [u32], co
     let across = transposed_positions(rows, &columns.pointers);
     let back = transposed_positions(columns, &rows.pointers);
     let (old_rows, old_columns) = (row_colors.to_vec(), column_colors.to_vec());
-    for i in 0..rows.len() {
+    for (i, &row_color) in old_rows.iter().enumerate() {
         for k in rows.range(i) {
             match (column_reads[k], row_reads[across[k] as usize]) {
                 (true, false) => by_column.needed[old_columns[rows.indices[k] as usize] as usize] += 1,
-                (false, true) => by_row.needed[old_rows[i] as usize] += 1,
+                (false, true) => by_row.needed[row_color as usize] += 1,
                 _ => {}
             }
         }

@@ -4,7 +4,7 @@
 //! Manne, Pothen 2007, algorithm 3.1). Two-coloured trees are kept as disjoint sets of edges; masks of the colours
 //! around each vertex tell where a cycle could close at all.
 
-use super::{NEUTRAL, Rules, get, lowest_zero, set};
+use super::{NEUTRAL, Rules, get, join, lowest_zero, set};
 use crate::graph::Graph;
 
 /// Acyclic colours in the given order.
@@ -79,9 +79,7 @@ pub(super) fn masked<const W: usize>(graph: &Graph, ids: &[u32], order: &[u32], 
         let mut forbidden = if rules.separate { [0; W] } else { once };
         if rules.implicit {
             for &w in around.iter().filter(|&&w| colors[w as usize] == NEUTRAL) {
-                for k in 0..W {
-                    forbidden[k] |= near[w as usize][k];
-                }
+                join(&mut forbidden, &near[w as usize]);
             }
         }
         if twice.iter().any(|&word| word != 0) {

@@ -3,7 +3,7 @@
 //! Called by `greedy` for column and row problems. First fit is a function of pattern and order only, so every correct
 //! implementation returns the same colours (Gebremedhin, Manne, Pothen 2005, algorithm 3.2).
 
-use super::{NEUTRAL, lowest_zero};
+use super::{NEUTRAL, join, lowest_zero, set};
 use crate::pattern::Lines;
 
 /// Colours the lines of `own` in the given order; `other` is the transposed orientation, asked for only beyond the
@@ -24,15 +24,12 @@ pub(super) fn masked<const W: usize>(own: &Lines, width: usize, order: &[u32]) -
         let line = own.line(v as usize);
         let mut forbidden = [0u64; W];
         for &i in line {
-            let mask = &used[i as usize];
-            for k in 0..W {
-                forbidden[k] |= mask[k];
-            }
+            join(&mut forbidden, &used[i as usize]);
         }
         let c = lowest_zero(&forbidden)?;
         colors[v as usize] = c as u32;
         for &i in line {
-            used[i as usize][c / 64] |= 1 << (c % 64);
+            set(&mut used[i as usize], c as u32);
         }
     }
     Some(colors)

@@ -48,6 +48,12 @@ fn set<const W: usize>(set: &mut [u64; W], c: u32) {
     set[c as usize / 64] |= 1 << (c % 64);
 }
 
+/// Adds the colours of `other` to `set`.
+#[inline]
+fn join<const W: usize>(set: &mut [u64; W], other: &[u64; W]) {
+    set.iter_mut().zip(other).for_each(|(word, more)| *word |= more);
+}
+
 /// Whether rows and columns of a bicolouring share colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Palette {

@@ -4,7 +4,7 @@
 //! colours: sets of colours per vertex as bit masks (fast, up to 1024 colours), and the classic one of Gebremedhin,
 //! Tarafdar, Manne, Pothen 2007 (algorithm 4.1), which follows stars edge by edge.
 
-use super::{NEUTRAL, Rules, get, lowest_zero, set};
+use super::{NEUTRAL, Rules, get, join, lowest_zero, set};
 use crate::graph::Graph;
 
 /// Star colours in the given order.
@@ -53,22 +53,16 @@ pub(super) fn masked<const W: usize>(graph: &Graph, order: &[u32], rules: Rules)
             let node = &nodes[w as usize];
             if a != NEUTRAL {
                 let set = if get(&twice, a) { &node.near } else { &node.leaf };
-                for k in 0..W {
-                    forbidden[k] |= set[k];
-                }
+                join(&mut forbidden, set);
             } else if rules.implicit {
-                for k in 0..W {
-                    forbidden[k] |= node.near[k];
-                }
+                join(&mut forbidden, &node.near);
             }
         }
         let c = lowest_zero(&forbidden)? as u32;
         colors[v as usize] = c;
         let own = &mut nodes[v as usize];
         own.near = once;
-        for k in 0..W {
-            own.hub[k] |= twice[k];
-        }
+        join(&mut own.hub, &twice);
         for &w in around {
             let a = colors[w as usize];
             if a == NEUTRAL {
