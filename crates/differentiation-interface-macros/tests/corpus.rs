@@ -340,4 +340,34 @@ corpus! {
     O1 fn o1(x: &[f64]) -> f64 {
         x.iter().copied().map(|v: f64| -> f64 { if v > 1.0 { return 1.0 } v }).sum()
     }
+    Q2 fn q2(x: &[f64]) -> f64 { let mut best = 0; for i in 1..x.len() { if x[i] > x[best] { best = i; } } x[best] }
+    Q3 fn q3(x: &[f64]) -> f64 { let t = x[0]; let k = (t / 0.5).floor(); t - 0.5 * k }
+    Q4 fn q4(x: &[f64]) -> f64 { let (lo, hi) = if x[0] < x[1] { (0.0, x[1]) } else { (1.0, 2.0) }; hi - lo }
+    Q5 fn q5(x: &[f64]) -> f64 { let f = |x: &[f64]| -> f64 { x.iter().sum() }; f(x) + f(&x[1..]) + f(&[1.0]) }
+    Q6 fn q6(x: &[f64]) -> f64 { let mut c: Vec<Option<f64>> = vec![None; 3]; c[0] = Some(x[0]); c[1] = Some(1.0); c.iter().flatten().sum() }
+    Q7 fn q7(x: &[f64]) -> f64 {
+        let v: Vec<(f64, f64)> = x.iter().map(|&a| (a, a * 2.0)).collect();
+        let (s, t) = v.iter().fold((0.0, 0.0), |acc, p| (acc.0 + p.0, acc.1 + p.1));
+        s * t
+    }
+    Q8 fn q8(x: &[f64]) -> f64 { let s = |k: usize| x.iter().map(|v| v.powi(k as i32)).sum::<f64>(); s(1) + s(2) }
+    Q9 fn q9(x: &[f64]) -> f64 { [1.0, 2.0].iter().zip(x).map(|(a, b): (&f64, &f64)| a * b).sum() }
+    R1 fn r1(x: &[f64]) -> f64 {
+        let mut it = x.iter().peekable();
+        let mut s = 0.0;
+        while let Some(v) = it.next() { if let Some(w) = it.peek() { s += v * **w; } }
+        s
+    }
+    R2 fn r2(x: &[f64]) -> f64 { x.iter().map(|&v| { let mut p = 1.0; for _ in 0..3 { p *= v; } p }).sum() }
+    R3 fn r3(x: &[f64]) -> f64 { Some(x[0]).filter(|v| *v > 0.0).map(|v| v.ln()).unwrap_or(f64::NEG_INFINITY) }
+    R4 fn r4(x: &[f64]) -> f64 { let (q, r) = (x[0] / 2.0, x[0] % 2.0); let mut z = q; z -= r; z /= 2.0; z %= 3.0; -z * x[1] }
+    R5 fn r5(x: &[f64]) -> f64 { x.iter().copied().fold(f64::NAN, f64::max) + x.iter().copied().fold(f64::NAN, |a, b| f64::min(a, b)) }
+    R6 fn r6(x: &[f64]) -> f64 {
+        let mut m = std::collections::HashMap::new();
+        m.insert(1, 1.0);
+        m.insert(2, x[0]);
+        let mut s = 0.0;
+        for (_, v) in &m { s += v; }
+        s + m[&1]
+    }
 }
