@@ -29,7 +29,8 @@ use std::sync::Arc;
 /// // An opaque function, differentiated by finite differences inside a model differentiated in reverse mode.
 /// let opaque = DifferentiateWith::new(|x: &[f64]| x[0] * x[0] + x[1] * x[1], AutoFiniteDiff::central());
 /// let model = |x: &[_]| 7.0 * opaque.call(x);
-/// let grad = gradient(&model, &AutoReverseDiff::default(), &[3.0, 5.0])?;
+/// let x = [3.0_f64, 5.0];
+/// let grad = gradient(&model, &AutoReverseDiff::default(), &x)?;
 /// assert!((grad[0] - 42.0).abs() < 1e-7 && (grad[1] - 70.0).abs() < 1e-7);
 /// # Ok::<(), Error>(())
 /// ```

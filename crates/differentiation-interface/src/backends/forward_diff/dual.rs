@@ -1,11 +1,14 @@
 //! The dual number: a value and, unless it is zero, a tangent in several lanes.
 
 use differentiation_interface_core::backend::Lanes;
+use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
 use differentiation_interface_core::error::ErrorKind;
+use differentiation_interface_core::fault;
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use std::cell::Cell;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 /// A dual number over the scalar `S` with lanes `L`: `value + tangent·ε`.
 pub type Dual<S, L> = Num<DualCore<S, L>>;
@@ -29,18 +32,15 @@ struct Tangent<S: Scalar, L: Lanes> {
 thread_local! {
     /// Mark of the last differentiation begun on this thread.
     static LAST_LEVEL: Cell<u32> = const { Cell::new(0) };
-    /// How often two differentiations have met in one operation.
-    static MIXTURES: Cell<u32> = const { Cell::new(0) };
 }
 
-/// One differentiation: a mark for its tangents, and a watch over mixtures with others.
+/// One differentiation: a mark for its tangents.
 ///
 /// Nested differentiations have different number types. But a number of an *outer* differentiation can be captured by a
 /// closure for an inner one of the same type, and a number of an *earlier* call can be kept somewhere: their tangents mean
 /// something else, so the call is refused.
 pub(super) struct Level {
     mark: NonZeroU32,
-    mixtures: u32,
 }
 
 impl Level {
@@ -49,21 +49,15 @@ impl Level {
     pub(super) fn enter() -> Level {
         let next = NonZeroU32::new(LAST_LEVEL.get().wrapping_add(1)).unwrap_or(NonZeroU32::MIN);
         LAST_LEVEL.set(next.get());
-        Level { mark: next, mixtures: MIXTURES.get() }
+        Level { mark: next }
     }
 
     /// Refuses results into which another differentiation entered.
     #[inline]
     pub(super) fn check<S: Scalar, L: Lanes>(&self, outputs: &[Dual<S, L>]) -> Result<(), ErrorKind> {
         let own = |v: &Dual<S, L>| v.0.tangent.is_none_or(|t| t.level == self.mark);
-        if MIXTURES.get() == self.mixtures && outputs.iter().all(own) { Ok(()) } else { Err(ErrorKind::ForeignNumber) }
+        if outputs.iter().all(own) { Ok(()) } else { Err(ErrorKind::ForeignNumber) }
     }
-}
-
-#[cold]
-#[inline(never)]
-fn note_mixture() {
-    MIXTURES.set(MIXTURES.get().wrapping_add(1));
 }
 
 impl<S: Scalar, L: Lanes> DualCore<S, L> {
@@ -146,7 +140,7 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
             };
         };
         if a.level != b.level {
-            note_mixture();
+            fault::raise(ErrorKind::ForeignNumber);
         }
         let (px, py) = (rule.partial_x(x, y, r), rule.partial_y(x, y, r));
         let lanes = match (px, py) {
@@ -165,5 +159,35 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         let r = S::apply2_left(first, second.value, rule);
         second.chain(r, || rule.partial_y(S::constant(first), second.value, r))
+    }
+    fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Dual<S, L>], y: &mut Vec<Dual<S, L>>) {
+        let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
+        let mut outputs = Vec::new();
+        S::custom(rule, &values, &mut outputs);
+        y.clear();
+        y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
+
+        let Some(level) = x.iter().find_map(|v| Some(v.0.tangent?.level)) else { return };
+        if x.iter().filter_map(|v| v.0.tangent).any(|t| t.level != level) {
+            fault::raise(ErrorKind::ForeignNumber);
+        }
+        let zero = S::default();
+        let (mut dx, mut dy) = (vec![zero; x.len()], vec![zero; y.len()]);
+        let mut lanes = vec![L::each(|_| zero); y.len()];
+        for lane in 0..L::N {
+            for (dx, v) in dx.iter_mut().zip(x) {
+                *dx = v.0.tangent.map_or(zero, |t| L::slice(&t.lanes)[lane]);
+            }
+            if dx.iter().all(S::is_inert_zero) {
+                continue;
+            }
+            pushforward_by_rule(&**rule, &values, &outputs, &dx, &mut dy);
+            for (lanes, dy) in lanes.iter_mut().zip(&dy) {
+                L::slice_mut(lanes)[lane] = *dy;
+            }
+        }
+        for (y, lanes) in y.iter_mut().zip(lanes) {
+            y.0.tangent = Some(Tangent { level, lanes });
+        }
     }
 }

@@ -13,7 +13,7 @@ use differentiation_interface_core::backend::{
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
-use tape::{Node, Recorder};
+use tape::{Call, Node, Recorder};
 
 /// Reverse mode by a tape that is recorded anew at each call, so that branches and loops may depend on values.
 ///
@@ -67,6 +67,7 @@ pub struct ReverseState<S: Scalar> {
     x: Vec<Var<S>>,
     y: Vec<Var<S>>,
     nodes: Vec<Node<S>>,
+    calls: Vec<Call<S>>,
     /// Per output, the entry of the tape it hangs on and its derivative with respect to it.
     outputs: Vec<Option<(u32, S)>>,
     adjoints: Vec<S>,
@@ -76,7 +77,14 @@ impl PullbackPrimitive for AutoReverseDiff {
     type PullbackState<S: Scalar, L: Lanes> = ReverseState<S>;
 
     fn pullback_state<S: Scalar, L: Lanes>(&self, _inputs: usize) -> Result<ReverseState<S>, Error> {
-        Ok(ReverseState { x: Vec::new(), y: Vec::new(), nodes: Vec::new(), outputs: Vec::new(), adjoints: Vec::new() })
+        Ok(ReverseState {
+            x: Vec::new(),
+            y: Vec::new(),
+            nodes: Vec::new(),
+            calls: Vec::new(),
+            outputs: Vec::new(),
+            adjoints: Vec::new(),
+        })
     }
 
     #[inline]
@@ -87,7 +95,7 @@ impl PullbackPrimitive for AutoReverseDiff {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        let mut recorder = Recorder::begin(&mut state.nodes, x.len())?;
+        let mut recorder = Recorder::begin(&mut state.nodes, &mut state.calls, x.len())?;
         state.x.clear();
         state.x.extend(x.iter().enumerate().map(|(i, &v)| Num(recorder.input(i, v))));
         f.call(&state.x, &mut state.y);
@@ -142,7 +150,7 @@ impl<S: Scalar> ReverseState<S> {
                 }
             }
         }
-        tape::propagate(&self.nodes[..end.saturating_sub(inputs)], adjoints, inputs);
+        tape::propagate_with_calls(&self.nodes[..end.saturating_sub(inputs)], &self.calls, adjoints, inputs);
 
         for lane in 0..count {
             for (x, adjoint) in rows.part(first + lane, 0, inputs).iter_mut().zip(&adjoints[..inputs]) {

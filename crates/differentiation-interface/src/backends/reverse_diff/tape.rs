@@ -14,14 +14,36 @@ use differentiation_interface_core::scalar::Scalar;
 use fragile::Fragile;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr;
+use std::sync::Arc;
 
 /// An entry: the derivatives of one operation with respect to its two arguments, which are inputs or earlier entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node<S> {
     partials: [S; 2],
     parents: [u32; 2],
+}
+
+/// A custom rule on the tape: its outputs are a row of entries without arguments of their own.
+#[derive(Clone)]
+pub(super) struct Call<S> {
+    /// The first output's entry.
+    first: u32,
+    outputs: usize,
+    /// Per argument, the entry it hangs on and its derivative with respect to it; nothing for a constant.
+    arguments: Vec<Option<(u32, S)>>,
+    pullback: Pullback<S>,
+}
+
+/// Fills the second slice, cotangents of the arguments, from the first, cotangents of the outputs.
+pub(super) type Pullback<S> = Arc<dyn Fn(&[S], &mut [S]) + Send + Sync>;
+
+impl<S> fmt::Debug for Call<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Call({} -> {})", self.arguments.len(), self.outputs)
+    }
 }
 
 /// The place of a running recording. Bound to its thread: a number that wanders to another one is refused there.
@@ -33,6 +55,7 @@ pub(super) struct Slot<S: Scalar> {
 #[derive(Debug)]
 struct Tape<S> {
     nodes: RefCell<Vec<Node<S>>>,
+    calls: RefCell<Vec<Call<S>>>,
     inputs: Cell<u32>,
     /// Which recording of this slot is running; entries of another one mean nothing.
     epoch: Cell<u32>,
@@ -59,8 +82,13 @@ fn with_free<S: Scalar, R>(action: impl FnOnce(&mut Vec<&'static Slot<S>>) -> R)
 impl<S: Scalar> Slot<S> {
     fn acquire() -> &'static Slot<S> {
         with_free(Vec::pop).unwrap_or_else(|| {
-            let tape =
-                Tape { nodes: RefCell::default(), inputs: Cell::new(0), epoch: Cell::new(0), fault: Cell::new(None) };
+            let tape = Tape {
+                nodes: RefCell::default(),
+                calls: RefCell::default(),
+                inputs: Cell::new(0),
+                epoch: Cell::new(0),
+                fault: Cell::new(None),
+            };
             // A few dozen bytes per depth of nesting, scalar type and thread stay for good.
             Box::leak(Box::new(Slot { tape: Fragile::new(tape) }))
         })
@@ -104,6 +132,25 @@ impl<S: Scalar> Slot<S> {
     /// Itself, if it can be on the desk.
     fn over_f64(&'static self) -> Option<&'static Slot<f64>> {
         (self as &'static dyn Any).downcast_ref()
+    }
+
+    /// Appends a custom rule with `outputs` outputs; the entry of the first one, or `None` if that is impossible.
+    pub(super) fn push_call(
+        &'static self,
+        arguments: Vec<Option<(u32, S)>>,
+        outputs: usize,
+        epoch: u32,
+        pullback: Pullback<S>,
+    ) -> Option<u32> {
+        let zero = S::default();
+        let mut first = None;
+        for _ in 0..outputs {
+            let entry = self.push([zero; 2], [0; 2], epoch)?;
+            first.get_or_insert(entry);
+        }
+        let first = first?;
+        self.tape.get().calls.borrow_mut().push(Call { first, outputs, arguments, pullback });
+        Some(first)
     }
 
     /// Notes that a number of another recording met one of this.
@@ -190,20 +237,27 @@ pub(super) struct Recorder<'a, S: Scalar> {
     /// The recording that was on the desk before.
     suspended: Option<&'static Slot<f64>>,
     nodes: &'a mut Vec<Node<S>>,
+    calls: &'a mut Vec<Call<S>>,
 }
 
 impl<'a, S: Scalar> Recorder<'a, S> {
-    pub(super) fn begin(nodes: &'a mut Vec<Node<S>>, inputs: usize) -> Result<Self, Error> {
+    pub(super) fn begin(
+        nodes: &'a mut Vec<Node<S>>,
+        calls: &'a mut Vec<Call<S>>,
+        inputs: usize,
+    ) -> Result<Self, Error> {
         let inputs = u32::try_from(inputs).map_err(|_| ErrorKind::TapeOverflow)?;
         let slot = Slot::<S>::acquire();
         let tape = slot.tape.get();
         nodes.clear();
-        tape.nodes.swap(&RefCell::new(std::mem::take(nodes)));
+        tape.nodes.replace(std::mem::take(nodes));
+        calls.clear();
+        tape.calls.replace(std::mem::take(calls));
         tape.inputs.set(inputs);
         tape.epoch.set(tape.epoch.get().wrapping_add(1));
         tape.fault.set(None);
         let suspended = slot.over_f64().and_then(|slot| DESK.with(|desk| desk.switch_to(Some(slot))));
-        Ok(Recorder { slot, epoch: tape.epoch.get(), suspended, nodes })
+        Ok(Recorder { slot, epoch: tape.epoch.get(), suspended, nodes, calls })
     }
 
     /// Input `i` with value `value`.
@@ -233,6 +287,7 @@ impl<S: Scalar> Drop for Recorder<'_, S> {
             DESK.with(|desk| desk.switch_to(self.suspended));
         }
         *self.nodes = self.slot.tape.get().nodes.take();
+        *self.calls = self.slot.tape.get().calls.take();
         with_free(|free| free.push(self.slot));
     }
 }
@@ -259,6 +314,48 @@ pub(super) fn propagate<S: Scalar, const K: usize>(nodes: &[Node<S>], adjoints: 
     }
 }
 
+/// Propagates adjoints back over entries and custom rules.
+pub(super) fn propagate_with_calls<S: Scalar, const K: usize>(
+    nodes: &[Node<S>],
+    calls: &[Call<S>],
+    adjoints: &mut [[S; K]],
+    inputs: usize,
+) {
+    let mut end = nodes.len();
+    for call in calls.iter().rev() {
+        let first = call.first as usize - inputs;
+        if first >= end {
+            continue;
+        }
+        let after = first + call.outputs;
+        if after < end {
+            propagate(&nodes[after..end], adjoints, inputs + after);
+        }
+        call.propagate(adjoints);
+        end = first;
+    }
+    propagate(&nodes[..end], adjoints, inputs);
+}
+
+impl<S: Scalar> Call<S> {
+    fn propagate<const K: usize>(&self, adjoints: &mut [[S; K]]) {
+        for lane in 0..K {
+            let outputs = &adjoints[self.first as usize..][..self.outputs];
+            let dy: Vec<S> = outputs.iter().map(|adjoint| adjoint[lane]).collect();
+            if dy.iter().all(S::is_inert_zero) {
+                continue;
+            }
+            let mut dx = vec![S::default(); self.arguments.len()];
+            (self.pullback)(&dy, &mut dx);
+            for (argument, dx) in self.arguments.iter().zip(dx) {
+                if let Some((entry, derivative)) = *argument {
+                    adjoints[entry as usize][lane] += derivative * dx;
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,8 +364,8 @@ mod tests {
     fn slots_are_recycled() {
         let count = || with_free::<f64, _>(|free| free.len());
         for _ in 0..3 {
-            let mut nodes = Vec::new();
-            drop(Recorder::<f64>::begin(&mut nodes, 2).expect("two inputs fit"));
+            let (mut nodes, mut calls) = (Vec::new(), Vec::new());
+            drop(Recorder::<f64>::begin(&mut nodes, &mut calls, 2).expect("two inputs fit"));
             assert_eq!(count(), 1);
         }
     }
