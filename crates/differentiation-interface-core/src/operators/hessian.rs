@@ -270,7 +270,7 @@ where
         self.inputs = inputs;
         // As many products as go together size all work memory.
         let count = inputs.min(RouteLanes::<B>::N.max(16));
-        let columns = if B::Hvp::SEEDS_ARE_ROWS { inputs } else { count };
+        let columns = if B::Hvp::seeds_are_rows(&self.pair) { inputs } else { count };
         self.products(&x, Seeds::all(count), Want::Value, Rows::growing(&mut Vec::new(), columns))
     }
 

@@ -119,6 +119,11 @@ impl AutoFiniteDiff {
         self.scheme
     }
 
+    /// The steps set by the user, relative and absolute.
+    pub(crate) const fn steps(&self) -> [Option<f64>; 2] {
+        [self.relative_step, self.absolute_step]
+    }
+
     /// The step at a coordinate, always positive.
     pub fn step<B: Base>(&self, x: B) -> B {
         let epsilon = <B as Float>::epsilon();
