@@ -117,6 +117,19 @@ impl Default for AutoForwardDiff<AutoChunk> {
     }
 }
 
+impl AutoForwardDiff<RuntimeChunk> {
+    /// Forward mode with an automatic chunk, of the type of those fixed at run time.
+    pub(crate) const fn automatic() -> Self {
+        AutoForwardDiff(RuntimeChunk(None))
+    }
+
+    /// Forward mode with the chunk `N`, which does not compile if it is too large.
+    pub(crate) const fn of_chunk<const N: usize>() -> Self {
+        const { assert!(N >= 1 && N <= RuntimeChunk::LARGEST, "a chunk fixed at run time has from 1 to 12 lanes") };
+        AutoForwardDiff(RuntimeChunk(NonZeroUsize::new(N)))
+    }
+}
+
 impl<C: ChunkSize> AutoForwardDiff<C> {
     /// The chunk size, if it is fixed.
     pub fn chunk(&self) -> Option<usize> {
@@ -133,7 +146,7 @@ impl AutoForwardDiff<AutoChunk> {
     /// Forward mode whose chunk is fixed at run time, or automatic for `None`. The numbers have room for
     /// [`RuntimeChunk::LARGEST`] lanes; a larger chunk and 0 give `None`.
     pub fn with_runtime_chunk(chunk: Option<usize>) -> Option<AutoForwardDiff<RuntimeChunk>> {
-        let Some(chunk) = chunk else { return Some(AutoForwardDiff(RuntimeChunk(None))) };
+        let Some(chunk) = chunk else { return Some(AutoForwardDiff::automatic()) };
         let chunk = NonZeroUsize::new(chunk).filter(|chunk| chunk.get() <= RuntimeChunk::LARGEST)?;
         Some(AutoForwardDiff(RuntimeChunk(Some(chunk))))
     }
