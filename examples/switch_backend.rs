@@ -8,6 +8,7 @@
 
 use differentiation_interface::prelude::*;
 use std::error::Error;
+use std::process::ExitCode;
 
 /// Hours of study, and whether the exam was passed.
 const DATA: [(f64, bool); 20] = [
@@ -72,7 +73,17 @@ fn newton(backend: &AnyBackend, mut w: [f64; 2]) -> Result<([f64; 2], usize), Bo
     Err("Newton's method did not converge".into())
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let backend = chosen()?;
     println!("backend: {backend}");
 
@@ -85,7 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     match gradient(&|w: &[_]| loss(w), &backend, &w) {
         Ok(grad) => {
             assert!(grad.iter().all(|g| g.abs() < 1e-4), "the gradient at the minimum is {grad:?}");
-            println!("gradient at the minimum: {grad:.1e?}");
+            println!("gradient at the minimum: {grad:?}");
         }
         Err(error) => println!("{error}"),
     }

@@ -76,7 +76,7 @@ macro_rules! operations {
 /// A number with one variant per engine, the first of which is plain. Mixing an engine's number with a plain one makes the
 /// plain one a constant; mixing those of two engines is a fault.
 macro_rules! one_of_numbers {
-    ($(#[$doc:meta])* $Core:ident: $($Variant:ident($Active:ty) of $Key:ty, from $v:ident by $lift:expr;)*) => {
+    ($(#[$doc:meta])* $Core:ident: $($Variant:ident($Active:ty) of $Key:ty, from $v:ident by $lift:expr, to plain by $plain:expr;)*) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         #[expect(missing_docs, reason = "each variant is the number of the engines it is named after")]
@@ -99,7 +99,9 @@ macro_rules! one_of_numbers {
         $(impl<S: Scalar, L: Lanes> Holds<$Key> for $Core<S, L> {
             type Active = $Active;
             #[inline(always)]
-            fn put(active: $Active) -> Self { Self::$Variant(active) }
+fn put(active: $Active) -> Self {
+                $plain(&active).map_or(Self::$Variant(active), Self::Plain)
+            }
             #[inline(always)]
             #[allow(unreachable_patterns, reason = "the plain variant is in the table as well")]
             fn take(self) -> $Active {
@@ -135,23 +137,23 @@ where
 one_of_numbers! {
     /// The heart of an [`AnyNum`]: the number of the chosen engine, or a plain one.
     AnyCore:
-    Plain(S) of AutoFiniteDiff, from v by v;
-    Dual(Dual<S, L>) of RuntimeForward, from v by dual(v);
-    Var(Var<S>) of AutoReverseDiff, from v by var(v);
+    Plain(S) of AutoFiniteDiff, from v by v, to plain by as_is;
+    Dual(Dual<S, L>) of RuntimeForward, from v by dual(v), to plain by inert_dual;
+    Var(Var<S>) of AutoReverseDiff, from v by var(v), to plain by inert_var;
 }
 
 one_of_numbers! {
     /// The heart of an [`AnyPairNum`]: the number of the chosen pair of engines, outer and inner, or a plain one.
     AnyPairCore:
-    Plain(S) of (AutoFiniteDiff, AutoFiniteDiff), from v by v;
-    FiniteDual(Dual<S, Inner>) of (AutoFiniteDiff, RuntimeForward), from v by dual(v);
-    FiniteVar(Var<S>) of (AutoFiniteDiff, AutoReverseDiff), from v by var(v);
-    DualFinite(Dual<S, L>) of (RuntimeForward, AutoFiniteDiff), from v by dual(v);
-    DualDual(Dual<Dual<S, L>, Inner>) of (RuntimeForward, RuntimeForward), from v by dual(dual(v));
-    DualVar(Var<Dual<S, L>>) of (RuntimeForward, AutoReverseDiff), from v by var(dual(v));
-    VarFinite(Var<S>) of (AutoReverseDiff, AutoFiniteDiff), from v by var(v);
-    VarDual(Dual<Var<S>, L>) of (AutoReverseDiff, RuntimeForward), from v by dual(var(v));
-    VarVar(Var<Var<S>>) of (AutoReverseDiff, AutoReverseDiff), from v by var(var(v));
+    Plain(S) of (AutoFiniteDiff, AutoFiniteDiff), from v by v, to plain by as_is;
+    FiniteDual(Dual<S, Inner>) of (AutoFiniteDiff, RuntimeForward), from v by dual(v), to plain by inert_dual;
+    FiniteVar(Var<S>) of (AutoFiniteDiff, AutoReverseDiff), from v by var(v), to plain by inert_var;
+    DualFinite(Dual<S, L>) of (RuntimeForward, AutoFiniteDiff), from v by dual(v), to plain by inert_dual;
+    DualDual(Dual<Dual<S, L>, Inner>) of (RuntimeForward, RuntimeForward), from v by dual(dual(v)), to plain by |v| inert_dual(v).and_then(|v| inert_dual(&v));
+    DualVar(Var<Dual<S, L>>) of (RuntimeForward, AutoReverseDiff), from v by var(dual(v)), to plain by |v| inert_var(v).and_then(|v| inert_dual(&v));
+    VarFinite(Var<S>) of (AutoReverseDiff, AutoFiniteDiff), from v by var(v), to plain by inert_var;
+    VarDual(Dual<Var<S>, L>) of (AutoReverseDiff, RuntimeForward), from v by dual(var(v)), to plain by |v| inert_dual(v).and_then(|v| inert_var(&v));
+    VarVar(Var<Var<S>>) of (AutoReverseDiff, AutoReverseDiff), from v by var(var(v)), to plain by |v| inert_var(v).and_then(|v| inert_var(&v));
 }
 
 impl<S: Scalar, L: Lanes> Default for AnyCore<S, L> {
@@ -176,6 +178,25 @@ fn dual<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
 #[inline(always)]
 fn var<S: Scalar>(value: S) -> Var<S> {
     Num(VarCore::inert(value))
+}
+
+/// A plain number.
+#[inline(always)]
+fn as_is<S: Scalar>(number: &S) -> Option<S> {
+    Some(*number)
+}
+
+/// The value of a number of forward mode without derivative. Most inputs are without one in each pass, and plain numbers
+/// are faster.
+#[inline(always)]
+fn inert_dual<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> Option<S> {
+    number.0.is_inert().then(|| number.0.value())
+}
+
+/// The value of a number of reverse mode without derivative.
+#[inline(always)]
+fn inert_var<S: Scalar>(number: &Var<S>) -> Option<S> {
+    number.0.is_inert().then(|| number.0.value())
 }
 
 impl<S: Scalar, L: Lanes> AnyCore<S, L> {
