@@ -1,6 +1,14 @@
-//! A common interface for automatic differentiation: operators × backends × preparation.
+#![doc = include_str!("../README.md")]
 
 pub mod backends;
+
+/// Pages beside the reference, compiled and run as tests.
+pub mod pages {
+    #[doc = include_str!("../docs/new_backend.md")]
+    pub mod new_backend {}
+    #[doc = include_str!("../docs/design.md")]
+    pub mod design {}
+}
 
 pub use differentiation_interface_core::*;
 pub use differentiation_interface_macros::{differentiable, differentiable_fn};
