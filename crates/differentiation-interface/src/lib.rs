@@ -11,7 +11,7 @@ pub mod pages {
 }
 
 pub use differentiation_interface_core::*;
-pub use differentiation_interface_macros::{differentiable, differentiable_fn};
+pub use differentiation_interface_macros::{custom_rule, differentiable, differentiable_fn};
 
 /// Everything a program that differentiates needs.
 pub mod prelude {
@@ -24,5 +24,5 @@ pub mod prelude {
     pub use differentiation_interface_core::matrix::Matrix;
     pub use differentiation_interface_core::operators::*;
     pub use differentiation_interface_core::{Function, FunctionInPlace, FunctionWith, Real, Scalar, in_place};
-    pub use differentiation_interface_macros::{differentiable, differentiable_fn};
+    pub use differentiation_interface_macros::{custom_rule, differentiable, differentiable_fn};
 }
