@@ -29,41 +29,36 @@ struct Tangent<S: Scalar, L: Lanes> {
 thread_local! {
     /// Mark of the last differentiation begun on this thread.
     static LAST_LEVEL: Cell<u32> = const { Cell::new(0) };
-    /// How often two differentiations have met in one operation.
-    static MIXTURES: Cell<u32> = const { Cell::new(0) };
 }
 
-/// One differentiation: a mark for its tangents, and a watch over mixtures with others.
+/// Mark of tangents in which two differentiations have met. It stays on everything computed from them.
+const MIXED: NonZeroU32 = NonZeroU32::MAX;
+
+/// One differentiation: a mark for its tangents.
 ///
 /// Nested differentiations have different number types. But a number of an *outer* differentiation can be captured by a
 /// closure for an inner one of the same type, and a number of an *earlier* call can be kept somewhere: their tangents mean
-/// something else, so the call is refused.
+/// something else, so a call whose outputs depend on them is refused.
 pub(super) struct Level {
     mark: NonZeroU32,
-    mixtures: u32,
 }
 
 impl Level {
     /// Begins a differentiation.
     #[inline]
     pub(super) fn enter() -> Level {
-        let next = NonZeroU32::new(LAST_LEVEL.get().wrapping_add(1)).unwrap_or(NonZeroU32::MIN);
-        LAST_LEVEL.set(next.get());
-        Level { mark: next, mixtures: MIXTURES.get() }
+        let next = LAST_LEVEL.get().wrapping_add(1);
+        let mark = NonZeroU32::new(next).filter(|&mark| mark != MIXED).unwrap_or(NonZeroU32::MIN);
+        LAST_LEVEL.set(mark.get());
+        Level { mark }
     }
 
     /// Refuses results into which another differentiation entered.
     #[inline]
     pub(super) fn check<S: Scalar, L: Lanes>(&self, outputs: &[Dual<S, L>]) -> Result<(), ErrorKind> {
         let own = |v: &Dual<S, L>| v.0.tangent.is_none_or(|t| t.level == self.mark);
-        if MIXTURES.get() == self.mixtures && outputs.iter().all(own) { Ok(()) } else { Err(ErrorKind::ForeignNumber) }
+        if outputs.iter().all(own) { Ok(()) } else { Err(ErrorKind::ForeignNumber) }
     }
-}
-
-#[cold]
-#[inline(never)]
-fn note_mixture() {
-    MIXTURES.set(MIXTURES.get().wrapping_add(1));
 }
 
 impl<S: Scalar, L: Lanes> DualCore<S, L> {
@@ -145,16 +140,15 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
                 other.chain(r, || rule.partial_y(x, y, r))
             };
         };
-        if a.level != b.level {
-            note_mixture();
-        }
+        // A selection, not a branch: a branch to a call here costs the lanes their registers.
+        let level = if a.level == b.level { a.level } else { MIXED };
         let (px, py) = (rule.partial_x(x, y, r), rule.partial_y(x, y, r));
         let lanes = match (px, py) {
             (Partial::Zero, py) => return other.chain(r, || py),
             (px, Partial::Zero) => return self.chain(r, || px),
             (px, py) => L::zip(&a.lanes, &b.lanes, |a, b| px.times(a) + py.times(b)),
         };
-        DualCore { value: r, tangent: Some(Tangent { level: a.level, lanes }) }
+        DualCore { value: r, tangent: Some(Tangent { level, lanes }) }
     }
     #[inline(always)]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
