@@ -90,6 +90,8 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     #[inline(always)]
     pub(super) fn write_tangent(&self, out: &mut [S]) {
         match &self.tangent {
+            // A full set of lanes is copied without a call of `memcpy`.
+            Some(t) if out.len() == L::N => out[..L::N].copy_from_slice(&L::slice(&t.lanes)[..L::N]),
             Some(t) => out.copy_from_slice(&L::slice(&t.lanes)[..out.len()]),
             None => out.fill(S::constant(S::Base::ZERO)),
         }
@@ -98,7 +100,7 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     /// The number with value `value` whose tangent is that of `self` times `partial`.
     #[inline(always)]
     fn chain(self, value: S, partial: impl FnOnce() -> Partial<S>) -> Self {
-        let Some(t) = self.tangent else { return Self::inert(value) };
+        let Some(t) = &self.tangent else { return Self::inert(value) };
         let lanes = match partial() {
             Partial::Zero => return Self::inert(value),
             Partial::One => t.lanes,
@@ -133,7 +135,7 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         let (x, y) = (self.value, other.value);
         let r = x.apply2(y, rule);
-        let (Some(a), Some(b)) = (self.tangent, other.tangent) else {
+        let (Some(a), Some(b)) = (&self.tangent, &other.tangent) else {
             return if self.tangent.is_some() {
                 self.chain(r, || rule.partial_x(x, y, r))
             } else {
