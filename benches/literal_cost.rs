@@ -42,7 +42,7 @@ fn literals<T: Number>(mut v: T) -> T {
 fn constants<T: Number>(mut v: T) -> T {
     for _ in 0..LINKS {
         v = T::of(100.0) * v;
-        v = v + T::of(1.0);
+        v += T::of(1.0);
         v = v / T::of(3.0);
         v = T::of(1.0) - v;
     }
