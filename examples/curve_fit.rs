@@ -86,8 +86,8 @@ fn fit(start: [f64; PARAMETERS], data: &[[f64; 2]]) -> Result<([f64; PARAMETERS]
         let mut trial = vec![0.0; rows];
         let accepted = loop {
             let mut damped = normal;
-            for j in 0..PARAMETERS {
-                damped[j][j] *= 1.0 + damping;
+            for (j, row) in damped.iter_mut().enumerate() {
+                row[j] *= 1.0 + damping;
             }
             let step = solve(damped, slope);
             let next: [f64; PARAMETERS] = std::array::from_fn(|j| b[j] - step[j]);
@@ -125,6 +125,7 @@ fn square(r: &[f64]) -> f64 {
 }
 
 /// Solves a small positive definite system by elimination.
+#[expect(clippy::needless_range_loop, reason = "row i minus a multiple of row k reads best with indices")]
 fn solve(mut a: [[f64; PARAMETERS]; PARAMETERS], mut b: [f64; PARAMETERS]) -> [f64; PARAMETERS] {
     for k in 0..PARAMETERS {
         for i in k + 1..PARAMETERS {

@@ -93,13 +93,21 @@ impl<S: Scalar> Slot<S> {
             if let Ok(Some(entry)) = pushed {
                 return Some(entry);
             }
+            return self.push_past_desk(*node, epoch);
         }
-        self.push_slowly(node, epoch)
+        self.push_in_slot(node, epoch)
     }
 
-    /// Appends to the entries in the slot, unless they are on the desk, which then has refused.
+    /// Appends an entry that the desk has refused.
+    #[cold]
     #[inline(never)]
-    fn push_slowly(&'static self, node: Node<S>, epoch: u32) -> Option<u32> {
+    fn push_past_desk(&'static self, node: Node<f64>, epoch: u32) -> Option<u32> {
+        self.over_f64()?.push_in_slot(node, epoch)
+    }
+
+    /// Appends to the entries in the slot, unless they are on the desk. Inlined, as a call would pass the entry in memory.
+    #[inline(always)]
+    fn push_in_slot(&'static self, node: Node<S>, epoch: u32) -> Option<u32> {
         let tape = self.tape.get();
         if epoch != tape.epoch.get() {
             return tape.refuse(ErrorKind::ForeignNumber);
@@ -113,8 +121,9 @@ impl<S: Scalar> Slot<S> {
         Some(index as u32)
     }
 
+    #[inline]
     fn is_on_desk(&'static self) -> bool {
-        DESK.with(|desk| desk.is_open_at(ptr::from_ref(self).addr()))
+        TypeId::of::<S>() == TypeId::of::<f64>() && DESK.with(|desk| desk.is_open_at(ptr::from_ref(self).addr()))
     }
 
     /// Itself, if it can be on the desk.
