@@ -103,7 +103,7 @@ fn colors_of_bands_are_those_of_theory() {
 #[test]
 fn perfect_elimination_recovers_a_permuted_band() {
     for (n, h) in [(800, 80), (400, 40), (200, 20), (100, 10)] {
-        let shuffle = check::permutation(&Pattern::banded(n, 0).unwrap(), check::Vertices::Columns, &Order::Random(9));
+        let shuffle = Order::Random(9).permutation(&Pattern::banded(n, 0).unwrap(), Vertices::Columns);
         let shuffle = shuffle.unwrap();
         let entries = Pattern::banded(n, h).unwrap();
         let permuted = entries.entries().map(|(i, j)| (shuffle[i] as usize, shuffle[j] as usize));
@@ -122,7 +122,7 @@ fn largest_first_needs_the_optimum_of_figure_3_1() {
     let largest = GreedyColoring::new(Order::LargestFirst);
     assert_eq!(coloring(&p, Column, &largest).unwrap().column_colors(), [0, 1, 2, 3, 0, 1, 2, 3]);
     // Distance-2 degrees 3, 3, 3, 3, 6, 6, 6, 6: the last four come first.
-    let order = check::permutation(&p, check::Vertices::Columns, &Order::LargestFirst).unwrap();
+    let order = Order::LargestFirst.permutation(&p, Vertices::Columns).unwrap();
     assert_eq!(order, [4, 5, 6, 7, 0, 1, 2, 3]);
 }
 

@@ -176,6 +176,12 @@ impl ColumnColoring {
     ) -> Result<(), Error> {
         self.program.0.scatter(false, colors, chunk, values)
     }
+
+    /// Makes the lists that [`decompress_colors_into`](ColumnColoring::decompress_colors_into) walks, so that no later call
+    /// allocates.
+    pub fn prepare_chunks(&self) {
+        self.program.0.prepare_chunks();
+    }
 }
 
 impl RowColoring {
@@ -260,6 +266,12 @@ impl RowColoring {
     ) -> Result<(), Error> {
         self.program.0.scatter(true, colors, chunk, values)
     }
+
+    /// Makes the lists that [`decompress_colors_into`](RowColoring::decompress_colors_into) walks, so that no later call
+    /// allocates.
+    pub fn prepare_chunks(&self) {
+        self.program.0.prepare_chunks();
+    }
 }
 
 /// The methods that do not depend on the side.
@@ -286,11 +298,6 @@ macro_rules! common {
             pub fn with_layout(self, layout: Layout) -> $result {
                 let target = with_layout(self.program.0.target, layout);
                 self.retarget(target)
-            }
-
-            /// Makes the lists that `decompress_colors_into` walks, so that no later call allocates.
-            pub fn prepare_chunks(&self) {
-                self.program.0.prepare_chunks();
             }
 
             /// Returns the number of values: the entries of the pattern.
