@@ -244,3 +244,16 @@ fn iterated_greedy_never_needs_more_colors() {
         assert!(count(6) <= count(0), "seed {seed}");
     }
 }
+
+#[test]
+fn approximate_degrees_count_a_neighbor_once_per_shared_row() {
+    // Columns 0 and 1 share three rows (bound 3, degree 1); column 2 has two distinct neighbours in one row.
+    let p = rows(&[[1, 1, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 0, 0, 0], [0, 0, 1, 1, 1]]);
+    let order = |order: Order| order.permutation(&p, Vertices::Columns).unwrap();
+    assert_eq!(order(Order::LargestFirst), [2, 3, 4, 0, 1]);
+    assert_eq!(order(Order::LargestFirstApprox), [0, 1, 2, 3, 4]);
+    assert_eq!(order(Order::SmallestFirst), [0, 1, 2, 3, 4]);
+    assert_eq!(Order::NaturalRowsFirst.permutation(&p, Vertices::Both).unwrap(), [5, 6, 7, 8, 0, 1, 2, 3, 4]);
+    let last = order(Order::SmallestLast);
+    assert_eq!(order(Order::ReverseSmallestLast), last.into_iter().rev().collect::<Vec<_>>());
+}
