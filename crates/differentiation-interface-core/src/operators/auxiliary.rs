@@ -83,7 +83,6 @@ impl<X: ?Sized, C: ContextTypes, Y, A, F: FunctionWith<X, C, Output = (Y, A)>> F
 /// assert_eq!((y, grad, aux), (10.0, vec![5.0, 2.0], "product"));
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "value, gradient and auxiliary output")]
 pub fn value_gradient_and_aux<F, A, B, P>(
     f: &WithAux<F, A>,
     backend: &B,
@@ -119,7 +118,6 @@ where
 /// assert_eq!(jac, [[5.0, 2.0], [1.0, 1.0]]);
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "value, Jacobian and auxiliary output")]
 pub fn value_jacobian_and_aux<F, A, B, P>(
     f: &WithAux<F, A>,
     backend: &B,

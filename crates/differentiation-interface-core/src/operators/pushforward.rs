@@ -92,7 +92,6 @@ where
 /// assert_eq!(dy, [3.0, 0.0]);
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "the value and the products have the shape of the output")]
 pub fn value_and_pushforward<F, B, P, D, const T: usize>(
     f: &F,
     backend: &B,
@@ -342,7 +341,6 @@ where
     ///
     /// # Errors
     /// Those of [`pushforward`](Self::pushforward).
-    #[expect(clippy::type_complexity, reason = "the value and the products have the shape of the output")]
     pub fn value_and_pushforward<P, D>(
         &mut self,
         x: P,
