@@ -180,6 +180,9 @@ pub trait HvpRoute<O: Backend, I: Backend> {
     const NAME: &'static str;
     /// Whether the products of a seed are a row of the matrix, or a column.
     const SEEDS_ARE_ROWS: bool;
+    /// Whether a call needs more memory for some tangents than for others, so that preparations must try all of a Hessian or
+    /// dense ones: a tangent that is zero somewhere leaves less on a tape.
+    const MEMORY_FOLLOWS_TANGENTS: bool = false;
     /// The lanes of a Hessian.
     type Lanes: Lanes;
     /// What the function runs on.
@@ -468,6 +471,7 @@ const TANGENTS_AT_ONCE: usize = 16;
 impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOverForward {
     const NAME: &'static str = "pullback of pushforwards";
     const SEEDS_ARE_ROWS: bool = true;
+    const MEMORY_FOLLOWS_TANGENTS: bool = true;
     type Lanes = I::Lanes;
     type Num<S: Scalar, L: Lanes> = I::Num<O::Num<S, L>, L>;
     type State<S: Scalar, L: Lanes> =

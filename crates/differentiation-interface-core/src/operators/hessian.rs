@@ -153,7 +153,7 @@ where
     B: SecondOrderBackend,
     P: Point<Shape: ArrayShape>,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
+    H::Target: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>, Output: NumberOutput<Wide<B, P::Shape>>>,
 {
     let mut prepared = PreparedHessian::new(f, backend, &x)?;
     prepared.prepare_again(x)?;
@@ -266,10 +266,20 @@ where
         let inputs = x.coordinates().len();
         B::Hvp::state::<X::Scalar, RouteLanes<B>>(&self.pair, inputs, inputs).map_err(named::<B>)?;
         self.inputs = inputs;
-        // As many products as go together size all work memory.
-        let count = inputs.min(RouteLanes::<B>::N.max(16));
-        let columns = if B::Hvp::SEEDS_ARE_ROWS { inputs } else { count };
-        self.products(&x, Seeds::all(count), Want::Value, Rows::growing(&mut Vec::new(), columns))
+        // As many products as go together size all work memory, unless others may need more.
+        let stretch = inputs.min(RouteLanes::<B>::N.max(16));
+        let mut scratch = Vec::new();
+        let mut first = 0;
+        loop {
+            let count = stretch.min(inputs - first);
+            let columns = if B::Hvp::SEEDS_ARE_ROWS { inputs } else { count };
+            let want = if first == 0 { Want::Value } else { Want::Products };
+            self.products(&x, Seeds::Basis { first, count }, want, Rows::growing(&mut scratch, columns))?;
+            first += count;
+            if first >= inputs || !B::Hvp::MEMORY_FOLLOWS_TANGENTS {
+                return Ok(());
+            }
+        }
     }
 
     fn matrix<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P, want: Want) -> Result<Matrix<X::Scalar>, Error> {
