@@ -13,7 +13,9 @@ pub type Dual<S, L> = Num<DualCore<S, L>>;
 /// The engine's part of a [`Dual`].
 ///
 /// The tangent is absent while it is zero, so that constants and inputs outside the current chunk cost nothing.
+// Value and level side by side: a number without tangent is read from one line of the cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct DualCore<S: Scalar, L: Lanes> {
     value: S,
     tangent: Option<Tangent<S, L>>,
@@ -21,6 +23,7 @@ pub struct DualCore<S: Scalar, L: Lanes> {
 
 /// The lanes, marked with the differentiation they belong to. The mark's niche makes the `Option` free.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 struct Tangent<S: Scalar, L: Lanes> {
     level: NonZeroU32,
     lanes: L::Of<S>,
@@ -161,5 +164,16 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         let r = S::apply2_left(first, second.value, rule);
         second.chain(r, || rule.partial_y(S::constant(first), second.value, r))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use differentiation_interface_core::backend::Lane;
+
+    #[test]
+    fn mark_and_absence_of_the_tangent_share_one_word() {
+        assert_eq!(size_of::<Dual<f64, Lane<12>>>(), 8 * (1 + 1 + 12));
     }
 }
