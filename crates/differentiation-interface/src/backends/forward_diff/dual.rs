@@ -15,7 +15,9 @@ pub type Dual<S, L> = Num<DualCore<S, L>>;
 /// The engine's part of a [`Dual`].
 ///
 /// The tangent is absent while it is zero, so that constants and inputs outside the current chunk cost nothing.
+// Value and level side by side: a number without tangent is read from one line of the cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct DualCore<S: Scalar, L: Lanes> {
     value: S,
     tangent: Option<Tangent<S, L>>,
@@ -23,6 +25,7 @@ pub struct DualCore<S: Scalar, L: Lanes> {
 
 /// The lanes, marked with the differentiation they belong to. The mark's niche makes the `Option` free.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 struct Tangent<S: Scalar, L: Lanes> {
     level: NonZeroU32,
     lanes: L::Of<S>,
@@ -192,5 +195,16 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
         for (y, lanes) in y.iter_mut().zip(lanes) {
             y.0.tangent = Some(Tangent { level, lanes });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use differentiation_interface_core::backend::Lane;
+
+    #[test]
+    fn mark_and_absence_of_the_tangent_share_one_word() {
+        assert_eq!(size_of::<Dual<f64, Lane<12>>>(), 8 * (1 + 1 + 12));
     }
 }

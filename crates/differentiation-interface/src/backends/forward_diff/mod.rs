@@ -82,6 +82,8 @@ pub struct AutoChunk;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk<const N: usize>;
 
+// `benches/gradients.rs` with 4, 6, 8, 10 and 12 lanes, without AVX: 12 is the fastest or at most 1.17 times slower than the
+// fastest on each workload; every smaller number loses 1.4 times or more on one. 16 lanes are slower on small inputs.
 impl ChunkSize for AutoChunk {
     type Lanes = Lane<12>;
     const FIXED: bool = false;
