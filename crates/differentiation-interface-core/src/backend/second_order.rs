@@ -191,6 +191,11 @@ pub trait HvpRoute<O: Backend, I: Backend> {
 
     /// Whether the products of a seed are a row of the matrix, or a column.
     fn seeds_are_rows(pair: &(O, I)) -> bool;
+    /// Whether a call needs more memory for some tangents than for others, so that preparations must try all of a Hessian or
+    /// dense ones: a tangent that is zero somewhere leaves less on a tape.
+    fn memory_follows_tangents(_pair: &(O, I)) -> bool {
+        false
+    }
     /// The gradient that the last call left.
     fn gradient<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> &[S];
     /// The value that the last call left.
@@ -411,7 +416,6 @@ impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
 }
 
 /// Records the gradient on the outer backend's tape.
-#[expect(clippy::type_complexity, reason = "the state of this route")]
 fn record_gradient<O: PullbackPrimitive, I: Backend, S: Scalar, L: Lanes, F: Flat<I::Num<O::Num<S, L>, I::Lanes>>>(
     pair: &(O, I),
     state: &mut HvpState<O::PullbackState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>,
@@ -482,6 +486,9 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
         Ok(HvpState::new(pair.0.pullback_state(inputs)?, pair.1.pushforward_state(inputs, seeds)?))
     }
     fn seeds_are_rows(_pair: &(O, I)) -> bool {
+        true
+    }
+    fn memory_follows_tangents(_pair: &(O, I)) -> bool {
         true
     }
     fn gradient<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> &[S] {

@@ -86,7 +86,6 @@ where
 /// assert_eq!(hess, [[10.0, 4.0], [4.0, 0.0]]);
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "value, gradient and Hessian")]
 pub fn value_gradient_and_hessian<F, B, P>(
     f: &F,
     backend: &B,
@@ -154,7 +153,7 @@ where
     B: SecondOrderBackend,
     P: Point<Shape: ArrayShape>,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
+    H::Target: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>, Output: NumberOutput<Wide<B, P::Shape>>>,
 {
     let mut prepared = PreparedHessian::new(f, backend, &x)?;
     prepared.prepare_again(x)?;
@@ -233,7 +232,6 @@ where
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`].
-    #[expect(clippy::type_complexity, reason = "value, gradient and Hessian")]
     pub fn value_gradient_and_hessian<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -268,10 +266,20 @@ where
         let inputs = x.coordinates().len();
         B::Hvp::state::<X::Scalar, RouteLanes<B>>(&self.pair, inputs, inputs).map_err(named::<B>)?;
         self.inputs = inputs;
-        // As many products as go together size all work memory.
-        let count = inputs.min(RouteLanes::<B>::N.max(16));
-        let columns = if B::Hvp::seeds_are_rows(&self.pair) { inputs } else { count };
-        self.products(&x, Seeds::all(count), Want::Value, Rows::growing(&mut Vec::new(), columns))
+        // As many products as go together size all work memory, unless others may need more.
+        let stretch = inputs.min(RouteLanes::<B>::N.max(16));
+        let mut scratch = Vec::new();
+        let mut first = 0;
+        loop {
+            let count = stretch.min(inputs - first);
+            let columns = if B::Hvp::seeds_are_rows(&self.pair) { inputs } else { count };
+            let want = if first == 0 { Want::Value } else { Want::Products };
+            self.products(&x, Seeds::Basis { first, count }, want, Rows::growing(&mut scratch, columns))?;
+            first += count;
+            if first >= inputs || !B::Hvp::memory_follows_tangents(&self.pair) {
+                return Ok(());
+            }
+        }
     }
 
     fn matrix<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P, want: Want) -> Result<Matrix<X::Scalar>, Error> {

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, NumberOutput};
 use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
+use crate::scalar::{Base, Scalar};
 use std::ops::Deref;
 
 /// The number type of `hvp` with `T` tangents.
@@ -155,7 +156,6 @@ where
 /// assert_eq!(hv, [6.0, 4.0]);
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "value, gradient and products")]
 pub fn value_gradient_and_hvp<F, B, P, D, const T: usize>(
     f: &F,
     backend: &B,
@@ -198,7 +198,7 @@ where
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
+    H::Target: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>, Output: NumberOutput<Lanes<B, P::Shape, T>>>,
 {
     let mut prepared = PreparedHvp::new(f, backend, &x)?;
     prepared.prepare_again(x, tangents)?;
@@ -233,7 +233,7 @@ where
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
+    H::Target: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>, Output: NumberOutput<Lanes<B, P::Shape, T>>>,
 {
     let mut call = PreparedHvp::new(f, backend, &x)?;
     call.accept(x.coordinates())?;
@@ -241,7 +241,9 @@ where
     fault::watch(|| B::Hvp::hold(&call.pair, &mut call.state, &mut f, x.coordinates())).map_err(named::<B>)?;
     let mut prepared = PreparedHvpSamePoint { call, point: x };
     // One call sizes the work memory that the evaluation alone does not.
-    prepared.run(&tangents)?;
+    let given = tangents.each_ref().map(Point::coordinates);
+    let dense = prepared.call.dense_tangent();
+    prepared.products(&PreparedHvp::<H, B, P::Shape, T, P::Contexts>::sizing_tangents(&given, &dense))?;
     Ok(prepared)
 }
 
@@ -365,7 +367,6 @@ where
     ///
     /// # Errors
     /// Those of [`hvp`](Self::hvp).
-    #[expect(clippy::type_complexity, reason = "gradient and products")]
     pub fn gradient_and_hvp<P, D>(&mut self, x: P, tangents: [D; T]) -> Result<(X::Like, [X::Like; T]), Error>
     where
         P: Point<Shape = X, Contexts = C>,
@@ -402,7 +403,6 @@ where
     ///
     /// # Errors
     /// Those of [`hvp`](Self::hvp).
-    #[expect(clippy::type_complexity, reason = "value, gradient and products")]
     pub fn value_gradient_and_hvp<P, D>(
         &mut self,
         x: P,
@@ -449,7 +449,20 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.accept(x.coordinates())?;
-        self.run(&x, &tangents, Want::Value)
+        let given = tangents.each_ref().map(Point::coordinates);
+        let ones = self.dense_tangent();
+        self.products(&x, &Self::sizing_tangents(&given, &ones), Want::Value)
+    }
+
+    /// A tangent without zeros, for routes whose memory follows tangents.
+    fn dense_tangent(&self) -> Vec<X::Scalar> {
+        let one = X::Scalar::constant(<X::Scalar as Scalar>::Base::ONE);
+        if B::Hvp::memory_follows_tangents(&self.pair) { vec![one; self.inputs] } else { Vec::new() }
+    }
+
+    /// The tangents to size memory with: the given ones, or dense ones in their place if they are as long.
+    fn sizing_tangents<'a>(given: &[&'a [X::Scalar]; T], dense: &'a [X::Scalar]) -> [&'a [X::Scalar]; T] {
+        given.map(|tangent| if tangent.len() == dense.len() { dense } else { tangent })
     }
 
     fn run<P, D>(&mut self, x: &P, tangents: &[D; T], want: Want) -> Result<(), Error>
@@ -457,12 +470,18 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
+        self.products(x, &tangents.each_ref().map(Point::coordinates), want)
+    }
+
+    fn products<P>(&mut self, x: &P, tangents: &[&[X::Scalar]; T], want: Want) -> Result<(), Error>
+    where
+        P: Point<Shape = X, Contexts = C>,
+    {
         let (prepared, found) = (self.inputs, x.coordinates().len());
         if found != prepared {
             return Err(named::<B>(ErrorKind::PreparedLength { prepared, found }));
         }
-        let slices = tangents.each_ref().map(Point::coordinates);
-        let seeds = Seeds::Vectors(&slices);
+        let seeds = Seeds::Vectors(tangents);
         seeds.check(prepared).map_err(named::<B>)?;
         let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
         let columns = if B::Hvp::seeds_are_rows(&self.pair) { prepared } else { T };
@@ -524,9 +543,12 @@ where
     }
 
     fn run<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(&mut self, tangents: &[D; T]) -> Result<(), Error> {
+        self.products(&tangents.each_ref().map(Point::coordinates))
+    }
+
+    fn products(&mut self, tangents: &[&[ScalarOf<P>]; T]) -> Result<(), Error> {
         let PreparedHvpSamePoint { call, point } = self;
-        let slices = tangents.each_ref().map(Point::coordinates);
-        let seeds = Seeds::Vectors(&slices);
+        let seeds = Seeds::Vectors(tangents);
         seeds.check(call.inputs).map_err(named::<B>)?;
         let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(&*call.function, point.contexts(), &mut call.storage);
         let columns = if B::Hvp::seeds_are_rows(&call.pair) { call.inputs } else { T };

@@ -91,7 +91,6 @@ where
 /// assert_eq!(dx, [4.0, 1.0]);
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "the value has the shape of the output, the products that of the point")]
 pub fn value_and_pullback<F, B, P, W, const T: usize>(
     f: &F,
     backend: &B,
@@ -315,7 +314,6 @@ where
     ///
     /// # Errors
     /// Those of [`pullback`](Self::pullback).
-    #[expect(clippy::type_complexity, reason = "the value has the shape of the output, the products that of the point")]
     pub fn value_and_pullback<P, W>(
         &mut self,
         x: P,
@@ -411,10 +409,15 @@ where
 }
 
 /// Pullbacks prepared at one point, made by [`prepare_pullback_same_point`]. Only the cotangents vary.
-#[derive(Clone)]
 pub struct PreparedPullbackSamePoint<H, B: Backend, P: Point, const T: usize> {
     call: PreparedPullback<H, B, P::Shape, T, P::Contexts>,
     point: P,
+}
+
+impl<H: Clone, B: Backend, P: Point + Clone, const T: usize> Clone for PreparedPullbackSamePoint<H, B, P, T> {
+    fn clone(&self) -> Self {
+        PreparedPullbackSamePoint { call: self.call.clone(), point: self.point.clone() }
+    }
 }
 
 impl<H, B, P, const T: usize> PreparedPullbackSamePoint<H, B, P, T>

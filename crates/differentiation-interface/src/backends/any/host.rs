@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 
 /// One value out of three, by the engine chosen.
 #[derive(Clone, Debug)]
+#[expect(clippy::enum_variant_names, reason = "the names of `FirstOrder`")]
 pub enum PerEngine<F, R, D> {
     /// For forward mode.
     ForwardDiff(F),
@@ -95,19 +96,19 @@ macro_rules! make {
     };
 }
 
-/// Uses what is in a [`PerEngine`], with the type of the static backend at hand.
+/// Uses what is in a [`PerEngine`] or a `FirstOrder`, with the type of the static backend at hand.
 macro_rules! per_engine {
-    ($engines:expr, |$engine:ident: $B:ident| $call:expr) => {
+    ($Choice:ident, $engines:expr, |$engine:ident: $B:ident| $call:expr) => {
         match $engines {
-            PerEngine::ForwardDiff($engine) => {
+            $Choice::ForwardDiff($engine) => {
                 type $B = RuntimeForward;
                 $call
             }
-            PerEngine::ReverseDiff($engine) => {
+            $Choice::ReverseDiff($engine) => {
                 type $B = AutoReverseDiff;
                 $call
             }
-            PerEngine::FiniteDiff($engine) => {
+            $Choice::FiniteDiff($engine) => {
                 type $B = AutoFiniteDiff;
                 $call
             }

@@ -65,7 +65,7 @@ impl PushforwardRoute<AnyBackend> for Chosen {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        per_engine!(&mut state.engine, |engine: B| {
+        per_engine!(PerEngine, &mut state.engine, |engine: B| {
             let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
             <<B as Backend>::Pushforward as PushforwardRoute<B>>::hold::<S, L, _>(
                 &engine.backend,
@@ -85,7 +85,7 @@ impl PushforwardRoute<AnyBackend> for Chosen {
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        per_engine!(&mut state.engine, |engine: B| {
+        per_engine!(PerEngine, &mut state.engine, |engine: B| {
             let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
             <<B as Backend>::Pushforward as PushforwardRoute<B>>::pushforward::<S, L, _>(
                 &engine.backend,
@@ -105,7 +105,7 @@ impl PushforwardRoute<AnyBackend> for Chosen {
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        per_engine!(&mut state.engine, |engine: B| {
+        per_engine!(PerEngine, &mut state.engine, |engine: B| {
             let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
             <<B as Backend>::Pushforward as PushforwardRoute<B>>::held::<S, L, _>(
                 &engine.backend,
@@ -135,7 +135,7 @@ impl PullbackRoute<AnyBackend> for Chosen {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        per_engine!(&mut state.engine, |engine: B| {
+        per_engine!(PerEngine, &mut state.engine, |engine: B| {
             let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
             <<B as Backend>::Pullback as PullbackRoute<B>>::record::<S, L, _>(
                 &engine.backend,
@@ -153,7 +153,7 @@ impl PullbackRoute<AnyBackend> for Chosen {
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        per_engine!(&mut state.engine, |engine: B| {
+        per_engine!(PerEngine, &mut state.engine, |engine: B| {
             let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
             <<B as Backend>::Pullback as PullbackRoute<B>>::sweep::<S, L, _>(
                 &engine.backend,
@@ -183,7 +183,7 @@ impl MatrixRoute<AnyBackend> for Chosen {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        per_engine!(&mut state.engine, |engine: B| {
+        per_engine!(PerEngine, &mut state.engine, |engine: B| {
             let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
             <<B as Backend>::Jacobian as MatrixRoute<B>>::warm::<S, L, _>(
                 &engine.backend,
@@ -202,7 +202,7 @@ impl MatrixRoute<AnyBackend> for Chosen {
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        per_engine!(&mut state.engine, |engine: B| {
+        per_engine!(PerEngine, &mut state.engine, |engine: B| {
             let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
             <<B as Backend>::Jacobian as MatrixRoute<B>>::matrix::<S, L, _>(
                 &engine.backend,
@@ -224,8 +224,18 @@ type PairEngines<S, L> = engines!(InnerEngines);
 /// Uses the engine of a pair, with the types of both static backends at hand.
 macro_rules! per_pair {
     ($state:expr, |$engine:ident: $O:ident, $I:ident| $call:expr) => {
-        per_engine!($state, |inner: $O| per_engine!(inner, |$engine: $I| $call))
+        per_engine!(PerEngine, $state, |inner: $O| per_engine!(PerEngine, inner, |$engine: $I| $call))
     };
+}
+
+/// What a route says of two static backends.
+macro_rules! of_pair {
+    ($pair:expr, $question:ident) => {{
+        let (Ok(outer), Ok(inner)) = ($pair.0.first_order(), $pair.1.first_order()) else { return false };
+        per_engine!(FirstOrder, outer, |outer: O| per_engine!(FirstOrder, inner, |inner: I| {
+            <PairRoute<O, I> as HvpRoute<O, I>>::$question(&(outer, inner))
+        }))
+    }};
 }
 
 impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
@@ -247,7 +257,10 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         }))))
     }
     fn seeds_are_rows(pair: &(AnyBackend, AnyBackend)) -> bool {
-        matches!(pair.0, AnyBackend::FirstOrder(FirstOrder::ReverseDiff(_)))
+        of_pair!(pair, seeds_are_rows)
+    }
+    fn memory_follows_tangents(pair: &(AnyBackend, AnyBackend)) -> bool {
+        of_pair!(pair, memory_follows_tangents)
     }
     fn gradient<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> &[S] {
         per_pair!(&state.engine, |engine: O, I| <PairRoute<O, I> as HvpRoute<O, I>>::gradient::<S, L>(&engine.state))
