@@ -169,7 +169,8 @@ macro_rules! second_order {
         type Outer = <$B as SecondOrderBackend>::Outer;
         type Inner = <$B as SecondOrderBackend>::Inner;
         let route = <<$B as SecondOrderBackend>::Hvp as HvpRoute<Outer, Inner>>::NAME;
-        let modes = format!("{} over {}", <Outer as Backend>::Mode::NAME, <Inner as Backend>::Mode::NAME);
+        let modes =
+            format!("{} over {}", <<Outer as Backend>::Mode as Mode>::NAME, <<Inner as Backend>::Mode as Mode>::NAME);
         let mut row = |operator: &str, route: &str, outcomes: [Option<bool>; 4]| {
             writeln!($page, "| {name} | `{operator}` | {route} | {} |", forms(outcomes)).expect("writes to a string");
         };
@@ -231,6 +232,7 @@ fn page_of_supported_calls_is_up_to_date() {
     first_order!(page, AutoForwardDiff, AutoForwardDiff::default());
     first_order!(page, AutoReverseDiff, AutoReverseDiff::default());
     first_order!(page, AutoFiniteDiff, AutoFiniteDiff::central());
+    first_order!(page, AnyBackend, AutoReverseDiff::default().into());
 
     type F = AutoForwardDiff;
     type R = AutoReverseDiff;
@@ -241,6 +243,7 @@ fn page_of_supported_calls_is_up_to_date() {
     second_order!(page, "`forward_diff`", F, f);
     second_order!(page, "`reverse_diff`", R, r);
     second_order!(page, "`finite_diff`", D, d);
+    second_order!(page, "`any`", AnyBackend, SecondOrder(f, r).into());
     second_order!(page, "`forward_diff` ∘ `reverse_diff`", SecondOrder<F, R>, SecondOrder(f, r));
     second_order!(page, "`forward_diff` ∘ `finite_diff`", SecondOrder<F, D>, SecondOrder(f, d));
     second_order!(page, "`reverse_diff` ∘ `forward_diff`", SecondOrder<R, F>, SecondOrder(r, f));
