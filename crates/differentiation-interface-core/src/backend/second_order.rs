@@ -508,6 +508,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
             let mut slices: [&[O::Num<S, L>]; TANGENTS_AT_ONCE] = [&[]; TANGENTS_AT_ONCE];
             let batch = match seeds {
                 Seeds::Basis { first: start, .. } => Seeds::Basis { first: start + first, count },
+                Seeds::Colors { colors, first: start, .. } => Seeds::Colors { colors, first: start + first, count },
                 Seeds::Vectors(vectors) => {
                     lifted.clear();
                     lifted.extend(vectors[first..first + count].iter().flat_map(|v| v.iter().map(|&e| O::raise(e))));
