@@ -70,6 +70,21 @@ pub enum ErrorKind {
     /// An active number of another differentiation entered the computation: of an outer one that a closure captured, or of an
     /// earlier call that was kept in a `RefCell`.
     ForeignNumber,
+    /// A custom rule gives neither the derivative that was asked for nor one it could be derived from.
+    RuleIncomplete {
+        /// Name of the rule.
+        rule: &'static str,
+    },
+    /// A derivative of the derivative of a custom rule was asked for, which is known on plain numbers only.
+    RuleOrder {
+        /// Name of the rule.
+        rule: &'static str,
+    },
+    /// A custom rule met a number type that has no room for it.
+    RuleUnsupported {
+        /// Name of the rule.
+        rule: &'static str,
+    },
 }
 
 impl Error {
@@ -146,6 +161,16 @@ impl fmt::Display for Error {
                 f,
                 "an active number of another differentiation entered the computation; take an outer number in by `lift`, and pass work memory as `Cache` instead of keeping numbers between calls"
             ),
+            ErrorKind::RuleIncomplete { rule } => {
+                write!(f, "the rule `{rule}` gives no derivative; give it a pushforward or a pullback")
+            }
+            ErrorKind::RuleOrder { rule } => write!(
+                f,
+                "the derivative of `{rule}` is plain code that cannot be differentiated again; write its rule over any scalar, or differentiate it by a backend that can"
+            ),
+            ErrorKind::RuleUnsupported { rule } => {
+                write!(f, "the number type of this backend has no room for the rule `{rule}`; use another backend")
+            }
         }
     }
 }

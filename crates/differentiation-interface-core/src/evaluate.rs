@@ -42,7 +42,7 @@ pub trait Output<N: Scalar> {
 
 /// Outputs of fixed shape are made anew in each call.
 macro_rules! fixed_output {
-    ($([$($generics:tt)*] $output:ty => $with:ty, $y:ident: $numbers:expr, $flat:ident: $build:expr;)*) => {$(
+    ($([$($generics:tt)*] $output:ty => $with:ty, $y:ident.$store:ident($numbers:expr), $flat:ident: $build:expr;)*) => {$(
         impl<N: Scalar, $($generics)*> Output<N> for $output {
             type With<S: Scalar> = $with;
             type Borrowed<'a, S: Scalar> = $with;
@@ -50,7 +50,7 @@ macro_rules! fixed_output {
             fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, y: &mut Vec<N>) {
                 let $y = f.call(x);
                 y.clear();
-                y.extend_from_slice($numbers);
+                y.$store($numbers);
             }
             #[inline(always)]
             fn evaluate_with<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C, Output = Self>>(
@@ -61,7 +61,7 @@ macro_rules! fixed_output {
             ) {
                 let $y = f.call_with(x, contexts);
                 y.clear();
-                y.extend_from_slice($numbers);
+                y.$store($numbers);
             }
             #[inline(always)]
             fn build<S: Scalar>($flat: &[S]) -> $with {
@@ -75,8 +75,8 @@ macro_rules! fixed_output {
     )*};
 }
 fixed_output! {
-    [] N => S, output: std::slice::from_ref(&output), flat: flat[0];
-    [const M: usize] [N; M] => [S; M], output: &output, flat: std::array::from_fn(|i| flat[i]);
+    [] N => S, output.push(output), flat: flat[0];
+    [const M: usize] [N; M] => [S; M], output.extend_from_slice(&output), flat: std::array::from_fn(|i| flat[i]);
 }
 
 impl<N: Scalar> Output<N> for Vec<N> {

@@ -1,8 +1,11 @@
 //! The waist of `differentiation-interface`: scalars, rules, functions, backends and operators, with no backend inside.
 pub mod backend;
 pub mod context;
+pub mod custom;
+pub mod differentiate_with;
 pub mod error;
 pub mod evaluate;
+pub mod fault;
 pub mod function;
 pub mod matrix;
 pub mod operators;

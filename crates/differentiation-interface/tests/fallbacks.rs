@@ -84,6 +84,13 @@ macro_rules! reference_backend {
             type Derivative = $matrix;
             type Gradient = $matrix;
             type Jacobian = $matrix;
+
+            fn raise<S: Scalar, L: Lanes>(value: S) -> S {
+                value
+            }
+            fn lower<S: Scalar, L: Lanes>(number: &S) -> S {
+                *number
+            }
         }
         $($primitive!($Name, $factor);)*
     };

@@ -201,7 +201,7 @@ fn forward_and_reverse_agree_on_every_rule_of_two_arguments_wherever_it_has_a_va
                         let scale = forward.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
                         for (i, (a, b)) in forward.iter().zip(reverse).enumerate() {
                             let excused = !first_order && !moderate && (a.is_nan() || b.is_nan());
-                            if !same(*a, *b, 1e-13) && !((a - b).abs() <= 1e-14 * scale) && !excused {
+                            if !same(*a, *b, 1e-13) && ((a - b).abs() > 1e-14 * scale || (a - b).is_nan()) && !excused {
                                 self.0.push(format!("{what} of {rule:?}[{i}] at ({x:e}, {y:e}): {a:e} and {b:e}"));
                             }
                         }

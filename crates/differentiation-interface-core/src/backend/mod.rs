@@ -1,13 +1,14 @@
 //! What a backend is: a number type, one primitive, and a list of routes.
 //!
 //! Called by operators. A backend implements [`PushforwardPrimitive`] or [`PullbackPrimitive`] (or both) on flat slices
-//! and names, operator by operator, the [route](route) from the operator to its primitive. Everything else is assembled.
+//! and names, operator by operator, the route, [`Native`] or assembled, from the operator to its primitive. Everything else is assembled.
 
 mod lanes;
 mod mode;
 mod primitive;
 mod route;
 mod rows;
+mod second_order;
 mod seeds;
 
 pub use lanes::{Lane, Lanes};
@@ -15,6 +16,10 @@ pub use mode::{Both, Forward, Mode, Reverse};
 pub use primitive::{PullbackPrimitive, PushforwardPrimitive};
 pub use route::{MatrixRoute, Native, PullbackRoute, PushforwardRoute, ViaPullback, ViaPushforward};
 pub use rows::Rows;
+pub use second_order::{
+    Compose, ForwardOverGradient, HvpRoute, HvpState, ReverseOverForward, ReverseOverGradient, SecondOrder,
+    SecondOrderBackend, Want,
+};
 pub use seeds::Seeds;
 
 use crate::scalar::Scalar;
@@ -57,6 +62,22 @@ pub trait Backend: Clone + Send + Sync + 'static {
     type Gradient: MatrixRoute<Self>;
     /// Route of `jacobian`.
     type Jacobian: MatrixRoute<Self>;
+
+    /// The number `value`, of the scalar below, as a constant of this backend's number type. Users call [`lift`].
+    fn raise<S: Scalar, L: Lanes>(value: S) -> Self::Num<S, L>;
+
+    /// The value of a number of this backend, of the scalar below. The derivative by this backend is dropped, derivatives of
+    /// the scalar below stay.
+    fn lower<S: Scalar, L: Lanes>(number: &Self::Num<S, L>) -> S;
+
+    /// Whether derivatives are exact up to rounding. Differences are not.
+    const EXACT: bool = true;
+
+    /// The backend for differentiating its own derivatives or those of another inexact backend: differences of differences
+    /// need wider steps.
+    fn for_nested_differences(&self) -> Self {
+        self.clone()
+    }
 }
 
 /// Takes a number of an outer differentiation into an inner one by `backend`, where it is a constant.

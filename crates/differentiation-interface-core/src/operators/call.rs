@@ -7,6 +7,7 @@ use crate::backend::{Backend, Lanes, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate};
+use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
 use std::ops::Deref;
 
@@ -67,7 +68,7 @@ impl<H, B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixCa
             let mut f = Bound::<_, X, C, _>::new(&*self.function, point.contexts(), &mut self.storage);
             R::warm(&self.backend, &mut self.state, &mut f, x, &mut self.y)
         };
-        run().map_err(|error: Error| error.during(operator, backend))?;
+        fault::watch(&mut run).map_err(|error: Error| error.during(operator, backend))?;
         self.inputs = x.len();
         Ok(())
     }
@@ -102,7 +103,7 @@ impl<H, B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixCa
         self.check_point(x)?;
         let mut f = Bound::<_, X, C, _>::new(&*self.function, point.contexts(), &mut self.storage);
         let y = if with_value { Some(&mut self.y) } else { None };
-        R::matrix(&self.backend, &mut self.state, &mut f, x, y, rows)
+        fault::watch(|| R::matrix(&self.backend, &mut self.state, &mut f, x, y, rows))
             .map_err(|error| error.during(self.operator, B::NAME))
     }
 }

@@ -2,18 +2,26 @@
 //!
 //! An operator checks shapes once, binds the function to its contexts, and hands a flat function to the backend's route.
 
+mod auxiliary;
 mod call;
 mod derivative;
 mod gradient;
+mod hessian;
+mod hvp;
 mod jacobian;
 mod pullback;
 mod pushforward;
+mod second_derivative;
 
+pub use auxiliary::*;
 pub use derivative::*;
 pub use gradient::*;
+pub use hessian::*;
+pub use hvp::*;
 pub use jacobian::*;
 pub use pullback::*;
 pub use pushforward::*;
+pub use second_derivative::*;
 
 use crate::backend::Backend;
 use crate::evaluate::{Evaluate, Output};

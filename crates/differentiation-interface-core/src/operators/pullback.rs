@@ -7,6 +7,7 @@ use crate::backend::{Backend, PullbackRoute, Rows, Seeds};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, Output};
+use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
 use std::ops::Deref;
 
@@ -90,7 +91,6 @@ where
 /// assert_eq!(dx, [4.0, 1.0]);
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "the value has the shape of the output, the products that of the point")]
 pub fn value_and_pullback<F, B, P, W, const T: usize>(
     f: &F,
     backend: &B,
@@ -314,7 +314,6 @@ where
     ///
     /// # Errors
     /// Those of [`pullback`](Self::pullback).
-    #[expect(clippy::type_complexity, reason = "the value has the shape of the output, the products that of the point")]
     pub fn value_and_pullback<P, W>(
         &mut self,
         x: P,
@@ -368,8 +367,10 @@ where
                 .map_err(named::<B>)?;
         }
         let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
-        <B::Pullback as PullbackRoute<B>>::record(&self.backend, &mut self.state, &mut f, flat, &mut self.y)
-            .map_err(named::<B>)?;
+        fault::watch(|| {
+            <B::Pullback as PullbackRoute<B>>::record(&self.backend, &mut self.state, &mut f, flat, &mut self.y)
+        })
+        .map_err(named::<B>)?;
         self.inputs = flat.len();
         Ok(())
     }
@@ -385,7 +386,7 @@ where
         seeds.check(self.y.len()).map_err(named::<B>)?;
         let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
         let rows = Rows::growing(&mut self.dx, self.inputs);
-        <B::Pullback as PullbackRoute<B>>::sweep(&self.backend, &mut self.state, &mut f, seeds, rows)
+        fault::watch(|| <B::Pullback as PullbackRoute<B>>::sweep(&self.backend, &mut self.state, &mut f, seeds, rows))
             .map_err(named::<B>)
     }
 

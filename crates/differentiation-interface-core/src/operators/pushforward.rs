@@ -7,6 +7,7 @@ use crate::backend::{Backend, Lane, PushforwardRoute, Rows, Seeds};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, Output};
+use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
 use std::ops::Deref;
 
@@ -91,7 +92,6 @@ where
 /// assert_eq!(dy, [3.0, 0.0]);
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "the value and the products have the shape of the output")]
 pub fn value_and_pushforward<F, B, P, D, const T: usize>(
     f: &F,
     backend: &B,
@@ -346,7 +346,6 @@ where
     ///
     /// # Errors
     /// Those of [`pushforward`](Self::pushforward).
-    #[expect(clippy::type_complexity, reason = "the value and the products have the shape of the output")]
     pub fn value_and_pushforward<P, D>(
         &mut self,
         x: P,
@@ -416,8 +415,10 @@ where
         let flat = x.coordinates();
         self.accept(flat, tangents)?;
         let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
-        <B::Pushforward as PushforwardRoute<B>>::hold(&self.backend, &mut self.state, &mut f, flat, &mut self.y)
-            .map_err(named::<B>)
+        fault::watch(|| {
+            <B::Pushforward as PushforwardRoute<B>>::hold(&self.backend, &mut self.state, &mut f, flat, &mut self.y)
+        })
+        .map_err(named::<B>)
     }
 
     fn run<P, D>(&mut self, x: &P, tangents: &[D; T], with_value: bool) -> Result<(), Error>
@@ -434,15 +435,17 @@ where
         let y = if with_value { Some(&mut self.y) } else { None };
         let rows = Rows::growing(&mut self.dy, T);
         let seeds = Seeds::Vectors(&tangents);
-        <B::Pushforward as PushforwardRoute<B>>::pushforward(
-            &self.backend,
-            &mut self.state,
-            &mut f,
-            flat,
-            seeds,
-            y,
-            rows,
-        )
+        fault::watch(|| {
+            <B::Pushforward as PushforwardRoute<B>>::pushforward(
+                &self.backend,
+                &mut self.state,
+                &mut f,
+                flat,
+                seeds,
+                y,
+                rows,
+            )
+        })
         .map_err(named::<B>)
     }
 
@@ -517,7 +520,9 @@ where
         let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(&*call.function, point.contexts(), &mut call.storage);
         let rows = Rows::growing(&mut call.dy, T);
         let seeds = Seeds::Vectors(&tangents);
-        <B::Pushforward as PushforwardRoute<B>>::held(&call.backend, &mut call.state, &mut f, seeds, rows)
-            .map_err(named::<B>)
+        fault::watch(|| {
+            <B::Pushforward as PushforwardRoute<B>>::held(&call.backend, &mut call.state, &mut f, seeds, rows)
+        })
+        .map_err(named::<B>)
     }
 }

@@ -3,10 +3,12 @@
 //! Called by the rule table, which evaluates values on [`Base`], and by operators for the user's points and results.
 
 use super::{Real, Scalar};
+use crate::custom::CustomRule;
 use crate::rules::special;
 use crate::rules::{Binary, Unary};
 use num_traits::{Float, FloatConst};
 use std::fmt::{Display, LowerExp};
+use std::sync::Arc;
 
 /// A plain floating-point number: `f64` or `f32`.
 ///
@@ -116,6 +118,9 @@ macro_rules! scalar_base {
             #[inline(always)]
             fn apply2_left<R: Binary>(first: $base, second: $base, rule: R) -> $base {
                 rule.value(first, second)
+            }
+            fn custom<R: CustomRule<$base>>(rule: &Arc<R>, x: &[$base], y: &mut Vec<$base>) {
+                rule.value(x, y);
             }
         }
         impl Real<$base> for $base {}

@@ -14,9 +14,11 @@ pub use base::Base;
 pub use real::{Imply, Real, Same};
 pub use wrapper::{Core, Num};
 
+use crate::custom::CustomRule;
 use crate::rules::{Binary, Times, Unary};
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
+use std::sync::Arc;
 
 /// A number that engines can nest over: a base number, or a differentiation number over another scalar.
 ///
@@ -73,6 +75,9 @@ pub trait Scalar:
 
     /// Applies an elementary function whose first argument is a plain number.
     fn apply2_left<R: Binary>(first: Self::Base, second: Self, rule: R) -> Self;
+
+    /// Applies a function with its own derivative to an array of numbers; the outputs are left in `y`.
+    fn custom<R: CustomRule<Self::Base>>(rule: &Arc<R>, x: &[Self], y: &mut Vec<Self>);
 
     /// The product with a plain number, at no tangent cost beyond scaling.
     #[inline(always)]

@@ -5,8 +5,8 @@
 
 use super::{Base, Scalar};
 use crate::rules::{self, Powc};
-use num_traits::{Float, FloatConst, FromPrimitive, Inv, MulAdd, Signed};
-use std::fmt::Display;
+use num_traits::{Float, FloatConst, FromPrimitive, Inv, Signed};
+use std::fmt::{Display, LowerExp};
 use std::iter::{Product, Sum};
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
 
@@ -62,8 +62,8 @@ pub trait Real<B = f64>:
     + FromPrimitive
     + Signed
     + Inv<Output = Self>
-    + MulAdd<Output = Self>
     + Display
+    + LowerExp
     + RealArithmetic<B>
 where
     B: Base,
@@ -129,6 +129,12 @@ pub trait RealArithmetic<B: 'static>:
     + for<'a> SubAssign<&'a Self>
     + for<'a> MulAssign<&'a Self>
     + for<'a> DivAssign<&'a Self>
+    + for<'a> RemAssign<&'a Self>
+    + for<'a> AddAssign<&'a B>
+    + for<'a> SubAssign<&'a B>
+    + for<'a> MulAssign<&'a B>
+    + for<'a> DivAssign<&'a B>
+    + for<'a> RemAssign<&'a B>
     + Sum
     + Product
     + for<'a> Sum<&'a Self>

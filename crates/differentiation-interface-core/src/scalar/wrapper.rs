@@ -5,9 +5,13 @@
 
 use super::real::RealArithmetic;
 use super::{Base, Real, Scalar};
+use crate::custom::CustomRule;
+use crate::error::ErrorKind;
+use crate::fault;
 use crate::rules::{Binary, Unary};
 use std::cmp::Ordering;
 use std::fmt::{self, Debug, Display, LowerExp};
+use std::sync::Arc;
 
 /// The small heart of a differentiation number. [`Num`] makes a full number of it.
 ///
@@ -34,6 +38,16 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
     fn binary_right<R: Binary>(self, other: Self::Base, rule: R) -> Self;
     /// Applies a rule whose first argument is a plain number.
     fn binary_left<R: Binary>(first: Self::Base, second: Self, rule: R) -> Self;
+
+    /// Applies a function with its own derivative. An engine that does not implement it refuses custom rules.
+    fn custom<R: CustomRule<Self::Base>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
+        fault::raise(ErrorKind::RuleUnsupported { rule: R::NAME });
+        let plain: Vec<_> = x.iter().map(|v| v.0.primal()).collect();
+        let mut value = Vec::new();
+        rule.value(&plain, &mut value);
+        y.clear();
+        y.extend(value.into_iter().map(|v| Num(Self::constant(v))));
+    }
 
     /// Compares two numbers by their primal values.
     #[inline(always)]
@@ -88,6 +102,9 @@ impl<C: Core> Scalar for Num<C> {
     #[inline(always)]
     fn apply2_left<R: Binary>(first: C::Base, second: Self, rule: R) -> Self {
         Num(C::binary_left(first, second.0, rule))
+    }
+    fn custom<R: CustomRule<C::Base>>(rule: &Arc<R>, x: &[Self], y: &mut Vec<Self>) {
+        C::custom(rule, x, y);
     }
 }
 

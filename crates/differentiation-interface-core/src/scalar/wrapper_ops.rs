@@ -113,6 +113,12 @@ macro_rules! plain_operator {
                 *self = self.apply2_right(other, $rule);
             }
         }
+        impl<C: Core<Base = $base>> $Assign<&$base> for Num<C> {
+            #[inline(always)]
+            fn $assign(&mut self, other: &$base) {
+                *self = self.apply2_right(*other, $rule);
+            }
+        }
     )*};
 }
 

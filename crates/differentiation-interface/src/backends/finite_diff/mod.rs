@@ -16,7 +16,7 @@ use num_traits::Float;
 ///
 /// Inexact, and the only method for functions that cannot run on other numbers than `f64`. The step in direction `i` is
 /// max(relative · |xᵢ|, absolute); both default to √ε for one-sided and ∛ε for central differences, ε being the machine
-/// epsilon. A general tangent is scaled so that its largest entry gets the step of the largest |xᵢ|.
+/// epsilon, and to ⁴√ε for differences of differences in second-order operators. A general tangent is scaled so that its largest entry gets the step of the largest |xᵢ|.
 ///
 /// | scheme | error | evaluations for n directions |
 /// |---|---|---|
@@ -36,6 +36,8 @@ pub struct AutoFiniteDiff {
     scheme: Scheme,
     relative_step: Option<f64>,
     absolute_step: Option<f64>,
+    /// Order of the derivative that these differences are part of, which the default step depends on.
+    order: u8,
 }
 
 impl Backend for AutoFiniteDiff {
@@ -48,6 +50,20 @@ impl Backend for AutoFiniteDiff {
     type Derivative = ViaPushforward;
     type Gradient = ViaPushforward;
     type Jacobian = ViaPushforward;
+
+    #[inline(always)]
+    fn raise<S: Scalar, L: Lanes>(value: S) -> S {
+        value
+    }
+    #[inline(always)]
+    fn lower<S: Scalar, L: Lanes>(number: &S) -> S {
+        *number
+    }
+
+    const EXACT: bool = false;
+    fn for_nested_differences(&self) -> Self {
+        AutoFiniteDiff { order: 2, ..*self }
+    }
 }
 
 impl<S: Scalar> Lift<S, S> for AutoFiniteDiff {
@@ -78,15 +94,15 @@ impl Default for AutoFiniteDiff {
 impl AutoFiniteDiff {
     /// One-sided differences to the right.
     pub const fn forward() -> Self {
-        AutoFiniteDiff { scheme: Scheme::Forward, relative_step: None, absolute_step: None }
+        AutoFiniteDiff { scheme: Scheme::Forward, relative_step: None, absolute_step: None, order: 1 }
     }
     /// One-sided differences to the left, for points at the right end of a domain.
     pub const fn backward() -> Self {
-        AutoFiniteDiff { scheme: Scheme::Backward, relative_step: None, absolute_step: None }
+        AutoFiniteDiff { scheme: Scheme::Backward, relative_step: None, absolute_step: None, order: 1 }
     }
     /// Central differences.
     pub const fn central() -> Self {
-        AutoFiniteDiff { scheme: Scheme::Central, relative_step: None, absolute_step: None }
+        AutoFiniteDiff { scheme: Scheme::Central, relative_step: None, absolute_step: None, order: 1 }
     }
     /// Sets the step relative to |xᵢ|. The absolute step follows unless it is set too.
     pub const fn relative_step(mut self, step: f64) -> Self {
@@ -107,6 +123,7 @@ impl AutoFiniteDiff {
     pub fn step<B: Base>(&self, x: B) -> B {
         let epsilon = <B as Float>::epsilon();
         let default = match self.scheme {
+            _ if self.order > 1 => epsilon.sqrt().sqrt(),
             Scheme::Central => epsilon.cbrt(),
             Scheme::Forward | Scheme::Backward => epsilon.sqrt(),
         };

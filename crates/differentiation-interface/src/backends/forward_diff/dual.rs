@@ -1,11 +1,13 @@
 //! The dual number: a value and, unless it is zero, a tangent in several lanes.
 
 use differentiation_interface_core::backend::Lanes;
+use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use std::cell::Cell;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 /// A dual number over the scalar `S` with lanes `L`: `value + tangent·ε`.
 pub type Dual<S, L> = Num<DualCore<S, L>>;
@@ -13,7 +15,9 @@ pub type Dual<S, L> = Num<DualCore<S, L>>;
 /// The engine's part of a [`Dual`].
 ///
 /// The tangent is absent while it is zero, so that constants and inputs outside the current chunk cost nothing.
+// Value and level side by side: a number without tangent is read from one line of the cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct DualCore<S: Scalar, L: Lanes> {
     value: S,
     tangent: Option<Tangent<S, L>>,
@@ -21,6 +25,7 @@ pub struct DualCore<S: Scalar, L: Lanes> {
 
 /// The lanes, marked with the differentiation they belong to. The mark's niche makes the `Option` free.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 struct Tangent<S: Scalar, L: Lanes> {
     level: NonZeroU32,
     lanes: L::Of<S>,
@@ -29,41 +34,36 @@ struct Tangent<S: Scalar, L: Lanes> {
 thread_local! {
     /// Mark of the last differentiation begun on this thread.
     static LAST_LEVEL: Cell<u32> = const { Cell::new(0) };
-    /// How often two differentiations have met in one operation.
-    static MIXTURES: Cell<u32> = const { Cell::new(0) };
 }
 
-/// One differentiation: a mark for its tangents, and a watch over mixtures with others.
+/// Mark of tangents in which two differentiations have met. It stays on everything computed from them.
+const MIXED: NonZeroU32 = NonZeroU32::MAX;
+
+/// One differentiation: a mark for its tangents.
 ///
 /// Nested differentiations have different number types. But a number of an *outer* differentiation can be captured by a
 /// closure for an inner one of the same type, and a number of an *earlier* call can be kept somewhere: their tangents mean
-/// something else, so the call is refused.
+/// something else, so a call whose outputs depend on them is refused.
 pub(super) struct Level {
     mark: NonZeroU32,
-    mixtures: u32,
 }
 
 impl Level {
     /// Begins a differentiation.
     #[inline]
     pub(super) fn enter() -> Level {
-        let next = NonZeroU32::new(LAST_LEVEL.get().wrapping_add(1)).unwrap_or(NonZeroU32::MIN);
-        LAST_LEVEL.set(next.get());
-        Level { mark: next, mixtures: MIXTURES.get() }
+        let next = LAST_LEVEL.get().wrapping_add(1);
+        let mark = NonZeroU32::new(next).filter(|&mark| mark != MIXED).unwrap_or(NonZeroU32::MIN);
+        LAST_LEVEL.set(mark.get());
+        Level { mark }
     }
 
     /// Refuses results into which another differentiation entered.
     #[inline]
     pub(super) fn check<S: Scalar, L: Lanes>(&self, outputs: &[Dual<S, L>]) -> Result<(), ErrorKind> {
         let own = |v: &Dual<S, L>| v.0.tangent.is_none_or(|t| t.level == self.mark);
-        if MIXTURES.get() == self.mixtures && outputs.iter().all(own) { Ok(()) } else { Err(ErrorKind::ForeignNumber) }
+        if outputs.iter().all(own) { Ok(()) } else { Err(ErrorKind::ForeignNumber) }
     }
-}
-
-#[cold]
-#[inline(never)]
-fn note_mixture() {
-    MIXTURES.set(MIXTURES.get().wrapping_add(1));
 }
 
 impl<S: Scalar, L: Lanes> DualCore<S, L> {
@@ -95,6 +95,8 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     #[inline(always)]
     pub(super) fn write_tangent(&self, out: &mut [S]) {
         match &self.tangent {
+            // A full set of lanes is copied without a call of `memcpy`.
+            Some(t) if out.len() == L::N => out[..L::N].copy_from_slice(&L::slice(&t.lanes)[..L::N]),
             Some(t) => out.copy_from_slice(&L::slice(&t.lanes)[..out.len()]),
             None => out.fill(S::constant(S::Base::ZERO)),
         }
@@ -103,7 +105,7 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     /// The number with value `value` whose tangent is that of `self` times `partial`.
     #[inline(always)]
     fn chain(self, value: S, partial: impl FnOnce() -> Partial<S>) -> Self {
-        let Some(t) = self.tangent else { return Self::inert(value) };
+        let Some(t) = &self.tangent else { return Self::inert(value) };
         let lanes = match partial() {
             Partial::Zero => return Self::inert(value),
             Partial::One => t.lanes,
@@ -138,23 +140,22 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         let (x, y) = (self.value, other.value);
         let r = x.apply2(y, rule);
-        let (Some(a), Some(b)) = (self.tangent, other.tangent) else {
+        let (Some(a), Some(b)) = (&self.tangent, &other.tangent) else {
             return if self.tangent.is_some() {
                 self.chain(r, || rule.partial_x(x, y, r))
             } else {
                 other.chain(r, || rule.partial_y(x, y, r))
             };
         };
-        if a.level != b.level {
-            note_mixture();
-        }
+        // A selection, not a branch: a branch to a call here costs the lanes their registers.
+        let level = if a.level == b.level { a.level } else { MIXED };
         let (px, py) = (rule.partial_x(x, y, r), rule.partial_y(x, y, r));
         let lanes = match (px, py) {
             (Partial::Zero, py) => return other.chain(r, || py),
             (px, Partial::Zero) => return self.chain(r, || px),
             (px, py) => L::zip(&a.lanes, &b.lanes, |a, b| px.times(a) + py.times(b)),
         };
-        DualCore { value: r, tangent: Some(Tangent { level: a.level, lanes }) }
+        DualCore { value: r, tangent: Some(Tangent { level, lanes }) }
     }
     #[inline(always)]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
@@ -165,5 +166,45 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         let r = S::apply2_left(first, second.value, rule);
         second.chain(r, || rule.partial_y(S::constant(first), second.value, r))
+    }
+    fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Dual<S, L>], y: &mut Vec<Dual<S, L>>) {
+        let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
+        let mut outputs = Vec::new();
+        S::custom(rule, &values, &mut outputs);
+        y.clear();
+        y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
+
+        let Some(level) = x.iter().find_map(|v| Some(v.0.tangent?.level)) else { return };
+        let one_level = x.iter().filter_map(|v| v.0.tangent).all(|t| t.level == level);
+        let level = if one_level { level } else { MIXED };
+        let zero = S::default();
+        let (mut dx, mut dy) = (vec![zero; x.len()], vec![zero; y.len()]);
+        let mut lanes = vec![L::each(|_| zero); y.len()];
+        for lane in 0..L::N {
+            for (dx, v) in dx.iter_mut().zip(x) {
+                *dx = v.0.tangent.map_or(zero, |t| L::slice(&t.lanes)[lane]);
+            }
+            if dx.iter().all(S::is_inert_zero) {
+                continue;
+            }
+            pushforward_by_rule(&**rule, &values, &outputs, &dx, &mut dy);
+            for (lanes, dy) in lanes.iter_mut().zip(&dy) {
+                L::slice_mut(lanes)[lane] = *dy;
+            }
+        }
+        for (y, lanes) in y.iter_mut().zip(lanes) {
+            y.0.tangent = Some(Tangent { level, lanes });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use differentiation_interface_core::backend::Lane;
+
+    #[test]
+    fn mark_and_absence_of_the_tangent_share_one_word() {
+        assert_eq!(size_of::<Dual<f64, Lane<12>>>(), 8 * (1 + 1 + 12));
     }
 }

@@ -48,6 +48,15 @@ impl<C: ChunkSize> Backend for AutoForwardDiff<C> {
     type Derivative = ViaPushforward;
     type Gradient = ViaPushforward;
     type Jacobian = ViaPushforward;
+
+    #[inline(always)]
+    fn raise<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
+        Num(DualCore::inert(value))
+    }
+    #[inline(always)]
+    fn lower<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> S {
+        number.0.value()
+    }
 }
 
 impl<C: ChunkSize, S: Scalar, L: Lanes> Lift<S, Dual<S, L>> for AutoForwardDiff<C> {
@@ -73,6 +82,8 @@ pub struct AutoChunk;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk<const N: usize>;
 
+// `benches/gradients.rs` with 4, 6, 8, 10 and 12 lanes, without AVX: 12 is the fastest or at most 1.17 times slower than the
+// fastest on each workload; every smaller number loses 1.4 times or more on one. 16 lanes are slower on small inputs.
 impl ChunkSize for AutoChunk {
     type Lanes = Lane<12>;
     const FIXED: bool = false;
@@ -123,9 +134,12 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
     fn seed(&mut self, seeds: &Seeds<'_, S>, first: usize, count: usize, level: &Level) {
         match seeds {
             Seeds::Basis { first: start, .. } => {
+                let (zero, one) = (S::constant(S::Base::ZERO), S::constant(S::Base::ONE));
+                let zeros = L::each(|_| zero);
                 for (lane, x) in self.x[start + first..][..count].iter_mut().enumerate() {
-                    let unit = |k| S::constant(if k == lane { S::Base::ONE } else { S::Base::ZERO });
-                    x.0.set_tangent(level, L::each(unit));
+                    let mut unit = zeros;
+                    L::slice_mut(&mut unit)[lane] = one;
+                    x.0.set_tangent(level, unit);
                 }
             }
             Seeds::Vectors(vectors) => {

@@ -14,7 +14,7 @@ use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use num_traits::Float;
-use tape::{Node, Recorder};
+use tape::{Call, Node, Recorder};
 
 /// Reverse mode by a tape that is recorded anew at each call, so that branches and loops may depend on values.
 ///
@@ -44,6 +44,15 @@ impl Backend for AutoReverseDiff {
     type Derivative = ViaPullback;
     type Gradient = ViaPullback;
     type Jacobian = ViaPullback;
+
+    #[inline(always)]
+    fn raise<S: Scalar, L: Lanes>(value: S) -> Var<S> {
+        Num(VarCore::inert(value))
+    }
+    #[inline(always)]
+    fn lower<S: Scalar, L: Lanes>(number: &Var<S>) -> S {
+        number.0.value()
+    }
 }
 
 impl<S: Scalar> Lift<S, Var<S>> for AutoReverseDiff {
@@ -59,6 +68,7 @@ pub struct ReverseState<S: Scalar> {
     x: Vec<Var<S>>,
     y: Vec<Var<S>>,
     nodes: Vec<Node<S>>,
+    calls: Vec<Call<S>>,
     /// Per output, the entry of the tape it hangs on and its derivative with respect to it.
     outputs: Vec<Option<(u32, S)>>,
     adjoints: Vec<S>,
@@ -68,7 +78,14 @@ impl PullbackPrimitive for AutoReverseDiff {
     type PullbackState<S: Scalar, L: Lanes> = ReverseState<S>;
 
     fn pullback_state<S: Scalar, L: Lanes>(&self, _inputs: usize) -> Result<ReverseState<S>, Error> {
-        Ok(ReverseState { x: Vec::new(), y: Vec::new(), nodes: Vec::new(), outputs: Vec::new(), adjoints: Vec::new() })
+        Ok(ReverseState {
+            x: Vec::new(),
+            y: Vec::new(),
+            nodes: Vec::new(),
+            calls: Vec::new(),
+            outputs: Vec::new(),
+            adjoints: Vec::new(),
+        })
     }
 
     #[inline]
@@ -79,7 +96,7 @@ impl PullbackPrimitive for AutoReverseDiff {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        let mut recorder = Recorder::begin(&mut state.nodes, x.len())?;
+        let mut recorder = Recorder::begin(&mut state.nodes, &mut state.calls, x.len())?;
         state.x.clear();
         state.x.extend(x.iter().enumerate().map(|(i, &v)| Num(recorder.input(i, v))));
         f.call(&state.x, &mut state.y);
@@ -134,7 +151,7 @@ impl<S: Scalar> ReverseState<S> {
                 }
             }
         }
-        tape::propagate(&self.nodes[..end.saturating_sub(inputs)], adjoints, inputs);
+        tape::propagate_with_calls(&self.nodes[..end.saturating_sub(inputs)], &self.calls, adjoints, inputs);
 
         // Where a derivative on the tape is infinite, a lane with a zero adjoint gets 0 · ∞, which it does not alone.
         if K > 1 && adjoints[..inputs].iter().flatten().any(|a| a.primal().is_nan()) {

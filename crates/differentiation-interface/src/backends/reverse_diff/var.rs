@@ -1,8 +1,10 @@
 //! The tape variable.
 
 use super::tape::Slot;
+use differentiation_interface_core::custom::{CustomRule, pullback_by_rule};
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
+use std::sync::Arc;
 
 /// A number of reverse mode over the scalar `S`.
 pub type Var<S> = Num<VarCore<S>>;
@@ -122,5 +124,22 @@ impl<S: Scalar> Core for VarCore<S> {
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         let r = S::apply2_left(first, second.value, rule);
         second.chain(r, || rule.partial_y(S::constant(first), second.value, r))
+    }
+    fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Var<S>], y: &mut Vec<Var<S>>) {
+        let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
+        let mut outputs = Vec::new();
+        S::custom(rule, &values, &mut outputs);
+        y.clear();
+        y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
+
+        let Some((slot, epoch)) = x.iter().find_map(|v| Some((v.0.slot?, v.0.epoch))) else { return };
+        let arguments = x.iter().map(|v| v.0.hangs_on(slot, epoch)).collect();
+        let (rule, count) = (Arc::clone(rule), outputs.len());
+        let pullback = move |dy: &[S], dx: &mut [S]| pullback_by_rule(&*rule, &values, &outputs, dy, dx);
+        if let Some(first) = slot.push_call(arguments, count, epoch, Arc::new(pullback)) {
+            for (i, y) in y.iter_mut().enumerate() {
+                *y = Num(Self::entry(y.0.value, slot, first + i as u32, epoch));
+            }
+        }
     }
 }

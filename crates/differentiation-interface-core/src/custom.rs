@@ -1,0 +1,295 @@
+//! Custom rules: functions that bring their own derivative into any computation.
+//!
+//! Called by user code inside differentiated functions; enters every engine through the one hook
+//! [`Scalar::custom`](crate::Scalar::custom). Functions of one or two numbers need no hook: implement
+//! [`Unary`](crate::rules::Unary) or [`Binary`](crate::rules::Binary) and write `x.apply(MyRule)`.
+
+use crate::error::ErrorKind;
+use crate::fault;
+use crate::function::Function;
+use crate::scalar::{Base, Scalar};
+use std::fmt::{self, Debug};
+use std::sync::Arc;
+
+/// Which derivatives a rule gives itself. The other one is derived from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halves {
+    /// The pushforward; a pullback is assembled from one pushforward per input.
+    Pushforward,
+    /// The pullback; a pushforward is assembled from one pullback per output.
+    Pullback,
+    /// Both.
+    Both,
+}
+
+/// A function from an array to an array with its own derivative: an opaque or foreign function, an implicit one, or one whose
+/// derivative is known in closed form.
+///
+/// # For users
+/// Implement it, and call the function as [`Custom`]. The value is needed on plain numbers only. The derivatives are written
+/// over any scalar `S`, so that derivatives of them work as well; where only plain code exists, use [`PlainRule`], and second
+/// order is an error that says so.
+///
+/// With J the Jacobian at `x` and `y` the value there, `pushforward` fills dy = J dx and `pullback` fills dx = Jᵀ dy. Every
+/// entry must be written.
+///
+/// # Example
+/// The square root of a positive number as the root of r² = x, by the implicit function theorem dr = dx / (2r):
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// struct Root;
+/// impl CustomRule for Root {
+///     const NAME: &'static str = "root";
+///     const GIVEN: Halves = Halves::Pushforward;
+///     fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+///         y.clear();
+///         y.push(x[0].sqrt());
+///     }
+///     fn pushforward<S: Scalar<Base = f64>>(&self, _x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+///         dy[0] = dx[0] / (y[0] + y[0]);
+///     }
+/// }
+///
+/// let root = Custom::new(Root);
+/// let f = |x: &[_; 1]| root.number(x);
+/// assert_eq!(gradient(&f, &AutoReverseDiff::default(), [4.0])?, [0.25]);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait CustomRule<B: Base = f64>: Send + Sync + 'static {
+    /// Name in errors.
+    const NAME: &'static str;
+    /// Which of the two derivatives are implemented.
+    const GIVEN: Halves;
+
+    /// Evaluates the function at `x` into `y`, whose content and length on entry do not matter.
+    fn value(&self, x: &[B], y: &mut Vec<B>);
+
+    /// Fills `dy` with J `dx`.
+    fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+        let _ = (x, y, dx);
+        missing(Self::NAME, dy);
+    }
+
+    /// Fills `dx` with Jᵀ `dy`.
+    fn pullback<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
+        let _ = (x, y, dy);
+        missing(Self::NAME, dx);
+    }
+}
+
+/// A derivative that is neither given nor derivable was asked for.
+fn missing<S: Scalar>(rule: &'static str, out: &mut [S]) {
+    fault::raise(ErrorKind::RuleIncomplete { rule });
+    out.fill(S::default());
+}
+
+/// Fills `dy` with J `dx`, by the rule's own pushforward or from its pullbacks. For engines.
+pub fn pushforward_by_rule<R: CustomRule<S::Base>, S: Scalar>(rule: &R, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+    if R::GIVEN != Halves::Pullback {
+        return rule.pushforward(x, y, dx, dy);
+    }
+    let mut unit = vec![S::default(); y.len()];
+    let mut row = vec![S::default(); x.len()];
+    for i in 0..y.len() {
+        unit[i] = S::constant(S::Base::ONE);
+        rule.pullback(x, y, &unit, &mut row);
+        unit[i] = S::default();
+        dy[i] = row.iter().zip(dx).fold(S::default(), |sum, (a, b)| sum + *a * *b);
+    }
+}
+
+/// Fills `dx` with Jᵀ `dy`, by the rule's own pullback or from its pushforwards. For engines.
+pub fn pullback_by_rule<R: CustomRule<S::Base>, S: Scalar>(rule: &R, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
+    if R::GIVEN != Halves::Pushforward {
+        return rule.pullback(x, y, dy, dx);
+    }
+    let mut unit = vec![S::default(); x.len()];
+    let mut column = vec![S::default(); y.len()];
+    for j in 0..x.len() {
+        unit[j] = S::constant(S::Base::ONE);
+        rule.pushforward(x, y, &unit, &mut column);
+        unit[j] = S::default();
+        dx[j] = column.iter().zip(dy).fold(S::default(), |sum, (a, b)| sum + *a * *b);
+    }
+}
+
+/// A [`CustomRule`] as a function to call from code over any scalar. Cloning shares the rule.
+pub struct Custom<R> {
+    rule: Arc<R>,
+}
+
+impl<R> Clone for Custom<R> {
+    fn clone(&self) -> Self {
+        Custom { rule: Arc::clone(&self.rule) }
+    }
+}
+
+impl<R> Debug for Custom<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Custom")
+    }
+}
+
+impl<R> Custom<R> {
+    /// Makes a rule callable.
+    pub fn new(rule: R) -> Self {
+        Custom { rule: Arc::new(rule) }
+    }
+
+    /// The outputs at `x`.
+    pub fn call<T: Scalar>(&self, x: &[T]) -> Vec<T>
+    where
+        R: CustomRule<T::Base>,
+    {
+        let mut y = Vec::new();
+        T::custom(&self.rule, x, &mut y);
+        y
+    }
+
+    /// The only output at `x`.
+    ///
+    /// # Panics
+    /// If the function has another number of outputs.
+    pub fn number<T: Scalar>(&self, x: &[T]) -> T
+    where
+        R: CustomRule<T::Base>,
+    {
+        let y = self.call(x);
+        assert_eq!(y.len(), 1, "`number` calls a rule with one output, `{}` has {}", R::NAME, y.len());
+        y[0]
+    }
+}
+
+impl<T: Scalar, R: CustomRule<T::Base>> Function<[T]> for Custom<R> {
+    type Output = Vec<T>;
+    fn call(&self, x: &[T]) -> Vec<T> {
+        Custom::call(self, x)
+    }
+    fn call_into(&self, x: &[T], y: &mut Vec<T>) {
+        T::custom(&self.rule, x, y);
+    }
+}
+
+/// A rule made of plain functions: a call into a foreign library, a table, a solver.
+///
+/// First derivatives by every backend; a derivative of its derivative is an error.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// // A foreign function norm² with its gradient 2x.
+/// let foreign = PlainRule::new("norm2", |x: &[f64], y: &mut Vec<f64>| {
+///     y.clear();
+///     y.push(x.iter().map(|v| v * v).sum());
+/// })
+/// .with_pullback(|x: &[f64], _y: &[f64], dy: &[f64], dx: &mut [f64]| {
+///     for (dx, x) in dx.iter_mut().zip(x) {
+///         *dx = 2.0 * x * dy[0];
+///     }
+/// });
+/// let norm2 = Custom::new(foreign);
+/// let f = |x: &[_]| norm2.number(x) * x[0];
+/// assert_eq!(gradient(&f, &AutoForwardDiff::default(), &[1.0, 2.0])?, [7.0, 4.0]);
+/// assert!(hessian(&|x: &[_]| norm2.number(x), &AutoForwardDiff::default(), &[1.0, 2.0]).is_err());
+/// # Ok::<(), Error>(())
+/// ```
+pub struct PlainRule<V, F, G> {
+    name: &'static str,
+    value: V,
+    pushforward: F,
+    pullback: G,
+}
+
+/// In place of a derivative that a [`PlainRule`] does not give.
+#[derive(Clone, Copy, Debug)]
+pub struct NotGiven;
+
+impl<V: Fn(&[f64], &mut Vec<f64>)> PlainRule<V, NotGiven, NotGiven> {
+    /// A rule without derivatives, which needs at least one.
+    pub fn new(name: &'static str, value: V) -> Self {
+        PlainRule { name, value, pushforward: NotGiven, pullback: NotGiven }
+    }
+}
+
+impl<V, F, G> PlainRule<V, F, G> {
+    /// Gives the pushforward `(x, y, dx, dy)`, which fills `dy`.
+    pub fn with_pushforward<P: Fn(&[f64], &[f64], &[f64], &mut [f64])>(self, pushforward: P) -> PlainRule<V, P, G> {
+        PlainRule { name: self.name, value: self.value, pushforward, pullback: self.pullback }
+    }
+
+    /// Gives the pullback `(x, y, dy, dx)`, which fills `dx`.
+    pub fn with_pullback<P: Fn(&[f64], &[f64], &[f64], &mut [f64])>(self, pullback: P) -> PlainRule<V, F, P> {
+        PlainRule { name: self.name, value: self.value, pushforward: self.pushforward, pullback }
+    }
+}
+
+/// One derivative of a [`PlainRule`]: `(x, y, seed, out)`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a derivative of a plain rule",
+    note = "write a closure `|x: &[f64], y: &[f64], seed: &[f64], out: &mut [f64]|`"
+)]
+pub trait PlainHalf: Send + Sync + 'static {
+    /// Whether it is given.
+    const GIVEN: bool;
+    /// Fills `out`.
+    fn fill(&self, x: &[f64], y: &[f64], seed: &[f64], out: &mut [f64]);
+}
+
+impl PlainHalf for NotGiven {
+    const GIVEN: bool = false;
+    fn fill(&self, _: &[f64], _: &[f64], _: &[f64], out: &mut [f64]) {
+        out.fill(f64::NAN);
+    }
+}
+
+impl<F: Fn(&[f64], &[f64], &[f64], &mut [f64]) + Send + Sync + 'static> PlainHalf for F {
+    const GIVEN: bool = true;
+    fn fill(&self, x: &[f64], y: &[f64], seed: &[f64], out: &mut [f64]) {
+        self(x, y, seed, out);
+    }
+}
+
+impl<V, F: PlainHalf, G: PlainHalf> CustomRule for PlainRule<V, F, G>
+where
+    V: Fn(&[f64], &mut Vec<f64>) + Send + Sync + 'static,
+{
+    const NAME: &'static str = "plain rule";
+    const GIVEN: Halves = match (F::GIVEN, G::GIVEN) {
+        (true, true) => Halves::Both,
+        (true, false) => Halves::Pushforward,
+        _ => Halves::Pullback,
+    };
+
+    fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+        (self.value)(x, y);
+    }
+    fn pushforward<S: Scalar<Base = f64>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+        plainly(self.name, [x, y, dx], dy, |[x, y, dx], dy| self.pushforward.fill(x, y, dx, dy));
+    }
+    fn pullback<S: Scalar<Base = f64>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
+        if G::GIVEN {
+            plainly(self.name, [x, y, dy], dx, |[x, y, dy], dx| self.pullback.fill(x, y, dy, dx));
+        } else {
+            missing(self.name, dx);
+        }
+    }
+}
+
+/// Runs plain code on numbers that carry no derivative; with one, the derivative of the code would be needed.
+pub fn plainly<S: Scalar, const K: usize>(
+    rule: &'static str,
+    inputs: [&[S]; K],
+    out: &mut [S],
+    code: impl FnOnce([&[S::Base]; K], &mut [S::Base]),
+) {
+    if !inputs.iter().all(|input| input.iter().all(S::is_constant)) {
+        fault::raise(ErrorKind::RuleOrder { rule });
+        return out.fill(S::default());
+    }
+    let plain = inputs.map(|input| input.iter().map(|v| v.primal()).collect::<Vec<_>>());
+    let mut result = vec![S::Base::ZERO; out.len()];
+    code(plain.each_ref().map(Vec::as_slice), &mut result);
+    for (out, value) in out.iter_mut().zip(result) {
+        *out = S::constant(value);
+    }
+}

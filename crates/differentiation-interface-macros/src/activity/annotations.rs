@@ -1,0 +1,256 @@
+//! Types that the user wrote, and patterns, which may contain types.
+
+use super::graph::Act;
+use super::marks::Mark;
+use super::ty::Ty;
+use super::{Inference, Variable};
+use crate::number::is_word;
+use std::rc::Rc;
+use syn::spanned::Spanned;
+use syn::{GenericArgument, Ident, Lit, Pat, PathArguments, ReturnType, Type, TypeParamBound};
+
+/// What becomes of the word `f64` in a type.
+#[derive(Clone)]
+pub(super) enum Words {
+    /// A fresh activity, decided by the flows: local annotations.
+    Open,
+    /// Plain for ever, with the reason: constants.
+    Plain(String),
+    /// Already replaced by the number type, or active: arguments and results.
+    Active,
+}
+
+/// Types that certainly hold no `f64`.
+const OTHER: [&str; 19] = [
+    "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "bool", "char", "str",
+    "String", "f32", "Ordering", "Range",
+];
+
+impl Inference<'_> {
+    /// The type of an annotation. Open occurrences of `f64` are marked.
+    pub(super) fn annotation(&mut self, ty: &mut Type, words: &Words) -> Ty {
+        if is_word(ty, "f64") {
+            return match words {
+                Words::Open => {
+                    let act = self.graph.fresh();
+                    self.mark_type(ty, Mark::Number(act));
+                    Ty::Float(act)
+                }
+                Words::Plain(why) => Ty::Float(self.graph.pinned(why)),
+                Words::Active => Ty::Float(self.graph.active()),
+            };
+        }
+        match ty {
+            _ if is_word(ty, &self.number.to_string()) => Ty::Float(self.graph.active()),
+            Type::Reference(r) => self.annotation(&mut r.elem, words),
+            Type::Paren(p) => self.annotation(&mut p.elem, words),
+            Type::Group(g) => self.annotation(&mut g.elem, words),
+            Type::Slice(s) => Ty::seq(self.annotation(&mut s.elem, words)),
+            Type::Array(a) => Ty::seq(self.annotation(&mut a.elem, words)),
+            Type::Tuple(t) if t.elems.is_empty() => Ty::Other,
+            Type::Tuple(t) => Ty::Tuple(t.elems.iter_mut().map(|e| self.annotation(e, words)).collect()),
+            Type::Never(_) => Ty::Never,
+            Type::Infer(_) => self.fresh_var(),
+            Type::FnPtr(f) => {
+                let args = f.inputs.iter_mut().map(|a| self.annotation(&mut a.ty, words)).collect();
+                let ret = self.return_annotation(&mut f.output, words);
+                Ty::Fn(args, Rc::new(ret))
+            }
+            Type::ImplTrait(t) => self.bounds_annotation(t.bounds.iter_mut(), words),
+            Type::TraitObject(t) => self.bounds_annotation(t.bounds.iter_mut(), words),
+            Type::Path(path) => {
+                let parameter = path.path.get_ident().and_then(|name| self.type_parameters.get(&name.to_string()));
+                if let Some(ty) = parameter {
+                    return ty.clone();
+                }
+                let Some(last) = path.path.segments.last_mut() else { return self.opaque_of(&[], path.span()) };
+                let name = last.ident.to_string();
+                match &mut last.arguments {
+                    PathArguments::AngleBracketed(arguments) => {
+                        let types: Vec<Ty> = arguments
+                            .args
+                            .iter_mut()
+                            .filter_map(|a| match a {
+                                GenericArgument::Type(t) => Some(self.annotation(t, words)),
+                                _ => None,
+                            })
+                            .collect();
+                        match (name.as_str(), types.first()) {
+                            ("Vec" | "Option" | "VecDeque" | "Result", Some(item)) => Ty::seq(item.clone()),
+                            ("Box" | "Rc" | "Arc" | "Cell" | "RefCell", Some(inner)) => inner.clone(),
+                            _ => self.opaque_same(&types, arguments.span()),
+                        }
+                    }
+                    _ if OTHER.contains(&name.as_str()) => Ty::Other,
+                    _ => match words {
+                        Words::Plain(why) => Ty::Opaque(self.graph.pinned(why)),
+                        _ => self.opaque_of(&[], path.span()),
+                    },
+                }
+            }
+            _ => self.opaque_of(&[], ty.span()),
+        }
+    }
+
+    /// An unknown type with arguments: all its numbers are alike.
+    fn opaque_same(&mut self, types: &[Ty], span: proc_macro2::Span) -> Ty {
+        let act = self.graph.fresh();
+        for ty in types {
+            for a in self.acts(ty) {
+                self.graph.same(a, act, span);
+            }
+        }
+        Ty::Opaque(act)
+    }
+
+    /// `impl Fn(f64) -> f64`, `impl Iterator<Item = f64>`.
+    pub(super) fn bounds_annotation<'a>(
+        &mut self,
+        bounds: impl Iterator<Item = &'a mut TypeParamBound>,
+        words: &Words,
+    ) -> Ty {
+        let mut found = Ty::Other;
+        for bound in bounds {
+            let TypeParamBound::Trait(bound) = bound else { continue };
+            let Some(last) = bound.path.segments.last_mut() else { continue };
+            match &mut last.arguments {
+                PathArguments::Parenthesized(f) => {
+                    let args = f.inputs.iter_mut().map(|a| self.annotation(&mut a.ty, words)).collect();
+                    let ret = self.return_annotation(&mut f.output, words);
+                    found = Ty::Fn(args, Rc::new(ret));
+                }
+                PathArguments::AngleBracketed(a) => {
+                    for argument in &mut a.args {
+                        if let GenericArgument::AssocType(assoc) = argument {
+                            found = Ty::seq(self.annotation(&mut assoc.ty, words));
+                        }
+                    }
+                }
+                PathArguments::None => {}
+            }
+        }
+        found
+    }
+
+    pub(super) fn return_annotation(&mut self, output: &mut ReturnType, words: &Words) -> Ty {
+        match output {
+            ReturnType::Default => Ty::Other,
+            ReturnType::Type(_, ty) => self.annotation(ty, words),
+        }
+    }
+
+    pub(super) fn bind(&mut self, ident: &Ident, ty: Ty, by_value: bool) {
+        let variable = Variable { ty, by_value };
+        self.scopes.last_mut().expect("a scope is open while code is read").insert(ident.to_string(), variable);
+    }
+
+    /// Gives the variables of a pattern their types.
+    pub(super) fn pattern(&mut self, pat: &mut Pat, ty: &Ty, by_value: bool) {
+        let span = pat.span();
+        match pat {
+            // Unit variants and constants look like variables.
+            Pat::Ident(p) if p.ident.to_string().starts_with(char::is_uppercase) => {}
+            Pat::Ident(p) => {
+                let ident = p.ident.clone();
+                if let Some((_, sub)) = &mut p.subpat {
+                    self.pattern(sub, ty, by_value);
+                }
+                let by_value = by_value && p.by_ref.is_none();
+                self.bind(&ident, ty.clone(), by_value);
+            }
+            Pat::Paren(p) => self.pattern(&mut p.pat, ty, by_value),
+            Pat::Guard(p) => {
+                self.pattern(&mut p.pat, ty, by_value);
+                self.expr(&mut p.guard);
+            }
+            Pat::Reference(p) => self.pattern(&mut p.pat, ty, true),
+            Pat::Type(p) => {
+                let annotated = self.annotation(&mut p.ty, &Words::Open);
+                self.unify(&annotated, ty, span);
+                let by_value = !matches!(&*p.ty, Type::Reference(_));
+                self.pattern(&mut p.pat, &annotated, by_value);
+            }
+            Pat::Tuple(p) => {
+                let items = match self.resolve(ty) {
+                    Ty::Tuple(items) if items.len() == p.elems.len() => items,
+                    Ty::Var(v) if !p.elems.iter().any(|e| matches!(e, Pat::Rest(_))) => {
+                        let items: Vec<Ty> = p.elems.iter().map(|_| self.fresh_var()).collect();
+                        self.vars[v] = Some(Ty::Tuple(items.clone()));
+                        items
+                    }
+                    other => {
+                        let rest = self.opaque_of(&[other], span);
+                        vec![rest; p.elems.len()]
+                    }
+                };
+                for (elem, item) in p.elems.iter_mut().zip(items) {
+                    self.pattern(elem, &item, false);
+                }
+            }
+            Pat::Slice(p) => {
+                let item = self.item_of(ty);
+                for elem in &mut p.elems {
+                    match elem {
+                        // `[first, rest @ ..]`
+                        Pat::Ident(rest) if matches!(&rest.subpat, Some((_, s)) if matches!(&**s, Pat::Rest(_))) => {
+                            let ident = rest.ident.clone();
+                            self.bind(&ident, Ty::seq(item.clone()), false);
+                        }
+                        elem => self.pattern(elem, &item, false),
+                    }
+                }
+            }
+            Pat::TupleStruct(p) => {
+                let known = p.path.segments.last().is_some_and(|s| s.ident == "Some" || s.ident == "Ok");
+                let error = p.path.segments.last().is_some_and(|s| s.ident == "Err");
+                let inner = if known {
+                    self.item_of(ty)
+                } else if error {
+                    self.fresh_var()
+                } else {
+                    self.opaque_of(std::slice::from_ref(ty), span)
+                };
+                for elem in &mut p.elems {
+                    self.pattern(elem, &inner, false);
+                }
+            }
+            Pat::Struct(p) => {
+                let inner = self.opaque_of(std::slice::from_ref(ty), span);
+                for field in &mut p.fields {
+                    self.pattern(&mut field.pat, &inner, false);
+                }
+            }
+            Pat::Or(p) => {
+                for case in &mut p.cases {
+                    self.pattern(case, ty, by_value);
+                }
+            }
+            Pat::Lit(p) if is_float(&p.lit) => self.refuse_float_pattern(ty, span),
+            Pat::Range(p) => {
+                let ends = [&p.start, &p.end].into_iter().flatten();
+                let has_float = ends.into_iter().any(|e| matches!(&**e, syn::Expr::Lit(l) if is_float(&l.lit)));
+                if has_float {
+                    self.refuse_float_pattern(ty, span);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn refuse_float_pattern(&mut self, ty: &Ty, span: proc_macro2::Span) {
+        let acts: Vec<Act> = self.acts(ty);
+        for act in acts {
+            let message = "cannot match an active number against a pattern; write `if` with a comparison";
+            self.checks.push((act, span, message.to_string()));
+        }
+    }
+}
+
+/// Whether a literal is an `f64`.
+pub(super) fn is_float(lit: &Lit) -> bool {
+    match lit {
+        Lit::Float(l) => l.suffix() != "f32",
+        Lit::Int(l) => l.suffix() == "f64",
+        _ => false,
+    }
+}

@@ -1,0 +1,459 @@
+//! Paths, calls of functions, and macro calls.
+
+use super::Inference;
+use super::annotations::Words;
+use super::exprs::is_constant_name;
+use super::marks::{Mark, mark_number};
+use super::refusals::{self, Arguments};
+use super::ty::Ty;
+use crate::number::mentions;
+use proc_macro2::{Span, TokenStream, TokenTree};
+use std::rc::Rc;
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Expr, ExprCall, GenericArgument, Ident, Macro, Path, PathArguments, Token};
+
+/// Macros whose arguments are ordinary expressions, and whose results hold no `f64`.
+const TRANSPARENT: [&str; 17] = [
+    "println",
+    "print",
+    "eprintln",
+    "eprint",
+    "format",
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "write",
+    "writeln",
+    "panic",
+    "todo",
+    "unimplemented",
+    "unreachable",
+];
+
+impl Inference<'_> {
+    /// A path that is used as a value.
+    pub(super) fn path(&mut self, e: &mut Expr) -> Ty {
+        let span = e.span();
+        let Expr::Path(p) = &mut *e else { return Ty::Other };
+        if let Some(ident) = p.path.get_ident() {
+            if let Some(variable) = self.lookup(ident) {
+                return variable.ty;
+            }
+            if ident == "None" {
+                let item = self.fresh_var();
+                return Ty::seq(item);
+            }
+            if is_constant_name(ident) {
+                let why = refusals::constant_item(ident);
+                return Ty::Opaque(self.graph.pinned(&why));
+            }
+            return self.opaque_of(&[], span);
+        }
+        self.path_arguments(&mut p.path);
+        let in_f64 = p.path.segments.iter().rev().skip(1).any(|s| s.ident == "f64" || s.ident == "consts");
+        let Some(last) = p.path.segments.last() else { return Ty::Other };
+        let name = last.ident.to_string();
+        if in_f64 && is_constant_name(&last.ident) {
+            return if name == "DIGITS" || name == "RADIX" { Ty::Other } else { self.fresh_float() };
+        }
+        if in_f64 {
+            let act = self.graph.fresh();
+            if name == "from" {
+                return Ty::Fn(vec![Ty::Other], Rc::new(Ty::Float(act)));
+            }
+            let method = last.ident.clone();
+            if let Some((count, ty)) = self.float_function(&method, act) {
+                self.mark_expr(e, Mark::Path(act, count));
+                return ty;
+            }
+            // Refused if an active number gets here.
+            return Ty::Fn(vec![Ty::Float(act); 2], Rc::new(Ty::Other));
+        }
+        if is_constant_name(&last.ident) {
+            let why = refusals::constant_item(&last.ident);
+            return Ty::Opaque(self.graph.pinned(&why));
+        }
+        self.opaque_of(&[], span)
+    }
+
+    /// Argument count and type of the function `f64::name`, all numbers of one activity. Reports a function that is not for
+    /// active numbers.
+    fn float_function(&mut self, method: &Ident, act: super::graph::Act) -> Option<(usize, Ty)> {
+        let name = method.to_string();
+        if matches!(name.as_str(), "from_bits" | "from_le_bytes" | "from_be_bytes" | "from_ne_bytes") {
+            self.errors.push(method.span(), refusals::from_bits(&name));
+            return None;
+        }
+        if let Some(message) = refusals::refused_method(&name) {
+            self.checks.push((act, method.span(), message));
+            return None;
+        }
+        let float = Ty::Float(act);
+        let (arguments, result) = match refusals::float_method(&name)? {
+            Arguments::Numbers(n) => (vec![float.clone(); n + 1], float),
+            Arguments::Power => (vec![float.clone(); 2], float),
+            Arguments::Integer => (vec![float.clone(), Ty::Other], float),
+            Arguments::Question => (vec![float], Ty::Other),
+            Arguments::Pair => (vec![float.clone()], Ty::Tuple(vec![float.clone(), float])),
+        };
+        Some((arguments.len(), Ty::Fn(arguments, Rc::new(result))))
+    }
+
+    /// The types in the angle brackets of a path.
+    fn path_arguments(&mut self, path: &mut Path) -> Vec<Ty> {
+        let mut types = Vec::new();
+        for segment in &mut path.segments {
+            if let PathArguments::AngleBracketed(arguments) = &mut segment.arguments {
+                for argument in &mut arguments.args {
+                    if let GenericArgument::Type(ty) = argument {
+                        types.push(self.annotation(ty, &Words::Open));
+                    }
+                }
+            }
+        }
+        types
+    }
+
+    /// `function(arguments)`.
+    pub(super) fn call(&mut self, e: &mut Expr) -> Ty {
+        let span = e.span();
+        let Expr::Call(call) = &mut *e else { return Ty::Other };
+        if let Expr::Path(p) = &mut *call.func {
+            let local = p.path.get_ident().and_then(|i| self.lookup(i));
+            if local.is_none() {
+                let last = p.path.segments.last().map(|s| s.ident.clone());
+                let names: Vec<String> = p.path.segments.iter().map(|s| s.ident.to_string()).collect();
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                if let ([.., "f64", _], Some(method)) = (&names[..], last) {
+                    return self.float_call(e, &method);
+                }
+                if let Some(ty) = self.known_call(call, &names, span) {
+                    return ty;
+                }
+                self.path_arguments(match &mut *call.func {
+                    Expr::Path(p) => &mut p.path,
+                    _ => return Ty::Other,
+                });
+                return self.unknown_call(&mut call.args, &[], span);
+            }
+        }
+        let callee = self.expr(&mut call.func);
+        match self.resolve(&callee) {
+            Ty::Fn(arguments, result) => {
+                for (argument, expected) in call.args.iter_mut().zip(&arguments) {
+                    let ty = self.argument(argument, expected);
+                    self.coerce(argument, &ty, expected);
+                }
+                (*result).clone()
+            }
+            other => self.unknown_call(&mut call.args, &[other], span),
+        }
+    }
+
+    /// An argument where `expected` is known: a closure learns its argument types from it.
+    fn argument(&mut self, e: &mut Expr, expected: &Ty) -> Ty {
+        match (e, self.resolve(expected)) {
+            (Expr::Closure(c), Ty::Fn(arguments, _)) => self.closure(c, Some(&arguments)),
+            (Expr::Reference(r), Ty::Fn(arguments, _)) if matches!(&*r.expr, Expr::Closure(_)) => match &mut *r.expr {
+                Expr::Closure(c) => self.closure(c, Some(&arguments)),
+                other => self.expr(other),
+            },
+            (e, _) => self.expr(e),
+        }
+    }
+
+    /// `f64::name(arguments)`.
+    fn float_call(&mut self, e: &mut Expr, method: &Ident) -> Ty {
+        let span = e.span();
+        let Expr::Call(call) = &mut *e else { return Ty::Other };
+        let act = self.graph.fresh();
+        if method == "from" {
+            let ty = call.args.first_mut().map(|a| self.expr(a)).unwrap_or(Ty::Other);
+            return match self.resolve(&ty) {
+                Ty::Float(a) => {
+                    self.mark_expr(e, Mark::From(a));
+                    Ty::Float(a)
+                }
+                _ => Ty::Float(act),
+            };
+        }
+        match self.float_function(method, act) {
+            Some((_, Ty::Fn(arguments, result))) => {
+                for (argument, expected) in call.args.iter_mut().zip(&arguments) {
+                    let ty = self.expr(argument);
+                    self.coerce(argument, &ty, expected);
+                }
+                self.mark_expr(e, Mark::Call(act));
+                (*result).clone()
+            }
+            _ => {
+                for argument in &mut call.args {
+                    let ty = self.expr(argument);
+                    for a in self.acts(&ty) {
+                        self.graph.flow(a, act, span);
+                    }
+                }
+                Ty::Opaque(act)
+            }
+        }
+    }
+
+    /// Functions of the standard library that are understood.
+    fn known_call(&mut self, call: &mut ExprCall, names: &[&str], span: Span) -> Option<Ty> {
+        let one = call.args.len() == 1;
+        match names {
+            ["Some" | "Ok"] | [.., "once" | "repeat"] if one => {
+                let item = self.wrapped(&mut call.args[0]);
+                Some(Ty::seq(item))
+            }
+            ["Err"] if one => {
+                self.expr(&mut call.args[0]);
+                let item = self.fresh_var();
+                Some(Ty::seq(item))
+            }
+            [.., "Box" | "Rc" | "Arc" | "Cell" | "RefCell", "new"] if one => Some(self.wrapped(&mut call.args[0])),
+            [.., "Vec" | "VecDeque", "new" | "with_capacity"] => {
+                let types = match &mut *call.func {
+                    Expr::Path(p) => self.path_arguments(&mut p.path),
+                    _ => Vec::new(),
+                };
+                for argument in &mut call.args {
+                    self.expr(argument);
+                }
+                let item = match types.first() {
+                    Some(item) => item.clone(),
+                    None => self.fresh_var(),
+                };
+                Some(Ty::seq(item))
+            }
+            [.., "Vec", "from"] if one => Some(self.expr(&mut call.args[0])),
+            [.., "array", "from_fn"] if one => {
+                let types = match &mut *call.func {
+                    Expr::Path(p) => self.path_arguments(&mut p.path),
+                    _ => Vec::new(),
+                };
+                let item = self.callback(&mut call.args[0], &[Ty::Other]);
+                if let Some(wanted) = types.first() {
+                    self.unify(wanted, &item, span);
+                }
+                Some(Ty::seq(item))
+            }
+            [.., "mem", "swap"] if call.args.len() == 2 => {
+                let a = self.expr(&mut call.args[0]);
+                let b = self.expr(&mut call.args[1]);
+                self.unify(&a, &b, span);
+                Some(Ty::Other)
+            }
+            [.., "cast"] | [.., "NumCast", "from"] if one => {
+                let ty = self.expr(&mut call.args[0]);
+                let message = refusals::cast_function();
+                let checks = self.acts(&ty).into_iter().map(|a| (a, call.func.span(), message.clone()));
+                self.checks.extend(checks.collect::<Vec<_>>());
+                None
+            }
+            [.., "mem", "take"] if one => Some(self.expr(&mut call.args[0])),
+            [.., "mem", "replace"] if call.args.len() == 2 => {
+                let place = self.expr(&mut call.args[0]);
+                let value = self.expr(&mut call.args[1]);
+                self.coerce(&mut call.args[1], &value, &place);
+                Some(place)
+            }
+            _ => None,
+        }
+    }
+
+    /// A value that goes into a container of its own.
+    fn wrapped(&mut self, e: &mut Expr) -> Ty {
+        let ty = self.expr(e);
+        let item = self.fresh_var();
+        self.coerce(e, &ty, &item);
+        item
+    }
+
+    /// Arguments of a function that is not understood. If one is active, the function must be generic, and the compiler
+    /// finds what it expects of the plain ones.
+    pub(super) fn unknown_call(&mut self, arguments: &mut Punctuated<Expr, Token![,]>, more: &[Ty], span: Span) -> Ty {
+        let mut types = more.to_vec();
+        let mut plain = Vec::new();
+        for (i, argument) in arguments.iter_mut().enumerate() {
+            // Closures are read last: they may get active numbers from the function.
+            if matches!(argument, Expr::Closure(_)) {
+                continue;
+            }
+            let ty = self.expr(argument);
+            if self.is_value(argument)
+                && let Ty::Float(a) | Ty::Opaque(a) = self.resolve(&ty)
+            {
+                plain.push((i, a));
+            }
+            types.push(ty);
+        }
+        let result = self.opaque_of(&types, span);
+        let Ty::Opaque(call) = result else { return result };
+        for argument in arguments.iter_mut() {
+            if let Expr::Closure(c) = argument {
+                let expected = vec![Ty::Opaque(call); c.inputs.len()];
+                self.guess_closure_types(c, call);
+                let ty = self.closure(c, Some(&expected));
+                for a in self.acts(&ty) {
+                    self.graph.flow(a, call, span);
+                }
+            }
+        }
+        for (i, from) in plain {
+            self.mark_expr(&mut arguments[i], Mark::Inferred { from, call });
+        }
+        result
+    }
+
+    /// `|t: f64| ..` passed to a function that is not understood: the compiler finds the type if it must not be `f64`.
+    fn guess_closure_types(&mut self, c: &mut syn::ExprClosure, call: super::graph::Act) {
+        for pat in &mut c.inputs {
+            if let syn::Pat::Type(p) = pat
+                && crate::number::is_word(&p.ty, "f64")
+            {
+                self.mark_type(&mut p.ty, Mark::Guessed(call));
+            }
+        }
+    }
+
+    /// A function passed to a method that calls it with these arguments. Returns what it returns.
+    pub(super) fn callback(&mut self, e: &mut Expr, arguments: &[Ty]) -> Ty {
+        let span = e.span();
+        let ty = match e {
+            Expr::Closure(c) => self.closure(c, Some(arguments)),
+            other => self.expr(other),
+        };
+        match self.resolve(&ty) {
+            Ty::Fn(expected, result) => {
+                for (argument, expected) in arguments.iter().zip(&expected) {
+                    self.unify(argument, expected, span);
+                }
+                (*result).clone()
+            }
+            other => {
+                let mut sources = arguments.to_vec();
+                sources.push(other);
+                self.opaque_of(&sources, span)
+            }
+        }
+    }
+
+    /// `name!(..)`.
+    pub(super) fn macro_call(&mut self, e: &mut Expr) -> Ty {
+        let span = e.span();
+        let Expr::Macro(m) = &mut *e else { return Ty::Other };
+        let name = m.mac.path.segments.last().map(|s| s.ident.to_string()).unwrap_or_default();
+        if name == "vec" {
+            return self.vec_macro(e);
+        }
+        let list = Punctuated::<Expr, Token![,]>::parse_terminated;
+        let parsed = list.parse2(m.mac.tokens.clone());
+        let known = TRANSPARENT.contains(&name.as_str()) || name == "dbg";
+        match parsed {
+            Ok(mut arguments) if known => {
+                let mut last = Ty::Other;
+                let mut sources = Vec::new();
+                for argument in &mut arguments {
+                    last = match argument {
+                        // `name = value` in a format
+                        Expr::Assign(a) => self.expr(&mut a.right),
+                        other => self.expr(other),
+                    };
+                    sources.push(last.clone());
+                }
+                let mac = m.mac.clone();
+                *e = self.open_macro(mac, arguments.into_iter().collect());
+                match name.as_str() {
+                    // Text made of active numbers must not come back as plain ones.
+                    "format" => self.opaque_of(&sources, span),
+                    "dbg" => last,
+                    "panic" | "todo" | "unimplemented" | "unreachable" => Ty::Never,
+                    _ => Ty::Other,
+                }
+            }
+            _ => {
+                if mentions(m.mac.tokens.clone(), "f64") || has_float_literal(m.mac.tokens.clone()) {
+                    self.errors.push(
+                        m.mac.path.span(),
+                        format!(
+                            "cannot see into `{name}!`, which contains `f64` numbers; compute them in a `let` before it"
+                        ),
+                    );
+                }
+                let mut sources = Vec::new();
+                self.variables(m.mac.tokens.clone(), &mut sources);
+                self.opaque_of(&sources, span)
+            }
+        }
+    }
+
+    /// `vec![a, b]` and `vec![a; n]`.
+    fn vec_macro(&mut self, e: &mut Expr) -> Ty {
+        let Expr::Macro(m) = &*e else { return Ty::Other };
+        let mac = m.mac.clone();
+        let list = Punctuated::<Expr, Token![,]>::parse_terminated;
+        let repeat = |input: syn::parse::ParseStream| -> syn::Result<(Expr, Expr)> {
+            let value = input.parse()?;
+            input.parse::<Token![;]>()?;
+            Ok((value, input.parse()?))
+        };
+        let item = self.fresh_var();
+        let arguments: Vec<Expr> = if let Ok((mut value, mut count)) = repeat.parse2(mac.tokens.clone()) {
+            let ty = self.expr(&mut value);
+            self.coerce(&mut value, &ty, &item);
+            self.expr(&mut count);
+            vec![value, count]
+        } else if let Ok(mut elems) = list.parse2(mac.tokens.clone()) {
+            for elem in &mut elems {
+                let ty = self.expr(elem);
+                self.coerce(elem, &ty, &item);
+            }
+            elems.into_iter().collect()
+        } else {
+            self.errors.push(mac.span(), "cannot read this `vec!`; write `vec![a, b]` or `vec![a; n]`");
+            Vec::new()
+        };
+        *e = self.open_macro(mac, arguments);
+        Ty::seq(item)
+    }
+
+    /// A macro call whose arguments stay visible until the macro is put together again.
+    fn open_macro(&mut self, mac: Macro, arguments: Vec<Expr>) -> Expr {
+        let name = self.add_mark(Mark::Macro(mac), Span::call_site());
+        syn::parse_quote!(#name(#(#arguments),*))
+    }
+
+    /// The types of all variables that occur in the tokens.
+    fn variables(&self, tokens: TokenStream, found: &mut Vec<Ty>) {
+        for tree in tokens {
+            match tree {
+                TokenTree::Ident(ident) => found.extend(self.lookup(&ident).map(|v| v.ty)),
+                TokenTree::Group(group) => self.variables(group.stream(), found),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether the tokens contain a literal such as `1.0`.
+fn has_float_literal(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|tree| match tree {
+        TokenTree::Literal(l) => matches!(syn::Lit::new(l), syn::Lit::Float(_)),
+        TokenTree::Group(group) => has_float_literal(group.stream()),
+        _ => false,
+    })
+}
+
+/// The mark that a call stands for, if it does.
+pub(super) fn marked(call: &ExprCall) -> Option<usize> {
+    match &*call.func {
+        Expr::Path(p) => p.path.get_ident().and_then(|ident: &Ident| mark_number(ident)),
+        _ => None,
+    }
+}

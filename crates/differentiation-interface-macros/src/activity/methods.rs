@@ -1,0 +1,187 @@
+//! Method calls on numbers, and the choice between numbers and containers.
+
+use super::Inference;
+use super::annotations::Words;
+use super::marks::Mark;
+use super::refusals::{self, Arguments};
+use super::ty::Ty;
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+use syn::{Expr, ExprMethodCall, GenericArgument};
+
+impl Inference<'_> {
+    /// `receiver.method(arguments)`.
+    pub(super) fn method(&mut self, e: &mut Expr) -> Ty {
+        let span = e.span();
+        let Expr::MethodCall(m) = &mut *e else { return Ty::Other };
+        let receiver = self.expr(&mut m.receiver);
+        let receiver = self.resolve(&receiver);
+        let name = m.method.to_string();
+        match name.as_str() {
+            "clone" | "to_owned" | "borrow" | "as_ref" | "as_mut" | "deref" | "by_ref" if m.args.is_empty() => {
+                return receiver;
+            }
+            "add" | "sub" | "mul" | "div" | "rem"
+                if m.args.len() == 1 && matches!(receiver, Ty::Float(_) | Ty::Opaque(_)) =>
+            {
+                let other = self.expr(&mut m.args[0]);
+                return self.arithmetic(&receiver, &other, span);
+            }
+            "primal" if m.args.is_empty() => return self.fresh_float(),
+            "to_string" if m.args.is_empty() => return self.opaque_of(&[receiver], span),
+            "partial_cmp" | "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "cmp" | "is_constant" => {
+                for argument in &mut m.args {
+                    self.expr(argument);
+                }
+                return if name == "partial_cmp" { Ty::seq(Ty::Other) } else { Ty::Other };
+            }
+            _ => {}
+        }
+        if let Ty::Float(a) | Ty::Opaque(a) = receiver
+            && (matches!(receiver, Ty::Float(_)) || refusals::drops_derivative(&name))
+            && let Some(message) = refusals::refused_method(&name)
+        {
+            self.checks.push((a, m.method.span(), message));
+        }
+        match &receiver {
+            Ty::Float(_) | Ty::Opaque(_) | Ty::Var(_) => {
+                if let Some(arguments) = refusals::float_method(&name)
+                    && has_count(arguments, m.args.len())
+                {
+                    return self.float_method(e, &receiver, arguments);
+                }
+            }
+            Ty::Other => {
+                if let Some(ty) = self.plain_method(m, &name) {
+                    return ty;
+                }
+            }
+            _ => {}
+        }
+        if matches!(receiver, Ty::Seq(_) | Ty::Var(_) | Ty::Opaque(_))
+            && let Some(ty) = self.sequence_method(m, &receiver, &name, span)
+        {
+            return ty;
+        }
+        self.turbofish(m);
+        let Expr::MethodCall(m) = e else { return Ty::Other };
+        self.unknown_call(&mut m.args, &[receiver], span)
+    }
+
+    /// The types in `::<..>` after a method.
+    pub(super) fn turbofish(&mut self, m: &mut ExprMethodCall) -> Vec<Ty> {
+        let Some(turbofish) = &mut m.turbofish else { return Vec::new() };
+        turbofish
+            .args
+            .iter_mut()
+            .filter_map(|a| match a {
+                GenericArgument::Type(ty) => Some(self.annotation(ty, &Words::Open)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// A method of `f64`.
+    fn float_method(&mut self, e: &mut Expr, receiver: &Ty, arguments: Arguments) -> Ty {
+        let span = e.span();
+        let Expr::MethodCall(m) = &mut *e else { return Ty::Other };
+        let mut act = match receiver {
+            Ty::Float(a) | Ty::Opaque(a) => Some(*a),
+            _ => None,
+        };
+        match arguments {
+            Arguments::Numbers(0) => receiver.clone(),
+            Arguments::Question => Ty::Other,
+            Arguments::Pair => Ty::Tuple(vec![receiver.clone(), receiver.clone()]),
+            Arguments::Integer => {
+                for argument in &mut m.args {
+                    self.expr(argument);
+                }
+                receiver.clone()
+            }
+            Arguments::Numbers(_) | Arguments::Power => {
+                let types: Vec<Ty> = m.args.iter_mut().map(|a| self.expr(a)).collect();
+                let any_float = types.iter().any(|t| matches!(self.resolve(t), Ty::Float(_)));
+                if act.is_none() {
+                    if !any_float {
+                        // Neither side is known: `|a, b| a.max(b)`.
+                        for ty in &types {
+                            self.unify(receiver, ty, span);
+                        }
+                        return receiver.clone();
+                    }
+                    let float = self.fresh_float();
+                    self.unify(receiver, &float, span);
+                    act = self.acts(&float).first().copied();
+                }
+                let Some(base) = act else { return receiver.clone() };
+                if arguments == Arguments::Power {
+                    return self.power(e, base, &types, span);
+                }
+                let result = if any_float || matches!(receiver, Ty::Float(_)) {
+                    self.fresh_float()
+                } else {
+                    self.opaque_of(&[], span)
+                };
+                let from = receiver.clone();
+                self.coerce(&mut m.receiver, &from, &result);
+                for (argument, ty) in m.args.iter_mut().zip(&types) {
+                    self.coerce(argument, ty, &result);
+                }
+                result
+            }
+        }
+    }
+
+    /// `base.powf(exponent)`: decided when it is known which of the two is active.
+    fn power(&mut self, e: &mut Expr, base: super::graph::Act, types: &[Ty], span: Span) -> Ty {
+        let exponent = self.opaque_of(types, span);
+        let Ty::Opaque(exponent) = exponent else { return exponent };
+        let result = self.graph.fresh();
+        self.graph.flow(base, result, span);
+        self.graph.flow(exponent, result, span);
+        self.mark_expr(e, Mark::Power { base, exponent });
+        Ty::Float(result)
+    }
+
+    /// A method of integers, booleans and text, as far as it matters.
+    fn plain_method(&mut self, m: &mut ExprMethodCall, name: &str) -> Option<Ty> {
+        match name {
+            "then_some" => {
+                let item = self.fresh_var();
+                let argument = m.args.first_mut()?;
+                let ty = self.expr(argument);
+                self.coerce(argument, &ty, &item);
+                Some(Ty::seq(item))
+            }
+            "then" => {
+                let item = self.callback(m.args.first_mut()?, &[]);
+                Some(Ty::seq(item))
+            }
+            "parse" => {
+                let types = self.turbofish(m);
+                let item = match types.first() {
+                    Some(ty) => ty.clone(),
+                    None => self.fresh_var(),
+                };
+                Some(Ty::seq(item))
+            }
+            "min" | "max" | "pow" | "abs" | "len" | "is_empty" | "abs_diff" | "rem_euclid" | "div_euclid"
+            | "saturating_sub" | "wrapping_add" | "is_power_of_two" | "clamp" | "signum" => {
+                for argument in &mut m.args {
+                    self.expr(argument);
+                }
+                Some(Ty::Other)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn has_count(arguments: Arguments, count: usize) -> bool {
+    match arguments {
+        Arguments::Numbers(n) => count == n,
+        Arguments::Power | Arguments::Integer => count == 1,
+        Arguments::Question | Arguments::Pair => count == 0,
+    }
+}

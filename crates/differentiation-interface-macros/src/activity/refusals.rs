@@ -1,0 +1,134 @@
+//! What is known of the methods of `f64`, and what is refused, with what to write instead.
+
+use crate::errors::Errors;
+use std::fmt::Display;
+use syn::spanned::Spanned;
+use syn::{Expr, Ident, Type};
+
+/// What a method of `f64` takes besides the number, and returns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Arguments {
+    /// This many numbers; returns a number.
+    Numbers(usize),
+    /// An exponent, which is constant or not; returns a number.
+    Power,
+    /// An integer; returns a number.
+    Integer,
+    /// Nothing; returns no number.
+    Question,
+    /// Nothing; returns two numbers.
+    Pair,
+}
+
+/// The methods of `f64` that an active number has too.
+pub(super) fn float_method(name: &str) -> Option<Arguments> {
+    Some(match name {
+        "sin" | "cos" | "tan" | "asin" | "acos" | "atan" | "sinh" | "cosh" | "tanh" | "asinh" | "acosh" | "atanh"
+        | "exp" | "exp2" | "exp_m1" | "ln" | "ln_1p" | "log2" | "log10" | "sqrt" | "cbrt" | "abs" | "signum"
+        | "recip" | "floor" | "ceil" | "round" | "trunc" | "fract" | "to_degrees" | "to_radians" | "erf" | "erfc"
+        | "ln_gamma" | "digamma" | "logistic" | "softplus" => Arguments::Numbers(0),
+        "max" | "min" | "atan2" | "hypot" | "copysign" | "log" | "abs_sub" => Arguments::Numbers(1),
+        "mul_add" | "clamp" => Arguments::Numbers(2),
+        "powf" => Arguments::Power,
+        "powi" => Arguments::Integer,
+        "sin_cos" => Arguments::Pair,
+        "is_nan" | "is_finite" | "is_infinite" | "is_normal" | "is_sign_negative" | "is_sign_positive" | "classify" => {
+            Arguments::Question
+        }
+        _ => return None,
+    })
+}
+
+/// Whether the method is one of numbers and returns a number by value.
+pub(super) fn is_float_method(name: &str) -> bool {
+    matches!(float_method(name), Some(Arguments::Numbers(_) | Arguments::Power | Arguments::Integer))
+}
+
+/// Message for functions that make numbers from bits.
+pub(super) fn from_bits(name: &str) -> String {
+    format!("cannot see through `f64::{name}`; write the number itself, or a formula for it")
+}
+
+/// Message for a method that an active number does not have.
+pub(super) fn refused_method(name: &str) -> Option<String> {
+    let instead = match name {
+        "total_cmp" => "write `partial_cmp(..)`, which looks at values only",
+        "rem_euclid" => "write `x - m * (x / m).floor()` for a positive `m`",
+        "div_euclid" => "write `(x / m).floor()` for a positive `m`",
+        "midpoint" => "write `0.5 * (a + b)`",
+        "round_ties_even" => "write `round()`",
+        "parse" => "compute with the number itself, not with its text",
+        "maximum" => "write `max(..)`",
+        "minimum" => "write `min(..)`",
+        "next_up" | "next_down" => "write `x + f64::EPSILON * x` or the step you mean",
+        "to_f64" | "to_f32" => {
+            "write `x.primal()` to drop the derivative on purpose, or mark the argument `#[constant]`"
+        }
+        "to_bits" | "to_le_bytes" | "to_be_bytes" | "to_ne_bytes" | "to_int_unchecked" | "to_i8" | "to_i16"
+        | "to_i32" | "to_i64" | "to_i128" | "to_isize" | "to_u8" | "to_u16" | "to_u32" | "to_u64" | "to_u128"
+        | "to_usize" => {
+            return Some(format!(
+                "cannot see through `{name}`; write `x.primal().{name}(..)` to drop the derivative on purpose, or mark the argument `#[constant]`"
+            ));
+        }
+        _ => return None,
+    };
+    Some(format!("cannot see through `{name}`; {instead}"))
+}
+
+/// Whether a method of `num_traits`, or of text, turns a number into a plain one at run time.
+pub(super) fn drops_derivative(name: &str) -> bool {
+    name == "parse" || (name.starts_with("to_") && !name.contains("bits") && !name.contains("bytes"))
+}
+
+/// Message for `num_traits::cast` of an active number.
+pub(super) fn cast_function() -> String {
+    "cannot see through `cast`; write `x.primal() as usize`, or the type you mean, to drop the derivative on purpose"
+        .to_string()
+}
+
+/// Message for `as target` of an active number.
+pub(super) fn cast(target: &str) -> String {
+    format!(
+        "cannot see through `as {target}`; write `x.primal() as {target}` to drop the derivative on purpose, or mark the argument `#[constant]`"
+    )
+}
+
+/// Message for an argument marked `#[constant]` that would have to be active.
+pub(super) fn constant_argument(name: impl Display, ty: &Type) -> String {
+    let instead = match ty {
+        Type::FnPtr(_) => {
+            "write its formula here, or put `#[differentiable]` on the function and call it by name".to_string()
+        }
+        Type::Reference(_) => format!("work on a copy made with `{name}.iter().map(|&v| v).collect::<Vec<f64>>()`"),
+        _ => format!("work on a copy: `let mut copy = {name};`"),
+    };
+    constant(name, &instead)
+}
+
+fn constant(name: impl Display, instead: &str) -> String {
+    format!("keeps the constant `{name}` plain, but an active value goes in here; {instead}")
+}
+
+/// Message for a constant or static that would have to be active.
+pub(super) fn constant_item(name: &Ident) -> String {
+    constant(name, &format!("work on a copy made with `{name}.map(|v| v)`"))
+}
+
+/// Reports an expression that has no meaning in a differentiable function.
+pub(super) fn refuse_expression(e: &Expr, errors: &mut Errors) {
+    match e {
+        Expr::Unsafe(e) => errors.push(
+            e.unsafe_token.span(),
+            "cannot see through `unsafe`; move it to a function of its own that takes and returns plain data",
+        ),
+        Expr::Async(e) => {
+            errors.push(e.async_token.span(), "cannot differentiate `async` code; write an ordinary block")
+        }
+        Expr::Await(e) => {
+            errors.push(e.await_token.span(), "cannot differentiate `await`; pass the awaited value as an argument")
+        }
+        Expr::RawAddr(e) => errors.push(e.span(), "cannot see through raw pointers; use a reference"),
+        other => errors.push(other.span(), "cannot read this expression; write it with ordinary expressions and calls"),
+    }
+}

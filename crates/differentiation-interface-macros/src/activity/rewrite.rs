@@ -1,0 +1,214 @@
+//! Takes the decisions that were left open as marks, and removes the marks.
+//!
+//! Called by `activity` when the flows are solved.
+
+use super::calls::marked;
+use super::graph::Graph;
+use super::marks::{Mark, mark_number};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Block, Expr, Ident, ItemFn, Path, Stmt, Token, Type, parse_quote, parse_quote_spanned};
+
+pub(super) fn rewrite(function: &mut ItemFn, graph: &Graph, marks: &[Mark], number: &Ident, krate: &Path) {
+    let mut rewrite = Rewrite { graph, marks, number, krate };
+    rewrite.visit_block_mut(&mut function.block);
+}
+
+struct Rewrite<'a> {
+    graph: &'a Graph,
+    marks: &'a [Mark],
+    number: &'a Ident,
+    krate: &'a Path,
+}
+
+impl VisitMut for Rewrite<'_> {
+    fn visit_expr_mut(&mut self, e: &mut Expr) {
+        visit_mut::visit_expr_mut(self, e);
+        let Expr::Call(call) = &mut *e else { return };
+        let Some(mark) = marked(call).and_then(|i| self.marks.get(i)) else { return };
+        let arguments = std::mem::take(&mut call.args);
+        if let Mark::Macro(mac) = mark {
+            *e = rebuilt(mac, arguments);
+        } else if let Some(inner) = arguments.into_iter().next() {
+            *e = self.decide(mark, inner);
+        }
+    }
+
+    fn visit_type_mut(&mut self, ty: &mut Type) {
+        visit_mut::visit_type_mut(self, ty);
+        let Type::Path(path) = &*ty else { return };
+        let Some(mark) = path.path.get_ident().and_then(mark_number).and_then(|i| self.marks.get(i)) else { return };
+        let span = ty.span();
+        let number = Ident::new(&self.number.to_string(), span);
+        *ty = match mark {
+            Mark::Number(a) if self.graph.is_active(*a) => parse_quote_spanned!(span=> #number),
+            Mark::Guessed(a) if self.graph.is_active(*a) => parse_quote_spanned!(span=> _),
+            _ => parse_quote_spanned!(span=> f64),
+        };
+    }
+
+    fn visit_item_fn_mut(&mut self, function: &mut ItemFn) {
+        visit_mut::visit_item_fn_mut(self, function);
+        let mut is_generic = false;
+        function.attrs.retain(|attr| match attr.path().get_ident().and_then(mark_number) {
+            Some(i) => {
+                if let Some(Mark::Nested(acts)) = self.marks.get(i) {
+                    is_generic = acts.iter().any(|a| self.graph.is_active(*a));
+                }
+                false
+            }
+            None => true,
+        });
+        if is_generic {
+            let (number, krate) = (self.number, self.krate);
+            function.sig.generics.params.push(parse_quote!(#number: #krate::Real));
+        }
+    }
+
+    /// Macros that were statements are put back as such.
+    fn visit_block_mut(&mut self, block: &mut Block) {
+        visit_mut::visit_block_mut(self, block);
+        for stmt in &mut block.stmts {
+            if let Stmt::Expr(Expr::Macro(m), Some(semi)) = stmt {
+                *stmt = Stmt::Macro(syn::StmtMacro {
+                    attrs: std::mem::take(&mut m.attrs),
+                    mac: m.mac.clone(),
+                    semi_token: Some(*semi),
+                });
+            }
+        }
+    }
+}
+
+impl Rewrite<'_> {
+    fn decide(&self, mark: &Mark, mut inner: Expr) -> Expr {
+        let graph = self.graph;
+        let krate = self.krate;
+        match *mark {
+            Mark::Lift { from, to, certain } => {
+                let wanted = graph.is_active(to) && !graph.is_active(from);
+                if wanted && (certain || graph.is_float(to)) { self.lifted(inner) } else { inner }
+            }
+            Mark::Inferred { from, call } => {
+                if graph.is_active(call) && !graph.is_active(from) {
+                    let span = made_for(&inner);
+                    let inner = without_parentheses(inner);
+                    parse_quote_spanned!(span=> #krate::Scalar::constant(#inner))
+                } else {
+                    inner
+                }
+            }
+            Mark::Power { base, exponent } => {
+                if let Expr::MethodCall(m) = &mut inner {
+                    match (graph.is_active(base), graph.is_active(exponent)) {
+                        (true, false) => m.method = Ident::new("powc", m.method.span()),
+                        (false, true) => {
+                            let receiver = std::mem::replace(&mut *m.receiver, Expr::PLACEHOLDER);
+                            *m.receiver = self.lifted(receiver);
+                        }
+                        _ => {}
+                    }
+                }
+                inner
+            }
+            Mark::Cast(a) if graph.is_active(a) => match inner {
+                Expr::Cast(cast) => *cast.expr,
+                other => other,
+            },
+            Mark::From(a) if graph.is_active(a) => match inner {
+                Expr::Call(call) if call.args.len() == 1 => call.args.into_iter().next().unwrap_or(Expr::PLACEHOLDER),
+                other => other,
+            },
+            Mark::Call(a) if graph.is_active(a) => method_call(inner),
+            Mark::Path(a, count) if graph.is_active(a) => self.method_closure(&inner, count),
+            _ => inner,
+        }
+    }
+
+    /// `T::constant(expr)`.
+    fn lifted(&self, inner: Expr) -> Expr {
+        let span = made_for(&inner);
+        let number = Ident::new(&self.number.to_string(), span);
+        let inner = without_parentheses(inner);
+        parse_quote_spanned!(span=> #number::constant(#inner))
+    }
+
+    /// `f64::max` as a value becomes `|a: T, b: T| a.max(b)`.
+    fn method_closure(&self, path: &Expr, count: usize) -> Expr {
+        let Expr::Path(path) = path else { return path.clone() };
+        let Some(method) = path.path.segments.last().map(|s| &s.ident) else { return Expr::PLACEHOLDER };
+        let number = self.number;
+        let names: Vec<Ident> = (0..count).map(|i| format_ident!("v{i}", span = Span::mixed_site())).collect();
+        let integer = method == "powi";
+        let arguments = names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| if integer && i == 1 { quote!(#name: i32) } else { quote!(#name: #number) });
+        let (first, rest) = (&names[..1], &names[1..]);
+        parse_quote_spanned!(made_for(path)=> |#(#arguments),*| #(#first)*.#method(#(#rest),*))
+    }
+}
+
+/// `f64::max(a, b)` becomes `a.max(b)`.
+fn method_call(call: Expr) -> Expr {
+    let Expr::Call(call) = call else { return call };
+    let Expr::Path(path) = &*call.func else { return Expr::Call(call) };
+    let Some(method) = path.path.segments.last().map(|s| s.ident.clone()) else { return Expr::Call(call) };
+    let constant_exponent = method == "powf" && call.args.len() == 2;
+    let mut arguments = call.args.into_iter();
+    let Some(receiver) = arguments.next() else { return Expr::PLACEHOLDER };
+    let receiver = match receiver {
+        simple @ (Expr::Path(_)
+        | Expr::Call(_)
+        | Expr::MethodCall(_)
+        | Expr::Index(_)
+        | Expr::Paren(_)
+        | Expr::Field(_)) => simple,
+        other => parse_quote!((#other)),
+    };
+    let rest: Vec<Expr> = arguments.collect();
+    if constant_exponent
+        && let [Expr::Call(constant)] = &rest[..]
+        && is_constant_call(constant)
+    {
+        let exponent = &constant.args[0];
+        return parse_quote!(#receiver.powc(#exponent));
+    }
+    parse_quote!(#receiver.#method(#(#rest),*))
+}
+
+/// The place of a user's expression, for code that was made: errors point there, and lints know that it was made.
+fn made_for(e: &impl Spanned) -> Span {
+    Span::call_site().located_at(e.span())
+}
+
+/// Whether a call is a `T::constant(..)` that was put here.
+fn is_constant_call(call: &syn::ExprCall) -> bool {
+    call.args.len() == 1
+        && matches!(&*call.func, Expr::Path(p) if p.path.segments.len() == 2
+            && p.path.segments.last().is_some_and(|s| s.ident == "constant"))
+}
+
+fn without_parentheses(e: Expr) -> Expr {
+    match e {
+        Expr::Paren(p) => without_parentheses(*p.expr),
+        other => other,
+    }
+}
+
+/// The macro call with its arguments put back.
+fn rebuilt(mac: &syn::Macro, arguments: Punctuated<Expr, Token![,]>) -> Expr {
+    let repeats =
+        mac.tokens.clone().into_iter().any(|t| matches!(&t, proc_macro2::TokenTree::Punct(p) if p.as_char() == ';'));
+    let mut mac = mac.clone();
+    mac.tokens = if repeats {
+        let parts = arguments.iter().map(ToTokens::to_token_stream).collect::<Vec<TokenStream>>();
+        quote!(#(#parts);*)
+    } else {
+        quote!(#arguments)
+    };
+    parse_quote!(#mac)
+}

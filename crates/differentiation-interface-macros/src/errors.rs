@@ -1,0 +1,41 @@
+//! Collects every mistake of one expansion, so that they are reported in one go.
+//!
+//! Filled by all other files, emptied by `expand`.
+
+use proc_macro2::Span;
+use quote::ToTokens;
+
+/// The mistakes found so far.
+pub(crate) struct Errors {
+    /// How the user wrote the macro, the subject of every message.
+    subject: &'static str,
+    found: Vec<syn::Error>,
+}
+
+impl Errors {
+    pub(crate) fn new(subject: &'static str) -> Errors {
+        Errors { subject, found: Vec::new() }
+    }
+
+    /// Reports a mistake at `span`; the message continues a sentence whose subject is the macro.
+    pub(crate) fn push(&mut self, span: Span, message: impl AsRef<str>) {
+        self.found.push(syn::Error::new(span, format!("{} {}", self.subject, message.as_ref())));
+    }
+
+    /// Reports a mistake in `tokens`, all of which are underlined.
+    pub(crate) fn push_at(&mut self, tokens: impl ToTokens, message: impl AsRef<str>) {
+        self.found.push(syn::Error::new_spanned(tokens, format!("{} {}", self.subject, message.as_ref())));
+    }
+
+    /// All mistakes as one error.
+    pub(crate) fn finish(self) -> syn::Result<()> {
+        let mut all = self.found.into_iter();
+        match all.next() {
+            None => Ok(()),
+            Some(mut first) => {
+                all.for_each(|e| first.combine(e));
+                Err(first)
+            }
+        }
+    }
+}

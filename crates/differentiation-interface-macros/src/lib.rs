@@ -1,0 +1,213 @@
+//! The attribute [`macro@differentiable`] and the macro [`differentiable_fn!`] of `differentiation-interface`.
+//!
+//! Both make an *object* of a function: a unit struct that implements the function traits of
+//! `differentiation-interface-core` for every number type, so that one value serves every backend. The facade re-exports
+//! both macros; depend on this crate only through it.
+//!
+//! The work is done by plain functions over `proc_macro2`, in `expand`.
+
+mod activity;
+mod custom_rule;
+mod errors;
+mod expand;
+mod number;
+mod object;
+mod options;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use proc_macro::TokenStream;
+
+/// Makes a function differentiable by every backend: keeps the function, makes it generic if it is written with `f64`, and
+/// adds a unit struct in `CamelCase` that stands for it.
+///
+/// ```
+/// use differentiation_interface_core::Function;
+/// use differentiation_interface_macros::differentiable;
+///
+/// #[differentiable(crate = "differentiation_interface_core")]
+/// fn norm2(x: &[f64]) -> f64 {
+///     x.iter().map(|v| v * v).sum()
+/// }
+///
+/// assert_eq!(norm2(&[3.0, 4.0]), 25.0);
+/// assert_eq!(Norm2.call(&[3.0, 4.0][..]), 25.0);
+/// ```
+///
+/// The function has become `fn norm2<T: Real>(x: &[T]) -> T`, which is still called with plain numbers. The object `Norm2`
+/// is `Clone + Copy + Debug + Default`, has the visibility of the function, and is what operators take:
+/// `gradient(&Norm2, &backend, &x)`. (The examples here name the crate where the traits are because they use core alone; with
+/// the facade write `#[differentiable]`.)
+///
+/// # Options
+/// `#[differentiable(Energy)]` chooses the name of the object. `#[differentiable(crate = "path")]` says where the traits are,
+/// if not in `::differentiation_interface`. Both can be given.
+///
+/// # Shapes
+/// | function | trait of the object |
+/// |---|---|
+/// | `fn f(x: &[f64]) -> f64` | `Function<[T], Output = T>` |
+/// | `fn f(x: &[f64; N]) -> [f64; M]` (also `x: [f64; N]`) | `Function<[T; N], Output = [T; M]>` |
+/// | `fn f(x: f64) -> Vec<f64>` | `Function<T, Output = Vec<T>>` |
+/// | `fn f(x: &Vec<f64>) -> ..` | as for `&[f64]`, which the argument becomes |
+/// | `fn f(x: &Matrix<f64>) -> ..` | `Function<Matrix<T>, ..>` |
+/// | `fn f(y: &mut [f64], x: &[f64])` | `FunctionInPlace<T, [T]>` |
+/// | any of these with contexts | `FunctionWith<.., (Const<..>, Work<..>)>`, `FunctionInPlaceWith<..>` |
+///
+/// The output may be anything owned that is made of `f64`: tuples, `Vec<Vec<f64>>`, `[[f64; 2]; 2]`.
+///
+/// # Contexts
+/// Only the first argument is differentiated (after the output, if the function writes it). Every further argument is marked:
+/// - `#[constant]` is data of any type and keeps it. `&K` becomes the context `Const<K>`, a value of `Copy` type `K` too.
+/// - `#[cache]` is work memory, `&mut W` with any content on entry. It becomes `Work<W>` with `T` in the place of `f64`;
+///   `&mut [f64]` becomes `Work<Vec<T>>`.
+///
+/// ```
+/// use differentiation_interface_core::FunctionWith;
+/// use differentiation_interface_macros::differentiable;
+///
+/// #[differentiable(crate = "differentiation_interface_core")]
+/// fn misfit(x: &[f64], #[constant] scale: f64, #[constant] data: &[f64], #[cache] w: &mut Vec<f64>) -> f64 {
+///     w.clear();
+///     w.extend(x.iter().zip(data).map(|(v, d)| scale * (v - d)));
+///     w.iter().map(|r| r * r).sum()
+/// }
+///
+/// let y = Misfit.call_with(&[1.0, 2.0][..], (&10.0, &[1.0, 1.0][..], &mut vec![]));
+/// assert_eq!(y, 100.0);
+/// ```
+///
+/// # Functions that are generic already
+/// A function with one type parameter keeps its bounds and its body, and the object is made for the same bounds: `T: Real`,
+/// `T: Float`, `T: RealField`. Use this form for code that the rewriting below refuses. The body is not read: a value that
+/// leaves it through `to_f64` is the affair of the number type, which answers `None` where a derivative would be lost.
+///
+/// ```
+/// use differentiation_interface_core::{Function, Real};
+/// use differentiation_interface_macros::differentiable;
+///
+/// #[differentiable(crate = "differentiation_interface_core")]
+/// fn rosenbrock<T: Real>(x: &[T]) -> T {
+///     x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum()
+/// }
+///
+/// assert_eq!(Rosenbrock.call(&[0.5, 2.0][..]), 306.5);
+/// ```
+///
+/// # How plain code is rewritten
+/// Arguments are *active*; literals, constants, integers and `#[constant]` data are *plain*. What is computed from an active
+/// number is active, and so is a variable or container into which an active number goes. Active numbers get the type `T`, all
+/// others stay `f64` and cost no derivative work:
+///
+/// ```
+/// # use differentiation_interface_core::Real;
+/// fn before(x: &[f64]) -> f64 {
+///     let h = 0.5;                             // plain: only ever computed from literals
+///     let mut s = 0.0;                         // active: `v` goes into it
+///     for v in x {
+///         s += h * v.powf(2.0);
+///     }
+///     if s > 1e6 { 1e6 } else { s.max(h) }
+/// }
+///
+/// fn after<T: Real>(x: &[T]) -> T {
+///     let h = 0.5;
+///     let mut s = T::constant(0.0);
+///     for v in x {
+///         s += h * v.powc(2.0);
+///     }
+///     if s > 1e6 { T::constant(1e6) } else { s.max(T::constant(h)) }
+/// }
+/// # assert_eq!(before(&[3.0]), after(&[3.0]));
+/// ```
+///
+/// A cast `as f64` of a number that is active already is dropped; one of an integer stays. A constant exponent becomes `powc`,
+/// which is right at zero and at negative numbers. This covers annotations, turbofish, `f64::max(a, b)`, `f64::sqrt` as a value, `f64::consts`, `as f64` of integers, `vec![..]`
+/// and arrays, tuples, closures, iterator chains, loops, branches, `match`, early return, and functions inside the function,
+/// which become generic where they meet active numbers. `println!`, `format!`, `assert!` and their kin see the values.
+///
+/// Types are not known to a macro, so flows are followed by the names of methods and standard functions. Where that is not
+/// enough the compiler reports a type error: a wrong guess cannot become a wrong derivative, because `T` has no silent way back
+/// to `f64`. Functions called with active numbers must be generic or `#[differentiable]` themselves.
+///
+/// # What is refused
+/// All mistakes of a function are reported together, each where it is, with what to write instead:
+/// - casts of active numbers, `as usize`, `as i64`, `as f32`, and `to_bits`, `to_f64`, `parse` of their text: write
+///   `x.primal() as usize` to drop the derivative on purpose;
+/// - methods an active number does not have: `total_cmp`, `rem_euclid`, `div_euclid`, `midpoint`, `round_ties_even`,
+///   `next_up`, `next_down`; and `f64::from_bits`;
+/// - active numbers written into `#[constant]` data, a `const` or a `static`, or into a copy made by `to_vec()`: copy with
+///   `.iter().map(|&v| v).collect()`;
+/// - matching active numbers against patterns such as `0.0 =>`;
+/// - macros that are not known and contain `f64` numbers; structs and other items with `f64` inside the function;
+/// - `unsafe`, `async`, `const fn`, other ABIs, raw pointers, `self`, `impl Trait` arguments, several type parameters;
+/// - an argument without mark, more than four contexts, borrowed outputs, points without `f64`.
+#[proc_macro_attribute]
+pub fn differentiable(options: TokenStream, item: TokenStream) -> TokenStream {
+    expand::attribute(options.into(), item.into()).into()
+}
+
+/// Makes objects of functions that are generic already and live elsewhere, often in another crate.
+///
+/// Each line is a signature as for [`macro@differentiable`], with the name of the object, followed by the path of the function:
+///
+/// ```
+/// use differentiation_interface_core::Function;
+/// use differentiation_interface_macros::differentiable_fn;
+/// use num_traits::{Float, FromPrimitive};
+/// use std::iter::Sum;
+///
+/// differentiable_fn! {
+///     crate = "differentiation_interface_core"; // not needed with the facade
+///
+///     /// Rosenbrock's function, with the bounds it has there.
+///     pub fn Rosen<T: Float + FromPrimitive + Sum>(x: &[T]) -> T = argmin_testfunctions::rosenbrock;
+///     fn Ackley(x: &[f64]) -> f64 = argmin_testfunctions::ackley;
+/// }
+///
+/// assert_eq!(Rosen.call(&[0.5, 2.0][..]), 306.5);
+/// ```
+///
+/// With `f64` in the signature the object is made for every `T: Real`, which has nearly all traits that generic numeric code
+/// asks for. Write the bounds of the function to serve other number types too. Points, outputs, `#[constant]` and `#[cache]`
+/// are those of the attribute.
+#[proc_macro]
+pub fn differentiable_fn(input: TokenStream) -> TokenStream {
+    expand::lifted(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Gives a plain function its own derivative: it becomes a function over any scalar that every backend differentiates by the
+/// derivative given here, never by looking inside. For opaque or foreign code, tables, solvers, implicit functions.
+///
+/// ```
+/// use differentiation_interface_core::Scalar;
+/// use differentiation_interface_macros::custom_rule;
+///
+/// #[custom_rule(pushforward = root_pushforward, crate = "differentiation_interface_core")]
+/// fn root(x: &[f64]) -> f64 {
+///     x[0].sqrt() // any code, a call into a library for instance
+/// }
+///
+/// // dy = dx / (2y), over any scalar, so that second derivatives work as well
+/// fn root_pushforward<S: Scalar<Base = f64>>(_x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+///     dy[0] = dx[0] / (y[0] + y[0]);
+/// }
+///
+/// assert_eq!(root(&[9.0]), 3.0);
+/// ```
+///
+/// With J the Jacobian at `x` and `y` the value there,
+/// - `pushforward = path` names a function `(x, y, dx, dy)` that fills dy = J dx;
+/// - `pullback = path` names a function `(x, y, dy, dx)` that fills dx = Jᵀ dy.
+///
+/// One of them is enough; the other is derived from it. `plain` says that they are written over `f64`; a derivative of the
+/// derivative is then an error. Further arguments are marked `#[constant]` (owned types or references to types that are
+/// `ToOwned`); the derivative functions get them as references after their own arguments.
+///
+/// The function takes `&[f64]` and returns `f64` or `Vec<f64>`; it becomes `fn root<T>(x: &[T]) -> T`, and an object `Root` is
+/// added as by [`macro@differentiable`]. Without the facade, `crate = "path"` says where the traits are.
+#[proc_macro_attribute]
+pub fn custom_rule(options: TokenStream, item: TokenStream) -> TokenStream {
+    custom_rule::attribute(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}

@@ -1,0 +1,160 @@
+//! Greedy colouring: visit the vertices in an order, give each the smallest colour that keeps the colouring valid.
+//!
+//! [`GreedyColoring`] is the algorithm users pass to [`coloring`](crate::coloring). It computes orders (`order`), runs the
+//! algorithm of the problem (`distance2`, `star`, `acyclic`), and keeps the result with the fewest colours.
+
+mod acyclic;
+mod distance2;
+mod portfolio;
+mod star;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use acyclic::Sets;
+
+use crate::algorithm::{ColoringAlgorithm, Colors, ProblemKind};
+use crate::error::Error;
+use crate::graph::Graph;
+use crate::order::Order;
+use crate::pattern::{Lines, Pattern};
+
+/// The colour of a vertex that takes part in no product: `u32::MAX`.
+pub const NEUTRAL: u32 = u32::MAX;
+
+/// How star and acyclic colouring treat the vertices of a bicolouring.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rules {
+    /// Rows and columns have palettes of their own, so adjacent vertices never compare.
+    pub(crate) separate: bool,
+    /// A vertex all of whose entries are covered by coloured neighbours stays neutral, and a coloured vertex stays alone
+    /// with its colour around its uncoloured neighbours.
+    pub(crate) implicit: bool,
+}
+
+/// Smallest colour not in a set of `64 W` colours.
+#[inline]
+fn lowest_zero<const W: usize>(set: &[u64; W]) -> Option<usize> {
+    (0..W).find(|&k| set[k] != u64::MAX).map(|k| k * 64 + set[k].trailing_ones() as usize)
+}
+
+#[inline]
+fn get<const W: usize>(set: &[u64; W], c: u32) -> bool {
+    set[c as usize / 64] >> (c % 64) & 1 == 1
+}
+
+#[inline]
+fn set<const W: usize>(set: &mut [u64; W], c: u32) {
+    set[c as usize / 64] |= 1 << (c % 64);
+}
+
+/// Adds the colours of `other` to `set`.
+#[inline]
+fn join<const W: usize>(set: &mut [u64; W], other: &[u64; W]) {
+    set.iter_mut().zip(other).for_each(|(word, more)| *word |= more);
+}
+
+/// Whether rows and columns of a bicolouring share colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Palette {
+    /// Separate palettes, and a vertex whose entries are all covered already stays neutral. Fewest colours in most cases.
+    #[default]
+    Implicit,
+    /// Separate palettes; every vertex gets a colour.
+    Separate,
+    /// One palette: star or acyclic colouring of the symmetric matrix `[0 Aᵀ; A 0]`, then split. Kept for comparison with
+    /// SparseMatrixColorings.jl.
+    Joint,
+}
+
+/// The greedy algorithm, for every problem.
+///
+/// The default tries a portfolio of orders suited to the problem, then recolours class by class (iterated greedy), stops
+/// as soon as a lower bound is met, makes colours neutral that nobody needs, and for bidirectional problems also
+/// considers colouring only columns or only rows. [`new`](GreedyColoring::new) and
+/// [`best_of`](GreedyColoring::best_of) do what they say and nothing else: the given orders, no iteration, no
+/// postprocessing.
+///
+/// # Example
+/// ```
+/// use matrix_coloring::{Column, GreedyColoring, Order, Pattern, coloring};
+///
+/// // Columns 0 and 1 meet in the last row, 2 and 3 in the first and third, 1 and 3 in the second.
+/// let pattern = Pattern::from_triplets(4, 4, [(0, 2), (0, 3), (1, 1), (1, 3), (2, 2), (2, 3), (3, 0), (3, 1)])?;
+/// let natural = GreedyColoring::new(Order::Natural);
+/// assert_eq!(coloring(&pattern, Column, &natural)?.column_colors(), [0, 1, 0, 2]);
+/// let both = GreedyColoring::best_of([Order::Natural, Order::LargestFirst]);
+/// assert_eq!(coloring(&pattern, Column, &both)?.ncolors(), 2);
+/// # Ok::<(), matrix_coloring::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GreedyColoring {
+    /// `None`: the default portfolio of the problem.
+    pub(crate) orders: Option<Vec<Order>>,
+    pub(crate) passes: usize,
+    pub(crate) postprocess: bool,
+    pub(crate) palette: Palette,
+}
+
+impl Default for GreedyColoring {
+    fn default() -> GreedyColoring {
+        GreedyColoring { orders: None, passes: 5, postprocess: true, palette: Palette::default() }
+    }
+}
+
+impl GreedyColoring {
+    /// Greedy colouring in one order.
+    pub fn new(order: Order) -> GreedyColoring {
+        GreedyColoring::best_of([order])
+    }
+
+    /// Greedy colouring in each of the orders; the first result with the fewest colours is kept. Without any order, the
+    /// natural one is used.
+    pub fn best_of(orders: impl IntoIterator<Item = Order>) -> GreedyColoring {
+        let mut orders: Vec<Order> = orders.into_iter().collect();
+        if orders.is_empty() {
+            orders.push(Order::Natural);
+        }
+        GreedyColoring { orders: Some(orders), passes: 0, postprocess: false, palette: Palette::default() }
+    }
+
+    /// Adds passes of iterated greedy for column, row and symmetric problems: recolour with the vertices sorted by colour
+    /// class (classes reversed, shuffled, by size in turn) and go on from the result unless it has more colours, which
+    /// can happen in symmetric problems only. Bicolourings are not iterated.
+    pub fn iterated(mut self, passes: usize) -> GreedyColoring {
+        self.passes = passes;
+        self
+    }
+
+    /// Whether colours of symmetric and bidirectional colourings that no entry needs become neutral.
+    pub fn postprocess(mut self, postprocess: bool) -> GreedyColoring {
+        self.postprocess = postprocess;
+        self
+    }
+
+    /// Chooses the palettes of bidirectional problems.
+    pub fn palette(mut self, palette: Palette) -> GreedyColoring {
+        self.palette = palette;
+        self
+    }
+}
+
+impl ColoringAlgorithm for GreedyColoring {
+    fn colors(&self, pattern: &Pattern, problem: ProblemKind) -> Result<Colors, Error> {
+        portfolio::solve(self, pattern, problem)
+    }
+
+    fn is_correct_by_construction(&self) -> bool {
+        true
+    }
+}
+
+/// Column or row colours in one order.
+pub(crate) fn distance2<'a>(own: &Lines, width: usize, order: &[u32], other: impl FnOnce() -> &'a Lines) -> Vec<u32> {
+    distance2::color(own, width, order, other)
+}
+
+/// Star or acyclic colours in one order.
+pub(crate) fn graph_colors(graph: &Graph, substitution: bool, order: &[u32], rules: Rules) -> Vec<u32> {
+    if substitution { acyclic::color(graph, order, rules) } else { star::color(graph, order, rules) }
+}
