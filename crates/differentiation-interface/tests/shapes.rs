@@ -125,7 +125,7 @@ fn functions_that_write_their_output_are_functions() {
             |y: &mut [_], x: &[_], k: &f64, work: &mut Vec<_>| {
                 work.copy_from_slice(x);
                 differences(y, work);
-                y[0] = *k * y[0];
+                y[0] *= *k;
             },
             2,
         );
