@@ -120,7 +120,7 @@ number_point! {
 
 /// The shapes that are one number, which `derivative` and `second_derivative` ask for.
 #[diagnostic::on_unimplemented(
-    message = "this operator differentiates by one number, but the point is `{Self}`",
+    message = "this operator differentiates by one number, but the point is an array",
     note = "did you mean `gradient` (one number comes out) or `jacobian` (several come out)?"
 )]
 pub trait NumberShape: Shape {}
@@ -128,7 +128,7 @@ impl<S: Scalar> NumberShape for Number<S> {}
 
 /// The shapes that are arrays, which `jacobian` and `hessian` ask for.
 #[diagnostic::on_unimplemented(
-    message = "this operator differentiates by an array, but the point is the number `{Self}`",
+    message = "this operator differentiates by an array, but the point is one number",
     note = "did you mean `derivative`?"
 )]
 pub trait ArrayShape: Shape {}
