@@ -225,7 +225,7 @@ fn derivative_rule<X, F, B, S>(
 {
     let rule = Arc::new(DerivativeRule::<X, F, B> {
         function: Arc::clone(function),
-        backend: if B::EXACT { backend.clone() } else { backend.for_nested_differences() },
+        backend: if backend.is_exact() { backend.clone() } else { backend.for_nested_differences() },
         direction,
         inputs: x.len(),
         outputs: out.len(),

@@ -85,6 +85,13 @@ pub enum ErrorKind {
         /// Name of the rule.
         rule: &'static str,
     },
+    /// A first-order operator got a backend that was chosen at run time as a pair for second order.
+    SecondOrderOnly {
+        /// Name of the outer backend.
+        outer: &'static str,
+        /// Name of the inner backend.
+        inner: &'static str,
+    },
 }
 
 impl Error {
@@ -171,6 +178,10 @@ impl fmt::Display for Error {
             ErrorKind::RuleUnsupported { rule } => {
                 write!(f, "the number type of this backend has no room for the rule `{rule}`; use another backend")
             }
+            ErrorKind::SecondOrderOnly { outer, inner } => write!(
+                f,
+                "`SecondOrder({outer}, {inner})` serves second_derivative, hvp and hessian only; use a first-order backend, such as `{inner}` alone"
+            ),
         }
     }
 }

@@ -15,7 +15,7 @@ pub use differentiation_interface_macros::{custom_rule, differentiable, differen
 
 /// Everything a program that differentiates needs.
 pub mod prelude {
-    pub use crate::backends::{AutoFiniteDiff, AutoForwardDiff, AutoReverseDiff};
+    pub use crate::backends::{AnyBackend, AutoFiniteDiff, AutoForwardDiff, AutoReverseDiff};
     pub use differentiation_interface_core::backend::{Backend, SecondOrder, lift};
     pub use differentiation_interface_core::context::{Cache, Constant, ConstantOrCache};
     pub use differentiation_interface_core::custom::{Custom, CustomRule, Halves, PlainRule};

@@ -73,6 +73,16 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// Whether derivatives are exact up to rounding. Differences are not.
     const EXACT: bool = true;
 
+    /// The same for this value of the backend, where that depends on what was chosen at run time.
+    fn is_exact(&self) -> bool {
+        Self::EXACT
+    }
+
+    /// The backends that differentiate outside and inside in second order: itself twice, unless it holds two.
+    fn outer_and_inner(&self) -> (Self, Self) {
+        (self.clone(), self.clone())
+    }
+
     /// The backend for differentiating its own derivatives or those of another inexact backend: differences of differences
     /// need wider steps.
     fn for_nested_differences(&self) -> Self {

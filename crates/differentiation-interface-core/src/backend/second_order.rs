@@ -71,7 +71,8 @@ where
     const NAME: &'static str = B::NAME;
 
     fn pair(&self) -> (B, B) {
-        pair_of(self, self)
+        let (outer, inner) = self.outer_and_inner();
+        pair_of(&outer, &inner)
     }
 }
 
@@ -91,7 +92,7 @@ where
 
 /// Two backends together; both inexact ones take wider steps.
 fn pair_of<O: Backend, I: Backend>(outer: &O, inner: &I) -> (O, I) {
-    if O::EXACT || I::EXACT {
+    if outer.is_exact() || inner.is_exact() {
         (outer.clone(), inner.clone())
     } else {
         (outer.for_nested_differences(), inner.for_nested_differences())
@@ -173,13 +174,11 @@ impl<OuterState, InnerState, S, N> HvpState<OuterState, InnerState, S, N> {
 
 /// How `hvp` and `hessian` reach two backends.
 ///
-/// The products are a matrix with one entry per input and seed; [`SEEDS_ARE_ROWS`](HvpRoute::SEEDS_ARE_ROWS) says which
+/// The products are a matrix with one entry per input and seed; [`seeds_are_rows`](HvpRoute::seeds_are_rows) says which
 /// way round. For a Hessian, which is symmetric, both are the same.
 pub trait HvpRoute<O: Backend, I: Backend> {
     /// Name in tables.
     const NAME: &'static str;
-    /// Whether the products of a seed are a row of the matrix, or a column.
-    const SEEDS_ARE_ROWS: bool;
     /// Whether a call needs more memory for some tangents than for others, so that preparations must try all of a Hessian or
     /// dense ones: a tangent that is zero somewhere leaves less on a tape.
     const MEMORY_FOLLOWS_TANGENTS: bool = false;
@@ -193,6 +192,8 @@ pub trait HvpRoute<O: Backend, I: Backend> {
     /// Makes an empty state, or refuses points of length `inputs` with `seeds` tangents.
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error>;
 
+    /// Whether the products of a seed are a row of the matrix, or a column.
+    fn seeds_are_rows(pair: &(O, I)) -> bool;
     /// The gradient that the last call left.
     fn gradient<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> &[S];
     /// The value that the last call left.
@@ -292,13 +293,15 @@ macro_rules! with_gradient {
 
 impl<O: PushforwardPrimitive, I: Backend> HvpRoute<O, I> for ForwardOverGradient {
     const NAME: &'static str = "pushforward of gradient";
-    const SEEDS_ARE_ROWS: bool = false;
     type Lanes = O::Lanes;
     type Num<S: Scalar, L: Lanes> = I::Num<O::Num<S, L>, I::Lanes>;
     type State<S: Scalar, L: Lanes> = HvpState<O::PushforwardState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>;
 
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
         Ok(HvpState::new(pair.0.pushforward_state(inputs, seeds)?, I::Gradient::state(&pair.1, inputs)?))
+    }
+    fn seeds_are_rows(_pair: &(O, I)) -> bool {
+        false
     }
     fn gradient<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> &[S] {
         &state.gradient
@@ -362,13 +365,15 @@ pub struct ReverseOverGradient;
 
 impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
     const NAME: &'static str = "pullback of gradient";
-    const SEEDS_ARE_ROWS: bool = true;
     type Lanes = O::Lanes;
     type Num<S: Scalar, L: Lanes> = I::Num<O::Num<S, L>, I::Lanes>;
     type State<S: Scalar, L: Lanes> = HvpState<O::PullbackState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>;
 
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, _seeds: usize) -> Result<Self::State<S, L>, Error> {
         Ok(HvpState::new(pair.0.pullback_state(inputs)?, I::Gradient::state(&pair.1, inputs)?))
+    }
+    fn seeds_are_rows(_pair: &(O, I)) -> bool {
+        true
     }
     fn gradient<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> &[S] {
         &state.gradient
@@ -470,7 +475,6 @@ const TANGENTS_AT_ONCE: usize = 16;
 
 impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOverForward {
     const NAME: &'static str = "pullback of pushforwards";
-    const SEEDS_ARE_ROWS: bool = true;
     const MEMORY_FOLLOWS_TANGENTS: bool = true;
     type Lanes = I::Lanes;
     type Num<S: Scalar, L: Lanes> = I::Num<O::Num<S, L>, L>;
@@ -479,6 +483,9 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
 
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
         Ok(HvpState::new(pair.0.pullback_state(inputs)?, pair.1.pushforward_state(inputs, seeds)?))
+    }
+    fn seeds_are_rows(_pair: &(O, I)) -> bool {
+        true
     }
     fn gradient<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> &[S] {
         &state.gradient

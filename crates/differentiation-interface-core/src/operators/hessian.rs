@@ -248,7 +248,9 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> HessianWork<B, X, C> {
         B::Hvp::gradient(&self.state)
     }
     /// Whether the products of a seed are a row of the result, or a column.
-    pub const SEEDS_ARE_ROWS: bool = <B::Hvp as HvpRoute<B::Outer, B::Inner>>::SEEDS_ARE_ROWS;
+    pub fn seeds_are_rows(&self) -> bool {
+        B::Hvp::seeds_are_rows(&self.pair)
+    }
 
     /// Fills the products of the Hessian at `x` with the seeds.
     ///
@@ -293,7 +295,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> HessianWork<B, X, C> {
         let mut first = 0;
         loop {
             let count = stretch.min(total - first);
-            let columns = if Self::SEEDS_ARE_ROWS { inputs } else { count };
+            let columns = if self.seeds_are_rows() { inputs } else { count };
             let want = if first == 0 { Want::Value } else { Want::Products };
             self.products(f, x, seeds.part(first, count), want, Rows::growing(&mut scratch, columns))?;
             first += count;

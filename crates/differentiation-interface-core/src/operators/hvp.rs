@@ -298,7 +298,7 @@ impl<H, B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> PreparedHv
 
     /// Product `k`, whichever way round the route writes it.
     fn product(&self, k: usize) -> impl ExactSizeIterator<Item = X::Scalar> + '_ {
-        let (start, step) = if B::Hvp::SEEDS_ARE_ROWS { (k * self.inputs, 1) } else { (k, T) };
+        let (start, step) = if B::Hvp::seeds_are_rows(&self.pair) { (k * self.inputs, 1) } else { (k, T) };
         self.products.iter().skip(start).step_by(step).take(self.inputs).copied()
     }
 
@@ -484,7 +484,7 @@ where
         let seeds = Seeds::Vectors(tangents);
         seeds.check(prepared).map_err(named::<B>)?;
         let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
-        let columns = if B::Hvp::SEEDS_ARE_ROWS { prepared } else { T };
+        let columns = if B::Hvp::seeds_are_rows(&self.pair) { prepared } else { T };
         let rows = Rows::growing(&mut self.products, columns);
         fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows))
             .map_err(named::<B>)
@@ -551,7 +551,7 @@ where
         let seeds = Seeds::Vectors(tangents);
         seeds.check(call.inputs).map_err(named::<B>)?;
         let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(&*call.function, point.contexts(), &mut call.storage);
-        let columns = if B::Hvp::SEEDS_ARE_ROWS { call.inputs } else { T };
+        let columns = if B::Hvp::seeds_are_rows(&call.pair) { call.inputs } else { T };
         let rows = Rows::growing(&mut call.products, columns);
         fault::watch(|| B::Hvp::held(&call.pair, &mut call.state, &mut f, point.coordinates(), seeds, rows))
             .map_err(named::<B>)

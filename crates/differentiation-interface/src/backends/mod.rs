@@ -1,9 +1,11 @@
 //! The backends, one folder each. A new one is a folder and a line here.
 
+pub mod any;
 pub mod finite_diff;
 pub mod forward_diff;
 pub mod reverse_diff;
 
+pub use any::AnyBackend;
 pub use finite_diff::AutoFiniteDiff;
 pub use forward_diff::AutoForwardDiff;
 pub use reverse_diff::AutoReverseDiff;

@@ -119,13 +119,18 @@ impl AutoFiniteDiff {
         self.scheme
     }
 
+    /// The steps set by the user, relative and absolute.
+    pub(crate) const fn steps(&self) -> [Option<f64>; 2] {
+        [self.relative_step, self.absolute_step]
+    }
+
     /// The step at a coordinate, always positive.
     pub fn step<B: Base>(&self, x: B) -> B {
-        self.steps().at(x)
+        self.step_rule().at(x)
     }
 
     /// The steps at all coordinates.
-    fn steps<B: Base>(&self) -> Steps<B> {
+    fn step_rule<B: Base>(&self) -> Steps<B> {
         let epsilon = <B as Float>::epsilon();
         let default = match self.scheme {
             _ if self.order > 1 => epsilon.sqrt().sqrt(),
@@ -241,7 +246,7 @@ impl AutoFiniteDiff {
             rows.set_rows(state.base.len())?;
             outputs = Some(state.base.len());
         }
-        let steps = self.steps();
+        let steps = self.step_rule();
         for k in 0..seeds.count() {
             let step = Self::step_along(steps, &state.x, &seeds, k);
             if self.scheme != Scheme::Backward {

@@ -73,6 +73,12 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
         DualCore { value, tangent: None }
     }
 
+    /// Whether the number has no derivative by this engine.
+    #[inline(always)]
+    pub(crate) fn is_inert(&self) -> bool {
+        self.tangent.is_none()
+    }
+
     /// The value, one level of nesting down.
     #[inline(always)]
     pub fn value(&self) -> S {

@@ -15,7 +15,7 @@ use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use dual::Level;
 use num_traits::Float;
 use std::fmt::Debug;
-use std::marker::PhantomData;
+use std::num::NonZeroUsize;
 
 /// Forward mode by dual numbers.
 ///
@@ -36,7 +36,7 @@ use std::marker::PhantomData;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AutoForwardDiff<C = AutoChunk>(PhantomData<C>);
+pub struct AutoForwardDiff<C = AutoChunk>(C);
 
 impl<C: ChunkSize> Backend for AutoForwardDiff<C> {
     const NAME: &'static str = "forward_diff";
@@ -70,8 +70,8 @@ impl<C: ChunkSize, S: Scalar, L: Lanes> Lift<S, Dual<S, L>> for AutoForwardDiff<
 pub trait ChunkSize: Copy + Debug + Send + Sync + 'static {
     /// The lanes of the number type.
     type Lanes: Lanes;
-    /// Whether the user fixed the number, so that a smaller input is an error.
-    const FIXED: bool;
+    /// The number of lanes used in a pass if the user fixed it, so that a smaller input is an error.
+    fn fixed(&self) -> Option<usize>;
 }
 
 /// Up to 12 lanes, the number used in a pass chosen from the length of the input.
@@ -82,28 +82,76 @@ pub struct AutoChunk;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk<const N: usize>;
 
+/// The lanes of [`AutoChunk`], of which a pass uses as many as were fixed at run time, if any were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuntimeChunk(Option<NonZeroUsize>);
+
 // `benches/gradients.rs` with 4, 6, 8, 10 and 12 lanes, without AVX: 12 is the fastest or at most 1.17 times slower than the
 // fastest on each workload; every smaller number loses 1.4 times or more on one. 16 lanes are slower on small inputs.
 impl ChunkSize for AutoChunk {
     type Lanes = Lane<12>;
-    const FIXED: bool = false;
+    fn fixed(&self) -> Option<usize> {
+        None
+    }
 }
 
 impl<const N: usize> ChunkSize for Chunk<N> {
     type Lanes = Lane<N>;
-    const FIXED: bool = true;
+    fn fixed(&self) -> Option<usize> {
+        Some(N)
+    }
+}
+
+impl RuntimeChunk {
+    /// The largest chunk that can be fixed.
+    pub const LARGEST: usize = <AutoChunk as ChunkSize>::Lanes::N;
+}
+
+impl ChunkSize for RuntimeChunk {
+    type Lanes = <AutoChunk as ChunkSize>::Lanes;
+    fn fixed(&self) -> Option<usize> {
+        self.0.map(NonZeroUsize::get)
+    }
 }
 
 impl Default for AutoForwardDiff<AutoChunk> {
     fn default() -> Self {
-        AutoForwardDiff(PhantomData)
+        AutoForwardDiff(AutoChunk)
+    }
+}
+
+impl AutoForwardDiff<RuntimeChunk> {
+    /// Forward mode with an automatic chunk, of the type of those fixed at run time.
+    pub(crate) const fn automatic() -> Self {
+        AutoForwardDiff(RuntimeChunk(None))
+    }
+
+    /// Forward mode with the chunk `N`, which does not compile if it is too large.
+    pub(crate) const fn of_chunk<const N: usize>() -> Self {
+        const { assert!(N >= 1 && N <= RuntimeChunk::LARGEST, "a chunk fixed at run time has from 1 to 12 lanes") };
+        AutoForwardDiff(RuntimeChunk(NonZeroUsize::new(N)))
+    }
+}
+
+impl<C: ChunkSize> AutoForwardDiff<C> {
+    /// The chunk size, if it is fixed.
+    pub fn chunk(&self) -> Option<usize> {
+        self.0.fixed()
     }
 }
 
 impl AutoForwardDiff<AutoChunk> {
     /// Forward mode with a fixed chunk of `N` lanes, which is an error for inputs shorter than that.
     pub fn with_chunk<const N: usize>() -> AutoForwardDiff<Chunk<N>> {
-        AutoForwardDiff(PhantomData)
+        AutoForwardDiff(Chunk)
+    }
+
+    /// Forward mode whose chunk is fixed at run time, or automatic for `None`. The numbers have room for
+    /// [`RuntimeChunk::LARGEST`] lanes; a larger chunk and 0 give `None`.
+    pub fn with_runtime_chunk(chunk: Option<usize>) -> Option<AutoForwardDiff<RuntimeChunk>> {
+        let Some(chunk) = chunk else { return Some(AutoForwardDiff::automatic()) };
+        let chunk = NonZeroUsize::new(chunk).filter(|chunk| chunk.get() <= RuntimeChunk::LARGEST)?;
+        Some(AutoForwardDiff(RuntimeChunk(Some(chunk))))
     }
 }
 
@@ -119,6 +167,8 @@ pub fn chunk_size(inputs: usize, lanes: usize) -> usize {
 pub struct ForwardState<S: Scalar, L: Lanes> {
     x: Vec<Dual<S, L>>,
     y: Vec<Dual<S, L>>,
+    /// The largest number of lanes used in a pass.
+    lanes: usize,
 }
 
 impl<S: Scalar, L: Lanes> ForwardState<S, L> {
@@ -189,7 +239,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
     ) -> Result<(), Error> {
         let level = Level::enter();
         let total = seeds.count();
-        let width = chunk_size(total, L::N);
+        let width = chunk_size(total, self.lanes);
         self.pass(f, &seeds, 0, width, &level)?;
         let outputs = self.y.len();
         rows.set_rows(outputs)?;
@@ -276,10 +326,12 @@ impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
     type PushforwardState<S: Scalar, L: Lanes> = ForwardState<S, L>;
 
     fn pushforward_state<S: Scalar, L: Lanes>(&self, inputs: usize, seeds: usize) -> Result<ForwardState<S, L>, Error> {
-        if C::FIXED && L::N == C::Lanes::N && L::N > seeds && seeds > 0 {
-            return Err(ErrorKind::ChunkTooLarge { chunk: L::N, inputs }.into());
+        // Where the operator chooses the lanes, the chunk says nothing.
+        let fixed = self.0.fixed().filter(|_| L::N == C::Lanes::N);
+        match fixed {
+            Some(chunk) if chunk > seeds && seeds > 0 => Err(ErrorKind::ChunkTooLarge { chunk, inputs }.into()),
+            _ => Ok(ForwardState { x: Vec::new(), y: Vec::new(), lanes: fixed.unwrap_or(L::N) }),
         }
-        Ok(ForwardState { x: Vec::new(), y: Vec::new() })
     }
 
     fn hold<S: Scalar, L: Lanes, F: Flat<Dual<S, L>>>(

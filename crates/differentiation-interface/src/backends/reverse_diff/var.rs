@@ -36,6 +36,12 @@ impl<S: Scalar> VarCore<S> {
         VarCore { value, derivative: S::constant(S::Base::ONE), slot: Some(slot), entry, epoch }
     }
 
+    /// Whether the number has no derivative by this engine.
+    #[inline(always)]
+    pub(crate) fn is_inert(&self) -> bool {
+        self.slot.is_none()
+    }
+
     /// The value, one level of nesting down.
     #[inline(always)]
     pub fn value(&self) -> S {

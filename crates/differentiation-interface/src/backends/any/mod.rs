@@ -1,0 +1,197 @@
+//! A backend chosen at run time, from a string, a configuration file or a value.
+//!
+//! Reached by operators through the routes below, which go on by those of the static backend chosen; runs the user's
+//! function on [`AnyNum`], or [`AnyPairNum`] for `hvp` and `hessian`.
+
+mod host;
+mod number;
+mod routes;
+mod text;
+
+#[cfg(feature = "serde")]
+mod serde;
+
+pub use number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
+pub use routes::Chosen;
+pub use text::{ParseBackendError, ParseBackendErrorKind};
+
+use super::forward_diff::{AutoChunk, AutoForwardDiff, Chunk, ChunkSize, RuntimeChunk};
+use super::{AutoFiniteDiff, AutoReverseDiff};
+use differentiation_interface_core::backend::{Backend, Lanes, Lift, SecondOrder};
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::scalar::{Num, Scalar};
+
+/// Forward mode with a chunk chosen at run time.
+pub type RuntimeForward = AutoForwardDiff<RuntimeChunk>;
+
+/// A backend chosen at run time.
+///
+/// It comes from a string (`"ForwardDiff(chunk=4)"`, `"SecondOrder(ForwardDiff, ReverseDiff)"`), from a static backend by
+/// `into()`, or, with the feature `serde`, from a configuration file, and prints as the string it is parsed from. Names are
+/// those of the static backends; the prefix `Auto` may be written.
+///
+/// | string | options |
+/// |---|---|
+/// | `ForwardDiff` | `chunk`, from 1 to 12 |
+/// | `ReverseDiff` | |
+/// | `FiniteDiff` | `scheme` (`forward`, `backward`, `central`), `relative_step`, `absolute_step` |
+/// | `SecondOrder(outer, inner)` | |
+///
+/// All choices share one number type, so that a closure serves whichever is chosen. Operators take the routes of the static
+/// backend, give its results and call the function as often as it does; only the numbers are larger and each operation asks
+/// which one they are. A `SecondOrder` serves `second_derivative`, `hvp` and `hessian`; the other operators return
+/// [`ErrorKind::SecondOrderOnly`].
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn cubic<T: Real>(x: &[T]) -> T {
+///     x[0] * x[0] * x[1]
+/// }
+/// let f = |x: &[_]| cubic(x);
+/// for name in ["ForwardDiff(chunk=2)", "ReverseDiff"] {
+///     let backend: AnyBackend = name.parse()?;
+///     assert_eq!(gradient(&f, &backend, &[2.0, 5.0])?, [20.0, 4.0]);
+///     assert_eq!(backend.to_string(), name);
+/// }
+/// let backend: AnyBackend = "SecondOrder(ForwardDiff, ReverseDiff)".parse()?;
+/// assert_eq!(hessian(&|x: &[_]| cubic(x), &backend, &[2.0, 5.0])?, [[10.0, 4.0], [4.0, 0.0]]);
+/// assert_eq!(
+///     "RevrseDiff".parse::<AnyBackend>().unwrap_err().to_string(),
+///     "unknown backend `RevrseDiff` at column 1; did you mean `ReverseDiff`?"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum AnyBackend {
+    /// One backend, which stands for itself twice in second order.
+    FirstOrder(FirstOrder),
+    /// An outer and an inner backend, for second order only.
+    SecondOrder(FirstOrder, FirstOrder),
+}
+
+/// A first-order backend chosen at run time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum FirstOrder {
+    /// Forward mode.
+    ForwardDiff(RuntimeForward),
+    /// Reverse mode.
+    ReverseDiff(AutoReverseDiff),
+    /// Finite differences.
+    FiniteDiff(AutoFiniteDiff),
+}
+
+impl Backend for AnyBackend {
+    const NAME: &'static str = "any";
+    type Lanes = <RuntimeChunk as ChunkSize>::Lanes;
+    type Num<S: Scalar, L: Lanes> = AnyNum<S, L>;
+    type Mode = Chosen;
+    type Pushforward = Chosen;
+    type Pullback = Chosen;
+    type Derivative = Chosen;
+    type Gradient = Chosen;
+    type Jacobian = Chosen;
+
+    #[inline(always)]
+    fn raise<S: Scalar, L: Lanes>(value: S) -> AnyNum<S, L> {
+        Num(AnyCore::inert(value))
+    }
+    #[inline(always)]
+    fn lower<S: Scalar, L: Lanes>(number: &AnyNum<S, L>) -> S {
+        number.0.value()
+    }
+
+    fn is_exact(&self) -> bool {
+        match self {
+            AnyBackend::FirstOrder(choice) => choice.is_exact(),
+            AnyBackend::SecondOrder(outer, inner) => outer.is_exact() && inner.is_exact(),
+        }
+    }
+    fn for_nested_differences(&self) -> Self {
+        let nested = |choice: &FirstOrder| match choice {
+            FirstOrder::FiniteDiff(backend) => FirstOrder::FiniteDiff(backend.for_nested_differences()),
+            other => *other,
+        };
+        match self {
+            AnyBackend::FirstOrder(choice) => AnyBackend::FirstOrder(nested(choice)),
+            AnyBackend::SecondOrder(outer, inner) => AnyBackend::SecondOrder(nested(outer), nested(inner)),
+        }
+    }
+    fn outer_and_inner(&self) -> (Self, Self) {
+        match *self {
+            AnyBackend::FirstOrder(_) => (*self, *self),
+            AnyBackend::SecondOrder(outer, inner) => (AnyBackend::FirstOrder(outer), AnyBackend::FirstOrder(inner)),
+        }
+    }
+}
+
+impl<S: Scalar, L: Lanes> Lift<S, AnyNum<S, L>> for AnyBackend {
+    #[inline(always)]
+    fn lift(value: S) -> AnyNum<S, L> {
+        Num(AnyCore::inert(value))
+    }
+}
+
+impl AnyBackend {
+    /// The backend for a first-order operator.
+    fn first_order(&self) -> Result<FirstOrder, Error> {
+        match self {
+            AnyBackend::FirstOrder(choice) => Ok(*choice),
+            AnyBackend::SecondOrder(outer, inner) => {
+                Err(ErrorKind::SecondOrderOnly { outer: outer.name(), inner: inner.name() }.into())
+            }
+        }
+    }
+}
+
+impl FirstOrder {
+    /// Name in strings.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            FirstOrder::ForwardDiff(_) => "ForwardDiff",
+            FirstOrder::ReverseDiff(_) => "ReverseDiff",
+            FirstOrder::FiniteDiff(_) => "FiniteDiff",
+        }
+    }
+
+    fn is_exact(&self) -> bool {
+        !matches!(self, FirstOrder::FiniteDiff(_))
+    }
+}
+
+/// A static backend as a choice.
+macro_rules! from_static {
+    ($([$($generics:tt)*] $Backend:ty, $backend:ident => $choice:expr;)*) => {$(
+        impl<$($generics)*> From<$Backend> for FirstOrder {
+            fn from($backend: $Backend) -> FirstOrder {
+                $choice
+            }
+        }
+        impl<$($generics)*> From<$Backend> for AnyBackend {
+            fn from(backend: $Backend) -> AnyBackend {
+                AnyBackend::FirstOrder(backend.into())
+            }
+        }
+    )*};
+}
+from_static! {
+    [] AutoForwardDiff<AutoChunk>, _backend => FirstOrder::ForwardDiff(RuntimeForward::automatic());
+    [const N: usize] AutoForwardDiff<Chunk<N>>, _backend => FirstOrder::ForwardDiff(RuntimeForward::of_chunk::<N>());
+    [] RuntimeForward, backend => FirstOrder::ForwardDiff(backend);
+    [] AutoReverseDiff, backend => FirstOrder::ReverseDiff(backend);
+    [] AutoFiniteDiff, backend => FirstOrder::FiniteDiff(backend);
+}
+
+impl From<FirstOrder> for AnyBackend {
+    fn from(choice: FirstOrder) -> AnyBackend {
+        AnyBackend::FirstOrder(choice)
+    }
+}
+
+impl<O: Into<FirstOrder>, I: Into<FirstOrder>> From<SecondOrder<O, I>> for AnyBackend {
+    fn from(SecondOrder(outer, inner): SecondOrder<O, I>) -> AnyBackend {
+        AnyBackend::SecondOrder(outer.into(), inner.into())
+    }
+}

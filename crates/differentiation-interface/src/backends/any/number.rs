@@ -1,0 +1,218 @@
+//! The numbers of backends chosen at run time: one of several numbers, or a plain scalar.
+//!
+//! Called by the user's function through [`Num`], and by `host.rs`, which takes the numbers of the engine that runs out of
+//! them and puts them in.
+
+use super::RuntimeForward;
+use crate::backends::forward_diff::{AutoChunk, ChunkSize, Dual, DualCore};
+use crate::backends::reverse_diff::{Var, VarCore};
+use crate::backends::{AutoFiniteDiff, AutoReverseDiff};
+use differentiation_interface_core::backend::Lanes;
+use differentiation_interface_core::custom::CustomRule;
+use differentiation_interface_core::error::ErrorKind;
+use differentiation_interface_core::fault;
+use differentiation_interface_core::rules::{Binary, Unary};
+use differentiation_interface_core::scalar::{Core, Num, Scalar};
+use std::sync::Arc;
+
+/// The number of [`AnyBackend`](super::AnyBackend) over the scalar `S`, with room for lanes `L`.
+pub type AnyNum<S, L> = Num<AnyCore<S, L>>;
+/// The number of an [`AnyBackend`](super::AnyBackend) in `hvp` and `hessian`.
+pub type AnyPairNum<S, L> = Num<AnyPairCore<S, L>>;
+
+/// A number that can be that of the engine `K`.
+pub(super) trait Holds<K>: Core {
+    /// The engine's number.
+    type Active;
+    /// Puts it in.
+    fn put(active: Self::Active) -> Self;
+    /// Takes it out. A constant becomes one of the engine; a number of another engine is a fault.
+    fn take(self) -> Self::Active;
+}
+
+/// The lanes of an inner forward mode.
+type Inner = <AutoChunk as ChunkSize>::Lanes;
+
+/// The operations of a number with one variant per engine, each carried out by the engine's own number.
+macro_rules! operations {
+    ($Core:ident: $($Variant:ident($Active:ty) of $Key:ty;)*) => {
+        impl<S: Scalar, L: Lanes> Core for $Core<S, L> {
+            type Base = S::Base;
+            #[inline(always)]
+            fn constant(value: S::Base) -> Self { Self::Plain(S::constant(value)) }
+            #[inline]
+            fn primal(&self) -> S::Base { match self { $(Self::$Variant(v) => v.primal(),)* } }
+            #[inline]
+            fn is_constant(&self) -> bool { match self { $(Self::$Variant(v) => v.is_constant(),)* } }
+            #[inline]
+            fn unary<R: Unary>(self, rule: R) -> Self {
+                match self { $(Self::$Variant(v) => Self::$Variant(v.apply(rule)),)* }
+            }
+            #[inline]
+            fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
+                match (self, other) {
+                    $((Self::$Variant(a), Self::$Variant(b)) => Self::$Variant(a.apply2(b, rule)),)*
+                    (a, b) => a.mixed(b, rule),
+                }
+            }
+            #[inline]
+            fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
+                match self { $(Self::$Variant(v) => Self::$Variant(v.apply2_right(other, rule)),)* }
+            }
+            #[inline]
+            fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
+                match second { $(Self::$Variant(v) => Self::$Variant(<$Active>::apply2_left(first, v, rule)),)* }
+            }
+            fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
+                let active = x.iter().map(|v| v.0).find(|v| !matches!(v, Self::Plain(_)));
+                match active.unwrap_or_default() {
+                    $(Self::$Variant(_) => custom_by::<$Key, _, _>(rule, x, y),)*
+                }
+            }
+        }
+    };
+}
+
+/// A number with one variant per engine, the first of which is plain. Mixing an engine's number with a plain one makes the
+/// plain one a constant; mixing those of two engines is a fault.
+macro_rules! one_of_numbers {
+    ($(#[$doc:meta])* $Core:ident: $($Variant:ident($Active:ty) of $Key:ty, from $v:ident by $lift:expr, to plain by $plain:expr;)*) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        #[expect(missing_docs, reason = "each variant is the number of the engines it is named after")]
+        #[non_exhaustive]
+        pub enum $Core<S: Scalar, L: Lanes> {
+            $($Variant($Active),)*
+        }
+        operations! { $Core: $($Variant($Active) of $Key;)* }
+        impl<S: Scalar, L: Lanes> $Core<S, L> {
+            /// An operation on two variants.
+            #[allow(unreachable_patterns, reason = "the plain variant is in the table as well")]
+            fn mixed<R: Binary>(self, other: Self, rule: R) -> Self {
+                match (self, other) {
+                    $((Self::$Variant(a), Self::Plain($v)) => Self::$Variant(a.apply2($lift, rule)),
+                    (Self::Plain($v), Self::$Variant(b)) => Self::$Variant($lift.apply2(b, rule)),)*
+                    (a, _) => foreign(a),
+                }
+            }
+        }
+        $(impl<S: Scalar, L: Lanes> Holds<$Key> for $Core<S, L> {
+            type Active = $Active;
+            #[inline(always)]
+fn put(active: $Active) -> Self {
+                $plain(&active).map_or(Self::$Variant(active), Self::Plain)
+            }
+            #[inline(always)]
+            #[allow(unreachable_patterns, reason = "the plain variant is in the table as well")]
+            fn take(self) -> $Active {
+                match self {
+                    Self::$Variant(active) => active,
+                    Self::Plain($v) => $lift,
+                    other => <$Active>::constant(foreign(other).primal()),
+                }
+            }
+        })*
+    };
+}
+
+/// A number of one engine met another engine.
+#[cold]
+fn foreign<C>(number: C) -> C {
+    fault::raise(ErrorKind::ForeignNumber);
+    number
+}
+
+/// Applies a custom rule to numbers of the engine `K`.
+fn custom_by<K, C: Holds<K>, R: CustomRule<C::Base>>(rule: &Arc<R>, x: &[Num<C>], y: &mut Vec<Num<C>>)
+where
+    C::Active: Scalar<Base = C::Base>,
+{
+    let x: Vec<_> = x.iter().map(|v| v.0.take()).collect();
+    let mut outputs = Vec::new();
+    C::Active::custom(rule, &x, &mut outputs);
+    y.clear();
+    y.extend(outputs.into_iter().map(|v| Num(C::put(v))));
+}
+
+one_of_numbers! {
+    /// The heart of an [`AnyNum`]: the number of the chosen engine, or a plain one.
+    AnyCore:
+    Plain(S) of AutoFiniteDiff, from v by v, to plain by as_is;
+    Dual(Dual<S, L>) of RuntimeForward, from v by dual(v), to plain by inert_dual;
+    Var(Var<S>) of AutoReverseDiff, from v by var(v), to plain by inert_var;
+}
+
+one_of_numbers! {
+    /// The heart of an [`AnyPairNum`]: the number of the chosen pair of engines, outer and inner, or a plain one.
+    AnyPairCore:
+    Plain(S) of (AutoFiniteDiff, AutoFiniteDiff), from v by v, to plain by as_is;
+    FiniteDual(Dual<S, Inner>) of (AutoFiniteDiff, RuntimeForward), from v by dual(v), to plain by inert_dual;
+    FiniteVar(Var<S>) of (AutoFiniteDiff, AutoReverseDiff), from v by var(v), to plain by inert_var;
+    DualFinite(Dual<S, L>) of (RuntimeForward, AutoFiniteDiff), from v by dual(v), to plain by inert_dual;
+    DualDual(Dual<Dual<S, L>, Inner>) of (RuntimeForward, RuntimeForward), from v by dual(dual(v)), to plain by |v| inert_dual(v).and_then(|v| inert_dual(&v));
+    DualVar(Var<Dual<S, L>>) of (RuntimeForward, AutoReverseDiff), from v by var(dual(v)), to plain by |v| inert_var(v).and_then(|v| inert_dual(&v));
+    VarFinite(Var<S>) of (AutoReverseDiff, AutoFiniteDiff), from v by var(v), to plain by inert_var;
+    VarDual(Dual<Var<S>, L>) of (AutoReverseDiff, RuntimeForward), from v by dual(var(v)), to plain by |v| inert_dual(v).and_then(|v| inert_var(&v));
+    VarVar(Var<Var<S>>) of (AutoReverseDiff, AutoReverseDiff), from v by var(var(v)), to plain by |v| inert_var(v).and_then(|v| inert_var(&v));
+}
+
+impl<S: Scalar, L: Lanes> Default for AnyCore<S, L> {
+    fn default() -> Self {
+        Self::Plain(S::default())
+    }
+}
+
+impl<S: Scalar, L: Lanes> Default for AnyPairCore<S, L> {
+    fn default() -> Self {
+        Self::Plain(S::default())
+    }
+}
+
+/// A constant of forward mode.
+#[inline(always)]
+fn dual<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
+    Num(DualCore::inert(value))
+}
+
+/// A constant of reverse mode.
+#[inline(always)]
+fn var<S: Scalar>(value: S) -> Var<S> {
+    Num(VarCore::inert(value))
+}
+
+/// A plain number.
+#[inline(always)]
+fn as_is<S: Scalar>(number: &S) -> Option<S> {
+    Some(*number)
+}
+
+/// The value of a number of forward mode without derivative. Most inputs are without one in each pass, and plain numbers
+/// are faster.
+#[inline(always)]
+fn inert_dual<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> Option<S> {
+    number.0.is_inert().then(|| number.0.value())
+}
+
+/// The value of a number of reverse mode without derivative.
+#[inline(always)]
+fn inert_var<S: Scalar>(number: &Var<S>) -> Option<S> {
+    number.0.is_inert().then(|| number.0.value())
+}
+
+impl<S: Scalar, L: Lanes> AnyCore<S, L> {
+    /// A constant.
+    #[inline(always)]
+    pub fn inert(value: S) -> Self {
+        Self::Plain(value)
+    }
+
+    /// The value, one level of nesting down.
+    #[inline(always)]
+    pub fn value(&self) -> S {
+        match self {
+            Self::Plain(v) => *v,
+            Self::Dual(v) => v.0.value(),
+            Self::Var(v) => v.0.value(),
+        }
+    }
+}

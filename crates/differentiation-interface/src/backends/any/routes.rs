@@ -1,0 +1,312 @@
+//! The routes of a backend chosen at run time: each goes on by the route of the static backend chosen.
+//!
+//! Called by operators; calls the static backends' routes, on numbers that `host.rs` converts.
+
+use super::host::{Engine, PerEngine, Running, Seen, make, per_engine};
+use super::number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
+use super::{AnyBackend, FirstOrder, RuntimeForward};
+use crate::backends::{AutoFiniteDiff, AutoReverseDiff};
+use differentiation_interface_core::backend::{
+    Backend, Compose, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Rows, Seeds, Want,
+};
+use differentiation_interface_core::error::Error;
+use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::scalar::Scalar;
+
+/// The routes and the mode of a backend that is chosen at run time.
+#[derive(Clone, Copy, Debug)]
+pub struct Chosen;
+
+impl Mode for Chosen {
+    const NAME: &'static str = "chosen at run time";
+}
+
+impl Compose<Chosen> for Chosen {
+    type Route = Chosen;
+}
+
+/// An engine with the state of one of its routes, and the number it runs on.
+type PushforwardEngine<B, S, L> = Engine<B, <<B as Backend>::Pushforward as PushforwardRoute<B>>::State<S, L>>;
+type PullbackEngine<B, S, L> = Engine<B, <<B as Backend>::Pullback as PullbackRoute<B>>::State<S, L>>;
+/// `derivative` and `gradient` take the route of `jacobian`, which is the same for the static backends here.
+type MatrixEngine<B, S, L> = Engine<B, <<B as Backend>::Jacobian as MatrixRoute<B>>::State<S, L>>;
+type PairRoute<O, I> = <<O as Backend>::Mode as Compose<<I as Backend>::Mode>>::Route;
+type PairEngine<O, I, S, L> = Engine<(O, I), <PairRoute<O, I> as HvpRoute<O, I>>::State<S, L>>;
+
+/// The states of the three engines.
+macro_rules! engines {
+    ($Engine:ident $(, $outer:ident)?) => {
+        PerEngine<
+            $Engine<$($outer,)? RuntimeForward, S, L>,
+            $Engine<$($outer,)? AutoReverseDiff, S, L>,
+            $Engine<$($outer,)? AutoFiniteDiff, S, L>,
+        >
+    };
+}
+
+impl PushforwardRoute<AnyBackend> for Chosen {
+    const NAME: &'static str = "as chosen";
+    type State<S: Scalar, L: Lanes> = Running<engines!(PushforwardEngine), AnyCore<S, L>>;
+
+    fn state<S: Scalar, L: Lanes>(
+        backend: &AnyBackend,
+        inputs: usize,
+        seeds: usize,
+    ) -> Result<Self::State<S, L>, Error> {
+        Ok(Running::new(make!(backend.first_order()?, |backend: B| {
+            let state = <<B as Backend>::Pushforward as PushforwardRoute<B>>::state::<S, L>(&backend, inputs, seeds)?;
+            Engine { backend, state }
+        })))
+    }
+    fn hold<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
+        _: &AnyBackend,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        y: &mut Vec<S>,
+    ) -> Result<(), Error> {
+        per_engine!(&mut state.engine, |engine: B| {
+            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            <<B as Backend>::Pushforward as PushforwardRoute<B>>::hold::<S, L, _>(
+                &engine.backend,
+                &mut engine.state,
+                &mut f,
+                x,
+                y,
+            )
+        })
+    }
+    fn pushforward<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
+        _: &AnyBackend,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        y: Option<&mut Vec<S>>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        per_engine!(&mut state.engine, |engine: B| {
+            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            <<B as Backend>::Pushforward as PushforwardRoute<B>>::pushforward::<S, L, _>(
+                &engine.backend,
+                &mut engine.state,
+                &mut f,
+                x,
+                seeds,
+                y,
+                rows,
+            )
+        })
+    }
+    fn held<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
+        _: &AnyBackend,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        seeds: Seeds<'_, S>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        per_engine!(&mut state.engine, |engine: B| {
+            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            <<B as Backend>::Pushforward as PushforwardRoute<B>>::held::<S, L, _>(
+                &engine.backend,
+                &mut engine.state,
+                &mut f,
+                seeds,
+                rows,
+            )
+        })
+    }
+}
+
+impl PullbackRoute<AnyBackend> for Chosen {
+    const NAME: &'static str = "as chosen";
+    type State<S: Scalar, L: Lanes> = Running<engines!(PullbackEngine), AnyCore<S, L>>;
+
+    fn state<S: Scalar, L: Lanes>(backend: &AnyBackend, inputs: usize) -> Result<Self::State<S, L>, Error> {
+        Ok(Running::new(make!(backend.first_order()?, |backend: B| {
+            let state = <<B as Backend>::Pullback as PullbackRoute<B>>::state::<S, L>(&backend, inputs)?;
+            Engine { backend, state }
+        })))
+    }
+    fn record<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
+        _: &AnyBackend,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        y: &mut Vec<S>,
+    ) -> Result<(), Error> {
+        per_engine!(&mut state.engine, |engine: B| {
+            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            <<B as Backend>::Pullback as PullbackRoute<B>>::record::<S, L, _>(
+                &engine.backend,
+                &mut engine.state,
+                &mut f,
+                x,
+                y,
+            )
+        })
+    }
+    fn sweep<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
+        _: &AnyBackend,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        seeds: Seeds<'_, S>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        per_engine!(&mut state.engine, |engine: B| {
+            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            <<B as Backend>::Pullback as PullbackRoute<B>>::sweep::<S, L, _>(
+                &engine.backend,
+                &mut engine.state,
+                &mut f,
+                seeds,
+                rows,
+            )
+        })
+    }
+}
+
+impl MatrixRoute<AnyBackend> for Chosen {
+    const NAME: &'static str = "as chosen";
+    type State<S: Scalar, L: Lanes> = Running<engines!(MatrixEngine), AnyCore<S, L>>;
+
+    fn state<S: Scalar, L: Lanes>(backend: &AnyBackend, inputs: usize) -> Result<Self::State<S, L>, Error> {
+        Ok(Running::new(make!(backend.first_order()?, |backend: B| {
+            let state = <<B as Backend>::Jacobian as MatrixRoute<B>>::state::<S, L>(&backend, inputs)?;
+            Engine { backend, state }
+        })))
+    }
+    fn warm<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
+        _: &AnyBackend,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        y: &mut Vec<S>,
+    ) -> Result<(), Error> {
+        per_engine!(&mut state.engine, |engine: B| {
+            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            <<B as Backend>::Jacobian as MatrixRoute<B>>::warm::<S, L, _>(
+                &engine.backend,
+                &mut engine.state,
+                &mut f,
+                x,
+                y,
+            )
+        })
+    }
+    fn matrix<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
+        _: &AnyBackend,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        y: Option<&mut Vec<S>>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        per_engine!(&mut state.engine, |engine: B| {
+            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            <<B as Backend>::Jacobian as MatrixRoute<B>>::matrix::<S, L, _>(
+                &engine.backend,
+                &mut engine.state,
+                &mut f,
+                x,
+                y,
+                rows,
+            )
+        })
+    }
+}
+
+/// The engines of all pairs with one outer backend.
+type InnerEngines<O, S, L> = engines!(PairEngine, O);
+/// The engines of all pairs.
+type PairEngines<S, L> = engines!(InnerEngines);
+
+/// Uses the engine of a pair, with the types of both static backends at hand.
+macro_rules! per_pair {
+    ($state:expr, |$engine:ident: $O:ident, $I:ident| $call:expr) => {
+        per_engine!($state, |inner: $O| per_engine!(inner, |$engine: $I| $call))
+    };
+}
+
+impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
+    const NAME: &'static str = "as chosen";
+    const MEMORY_FOLLOWS_TANGENTS: bool = true;
+    type Lanes = <AnyBackend as Backend>::Lanes;
+    type Num<S: Scalar, L: Lanes> = AnyPairNum<S, L>;
+    type State<S: Scalar, L: Lanes> = Running<PairEngines<S, L>, AnyPairCore<S, L>>;
+
+    fn state<S: Scalar, L: Lanes>(
+        pair: &(AnyBackend, AnyBackend),
+        inputs: usize,
+        seeds: usize,
+    ) -> Result<Self::State<S, L>, Error> {
+        let (outer, inner) = (pair.0.first_order()?, pair.1.first_order()?);
+        Ok(Running::new(make!(outer, |outer: O| make!(inner, |inner: I| {
+            let backend = (outer, inner);
+            let state = <PairRoute<O, I> as HvpRoute<O, I>>::state::<S, L>(&backend, inputs, seeds)?;
+            Engine { backend, state }
+        }))))
+    }
+    fn seeds_are_rows(pair: &(AnyBackend, AnyBackend)) -> bool {
+        matches!(pair.0, AnyBackend::FirstOrder(FirstOrder::ReverseDiff(_)))
+    }
+    fn gradient<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> &[S] {
+        per_pair!(&state.engine, |engine: O, I| <PairRoute<O, I> as HvpRoute<O, I>>::gradient::<S, L>(&engine.state))
+    }
+    fn value<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> S {
+        per_pair!(&state.engine, |engine: O, I| <PairRoute<O, I> as HvpRoute<O, I>>::value::<S, L>(&engine.state))
+    }
+    fn products<S: Scalar, L: Lanes, F: Flat<AnyPairNum<S, L>>>(
+        _: &(AnyBackend, AnyBackend),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        want: Want,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        per_pair!(&mut state.engine, |engine: O, I| {
+            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            <PairRoute<O, I> as HvpRoute<O, I>>::products::<S, L, _>(
+                &engine.backend,
+                &mut engine.state,
+                &mut f,
+                x,
+                seeds,
+                want,
+                rows,
+            )
+        })
+    }
+    fn hold<S: Scalar, L: Lanes, F: Flat<AnyPairNum<S, L>>>(
+        _: &(AnyBackend, AnyBackend),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+    ) -> Result<(), Error> {
+        per_pair!(&mut state.engine, |engine: O, I| {
+            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            <PairRoute<O, I> as HvpRoute<O, I>>::hold::<S, L, _>(&engine.backend, &mut engine.state, &mut f, x)
+        })
+    }
+    fn held<S: Scalar, L: Lanes, F: Flat<AnyPairNum<S, L>>>(
+        _: &(AnyBackend, AnyBackend),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        per_pair!(&mut state.engine, |engine: O, I| {
+            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            <PairRoute<O, I> as HvpRoute<O, I>>::held::<S, L, _>(
+                &engine.backend,
+                &mut engine.state,
+                &mut f,
+                x,
+                seeds,
+                rows,
+            )
+        })
+    }
+}

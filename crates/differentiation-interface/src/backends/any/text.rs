@@ -1,0 +1,393 @@
+//! Backends as text: parsing, printing, and errors that say what was meant.
+//!
+//! Called by users through `FromStr` and `Display`, and by `serde.rs`.
+//!
+//! ```text
+//! backend = first | "SecondOrder" "(" first "," first ")"
+//! first   = name [ "(" [ option "=" value { "," option "=" value } ] ")" ]
+//! ```
+
+use super::{AnyBackend, FirstOrder, RuntimeForward};
+use crate::backends::finite_diff::Scheme;
+use crate::backends::forward_diff::{AutoForwardDiff, RuntimeChunk};
+use crate::backends::{AutoFiniteDiff, AutoReverseDiff};
+use std::fmt;
+use std::str::FromStr;
+
+/// The names that a string may begin with.
+const NAMES: [&str; 4] = ["ForwardDiff", "ReverseDiff", "FiniteDiff", "SecondOrder"];
+const SCHEMES: [(&str, AutoFiniteDiff); 3] = [
+    ("forward", AutoFiniteDiff::forward()),
+    ("backward", AutoFiniteDiff::backward()),
+    ("central", AutoFiniteDiff::central()),
+];
+const CHUNKS: &str = "a whole number from 1 to 12";
+const _: () = assert!(RuntimeChunk::LARGEST == 12, "CHUNKS names the largest chunk");
+
+/// Why a string is not an [`AnyBackend`], and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseBackendError {
+    column: usize,
+    kind: ParseBackendErrorKind,
+}
+
+/// The kinds of [`ParseBackendError`], with their data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParseBackendErrorKind {
+    /// No backend has this name.
+    UnknownBackend {
+        /// What stands there.
+        found: String,
+        /// The name that is close to it, if one is.
+        suggestion: Option<&'static str>,
+    },
+    /// The backend has no such option.
+    UnknownOption {
+        /// Name of the backend.
+        backend: &'static str,
+        /// What stands there.
+        found: String,
+        /// The options it has.
+        accepted: &'static [&'static str],
+        /// The option that is close to it, if one is.
+        suggestion: Option<&'static str>,
+    },
+    /// An option is given twice.
+    RepeatedOption {
+        /// Name of the option.
+        option: &'static str,
+    },
+    /// An option cannot have this value.
+    InvalidValue {
+        /// Name of the option.
+        option: &'static str,
+        /// What stands there.
+        found: String,
+        /// What may stand there.
+        accepted: &'static str,
+        /// The value that is close to it, if one is.
+        suggestion: Option<&'static str>,
+    },
+    /// A `SecondOrder` inside a `SecondOrder`.
+    NestedSecondOrder,
+    /// Something else was expected.
+    Unexpected {
+        /// What may stand there.
+        expected: &'static str,
+        /// What stands there; empty at the end.
+        found: String,
+    },
+}
+
+impl ParseBackendError {
+    /// Where the mistake is, counted in characters from 1.
+    pub fn column(&self) -> usize {
+        self.column
+    }
+    /// What is wrong.
+    pub fn kind(&self) -> &ParseBackendErrorKind {
+        &self.kind
+    }
+}
+
+/// `a, b and c`
+fn list(names: &[&str]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        [name] => (*name).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+impl fmt::Display for ParseBackendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use ParseBackendErrorKind::*;
+        let column = self.column;
+        match &self.kind {
+            UnknownBackend { found, .. } => write!(f, "unknown backend `{found}` at column {column}")?,
+            UnknownOption { backend, found, .. } => {
+                write!(f, "{backend} has no option `{found}`, found at column {column}")?;
+            }
+            RepeatedOption { option } => {
+                return write!(f, "option `{option}` is given again at column {column}; give it once");
+            }
+            InvalidValue { option, found, accepted, .. } => {
+                write!(f, "`{option}` at column {column} is `{found}`, expected {accepted}")?;
+            }
+            NestedSecondOrder => {
+                return write!(
+                    f,
+                    "`SecondOrder` inside `SecondOrder` at column {column}; both of its backends are of first order"
+                );
+            }
+            Unexpected { expected, found } if found.is_empty() => {
+                return write!(f, "expected {expected} at column {column}, found the end");
+            }
+            Unexpected { expected, found } => {
+                return write!(f, "expected {expected} at column {column}, found `{found}`");
+            }
+        }
+        match &self.kind {
+            UnknownBackend { suggestion: Some(name), .. }
+            | UnknownOption { suggestion: Some(name), .. }
+            | InvalidValue { suggestion: Some(name), .. } => write!(f, "; did you mean `{name}`?"),
+            UnknownBackend { .. } => write!(f, "; known are {}", list(&NAMES)),
+            UnknownOption { accepted, .. } => write!(f, "; its options: {}", list(accepted)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ParseBackendError {}
+
+/// The name that was probably meant: at most a third of its letters differ, case and underscores aside.
+fn closest(found: &str, names: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
+    let plain = |name: &str| name.replace('_', "").to_lowercase();
+    let found = plain(found);
+    let distance = |name: &&'static str| strsim::osa_distance(&found, &plain(name));
+    names.into_iter().min_by_key(distance).filter(|name| distance(name) * 3 <= name.len())
+}
+
+impl FromStr for AnyBackend {
+    type Err = ParseBackendError;
+
+    fn from_str(text: &str) -> Result<AnyBackend, ParseBackendError> {
+        let mut parser = Parser { text, position: 0 };
+        let backend = parser.backend()?;
+        parser.skip_space();
+        if parser.position < text.len() {
+            return Err(parser.unexpected("the end"));
+        }
+        Ok(backend)
+    }
+}
+
+impl FromStr for FirstOrder {
+    type Err = ParseBackendError;
+
+    fn from_str(text: &str) -> Result<FirstOrder, ParseBackendError> {
+        match text.parse()? {
+            AnyBackend::FirstOrder(choice) => Ok(choice),
+            AnyBackend::SecondOrder(..) => {
+                let start = text.len() - text.trim_start().len();
+                Err(Parser { text, position: start }.unexpected("a backend of first order"))
+            }
+        }
+    }
+}
+
+/// A string and how far it is read.
+struct Parser<'a> {
+    text: &'a str,
+    position: usize,
+}
+
+/// A piece of the string and where it begins.
+#[derive(Clone, Copy)]
+struct Word<'a> {
+    start: usize,
+    text: &'a str,
+}
+
+impl<'a> Parser<'a> {
+    fn error(&self, position: usize, kind: ParseBackendErrorKind) -> ParseBackendError {
+        ParseBackendError { column: self.text[..position].chars().count() + 1, kind }
+    }
+
+    /// What stands at the position is not what may stand there.
+    fn unexpected(&self, expected: &'static str) -> ParseBackendError {
+        let mut rest = Parser { ..*self };
+        let word = rest.word();
+        let found = if word.text.is_empty() { rest.rest().chars().take(1).collect() } else { word.text.to_owned() };
+        self.error(word.start, ParseBackendErrorKind::Unexpected { expected, found })
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.position..]
+    }
+
+    fn skip_space(&mut self) {
+        self.position = self.text.len() - self.rest().trim_start().len();
+    }
+
+    /// Reads up to the next separator.
+    fn word(&mut self) -> Word<'a> {
+        self.skip_space();
+        let start = self.position;
+        let rest = self.rest();
+        let end = rest.find(|c: char| c.is_whitespace() || "(),=".contains(c)).unwrap_or(rest.len());
+        self.position += end;
+        Word { start, text: &rest[..end] }
+    }
+
+    /// Reads a separator if it comes next.
+    fn take(&mut self, separator: char) -> bool {
+        self.skip_space();
+        let found = self.rest().starts_with(separator);
+        if found {
+            self.position += separator.len_utf8();
+        }
+        found
+    }
+
+    fn expect(&mut self, separator: char, expected: &'static str) -> Result<(), ParseBackendError> {
+        if self.take(separator) { Ok(()) } else { Err(self.unexpected(expected)) }
+    }
+
+    fn backend(&mut self) -> Result<AnyBackend, ParseBackendError> {
+        self.skip_space();
+        let before = self.position;
+        let word = self.word();
+        if word.text.is_empty() {
+            self.position = before;
+            return Err(self.unexpected("a backend"));
+        }
+        match word.text.strip_prefix("Auto").unwrap_or(word.text) {
+            "ForwardDiff" => self.forward_diff().map(AnyBackend::FirstOrder),
+            "ReverseDiff" => {
+                self.options("ReverseDiff", &[], |_, _, _, _| Ok(()))?;
+                Ok(AutoReverseDiff::default().into())
+            }
+            "FiniteDiff" => self.finite_diff().map(AnyBackend::FirstOrder),
+            "SecondOrder" => {
+                self.expect('(', "`(` and two backends")?;
+                let outer = self.half()?;
+                self.expect(',', "`,` and the inner backend")?;
+                let inner = self.half()?;
+                self.expect(')', "`)`")?;
+                Ok(AnyBackend::SecondOrder(outer, inner))
+            }
+            name => {
+                let suggestion = closest(name, NAMES);
+                let kind = ParseBackendErrorKind::UnknownBackend { found: word.text.to_owned(), suggestion };
+                Err(self.error(word.start, kind))
+            }
+        }
+    }
+
+    /// A backend inside a `SecondOrder`.
+    fn half(&mut self) -> Result<FirstOrder, ParseBackendError> {
+        self.skip_space();
+        let start = self.position;
+        match self.backend()? {
+            AnyBackend::FirstOrder(choice) => Ok(choice),
+            AnyBackend::SecondOrder(..) => Err(self.error(start, ParseBackendErrorKind::NestedSecondOrder)),
+        }
+    }
+
+    fn forward_diff(&mut self) -> Result<FirstOrder, ParseBackendError> {
+        let mut backend = RuntimeForward::automatic();
+        self.options("ForwardDiff", &["chunk"], |parser, option, value, _| {
+            let chunk = value.text.parse().ok();
+            let fixed = chunk.and_then(|chunk| AutoForwardDiff::with_runtime_chunk(Some(chunk)));
+            backend = fixed.ok_or_else(|| parser.invalid(option, value, CHUNKS, None))?;
+            Ok(())
+        })?;
+        Ok(FirstOrder::ForwardDiff(backend))
+    }
+
+    fn finite_diff(&mut self) -> Result<FirstOrder, ParseBackendError> {
+        const OPTIONS: &[&str] = &["scheme", "relative_step", "absolute_step"];
+        let mut scheme = AutoFiniteDiff::default();
+        let mut steps = [None; 2];
+        self.options("FiniteDiff", OPTIONS, |parser, option, value, index| {
+            if index == 0 {
+                let found = SCHEMES.iter().find(|(name, _)| *name == value.text);
+                let suggestion = closest(value.text, SCHEMES.map(|(name, _)| name));
+                let wrong = || parser.invalid(option, value, "forward, backward or central", suggestion);
+                scheme = found.ok_or_else(wrong)?.1;
+                return Ok(());
+            }
+            let step = value.text.parse().ok().filter(|step: &f64| *step > 0.0 && step.is_finite());
+            let wrong = || parser.invalid(option, value, "a positive number", None);
+            steps[index - 1] = Some(step.ok_or_else(wrong)?);
+            Ok(())
+        })?;
+        let backend = steps[0].map_or(scheme, |step| scheme.relative_step(step));
+        let backend = steps[1].map_or(backend, |step| backend.absolute_step(step));
+        Ok(FirstOrder::FiniteDiff(backend))
+    }
+
+    fn invalid(
+        &self,
+        option: &'static str,
+        value: Word<'_>,
+        accepted: &'static str,
+        suggestion: Option<&'static str>,
+    ) -> ParseBackendError {
+        let found = value.text.to_owned();
+        self.error(value.start, ParseBackendErrorKind::InvalidValue { option, found, accepted, suggestion })
+    }
+
+    /// Reads the options in parentheses, if there are any, and calls `set` with each: the option, its value, and its index
+    /// in `accepted`.
+    fn options(
+        &mut self,
+        backend: &'static str,
+        accepted: &'static [&'static str],
+        mut set: impl FnMut(&Self, &'static str, Word<'a>, usize) -> Result<(), ParseBackendError>,
+    ) -> Result<(), ParseBackendError> {
+        if !self.take('(') || self.take(')') {
+            return Ok(());
+        }
+        let mut seen = Vec::new();
+        loop {
+            let name = self.word();
+            if name.text.is_empty() {
+                return Err(self.unexpected("an option or `)`"));
+            }
+            let Some(index) = accepted.iter().position(|option| *option == name.text) else {
+                let suggestion = closest(name.text, accepted.iter().copied());
+                let found = name.text.to_owned();
+                let kind = ParseBackendErrorKind::UnknownOption { backend, found, accepted, suggestion };
+                return Err(self.error(name.start, kind));
+            };
+            let option = accepted[index];
+            if seen.contains(&index) {
+                return Err(self.error(name.start, ParseBackendErrorKind::RepeatedOption { option }));
+            }
+            seen.push(index);
+            self.expect('=', "`=` and a value")?;
+            let value = self.word();
+            set(self, option, value, index)?;
+            if self.take(')') {
+                return Ok(());
+            }
+            self.expect(',', "`,` or `)`")?;
+        }
+    }
+}
+
+impl fmt::Display for AnyBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AnyBackend::FirstOrder(choice) => choice.fmt(f),
+            AnyBackend::SecondOrder(outer, inner) => write!(f, "SecondOrder({outer}, {inner})"),
+        }
+    }
+}
+
+impl fmt::Display for FirstOrder {
+    /// Options that are not set are not printed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut options: Vec<String> = Vec::new();
+        match self {
+            FirstOrder::ForwardDiff(backend) => options.extend(backend.chunk().map(|chunk| format!("chunk={chunk}"))),
+            FirstOrder::ReverseDiff(_) => {}
+            FirstOrder::FiniteDiff(backend) => {
+                let scheme = match backend.scheme() {
+                    Scheme::Forward => None,
+                    Scheme::Backward => Some("scheme=backward"),
+                    Scheme::Central => Some("scheme=central"),
+                };
+                options.extend(scheme.map(str::to_owned));
+                let [relative, absolute] = backend.steps();
+                options.extend(relative.map(|step| format!("relative_step={step:?}")));
+                options.extend(absolute.map(|step| format!("absolute_step={step:?}")));
+            }
+        }
+        f.write_str(self.name())?;
+        if options.is_empty() { Ok(()) } else { write!(f, "({})", options.join(", ")) }
+    }
+}
