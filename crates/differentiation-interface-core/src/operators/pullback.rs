@@ -411,10 +411,15 @@ where
 }
 
 /// Pullbacks prepared at one point, made by [`prepare_pullback_same_point`]. Only the cotangents vary.
-#[derive(Clone)]
 pub struct PreparedPullbackSamePoint<H, B: Backend, P: Point, const T: usize> {
     call: PreparedPullback<H, B, P::Shape, T, P::Contexts>,
     point: P,
+}
+
+impl<H: Clone, B: Backend, P: Point + Clone, const T: usize> Clone for PreparedPullbackSamePoint<H, B, P, T> {
+    fn clone(&self) -> Self {
+        PreparedPullbackSamePoint { call: self.call.clone(), point: self.point.clone() }
+    }
 }
 
 impl<H, B, P, const T: usize> PreparedPullbackSamePoint<H, B, P, T>

@@ -457,10 +457,15 @@ where
 }
 
 /// Pushforwards prepared at one point, made by [`prepare_pushforward_same_point`]. Only the tangents vary.
-#[derive(Clone)]
 pub struct PreparedPushforwardSamePoint<H, B: Backend, P: Point, const T: usize> {
     call: PreparedPushforward<H, B, P::Shape, T, P::Contexts>,
     point: P,
+}
+
+impl<H: Clone, B: Backend, P: Point + Clone, const T: usize> Clone for PreparedPushforwardSamePoint<H, B, P, T> {
+    fn clone(&self) -> Self {
+        PreparedPushforwardSamePoint { call: self.call.clone(), point: self.point.clone() }
+    }
 }
 
 impl<H, B, P, const T: usize> PreparedPushforwardSamePoint<H, B, P, T>
