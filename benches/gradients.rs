@@ -3,6 +3,9 @@
 //! `cargo bench --bench gradients [-- FILTER ...]`: only groups whose name and size contain every filter, such as
 //! `rosenbrock 1000`. Ratios are medians over rounds in which all contenders run one after the other; absolute times
 //! mean little on a shared machine. Every result is compared with the derivative by hand before anything is timed.
+//! Without the argument `--bench`, which `cargo bench` passes and `cargo test` does not, nothing is timed: small sizes are
+//! checked, and prepared calls must not allocate.
+//!
 //! Forward mode and finite differences cost n² and stop at n = 10⁴ (their time grows a hundredfold per row).
 
 mod workloads;
@@ -236,6 +239,11 @@ fn row<'a>(engine: &'static str, calls: usize, call: impl FnMut() + 'a) -> Row<'
     Row { engine, by_hand: None, calls, call: Box::new(call) }
 }
 
+/// Whether to time, and not only to check.
+fn timed() -> bool {
+    std::env::args().any(|argument| argument == "--bench")
+}
+
 fn print(workload: &str, n: usize, rows: Vec<Row<'_>>, quadratic: bool) {
     let (labels, mut calls): (Vec<_>, Vec<_>) =
         rows.into_iter().map(|row| ((row.engine, row.by_hand, row.calls), row.call)).unzip();
@@ -246,6 +254,12 @@ fn print(workload: &str, n: usize, rows: Vec<Row<'_>>, quadratic: bool) {
             timing::allocations(call)
         })
         .collect();
+    for ((engine, ..), allocations) in labels.iter().zip(&allocations) {
+        assert_eq!(*allocations, 0, "{workload}, n = {n}: a call of {engine} allocates");
+    }
+    if !timed() {
+        return;
+    }
     let samples = timing::measure(&mut calls);
     for (i, (engine, by_hand, calls)) in labels.into_iter().enumerate() {
         if !quadratic && (i == DUALS || i == DIFFERENCES) {
@@ -268,11 +282,14 @@ fn main() {
     let wanted = |name: &str, n: usize| {
         filters.iter().all(|f| f.parse().map_or_else(|_| name.contains(f.as_str()), |size: usize| size == n))
     };
-    println!(
-        "{:<14} {:>7}  {:<17} {:>12} {:>10} {:>10} {:>10} {:>7} {:>6}",
-        "workload", "n", "engine", "ns/call", "/function", "/by hand", "/same", "calls", "allocs"
-    );
-    for n in [10, 100, 1_000, 10_000, 100_000] {
+    if timed() {
+        println!(
+            "{:<14} {:>7}  {:<17} {:>12} {:>10} {:>10} {:>10} {:>7} {:>6}",
+            "workload", "n", "engine", "ns/call", "/function", "/by hand", "/same", "calls", "allocs"
+        );
+    }
+    let sizes: &[usize] = if timed() { &[10, 100, 1_000, 10_000, 100_000] } else { &[10, 100] };
+    for &n in sizes {
         if wanted(Squares::NAME, n) {
             gradients(&sums::AsFunction(Squares), n, n <= 10_000);
         }

@@ -3,7 +3,9 @@
 //!
 //! `cargo bench --bench second_order [-- FILTER ...]`: only groups whose name and size contain every filter. Ratios are
 //! medians over rounds in which all contenders run one after the other; absolute times mean little on a shared machine.
-//! Every result is compared with the derivative by hand before anything is timed.
+//! Every result is compared with the derivative by hand before anything is timed. Without the argument `--bench`, which
+//! `cargo bench` passes and `cargo test` does not, nothing is timed: small sizes are checked, and prepared calls must not
+//! allocate.
 
 mod workloads;
 
@@ -118,6 +120,11 @@ fn check(what: &str, found: &[f64], expected: &[f64]) {
 
 const BY_HAND: usize = 1;
 
+/// Whether to time, and not only to check.
+fn timed() -> bool {
+    std::env::args().any(|argument| argument == "--bench")
+}
+
 fn print(workload: &str, n: usize, base: &str, rows: Vec<Row<'_>>) {
     let (labels, mut calls): (Vec<_>, Vec<_>) = rows.into_iter().map(|row| ((row.engine, row.base), row.call)).unzip();
     let allocations: Vec<usize> = calls
@@ -127,6 +134,12 @@ fn print(workload: &str, n: usize, base: &str, rows: Vec<Row<'_>>) {
             timing::allocations(call)
         })
         .collect();
+    for ((engine, _), allocations) in labels.iter().zip(&allocations) {
+        assert_eq!(*allocations, 0, "{workload}, n = {n}: a call of {engine} allocates");
+    }
+    if !timed() {
+        return;
+    }
     let samples = timing::measure(&mut calls);
     println!(
         "{:<16} {:>6}  {:<22} {:>13} {:>10} {base:>19} {:>6}",
@@ -160,7 +173,7 @@ macro_rules! hessian_row {
 }
 
 fn hessians() {
-    let (f, n) = (&AsFunction(Differences), 1000);
+    let (f, n) = (&AsFunction(Differences), if timed() { 1000 } else { 50 });
     let x = &Differences::point(n)[..];
     let mut expected = vec![0.0; n * n];
     differences_hessian(&mut expected, n);
@@ -211,7 +224,7 @@ where
 }
 
 fn products() {
-    let (f, n) = (&AsFunction(Rosenbrock), 10_000);
+    let (f, n) = (&AsFunction(Rosenbrock), if timed() { 10_000 } else { 50 });
     let (x, v) = (&Random::around(3, n, 0.0, 1.0)[..], &Random::around(4, n, 0.0, 1.0)[..]);
     let mut expected = vec![0.0; n];
     rosenbrock_hvp(&mut expected, x, v);

@@ -15,6 +15,18 @@ pub(crate) struct HandDual {
     t: [f64; LANES],
 }
 
+impl HandDual {
+    /// A variable with the unit tangent in one lane.
+    pub(crate) fn variable(value: f64, lane: usize) -> Self {
+        let mut t = [0.0; LANES];
+        t[lane] = 1.0;
+        HandDual { v: value, t }
+    }
+    pub(crate) fn tangent(&self, lane: usize) -> f64 {
+        self.t[lane]
+    }
+}
+
 /// value, and a tangent made lane by lane.
 macro_rules! dual {
     ($value:expr, $k:ident => $tangent:expr) => {{

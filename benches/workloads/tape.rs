@@ -4,6 +4,7 @@ use super::Number;
 use super::sums::Sum;
 use super::systems::System;
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 struct Node {
@@ -12,7 +13,8 @@ struct Node {
 }
 
 thread_local! {
-    static TAPE: RefCell<Vec<Node>> = const { RefCell::new(Vec::new()) };
+    // Without a destructor, and reached by `try_with`: so that a push is inlined: `with` makes this tape 1.2 times slower.
+    static TAPE: RefCell<ManuallyDrop<Vec<Node>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 /// Value and place on the tape.
@@ -24,11 +26,13 @@ pub(crate) struct HandVar {
 
 #[inline]
 fn push(v: f64, parents: [u32; 2], partials: [f64; 2]) -> HandVar {
-    TAPE.with_borrow_mut(|tape| {
+    let pushed = TAPE.try_with(|tape| {
+        let mut tape = tape.borrow_mut();
         let i = tape.len() as u32;
         tape.push(Node { parents, partials });
-        HandVar { v, i }
-    })
+        i
+    });
+    HandVar { v, i: pushed.expect("a tape without destructor is there while its thread is") }
 }
 
 /// An operation with one active argument.
@@ -122,7 +126,7 @@ impl Memory {
     }
 
     fn start(&mut self, x: &[f64]) {
-        TAPE.with_borrow_mut(Vec::clear);
+        TAPE.with_borrow_mut(|tape| tape.clear());
         self.x.clear();
         self.x.extend(x.iter().map(|&v| push1(v, 0, 0.0)));
     }

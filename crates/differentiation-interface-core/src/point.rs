@@ -21,6 +21,8 @@ pub trait Shape: 'static {
     fn view<N: Scalar>(flat: &[N]) -> &Self::Active<N>;
     /// Makes an owned object from flat numbers. The length has been checked by the operator.
     fn like(flat: &[Self::Scalar]) -> Self::Like;
+    /// Makes an owned object of `len` numbers that `fill` writes, without memory beside that of the object.
+    fn filled<E>(len: usize, fill: impl FnOnce(&mut [Self::Scalar]) -> Result<(), E>) -> Result<Self::Like, E>;
 }
 
 /// The shape of `&[S]`, `&Vec<S>` and `&[S; K]`: the function takes `&[T]`, a gradient is a `Vec<S>`.
@@ -38,6 +40,11 @@ impl<S: Scalar> Shape for Slice<S> {
     fn like(flat: &[S]) -> Vec<S> {
         flat.to_vec()
     }
+    fn filled<E>(len: usize, fill: impl FnOnce(&mut [S]) -> Result<(), E>) -> Result<Vec<S>, E> {
+        let mut like = vec![S::default(); len];
+        fill(&mut like)?;
+        Ok(like)
+    }
 }
 
 /// The shape of an array passed by value: the function takes `&[T; K]`, a gradient is a `[S; K]`.
@@ -52,6 +59,11 @@ impl<S: Scalar, const K: usize> Shape for [S; K] {
     }
     fn like(flat: &[S]) -> [S; K] {
         std::array::from_fn(|i| flat[i])
+    }
+    fn filled<E>(_: usize, fill: impl FnOnce(&mut [S]) -> Result<(), E>) -> Result<[S; K], E> {
+        let mut like = [S::default(); K];
+        fill(&mut like)?;
+        Ok(like)
     }
 }
 
@@ -69,6 +81,11 @@ impl<S: Scalar> Shape for Number<S> {
     }
     fn like(flat: &[S]) -> S {
         flat[0]
+    }
+    fn filled<E>(_: usize, fill: impl FnOnce(&mut [S]) -> Result<(), E>) -> Result<S, E> {
+        let mut like = S::default();
+        fill(std::slice::from_mut(&mut like))?;
+        Ok(like)
     }
 }
 

@@ -7,6 +7,7 @@
 //! The work is done by plain functions over `proc_macro2`, in `expand`.
 
 mod activity;
+mod custom_rule;
 mod errors;
 mod expand;
 mod number;
@@ -174,4 +175,39 @@ pub fn differentiable(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn differentiable_fn(input: TokenStream) -> TokenStream {
     expand::lifted(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Gives a plain function its own derivative: it becomes a function over any scalar that every backend differentiates by the
+/// derivative given here, never by looking inside. For opaque or foreign code, tables, solvers, implicit functions.
+///
+/// ```
+/// use differentiation_interface_core::Scalar;
+/// use differentiation_interface_macros::custom_rule;
+///
+/// #[custom_rule(pushforward = root_pushforward, crate = "differentiation_interface_core")]
+/// fn root(x: &[f64]) -> f64 {
+///     x[0].sqrt() // any code, a call into a library for instance
+/// }
+///
+/// // dy = dx / (2y), over any scalar, so that second derivatives work as well
+/// fn root_pushforward<S: Scalar<Base = f64>>(_x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+///     dy[0] = dx[0] / (y[0] + y[0]);
+/// }
+///
+/// assert_eq!(root(&[9.0]), 3.0);
+/// ```
+///
+/// With J the Jacobian at `x` and `y` the value there,
+/// - `pushforward = path` names a function `(x, y, dx, dy)` that fills dy = J dx;
+/// - `pullback = path` names a function `(x, y, dy, dx)` that fills dx = Jᵀ dy.
+///
+/// One of them is enough; the other is derived from it. `plain` says that they are written over `f64`; a derivative of the
+/// derivative is then an error. Further arguments are marked `#[constant]` (owned types or references to types that are
+/// `ToOwned`); the derivative functions get them as references after their own arguments.
+///
+/// The function takes `&[f64]` and returns `f64` or `Vec<f64>`; it becomes `fn root<T>(x: &[T]) -> T`, and an object `Root` is
+/// added as by [`macro@differentiable`]. Without the facade, `crate = "path"` says where the traits are.
+#[proc_macro_attribute]
+pub fn custom_rule(options: TokenStream, item: TokenStream) -> TokenStream {
+    custom_rule::attribute(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -1,9 +1,17 @@
-//! A common interface for automatic differentiation: operators × backends × preparation.
+#![doc = include_str!("../README.md")]
 
 pub mod backends;
 
+/// Pages beside the reference, compiled and run as tests.
+pub mod pages {
+    #[doc = include_str!("../docs/new_backend.md")]
+    pub mod new_backend {}
+    #[doc = include_str!("../docs/design.md")]
+    pub mod design {}
+}
+
 pub use differentiation_interface_core::*;
-pub use differentiation_interface_macros::{differentiable, differentiable_fn};
+pub use differentiation_interface_macros::{custom_rule, differentiable, differentiable_fn};
 
 /// Everything a program that differentiates needs.
 pub mod prelude {
@@ -16,5 +24,5 @@ pub mod prelude {
     pub use differentiation_interface_core::matrix::Matrix;
     pub use differentiation_interface_core::operators::*;
     pub use differentiation_interface_core::{Function, FunctionInPlace, FunctionWith, Real, Scalar, in_place};
-    pub use differentiation_interface_macros::{differentiable, differentiable_fn};
+    pub use differentiation_interface_macros::{custom_rule, differentiable, differentiable_fn};
 }

@@ -8,10 +8,8 @@ use std::collections::HashMap;
 
 use crate::NEUTRAL;
 use crate::error::{Conflict, Error, ErrorKind};
-use crate::graph::{Conflicts, Graph};
 use crate::greedy::Sets;
-pub use crate::order::Dynamic;
-use crate::order::{check_permutation, first_not_extremal};
+use crate::order::{Dynamic, Vertices, check_permutation, first_not_extremal};
 use crate::pattern::{Lines, Pattern};
 use crate::recovery::{
     Side, bidirectional_direct, bidirectional_substitution, count_colors, symmetric_direct, symmetric_substitution,
@@ -182,70 +180,17 @@ pub fn acyclic_coloring(pattern: &Pattern, colors: &[u32]) -> Result<(), Error> 
     Ok(())
 }
 
-/// Which vertices an order is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Vertices {
-    /// Columns; neighbours share a row.
-    Columns,
-    /// Rows; neighbours share a column.
-    Rows,
-    /// Columns of a symmetric matrix; neighbours are joined by an entry.
-    Symmetric,
-    /// Columns, then rows; neighbours are joined by an entry.
-    Both,
-}
-
 /// Passes if `order` is a dynamic-degree order, whatever its tie rule: every vertex has extremal degree when it is taken.
 ///
 /// # Errors
 /// [`ErrorKind::NotAPermutation`], [`ErrorKind::NotExtremal`] with the first wrong position in taking order, and
 /// [`ErrorKind::NotSymmetric`] or [`ErrorKind::NotSquare`].
 pub fn dynamic_order(pattern: &Pattern, vertices: Vertices, order: &[u32], rule: Dynamic) -> Result<(), Error> {
-    let graph;
-    let conflicts = match vertices {
-        Vertices::Columns => Conflicts::Lines { own: pattern.columns(), other: pattern.rows() },
-        Vertices::Rows => Conflicts::Lines { own: pattern.rows(), other: pattern.columns() },
-        Vertices::Symmetric => {
-            pattern.check_symmetric()?;
-            graph = Graph::adjacency(pattern);
-            Conflicts::Graph(&graph)
+    vertices.with_conflicts(pattern, |conflicts| {
+        check_permutation(order, conflicts.vertices())?;
+        match first_not_extremal(conflicts, order, rule) {
+            None => Ok(()),
+            Some(position) => Err(ErrorKind::NotExtremal { position }.into()),
         }
-        Vertices::Both => {
-            graph = Graph::bipartite(pattern);
-            Conflicts::Graph(&graph)
-        }
-    };
-    check_permutation(order, conflicts.vertices())?;
-    match first_not_extremal(&conflicts, order, rule) {
-        None => Ok(()),
-        Some(position) => Err(ErrorKind::NotExtremal { position }.into()),
-    }
-}
-
-/// Returns the permutation that an order is for the given vertices, as the greedy algorithms use it.
-///
-/// # Errors
-/// [`ErrorKind::NotAPermutation`] for a wrong given order, [`ErrorKind::NotSymmetric`] or [`ErrorKind::NotSquare`].
-///
-/// # Example
-/// ```
-/// use matrix_coloring::{Order, Pattern, check};
-///
-/// // Degrees 1, 3, 2, 2.
-/// let path = Pattern::from_triplets(4, 4, [(0, 1), (1, 0), (1, 2), (2, 1), (1, 3), (3, 1), (2, 3), (3, 2)])?;
-/// let order = check::permutation(&path, check::Vertices::Symmetric, &Order::LargestFirst)?;
-/// assert_eq!(order, [1, 2, 3, 0]);
-/// # Ok::<(), matrix_coloring::Error>(())
-/// ```
-pub fn permutation(pattern: &Pattern, vertices: Vertices, order: &crate::Order) -> Result<Vec<u32>, Error> {
-    match vertices {
-        Vertices::Columns => order.compute(&Conflicts::Lines { own: pattern.columns(), other: pattern.rows() }, None),
-        Vertices::Rows => order.compute(&Conflicts::Lines { own: pattern.rows(), other: pattern.columns() }, None),
-        Vertices::Symmetric => {
-            pattern.check_symmetric()?;
-            order.compute(&Conflicts::Graph(&Graph::adjacency(pattern)), None)
-        }
-        Vertices::Both => order.compute(&Conflicts::Graph(&Graph::bipartite(pattern)), Some(pattern.ncols())),
-    }
+    })
 }

@@ -77,7 +77,7 @@ pub use greedy::{GreedyColoring, NEUTRAL, Palette};
 pub use groups::Groups;
 #[cfg(feature = "optimal")]
 pub use optimal::OptimalColoring;
-pub use order::Order;
+pub use order::{Dynamic, Order, Vertices};
 pub use pattern::Pattern;
 #[cfg(feature = "plot")]
 pub use plot::Picture;

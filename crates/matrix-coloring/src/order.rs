@@ -5,7 +5,8 @@
 //! columns that share a row with a column (column problems; transposed for row problems).
 
 use crate::error::{Error, ErrorKind};
-use crate::graph::Conflicts;
+use crate::graph::{Conflicts, Graph};
+use crate::pattern::Pattern;
 
 /// In which order a greedy algorithm visits the vertices.
 ///
@@ -45,6 +46,38 @@ pub enum Order {
     Given(Vec<u32>),
 }
 
+/// Which vertices an order is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Vertices {
+    /// Columns; neighbours share a row.
+    Columns,
+    /// Rows; neighbours share a column.
+    Rows,
+    /// Columns of a symmetric matrix; neighbours are joined by an entry.
+    Symmetric,
+    /// Columns, then rows; neighbours are joined by an entry.
+    Both,
+}
+
+impl Vertices {
+    pub(crate) fn with_conflicts<R>(
+        self,
+        pattern: &Pattern,
+        run: impl FnOnce(&Conflicts<'_>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        match self {
+            Vertices::Columns => run(&Conflicts::Lines { own: pattern.columns(), other: pattern.rows() }),
+            Vertices::Rows => run(&Conflicts::Lines { own: pattern.rows(), other: pattern.columns() }),
+            Vertices::Symmetric => {
+                pattern.check_symmetric()?;
+                run(&Conflicts::Graph(&Graph::adjacency(pattern)))
+            }
+            Vertices::Both => run(&Conflicts::Graph(&Graph::bipartite(pattern))),
+        }
+    }
+}
+
 /// The random numbers of [`Order::Random`].
 pub(crate) struct Lcg(pub(crate) u64);
 
@@ -62,6 +95,26 @@ impl Lcg {
 }
 
 impl Order {
+    /// Returns the permutation that this order is for the given vertices, as the greedy algorithms use it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotAPermutation`] for a wrong given order, [`ErrorKind::NotSymmetric`] or [`ErrorKind::NotSquare`].
+    ///
+    /// # Example
+    /// ```
+    /// use matrix_coloring::{Order, Pattern, Vertices};
+    ///
+    /// // Degrees 1, 3, 2, 2.
+    /// let graph = [(0, 1), (1, 0), (1, 2), (2, 1), (1, 3), (3, 1), (2, 3), (3, 2)];
+    /// let pattern = Pattern::from_triplets(4, 4, graph)?;
+    /// assert_eq!(Order::LargestFirst.permutation(&pattern, Vertices::Symmetric)?, [1, 2, 3, 0]);
+    /// # Ok::<(), matrix_coloring::Error>(())
+    /// ```
+    pub fn permutation(&self, pattern: &Pattern, vertices: Vertices) -> Result<Vec<u32>, Error> {
+        let columns = (vertices == Vertices::Both).then_some(pattern.ncols());
+        vertices.with_conflicts(pattern, |conflicts| self.compute(conflicts, columns))
+    }
+
     /// The permutation for a problem; `columns` is the number of column vertices of a bidirectional problem.
     pub(crate) fn compute(&self, conflicts: &Conflicts<'_>, columns: Option<usize>) -> Result<Vec<u32>, Error> {
         let n = conflicts.vertices();

@@ -60,7 +60,7 @@ pub(crate) fn symmetric_direct(pattern: &Pattern, colors: &mut [u32]) {
         for k in rows.range(i) {
             let (j, t) = (rows.indices[k] as usize, mirror[k] as usize);
             // Entries read from one class only: the diagonal, and those with one readable end or both in one class.
-            if alone[k] && (i == j || !alone[t] || original[i] == original[j]) {
+            if alone[k] && (!alone[t] || original[i] == original[j]) {
                 classes.needed[original[j] as usize] += 1;
             }
         }

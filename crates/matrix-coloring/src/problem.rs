@@ -3,6 +3,7 @@
 //! [`coloring`] is the entry point of the crate: it asks an algorithm (`algorithm`) for colours, checks them, and builds
 //! the result (`result`), which holds groups and decompression.
 
+use crate::NEUTRAL;
 use crate::algorithm::{ColoringAlgorithm, Colors, Decompression, ProblemKind};
 use crate::check;
 use crate::error::Error;
@@ -83,7 +84,7 @@ impl Problem for Column {
     const KIND: ProblemKind = ProblemKind::Column;
 
     fn finish(pattern: &Pattern, colors: Colors, trusted: bool) -> Result<ColumnColoring, Error> {
-        if !trusted || cfg!(debug_assertions) {
+        if !trusted || cfg!(debug_assertions) || colors.columns.contains(&NEUTRAL) {
             check::structurally_orthogonal_columns(pattern, &colors.columns)?;
         }
         ColumnColoring::new(pattern, colors.columns)
@@ -96,7 +97,7 @@ impl Problem for Row {
     const KIND: ProblemKind = ProblemKind::Row;
 
     fn finish(pattern: &Pattern, colors: Colors, trusted: bool) -> Result<RowColoring, Error> {
-        if !trusted || cfg!(debug_assertions) {
+        if !trusted || cfg!(debug_assertions) || colors.rows.contains(&NEUTRAL) {
             check::structurally_orthogonal_rows(pattern, &colors.rows)?;
         }
         RowColoring::new(pattern, colors.rows)

@@ -103,7 +103,7 @@ fn colors_of_bands_are_those_of_theory() {
 #[test]
 fn perfect_elimination_recovers_a_permuted_band() {
     for (n, h) in [(800, 80), (400, 40), (200, 20), (100, 10)] {
-        let shuffle = check::permutation(&Pattern::banded(n, 0).unwrap(), check::Vertices::Columns, &Order::Random(9));
+        let shuffle = Order::Random(9).permutation(&Pattern::banded(n, 0).unwrap(), Vertices::Columns);
         let shuffle = shuffle.unwrap();
         let entries = Pattern::banded(n, h).unwrap();
         let permuted = entries.entries().map(|(i, j)| (shuffle[i] as usize, shuffle[j] as usize));
@@ -122,7 +122,7 @@ fn largest_first_needs_the_optimum_of_figure_3_1() {
     let largest = GreedyColoring::new(Order::LargestFirst);
     assert_eq!(coloring(&p, Column, &largest).unwrap().column_colors(), [0, 1, 2, 3, 0, 1, 2, 3]);
     // Distance-2 degrees 3, 3, 3, 3, 6, 6, 6, 6: the last four come first.
-    let order = check::permutation(&p, check::Vertices::Columns, &Order::LargestFirst).unwrap();
+    let order = Order::LargestFirst.permutation(&p, Vertices::Columns).unwrap();
     assert_eq!(order, [4, 5, 6, 7, 0, 1, 2, 3]);
 }
 
@@ -243,4 +243,17 @@ fn iterated_greedy_never_needs_more_colors() {
         };
         assert!(count(6) <= count(0), "seed {seed}");
     }
+}
+
+#[test]
+fn approximate_degrees_count_a_neighbor_once_per_shared_row() {
+    // Columns 0 and 1 share three rows (bound 3, degree 1); column 2 has two distinct neighbours in one row.
+    let p = rows(&[[1, 1, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 0, 0, 0], [0, 0, 1, 1, 1]]);
+    let order = |order: Order| order.permutation(&p, Vertices::Columns).unwrap();
+    assert_eq!(order(Order::LargestFirst), [2, 3, 4, 0, 1]);
+    assert_eq!(order(Order::LargestFirstApprox), [0, 1, 2, 3, 4]);
+    assert_eq!(order(Order::SmallestFirst), [0, 1, 2, 3, 4]);
+    assert_eq!(Order::NaturalRowsFirst.permutation(&p, Vertices::Both).unwrap(), [5, 6, 7, 8, 0, 1, 2, 3, 4]);
+    let last = order(Order::SmallestLast);
+    assert_eq!(order(Order::ReverseSmallestLast), last.into_iter().rev().collect::<Vec<_>>());
 }

@@ -1,13 +1,17 @@
 //! Every row of the golden data: counts and hashes of first-fit colourings, bounds, bicolourings, worked examples.
 //!
-//! Matrices with more than 50 000 rows are part of the test only in release builds (`cargo test --release`); a debug build
-//! spends its time on the others.
+//! A debug build leaves out the largest matrices: those with more than [`ENTRIES`] entries for one colouring in a given
+//! order, and with more than [`PORTFOLIO_ENTRIES`] for default colourings, which run dozens. `cargo test --release` runs
+//! all of them.
 
 mod generators;
 
 use generators::{fnv, generate, pattern_fnv};
 use matrix_coloring::*;
 use serde_json::Value;
+
+const ENTRIES: u64 = 200_000;
+const PORTFOLIO_ENTRIES: u64 = 15_000;
 
 const DIRECT: Decompression = Decompression::Direct;
 const SUBSTITUTION: Decompression = Decompression::Substitution;
@@ -16,9 +20,9 @@ fn data() -> Value {
     serde_json::from_str(include_str!("data/colouring.json")).unwrap()
 }
 
-/// The matrices of the file with their patterns; `large` asks for those above 50 000 rows.
-fn matrices(data: &Value) -> Vec<(&Value, Pattern)> {
-    let small = |m: &&Value| m["m"].as_u64().unwrap() <= 50_000 || !cfg!(debug_assertions);
+/// The matrices of the file with their patterns; in a debug build those with at most `entries` entries.
+fn matrices(data: &Value, entries: u64) -> Vec<(&Value, Pattern)> {
+    let small = |m: &&Value| m["nnz"].as_u64().unwrap() <= entries || !cfg!(debug_assertions);
     let all: Vec<_> = data["matrices"].as_array().unwrap().iter().filter(small).collect();
     all.into_iter().map(|m| (m, generate(m["generator"].as_str().unwrap()))).collect()
 }
@@ -51,7 +55,7 @@ fn side(colors: Colors, problem: ProblemKind) -> Vec<u32> {
 #[test]
 fn generated_patterns_equal_the_stored_ones() {
     let data = data();
-    for (m, p) in matrices(&data) {
+    for (m, p) in matrices(&data, ENTRIES) {
         let expected = (m["m"].as_u64(), m["n"].as_u64(), m["nnz"].as_u64());
         assert_eq!((Some(p.nrows() as u64), Some(p.ncols() as u64), Some(p.nnz() as u64)), expected, "{}", m["id"]);
         assert_eq!(pattern_fnv(&p), m["pattern_fnv"], "{}", m["id"]);
@@ -73,7 +77,7 @@ fn first_fit_colors_are_bit_identical() {
         ("dynamic_largest_first_lifo", Order::DynamicLargestFirst),
     ];
     let mut checked = 0;
-    for (m, p) in matrices(&data) {
+    for (m, p) in matrices(&data, ENTRIES) {
         for (name, kind) in kinds() {
             for (order_name, order) in &orders {
                 let expected = &m[name][order_name];
@@ -110,7 +114,7 @@ fn bicolorings_in_given_orders_have_the_stored_counts() {
     let palettes =
         [("joint_palette", Palette::Joint), ("separate", Palette::Separate), ("implicit", Palette::Implicit)];
     let (mut checked, mut hashes) = (0, 0);
-    for (m, p) in matrices(&data) {
+    for (m, p) in matrices(&data, ENTRIES) {
         for (name, kind) in bidirectional_kinds() {
             for (palette_name, palette) in palettes {
                 for (order_name, order) in &orders {
@@ -149,7 +153,7 @@ const ONE_MORE: [(&str, &str); 5] = [
 #[test]
 fn default_needs_no_more_colors_than_the_best_known() {
     let data = data();
-    for (m, p) in matrices(&data) {
+    for (m, p) in matrices(&data, PORTFOLIO_ENTRIES) {
         for (name, kind) in kinds().into_iter().filter(|(name, _)| !m[name].is_null()) {
             let colors = side(GreedyColoring::default().colors(&p, kind).unwrap(), kind);
             let allowed = ONE_MORE.contains(&(m["id"].as_str().unwrap(), name)) as u64;
@@ -169,7 +173,7 @@ fn default_needs_no_more_colors_than_the_best_known() {
 #[test]
 fn default_bicolorings_need_no_more_colors_than_the_best_known() {
     let data = data();
-    for (m, p) in matrices(&data) {
+    for (m, p) in matrices(&data, PORTFOLIO_ENTRIES) {
         for (name, kind) in bidirectional_kinds() {
             let colors = GreedyColoring::default().colors(&p, kind).unwrap();
             let found = count(&colors.rows) + count(&colors.columns);
@@ -188,7 +192,7 @@ fn default_bicolorings_need_no_more_colors_than_the_best_known() {
 fn greedy_never_beats_a_proven_optimum() {
     let data = data();
     let mut met = 0;
-    for (m, p) in matrices(&data).into_iter().filter(|(m, _)| !m["optimum_sat"].is_null()) {
+    for (m, p) in matrices(&data, ENTRIES).into_iter().filter(|(m, _)| !m["optimum_sat"].is_null()) {
         for (name, kind) in kinds() {
             if let Some(optimum) = m["optimum_sat"][name].as_u64() {
                 let colors = greedy(&p, kind, Order::SmallestLast);
@@ -206,7 +210,7 @@ fn postprocessing_drops_as_many_colors_as_stored() {
     let orders =
         [("natural", Order::Natural), ("largest_first", Order::LargestFirst), ("random_lcg1", Order::Random(1))];
     let mut dropped = 0;
-    for (m, p) in matrices(&data).into_iter().filter(|(m, _)| !m["star"].is_null()) {
+    for (m, p) in matrices(&data, ENTRIES).into_iter().filter(|(m, _)| !m["star"].is_null()) {
         for (name, kind) in kinds().into_iter().skip(2) {
             for (order_name, order) in &orders {
                 let colors = GreedyColoring::new(order.clone()).postprocess(true).colors(&p, kind).unwrap().columns;
@@ -226,20 +230,19 @@ fn postprocessing_drops_as_many_colors_as_stored() {
 
 #[test]
 fn every_vertex_of_a_dynamic_order_has_extremal_degree() {
-    use check::{Dynamic, Vertices};
     let data = data();
     let rules = [
         (Order::SmallestLast, Dynamic::SmallestLast),
         (Order::IncidenceDegree, Dynamic::IncidenceDegree),
         (Order::DynamicLargestFirst, Dynamic::LargestFirst),
     ];
-    for (m, p) in matrices(&data).into_iter().filter(|(_, p)| p.nrows() <= 2000) {
+    for (m, p) in matrices(&data, ENTRIES).into_iter().filter(|(_, p)| p.nrows() <= 2000) {
         for (order, rule) in &rules {
             for vertices in [Vertices::Columns, Vertices::Rows, Vertices::Symmetric, Vertices::Both] {
                 if vertices == Vertices::Symmetric && !p.is_symmetric() {
                     continue;
                 }
-                let mut order = check::permutation(&p, vertices, order).unwrap();
+                let mut order = order.permutation(&p, vertices).unwrap();
                 assert_eq!(check::dynamic_order(&p, vertices, &order, *rule), Ok(()), "{} {vertices:?}", m["id"]);
                 if m["id"] == "arrowhead(10)" && vertices == Vertices::Symmetric && *rule != Dynamic::IncidenceDegree {
                     order.reverse();
@@ -298,7 +301,7 @@ fn worked_examples_come_out_exactly() {
             assert_eq!(check::acyclic_coloring(&p, &zero_based(&colors)), Ok(()));
             assert_eq!(check::symmetrically_substitutable(&p, &zero_based(&colors)), Ok(()));
         } else if problem == "order" {
-            let order = check::permutation(&p, check::Vertices::Symmetric, &Order::LargestFirst).unwrap();
+            let order = Order::LargestFirst.permutation(&p, Vertices::Symmetric).unwrap();
             assert_eq!(case["order_1based"], serde_json::json!(order.iter().map(|v| v + 1).collect::<Vec<_>>()));
         } else if id.starts_with("bicol") {
             bicoloring_example(id, &p);

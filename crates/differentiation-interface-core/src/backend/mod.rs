@@ -1,7 +1,7 @@
 //! What a backend is: a number type, one primitive, and a list of routes.
 //!
 //! Called by operators. A backend implements [`PushforwardPrimitive`] or [`PullbackPrimitive`] (or both) on flat slices
-//! and names, operator by operator, the [route](route) from the operator to its primitive. Everything else is assembled.
+//! and names, operator by operator, the route, [`Native`] or assembled, from the operator to its primitive. Everything else is assembled.
 
 mod lanes;
 mod mode;

@@ -185,7 +185,10 @@ fn dot<S: Scalar>(vector: &[S], seeds: &Seeds<'_, S>, k: usize) -> S {
         Seeds::Vectors(seeds) => {
             let mut sum = S::constant(S::Base::ZERO);
             for (a, b) in vector.iter().zip(seeds[k]) {
-                sum += *a * *b;
+                // A direction that is not taken is not spoiled by an infinite derivative along it.
+                if !b.is_inert_zero() {
+                    sum += *a * *b;
+                }
             }
             sum
         }
@@ -283,6 +286,9 @@ impl<B: PushforwardPrimitive> PullbackRoute<B> for ViaPushforward {
                 part.fill(S::constant(S::Base::ZERO));
                 for i in 0..m {
                     let weight = seeds.entry(k, i);
+                    if weight.is_inert_zero() {
+                        continue;
+                    }
                     for (sum, entry) in part.iter_mut().zip(&state.stretch[i * count..(i + 1) * count]) {
                         *sum += weight * *entry;
                     }

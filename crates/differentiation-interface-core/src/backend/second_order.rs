@@ -414,7 +414,6 @@ impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
 }
 
 /// Records the gradient on the outer backend's tape.
-#[expect(clippy::type_complexity, reason = "the state of this route")]
 fn record_gradient<O: PullbackPrimitive, I: Backend, S: Scalar, L: Lanes, F: Flat<I::Num<O::Num<S, L>, I::Lanes>>>(
     pair: &(O, I),
     state: &mut HvpState<O::PullbackState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>,

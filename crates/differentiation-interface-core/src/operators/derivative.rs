@@ -81,7 +81,6 @@ where
 /// assert_eq!(value_and_derivative(&cubic, &AutoForwardDiff::default(), 2.0)?, (8.0, 12.0));
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "the value and the derivative have the shape of the output")]
 pub fn value_and_derivative<F, B, P>(
     f: &F,
     backend: &B,
@@ -213,7 +212,6 @@ where
     ///
     /// # Errors
     /// Those of [`derivative`].
-    #[expect(clippy::type_complexity, reason = "the value and the derivative have the shape of the output")]
     pub fn value_and_derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,

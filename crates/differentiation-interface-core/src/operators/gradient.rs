@@ -239,9 +239,7 @@ where
     }
 
     fn like<P: Point<Shape = X, Contexts = C>>(&mut self, x: P, with_value: bool) -> Result<X::Like, Error> {
-        let mut grad = vec![X::Scalar::default(); self.call.inputs()];
-        self.fill(&mut grad, &x, with_value)?;
-        Ok(X::like(&grad))
+        X::filled(self.call.inputs(), |grad| self.fill(grad, &x, with_value))
     }
 
     #[inline]

@@ -86,7 +86,6 @@ where
 /// assert_eq!(hess, [[10.0, 4.0], [4.0, 0.0]]);
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "value, gradient and Hessian")]
 pub fn value_gradient_and_hessian<F, B, P>(
     f: &F,
     backend: &B,
@@ -233,7 +232,6 @@ where
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`].
-    #[expect(clippy::type_complexity, reason = "value, gradient and Hessian")]
     pub fn value_gradient_and_hessian<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,

@@ -156,7 +156,6 @@ where
 /// assert_eq!(hv, [6.0, 4.0]);
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "value, gradient and products")]
 pub fn value_gradient_and_hvp<F, B, P, D, const T: usize>(
     f: &F,
     backend: &B,
@@ -368,7 +367,6 @@ where
     ///
     /// # Errors
     /// Those of [`hvp`](Self::hvp).
-    #[expect(clippy::type_complexity, reason = "gradient and products")]
     pub fn gradient_and_hvp<P, D>(&mut self, x: P, tangents: [D; T]) -> Result<(X::Like, [X::Like; T]), Error>
     where
         P: Point<Shape = X, Contexts = C>,
@@ -405,7 +403,6 @@ where
     ///
     /// # Errors
     /// Those of [`hvp`](Self::hvp).
-    #[expect(clippy::type_complexity, reason = "value, gradient and products")]
     pub fn value_gradient_and_hvp<P, D>(
         &mut self,
         x: P,

@@ -83,7 +83,6 @@ where
 /// assert_eq!(jac, [[5.0, 2.0], [1.0, 1.0]]);
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "the value has the shape of the output")]
 pub fn value_and_jacobian<F, B, P>(
     f: &F,
     backend: &B,
@@ -215,7 +214,6 @@ where
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`].
-    #[expect(clippy::type_complexity, reason = "the value has the shape of the output")]
     pub fn value_and_jacobian<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,

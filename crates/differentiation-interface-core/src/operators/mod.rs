@@ -2,6 +2,7 @@
 //!
 //! An operator checks shapes once, binds the function to its contexts, and hands a flat function to the backend's route.
 
+mod auxiliary;
 mod call;
 mod derivative;
 mod gradient;
@@ -12,6 +13,7 @@ mod pullback;
 mod pushforward;
 mod second_derivative;
 
+pub use auxiliary::*;
 pub use derivative::*;
 pub use gradient::*;
 pub use hessian::*;

@@ -91,7 +91,6 @@ where
 /// assert_eq!(dx, [4.0, 1.0]);
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "the value has the shape of the output, the products that of the point")]
 pub fn value_and_pullback<F, B, P, W, const T: usize>(
     f: &F,
     backend: &B,
@@ -315,7 +314,6 @@ where
     ///
     /// # Errors
     /// Those of [`pullback`](Self::pullback).
-    #[expect(clippy::type_complexity, reason = "the value has the shape of the output, the products that of the point")]
     pub fn value_and_pullback<P, W>(
         &mut self,
         x: P,

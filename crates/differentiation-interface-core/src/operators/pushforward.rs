@@ -92,7 +92,6 @@ where
 /// assert_eq!(dy, [3.0, 0.0]);
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "the value and the products have the shape of the output")]
 pub fn value_and_pushforward<F, B, P, D, const T: usize>(
     f: &F,
     backend: &B,
@@ -214,6 +213,7 @@ where
     let mut prepared = PreparedPushforwardSamePoint { call, point: x };
     // One call sizes the work memory that the evaluation alone does not.
     prepared.run(&tangents)?;
+    prepared.call.column.clone_from(&prepared.call.y);
     Ok(prepared)
 }
 
@@ -227,6 +227,8 @@ pub struct PreparedPushforward<H, B: Backend, X: Shape, const T: usize, C: Conte
     y: Vec<X::Scalar>,
     /// The products, one column per tangent.
     dy: Vec<X::Scalar>,
+    /// One product at a time, to build an output of.
+    column: Vec<X::Scalar>,
 }
 
 impl<H: Clone, B: Backend, X: Shape, const T: usize, C: Contexts> Clone for PreparedPushforward<H, B, X, T, C> {
@@ -239,6 +241,7 @@ impl<H: Clone, B: Backend, X: Shape, const T: usize, C: Contexts> Clone for Prep
             inputs: self.inputs,
             y: self.y.clone(),
             dy: self.dy.clone(),
+            column: self.column.clone(),
         }
     }
 }
@@ -259,6 +262,7 @@ impl<H, B: Backend, X: Shape, const T: usize, C: Contexts> PreparedPushforward<H
             inputs,
             y: Vec::new(),
             dy: Vec::new(),
+            column: Vec::new(),
         })
     }
 
@@ -342,7 +346,6 @@ where
     ///
     /// # Errors
     /// Those of [`pushforward`](Self::pushforward).
-    #[expect(clippy::type_complexity, reason = "the value and the products have the shape of the output")]
     pub fn value_and_pushforward<P, D>(
         &mut self,
         x: P,
@@ -385,7 +388,9 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.accept(x.coordinates(), &tangents)?;
-        self.run(&x, &tangents, true)
+        self.run(&x, &tangents, true)?;
+        self.column.clone_from(&self.y);
+        Ok(())
     }
 
     /// Checks that points like `x` can be served, and serves them from now on.
@@ -448,11 +453,15 @@ where
         <H::Target as Evaluate<X, C, Lanes<B, X, T>>>::Output::build(flat)
     }
 
-    fn products(&self) -> [ValueOf<H::Target, X, C, Lanes<B, X, T>>; T] {
+    fn products(&mut self) -> [ValueOf<H::Target, X, C, Lanes<B, X, T>>; T] {
         if T == 1 {
             return std::array::from_fn(|_| Self::build(&self.dy));
         }
-        std::array::from_fn(|k| Self::build(&self.product(k).collect::<Vec<_>>()))
+        std::array::from_fn(|k| {
+            self.column.clear();
+            self.column.extend(self.dy.iter().skip(k).step_by(T));
+            Self::build(&self.column)
+        })
     }
 }
 

@@ -80,7 +80,6 @@ where
 /// assert_eq!(all, (8.0, 12.0, 12.0));
 /// # Ok::<(), Error>(())
 /// ```
-#[expect(clippy::type_complexity, reason = "all three results have the shape of the output")]
 pub fn value_derivative_and_second_derivative<F, B, P>(
     f: &F,
     backend: &B,
@@ -279,7 +278,6 @@ where
     ///
     /// # Errors
     /// Those of [`second_derivative`].
-    #[expect(clippy::type_complexity, reason = "all three results have the shape of the output")]
     pub fn value_derivative_and_second_derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,

@@ -274,3 +274,19 @@ fn by_class(colors: &[u32], count: usize, pass: usize, random: &mut Lcg) -> Vec<
     }
     members.concat()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_forest_bound_is_attained_by_bands_and_complete_graphs() {
+        let bound = |p: &Pattern| forest_bound(&Graph::adjacency(p));
+        for b in 0..6 {
+            assert_eq!(bound(&Pattern::banded(50, b).unwrap()), b + 1);
+        }
+        assert_eq!(bound(&Pattern::dense(9, 9).unwrap()), 9);
+        assert_eq!(bound(&Pattern::from_triplets(4, 4, []).unwrap()), 1);
+        assert_eq!(bound(&Pattern::from_triplets(0, 0, []).unwrap()), 0);
+    }
+}

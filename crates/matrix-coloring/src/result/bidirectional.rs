@@ -108,11 +108,10 @@ impl<D: DecompressionKind> BidirectionalColoring<D> {
     fn retarget(mut self, target: Target) -> BidirectionalColoring<D> {
         let rows = Side { colors: &self.row_colors, ncolors: self.nrow_colors() };
         let columns = Side { colors: &self.column_colors, ncolors: self.ncolumn_colors() };
-        // The colours were found valid when `self` was made, so the recovery is there.
-        if let Ok(recovery) = recovery(D::KIND, &self.pattern, rows, columns) {
-            let source = Source::Bidirectional(&self.row_colors, &self.column_colors, &recovery);
-            self.program = Prepared(Program::new(&self.pattern, target, self.shape, &source));
-        }
+        let recovery = recovery(D::KIND, &self.pattern, rows, columns)
+            .expect("the colours were found valid when the result was made");
+        let source = Source::Bidirectional(&self.row_colors, &self.column_colors, &recovery);
+        self.program = Prepared(Program::new(&self.pattern, target, self.shape, &source));
         self
     }
 

@@ -5,7 +5,7 @@
 use std::ops::{Add, Range};
 
 use super::{Decompress, Prepared, check, color, compress_columns, compress_rows, with_layout, with_storage};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::groups::Groups;
 use crate::pattern::Pattern;
 use crate::problem::Direct;
@@ -82,25 +82,9 @@ pub struct RowColoring {
     program: Prepared,
 }
 
-fn refuse_neutral(result: Option<usize>, is_row: bool, pattern: &Pattern) -> Result<(), Error> {
-    let Some(v) = result else { return Ok(()) };
-    let line = if is_row { pattern.row(v) } else { pattern.column(v) };
-    match line.first() {
-        None => Ok(()),
-        Some(&other) => {
-            let (row, column) = if is_row { (v, other as usize) } else { (other as usize, v) };
-            Err(ErrorKind::InvalidColoring { row, column, conflict: crate::Conflict::Neutral }.into())
-        }
-    }
-}
-
 impl ColumnColoring {
     pub(crate) fn new(pattern: &Pattern, colors: Vec<u32>) -> Result<ColumnColoring, Error> {
         let ncolors = count_colors("column colours", &colors, pattern.ncols())?;
-        let neutral = |&j: &usize| colors[j] == crate::NEUTRAL && !pattern.column(j).is_empty();
-        if colors.contains(&crate::NEUTRAL) {
-            refuse_neutral((0..colors.len()).find(neutral), false, pattern)?;
-        }
         let shape = Shape { nrows: pattern.nrows(), ncols: pattern.ncols(), column_colors: ncolors, row_colors: 0 };
         let program = Prepared(Program::new(pattern, Target::default(), shape, &Source::Columns(&colors)));
         let groups = Groups::new(&colors, ncolors);
@@ -136,7 +120,7 @@ impl ColumnColoring {
     /// `T::default()` must be zero.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`].
+    /// [`Length`](crate::ErrorKind::Length).
     pub fn compress<T: Copy + Default + Add<Output = T>>(&self, values: &[T]) -> Result<Vec<T>, Error> {
         let mut compressed = vec![T::default(); self.shape.column_part()];
         self.compress_into(&mut compressed, values)?;
@@ -146,7 +130,7 @@ impl ColumnColoring {
     /// As [`compress`](ColumnColoring::compress), into `compressed`.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`].
+    /// [`Length`](crate::ErrorKind::Length).
     pub fn compress_into<T>(&self, compressed: &mut [T], values: &[T]) -> Result<(), Error>
     where
         T: Copy + Default + Add<Output = T>,
@@ -157,7 +141,7 @@ impl ColumnColoring {
     /// Fills `values` from the compressed matrix; allocates nothing.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`].
+    /// [`Length`](crate::ErrorKind::Length).
     pub fn decompress_into<T: Copy>(&self, values: &mut [T], compressed: &[T]) -> Result<(), Error> {
         Direct::run(&self.program, values, compressed, &[])
     }
@@ -167,7 +151,7 @@ impl ColumnColoring {
     /// left as they are. The first call makes the lists it needs; see [`prepare_chunks`](ColumnColoring::prepare_chunks).
     ///
     /// # Errors
-    /// [`ErrorKind::ColorRange`], [`ErrorKind::Length`].
+    /// [`ColorRange`](crate::ErrorKind::ColorRange), [`Length`](crate::ErrorKind::Length).
     pub fn decompress_colors_into<T: Copy>(
         &self,
         values: &mut [T],
@@ -176,15 +160,17 @@ impl ColumnColoring {
     ) -> Result<(), Error> {
         self.program.0.scatter(false, colors, chunk, values)
     }
+
+    /// Makes the lists that [`decompress_colors_into`](ColumnColoring::decompress_colors_into) walks, so that no later call
+    /// allocates.
+    pub fn prepare_chunks(&self) {
+        self.program.0.prepare_chunks();
+    }
 }
 
 impl RowColoring {
     pub(crate) fn new(pattern: &Pattern, colors: Vec<u32>) -> Result<RowColoring, Error> {
         let ncolors = count_colors("row colours", &colors, pattern.nrows())?;
-        let neutral = |&i: &usize| colors[i] == crate::NEUTRAL && !pattern.row(i).is_empty();
-        if colors.contains(&crate::NEUTRAL) {
-            refuse_neutral((0..colors.len()).find(neutral), true, pattern)?;
-        }
         let shape = Shape { nrows: pattern.nrows(), ncols: pattern.ncols(), column_colors: 0, row_colors: ncolors };
         let program = Prepared(Program::new(pattern, Target::default(), shape, &Source::Rows(&colors)));
         let groups = Groups::new(&colors, ncolors);
@@ -220,7 +206,7 @@ impl RowColoring {
     /// `T::default()` must be zero.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`].
+    /// [`Length`](crate::ErrorKind::Length).
     pub fn compress<T: Copy + Default + Add<Output = T>>(&self, values: &[T]) -> Result<Vec<T>, Error> {
         let mut compressed = vec![T::default(); self.shape.row_part()];
         self.compress_into(&mut compressed, values)?;
@@ -230,7 +216,7 @@ impl RowColoring {
     /// As [`compress`](RowColoring::compress), into `compressed`.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`].
+    /// [`Length`](crate::ErrorKind::Length).
     pub fn compress_into<T>(&self, compressed: &mut [T], values: &[T]) -> Result<(), Error>
     where
         T: Copy + Default + Add<Output = T>,
@@ -241,7 +227,7 @@ impl RowColoring {
     /// Fills `values` from the compressed matrix; allocates nothing.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`].
+    /// [`Length`](crate::ErrorKind::Length).
     pub fn decompress_into<T: Copy>(&self, values: &mut [T], compressed: &[T]) -> Result<(), Error> {
         Direct::run(&self.program, values, &[], compressed)
     }
@@ -251,7 +237,7 @@ impl RowColoring {
     /// left as they are. The first call makes the lists it needs; see [`prepare_chunks`](RowColoring::prepare_chunks).
     ///
     /// # Errors
-    /// [`ErrorKind::ColorRange`], [`ErrorKind::Length`].
+    /// [`ColorRange`](crate::ErrorKind::ColorRange), [`Length`](crate::ErrorKind::Length).
     pub fn decompress_colors_into<T: Copy>(
         &self,
         values: &mut [T],
@@ -259,6 +245,12 @@ impl RowColoring {
         chunk: &[T],
     ) -> Result<(), Error> {
         self.program.0.scatter(true, colors, chunk, values)
+    }
+
+    /// Makes the lists that [`decompress_colors_into`](RowColoring::decompress_colors_into) walks, so that no later call
+    /// allocates.
+    pub fn prepare_chunks(&self) {
+        self.program.0.prepare_chunks();
     }
 }
 
@@ -288,11 +280,6 @@ macro_rules! common {
                 self.retarget(target)
             }
 
-            /// Makes the lists that `decompress_colors_into` walks, so that no later call allocates.
-            pub fn prepare_chunks(&self) {
-                self.program.0.prepare_chunks();
-            }
-
             /// Returns the number of values: the entries of the pattern.
             pub fn values_len(&self) -> usize {
                 self.program.0.len()
@@ -301,7 +288,7 @@ macro_rules! common {
             /// Returns the values in storage order; see `decompress_into` for a version that does not allocate.
             ///
             /// # Errors
-            /// [`ErrorKind::Length`].
+            /// [`Length`](crate::ErrorKind::Length).
             pub fn decompress<T: Copy + Default>(&self, compressed: &[T]) -> Result<Vec<T>, Error> {
                 check("compressed matrix", self.compressed_len(), compressed)?;
                 let mut values = vec![T::default(); self.values_len()];

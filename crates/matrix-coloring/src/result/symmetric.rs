@@ -81,12 +81,10 @@ impl<D: DecompressionKind> SymmetricColoring<D> {
     }
 
     fn retarget(mut self, target: Target) -> SymmetricColoring<D> {
-        let recovery = recovery(D::KIND, &self.pattern, &self.colors, self.ncolors());
-        // The colours were found valid when `self` was made, so `recovery` is there.
-        if let Ok(recovery) = recovery {
-            let source = Source::Symmetric(&self.colors, &recovery);
-            self.program = Prepared(Program::new(&self.pattern, target, self.shape, &source));
-        }
+        let recovery = recovery(D::KIND, &self.pattern, &self.colors, self.ncolors())
+            .expect("the colours were found valid when the result was made");
+        let source = Source::Symmetric(&self.colors, &recovery);
+        self.program = Prepared(Program::new(&self.pattern, target, self.shape, &source));
         self
     }
 

@@ -145,3 +145,43 @@ fn results_are_shared_between_threads() {
     shared::<Pattern>();
     shared::<Error>();
 }
+
+#[test]
+fn column_major_parts_are_the_transposes_of_row_major_ones() {
+    let p = Pattern::from_fn(5, 7, |i, j| i == 0 || j == 0 || i == j).unwrap();
+    let values: Vec<i32> = (1..=p.nnz() as i32).collect();
+    let transposed = |b: &[i32], rows: usize| -> Vec<i32> {
+        let columns = b.len() / rows.max(1);
+        (0..columns).flat_map(|j| (0..rows).map(move |i| b[i * columns + j])).collect()
+    };
+    let greedy = GreedyColoring::default();
+    let column = coloring(&p, Column, &greedy).unwrap();
+    let b = column.compress(&values).unwrap();
+    assert_eq!(column.with_layout(Layout::ColumnMajor).compress(&values).unwrap(), transposed(&b, 5));
+    let row = coloring(&p, Row, &greedy).unwrap();
+    let (b, k) = (row.compress(&values).unwrap(), row.ncolors());
+    assert_eq!(row.with_layout(Layout::ColumnMajor).compress(&values).unwrap(), transposed(&b, k));
+    let both = coloring(&p, Bidirectional(Direct), &greedy).unwrap();
+    assert!(both.nrow_colors() > 0 && both.ncolumn_colors() > 0);
+    let ((columns, rows), k) = (both.compress(&values).unwrap(), both.nrow_colors());
+    let parts = both.with_layout(Layout::ColumnMajor).compress(&values).unwrap();
+    assert_eq!(parts, (transposed(&columns, 5), transposed(&rows, k)));
+}
+
+#[test]
+fn neutral_columns_of_a_trusted_algorithm_are_still_checked() {
+    struct Neutral;
+    impl ColoringAlgorithm for Neutral {
+        fn colors(&self, pattern: &Pattern, _: ProblemKind) -> Result<Colors, Error> {
+            Ok(Colors { columns: vec![NEUTRAL; pattern.ncols()], rows: vec![NEUTRAL; pattern.nrows()] })
+        }
+
+        fn is_correct_by_construction(&self) -> bool {
+            true
+        }
+    }
+    assert!(coloring(&arrow(), Column, &Neutral).is_err());
+    assert!(coloring(&arrow(), Row, &Neutral).is_err());
+    let empty = Pattern::from_triplets(3, 3, []).unwrap();
+    assert_eq!(coloring(&empty, Column, &Neutral).unwrap().ncolors(), 0);
+}

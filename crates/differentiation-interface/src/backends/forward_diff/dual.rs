@@ -3,7 +3,6 @@
 use differentiation_interface_core::backend::Lanes;
 use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
 use differentiation_interface_core::error::ErrorKind;
-use differentiation_interface_core::fault;
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use std::cell::Cell;
@@ -16,7 +15,9 @@ pub type Dual<S, L> = Num<DualCore<S, L>>;
 /// The engine's part of a [`Dual`].
 ///
 /// The tangent is absent while it is zero, so that constants and inputs outside the current chunk cost nothing.
+// Value and level side by side: a number without tangent is read from one line of the cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct DualCore<S: Scalar, L: Lanes> {
     value: S,
     tangent: Option<Tangent<S, L>>,
@@ -24,6 +25,7 @@ pub struct DualCore<S: Scalar, L: Lanes> {
 
 /// The lanes, marked with the differentiation they belong to. The mark's niche makes the `Option` free.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 struct Tangent<S: Scalar, L: Lanes> {
     level: NonZeroU32,
     lanes: L::Of<S>,
@@ -34,11 +36,14 @@ thread_local! {
     static LAST_LEVEL: Cell<u32> = const { Cell::new(0) };
 }
 
+/// Mark of tangents in which two differentiations have met. It stays on everything computed from them.
+const MIXED: NonZeroU32 = NonZeroU32::MAX;
+
 /// One differentiation: a mark for its tangents.
 ///
 /// Nested differentiations have different number types. But a number of an *outer* differentiation can be captured by a
 /// closure for an inner one of the same type, and a number of an *earlier* call can be kept somewhere: their tangents mean
-/// something else, so the call is refused.
+/// something else, so a call whose outputs depend on them is refused.
 pub(super) struct Level {
     mark: NonZeroU32,
 }
@@ -47,9 +52,10 @@ impl Level {
     /// Begins a differentiation.
     #[inline]
     pub(super) fn enter() -> Level {
-        let next = NonZeroU32::new(LAST_LEVEL.get().wrapping_add(1)).unwrap_or(NonZeroU32::MIN);
-        LAST_LEVEL.set(next.get());
-        Level { mark: next }
+        let next = LAST_LEVEL.get().wrapping_add(1);
+        let mark = NonZeroU32::new(next).filter(|&mark| mark != MIXED).unwrap_or(NonZeroU32::MIN);
+        LAST_LEVEL.set(mark.get());
+        Level { mark }
     }
 
     /// Refuses results into which another differentiation entered.
@@ -89,6 +95,8 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     #[inline(always)]
     pub(super) fn write_tangent(&self, out: &mut [S]) {
         match &self.tangent {
+            // A full set of lanes is copied without a call of `memcpy`.
+            Some(t) if out.len() == L::N => out[..L::N].copy_from_slice(&L::slice(&t.lanes)[..L::N]),
             Some(t) => out.copy_from_slice(&L::slice(&t.lanes)[..out.len()]),
             None => out.fill(S::constant(S::Base::ZERO)),
         }
@@ -97,7 +105,7 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     /// The number with value `value` whose tangent is that of `self` times `partial`.
     #[inline(always)]
     fn chain(self, value: S, partial: impl FnOnce() -> Partial<S>) -> Self {
-        let Some(t) = self.tangent else { return Self::inert(value) };
+        let Some(t) = &self.tangent else { return Self::inert(value) };
         let lanes = match partial() {
             Partial::Zero => return Self::inert(value),
             Partial::One => t.lanes,
@@ -132,23 +140,22 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         let (x, y) = (self.value, other.value);
         let r = x.apply2(y, rule);
-        let (Some(a), Some(b)) = (self.tangent, other.tangent) else {
+        let (Some(a), Some(b)) = (&self.tangent, &other.tangent) else {
             return if self.tangent.is_some() {
                 self.chain(r, || rule.partial_x(x, y, r))
             } else {
                 other.chain(r, || rule.partial_y(x, y, r))
             };
         };
-        if a.level != b.level {
-            fault::raise(ErrorKind::ForeignNumber);
-        }
+        // A selection, not a branch: a branch to a call here costs the lanes their registers.
+        let level = if a.level == b.level { a.level } else { MIXED };
         let (px, py) = (rule.partial_x(x, y, r), rule.partial_y(x, y, r));
         let lanes = match (px, py) {
             (Partial::Zero, py) => return other.chain(r, || py),
             (px, Partial::Zero) => return self.chain(r, || px),
             (px, py) => L::zip(&a.lanes, &b.lanes, |a, b| px.times(a) + py.times(b)),
         };
-        DualCore { value: r, tangent: Some(Tangent { level: a.level, lanes }) }
+        DualCore { value: r, tangent: Some(Tangent { level, lanes }) }
     }
     #[inline(always)]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
@@ -168,9 +175,8 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
         y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
 
         let Some(level) = x.iter().find_map(|v| Some(v.0.tangent?.level)) else { return };
-        if x.iter().filter_map(|v| v.0.tangent).any(|t| t.level != level) {
-            fault::raise(ErrorKind::ForeignNumber);
-        }
+        let one_level = x.iter().filter_map(|v| v.0.tangent).all(|t| t.level == level);
+        let level = if one_level { level } else { MIXED };
         let zero = S::default();
         let (mut dx, mut dy) = (vec![zero; x.len()], vec![zero; y.len()]);
         let mut lanes = vec![L::each(|_| zero); y.len()];
@@ -189,5 +195,16 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
         for (y, lanes) in y.iter_mut().zip(lanes) {
             y.0.tangent = Some(Tangent { level, lanes });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use differentiation_interface_core::backend::Lane;
+
+    #[test]
+    fn mark_and_absence_of_the_tangent_share_one_word() {
+        assert_eq!(size_of::<Dual<f64, Lane<12>>>(), 8 * (1 + 1 + 12));
     }
 }

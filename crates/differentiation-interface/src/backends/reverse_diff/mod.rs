@@ -13,6 +13,7 @@ use differentiation_interface_core::backend::{
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
+use num_traits::Float;
 use tape::{Call, Node, Recorder};
 
 /// Reverse mode by a tape that is recorded anew at each call, so that branches and loops may depend on values.
@@ -152,6 +153,13 @@ impl<S: Scalar> ReverseState<S> {
         }
         tape::propagate_with_calls(&self.nodes[..end.saturating_sub(inputs)], &self.calls, adjoints, inputs);
 
+        // Where a derivative on the tape is infinite, a lane with a zero adjoint gets 0 · ∞, which it does not alone.
+        if K > 1 && adjoints[..inputs].iter().flatten().any(|a| a.primal().is_nan()) {
+            for k in first..first + count {
+                self.sweep_lanes::<1>(seeds, k, rows);
+            }
+            return count;
+        }
         for lane in 0..count {
             for (x, adjoint) in rows.part(first + lane, 0, inputs).iter_mut().zip(&adjoints[..inputs]) {
                 *x = adjoint[lane];

@@ -1,0 +1,137 @@
+//! Auxiliary outputs: a function returns what is differentiated and anything else.
+//!
+//! [`with_aux`] makes such a function an argument of every operator and keeps the rest of its output; the two operators here
+//! are the usual cases.
+
+use super::{NumOf, ValueOf, value_and_gradient, value_and_jacobian};
+use crate::backend::Backend;
+use crate::error::Error;
+use crate::evaluate::{ArrayOutput, Evaluate, NumberOutput};
+use crate::function::{ContextTypes, Function, FunctionWith};
+use crate::matrix::Matrix;
+use crate::point::{ArrayShape, Point, ScalarOf, Shape};
+use std::cell::RefCell;
+
+/// A function that returns `(y, aux)` as a function that returns `y`, made by [`with_aux`].
+#[derive(Clone, Debug)]
+pub struct WithAux<F, A> {
+    function: F,
+    aux: RefCell<Option<A>>,
+}
+
+/// Makes a function that returns `(y, aux)` an argument of every operator, which differentiates `y`.
+///
+/// The `aux` of the first evaluation since the last [`take`](WithAux::take) is kept: the one at the point itself, if the
+/// operator is asked for the value too. Numbers in it are those of the backend; [`primal`](crate::Scalar::primal) gives
+/// their values.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn fit<T: Real>(x: &[T]) -> (T, usize) {
+///     (x.iter().map(|v| v * v).sum(), x.len())
+/// }
+/// let f = with_aux(fit);
+/// let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), &[0.0, 0.0])?;
+/// assert_eq!(prepared.gradient(&[1.0, 2.0])?, [2.0, 4.0]);
+/// assert_eq!(f.take(), Some(2));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn with_aux<F, A>(f: F) -> WithAux<F, A> {
+    WithAux { function: f, aux: RefCell::new(None) }
+}
+
+impl<F, A> WithAux<F, A> {
+    /// Takes the auxiliary output of the first evaluation since the last time.
+    pub fn take(&self) -> Option<A> {
+        self.aux.take()
+    }
+
+    fn keep<Y>(&self, (y, aux): (Y, A)) -> Y {
+        self.aux.borrow_mut().get_or_insert(aux);
+        y
+    }
+}
+
+impl<X: ?Sized, Y, A, F: Function<X, Output = (Y, A)>> Function<X> for WithAux<F, A> {
+    type Output = Y;
+    fn call(&self, x: &X) -> Y {
+        self.keep(self.function.call(x))
+    }
+}
+
+impl<X: ?Sized, C: ContextTypes, Y, A, F: FunctionWith<X, C, Output = (Y, A)>> FunctionWith<X, C> for WithAux<F, A> {
+    type Output = Y;
+    fn call_with(&self, x: &X, contexts: C::Args<'_>) -> Y {
+        self.keep(self.function.call_with(x, contexts))
+    }
+}
+
+/// Returns the value, the gradient and the auxiliary output of a function that returns `(number, aux)`.
+///
+/// # Errors
+/// Those of [`gradient`](super::gradient).
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn fit<T: Real>(x: &[T]) -> (T, &'static str) {
+///     (x[0] * x[1], "product")
+/// }
+/// let f = with_aux(fit);
+/// let (y, grad, aux) = value_gradient_and_aux(&f, &AutoForwardDiff::default(), &[2.0, 5.0])?;
+/// assert_eq!((y, grad, aux), (10.0, vec![5.0, 2.0], "product"));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn value_gradient_and_aux<F, A, B, P>(
+    f: &WithAux<F, A>,
+    backend: &B,
+    x: P,
+) -> Result<(ScalarOf<P>, <P::Shape as Shape>::Like, A), Error>
+where
+    B: Backend,
+    P: Point,
+    WithAux<F, A>: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>,
+    <WithAux<F, A> as Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>>::Output:
+        NumberOutput<NumOf<B, P::Shape, B::Lanes>>,
+{
+    f.take();
+    let (y, grad) = value_and_gradient(f, backend, x)?;
+    let aux = f.take().expect("a gradient with its value evaluates the function");
+    Ok((y, grad, aux))
+}
+
+/// Returns the value, the Jacobian and the auxiliary output of a function that returns `(array, aux)`.
+///
+/// # Errors
+/// Those of [`jacobian`](super::jacobian).
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn model<T: Real>(x: &[T]) -> ([T; 2], usize) {
+///     ([x[0] * x[1], x[0] + x[1]], x.len())
+/// }
+/// let f = with_aux(model);
+/// let (y, jac, aux) = value_jacobian_and_aux(&f, &AutoForwardDiff::default(), &[2.0, 5.0])?;
+/// assert_eq!((y, aux), ([10.0, 7.0], 2));
+/// assert_eq!(jac, [[5.0, 2.0], [1.0, 1.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn value_jacobian_and_aux<F, A, B, P>(
+    f: &WithAux<F, A>,
+    backend: &B,
+    x: P,
+) -> Result<(ValueOf<WithAux<F, A>, P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>, Matrix<ScalarOf<P>>, A), Error>
+where
+    B: Backend,
+    P: Point<Shape: ArrayShape>,
+    WithAux<F, A>: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>,
+    <WithAux<F, A> as Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>>::Output:
+        ArrayOutput<NumOf<B, P::Shape, B::Lanes>>,
+{
+    f.take();
+    let (y, jac) = value_and_jacobian(f, backend, x)?;
+    let aux = f.take().expect("a Jacobian with its value evaluates the function");
+    Ok((y, jac, aux))
+}
