@@ -211,7 +211,7 @@ fn all_pairs_of_exact_engines_agree_on_every_rule() {
         let binary = (0..binary).map(|rule| Step::Binary(rule, 0, 1));
         for step in unary.chain(binary) {
             let program = Program { steps: vec![step.clone()], tame: false };
-            let x = [0.4, -1.3];
+            let x = [0.4_f64, -1.3];
             let reference = hessian(&program, &AutoForwardDiff::default(), &x).unwrap();
             assert!(reference.as_slice().iter().all(|v| v.is_finite()), "{step:?}");
             each_exact_pair!(|backend| {
