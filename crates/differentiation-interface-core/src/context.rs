@@ -278,6 +278,11 @@ pub trait Contexts: 'static {
 }
 
 /// At least one context.
+#[diagnostic::on_unimplemented(
+    message = "the function does not fit the point, to which no context belongs",
+    note = "if the function takes further arguments, pass them with the point: `(&x, Constant(&k), Cache(&w))`",
+    note = "else it is not a function of the point's shape at the backend's number type; write it over `T: Real`"
+)]
 pub trait SomeContexts: Contexts {}
 
 impl ContextTypes for () {

@@ -1,7 +1,7 @@
 //! Custom rules: functions that bring their own derivative into any computation.
 //!
 //! Called by user code inside differentiated functions; enters every engine through the one hook
-//! [`Scalar::custom`]. Functions of one or two numbers need no hook: implement
+//! [`crate::Scalar::custom`]. Functions of one or two numbers need no hook: implement
 //! [`Unary`](crate::rules::Unary) or [`Binary`](crate::rules::Binary) and write `x.apply(MyRule)`.
 
 use crate::error::ErrorKind;

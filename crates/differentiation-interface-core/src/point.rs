@@ -120,16 +120,16 @@ number_point! {
 
 /// The shapes that are one number, which `derivative` and `second_derivative` ask for.
 #[diagnostic::on_unimplemented(
-    message = "this operator differentiates by one number, but the point is `{Self}`",
-    note = "did you mean `gradient` (one number comes out) or `jacobian` (several come out)?"
+    message = "this operator differentiates by one number, but the point is an array",
+    note = "did you mean `gradient` (one number comes out), `jacobian` (several come out), or `hessian` for second order?"
 )]
 pub trait NumberShape: Shape {}
 impl<S: Scalar> NumberShape for Number<S> {}
 
 /// The shapes that are arrays, which `jacobian` and `hessian` ask for.
 #[diagnostic::on_unimplemented(
-    message = "this operator differentiates by an array, but the point is the number `{Self}`",
-    note = "did you mean `derivative`?"
+    message = "this operator differentiates by an array, but the point is one number",
+    note = "did you mean `derivative`, or `second_derivative` for second order?"
 )]
 pub trait ArrayShape: Shape {}
 impl<S: Scalar> ArrayShape for Slice<S> {}

@@ -10,20 +10,20 @@ use differentiation_interface::backends::forward_diff::chunk_size;
 use differentiation_interface::prelude::*;
 use serde_json::Value;
 use std::cell::Cell;
+use support::data::{self, cases, column_major, flat, number};
 use support::{assert_close, each_engine, each_exact_engine};
 
-/// Kinds that belong to other operators or crates, which are not there yet.
+/// Kinds that `second_order_cases.rs` and `nested_cases.rs` cover.
+const OTHER_FILES: &[&str] = &["second_derivative", "hvp", "hessian", "derivative_order3", "nested"];
+
+/// Kinds that belong to other operators or crates.
 const LATER_KINDS: &[&str] = &[
-    "second_derivative",
-    "hvp",
-    "hessian",
     "sparse_jacobian",
     "sparse_hessian",
     "derivative_complex",
     "pushforward_complex",
     "pullback_complex",
     "gradient_complex",
-    "derivative_order3",
     "jacobian_pattern_global",
     "jacobian_pattern_local",
     "hessian_pattern_global",
@@ -44,7 +44,7 @@ const LATER_KINDS: &[&str] = &[
 
 /// Cases of covered kinds that need what is not there yet.
 const LATER_CASES: &[&str] = &[
-    "docs.differentiate_with",        // DifferentiateWith
+    "docs.differentiate_with",        // in second_order_cases.rs
     "finitedifferences.coefficients", // grids of arbitrary order
     "sct.jac.branch_error",           // tracer
     "sct.jac.iszero_error",           // tracer
@@ -60,7 +60,6 @@ const KINDS: &[&str] = &[
     "gradient",
     "value_and_gradient",
     "jacobian",
-    "nested",
     "batchsize",
     "basis",
     "tolerance",
@@ -69,41 +68,10 @@ const KINDS: &[&str] = &[
     "error",
 ];
 
-fn cases() -> Vec<Value> {
-    let data: Value = serde_json::from_str(include_str!("data/cases.json")).expect("the file is JSON");
-    data["cases"].as_array().expect("it holds a list of cases").clone()
-}
-
-/// Runs `check` on every case of a kind; it returns false for a case it has no function for.
+/// Runs `check` on every case of a kind.
 fn run(kind: &str, check: impl Fn(&str, &Value, &Value) -> bool) {
     assert!(KINDS.contains(&kind));
-    let mut count = 0;
-    for case in cases().iter().filter(|case| case["kind"] == kind) {
-        let name = case["name"].as_str().expect("a case has a name");
-        if !LATER_CASES.contains(&name) {
-            assert!(check(name, &case["input"], &case["expected"]), "{name}: no function for this case");
-            count += 1;
-        }
-    }
-    assert!(count > 0, "no case of kind {kind} was checked");
-}
-
-fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
-}
-
-/// All numbers in the order of the file: a matrix row by row.
-fn flat(value: &Value) -> Vec<f64> {
-    match value {
-        Value::Array(entries) => entries.iter().flat_map(flat).collect(),
-        value => vec![number(value)],
-    }
-}
-
-/// The numbers of a matrix column by column.
-fn column_major(value: &Value) -> Vec<f64> {
-    let rows: Vec<Vec<f64>> = value.as_array().expect("a matrix is a list of rows").iter().map(flat).collect();
-    (0..rows[0].len()).flat_map(|j| rows.iter().map(move |row| row[j])).collect()
+    data::run(kind, LATER_CASES, check);
 }
 
 // The functions.
@@ -150,12 +118,6 @@ fn forwarddiff_jacobian<T: Real>(x: &[T]) -> Vec<T> {
 }
 fn scaled_entries<T: Real>(x: &[T]) -> [T; 3] {
     [2.0 * x[0], 3.0 * x[1], 4.0 * x[0]]
-}
-fn linear_in_k<T: Real>(x: &[T], k: T) -> [T; 2] {
-    [x[0] + 2.0 * x[1] + 5.0 * k * x[0] + 6.0 * k * x[1], 3.0 * x[0] + 4.0 * x[1] + 7.0 * k * x[0] + 8.0 * k * x[1]]
-}
-fn lagrangian<T: Real>(q: &[T], v: &[T]) -> T {
-    0.5 * sum_of_squares(v) - 9.8 * q[1]
 }
 
 // The checks of one answer by every engine: fresh, prepared at another point, twice, and into a buffer full of NaN.
@@ -210,7 +172,7 @@ fn every_kind_is_covered_or_left_for_later() {
     for case in cases() {
         let kind = case["kind"].as_str().expect("a case has a kind");
         assert!(
-            KINDS.contains(&kind) != LATER_KINDS.contains(&kind),
+            [KINDS, OTHER_FILES, LATER_KINDS].iter().filter(|kinds| kinds.contains(&kind)).count() == 1,
             "kind {kind} is neither covered nor left, or both"
         );
     }
@@ -419,81 +381,6 @@ fn jacobian_cases_hold() {
             "forwarddiff.jacobian" => check_jacobian!(name, |x: &[_]| forwarddiff_jacobian(x), x, expected),
             _ => return false,
         }
-        true
-    });
-}
-
-/// The nested cases for one pair of engines.
-macro_rules! check_nested {
-    ($outer:expr, $inner:expr, $tolerance:expr, $name:expr, $input:expr, $expected:expr) => {{
-        let (outer, inner, tolerance) = ($outer, $inner, $tolerance);
-        let (input, expected): (&Value, &[f64]) = ($input, $expected);
-        let what = &format!("{} ({outer:?} over {inner:?})", $name);
-        match $name {
-            "issue762.nested" => {
-                let x = flat(&input["x"]);
-                let jacobian_at = |k| {
-                    let x: Vec<_> = x.iter().map(|&v| lift(&outer, v)).collect();
-                    let f = |x: &[_]| linear_in_k(x, lift(&inner, k));
-                    jacobian(&f, &inner, &x).unwrap().into_vec()
-                };
-                let found = derivative(&jacobian_at, &outer, number(&input["k"])).unwrap();
-                assert_close(what, &found, expected, tolerance);
-            }
-            "perturbation_confusion.1" => {
-                let f = |x| x * derivative(&|y| lift(&inner, x) + y, &inner, &lift(&outer, 1.0)).unwrap();
-                let found = derivative(&f, &outer, number(&input["x"])).unwrap();
-                assert_close(what, &[found], expected, tolerance);
-            }
-            "perturbation_confusion.3" => {
-                let v = flat(&input["v"]);
-                let momentum = |q: &[_]| {
-                    let v: Vec<_> = v.iter().map(|&v| lift(&outer, v)).collect();
-                    let lifted: Vec<_> = q.iter().map(|&q| lift(&inner, q)).collect();
-                    gradient(&|v: &[_]| lagrangian(&lifted, v), &inner, &v).unwrap()
-                };
-                let found = jacobian(&momentum, &outer, &flat(&input["q"])).unwrap();
-                assert_close(what, found.as_slice(), expected, tolerance);
-            }
-            "perturbation_confusion.4" => {
-                let p = flat(&input["p"]);
-                // F(v) = L(q, v); w = p - ∇F(0); v solves F''(0) v = w; the transform is w·v - F(v).
-                let transform = |q: &[_]| {
-                    let zero = [lift(&outer, 0.0); 2];
-                    let grad_at = |v: &[_]| {
-                        let q: Vec<_> = q.iter().map(|&q| lift(&inner, lift(&inner, q))).collect();
-                        gradient(&|v: &[_]| lagrangian(&q, v), &inner, v).unwrap()
-                    };
-                    let (b, m) = value_and_jacobian(&grad_at, &inner, &zero).unwrap();
-                    let w = [p[0] - b[0], p[1] - b[1]];
-                    let det = m[(0, 0)] * m[(1, 1)] - m[(0, 1)] * m[(1, 0)];
-                    let v = [(m[(1, 1)] * w[0] - m[(0, 1)] * w[1]) / det, (m[(0, 0)] * w[1] - m[(1, 0)] * w[0]) / det];
-                    w[0] * v[0] + w[1] * v[1] - lagrangian(q, &v)
-                };
-                let found = gradient(&transform, &outer, &flat(&input["q"])).unwrap();
-                assert_close(what, &found, expected, tolerance);
-            }
-            _ => return false,
-        }
-    }};
-}
-
-#[test]
-fn nested_cases_hold() {
-    run("nested", |name, input, expected| {
-        let expected = &flat(expected);
-        // Three levels of twelve lanes are 17 kB a number, too much for the stack of a test thread without optimisation.
-        let (forward, reverse) = (AutoForwardDiff::with_chunk::<2>(), AutoReverseDiff::default());
-        let central = AutoFiniteDiff::central();
-        check_nested!(forward, forward, 1e-12, name, input, expected);
-        check_nested!(forward, reverse, 1e-12, name, input, expected);
-        check_nested!(reverse, forward, 1e-12, name, input, expected);
-        check_nested!(reverse, reverse, 1e-12, name, input, expected);
-        check_nested!(central, forward, 1e-7, name, input, expected);
-        check_nested!(central, reverse, 1e-7, name, input, expected);
-        // Differences of differences of quadratic functions: rounding errors divided by the square of the step.
-        check_nested!(forward, central, 1e-3, name, input, expected);
-        check_nested!(reverse, central, 1e-3, name, input, expected);
         true
     });
 }

@@ -192,6 +192,10 @@ fn dot<S: Scalar>(vector: &[S], seeds: &Seeds<'_, S>, k: usize) -> S {
             }
             sum
         }
+        Seeds::Colors { colors, first, .. } => {
+            let taken = vector.iter().zip(*colors).filter(|(_, color)| **color as usize == first + k);
+            taken.fold(S::constant(S::Base::ZERO), |sum, (a, _)| sum + *a)
+        }
     }
 }
 

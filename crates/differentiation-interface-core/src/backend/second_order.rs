@@ -44,7 +44,8 @@ pub struct SecondOrder<O, I>(
 /// What `second_derivative`, `hvp` and `hessian` accept: a [`SecondOrder`], or a plain backend for itself twice.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used for second order",
-    note = "pass a backend, or `SecondOrder(outer, inner)` of two backends"
+    note = "pass a backend, or `SecondOrder(outer, inner)` of two backends, neither of them a `SecondOrder` itself",
+    note = "the `Mode` of each backend must be `Forward`, `Reverse` or `Both`"
 )]
 pub trait SecondOrderBackend: Clone + Send + Sync + 'static {
     /// The outer backend.
@@ -100,6 +101,10 @@ fn pair_of<O: Backend, I: Backend>(outer: &O, inner: &I) -> (O, I) {
 }
 
 /// The table of modes: which route an outer mode takes over the inner mode `I`.
+#[diagnostic::on_unimplemented(
+    message = "there is no second-order route for the mode `{Self}` over the mode `{I}`",
+    note = "the `Mode` of a backend must be `Forward`, `Reverse` or `Both` for second order"
+)]
 pub trait Compose<I> {
     /// The route.
     type Route;
@@ -519,6 +524,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
             let mut slices: [&[O::Num<S, L>]; TANGENTS_AT_ONCE] = [&[]; TANGENTS_AT_ONCE];
             let batch = match seeds {
                 Seeds::Basis { first: start, .. } => Seeds::Basis { first: start + first, count },
+                Seeds::Colors { colors, first: start, .. } => Seeds::Colors { colors, first: start + first, count },
                 Seeds::Vectors(vectors) => {
                     lifted.clear();
                     lifted.extend(vectors[first..first + count].iter().flat_map(|v| v.iter().map(|&e| O::raise(e))));

@@ -17,6 +17,15 @@ pub enum Seeds<'a, S> {
     },
     /// Any vectors.
     Vectors(&'a [&'a [S]]),
+    /// Sums of basis vectors: seed `k` is the sum of those whose colour is `first + k`.
+    Colors {
+        /// Colour of each basis vector; those with a colour outside the range are in no seed.
+        colors: &'a [u32],
+        /// Colour of the first seed.
+        first: usize,
+        /// How many colours.
+        count: usize,
+    },
 }
 
 impl<'a, S: Scalar> Seeds<'a, S> {
@@ -31,6 +40,16 @@ impl<'a, S: Scalar> Seeds<'a, S> {
         match self {
             Seeds::Basis { count, .. } => *count,
             Seeds::Vectors(vectors) => vectors.len(),
+            Seeds::Colors { count, .. } => *count,
+        }
+    }
+
+    /// The seeds `first..first + count` of these.
+    pub fn part(self, first: usize, count: usize) -> Self {
+        match self {
+            Seeds::Basis { first: start, .. } => Seeds::Basis { first: start + first, count },
+            Seeds::Vectors(vectors) => Seeds::Vectors(&vectors[first..first + count]),
+            Seeds::Colors { colors, first: start, .. } => Seeds::Colors { colors, first: start + first, count },
         }
     }
 
@@ -40,6 +59,9 @@ impl<'a, S: Scalar> Seeds<'a, S> {
         match self {
             Seeds::Basis { first, .. } => S::constant(if first + k == i { S::Base::ONE } else { S::Base::ZERO }),
             Seeds::Vectors(vectors) => vectors[k][i],
+            Seeds::Colors { colors, first, .. } => {
+                S::constant(if colors[i] as usize == first + k { S::Base::ONE } else { S::Base::ZERO })
+            }
         }
     }
 

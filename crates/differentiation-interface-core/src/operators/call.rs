@@ -11,71 +11,66 @@ use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
 use std::ops::Deref;
 
-/// Function, backend, state and work memory of one operator.
-pub(super) struct MatrixCall<H, B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> {
+/// State and work memory of one operator by one route.
+pub struct MatrixWork<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> {
     operator: &'static str,
-    function: H,
-    backend: B,
     state: R::State<X::Scalar, L>,
     storage: C::Storage<NumOf<B, X, L>>,
-    inputs: usize,
+    /// Number of inputs.
+    pub(super) inputs: usize,
+    /// Number of outputs, once prepared.
+    pub(super) outputs: Option<usize>,
     /// Outputs of the last evaluation that left them.
     pub(super) y: Vec<X::Scalar>,
 }
 
-impl<H: Clone, B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> Clone for MatrixCall<H, B, R, L, X, C> {
+impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> Clone for MatrixWork<B, R, L, X, C> {
     fn clone(&self) -> Self {
-        MatrixCall {
+        MatrixWork {
             operator: self.operator,
-            function: self.function.clone(),
-            backend: self.backend.clone(),
             state: self.state.clone(),
             storage: self.storage.clone(),
             inputs: self.inputs,
+            outputs: self.outputs,
             y: self.y.clone(),
         }
     }
 }
 
-impl<H, B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixCall<H, B, R, L, X, C> {
-    /// Makes an unprepared call: nothing is evaluated, buffers are empty.
-    pub(super) fn new<P>(operator: &'static str, function: H, backend: &B, point: &P) -> Result<Self, Error>
+impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<B, R, L, X, C> {
+    /// Unprepared: nothing is evaluated, buffers are empty.
+    pub(super) fn new<P>(operator: &'static str, backend: &B, point: &P) -> Result<Self, Error>
     where
         P: Point<Shape = X, Contexts = C>,
     {
         let inputs = point.coordinates().len();
-        Ok(MatrixCall {
+        Ok(MatrixWork {
             operator,
-            function,
-            backend: backend.clone(),
             state: R::state(backend, inputs).map_err(|error| error.during(operator, B::NAME))?,
             storage: C::allocate(point.contexts()),
             inputs,
+            outputs: None,
             y: Vec::new(),
         })
     }
 
     /// Sizes all buffers by one evaluation at `point`, which may have another length than before.
-    pub(super) fn prepare<P>(&mut self, point: &P) -> Result<(), Error>
+    pub(super) fn prepare<P, F>(&mut self, backend: &B, function: &F, point: &P) -> Result<(), Error>
     where
         P: Point<Shape = X, Contexts = C>,
-        H: Deref<Target: Evaluate<X, C, NumOf<B, X, L>> + Sized>,
+        F: Evaluate<X, C, NumOf<B, X, L>>,
     {
         let x = point.coordinates();
-        let (operator, backend) = (self.operator, B::NAME);
-        let mut run = || {
-            R::state::<X::Scalar, L>(&self.backend, x.len())?;
-            let mut f = Bound::<_, X, C, _>::new(&*self.function, point.contexts(), &mut self.storage);
-            R::warm(&self.backend, &mut self.state, &mut f, x, &mut self.y)
-        };
-        fault::watch(&mut run).map_err(|error: Error| error.during(operator, backend))?;
+        let operator = self.operator;
+        fault::watch(|| {
+            R::state::<X::Scalar, L>(backend, x.len())?;
+            let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
+            R::warm(backend, &mut self.state, &mut f, x, &mut self.y)
+        })
+        .map_err(|error| error.during(operator, B::NAME))?;
         self.inputs = x.len();
+        self.outputs = Some(self.y.len());
         Ok(())
-    }
-
-    /// Number of inputs.
-    pub(super) fn inputs(&self) -> usize {
-        self.inputs
     }
 
     /// Checks the length of a point.
@@ -94,16 +89,65 @@ impl<H, B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixCa
 
     /// Fills the matrix, and `self.y` if `with_value`.
     #[inline]
+    pub(super) fn run<P, F>(
+        &mut self,
+        backend: &B,
+        function: &F,
+        point: &P,
+        with_value: bool,
+        rows: Rows<'_, ScalarOf<P>>,
+    ) -> Result<(), Error>
+    where
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, NumOf<B, X, L>>,
+    {
+        let x = point.coordinates();
+        self.check_point(x)?;
+        let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
+        let y = if with_value { Some(&mut self.y) } else { None };
+        fault::watch(|| R::matrix(backend, &mut self.state, &mut f, x, y, rows))
+            .map_err(|error| error.during(self.operator, B::NAME))
+    }
+}
+
+/// The same with function and backend inside.
+pub(super) struct MatrixCall<H, B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> {
+    function: H,
+    backend: B,
+    pub(super) work: MatrixWork<B, R, L, X, C>,
+}
+
+impl<H: Clone, B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> Clone for MatrixCall<H, B, R, L, X, C> {
+    fn clone(&self) -> Self {
+        MatrixCall { function: self.function.clone(), backend: self.backend.clone(), work: self.work.clone() }
+    }
+}
+
+impl<H, B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixCall<H, B, R, L, X, C> {
+    /// Makes an unprepared call.
+    pub(super) fn new<P>(operator: &'static str, function: H, backend: &B, point: &P) -> Result<Self, Error>
+    where
+        P: Point<Shape = X, Contexts = C>,
+    {
+        Ok(MatrixCall { function, backend: backend.clone(), work: MatrixWork::new(operator, backend, point)? })
+    }
+
+    /// Sizes all buffers by one evaluation at `point`.
+    pub(super) fn prepare<P>(&mut self, point: &P) -> Result<(), Error>
+    where
+        P: Point<Shape = X, Contexts = C>,
+        H: Deref<Target: Evaluate<X, C, NumOf<B, X, L>> + Sized>,
+    {
+        self.work.prepare(&self.backend, &*self.function, point)
+    }
+
+    /// Fills the matrix, and the value if `with_value`.
+    #[inline]
     pub(super) fn run<P>(&mut self, point: &P, with_value: bool, rows: Rows<'_, ScalarOf<P>>) -> Result<(), Error>
     where
         P: Point<Shape = X, Contexts = C>,
         H: Deref<Target: Evaluate<X, C, NumOf<B, X, L>> + Sized>,
     {
-        let x = point.coordinates();
-        self.check_point(x)?;
-        let mut f = Bound::<_, X, C, _>::new(&*self.function, point.contexts(), &mut self.storage);
-        let y = if with_value { Some(&mut self.y) } else { None };
-        fault::watch(|| R::matrix(&self.backend, &mut self.state, &mut f, x, y, rows))
-            .map_err(|error| error.during(self.operator, B::NAME))
+        self.work.run(&self.backend, &*self.function, point, with_value, rows)
     }
 }

@@ -124,7 +124,7 @@ where
 {
     let mut call = PreparedDerivative::new(f, backend, &x)?;
     call.value_and_derivative_into(der, x)?;
-    Ok(PreparedDerivative::<&F, B, P::Shape, P::Contexts>::build(&call.call.y))
+    Ok(PreparedDerivative::<&F, B, P::Shape, P::Contexts>::build(&call.call.work.y))
 }
 
 /// Pays the one-time costs of a derivative; see [`prepare_gradient`](super::prepare_gradient) for what it is good for.
@@ -154,7 +154,7 @@ where
 {
     let mut prepared = PreparedDerivative::new(f, backend, &x)?;
     prepared.call.prepare(&x)?;
-    prepared.der.clone_from(&prepared.call.y);
+    prepared.der.clone_from(&prepared.call.work.y);
     Ok(prepared)
 }
 
@@ -217,7 +217,7 @@ where
         x: P,
     ) -> Result<(ValueOf<H::Target, X, C, One<B, X>>, ValueOf<H::Target, X, C, One<B, X>>), Error> {
         self.call.run(&x, true, Rows::growing(&mut self.der, 1))?;
-        Ok((Self::build(&self.call.y), Self::build(&self.der)))
+        Ok((Self::build(&self.call.work.y), Self::build(&self.der)))
     }
 
     /// Returns the value, borrowed from the preparation, and writes the derivative at `x` into `der`.
@@ -230,7 +230,7 @@ where
         x: P,
     ) -> Result<BorrowedOf<'_, H::Target, X, C, One<B, X>>, Error> {
         self.call.run(&x, true, Rows::fixed(der, 1))?;
-        Ok(<H::Target as Evaluate<X, C, One<B, X>>>::Output::borrow(&self.call.y))
+        Ok(<H::Target as Evaluate<X, C, One<B, X>>>::Output::borrow(&self.call.work.y))
     }
 
     fn build(flat: &[X::Scalar]) -> ValueOf<H::Target, X, C, One<B, X>> {

@@ -213,7 +213,7 @@ where
         x: P,
     ) -> Result<(X::Scalar, X::Like), Error> {
         let grad = self.like(x, true)?;
-        Ok((self.call.y[0], grad))
+        Ok((self.call.work.y[0], grad))
     }
 
     /// Returns the value and writes the gradient at `x` into `grad`.
@@ -227,7 +227,7 @@ where
         x: P,
     ) -> Result<X::Scalar, Error> {
         self.fill(grad, &x, true)?;
-        Ok(self.call.y[0])
+        Ok(self.call.work.y[0])
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory.
@@ -239,7 +239,7 @@ where
     }
 
     fn like<P: Point<Shape = X, Contexts = C>>(&mut self, x: P, with_value: bool) -> Result<X::Like, Error> {
-        X::filled(self.call.inputs(), |grad| self.fill(grad, &x, with_value))
+        X::filled(self.call.work.inputs, |grad| self.fill(grad, &x, with_value))
     }
 
     #[inline]
@@ -249,10 +249,10 @@ where
         x: &P,
         with_value: bool,
     ) -> Result<(), Error> {
-        let inputs = self.call.inputs();
-        self.call.check_point(x.coordinates())?;
+        let inputs = self.call.work.inputs;
+        self.call.work.check_point(x.coordinates())?;
         if grad.len() != inputs {
-            return Err(self.call.error(ErrorKind::BufferLength { expected: inputs, found: grad.len() }));
+            return Err(self.call.work.error(ErrorKind::BufferLength { expected: inputs, found: grad.len() }));
         }
         self.call.run(x, with_value, Rows::fixed(grad, inputs))
     }

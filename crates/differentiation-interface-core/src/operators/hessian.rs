@@ -38,14 +38,12 @@ type Wide<B, X> = <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as 
 /// assert_eq!(hessian(&cubic, &backend, &[2.0, 5.0])?, [[10.0, 4.0], [4.0, 0.0]]);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn hessian<F, B, P>(f: &F, backend: &B, x: P) -> Result<Matrix<ScalarOf<P>>, Error>
+pub fn hessian<F, B, P>(f: &F, backend: &B, x: P) -> Result<B::Matrix, Error>
 where
-    B: SecondOrderBackend,
     P: Point<Shape: ArrayShape>,
-    F: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
-    F::Output: NumberOutput<Wide<B, P::Shape>>,
+    B: HessianBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedHessian::new(f, backend, &x)?.hessian(x)
+    PreparedHessian::<_, B, _, _>::new(f, backend, &x)?.hessian(x)
 }
 
 /// Writes the Hessian of `f` at `x` into `hess`.
@@ -62,14 +60,12 @@ where
 /// assert_eq!(hess, [[10.0, 4.0], [4.0, 0.0]]);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn hessian_into<F, B, P>(f: &F, hess: &mut Matrix<ScalarOf<P>>, backend: &B, x: P) -> Result<(), Error>
+pub fn hessian_into<F, B, P>(f: &F, hess: &mut B::Matrix, backend: &B, x: P) -> Result<(), Error>
 where
-    B: SecondOrderBackend,
     P: Point<Shape: ArrayShape>,
-    F: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
-    F::Output: NumberOutput<Wide<B, P::Shape>>,
+    B: HessianBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedHessian::new(f, backend, &x)?.hessian_into(hess, x)
+    PreparedHessian::<_, B, _, _>::new(f, backend, &x)?.hessian_into(hess, x)
 }
 
 /// Returns `f(x)`, the gradient and the Hessian of `f` at `x`, all from the same evaluations.
@@ -90,14 +86,12 @@ pub fn value_gradient_and_hessian<F, B, P>(
     f: &F,
     backend: &B,
     x: P,
-) -> Result<(ScalarOf<P>, <P::Shape as Shape>::Like, Matrix<ScalarOf<P>>), Error>
+) -> Result<(ScalarOf<P>, <P::Shape as Shape>::Like, B::Matrix), Error>
 where
-    B: SecondOrderBackend,
     P: Point<Shape: ArrayShape>,
-    F: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
-    F::Output: NumberOutput<Wide<B, P::Shape>>,
+    B: HessianBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedHessian::new(f, backend, &x)?.value_gradient_and_hessian(x)
+    PreparedHessian::<_, B, _, _>::new(f, backend, &x)?.value_gradient_and_hessian(x)
 }
 
 /// Returns `f(x)`, and writes the gradient and the Hessian of `f` at `x` into `grad` and `hess`.
@@ -119,17 +113,15 @@ where
 pub fn value_gradient_and_hessian_into<F, B, P>(
     f: &F,
     grad: &mut [ScalarOf<P>],
-    hess: &mut Matrix<ScalarOf<P>>,
+    hess: &mut B::Matrix,
     backend: &B,
     x: P,
 ) -> Result<ScalarOf<P>, Error>
 where
-    B: SecondOrderBackend,
     P: Point<Shape: ArrayShape>,
-    F: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
-    F::Output: NumberOutput<Wide<B, P::Shape>>,
+    B: HessianBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedHessian::new(f, backend, &x)?.value_gradient_and_hessian_into(grad, hess, x)
+    PreparedHessian::<_, B, _, _>::new(f, backend, &x)?.value_gradient_and_hessian_into(grad, hess, x)
 }
 
 /// Pays the one-time costs of a Hessian, those of the inner differentiation too; see
@@ -150,29 +142,70 @@ where
 /// ```
 pub fn prepare_hessian<H, B, P>(f: H, backend: &B, x: P) -> Result<PreparedHessian<H, B, P::Shape, P::Contexts>, Error>
 where
-    B: SecondOrderBackend,
     P: Point<Shape: ArrayShape>,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>, Output: NumberOutput<Wide<B, P::Shape>>>,
+    B: HessianBackend<H::Target, P::Shape, P::Contexts>,
 {
     let mut prepared = PreparedHessian::new(f, backend, &x)?;
     prepared.prepare_again(x)?;
     Ok(prepared)
 }
 
-/// A prepared Hessian, made by [`prepare_hessian`]. One thread at a time; clone it for another thread.
-pub struct PreparedHessian<H, B: SecondOrderBackend, X: Shape, C: Contexts = ()> {
-    function: H,
+/// What `hessian` accepts as its backend: a [`SecondOrderBackend`], which gives a dense [`Matrix`], or a wrapper that gives a
+/// matrix of its own type, such as `AutoSparse`.
+///
+/// # For users
+/// Nothing to do: every backend is one.
+///
+/// # For authors of wrappers
+/// 1. The operator calls `unprepared`, then maybe `prepare`, then `matrix` or `fill` any number of times.
+/// 2. `fill` must not allocate after `prepare`. Lengths of points and the size of the matrix are yours to check.
+/// 3. `value` and `gradient` are those of the last call that wanted them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a backend for the `hessian` of this function",
+    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, ..., `SecondOrder(outer, inner)` of two, and `AutoSparse` of these"
+)]
+#[expect(missing_docs, reason = "documented above")]
+pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
+    /// Name in errors.
+    const BACKEND: &'static str;
+    /// The result.
+    type Matrix;
+    /// What calls need beyond the arguments.
+    type State: Clone + Send;
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
+    fn matrix<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        want: Want,
+    ) -> Result<Self::Matrix, Error>;
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        want: Want,
+        hess: &mut Self::Matrix,
+    ) -> Result<(), Error>;
+    fn value(state: &Self::State) -> X::Scalar;
+    fn gradient(state: &Self::State) -> &[X::Scalar];
+}
+
+/// State and work memory of products with the Hessian, as many as go together.
+pub struct HessianWork<B: SecondOrderBackend, X: Shape, C: Contexts> {
     pair: (B::Outer, B::Inner),
     state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, RouteLanes<B>>,
     storage: C::Storage<Wide<B, X>>,
     inputs: usize,
 }
 
-impl<H: Clone, B: SecondOrderBackend, X: Shape, C: Contexts> Clone for PreparedHessian<H, B, X, C> {
+impl<B: SecondOrderBackend, X: Shape, C: Contexts> Clone for HessianWork<B, X, C> {
     fn clone(&self) -> Self {
-        PreparedHessian {
-            function: self.function.clone(),
+        HessianWork {
             pair: self.pair.clone(),
             state: self.state.clone(),
             storage: self.storage.clone(),
@@ -186,46 +219,194 @@ fn named<B: SecondOrderBackend>(error: impl Into<Error>) -> Error {
     error.into().during("hessian", B::NAME)
 }
 
-impl<H, B: SecondOrderBackend, X: Shape, C: Contexts> PreparedHessian<H, B, X, C> {
-    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
+impl<B: SecondOrderBackend, X: Shape, C: Contexts> HessianWork<B, X, C> {
+    /// Unprepared work for `seeds` products at a time.
+    ///
+    /// # Errors
+    /// Those of the backends, which may refuse the sizes.
+    pub fn new<P: Point<Shape = X, Contexts = C>>(backend: &B, x: &P, seeds: usize) -> Result<Self, Error> {
         let pair = backend.pair();
         let inputs = x.coordinates().len();
-        Ok(PreparedHessian {
-            function: f,
-            state: B::Hvp::state(&pair, inputs, inputs).map_err(named::<B>)?,
+        Ok(HessianWork {
+            state: B::Hvp::state(&pair, inputs, seeds).map_err(named::<B>)?,
             pair,
             storage: C::allocate(x.contexts()),
             inputs,
         })
     }
+
+    /// Number of inputs.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+    /// The value that the last call left that wanted it.
+    pub fn value(&self) -> X::Scalar {
+        B::Hvp::value(&self.state)
+    }
+    /// The gradient that the last call left that wanted it.
+    pub fn gradient(&self) -> &[X::Scalar] {
+        B::Hvp::gradient(&self.state)
+    }
+    /// Whether the products of a seed are a row of the result, or a column.
+    pub fn seeds_are_rows(&self) -> bool {
+        B::Hvp::seeds_are_rows(&self.pair)
+    }
+
+    /// Fills the products of the Hessian at `x` with the seeds.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`], and those of the backends.
+    pub fn products<F, P>(
+        &mut self,
+        f: &F,
+        x: &P,
+        seeds: Seeds<'_, X::Scalar>,
+        want: Want,
+        rows: Rows<'_, X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        F: Evaluate<X, C, Wide<B, X>>,
+        P: Point<Shape = X, Contexts = C>,
+    {
+        let (n, found) = (self.inputs, x.coordinates().len());
+        if found != n {
+            return Err(named::<B>(ErrorKind::PreparedLength { prepared: n, found }));
+        }
+        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
+        fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows))
+            .map_err(named::<B>)
+    }
+
+    /// Sizes all memory for products with `seeds` at `x`, which may have another length than before.
+    ///
+    /// # Errors
+    /// Those of the backends.
+    pub fn warm<F, P>(&mut self, f: &F, x: &P, seeds: Seeds<'_, X::Scalar>) -> Result<(), Error>
+    where
+        F: Evaluate<X, C, Wide<B, X>>,
+        P: Point<Shape = X, Contexts = C>,
+    {
+        let (inputs, total) = (x.coordinates().len(), seeds.count());
+        B::Hvp::state::<X::Scalar, RouteLanes<B>>(&self.pair, inputs, total).map_err(named::<B>)?;
+        self.inputs = inputs;
+        // As many products as go together size all work memory, unless others may need more.
+        let stretch = total.min(RouteLanes::<B>::N.max(16));
+        let mut scratch = Vec::new();
+        let mut first = 0;
+        loop {
+            let count = stretch.min(total - first);
+            let columns = if self.seeds_are_rows() { inputs } else { count };
+            let want = if first == 0 { Want::Value } else { Want::Products };
+            self.products(f, x, seeds.part(first, count), want, Rows::growing(&mut scratch, columns))?;
+            first += count;
+            if first >= total || !B::Hvp::memory_follows_tangents(&self.pair) {
+                return Ok(());
+            }
+        }
+    }
 }
 
-impl<H, B, X, C> PreparedHessian<H, B, X, C>
+impl<B, F, X, C> HessianBackend<F, X, C> for B
 where
     B: SecondOrderBackend,
     X: Shape,
     C: Contexts,
-    H: Deref<Target: Sized>,
-    H::Target: Evaluate<X, C, Wide<B, X>>,
+    F: Evaluate<X, C, Wide<B, X>>,
+    F::Output: NumberOutput<Wide<B, X>>,
 {
+    const BACKEND: &'static str = B::NAME;
+    type Matrix = Matrix<X::Scalar>;
+    type State = HessianWork<B, X, C>;
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+        HessianWork::new(self, x, x.coordinates().len())
+    }
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+        state.warm(f, x, Seeds::all(x.coordinates().len()))
+    }
+    fn matrix<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        want: Want,
+    ) -> Result<Matrix<X::Scalar>, Error> {
+        let mut hess = Matrix::filled(state.inputs, state.inputs, X::Scalar::default());
+        self.fill(state, f, x, want, &mut hess)?;
+        Ok(hess)
+    }
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        want: Want,
+        hess: &mut Matrix<X::Scalar>,
+    ) -> Result<(), Error> {
+        let n = state.inputs;
+        if hess.size() != (n, n) {
+            return Err(named::<B>(ErrorKind::BufferSize { expected: (n, n), found: hess.size() }));
+        }
+        state.products(f, x, Seeds::all(n), want, Rows::fixed(hess.as_mut_slice(), n))
+    }
+    fn value(state: &Self::State) -> X::Scalar {
+        state.value()
+    }
+    fn gradient(state: &Self::State) -> &[X::Scalar] {
+        state.gradient()
+    }
+}
+
+/// A prepared Hessian, made by [`prepare_hessian`]. One thread at a time; clone it for another thread.
+pub struct PreparedHessian<H, B, X, C = ()>
+where
+    H: Deref<Target: Sized>,
+    X: Shape,
+    C: Contexts,
+    B: HessianBackend<H::Target, X, C>,
+{
+    function: H,
+    backend: B,
+    state: B::State,
+}
+
+impl<H, B, X, C> Clone for PreparedHessian<H, B, X, C>
+where
+    H: Deref<Target: Sized> + Clone,
+    X: Shape,
+    C: Contexts,
+    B: HessianBackend<H::Target, X, C>,
+{
+    fn clone(&self) -> Self {
+        PreparedHessian { function: self.function.clone(), backend: self.backend.clone(), state: self.state.clone() }
+    }
+}
+
+impl<H, B, X, C> PreparedHessian<H, B, X, C>
+where
+    H: Deref<Target: Sized>,
+    X: Shape,
+    C: Contexts,
+    B: HessianBackend<H::Target, X, C>,
+{
+    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
+        Ok(PreparedHessian { function: f, backend: backend.clone(), state: backend.unprepared(x)? })
+    }
+
     /// Returns the Hessian at `x`.
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
-    pub fn hessian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<Matrix<X::Scalar>, Error> {
-        self.matrix(&x, Want::Products)
+    pub fn hessian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
+        self.backend.matrix(&mut self.state, &self.function, &x, Want::Products)
     }
 
     /// Writes the Hessian at `x` into `hess`.
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `hess` is not inputs × inputs.
-    pub fn hessian_into<P: Point<Shape = X, Contexts = C>>(
-        &mut self,
-        hess: &mut Matrix<X::Scalar>,
-        x: P,
-    ) -> Result<(), Error> {
-        self.fill(hess, &x, Want::Products)
+    pub fn hessian_into<P: Point<Shape = X, Contexts = C>>(&mut self, hess: &mut B::Matrix, x: P) -> Result<(), Error> {
+        self.backend.fill(&mut self.state, &self.function, &x, Want::Products, hess)
     }
 
     /// Returns the value, the gradient and the Hessian at `x`.
@@ -235,9 +416,9 @@ where
     pub fn value_gradient_and_hessian<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<(X::Scalar, X::Like, Matrix<X::Scalar>), Error> {
-        let hess = self.matrix(&x, Want::Value)?;
-        Ok((B::Hvp::value(&self.state), X::like(B::Hvp::gradient(&self.state)), hess))
+    ) -> Result<(X::Scalar, X::Like, B::Matrix), Error> {
+        let hess = self.backend.matrix(&mut self.state, &self.function, &x, Want::Value)?;
+        Ok((B::value(&self.state), X::like(B::gradient(&self.state)), hess))
     }
 
     /// Returns the value, and writes the gradient and the Hessian at `x`.
@@ -247,15 +428,16 @@ where
     pub fn value_gradient_and_hessian_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         grad: &mut [X::Scalar],
-        hess: &mut Matrix<X::Scalar>,
+        hess: &mut B::Matrix,
         x: P,
     ) -> Result<X::Scalar, Error> {
-        if grad.len() != self.inputs {
-            return Err(named::<B>(ErrorKind::BufferLength { expected: self.inputs, found: grad.len() }));
+        let (expected, found) = (x.coordinates().len(), grad.len());
+        if found != expected {
+            return Err(Error::new(ErrorKind::BufferLength { expected, found }).during("hessian", B::BACKEND));
         }
-        self.fill(hess, &x, Want::Value)?;
-        grad.copy_from_slice(B::Hvp::gradient(&self.state));
-        Ok(B::Hvp::value(&self.state))
+        self.backend.fill(&mut self.state, &self.function, &x, Want::Value, hess)?;
+        grad.copy_from_slice(B::gradient(&self.state));
+        Ok(B::value(&self.state))
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory.
@@ -263,56 +445,11 @@ where
     /// # Errors
     /// Those of [`hessian`].
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
-        let inputs = x.coordinates().len();
-        B::Hvp::state::<X::Scalar, RouteLanes<B>>(&self.pair, inputs, inputs).map_err(named::<B>)?;
-        self.inputs = inputs;
-        // As many products as go together size all work memory, unless others may need more.
-        let stretch = inputs.min(RouteLanes::<B>::N.max(16));
-        let mut scratch = Vec::new();
-        let mut first = 0;
-        loop {
-            let count = stretch.min(inputs - first);
-            let columns = if B::Hvp::seeds_are_rows(&self.pair) { inputs } else { count };
-            let want = if first == 0 { Want::Value } else { Want::Products };
-            self.products(&x, Seeds::Basis { first, count }, want, Rows::growing(&mut scratch, columns))?;
-            first += count;
-            if first >= inputs || !B::Hvp::memory_follows_tangents(&self.pair) {
-                return Ok(());
-            }
-        }
+        self.backend.prepare(&mut self.state, &self.function, &x)
     }
 
-    fn matrix<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P, want: Want) -> Result<Matrix<X::Scalar>, Error> {
-        let mut hess = Matrix::filled(self.inputs, self.inputs, X::Scalar::default());
-        self.fill(&mut hess, x, want)?;
-        Ok(hess)
-    }
-
-    fn fill<P: Point<Shape = X, Contexts = C>>(
-        &mut self,
-        hess: &mut Matrix<X::Scalar>,
-        x: &P,
-        want: Want,
-    ) -> Result<(), Error> {
-        let (n, found) = (self.inputs, x.coordinates().len());
-        if found != n {
-            return Err(named::<B>(ErrorKind::PreparedLength { prepared: n, found }));
-        }
-        if hess.size() != (n, n) {
-            return Err(named::<B>(ErrorKind::BufferSize { expected: (n, n), found: hess.size() }));
-        }
-        self.products(x, Seeds::all(n), want, Rows::fixed(hess.as_mut_slice(), n))
-    }
-
-    fn products<P: Point<Shape = X, Contexts = C>>(
-        &mut self,
-        x: &P,
-        seeds: Seeds<'_, X::Scalar>,
-        want: Want,
-        rows: Rows<'_, X::Scalar>,
-    ) -> Result<(), Error> {
-        let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
-        fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows))
-            .map_err(named::<B>)
+    /// What the preparation holds: for a sparse backend the pattern and the colours.
+    pub fn state(&self) -> &B::State {
+        &self.state
     }
 }

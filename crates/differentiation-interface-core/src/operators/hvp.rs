@@ -492,10 +492,15 @@ where
 }
 
 /// Hessian-vector products prepared at one point, made by [`prepare_hvp_same_point`]. Only the tangents vary.
-#[derive(Clone)]
 pub struct PreparedHvpSamePoint<H, B: SecondOrderBackend, P: Point, const T: usize> {
     call: PreparedHvp<H, B, P::Shape, T, P::Contexts>,
     point: P,
+}
+
+impl<H: Clone, B: SecondOrderBackend, P: Point + Clone, const T: usize> Clone for PreparedHvpSamePoint<H, B, P, T> {
+    fn clone(&self) -> Self {
+        PreparedHvpSamePoint { call: self.call.clone(), point: self.point.clone() }
+    }
 }
 
 impl<H, B, P, const T: usize> PreparedHvpSamePoint<H, B, P, T>

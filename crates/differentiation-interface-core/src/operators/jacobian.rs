@@ -2,18 +2,146 @@
 //!
 //! Called by users. Reaches a backend through its `type Jacobian` route.
 
-use super::call::MatrixCall;
-use super::{BorrowedOf, NumOf, ValueOf};
+use super::NumOf;
+use super::call::MatrixWork;
 use crate::backend::{Backend, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{ArrayOutput, Evaluate, Output};
 use crate::matrix::Matrix;
-use crate::point::{ArrayShape, Point, ScalarOf, Shape};
+use crate::point::{ArrayShape, Point, Shape};
+use crate::scalar::Scalar;
 use std::ops::Deref;
 
-/// The number type of `jacobian`.
+/// The number type of `jacobian` with a plain backend.
 type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
+
+/// What `jacobian` accepts as its backend: a plain [`Backend`], which gives a dense [`Matrix`], or a wrapper that gives a
+/// matrix of its own type, such as `AutoSparse`.
+///
+/// # For users
+/// Nothing to do: every backend is one.
+///
+/// # For authors of wrappers
+/// 1. The operator calls `unprepared`, then maybe `prepare`, then `matrix` or `fill` any number of times.
+/// 2. `fill` must not allocate after `prepare`. Lengths of points and the size of the matrix are yours to check.
+/// 3. `value` gives the outputs of the last call `with_value`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a backend for the `jacobian` of this function",
+    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ..., and `AutoSparse` of them; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only"
+)]
+#[expect(missing_docs, reason = "documented above")]
+pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
+    /// What the function returns, at the numbers it runs on.
+    type Num: Scalar;
+    /// See [`Num`](JacobianBackend::Num).
+    type Output: Output<Self::Num>;
+    /// The result.
+    type Matrix;
+    /// What calls need beyond the arguments.
+    type State: Clone + Send;
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
+    fn matrix<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+    ) -> Result<Self::Matrix, Error>;
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+        jac: &mut Self::Matrix,
+    ) -> Result<(), Error>;
+    fn value(state: &Self::State) -> &[X::Scalar];
+}
+
+impl<B, F, X, C> JacobianBackend<F, X, C> for B
+where
+    B: Backend,
+    X: Shape,
+    C: Contexts,
+    F: Evaluate<X, C, Wide<B, X>>,
+    F::Output: ArrayOutput<Wide<B, X>>,
+{
+    type Num = Wide<B, X>;
+    type Output = F::Output;
+    type Matrix = Matrix<X::Scalar>;
+    type State = MatrixWork<B, B::Jacobian, B::Lanes, X, C>;
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+        MatrixWork::new("jacobian", self, x)
+    }
+
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+        state.prepare(self, f, x)
+    }
+
+    fn matrix<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+    ) -> Result<Matrix<X::Scalar>, Error> {
+        let columns = state.inputs;
+        // A Jacobian without columns does not tell the number of its rows; the value does.
+        let with_value = with_value || columns == 0;
+        let mut data = Vec::with_capacity(state.outputs.unwrap_or(0) * columns);
+        state.run(self, f, x, with_value, Rows::growing(&mut data, columns))?;
+        let rows = data.len().checked_div(columns).unwrap_or(state.y.len());
+        Ok(Matrix::from_rows(rows, columns, data))
+    }
+
+    #[inline]
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+        jac: &mut Matrix<X::Scalar>,
+    ) -> Result<(), Error> {
+        state.check_point(x.coordinates())?;
+        let columns = state.inputs;
+        let found = jac.size();
+        let expected = (state.outputs.unwrap_or(found.0), columns);
+        if found != expected {
+            return Err(state.error(ErrorKind::BufferSize { expected, found }));
+        }
+        state.run(self, f, x, with_value, Rows::fixed(jac.as_mut_slice(), columns)).map_err(|error| {
+            match error.kind() {
+                // The function returned another number of outputs than the matrix has rows.
+                ErrorKind::BufferLength { expected, .. } => {
+                    let outputs = expected / columns.max(1);
+                    state.error(match state.outputs {
+                        Some(prepared) => ErrorKind::OutputLength { expected: prepared, found: outputs },
+                        None => ErrorKind::BufferSize { expected: (outputs, columns), found },
+                    })
+                }
+                _ => error,
+            }
+        })
+    }
+
+    fn value(state: &Self::State) -> &[X::Scalar] {
+        &state.y
+    }
+}
+
+/// The value of a function in a call of `jacobian`.
+type JacobianValue<B, F, X, C> = <<B as JacobianBackend<F, X, C>>::Output as Output<
+    <B as JacobianBackend<F, X, C>>::Num,
+>>::With<<X as Shape>::Scalar>;
+/// The same, borrowed from the preparation.
+type JacobianBorrowed<'a, B, F, X, C> = <<B as JacobianBackend<F, X, C>>::Output as Output<
+    <B as JacobianBackend<F, X, C>>::Num,
+>>::Borrowed<'a, <X as Shape>::Scalar>;
 
 /// Returns the Jacobian of `f` at `x`: entry `(i, j)` is ∂fᵢ/∂xⱼ, with one row per output and one column per input.
 ///
@@ -30,14 +158,12 @@ type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
 /// assert_eq!(jac, [[5.0, 2.0], [1.0, 1.0]]);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn jacobian<F, B, P>(f: &F, backend: &B, x: P) -> Result<Matrix<ScalarOf<P>>, Error>
+pub fn jacobian<F, B, P>(f: &F, backend: &B, x: P) -> Result<B::Matrix, Error>
 where
-    B: Backend,
     P: Point<Shape: ArrayShape>,
-    F: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
-    F::Output: ArrayOutput<Wide<B, P::Shape>>,
+    B: JacobianBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedJacobian::new(f, backend, &x)?.jacobian(x)
+    PreparedJacobian::<_, B, _, _>::new(f, backend, &x)?.jacobian(x)
 }
 
 /// Writes the Jacobian of `f` at `x` into `jac`.
@@ -59,14 +185,12 @@ where
 /// assert_eq!(jac, [[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn jacobian_into<F, B, P>(f: &F, jac: &mut Matrix<ScalarOf<P>>, backend: &B, x: P) -> Result<(), Error>
+pub fn jacobian_into<F, B, P>(f: &F, jac: &mut B::Matrix, backend: &B, x: P) -> Result<(), Error>
 where
-    B: Backend,
     P: Point<Shape: ArrayShape>,
-    F: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
-    F::Output: ArrayOutput<Wide<B, P::Shape>>,
+    B: JacobianBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedJacobian::new(f, backend, &x)?.jacobian_into(jac, x)
+    PreparedJacobian::<_, B, _, _>::new(f, backend, &x)?.jacobian_into(jac, x)
 }
 
 /// Returns `f(x)` and the Jacobian of `f` at `x`. The function is not evaluated once more for its value.
@@ -87,14 +211,12 @@ pub fn value_and_jacobian<F, B, P>(
     f: &F,
     backend: &B,
     x: P,
-) -> Result<(ValueOf<F, P::Shape, P::Contexts, Wide<B, P::Shape>>, Matrix<ScalarOf<P>>), Error>
+) -> Result<(JacobianValue<B, F, P::Shape, P::Contexts>, B::Matrix), Error>
 where
-    B: Backend,
     P: Point<Shape: ArrayShape>,
-    F: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
-    F::Output: ArrayOutput<Wide<B, P::Shape>>,
+    B: JacobianBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedJacobian::new(f, backend, &x)?.value_and_jacobian(x)
+    PreparedJacobian::<_, B, _, _>::new(f, backend, &x)?.value_and_jacobian(x)
 }
 
 /// Returns `f(x)` and writes the Jacobian of `f` at `x` into `jac`.
@@ -114,18 +236,16 @@ where
 /// ```
 pub fn value_and_jacobian_into<F, B, P>(
     f: &F,
-    jac: &mut Matrix<ScalarOf<P>>,
+    jac: &mut B::Matrix,
     backend: &B,
     x: P,
-) -> Result<ValueOf<F, P::Shape, P::Contexts, Wide<B, P::Shape>>, Error>
+) -> Result<JacobianValue<B, F, P::Shape, P::Contexts>, Error>
 where
-    B: Backend,
     P: Point<Shape: ArrayShape>,
-    F: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
-    F::Output: ArrayOutput<Wide<B, P::Shape>>,
+    B: JacobianBackend<F, P::Shape, P::Contexts>,
 {
-    let mut call = PreparedJacobian::new(f, backend, &x)?;
-    call.fill(jac, &x, true)?;
+    let mut call = PreparedJacobian::<&F, B, P::Shape, P::Contexts>::new(f, backend, &x)?;
+    call.backend.fill(&mut call.state, f, &x, true, jac)?;
     Ok(call.value())
 }
 
@@ -150,10 +270,9 @@ pub fn prepare_jacobian<H, B, P>(
     x: P,
 ) -> Result<PreparedJacobian<H, B, P::Shape, P::Contexts>, Error>
 where
-    B: Backend,
     P: Point<Shape: ArrayShape>,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
+    B: JacobianBackend<H::Target, P::Shape, P::Contexts>,
 {
     let mut prepared = PreparedJacobian::new(f, backend, &x)?;
     prepared.prepare_again(x)?;
@@ -161,40 +280,47 @@ where
 }
 
 /// A prepared Jacobian, made by [`prepare_jacobian`]. One thread at a time; clone it for another thread.
-pub struct PreparedJacobian<H, B: Backend, X: Shape, C: Contexts = ()> {
-    call: MatrixCall<H, B, B::Jacobian, B::Lanes, X, C>,
-    /// Number of outputs, once known.
-    outputs: Option<usize>,
+pub struct PreparedJacobian<H, B, X, C = ()>
+where
+    H: Deref<Target: Sized>,
+    X: Shape,
+    C: Contexts,
+    B: JacobianBackend<H::Target, X, C>,
+{
+    function: H,
+    backend: B,
+    state: B::State,
 }
 
-impl<H: Clone, B: Backend, X: Shape, C: Contexts> Clone for PreparedJacobian<H, B, X, C> {
+impl<H, B, X, C> Clone for PreparedJacobian<H, B, X, C>
+where
+    H: Deref<Target: Sized> + Clone,
+    X: Shape,
+    C: Contexts,
+    B: JacobianBackend<H::Target, X, C>,
+{
     fn clone(&self) -> Self {
-        PreparedJacobian { call: self.call.clone(), outputs: self.outputs }
-    }
-}
-
-impl<H, B: Backend, X: Shape, C: Contexts> PreparedJacobian<H, B, X, C> {
-    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        Ok(PreparedJacobian { call: MatrixCall::new("jacobian", f, backend, x)?, outputs: None })
+        PreparedJacobian { function: self.function.clone(), backend: self.backend.clone(), state: self.state.clone() }
     }
 }
 
 impl<H, B, X, C> PreparedJacobian<H, B, X, C>
 where
-    B: Backend,
+    H: Deref<Target: Sized>,
     X: Shape,
     C: Contexts,
-    H: Deref<Target: Sized>,
-    H::Target: Evaluate<X, C, Wide<B, X>>,
+    B: JacobianBackend<H::Target, X, C>,
 {
+    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
+        Ok(PreparedJacobian { function: f, backend: backend.clone(), state: backend.unprepared(x)? })
+    }
+
     /// Returns the Jacobian at `x`.
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
-    pub fn jacobian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<Matrix<X::Scalar>, Error> {
-        // A Jacobian without columns does not tell the number of its rows; the value does.
-        let with_value = self.call.inputs() == 0;
-        self.matrix(&x, with_value)
+    pub fn jacobian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
+        self.backend.matrix(&mut self.state, &self.function, &x, false)
     }
 
     /// Writes the Jacobian at `x` into `jac`.
@@ -202,12 +328,8 @@ where
     /// # Errors
     /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `jac` is not outputs × inputs.
     #[inline]
-    pub fn jacobian_into<P: Point<Shape = X, Contexts = C>>(
-        &mut self,
-        jac: &mut Matrix<X::Scalar>,
-        x: P,
-    ) -> Result<(), Error> {
-        self.fill(jac, &x, false)
+    pub fn jacobian_into<P: Point<Shape = X, Contexts = C>>(&mut self, jac: &mut B::Matrix, x: P) -> Result<(), Error> {
+        self.backend.fill(&mut self.state, &self.function, &x, false, jac)
     }
 
     /// Returns the value and the Jacobian at `x`.
@@ -217,8 +339,8 @@ where
     pub fn value_and_jacobian<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<(ValueOf<H::Target, X, C, Wide<B, X>>, Matrix<X::Scalar>), Error> {
-        let jac = self.matrix(&x, true)?;
+    ) -> Result<(JacobianValue<B, H::Target, X, C>, B::Matrix), Error> {
+        let jac = self.backend.matrix(&mut self.state, &self.function, &x, true)?;
         Ok((self.value(), jac))
     }
 
@@ -229,11 +351,11 @@ where
     #[inline]
     pub fn value_and_jacobian_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
-        jac: &mut Matrix<X::Scalar>,
+        jac: &mut B::Matrix,
         x: P,
-    ) -> Result<BorrowedOf<'_, H::Target, X, C, Wide<B, X>>, Error> {
-        self.fill(jac, &x, true)?;
-        Ok(<H::Target as Evaluate<X, C, Wide<B, X>>>::Output::borrow(&self.call.y))
+    ) -> Result<JacobianBorrowed<'_, B, H::Target, X, C>, Error> {
+        self.backend.fill(&mut self.state, &self.function, &x, true, jac)?;
+        Ok(B::Output::borrow(B::value(&self.state)))
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory.
@@ -241,52 +363,16 @@ where
     /// # Errors
     /// Those of [`jacobian`].
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
-        self.call.prepare(&x)?;
-        self.outputs = Some(self.call.y.len());
-        Ok(())
+        self.backend.prepare(&mut self.state, &self.function, &x)
+    }
+
+    /// What the preparation holds: for a sparse backend the pattern and the colours.
+    pub fn state(&self) -> &B::State {
+        &self.state
     }
 
     /// The value left by the last call.
-    fn value(&self) -> ValueOf<H::Target, X, C, Wide<B, X>> {
-        <H::Target as Evaluate<X, C, Wide<B, X>>>::Output::build(&self.call.y)
-    }
-
-    fn matrix<P: Point<Shape = X, Contexts = C>>(
-        &mut self,
-        x: &P,
-        with_value: bool,
-    ) -> Result<Matrix<X::Scalar>, Error> {
-        let columns = self.call.inputs();
-        let mut data = Vec::with_capacity(self.outputs.unwrap_or(0) * columns);
-        self.call.run(x, with_value, Rows::growing(&mut data, columns))?;
-        let rows = data.len().checked_div(columns).unwrap_or(self.call.y.len());
-        Ok(Matrix::from_rows(rows, columns, data))
-    }
-
-    #[inline]
-    fn fill<P: Point<Shape = X, Contexts = C>>(
-        &mut self,
-        jac: &mut Matrix<X::Scalar>,
-        x: &P,
-        with_value: bool,
-    ) -> Result<(), Error> {
-        self.call.check_point(x.coordinates())?;
-        let columns = self.call.inputs();
-        let found = jac.size();
-        let expected = (self.outputs.unwrap_or(found.0), columns);
-        if found != expected {
-            return Err(self.call.error(ErrorKind::BufferSize { expected, found }));
-        }
-        self.call.run(x, with_value, Rows::fixed(jac.as_mut_slice(), columns)).map_err(|error| match error.kind() {
-            // The function returned another number of outputs than the matrix has rows.
-            ErrorKind::BufferLength { expected, .. } => {
-                let outputs = expected / columns.max(1);
-                self.call.error(match self.outputs {
-                    Some(prepared) => ErrorKind::OutputLength { expected: prepared, found: outputs },
-                    None => ErrorKind::BufferSize { expected: (outputs, columns), found },
-                })
-            }
-            _ => error,
-        })
+    fn value(&self) -> JacobianValue<B, H::Target, X, C> {
+        B::Output::build(B::value(&self.state))
     }
 }

@@ -303,10 +303,15 @@ where
         der2: &mut [X::Scalar],
         x: P,
     ) -> Result<BorrowedOf<'_, H::Target, X, C, Twice<B, X>>, Error> {
-        self.run(&x, true, Target::Buffer(der2))?;
-        if der.len() != self.der.len() {
-            return Err(named::<B>(ErrorKind::BufferLength { expected: self.der.len(), found: der.len() }));
+        self.run(&x, true, Target::Own)?;
+        // Both are checked before one is written.
+        for found in [der.len(), der2.len()] {
+            let expected = self.der2.len();
+            if found != expected {
+                return Err(named::<B>(ErrorKind::BufferLength { expected, found }));
+            }
         }
+        der2.copy_from_slice(&self.der2);
         der.copy_from_slice(&self.der);
         Ok(<H::Target as Evaluate<X, C, Twice<B, X>>>::Output::borrow(&self.y))
     }

@@ -3,6 +3,8 @@
 //! Used by the test files beside it; calls nothing of the project.
 #![allow(dead_code, unused_macros, unused_imports, reason = "each test binary uses a part")]
 
+pub(crate) mod data;
+
 /// Exact methods agree with 50-digit arithmetic to this.
 pub(crate) const EXACT: f64 = 1e-12;
 /// Central differences on the cases here.

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 /// One value out of three, by the engine chosen.
 #[derive(Clone, Debug)]
-#[expect(clippy::enum_variant_names, reason = "the names of `FirstOrder`")]
+#[expect(clippy::enum_variant_names, reason = "they are the names of the backends")]
 pub enum PerEngine<F, R, D> {
     /// For forward mode.
     ForwardDiff(F),

@@ -126,6 +126,11 @@ impl AutoFiniteDiff {
 
     /// The step at a coordinate, always positive.
     pub fn step<B: Base>(&self, x: B) -> B {
+        self.step_rule().at(x)
+    }
+
+    /// The steps at all coordinates.
+    fn step_rule<B: Base>(&self) -> Steps<B> {
         let epsilon = <B as Float>::epsilon();
         let default = match self.scheme {
             _ if self.order > 1 => epsilon.sqrt().sqrt(),
@@ -133,8 +138,21 @@ impl AutoFiniteDiff {
             Scheme::Forward | Scheme::Backward => epsilon.sqrt(),
         };
         let relative = self.relative_step.map_or(default, B::from_f64);
-        let absolute = self.absolute_step.map_or(relative, B::from_f64);
-        Float::max(relative * x.abs(), absolute)
+        Steps { relative, absolute: self.absolute_step.map_or(relative, B::from_f64) }
+    }
+}
+
+/// The step rule with its numbers worked out.
+#[derive(Clone, Copy, Debug)]
+struct Steps<B> {
+    relative: B,
+    absolute: B,
+}
+
+impl<B: Base> Steps<B> {
+    #[inline(always)]
+    fn at(self, x: B) -> B {
+        Float::max(self.relative * x.abs(), self.absolute)
     }
 }
 
@@ -170,23 +188,31 @@ impl AutoFiniteDiff {
                     *moved = *x + v.scale(step);
                 }
             }
+            Seeds::Colors { colors, first, .. } => {
+                for ((moved, x), color) in state.moved.iter_mut().zip(&state.x).zip(*colors) {
+                    if *color as usize == first + k {
+                        *moved = x.apply2_right(step, Plus);
+                    }
+                }
+            }
         }
     }
 
     /// The step along seed `k`: exactly representable for a basis vector, so that x + h and x differ by it.
-    fn step_along<S: Scalar>(&self, x: &[S], seeds: &Seeds<'_, S>, k: usize) -> S::Base {
+    fn step_along<S: Scalar>(steps: Steps<S::Base>, x: &[S], seeds: &Seeds<'_, S>, k: usize) -> S::Base {
+        let largest = |v: &[S]| v.iter().fold(S::Base::ZERO, |m, e| Float::max(m, e.primal().abs()));
         match seeds {
             Seeds::Basis { first, .. } => {
                 let x = x[first + k].primal();
-                let step = (x + self.step(x)) - x;
-                if step > S::Base::ZERO { step } else { self.step(x) }
+                let step = (x + steps.at(x)) - x;
+                if step > S::Base::ZERO { step } else { steps.at(x) }
             }
             Seeds::Vectors(vectors) => {
-                let largest = |v: &[S]| v.iter().fold(S::Base::ZERO, |m, e| Float::max(m, e.primal().abs()));
                 let length = largest(vectors[k]);
-                let step = self.step(largest(x));
+                let step = steps.at(largest(x));
                 if length > S::Base::ZERO && length.is_finite() { step / length } else { step }
             }
+            Seeds::Colors { .. } => steps.at(largest(x)),
         }
     }
 
@@ -203,7 +229,7 @@ impl AutoFiniteDiff {
         f.call(&state.moved, if right { &mut state.right } else { &mut state.left });
         match seeds {
             Seeds::Basis { first, .. } => state.moved[first + k] = state.x[first + k],
-            Seeds::Vectors(_) => state.moved.copy_from_slice(&state.x),
+            Seeds::Vectors(_) | Seeds::Colors { .. } => state.moved.copy_from_slice(&state.x),
         }
     }
 
@@ -220,8 +246,9 @@ impl AutoFiniteDiff {
             rows.set_rows(state.base.len())?;
             outputs = Some(state.base.len());
         }
+        let steps = self.step_rule();
         for k in 0..seeds.count() {
-            let step = self.step_along(&state.x, &seeds, k);
+            let step = Self::step_along(steps, &state.x, &seeds, k);
             if self.scheme != Scheme::Backward {
                 Self::evaluate_at(state, f, &seeds, k, step, true);
             }

@@ -192,6 +192,18 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
                     x.0.set_tangent(level, unit);
                 }
             }
+            Seeds::Colors { colors, first: start, .. } => {
+                let (zero, one) = (S::constant(S::Base::ZERO), S::constant(S::Base::ONE));
+                let zeros = L::each(|_| zero);
+                for (x, &color) in self.x.iter_mut().zip(*colors) {
+                    let lane = (color as usize).wrapping_sub(start + first);
+                    if lane < count {
+                        let mut unit = zeros;
+                        L::slice_mut(&mut unit)[lane] = one;
+                        x.0.set_tangent(level, unit);
+                    }
+                }
+            }
             Seeds::Vectors(vectors) => {
                 let vectors = &vectors[first..first + count];
                 for (i, x) in self.x.iter_mut().enumerate() {
@@ -209,7 +221,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
     fn unseed(&mut self, seeds: &Seeds<'_, S>, first: usize, count: usize) {
         let touched = match seeds {
             Seeds::Basis { first: start, .. } => &mut self.x[start + first..][..count],
-            Seeds::Vectors(_) => &mut self.x[..],
+            Seeds::Vectors(_) | Seeds::Colors { .. } => &mut self.x[..],
         };
         for x in touched {
             x.0.clear_tangent();

@@ -1,0 +1,9 @@
+use differentiation_interface::prelude::*;
+
+fn f<T: Real>(x: &[T]) -> T {
+    x[0]
+}
+
+fn main() {
+    let _ = derivative(&f, &AutoForwardDiff::default(), &[1.0, 2.0]);
+}
