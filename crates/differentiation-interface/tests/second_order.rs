@@ -142,9 +142,9 @@ fn with_large_stack(test: impl FnOnce() + Send + 'static) {
     }
 }
 
-fn check_property<S: Strategy>(cases: u32, strategy: S, test: impl Fn(S::Value) -> TestCaseResult + Send + 'static)
+fn check_property<S>(cases: u32, strategy: S, test: impl Fn(S::Value) -> TestCaseResult + Send + 'static)
 where
-    S: Send + 'static,
+    S: Strategy + Send + 'static,
 {
     with_large_stack(move || {
         let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
@@ -211,7 +211,7 @@ fn all_pairs_of_exact_engines_agree_on_every_rule() {
         let binary = (0..binary).map(|rule| Step::Binary(rule, 0, 1));
         for step in unary.chain(binary) {
             let program = Program { steps: vec![step.clone()], tame: false };
-            let x = [0.4, -1.3];
+            let x = [0.4_f64, -1.3];
             let reference = hessian(&program, &AutoForwardDiff::default(), &x).unwrap();
             assert!(reference.as_slice().iter().all(|v| v.is_finite()), "{step:?}");
             each_exact_pair!(|backend| {
@@ -369,7 +369,7 @@ fn clones_work_on_other_threads() {
         let mut product = prepare_hvp(f, &backend, &[1.0, 1.0], [&[1.0, 0.0]]).unwrap();
         let f = Arc::new(|x: &[_]| cubic(x));
         let mut held = prepare_hvp_same_point(f, &backend, [2.0, 5.0].as_slice(), [&[1.0, 0.0]]).unwrap();
-        let f = Arc::new(|t| cube(t));
+        let f = Arc::new(cube);
         let mut der2 = prepare_second_derivative(f, &backend, 1.0).unwrap();
         let copies = (hess.clone(), product.clone(), held.clone(), der2.clone());
         let there = std::thread::spawn(move || {
