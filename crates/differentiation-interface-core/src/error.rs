@@ -3,6 +3,7 @@
 //! Made by operators, which check shapes once, and by backends for what only they can see.
 
 use std::fmt;
+use std::panic::Location;
 
 /// What went wrong in a call of an operator. Buffers, preparation and inputs stay usable after it.
 ///
@@ -84,6 +85,12 @@ pub enum ErrorKind {
     RuleUnsupported {
         /// Name of the rule.
         rule: &'static str,
+    },
+    /// The function asked for the value of a number that has none, by a comparison, a cast or a test such as `is_nan`:
+    /// what it does next would hold for some points only.
+    ValueDecides {
+        /// Where it asked. Inside the standard library if a function there did the comparing, as `sort_by` does.
+        place: &'static Location<'static>,
     },
 }
 
@@ -171,6 +178,10 @@ impl fmt::Display for Error {
             ErrorKind::RuleUnsupported { rule } => {
                 write!(f, "the number type of this backend has no room for the rule `{rule}`; use another backend")
             }
+            ErrorKind::ValueDecides { place } => write!(
+                f,
+                "{place} asks for the value of a number, which is not known when all points are covered at once; write `max`, `min`, `abs`, `clamp` or `x.less_than(y).select(a, b)` instead of the branch, or cover one point"
+            ),
         }
     }
 }
