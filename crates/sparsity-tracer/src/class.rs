@@ -20,7 +20,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Class(u8);
 
 impl Class {
-    const NONE: Class = Class(0);
     /// First derivative with respect to the first (or only) argument.
     const X: u8 = 1;
     /// First derivative with respect to the second argument.
@@ -30,8 +29,6 @@ impl Class {
     const XY: u8 = 16;
     /// First and second derivatives of `select`, whose result is one of two numbers.
     pub(crate) const EITHER: Class = Class(Class::X | Class::Y);
-    /// Every derivative.
-    pub(crate) const DENSE: Class = Class(Class::X | Class::Y | Class::XX | Class::XY | Class::YY);
 
     #[inline(always)]
     pub(crate) fn x(self) -> bool {
@@ -241,14 +238,6 @@ impl Hasher for Key {
     #[inline(always)]
     fn finish(&self) -> u64 {
         self.0
-    }
-}
-
-impl Class {
-    /// No derivative at all.
-    #[inline(always)]
-    pub(crate) fn is_none(self) -> bool {
-        self == Class::NONE
     }
 }
 

@@ -95,10 +95,7 @@ tracer_detector! { TracerSparsityDetector, Global, "tracer" }
 tracer_detector! { TracerLocalSparsityDetector, Local, "local tracer" }
 
 /// Runs `f` on tracers and reads the pattern off its outputs.
-fn trace<S: Scalar, K: Scope, H: Handles>(
-    f: &mut impl Flat<Tracer<S::Base, K, H>>,
-    x: &[S],
-) -> Result<Pattern, Error> {
+fn trace<S: Scalar, K: Scope, H: Handles>(f: &mut impl Flat<Tracer<S::Base, K, H>>, x: &[S]) -> Result<Pattern, Error> {
     fault::watch(|| {
         let running = arena::begin(x.len())?;
         let generation = running.generation();

@@ -133,7 +133,9 @@ impl Events {
             if set as usize <= inputs {
                 visit(set as usize - 1);
             } else {
-                members[starts[set as usize] as usize..ends[set as usize] as usize].iter().for_each(|&i| visit(i as usize));
+                members[starts[set as usize] as usize..ends[set as usize] as usize]
+                    .iter()
+                    .for_each(|&i| visit(i as usize));
             }
         };
 

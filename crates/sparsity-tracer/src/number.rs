@@ -4,8 +4,8 @@
 //! depends on, and keeps the dependence as handles into the [`arena`](crate::arena).
 
 use crate::arena::{self, CONSTANT, FOREIGN};
-use crate::handles::Handles;
 use crate::class::{self, Class};
+use crate::handles::Handles;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
