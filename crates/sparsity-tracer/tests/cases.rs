@@ -4,6 +4,7 @@
 //! any scalar; a row without a function fails.
 
 mod functions;
+mod generators;
 
 use serde_json::Value;
 use sparsity_tracer::{

@@ -1,6 +1,6 @@
 //! Shapes of functions and points, contexts, custom rules, generators, edge cases.
 
-mod functions;
+mod generators;
 
 use differentiation_interface_core::context::{Cache, Constant};
 use differentiation_interface_core::custom::{Custom, PlainRule};
@@ -121,10 +121,10 @@ fn dense_dependence_reaches_second_order() {
 #[test]
 fn generated_patterns_have_the_known_sizes() {
     for n in [6, 32] {
-        let p = jacobian_sparsity(&|x: &[_]| functions::brusselator(x, n), &GLOBAL, &vec![1.0; 2 * n * n]).unwrap();
+        let p = jacobian_sparsity(&|x: &[_]| generators::brusselator(x, n), &GLOBAL, &vec![1.0; 2 * n * n]).unwrap();
         assert_eq!(p.nnz(), 12 * n * n);
     }
-    let p = jacobian_sparsity(&|x: &[_]| functions::conv2d(x, 28, 28, 3, 2, 3), &GLOBAL, &vec![1.0; 2352]).unwrap();
+    let p = jacobian_sparsity(&|x: &[_]| generators::conv2d(x, 28, 28, 3, 2, 3), &GLOBAL, &vec![1.0; 2352]).unwrap();
     assert_eq!((p.nrows(), p.ncols(), p.nnz()), (1352, 2352, 36504));
 
     fn lorenz96<T: Real>(x: &[T]) -> Vec<T> {
@@ -136,7 +136,7 @@ fn generated_patterns_have_the_known_sizes() {
     assert_eq!(jacobian_sparsity(&|x: &[_]| lorenz96(x), &GLOBAL, &vec![1.0; n]).unwrap(), expected.unwrap());
 
     for steps in [1, 2, 5, 20, 60] {
-        let f = |x: &[_]| (0..steps).fold(x.to_vec(), |u, _| functions::euler(&u));
+        let f = |x: &[_]| (0..steps).fold(x.to_vec(), |u, _| generators::euler(&u));
         let p = jacobian_sparsity(&f, &GLOBAL, &vec![1.0; 50]).unwrap();
         assert_eq!(p, Pattern::banded(50, steps).unwrap(), "{steps} steps");
     }
@@ -144,7 +144,7 @@ fn generated_patterns_have_the_known_sizes() {
 
 #[test]
 fn detections_repeat_and_memory_is_released() {
-    let f = |x: &[_]| functions::brusselator(x, 5);
+    let f = |x: &[_]| generators::brusselator(x, 5);
     let first = jacobian_sparsity(&f, &GLOBAL, &vec![1.0; 50]).unwrap();
     assert_eq!(jacobian_sparsity(&f, &GLOBAL, &vec![2.0; 50]).unwrap(), first);
     release_memory();

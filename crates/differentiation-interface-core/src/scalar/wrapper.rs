@@ -152,6 +152,7 @@ impl<C: Core> PartialEq for Num<C> {
     }
     #[inline(always)]
     #[track_caller]
+    #[expect(clippy::partialeq_ne_impl, reason = "the provided `ne` would hide the place of the comparison")]
     fn ne(&self, other: &Self) -> bool {
         !Relation::Equal.holds(self.0.compare(&other.0))
     }

@@ -134,7 +134,7 @@ macro_rules! plain_comparisons {
             }
             #[inline(always)]
             #[track_caller]
-            #[allow(clippy::partialeq_ne_impl, reason = "the provided `ne` would hide the place of the comparison")]
+            #[expect(clippy::partialeq_ne_impl, reason = "the provided `ne` would hide the place of the comparison")]
             fn ne(&self, other: &$right) -> bool {
                 let ($x, $y) = (self, other);
                 !Relation::Equal.holds($order)
