@@ -22,6 +22,7 @@ impl RuleVisitor for Table {
     }
     fn binary<R: Binary>(&mut self, rule: R) {
         let c = binary_global(rule);
+        assert_eq!(c, binary_sampled(rule), "{rule:?} from the table");
         let cross = if c.xy() { 'c' } else { '-' };
         self.0.push((format!("{rule:?}"), [letter(c.x(), c.xx()), letter(c.y(), c.yy()), cross].iter().collect()));
     }
