@@ -64,6 +64,7 @@ fn next_look(length: usize) -> u32 {
 /// The arena of sets of one detection.
 pub(crate) struct Sets {
     inputs: u32,
+    /// By handle. The empty set and the inputs have nodes too, so that an operation finds measures without a branch.
     nodes: Vec<Node>,
     lists: Vec<u32>,
     /// Flat lists by a hash that does not depend on their order.
@@ -97,8 +98,10 @@ impl Sets {
 
     /// Empties the arena for a function of `inputs` inputs, keeping its memory.
     pub(crate) fn reset(&mut self, inputs: u32) {
+        // The nodes of inputs are all alike: those of the last detection serve again.
+        self.nodes.truncate(self.inputs as usize + 1);
+        self.nodes.resize(inputs as usize + 1, Node { left: 0, right: 0, measure: Measure::LEAF });
         self.inputs = inputs;
-        self.nodes.clear();
         self.lists.clear();
         self.known.clear();
         self.unions.clear();
@@ -118,17 +121,17 @@ impl Sets {
 
     /// Number of handles in use.
     pub(crate) fn handles(&self) -> usize {
-        self.inputs as usize + 1 + self.nodes.len()
+        self.nodes.len()
     }
 
     #[inline(always)]
     fn measure(&self, set: Set) -> Measure {
-        if set <= self.inputs { Measure::LEAF } else { self.nodes[(set - self.inputs - 1) as usize].measure }
+        self.nodes[set as usize].measure
     }
 
     #[inline(always)]
     fn push(&mut self, node: Node) -> Set {
-        let handle = self.inputs as usize + 1 + self.nodes.len();
+        let handle = self.nodes.len();
         if handle >= LIMIT as usize {
             self.overflow = true;
             return EMPTY;
@@ -211,7 +214,7 @@ impl Sets {
         }
         let hash = members.iter().fold(members.len() as u64, |sum, &i| sum.wrapping_add(scatter(i)));
         if let Some(&known) = self.known.get(&hash) {
-            let node = self.nodes[(known - self.inputs - 1) as usize];
+            let node = self.nodes[known as usize];
             let list = &self.lists[node.left as usize..node.right as usize];
             if list.len() == members.len() && list.iter().all(|&i| self.marks.is_marked(i)) {
                 return known;
@@ -236,24 +239,29 @@ impl Sets {
             return;
         }
         let Sets { inputs, nodes, lists, marks, stack, .. } = self;
+        let inputs = *inputs;
+        let mut visit = |input: Set| {
+            if marks.mark(input - 1) {
+                out.push(input - 1);
+            }
+        };
         let mut next = set;
         loop {
-            if next <= *inputs {
-                if marks.mark(next - 1) {
-                    out.push(next - 1);
-                }
+            if next <= inputs {
+                visit(next);
             } else {
-                let node = nodes[(next - *inputs - 1) as usize];
+                let node = nodes[next as usize];
                 if !node.measure.is_flat() {
-                    stack.push(node.right);
+                    // Sums grow to the left: their right child is a leaf more often than not.
+                    if node.right <= inputs {
+                        visit(node.right);
+                    } else {
+                        stack.push(node.right);
+                    }
                     next = node.left;
                     continue;
                 }
-                for &i in &lists[node.left as usize..node.right as usize] {
-                    if marks.mark(i) {
-                        out.push(i);
-                    }
-                }
+                lists[node.left as usize..node.right as usize].iter().for_each(|&i| visit(i + 1));
             }
             match stack.pop() {
                 Some(set) => next = set,
@@ -289,7 +297,7 @@ impl Sets {
 
     #[cfg(test)]
     pub(crate) fn size(&self) -> (usize, usize) {
-        (self.nodes.len(), self.lists.len())
+        (self.nodes.len() - 1 - self.inputs as usize, self.lists.len())
     }
 }
 
