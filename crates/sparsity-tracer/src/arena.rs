@@ -8,6 +8,7 @@
 use crate::events::Events;
 use crate::sets::Sets;
 use differentiation_interface_core::error::{Error, ErrorKind};
+use std::any::Any;
 use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,12 +26,16 @@ pub struct Arena {
     refused_at: Option<&'static Location<'static>>,
     pub(crate) sets: Sets,
     pub(crate) events: Events,
+    /// Where rows are gathered before their number is known.
+    pub(crate) indices: Vec<u32>,
 }
 
 thread_local! {
     static ARENA: RefCell<Arena> = const { RefCell::new(Arena::new()) };
     /// An arena that no detection uses, kept for its memory.
     static SPARE: RefCell<Option<Box<Arena>>> = const { RefCell::new(None) };
+    /// Vectors of numbers of several types, kept for their memory.
+    static VECTORS: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The last generation given out, over all threads.
@@ -38,7 +43,14 @@ static GENERATIONS: AtomicU32 = AtomicU32::new(0);
 
 impl Arena {
     const fn new() -> Arena {
-        Arena { generation: CONSTANT, refusals: 0, refused_at: None, sets: Sets::new(), events: Events::new() }
+        Arena {
+            generation: CONSTANT,
+            refusals: 0,
+            refused_at: None,
+            sets: Sets::new(),
+            events: Events::new(),
+            indices: Vec::new(),
+        }
     }
 
     fn overflow(&self) -> bool {
@@ -107,6 +119,27 @@ impl Drop for Running {
 /// Gives the memory that detections on this thread have kept for the next one back to the system.
 pub fn release_memory() {
     SPARE.set(None);
+    VECTORS.set(Vec::new());
+}
+
+/// An empty vector, with the memory of one that was kept.
+pub(crate) fn take_vector<N: 'static>() -> Vec<N> {
+    VECTORS
+        .with_borrow_mut(|kept| {
+            let found = kept.iter().position(|vector| vector.is::<Vec<N>>())?;
+            kept.swap_remove(found).downcast::<Vec<N>>().ok()
+        })
+        .map_or_else(Vec::new, |vector| *vector)
+}
+
+/// Keeps the memory of a vector for the next detection.
+pub(crate) fn keep_vector<N: 'static>(mut vector: Vec<N>) {
+    vector.clear();
+    VECTORS.with_borrow_mut(|kept| {
+        if kept.len() < 8 {
+            kept.push(Box::new(vector));
+        }
+    });
 }
 
 /// Runs `operation` in the arena of `generation`; `None` if another detection or none runs on this thread.

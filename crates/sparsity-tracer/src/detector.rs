@@ -100,11 +100,11 @@ fn trace<S: Scalar, K: Scope, H: Handles>(f: &mut impl Flat<Tracer<S::Base, K, H
         let running = arena::begin(x.len())?;
         let generation = running.generation();
         let plain = |v: &S| if K::AT_POINT { v.primal() } else { S::Base::ZERO };
-        let inputs: Vec<_> =
-            x.iter().enumerate().map(|(i, v)| Num(TracerCore::input(plain(v), generation, i))).collect();
-        let mut outputs = Vec::new();
+        let mut inputs = arena::take_vector();
+        inputs.extend(x.iter().enumerate().map(|(i, v)| Num(TracerCore::input(plain(v), generation, i))));
+        let mut outputs = arena::take_vector();
         let run = catch_unwind(AssertUnwindSafe(|| f.call(&inputs, &mut outputs)));
-        drop(inputs);
+        arena::keep_vector(inputs);
         if let Err(panic) = run {
             // After a refused question a panic is no more than its consequence, as in `partial_cmp(..).unwrap()`.
             match running.refused_at() {
@@ -116,7 +116,9 @@ fn trace<S: Scalar, K: Scope, H: Handles>(f: &mut impl Flat<Tracer<S::Base, K, H
         if !outputs.iter().all(is_own) {
             return Err(ErrorKind::ForeignNumber.into());
         }
-        running.finish(|arena| H::pattern(arena, outputs.iter().map(|v| v.0.handles())))
+        let pattern = running.finish(|arena| H::pattern(arena, outputs.iter().map(|v| v.0.handles())));
+        arena::keep_vector(outputs);
+        pattern
     })
 }
 

@@ -107,8 +107,9 @@ impl Events {
         event
     }
 
-    /// The symmetric pattern of all pairs in `root`, as row pointers and column indices; `None` if it has too many entries.
-    pub(crate) fn rows(&mut self, root: Event, sets: &mut Sets) -> Option<(Vec<u32>, Vec<u32>)> {
+    /// The symmetric pattern of all pairs in `root`: returns the row pointers and leaves the column indices in `indices`;
+    /// `None` if it has too many entries.
+    pub(crate) fn rows(&mut self, root: Event, sets: &mut Sets, indices: &mut Vec<u32>) -> Option<Vec<u32>> {
         let inputs = sets.inputs() as usize;
         self.collect_products(root);
         let Work { products, starts, ends, members, pointers, partners, .. } = &mut self.work;
@@ -172,7 +173,7 @@ impl Events {
 
         // The rows themselves.
         let mut row_pointers = Vec::with_capacity(inputs + 1);
-        let mut indices = Vec::with_capacity(total);
+        indices.clear();
         row_pointers.push(0);
         for i in 0..inputs {
             let row = &mut partners[pointers[i] as usize..pointers[i + 1] as usize];
@@ -203,7 +204,7 @@ impl Events {
             marks.sort(&mut indices[start..]);
             row_pointers.push(u32::try_from(indices.len()).ok()?);
         }
-        Some((row_pointers, indices))
+        Some(row_pointers)
     }
 
     /// Finds the products that `root` contains. Children come before their parents, so one sweep down the arena does.

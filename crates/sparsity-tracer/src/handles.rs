@@ -63,13 +63,14 @@ impl Handles for Gradient {
     fn pattern(arena: &mut Arena, outputs: impl ExactSizeIterator<Item = Self>) -> Result<Pattern, Error> {
         let rows = outputs.len();
         let mut pointers = Vec::with_capacity(rows + 1);
-        let mut indices = Vec::with_capacity(4 * rows);
+        let Arena { sets, indices, .. } = arena;
+        indices.clear();
         pointers.push(0);
         for Gradient(set) in outputs {
-            arena.sets.sorted_members(set, &mut indices);
+            sets.sorted_members(set, indices);
             pointers.push(u32::try_from(indices.len()).map_err(|_| ErrorKind::TapeOverflow)?);
         }
-        compressed(rows, arena.sets.inputs(), pointers, indices)
+        compressed(rows, sets.inputs(), pointers, indices.clone())
     }
 }
 
@@ -122,9 +123,9 @@ impl Handles for Hessian {
         let (Some(Hessian(_, event)), None) = (outputs.next(), outputs.next()) else {
             return Err(ErrorKind::OutputLength { expected: 1, found }.into());
         };
-        let Arena { sets, events, .. } = arena;
-        let (pointers, indices) = events.rows(event, sets).ok_or(ErrorKind::TapeOverflow)?;
-        compressed(sets.inputs() as usize, sets.inputs(), pointers, indices)
+        let Arena { sets, events, indices, .. } = arena;
+        let pointers = events.rows(event, sets, indices).ok_or(ErrorKind::TapeOverflow)?;
+        compressed(sets.inputs() as usize, sets.inputs(), pointers, indices.clone())
     }
 }
 

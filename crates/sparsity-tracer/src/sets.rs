@@ -70,15 +70,15 @@ pub(crate) struct Sets {
     /// Flat lists by a hash that does not depend on their order.
     known: BTreeMap<u64, Set>,
     /// Large unions computed before: operands and result.
-    unions: Vec<(Set, Set, Set)>,
+    unions: Vec<[(Set, Set, Set); 4]>,
     marks: Marks,
     stack: Vec<Set>,
     scratch: Vec<u32>,
     overflow: bool,
 }
 
-/// Number of large unions remembered, and the length from which on they are.
-const REMEMBERED: usize = 1 << 14;
+/// Places for large unions remembered, four in each, and the length from which on they are.
+const REMEMBERED: usize = 1 << 12;
 const LARGE: u32 = 64;
 
 impl Sets {
@@ -164,23 +164,25 @@ impl Sets {
     /// A union that was perhaps made before.
     #[inline(never)]
     fn large_union(&mut self, a: Set, b: Set) -> Set {
-        if self.unions.is_empty() {
-            self.unions.resize(REMEMBERED, (0, 0, 0));
-        }
-        let slot = ((a as u64 | (b as u64) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50) as usize % REMEMBERED;
-        let (left, right, result) = self.unions[slot];
-        if (left, right) == (a, b) {
-            return result;
-        }
         let (left, right) = (self.measure(a), self.measure(b));
         let length = (left.length() + right.length()).min(Measure::LONGEST);
         let look_at = left.look_at().max(right.look_at());
-        let result = if length >> look_at != 0 {
-            self.look(a, b, length)
-        } else {
-            self.push(Node { left: a, right: b, measure: Measure::new(length, look_at, false) })
-        };
-        self.unions[slot] = (a, b, result);
+        let is_due = length >> look_at != 0;
+        let node = Node { left: a, right: b, measure: Measure::new(length, look_at, false) };
+        if !is_due && b <= self.inputs {
+            return self.push(node);
+        }
+        if self.unions.is_empty() {
+            self.unions.resize(REMEMBERED, [(0, 0, 0); 4]);
+        }
+        let slot = ((a as u64 | (b as u64) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50) as usize % REMEMBERED;
+        if let Some(known) = self.unions[slot].iter().find(|known| (known.0, known.1) == (a, b)) {
+            return known.2;
+        }
+        let result = if is_due { self.look(a, b, length) } else { self.push(node) };
+        let ways = &mut self.unions[slot];
+        ways.rotate_right(1);
+        ways[0] = (a, b, result);
         result
     }
 
