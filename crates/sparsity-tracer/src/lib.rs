@@ -49,3 +49,7 @@ pub use differentiation_interface_core::error::{Error, ErrorKind};
 pub use handles::{Gradient, Hessian};
 pub use matrix_coloring::Pattern;
 pub use number::{Global, Local, Scope, Tracer, TracerCore, dense_dependence};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -60,3 +60,19 @@ impl<T: Scalar> Condition<T> {
         T::select(self.left, self.relation, self.right, then, otherwise)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scalar::Real;
+
+    #[test]
+    fn conditions_choose_as_comparisons_do() {
+        let x = 2.0;
+        let choose = |condition: Condition<f64>| condition.select(1.0, 0.0);
+        assert_eq!([x.less_than(2.0), x.at_most(2.0), x.equal_to(2.0)].map(choose), [0.0, 1.0, 1.0]);
+        assert_eq!([x.greater_than(2.0), x.at_least(2.0), x.greater_than(1.0)].map(choose), [0.0, 1.0, 1.0]);
+        // Nothing compares with NaN.
+        assert_eq!([x.less_than(f64::NAN), x.at_least(f64::NAN), x.equal_to(f64::NAN)].map(choose), [0.0; 3]);
+    }
+}

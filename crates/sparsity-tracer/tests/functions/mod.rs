@@ -9,7 +9,7 @@ fn c<T: Real>(value: f64) -> T {
 }
 
 /// Runs the function `id` of the reference at `x`; a Hessian's function has one output.
-pub fn call<T: Real>(id: &str, x: &[T]) -> Vec<T> {
+pub(crate) fn call<T: Real>(id: &str, x: &[T]) -> Vec<T> {
     if let Some(name) = id.strip_prefix("sct.") {
         return sct(name, x);
     }

@@ -3,7 +3,7 @@
 use differentiation_interface_core::Real;
 
 /// The Brusselator on an `n` × `n` periodic grid.
-pub fn brusselator<T: Real>(x: &[T], n: usize) -> Vec<T> {
+pub(crate) fn brusselator<T: Real>(x: &[T], n: usize) -> Vec<T> {
     let cells = n * n;
     let (u, v) = x.split_at(cells);
     let mut du = vec![T::zero(); 2 * cells];
@@ -20,20 +20,27 @@ pub fn brusselator<T: Real>(x: &[T], n: usize) -> Vec<T> {
 }
 
 /// One explicit Euler step of the heat equation.
-pub fn euler<T: Real>(u: &[T]) -> Vec<T> {
+pub(crate) fn euler<T: Real>(u: &[T]) -> Vec<T> {
     (0..u.len()).map(|i| u[i] + 0.1 * (left(u, i) - 2.0 * u[i] + right(u, i))).collect()
 }
 
-pub fn left<T: Real>(x: &[T], i: usize) -> T {
+pub(crate) fn left<T: Real>(x: &[T], i: usize) -> T {
     if i > 0 { x[i - 1] } else { T::zero() }
 }
 
-pub fn right<T: Real>(x: &[T], i: usize) -> T {
+pub(crate) fn right<T: Real>(x: &[T], i: usize) -> T {
     if i + 1 < x.len() { x[i + 1] } else { T::zero() }
 }
 
 /// Valid two-dimensional convolution, `width` × `height` × `channels` inputs, column-major.
-pub fn conv2d<T: Real>(x: &[T], width: usize, height: usize, channels: usize, outputs: usize, k: usize) -> Vec<T> {
+pub(crate) fn conv2d<T: Real>(
+    x: &[T],
+    width: usize,
+    height: usize,
+    channels: usize,
+    outputs: usize,
+    k: usize,
+) -> Vec<T> {
     let mut y = Vec::new();
     for o in 0..outputs {
         for b in 0..=height - k {
