@@ -25,7 +25,10 @@ fn vector<T: Real>(id: &str, x: &[T]) -> Vec<T> {
         "readme3" => vec![x[0].powi(2), 2.0 * x[0] * x[1].powi(2), x[2].sin()],
         "identity1" => vec![x[0]],
         "constant1" => vec![c(1.0)],
-        "div_self" => vec![x[0] / x[0]],
+        "div_self" => {
+            let y = x[0];
+            vec![x[0] / y]
+        }
         "mul2" => vec![x[0] * x[1]],
         "div2" => vec![x[0] / x[1]],
         "min2" => vec![x[0].min(x[1])],
