@@ -108,6 +108,16 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
         }
     }
 
+    /// Adds the plain values of the tangent, lane by lane.
+    #[inline(always)]
+    pub(super) fn add_tangent_to(&self, sums: &mut L::Of<S::Base>) {
+        if let Some(t) = &self.tangent {
+            for (sum, t) in L::slice_mut(sums).iter_mut().zip(L::slice(&t.lanes)) {
+                *sum += t.primal();
+            }
+        }
+    }
+
     /// Whether the numbers below are plain.
     ///
     /// Tangents of plain numbers are read where they lie, twice as fast on long inputs. Those of numbers of numbers are
@@ -139,19 +149,6 @@ impl<S: Scalar, L: Lanes> Tangent<S, L> {
         };
         DualCore { value, tangent: Some(Tangent { level: self.level, lanes }) }
     }
-
-    /// The number with value `value` and this tangent times one partial derivative plus another one times another.
-    #[inline(always)]
-    fn join(&self, other: &Self, value: S, px: Partial<S>, py: Partial<S>) -> DualCore<S, L> {
-        // A selection, not a branch: a branch to a call here costs the lanes their registers.
-        let level = if self.level == other.level { self.level } else { MIXED };
-        let lanes = match (px, py) {
-            (Partial::Zero, py) => return other.times(value, py),
-            (px, Partial::Zero) => return self.times(value, px),
-            (px, py) => L::zip(&self.lanes, &other.lanes, |a, b| px.times(a) + py.times(b)),
-        };
-        DualCore { value, tangent: Some(Tangent { level, lanes }) }
-    }
 }
 
 impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
@@ -178,21 +175,39 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         let (x, y) = (self.value, other.value);
         let r = x.apply2(y, rule);
-        if self.tangent.is_some() && other.tangent.is_some() {
+        if !Self::PLAIN {
+            let (Some(a), Some(b)) = (self.tangent, other.tangent) else {
+                return if self.tangent.is_some() {
+                    self.chain(r, || rule.partial_x(x, y, r))
+                } else {
+                    other.chain(r, || rule.partial_y(x, y, r))
+                };
+            };
+            let level = if a.level == b.level { a.level } else { MIXED };
             let (px, py) = (rule.partial_x(x, y, r), rule.partial_y(x, y, r));
-            if Self::PLAIN {
-                if let (Some(a), Some(b)) = (&self.tangent, &other.tangent) {
-                    return a.join(b, r, px, py);
-                }
-            } else if let (Some(a), Some(b)) = (self.tangent, other.tangent) {
-                return a.join(&b, r, px, py);
-            }
+            let lanes = match (px, py) {
+                (Partial::Zero, py) => return other.chain(r, || py),
+                (px, Partial::Zero) => return self.chain(r, || px),
+                (px, py) => L::zip(&a.lanes, &b.lanes, |a, b| px.times(a) + py.times(b)),
+            };
+            return DualCore { value: r, tangent: Some(Tangent { level, lanes }) };
         }
-        if self.tangent.is_some() {
-            self.chain(r, || rule.partial_x(x, y, r))
-        } else {
-            other.chain(r, || rule.partial_y(x, y, r))
-        }
+        let (Some(a), Some(b)) = (&self.tangent, &other.tangent) else {
+            return if self.tangent.is_some() {
+                self.chain(r, || rule.partial_x(x, y, r))
+            } else {
+                other.chain(r, || rule.partial_y(x, y, r))
+            };
+        };
+        // A selection, not a branch: a branch to a call here costs the lanes their registers.
+        let level = if a.level == b.level { a.level } else { MIXED };
+        let (px, py) = (rule.partial_x(x, y, r), rule.partial_y(x, y, r));
+        let lanes = match (px, py) {
+            (Partial::Zero, py) => return other.chain(r, || py),
+            (px, Partial::Zero) => return self.chain(r, || px),
+            (px, py) => L::zip(&a.lanes, &b.lanes, |a, b| px.times(a) + py.times(b)),
+        };
+        DualCore { value: r, tangent: Some(Tangent { level, lanes }) }
     }
     #[inline(always)]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
