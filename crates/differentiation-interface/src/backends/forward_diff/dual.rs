@@ -151,6 +151,20 @@ impl<S: Scalar, L: Lanes> Tangent<S, L> {
     }
 }
 
+impl<S: Scalar, L: Lanes> Tangent<S, L> {
+    /// The number with value `value` and this tangent times one partial derivative plus another one times another.
+    #[inline(always)]
+    fn join(&self, other: &Self, value: S, px: Partial<S>, py: Partial<S>) -> DualCore<S, L> {
+        let level = if self.level == other.level { self.level } else { MIXED };
+        let lanes = match (px, py) {
+            (Partial::Zero, py) => return other.times(value, py),
+            (px, Partial::Zero) => return self.times(value, px),
+            (px, py) => L::zip(&self.lanes, &other.lanes, |a, b| px.times(a) + py.times(b)),
+        };
+        DualCore { value, tangent: Some(Tangent { level, lanes }) }
+    }
+}
+
 impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     type Base = S::Base;
 
@@ -176,21 +190,18 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
         let (x, y) = (self.value, other.value);
         let r = x.apply2(y, rule);
         if !Self::PLAIN {
-            let (Some(a), Some(b)) = (self.tangent, other.tangent) else {
-                return if self.tangent.is_some() {
-                    self.chain(r, || rule.partial_x(x, y, r))
-                } else {
-                    other.chain(r, || rule.partial_y(x, y, r))
-                };
+            // The order of the questions matters: this one keeps nested lanes out of memory.
+            if self.tangent.is_some() && other.tangent.is_some() {
+                let (px, py) = (rule.partial_x(x, y, r), rule.partial_y(x, y, r));
+                if let (Some(a), Some(b)) = (self.tangent, other.tangent) {
+                    return a.join(&b, r, px, py);
+                }
+            }
+            return if self.tangent.is_some() {
+                self.chain(r, || rule.partial_x(x, y, r))
+            } else {
+                other.chain(r, || rule.partial_y(x, y, r))
             };
-            let level = if a.level == b.level { a.level } else { MIXED };
-            let (px, py) = (rule.partial_x(x, y, r), rule.partial_y(x, y, r));
-            let lanes = match (px, py) {
-                (Partial::Zero, py) => return other.chain(r, || py),
-                (px, Partial::Zero) => return self.chain(r, || px),
-                (px, py) => L::zip(&a.lanes, &b.lanes, |a, b| px.times(a) + py.times(b)),
-            };
-            return DualCore { value: r, tangent: Some(Tangent { level, lanes }) };
         }
         let (Some(a), Some(b)) = (&self.tangent, &other.tangent) else {
             return if self.tangent.is_some() {
