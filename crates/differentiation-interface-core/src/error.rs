@@ -3,6 +3,7 @@
 //! Made by operators, which check shapes once, and by backends for what only they can see.
 
 use std::fmt;
+use std::panic::Location;
 
 /// What went wrong in a call of an operator. Buffers, preparation and inputs stay usable after it.
 ///
@@ -91,6 +92,12 @@ pub enum ErrorKind {
         outer: &'static str,
         /// Name of the inner backend.
         inner: &'static str,
+    },
+    /// The function asked for the value of a number that has none, by a comparison, a cast or a test such as `is_nan`:
+    /// what it does next would hold for some points only.
+    ValueDecides {
+        /// Where it asked. Inside the standard library if a function there did the comparing, as `sort_by` does.
+        place: &'static Location<'static>,
     },
 }
 
@@ -181,6 +188,10 @@ impl fmt::Display for Error {
             ErrorKind::SecondOrderOnly { outer, inner } => write!(
                 f,
                 "`SecondOrder({outer}, {inner})` serves second_derivative, hvp and hessian only; use a first-order backend, such as `{inner}` alone"
+            ),
+            ErrorKind::ValueDecides { place } => write!(
+                f,
+                "{place} asks for the value of a number, which is not known when all points are covered at once; write `max`, `min`, `abs`, `clamp` or `x.less_than(y).select(a, b)` instead of the branch, or cover one point"
             ),
         }
     }

@@ -16,4 +16,4 @@ pub use function::{
     Const, ContextType, ContextTypes, Function, FunctionInPlace, FunctionInPlaceWith, FunctionWith, InPlace, Work,
     in_place,
 };
-pub use scalar::{Base, Core, Num, Real, Scalar};
+pub use scalar::{Base, Condition, Core, Num, Real, Relation, Scalar};

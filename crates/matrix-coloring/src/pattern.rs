@@ -162,6 +162,29 @@ impl Pattern {
         Ok(Pattern::build(nrows, ncols, Some(lines), None))
     }
 
+    /// Returns the pattern whose compressed sparse row form is made of these arrays, which are checked and taken over.
+    ///
+    /// # Errors
+    /// See [`from_csr`](Pattern::from_csr).
+    ///
+    /// # Example
+    /// ```
+    /// # use matrix_coloring::Pattern;
+    /// let pattern = Pattern::from_csr_arrays(2, 3, vec![0, 2, 3], vec![0, 2, 1])?;
+    /// assert_eq!(pattern.row(0), [0, 2]);
+    /// # Ok::<(), matrix_coloring::Error>(())
+    /// ```
+    pub fn from_csr_arrays(
+        nrows: usize,
+        ncols: usize,
+        pointers: Vec<u32>,
+        indices: Vec<u32>,
+    ) -> Result<Pattern, Error> {
+        let at = |line, index| ErrorKind::OutOfBounds { row: line, column: index, nrows, ncols };
+        check_compressed(nrows, ncols, &pointers, &indices, at)?;
+        Ok(Pattern::build(nrows, ncols, Some(Lines { pointers, indices }), None))
+    }
+
     /// Returns the pattern of a matrix in compressed sparse column form; the errors are those of
     /// [`from_csr`](Pattern::from_csr).
     ///
@@ -390,34 +413,65 @@ fn compressed(
     indices: &[usize],
     outside: impl Fn(usize, usize) -> ErrorKind,
 ) -> Result<Lines, Error> {
+    check_compressed(lines, width, pointers, indices, outside)?;
+    let narrow = |v: &[usize]| v.iter().map(|&x| x as u32).collect();
+    Ok(Lines { pointers: narrow(pointers), indices: narrow(indices) })
+}
+
+/// Checks a compressed matrix of `lines` lines and `width` indices, in `u32` or `usize`.
+fn check_compressed<I: Copy + Into<Wide>>(
+    lines: usize,
+    width: usize,
+    pointers: &[I],
+    indices: &[I],
+    outside: impl Fn(usize, usize) -> ErrorKind,
+) -> Result<(), Error> {
+    let wide = |index: I| -> usize { index.into().0 };
     check_size("lines", lines)?;
     check_size("indices per line", width)?;
     check_size("entries", indices.len())?;
     if pointers.len() != lines + 1 {
         return Err(Error::length("pointers", lines + 1, pointers.len()));
     }
-    if pointers[0] != 0 {
+    if wide(pointers[0]) != 0 {
         return Err(ErrorKind::Pointers { position: 0 }.into());
     }
     for line in 0..lines {
-        let (start, end) = (pointers[line], pointers[line + 1]);
+        let (start, end) = (wide(pointers[line]), wide(pointers[line + 1]));
         if end < start || end > indices.len() {
             return Err(ErrorKind::Pointers { position: line + 1 }.into());
         }
-        for k in start..end {
-            if indices[k] >= width {
-                return Err(outside(line, indices[k]).into());
+        let mut previous = None;
+        for (k, &index) in indices[start..end].iter().enumerate() {
+            let index = wide(index);
+            if index >= width {
+                return Err(outside(line, index).into());
             }
-            if k > start && indices[k] <= indices[k - 1] {
-                return Err(ErrorKind::NotSorted { line, position: k }.into());
+            if previous.is_some_and(|previous| index <= previous) {
+                return Err(ErrorKind::NotSorted { line, position: start + k }.into());
             }
+            previous = Some(index);
         }
     }
-    if pointers[lines] != indices.len() {
+    if wide(pointers[lines]) != indices.len() {
         return Err(ErrorKind::Pointers { position: lines }.into());
     }
-    let narrow = |v: &[usize]| v.iter().map(|&x| x as u32).collect();
-    Ok(Lines { pointers: narrow(pointers), indices: narrow(indices) })
+    Ok(())
+}
+
+/// An index widened to `usize`.
+struct Wide(usize);
+
+impl From<u32> for Wide {
+    fn from(index: u32) -> Wide {
+        Wide(index as usize)
+    }
+}
+
+impl From<usize> for Wide {
+    fn from(index: usize) -> Wide {
+        Wide(index)
+    }
 }
 
 #[cfg(test)]

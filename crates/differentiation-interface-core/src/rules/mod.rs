@@ -72,6 +72,12 @@ pub trait Unary: Copy + PartialEq + Debug + Send + Sync + 'static {
     fn value<B: Base>(self, x: B) -> B;
     /// The derivative at `x`, where `y` is the value there.
     fn derivative<S: Scalar>(self, x: S, y: S) -> Partial<S>;
+    /// The parameter of the rule in 64 bits, by which engines remember what they found out about it; `None` for a rule
+    /// whose parameters do not fit. Rules without parameters need not write it.
+    #[inline(always)]
+    fn parameter(self) -> Option<u64> {
+        (size_of::<Self>() == 0).then_some(0)
+    }
 }
 
 /// An elementary function of two arguments: a line of the rule table.
@@ -84,6 +90,11 @@ pub trait Binary: Copy + PartialEq + Debug + Send + Sync + 'static {
     fn partial_x<S: Scalar>(self, x: S, y: S, r: S) -> Partial<S>;
     /// The derivative with respect to the second argument, where `r` is the value at `(x, y)`.
     fn partial_y<S: Scalar>(self, x: S, y: S, r: S) -> Partial<S>;
+    /// The parameter of the rule in 64 bits; see [`Unary::parameter`].
+    #[inline(always)]
+    fn parameter(self) -> Option<u64> {
+        (size_of::<Self>() == 0).then_some(0)
+    }
 }
 
 /// Receives every rule of the table in turn, with typical parameters for those that have one.

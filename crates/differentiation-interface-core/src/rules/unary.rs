@@ -120,6 +120,10 @@ pub struct Powi(pub i32);
 impl Unary for Powi {
     const NAME: &'static str = "powi";
     #[inline(always)]
+    fn parameter(self) -> Option<u64> {
+        Some(self.0 as u32 as u64)
+    }
+    #[inline(always)]
     fn value<B: Base>(self, x: B) -> B {
         match self.0 {
             1 => x,
@@ -155,6 +159,10 @@ pub struct Powc(pub f64);
 impl Unary for Powc {
     const NAME: &'static str = "powc";
     #[inline(always)]
+    fn parameter(self) -> Option<u64> {
+        Some(self.0.to_bits())
+    }
+    #[inline(always)]
     fn value<B: Base>(self, x: B) -> B {
         if self.0 == 1.0 { x } else { x.powf(B::from_f64(self.0)) }
     }
@@ -179,6 +187,10 @@ pub struct Polygamma(pub u32);
 
 impl Unary for Polygamma {
     const NAME: &'static str = "polygamma";
+    #[inline(always)]
+    fn parameter(self) -> Option<u64> {
+        Some(self.0 as u64)
+    }
     #[inline(always)]
     fn value<B: Base>(self, x: B) -> B {
         x.polygamma_value(self.0)

@@ -5,12 +5,14 @@
 //! [`Num`] turns it into something that has every trait numeric code asks for.
 
 mod base;
+mod condition;
 mod real;
 mod wrapper;
 mod wrapper_float;
 mod wrapper_ops;
 
 pub use base::Base;
+pub use condition::{Condition, Relation};
 pub use real::{Imply, Real, Same};
 pub use wrapper::{Core, Num};
 
@@ -59,6 +61,7 @@ pub trait Scalar:
 
     /// The plain value, at the bottom of all nesting. **The derivative is dropped**, deliberately and visibly: use it
     /// for table look-ups, stopping tests and printing.
+    #[track_caller]
     fn primal(self) -> Self::Base;
 
     /// Whether the number certainly carries no derivative at any level.
@@ -78,6 +81,14 @@ pub trait Scalar:
 
     /// Applies a function with its own derivative to an array of numbers; the outputs are left in `y`.
     fn custom<R: CustomRule<Self::Base>>(rule: &Arc<R>, x: &[Self], y: &mut Vec<Self>);
+
+    /// `then` if `left` is in `relation` to `right`, and `otherwise` if not. User code writes
+    /// [`x.less_than(y).select(then, otherwise)`](Real::less_than).
+    #[inline(always)]
+    #[track_caller]
+    fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
+        if relation.holds(left.partial_cmp(&right)) { then } else { otherwise }
+    }
 
     /// The product with a plain number, at no tangent cost beyond scaling.
     #[inline(always)]

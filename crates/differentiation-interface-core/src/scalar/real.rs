@@ -3,7 +3,7 @@
 //! Plain numbers mix with it on both sides (`100.0 * x`, `1.0 - x`, `&x * &y`), which stable Rust allows through bounds
 //! that a trait implies on *other* types: see [`Imply`].
 
-use super::{Base, Scalar};
+use super::{Base, Condition, Relation, Scalar};
 use crate::rules::{self, Powc};
 use num_traits::{Float, FloatConst, FromPrimitive, Inv, Signed};
 use std::fmt::{Display, LowerExp};
@@ -103,6 +103,43 @@ where
     #[inline]
     fn powc(self, exponent: B) -> Self {
         self.apply(Powc(exponent.as_f64()))
+    }
+    /// The condition `self < other`, to choose between two numbers without a branch.
+    ///
+    /// Where a plain `if` follows one side, [`select`](Condition::select) shows both to engines that cover all points at
+    /// once: global sparsity detection, recorded graphs. Elsewhere it costs no more than the `if`.
+    ///
+    /// ```
+    /// # use differentiation_interface_core::Real;
+    /// fn huber<T: Real>(x: T) -> T {
+    ///     x.abs().less_than(T::one()).select(0.5 * x * x, x.abs() - 0.5)
+    /// }
+    /// assert_eq!(huber(0.5), 0.125);
+    /// assert_eq!(huber(-3.0), 2.5);
+    /// ```
+    #[inline(always)]
+    fn less_than(self, other: Self) -> Condition<Self> {
+        Condition::new(self, Relation::Less, other)
+    }
+    /// The condition `self <= other`; see [`less_than`](Real::less_than).
+    #[inline(always)]
+    fn at_most(self, other: Self) -> Condition<Self> {
+        Condition::new(self, Relation::LessOrEqual, other)
+    }
+    /// The condition `self > other`; see [`less_than`](Real::less_than).
+    #[inline(always)]
+    fn greater_than(self, other: Self) -> Condition<Self> {
+        Condition::new(self, Relation::Greater, other)
+    }
+    /// The condition `self >= other`; see [`less_than`](Real::less_than).
+    #[inline(always)]
+    fn at_least(self, other: Self) -> Condition<Self> {
+        Condition::new(self, Relation::GreaterOrEqual, other)
+    }
+    /// The condition `self == other`; see [`less_than`](Real::less_than).
+    #[inline(always)]
+    fn equal_to(self, other: Self) -> Condition<Self> {
+        Condition::new(self, Relation::Equal, other)
     }
 }
 

@@ -4,7 +4,7 @@
 //! with all the traits of `num_traits` and `std` they ask for, once for all engines.
 
 use super::real::RealArithmetic;
-use super::{Base, Real, Scalar};
+use super::{Base, Real, Relation, Scalar};
 use crate::custom::CustomRule;
 use crate::error::ErrorKind;
 use crate::fault;
@@ -20,6 +20,10 @@ use std::sync::Arc;
 /// 2. `unary` and `binary` compute the value by the rule on the inner scalar, and the derivative information from the
 ///    rule's derivative. `binary_right` and `binary_left` are the same with one plain operand, which carries nothing.
 /// 3. `compare` looks at primal values only. The default is right unless comparisons must be recorded or refused.
+/// 4. `observe` is called wherever a value leaves into plain code (`primal()`, casts, `is_nan`). The default is right unless
+///    that must be recorded or refused. `compare`, `compare_plain` and `observe` are `#[track_caller]`: the caller is the
+///    line in the user's code.
+/// 5. `select` chooses by comparison. The default is right unless both sides must be kept.
 pub trait Core: Copy + Debug + Send + Sync + 'static {
     /// The plain number at the bottom.
     type Base: Base;
@@ -49,13 +53,28 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
         y.extend(value.into_iter().map(|v| Num(Self::constant(v))));
     }
 
+    /// The plain value, for user code that decides by it.
+    #[inline(always)]
+    #[track_caller]
+    fn observe(&self) -> Self::Base {
+        self.primal()
+    }
+    /// `then` if `left` is in `relation` to `right`, and `otherwise` if not.
+    #[inline(always)]
+    #[track_caller]
+    fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
+        if relation.holds(left.compare(&right)) { then } else { otherwise }
+    }
+
     /// Compares two numbers by their primal values.
     #[inline(always)]
+    #[track_caller]
     fn compare(&self, other: &Self) -> Option<Ordering> {
         self.primal().partial_cmp(&other.primal())
     }
     /// Compares with a plain number.
     #[inline(always)]
+    #[track_caller]
     fn compare_plain(&self, other: Self::Base) -> Option<Ordering> {
         self.primal().partial_cmp(&other)
     }
@@ -80,8 +99,14 @@ impl<C: Core> Scalar for Num<C> {
         Num(C::constant(value))
     }
     #[inline(always)]
+    #[track_caller]
     fn primal(self) -> C::Base {
-        self.0.primal()
+        self.0.observe()
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
+        Num(C::select(left.0, relation, right.0, then.0, otherwise.0))
     }
     #[inline(always)]
     fn is_constant(&self) -> bool {
@@ -121,15 +146,44 @@ impl<C: Core> Default for Num<C> {
 
 impl<C: Core> PartialEq for Num<C> {
     #[inline(always)]
+    #[track_caller]
     fn eq(&self, other: &Self) -> bool {
-        self.0.compare(&other.0) == Some(Ordering::Equal)
+        Relation::Equal.holds(self.0.compare(&other.0))
+    }
+    #[inline(always)]
+    #[track_caller]
+    #[expect(clippy::partialeq_ne_impl, reason = "the provided `ne` would hide the place of the comparison")]
+    fn ne(&self, other: &Self) -> bool {
+        !Relation::Equal.holds(self.0.compare(&other.0))
     }
 }
 
+/// All methods are written out, so that [`Core::compare`] sees the line of the comparison.
 impl<C: Core> PartialOrd for Num<C> {
     #[inline(always)]
+    #[track_caller]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         self.0.compare(&other.0)
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn lt(&self, other: &Self) -> bool {
+        Relation::Less.holds(self.0.compare(&other.0))
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn le(&self, other: &Self) -> bool {
+        Relation::LessOrEqual.holds(self.0.compare(&other.0))
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn gt(&self, other: &Self) -> bool {
+        Relation::Greater.holds(self.0.compare(&other.0))
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn ge(&self, other: &Self) -> bool {
+        Relation::GreaterOrEqual.holds(self.0.compare(&other.0))
     }
 }
 

@@ -13,6 +13,7 @@ impl<C: Core> Zero for Num<C> {
         Num::constant(C::Base::ZERO)
     }
     #[inline(always)]
+    #[track_caller]
     fn is_zero(&self) -> bool {
         *self == Self::zero()
     }
@@ -22,6 +23,11 @@ impl<C: Core> One for Num<C> {
     #[inline(always)]
     fn one() -> Self {
         Num::constant(C::Base::ONE)
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn is_one(&self) -> bool {
+        *self == Self::one()
     }
 }
 
@@ -35,17 +41,23 @@ impl<C: Core> NumTrait for Num<C> {
 /// Conversions to integers round the value, as piecewise constant functions do. Conversions to floating point are `None`
 /// for a number that carries a derivative, which would be lost silently.
 impl<C: Core> ToPrimitive for Num<C> {
+    #[track_caller]
     fn to_i64(&self) -> Option<i64> {
-        self.0.primal().to_i64()
+        self.0.observe().to_i64()
     }
+    #[track_caller]
     fn to_u64(&self) -> Option<u64> {
-        self.0.primal().to_u64()
+        self.0.observe().to_u64()
     }
+    #[track_caller]
     fn to_f32(&self) -> Option<f32> {
-        if self.is_constant() { self.0.primal().to_f32() } else { None }
+        let value = self.0.observe();
+        if self.is_constant() { value.to_f32() } else { None }
     }
+    #[track_caller]
     fn to_f64(&self) -> Option<f64> {
-        if self.is_constant() { self.0.primal().to_f64() } else { None }
+        let value = self.0.observe();
+        if self.is_constant() { value.to_f64() } else { None }
     }
 }
 
@@ -97,11 +109,13 @@ impl<C: Core> Signed for Num<C> {
     fn signum(&self) -> Self {
         rules::signum(*self)
     }
+    #[track_caller]
     fn is_positive(&self) -> bool {
-        self.0.primal().is_sign_positive()
+        self.0.observe().is_sign_positive()
     }
+    #[track_caller]
     fn is_negative(&self) -> bool {
-        self.0.primal().is_sign_negative()
+        self.0.observe().is_sign_negative()
     }
 }
 
@@ -152,7 +166,7 @@ constants! {
 macro_rules! float_methods {
     (constants: $($c:ident)*; questions: $($q:ident)*; unary: $($u:ident $unary:ident),*; binary: $($b:ident $binary:ident),*;) => {
         $(#[inline(always)] fn $c() -> Self { Num::constant(<C::Base as Float>::$c()) })*
-        $(#[inline(always)] fn $q(self) -> bool { Float::$q(self.0.primal()) })*
+        $(#[inline(always)] #[track_caller] fn $q(self) -> bool { Float::$q(self.0.observe()) })*
         $(#[inline(always)] fn $u(self) -> Self { self.apply($unary) })*
         $(#[inline(always)] fn $b(self, other: Self) -> Self { self.apply2(other, $binary) })*
     };
@@ -169,11 +183,13 @@ impl<C: Core> Float for Num<C> {
         binary: powf Powf, atan2 Atan2, hypot Hypot, max Max, min Min, abs_sub AbsSub, copysign Copysign;
     }
 
+    #[track_caller]
     fn classify(self) -> FpCategory {
-        Float::classify(self.0.primal())
+        Float::classify(self.0.observe())
     }
+    #[track_caller]
     fn integer_decode(self) -> (u64, i16, i8) {
-        Float::integer_decode(self.0.primal())
+        Float::integer_decode(self.0.observe())
     }
     #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {

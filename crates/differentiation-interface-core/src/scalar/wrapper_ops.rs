@@ -1,6 +1,6 @@
 //! Operators of [`Num`]: with itself, with references, with plain numbers on either side.
 
-use super::{Base, Core, Num, Scalar};
+use super::{Base, Core, Num, Relation, Scalar};
 use crate::rules::{Minus, Modulo, Negate, Over, Plus, Times};
 use num_traits::MulAdd;
 use std::cmp::Ordering;
@@ -122,6 +122,41 @@ macro_rules! plain_operator {
     )*};
 }
 
+/// Comparisons by `$order`, all methods written out so that [`Core::compare_plain`] sees the user's line.
+macro_rules! plain_comparisons {
+    ($base:ty, $left:ty, $right:ty: ($x:ident, $y:ident) => $order:expr; $($method:ident $Relation:ident)*) => {
+        impl<C: Core<Base = $base>> PartialEq<$right> for $left {
+            #[inline(always)]
+            #[track_caller]
+            fn eq(&self, other: &$right) -> bool {
+                let ($x, $y) = (self, other);
+                Relation::Equal.holds($order)
+            }
+            #[inline(always)]
+            #[track_caller]
+            #[expect(clippy::partialeq_ne_impl, reason = "the provided `ne` would hide the place of the comparison")]
+            fn ne(&self, other: &$right) -> bool {
+                let ($x, $y) = (self, other);
+                !Relation::Equal.holds($order)
+            }
+        }
+        impl<C: Core<Base = $base>> PartialOrd<$right> for $left {
+            #[inline(always)]
+            #[track_caller]
+            fn partial_cmp(&self, other: &$right) -> Option<Ordering> {
+                let ($x, $y) = (self, other);
+                $order
+            }
+            $(#[inline(always)]
+            #[track_caller]
+            fn $method(&self, other: &$right) -> bool {
+                let ($x, $y) = (self, other);
+                Relation::$Relation.holds($order)
+            })*
+        }
+    };
+}
+
 /// Everything a `Num` shares with its base number.
 macro_rules! plain_operators {
     ($($base:ty),*) => {$(
@@ -132,29 +167,11 @@ macro_rules! plain_operators {
             Div div DivAssign div_assign Over;
             Rem rem RemAssign rem_assign Modulo;
         }
-        impl<C: Core<Base = $base>> PartialEq<$base> for Num<C> {
-            #[inline(always)]
-            fn eq(&self, other: &$base) -> bool {
-                self.0.compare_plain(*other) == Some(Ordering::Equal)
-            }
+        plain_comparisons! { $base, Num<C>, $base: (x, y) => x.0.compare_plain(*y);
+            lt Less le LessOrEqual gt Greater ge GreaterOrEqual
         }
-        impl<C: Core<Base = $base>> PartialOrd<$base> for Num<C> {
-            #[inline(always)]
-            fn partial_cmp(&self, other: &$base) -> Option<Ordering> {
-                self.0.compare_plain(*other)
-            }
-        }
-        impl<C: Core<Base = $base>> PartialEq<Num<C>> for $base {
-            #[inline(always)]
-            fn eq(&self, other: &Num<C>) -> bool {
-                other.0.compare_plain(*self) == Some(Ordering::Equal)
-            }
-        }
-        impl<C: Core<Base = $base>> PartialOrd<Num<C>> for $base {
-            #[inline(always)]
-            fn partial_cmp(&self, other: &Num<C>) -> Option<Ordering> {
-                other.0.compare_plain(*self).map(Ordering::reverse)
-            }
+        plain_comparisons! { $base, $base, Num<C>: (x, y) => y.0.compare_plain(*x).map(Ordering::reverse);
+            lt Less le LessOrEqual gt Greater ge GreaterOrEqual
         }
     )*};
 }

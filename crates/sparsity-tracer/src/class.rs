@@ -1,0 +1,245 @@
+//! What a rule depends on, found out by running its derivative on a probe.
+//!
+//! Called by the tracer number for every operation. Nothing here lists functions: the derivative of a rule is evaluated
+//! on [`Probe`]s, which record whether it is zero and what it depends on.
+//!
+//! - **Globally** the class of a rule is the union over sample points of every sign and magnitude. It is computed once per
+//!   rule (and parameter) and kept in a table that a running operation reads with one load.
+//! - **Locally** the derivative is probed at the point itself. Where the point is special, that is where an argument is 0 or
+//!   two arguments are equal, its neighbours are probed as well, so that both arguments of a `max` count at a tie.
+
+use crate::probe::{MakeProbe, Probe};
+use differentiation_interface_core::rules::{Binary, Partial, Unary};
+use differentiation_interface_core::scalar::{Base, Scalar};
+use std::any::TypeId;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Which derivatives of a function of one or two arguments may be nonzero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Class(u8);
+
+impl Class {
+    /// First derivative with respect to the first (or only) argument.
+    const X: u8 = 1;
+    /// First derivative with respect to the second argument.
+    const Y: u8 = 2;
+    const XX: u8 = 4;
+    const YY: u8 = 8;
+    const XY: u8 = 16;
+    /// First and second derivatives of `select`, whose result is one of two numbers.
+    pub(crate) const EITHER: Class = Class(Class::X | Class::Y);
+
+    #[inline(always)]
+    pub(crate) fn x(self) -> bool {
+        self.0 & Class::X != 0
+    }
+    #[inline(always)]
+    pub(crate) fn y(self) -> bool {
+        self.0 & Class::Y != 0
+    }
+    #[inline(always)]
+    pub(crate) fn xx(self) -> bool {
+        self.0 & Class::XX != 0
+    }
+    #[inline(always)]
+    pub(crate) fn yy(self) -> bool {
+        self.0 & Class::YY != 0
+    }
+    #[inline(always)]
+    pub(crate) fn xy(self) -> bool {
+        self.0 & Class::XY != 0
+    }
+    /// The class in the second argument alone, as a class of one argument.
+    #[inline(always)]
+    pub(crate) fn of_y(self) -> Class {
+        Class((self.0 >> 1) & (Class::X | Class::XX))
+    }
+}
+
+/// A class, and which first derivatives are exactly zero at the probed point although the function depends on the argument.
+#[derive(Clone, Copy)]
+struct Probed {
+    class: u8,
+    exact_zero: u8,
+}
+
+impl Probed {
+    const NOTHING: Probed = Probed { class: 0, exact_zero: 0 };
+
+    /// Takes in the partial derivative with respect to `argument`.
+    #[inline(always)]
+    fn add<B: Base>(&mut self, partial: Partial<Probe<B>>, argument: u8) {
+        match partial {
+            Partial::Zero => {}
+            Partial::One | Partial::Constant(_) => self.class |= argument,
+            Partial::Value(value) => {
+                let own_second = argument << 2;
+                let (own, other) = if argument == Class::X { (Class::X, Class::Y) } else { (Class::Y, Class::X) };
+                self.class |= argument;
+                if value.0.depends_on(own) {
+                    self.class |= own_second;
+                }
+                if value.0.depends_on(other) {
+                    self.class |= Class::XY;
+                }
+                if value.0.is_exact_zero() {
+                    self.exact_zero |= argument;
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn probe_unary<R: Unary, B: Base>(rule: R, x: B, y: B) -> Probed {
+    let mut found = Probed::NOTHING;
+    let result = Probe::result(y, Class::X, x == B::ZERO && y == B::ZERO);
+    found.add(rule.derivative(Probe::argument(x, Class::X), result), Class::X);
+    found
+}
+
+/// Probes at `(x, y)`, in the arguments `active`; the other one is a constant.
+#[inline(always)]
+fn probe_binary<R: Binary, B: Base>(rule: R, x: B, y: B, r: B, active: u8) -> Probed {
+    let (px, py) = (Probe::argument(x, active & Class::X), Probe::argument(y, active & Class::Y));
+    let pr = Probe::result(r, active, px.apply2(py, rule).0.is_exact_zero());
+    let mut found = Probed::NOTHING;
+    if active & Class::X != 0 {
+        found.add(rule.partial_x(px, py, pr), Class::X);
+    }
+    if active & Class::Y != 0 {
+        found.add(rule.partial_y(px, py, pr), Class::Y);
+    }
+    found
+}
+
+/// Magnitudes of the sample points, which no rule singles out.
+const SAMPLES: [f64; 10] = [1e-300, 1.3e-9, 0.0123, 0.37, 0.81, 1.7, 5.3, 42.3, 1.1e9, 1e300];
+
+fn samples() -> impl Iterator<Item = f64> + Clone {
+    SAMPLES.into_iter().flat_map(|x| [x, -x])
+}
+
+/// The class of a rule of one argument, over all points.
+#[inline(always)]
+pub(crate) fn unary_global<R: Unary>(rule: R) -> Class {
+    remembered(TypeId::of::<R>(), rule.parameter(), || {
+        samples().fold(0, |class, x| class | probe_unary(rule, x, rule.value(x)).class)
+    })
+}
+
+/// The class of a rule of two arguments, over all points.
+#[inline(always)]
+pub(crate) fn binary_global<R: Binary>(rule: R) -> Class {
+    remembered(TypeId::of::<R>(), rule.parameter(), || {
+        let mut class = 0;
+        for x in samples() {
+            for y in samples() {
+                for active in [Class::X, Class::Y, Class::X | Class::Y] {
+                    class |= probe_binary(rule, x, y, rule.value(x, y), active).class;
+                }
+            }
+        }
+        class
+    })
+}
+
+/// The class of a rule of one argument around the point `x`, where the value is `y`.
+#[inline(always)]
+pub(crate) fn unary_local<R: Unary, B: Base>(rule: R, x: B, y: B) -> Class {
+    let here = probe_unary(rule, x, y);
+    let mut class = here.class;
+    if x == B::ZERO {
+        for x in [B::epsilon(), -B::epsilon()] {
+            class |= probe_unary(rule, x, rule.value(x)).class;
+        }
+    }
+    Class(class & !here.exact_zero)
+}
+
+/// The class of a rule of two arguments around the point `(x, y)`, where the value is `r`.
+#[inline(always)]
+pub(crate) fn binary_local<R: Binary, B: Base>(rule: R, x: B, y: B, r: B) -> Class {
+    local(rule, x, y, r, Class::X | Class::Y)
+}
+
+/// The same with a plain second argument, as a class of one argument.
+#[inline(always)]
+pub(crate) fn right_local<R: Binary, B: Base>(rule: R, x: B, y: B, r: B) -> Class {
+    local(rule, x, y, r, Class::X)
+}
+
+/// The same with a plain first argument, as a class of one argument.
+#[inline(always)]
+pub(crate) fn left_local<R: Binary, B: Base>(rule: R, x: B, y: B, r: B) -> Class {
+    local(rule, x, y, r, Class::Y).of_y()
+}
+
+#[inline(always)]
+fn local<R: Binary, B: Base>(rule: R, x: B, y: B, r: B, active: u8) -> Class {
+    let here = probe_binary(rule, x, y, r, active);
+    let mut class = here.class;
+    if x == B::ZERO || y == B::ZERO || x == y {
+        let step = |v: B| B::epsilon() * (B::ONE + v.abs());
+        let (dx, dy) = (step(x), step(y));
+        for (x, y) in [(x + dx, y), (x - dx, y), (x, y + dy), (x, y - dy)] {
+            class |= probe_binary(rule, x, y, rule.value(x, y), active).class;
+        }
+    }
+    Class(class & !here.exact_zero)
+}
+
+/// Classes found so far: 55 bits of the rule's key, one bit that says the slot is taken, the class.
+///
+/// A slot is one word, so that readers need no lock; two rules that share a slot replace each other.
+static TABLE: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
+
+const TAKEN: u64 = 0x80;
+const CLASS: u64 = 0x7f;
+
+#[inline(always)]
+fn remembered(rule: TypeId, parameter: Option<u64>, find: impl Fn() -> u8) -> Class {
+    let Some(parameter) = parameter else { return Class(find()) };
+    let mut key = Key(0);
+    rule.hash(&mut key);
+    let key = key.0 ^ parameter.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
+    let slot = &TABLE[(key >> 8) as usize % TABLE.len()];
+    let word = slot.load(Ordering::Relaxed);
+    if (word ^ key) & !CLASS & !TAKEN == 0 && word & TAKEN != 0 {
+        return Class((word & CLASS) as u8);
+    }
+    compute(slot, key, find)
+}
+
+#[cold]
+#[inline(never)]
+fn compute(slot: &AtomicU64, key: u64, find: impl Fn() -> u8) -> Class {
+    let class = find();
+    slot.store(key & !CLASS & !TAKEN | TAKEN | class as u64, Ordering::Relaxed);
+    Class(class)
+}
+
+/// Takes a `TypeId` apart: its hash is 64 bits of itself, so this folds into a constant.
+struct Key(u64);
+
+impl Hasher for Key {
+    #[inline(always)]
+    fn write_u64(&mut self, bits: u64) {
+        self.0 ^= bits;
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.0 = self.0.rotate_left(23) ^ u64::from_le_bytes(word);
+        }
+    }
+    #[inline(always)]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Detectors, and the functions that run them.
+//!
+//! Called by users and by sparse backends. Runs the function once on [`Tracer`]s and reads the pattern out of the
+//! [`arena`](crate::arena).
+
+use crate::arena::{self, CONSTANT};
+use crate::handles::{Gradient, Handles, Hessian};
+use crate::number::{Global, Local, Scope, Tracer, TracerCore};
+use differentiation_interface_core::context::Contexts;
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::evaluate::{Bound, Evaluate, Flat, NumberOutput};
+use differentiation_interface_core::fault;
+use differentiation_interface_core::point::{Point, ScalarOf};
+use differentiation_interface_core::scalar::{Base, Num, Scalar};
+use matrix_coloring::Pattern;
+use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Finds patterns for all points at once.
+///
+/// The values at the point do not matter, only how many there are. A function that branches on a value, casts it or tests
+/// it is refused with the place in its code: the pattern would hold on one side of the branch only. `max`, `min`, `abs`,
+/// `clamp` and [`select`](differentiation_interface_core::scalar::Condition::select) are not branches.
+///
+/// # What is promised?
+/// An entry that is nonzero at some point is in the pattern. There may be more: `x - x` depends on `x`, and a product with a
+/// plain zero does, since the zero may be something else in the next call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TracerSparsityDetector;
+
+/// Finds patterns that hold at one point and around it as long as no branch changes.
+///
+/// Branches follow the values at the point, a product drops the factor whose partner is exactly zero, `max` and `min` drop
+/// the smaller and larger argument. So the pattern can be smaller than the one for all points, and is valid only there:
+/// detect again when the point moves, and do not keep a colouring made from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TracerLocalSparsityDetector;
+
+/// Finds which entries of a Jacobian or Hessian may be nonzero.
+///
+/// # For users
+/// Pass one to [`jacobian_sparsity`] or [`hessian_sparsity`].
+///
+/// # For backend authors
+/// 1. `jacobian` and `hessian` run `f` once at `x`, on numbers of the named types.
+/// 2. Every entry that the backend could find nonzero must be in the pattern. What cannot be decided is an error.
+/// 3. The pattern of a Hessian is symmetric, both triangles are stored.
+pub trait SparsityDetector: Clone + Debug + Send + Sync + 'static {
+    /// Name in errors.
+    const NAME: &'static str;
+    /// The number `jacobian` runs on.
+    type JacobianNum<B: Base>: Scalar<Base = B>;
+    /// The number `hessian` runs on.
+    type HessianNum<B: Base>: Scalar<Base = B>;
+
+    /// The pattern of the Jacobian of `f`, outputs × inputs.
+    ///
+    /// # Errors
+    /// As [`jacobian_sparsity`].
+    fn jacobian<S: Scalar>(&self, f: &mut impl Flat<Self::JacobianNum<S::Base>>, x: &[S]) -> Result<Pattern, Error>;
+
+    /// The pattern of the Hessian of `f`, which has one output.
+    ///
+    /// # Errors
+    /// As [`hessian_sparsity`].
+    fn hessian<S: Scalar>(&self, f: &mut impl Flat<Self::HessianNum<S::Base>>, x: &[S]) -> Result<Pattern, Error>;
+}
+
+/// A detector by tracers of one scope.
+macro_rules! tracer_detector {
+    ($detector:ty, $scope:ty, $name:literal) => {
+        impl SparsityDetector for $detector {
+            const NAME: &'static str = $name;
+            type JacobianNum<B: Base> = Tracer<B, $scope, Gradient>;
+            type HessianNum<B: Base> = Tracer<B, $scope, Hessian>;
+
+            fn jacobian<S: Scalar>(
+                &self,
+                f: &mut impl Flat<Self::JacobianNum<S::Base>>,
+                x: &[S],
+            ) -> Result<Pattern, Error> {
+                trace(f, x)
+            }
+            fn hessian<S: Scalar>(
+                &self,
+                f: &mut impl Flat<Self::HessianNum<S::Base>>,
+                x: &[S],
+            ) -> Result<Pattern, Error> {
+                trace(f, x)
+            }
+        }
+    };
+}
+tracer_detector! { TracerSparsityDetector, Global, "tracer" }
+tracer_detector! { TracerLocalSparsityDetector, Local, "local tracer" }
+
+/// Runs `f` on tracers and reads the pattern off its outputs.
+fn trace<S: Scalar, K: Scope, H: Handles>(f: &mut impl Flat<Tracer<S::Base, K, H>>, x: &[S]) -> Result<Pattern, Error> {
+    fault::watch(|| {
+        let running = arena::begin(x.len())?;
+        let generation = running.generation();
+        let plain = |v: &S| if K::AT_POINT { v.primal() } else { S::Base::ZERO };
+        let inputs: Vec<_> =
+            x.iter().enumerate().map(|(i, v)| Num(TracerCore::input(plain(v), generation, i))).collect();
+        let mut outputs = Vec::new();
+        let run = catch_unwind(AssertUnwindSafe(|| f.call(&inputs, &mut outputs)));
+        drop(inputs);
+        if let Err(panic) = run {
+            // After a refused question a panic is no more than its consequence, as in `partial_cmp(..).unwrap()`.
+            match running.refused_at() {
+                Some(place) => return Err(ErrorKind::ValueDecides { place }.into()),
+                None => resume_unwind(panic),
+            }
+        }
+        let is_own = |v: &Tracer<S::Base, K, H>| v.0.generation() == CONSTANT || v.0.generation() == generation;
+        if !outputs.iter().all(is_own) {
+            return Err(ErrorKind::ForeignNumber.into());
+        }
+        running.finish(|arena| H::pattern(arena, outputs.iter().map(|v| v.0.handles())))
+    })
+}
+
+/// Returns the pattern of the Jacobian of `f` at `x`: entry `(i, j)` is there if output `i` may depend on input `j`.
+///
+/// `f` and `x` are what operators take: closures, generic functions, objects and [`in_place`] functions; slices, arrays and
+/// numbers, with contexts. A number counts as one input or output. The function is run once.
+///
+/// [`in_place`]: differentiation_interface_core::in_place
+///
+/// # Errors
+/// - [`ErrorKind::ValueDecides`] if the detector covers all points and the function branches on a value;
+/// - [`ErrorKind::ForeignNumber`] if a number of another detection entered;
+/// - [`ErrorKind::TapeOverflow`] if the function makes more than 2³¹ sets or the pattern has more than 2³² entries.
+///
+/// # Example
+/// ```
+/// use differentiation_interface_core::Real;
+/// use sparsity_tracer::{TracerLocalSparsityDetector, TracerSparsityDetector, jacobian_sparsity};
+///
+/// fn f<T: Real>(x: &[T]) -> Vec<T> {
+///     vec![x[0] * x[1], x[2].max(x[0])]
+/// }
+/// let x = [0.0, 2.0, 3.0];
+/// let pattern = jacobian_sparsity(&f, &TracerSparsityDetector, &x)?;
+/// assert_eq!((pattern.row(0), pattern.row(1)), (&[0, 1][..], &[0, 2][..]));
+/// // At this point x₀ is 0 and smaller than x₂.
+/// let pattern = jacobian_sparsity(&f, &TracerLocalSparsityDetector, &x)?;
+/// assert_eq!((pattern.row(0), pattern.row(1)), (&[0][..], &[2][..]));
+/// # Ok::<(), sparsity_tracer::Error>(())
+/// ```
+pub fn jacobian_sparsity<F, D, P>(f: &F, detector: &D, x: P) -> Result<Pattern, Error>
+where
+    D: SparsityDetector,
+    P: Point,
+    F: Evaluate<P::Shape, P::Contexts, D::JacobianNum<BaseOf<P>>>,
+{
+    let mut storage = P::Contexts::allocate(x.contexts());
+    let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(f, x.contexts(), &mut storage);
+    detector.jacobian(&mut f, x.coordinates()).map_err(|error| error.during("jacobian_sparsity", D::NAME))
+}
+
+/// Returns the pattern of the Hessian of `f` at `x`: entry `(i, j)` is there if ∂²f/∂xᵢ∂xⱼ may be nonzero. It is symmetric and
+/// both triangles are stored.
+///
+/// # Errors
+/// As [`jacobian_sparsity`].
+///
+/// # Example
+/// ```
+/// use differentiation_interface_core::Real;
+/// use sparsity_tracer::{TracerSparsityDetector, hessian_sparsity};
+///
+/// fn f<T: Real>(x: &[T]) -> T {
+///     x[0] + x[1] * x[2] + x[3].recip()
+/// }
+/// let pattern = hessian_sparsity(&f, &TracerSparsityDetector, &[1.0, 2.0, 3.0, 4.0])?;
+/// let entries: Vec<_> = pattern.entries().collect();
+/// assert_eq!(entries, [(1, 2), (2, 1), (3, 3)]);
+/// # Ok::<(), sparsity_tracer::Error>(())
+/// ```
+pub fn hessian_sparsity<F, D, P>(f: &F, detector: &D, x: P) -> Result<Pattern, Error>
+where
+    D: SparsityDetector,
+    P: Point,
+    F: Evaluate<P::Shape, P::Contexts, D::HessianNum<BaseOf<P>>>,
+    F::Output: NumberOutput<D::HessianNum<BaseOf<P>>>,
+{
+    let mut storage = P::Contexts::allocate(x.contexts());
+    let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(f, x.contexts(), &mut storage);
+    detector.hessian(&mut f, x.coordinates()).map_err(|error| error.during("hessian_sparsity", D::NAME))
+}
+
+/// The plain number at the bottom of a point's numbers.
+pub type BaseOf<P> = <ScalarOf<P> as Scalar>::Base;

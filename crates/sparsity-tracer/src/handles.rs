@@ -1,0 +1,134 @@
+//! What tracers carry: handles of the first and of the second order.
+//!
+//! Called by [`number`](crate::number) for every operation and by [`detector`](crate::detector) for the result.
+
+use crate::arena::{Arena, with};
+use crate::class::Class;
+use crate::events::{Event, NONE};
+use crate::sets::{EMPTY, Set};
+use differentiation_interface_core::error::{Error, ErrorKind};
+use matrix_coloring::Pattern;
+use std::fmt::Debug;
+
+/// What a number of some order carries: handles into the arena.
+pub trait Handles: Copy + PartialEq + Debug + Send + Sync + Default + 'static {
+    /// Input `i`.
+    fn input(i: usize) -> Self;
+    /// The result of a function of one argument.
+    fn unary(self, generation: u32, class: Class) -> Option<Self>;
+    /// The result of a function of two arguments.
+    fn binary(self, other: Self, generation: u32, class: Class) -> Option<Self>;
+    /// All handles of both numbers, without products.
+    fn joined(self, other: Self, arena: &mut Arena) -> Self;
+    /// The dense second-order dependence on everything in `self`.
+    fn dense(self, arena: &mut Arena) -> Self;
+    /// The pattern that the outputs of a function have.
+    fn pattern(arena: &mut Arena, outputs: impl ExactSizeIterator<Item = Self>) -> Result<Pattern, Error>;
+}
+
+/// First order: the inputs a number depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gradient(pub(crate) Set);
+
+/// Second order: the inputs, and the pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Hessian(pub(crate) Set, pub(crate) Event);
+
+impl Handles for Gradient {
+    fn input(i: usize) -> Self {
+        Gradient(i as u32 + 1)
+    }
+    #[inline(always)]
+    fn unary(self, _: u32, class: Class) -> Option<Self> {
+        Some(if class.x() { self } else { Gradient(EMPTY) })
+    }
+    #[inline(always)]
+    fn binary(self, other: Self, generation: u32, class: Class) -> Option<Self> {
+        let a = if class.x() { self.0 } else { EMPTY };
+        let b = if class.y() { other.0 } else { EMPTY };
+        if a == b || b == EMPTY {
+            return Some(Gradient(a));
+        }
+        if a == EMPTY {
+            return Some(Gradient(b));
+        }
+        with(generation, |arena| Gradient(arena.sets.union(a, b)))
+    }
+    fn joined(self, other: Self, arena: &mut Arena) -> Self {
+        Gradient(arena.sets.union(self.0, other.0))
+    }
+    fn dense(self, _: &mut Arena) -> Self {
+        self
+    }
+    fn pattern(arena: &mut Arena, outputs: impl ExactSizeIterator<Item = Self>) -> Result<Pattern, Error> {
+        let rows = outputs.len();
+        let mut pointers = Vec::with_capacity(rows + 1);
+        let mut indices = Vec::with_capacity(4 * rows);
+        pointers.push(0);
+        for Gradient(set) in outputs {
+            arena.sets.sorted_members(set, &mut indices);
+            pointers.push(u32::try_from(indices.len()).map_err(|_| ErrorKind::TapeOverflow)?);
+        }
+        compressed(rows, arena.sets.inputs(), pointers, indices)
+    }
+}
+
+impl Handles for Hessian {
+    fn input(i: usize) -> Self {
+        Hessian(i as u32 + 1, NONE)
+    }
+    #[inline(always)]
+    fn unary(self, generation: u32, class: Class) -> Option<Self> {
+        let Hessian(g, h) = if class.x() { self } else { Hessian(EMPTY, NONE) };
+        if !class.xx() {
+            return Some(Hessian(g, h));
+        }
+        with(generation, |arena| {
+            let square = arena.events.product(self.0, self.0);
+            Hessian(g, arena.events.union(h, square))
+        })
+    }
+    #[inline(always)]
+    fn binary(self, other: Self, generation: u32, class: Class) -> Option<Self> {
+        with(generation, |arena| {
+            let Arena { sets, events, .. } = arena;
+            let Hessian(gx, hx) = if class.x() { self } else { Hessian(EMPTY, NONE) };
+            let Hessian(gy, hy) = if class.y() { other } else { Hessian(EMPTY, NONE) };
+            let mut h = events.union(hx, hy);
+            if class.xx() {
+                let product = events.product(self.0, self.0);
+                h = events.union(h, product);
+            }
+            if class.xy() {
+                let product = events.product(self.0, other.0);
+                h = events.union(h, product);
+            }
+            if class.yy() {
+                let product = events.product(other.0, other.0);
+                h = events.union(h, product);
+            }
+            Hessian(sets.union(gx, gy), h)
+        })
+    }
+    fn joined(self, other: Self, arena: &mut Arena) -> Self {
+        Hessian(arena.sets.union(self.0, other.0), arena.events.union(self.1, other.1))
+    }
+    fn dense(self, arena: &mut Arena) -> Self {
+        let square = arena.events.product(self.0, self.0);
+        Hessian(self.0, arena.events.union(self.1, square))
+    }
+    fn pattern(arena: &mut Arena, mut outputs: impl ExactSizeIterator<Item = Self>) -> Result<Pattern, Error> {
+        let found = outputs.len();
+        let (Some(Hessian(_, event)), None) = (outputs.next(), outputs.next()) else {
+            return Err(ErrorKind::OutputLength { expected: 1, found }.into());
+        };
+        let Arena { sets, events, .. } = arena;
+        let (pointers, indices) = events.rows(event, sets).ok_or(ErrorKind::TapeOverflow)?;
+        compressed(sets.inputs() as usize, sets.inputs(), pointers, indices)
+    }
+}
+
+/// A pattern from its rows, which are sorted.
+fn compressed(rows: usize, columns: u32, pointers: Vec<u32>, indices: Vec<u32>) -> Result<Pattern, Error> {
+    Pattern::from_csr_arrays(rows, columns as usize, pointers, indices).map_err(|_| ErrorKind::TapeOverflow.into())
+}

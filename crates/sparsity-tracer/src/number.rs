@@ -1,0 +1,282 @@
+//! The tracer: a number that records what it depends on instead of a derivative.
+//!
+//! Made by [`detector`](crate::detector) and run through the user's function. Asks [`class`](crate::class) what a rule
+//! depends on, and keeps the dependence as handles into the [`arena`](crate::arena).
+
+use crate::arena::{self, CONSTANT, FOREIGN};
+use crate::class::{self, Class};
+use crate::handles::Handles;
+use differentiation_interface_core::custom::CustomRule;
+use differentiation_interface_core::error::ErrorKind;
+use differentiation_interface_core::fault;
+use differentiation_interface_core::rules::{Binary, Unary};
+use differentiation_interface_core::scalar::{Base, Core, Num, Relation};
+use std::cmp::Ordering;
+use std::fmt::Debug;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// A number that records what it depends on: over the plain number `B`, for all points or one ([`Global`], [`Local`]), to
+/// first or second order ([`Gradient`](crate::Gradient), [`Hessian`](crate::Hessian)).
+///
+/// Users see it as the `T` of their generic functions.
+pub type Tracer<B, K, H> = Num<TracerCore<B, K, H>>;
+
+/// Which points a tracer speaks for.
+pub trait Scope: Copy + Debug + Send + Sync + 'static {
+    /// Whether the values at one point are known.
+    const AT_POINT: bool;
+}
+
+/// All points at once: no values, so a branch on one is refused.
+#[derive(Clone, Copy, Debug)]
+pub enum Global {}
+
+/// The point at hand: branches follow the values there.
+#[derive(Clone, Copy, Debug)]
+pub enum Local {}
+
+impl Scope for Global {
+    const AT_POINT: bool = false;
+}
+impl Scope for Local {
+    const AT_POINT: bool = true;
+}
+
+/// The engine's part of a [`Tracer`].
+#[derive(Clone, Copy, Debug)]
+pub struct TracerCore<B, K, H> {
+    /// The value; NaN where it is not known.
+    value: B,
+    /// The detection it belongs to; `CONSTANT` for a number that depends on nothing and has a value.
+    generation: u32,
+    handles: H,
+    scope: PhantomData<K>,
+}
+
+impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
+    /// Input `i` of a detection.
+    pub(crate) fn input(value: B, generation: u32, i: usize) -> Self {
+        TracerCore { value: Self::known(value), generation, handles: H::input(i), scope: PhantomData }
+    }
+
+    pub(crate) fn generation(&self) -> u32 {
+        self.generation
+    }
+    pub(crate) fn handles(&self) -> H {
+        self.handles
+    }
+
+    #[inline(always)]
+    fn plain(value: B) -> Self {
+        TracerCore { value, generation: CONSTANT, handles: H::default(), scope: PhantomData }
+    }
+
+    /// The value, where values are known.
+    #[inline(always)]
+    fn known(value: B) -> B {
+        if K::AT_POINT { value } else { B::nan() }
+    }
+
+    /// The result of an operation; without handles the operand came from another detection.
+    #[inline(always)]
+    fn active(value: B, generation: u32, handles: Option<H>) -> Self {
+        let Some(handles) = handles else { return Self::foreign(value) };
+        if K::AT_POINT && handles == H::default() {
+            return Self::plain(value);
+        }
+        TracerCore { value: Self::known(value), generation, handles, scope: PhantomData }
+    }
+
+    #[cold]
+    fn foreign(value: B) -> Self {
+        fault::raise(ErrorKind::ForeignNumber);
+        TracerCore { value: Self::known(value), generation: FOREIGN, handles: H::default(), scope: PhantomData }
+    }
+
+    /// A function of this number alone.
+    #[inline(always)]
+    fn alone(self, value: B, class: Class) -> Self {
+        Self::active(value, self.generation, self.handles.unary(self.generation, class))
+    }
+
+    /// A function of two numbers that are not constant.
+    #[inline(always)]
+    fn together(self, other: Self, value: B, class: Class) -> Self {
+        if self.generation != other.generation {
+            return Self::foreign(value);
+        }
+        Self::active(value, self.generation, self.handles.binary(other.handles, self.generation, class))
+    }
+
+    /// Whether user code may not know the value.
+    #[inline(always)]
+    fn is_unknown(&self) -> bool {
+        !K::AT_POINT && self.generation != CONSTANT
+    }
+
+    /// A number without value was asked for it.
+    #[cold]
+    #[track_caller]
+    fn refuse(&self) {
+        let place = Location::caller();
+        fault::raise(ErrorKind::ValueDecides { place });
+        arena::refused(self.generation, place);
+    }
+
+    /// The joint dependence of several numbers, made dense; `None` if there is none.
+    fn dense(inputs: &[Num<Self>]) -> Option<(u32, Option<H>)> {
+        let generation = inputs.iter().map(|v| v.0.generation).find(|g| *g != CONSTANT)?;
+        if inputs.iter().any(|v| v.0.generation != CONSTANT && v.0.generation != generation) {
+            return Some((generation, None));
+        }
+        let handles = arena::with(generation, |arena| {
+            let joined = inputs.iter().fold(H::default(), |all, v| all.joined(v.0.handles, arena));
+            joined.dense(arena)
+        });
+        Some((generation, handles))
+    }
+}
+
+/// A number that depends on all `inputs` with every first and second derivative, and has the value `value` where values are
+/// known: the result of something that is not traced, such as a determinant from a foreign library.
+///
+/// ```
+/// use differentiation_interface_core::Function;
+/// use sparsity_tracer::{Gradient, Global, Pattern, Tracer, TracerSparsityDetector, dense_dependence, jacobian_sparsity};
+///
+/// let f = |x: &[Tracer<f64, Global, Gradient>]| vec![dense_dependence(&x[1..], 0.0), x[0]];
+/// let pattern = jacobian_sparsity(&f, &TracerSparsityDetector, &[1.0, 2.0, 3.0])?;
+/// assert_eq!((pattern.row(0), pattern.row(1)), (&[1, 2][..], &[0][..]));
+/// # Ok::<(), sparsity_tracer::Error>(())
+/// ```
+pub fn dense_dependence<B: Base, K: Scope, H: Handles>(inputs: &[Tracer<B, K, H>], value: B) -> Tracer<B, K, H> {
+    Num(match TracerCore::dense(inputs) {
+        None => TracerCore::plain(value),
+        Some((generation, handles)) => TracerCore::active(value, generation, handles),
+    })
+}
+
+impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
+    type Base = B;
+
+    #[inline(always)]
+    fn constant(value: B) -> Self {
+        Self::plain(value)
+    }
+    #[inline(always)]
+    fn primal(&self) -> B {
+        self.value
+    }
+    #[inline(always)]
+    fn is_constant(&self) -> bool {
+        self.generation == CONSTANT
+    }
+    #[inline(always)]
+    fn unary<R: Unary>(self, rule: R) -> Self {
+        if self.generation == CONSTANT {
+            return Self::plain(rule.value(self.value));
+        }
+        if K::AT_POINT {
+            let value = rule.value(self.value);
+            self.alone(value, class::unary_local(rule, self.value, value))
+        } else {
+            self.alone(B::nan(), class::unary_global(rule))
+        }
+    }
+    #[inline(always)]
+    fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
+        if other.generation == CONSTANT {
+            return self.binary_right(other.value, rule);
+        }
+        if self.generation == CONSTANT {
+            return Self::binary_left(self.value, other, rule);
+        }
+        if K::AT_POINT {
+            let (x, y) = (self.value, other.value);
+            let value = rule.value(x, y);
+            self.together(other, value, class::binary_local(rule, x, y, value))
+        } else {
+            self.together(other, B::nan(), class::binary_global(rule))
+        }
+    }
+    #[inline(always)]
+    fn binary_right<R: Binary>(self, other: B, rule: R) -> Self {
+        if self.generation == CONSTANT {
+            return Self::plain(rule.value(self.value, other));
+        }
+        if K::AT_POINT {
+            let value = rule.value(self.value, other);
+            self.alone(value, class::right_local(rule, self.value, other, value))
+        } else {
+            self.alone(B::nan(), class::binary_global(rule))
+        }
+    }
+    #[inline(always)]
+    fn binary_left<R: Binary>(first: B, second: Self, rule: R) -> Self {
+        if second.generation == CONSTANT {
+            return Self::plain(rule.value(first, second.value));
+        }
+        if K::AT_POINT {
+            let value = rule.value(first, second.value);
+            second.alone(value, class::left_local(rule, first, second.value, value))
+        } else {
+            second.alone(B::nan(), class::binary_global(rule).of_y())
+        }
+    }
+
+    /// Every output depends on every input, to second order. Without values, the rule is evaluated at 0.5 for the number of
+    /// its outputs.
+    fn custom<R: CustomRule<B>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
+        let plain: Vec<B> = x.iter().map(|v| if v.0.is_unknown() { B::from_f64(0.5) } else { v.0.value }).collect();
+        let mut values = Vec::new();
+        rule.value(&plain, &mut values);
+        y.clear();
+        match Self::dense(x) {
+            None => y.extend(values.into_iter().map(|v| Num(Self::plain(v)))),
+            Some((generation, handles)) => {
+                y.extend(values.into_iter().map(|v| Num(Self::active(v, generation, handles))));
+            }
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn observe(&self) -> B {
+        if self.is_unknown() {
+            self.refuse();
+        }
+        self.value
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn compare(&self, other: &Self) -> Option<Ordering> {
+        if self.is_unknown() || other.is_unknown() {
+            if self.is_unknown() { self } else { other }.refuse();
+            return None;
+        }
+        self.value.partial_cmp(&other.value)
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn compare_plain(&self, other: B) -> Option<Ordering> {
+        if self.is_unknown() {
+            self.refuse();
+            return None;
+        }
+        self.value.partial_cmp(&other)
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
+        if !left.is_unknown() && !right.is_unknown() {
+            return if relation.holds(left.value.partial_cmp(&right.value)) { then } else { otherwise };
+        }
+        // Not known which of the two: a number without value, even if both are constant.
+        let decider = if left.is_unknown() { left } else { right };
+        let nothing = TracerCore { generation: decider.generation, handles: H::default(), ..decider };
+        let lift = |v: Self| if v.generation == CONSTANT { nothing } else { v };
+        lift(then).together(lift(otherwise), B::nan(), Class::EITHER)
+    }
+}

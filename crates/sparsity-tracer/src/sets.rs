@@ -1,0 +1,374 @@
+//! Sets of inputs as handles into an arena: what the first-order part of a tracer is.
+//!
+//! Called by [`arena`](crate::arena). A union is a node with two children, so an operation costs a push. What a node holds is
+//! found by walking it, once, at the end.
+//!
+//! # Why is the walk never longer than the result by much?
+//! Every node knows the length of its walk, the sum of its children's (shared parts count each time they are met). When that
+//! length has doubled since the last look, the node is walked and the distinct inputs are counted; if they are at most half
+//! as many, the node becomes a flat list. So a walk visits at most about four times the inputs it yields, plus a constant,
+//! whatever the function does: long chains over few inputs, values shared by all outputs, repeated products with dense
+//! matrices. The looks cost a constant number of steps per operation, since the length doubles between them. Equal lists are
+//! one list, and large unions are remembered, so that the second row of a dense product costs one look-up an operation.
+
+use std::collections::BTreeMap;
+
+/// A set of inputs: 0 is empty, `1..=n` the inputs, above them nodes.
+pub(crate) type Set = u32;
+
+/// The empty set.
+pub(crate) const EMPTY: Set = 0;
+
+/// Handles stop here: the bit above marks products among events.
+pub(crate) const LIMIT: u32 = 1 << 31;
+
+#[derive(Clone, Copy)]
+struct Node {
+    /// A child, or the start of a flat list.
+    left: u32,
+    /// A child, or the end of a flat list.
+    right: u32,
+    measure: Measure,
+}
+
+/// Length of the walk (26 bits), exponent of the length at which to look again (5 bits), flat or not (1 bit).
+#[derive(Clone, Copy)]
+struct Measure(u32);
+
+impl Measure {
+    const LEAF: Measure = Measure::new(1, 5, false);
+    const LONGEST: u32 = (1 << 26) - 1;
+
+    const fn new(length: u32, look_at: u32, flat: bool) -> Measure {
+        Measure(length << 6 | look_at << 1 | flat as u32)
+    }
+    #[inline(always)]
+    fn length(self) -> u32 {
+        self.0 >> 6
+    }
+    #[inline(always)]
+    fn look_at(self) -> u32 {
+        (self.0 >> 1) & 31
+    }
+    #[inline(always)]
+    fn is_flat(self) -> bool {
+        self.0 & 1 != 0
+    }
+}
+
+/// Exponent of the first power of two that is at least twice `length`.
+fn next_look(length: usize) -> u32 {
+    (length.max(16) * 2).next_power_of_two().trailing_zeros().min(31)
+}
+
+/// The arena of sets of one detection.
+pub(crate) struct Sets {
+    inputs: u32,
+    nodes: Vec<Node>,
+    lists: Vec<u32>,
+    /// Flat lists by a hash that does not depend on their order.
+    known: BTreeMap<u64, Set>,
+    /// Large unions computed before: operands and result.
+    unions: Vec<(Set, Set, Set)>,
+    marks: Marks,
+    stack: Vec<Set>,
+    scratch: Vec<u32>,
+    overflow: bool,
+}
+
+/// Number of large unions remembered, and the length from which on they are.
+const REMEMBERED: usize = 1 << 14;
+const LARGE: u32 = 64;
+
+impl Sets {
+    pub(crate) const fn new() -> Sets {
+        Sets {
+            inputs: 0,
+            nodes: Vec::new(),
+            lists: Vec::new(),
+            known: BTreeMap::new(),
+            unions: Vec::new(),
+            marks: Marks::new(),
+            stack: Vec::new(),
+            scratch: Vec::new(),
+            overflow: false,
+        }
+    }
+
+    /// Empties the arena for a function of `inputs` inputs, keeping its memory.
+    pub(crate) fn reset(&mut self, inputs: u32) {
+        self.inputs = inputs;
+        self.nodes.clear();
+        self.lists.clear();
+        self.known.clear();
+        self.unions.clear();
+        self.marks.resize(inputs as usize);
+        self.overflow = false;
+    }
+
+    /// Whether more sets were made than handles can name.
+    pub(crate) fn overflow(&self) -> bool {
+        self.overflow
+    }
+
+    /// Number of inputs.
+    pub(crate) fn inputs(&self) -> u32 {
+        self.inputs
+    }
+
+    /// Number of handles in use.
+    pub(crate) fn handles(&self) -> usize {
+        self.inputs as usize + 1 + self.nodes.len()
+    }
+
+    #[inline(always)]
+    fn measure(&self, set: Set) -> Measure {
+        if set <= self.inputs { Measure::LEAF } else { self.nodes[(set - self.inputs - 1) as usize].measure }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, node: Node) -> Set {
+        let handle = self.inputs as usize + 1 + self.nodes.len();
+        if handle >= LIMIT as usize {
+            self.overflow = true;
+            return EMPTY;
+        }
+        self.nodes.push(node);
+        handle as u32
+    }
+
+    /// The union of two sets.
+    #[inline(always)]
+    pub(crate) fn union(&mut self, a: Set, b: Set) -> Set {
+        if a == b || b == EMPTY {
+            return a;
+        }
+        if a == EMPTY {
+            return b;
+        }
+        let (left, right) = (self.measure(a), self.measure(b));
+        let length = left.length() + right.length();
+        if length >= LARGE {
+            return self.large_union(a, b);
+        }
+        let look_at = left.look_at().max(right.look_at());
+        if length >> look_at != 0 {
+            return self.look(a, b, length);
+        }
+        self.push(Node { left: a, right: b, measure: Measure::new(length, look_at, false) })
+    }
+
+    /// A union that was perhaps made before.
+    #[inline(never)]
+    fn large_union(&mut self, a: Set, b: Set) -> Set {
+        if self.unions.is_empty() {
+            self.unions.resize(REMEMBERED, (0, 0, 0));
+        }
+        let slot = ((a as u64 | (b as u64) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50) as usize % REMEMBERED;
+        let (left, right, result) = self.unions[slot];
+        if (left, right) == (a, b) {
+            return result;
+        }
+        let (left, right) = (self.measure(a), self.measure(b));
+        let length = (left.length() + right.length()).min(Measure::LONGEST);
+        let look_at = left.look_at().max(right.look_at());
+        let result = if length >> look_at != 0 {
+            self.look(a, b, length)
+        } else {
+            self.push(Node { left: a, right: b, measure: Measure::new(length, look_at, false) })
+        };
+        self.unions[slot] = (a, b, result);
+        result
+    }
+
+    /// Walks `a` and `b`, and makes their union a flat list if that is much shorter.
+    #[inline(never)]
+    fn look(&mut self, a: Set, b: Set, length: u32) -> Set {
+        let mut found = std::mem::take(&mut self.scratch);
+        found.clear();
+        self.marks.begin();
+        self.walk(a, &mut found);
+        self.walk(b, &mut found);
+        let result = if found.len() * 2 > length as usize {
+            let look_at = next_look(length as usize);
+            self.push(Node { left: a, right: b, measure: Measure::new(length, look_at, false) })
+        } else {
+            self.flat(a, b, &found)
+        };
+        self.scratch = found;
+        result
+    }
+
+    /// The union of `a` and `b` as a flat list of `members`, which are the marked inputs: an operand or another known list if
+    /// it is the same set.
+    fn flat(&mut self, a: Set, b: Set, members: &[u32]) -> Set {
+        let is_whole = |sets: &Sets, set: Set| {
+            let measure = sets.measure(set);
+            measure.is_flat() && measure.length() as usize == members.len()
+        };
+        if let Some(same) = [a, b].into_iter().find(|&set| is_whole(self, set)) {
+            return same;
+        }
+        let hash = members.iter().fold(members.len() as u64, |sum, &i| sum.wrapping_add(scatter(i)));
+        if let Some(&known) = self.known.get(&hash) {
+            let node = self.nodes[(known - self.inputs - 1) as usize];
+            let list = &self.lists[node.left as usize..node.right as usize];
+            if list.len() == members.len() && list.iter().all(|&i| self.marks.is_marked(i)) {
+                return known;
+            }
+        }
+        let (start, end) = (self.lists.len(), self.lists.len() + members.len());
+        if end >= LIMIT as usize || members.len() > Measure::LONGEST as usize {
+            self.overflow = true;
+            return EMPTY;
+        }
+        self.lists.extend_from_slice(members);
+        let measure = Measure::new(members.len() as u32, next_look(members.len()), true);
+        let set = self.push(Node { left: start as u32, right: end as u32, measure });
+        self.known.insert(hash, set);
+        set
+    }
+
+    /// Appends the members of `set` that are not marked yet, and marks them.
+    #[inline(always)]
+    fn walk(&mut self, set: Set, out: &mut Vec<u32>) {
+        if set == EMPTY {
+            return;
+        }
+        let Sets { inputs, nodes, lists, marks, stack, .. } = self;
+        let mut next = set;
+        loop {
+            if next <= *inputs {
+                if marks.mark(next - 1) {
+                    out.push(next - 1);
+                }
+            } else {
+                let node = nodes[(next - *inputs - 1) as usize];
+                if !node.measure.is_flat() {
+                    stack.push(node.right);
+                    next = node.left;
+                    continue;
+                }
+                for &i in &lists[node.left as usize..node.right as usize] {
+                    if marks.mark(i) {
+                        out.push(i);
+                    }
+                }
+            }
+            match stack.pop() {
+                Some(set) => next = set,
+                None => return,
+            }
+        }
+    }
+
+    /// Appends the members of `set` to `out`, in no particular order.
+    pub(crate) fn members(&mut self, set: Set, out: &mut Vec<u32>) {
+        self.marks.begin();
+        self.walk(set, out);
+    }
+
+    /// Appends the members of `set` to `out`, increasing.
+    #[inline]
+    pub(crate) fn sorted_members(&mut self, set: Set, out: &mut Vec<u32>) {
+        if set == EMPTY {
+            return;
+        }
+        if set <= self.inputs {
+            return out.push(set - 1);
+        }
+        let start = out.len();
+        self.members(set, out);
+        self.marks.sort(&mut out[start..]);
+    }
+
+    /// The marks, for others that walk lists.
+    pub(crate) fn marks(&mut self) -> &mut Marks {
+        &mut self.marks
+    }
+
+    #[cfg(test)]
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.nodes.len(), self.lists.len())
+    }
+}
+
+/// A hash of one member (splitmix64), to be added up.
+fn scatter(i: u32) -> u64 {
+    let mut z = (i as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Marks on inputs, all taken away at once by beginning a new epoch.
+pub(crate) struct Marks {
+    epochs: Vec<u32>,
+    epoch: u32,
+}
+
+impl Marks {
+    const fn new() -> Marks {
+        Marks { epochs: Vec::new(), epoch: 0 }
+    }
+
+    fn resize(&mut self, inputs: usize) {
+        self.epochs.clear();
+        self.epochs.resize(inputs, 0);
+        self.epoch = 0;
+    }
+
+    /// Takes all marks away.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self) {
+        self.epoch = self.epoch.wrapping_add(1);
+        if self.epoch == 0 {
+            self.epochs.fill(0);
+            self.epoch = 1;
+        }
+    }
+
+    /// Marks an input; `true` if it was not marked.
+    #[inline(always)]
+    pub(crate) fn mark(&mut self, i: u32) -> bool {
+        std::mem::replace(&mut self.epochs[i as usize], self.epoch) != self.epoch
+    }
+
+    #[inline(always)]
+    fn is_marked(&self, i: u32) -> bool {
+        self.epochs[i as usize] == self.epoch
+    }
+
+    /// Sorts `list`, which holds exactly the marked inputs.
+    #[inline(always)]
+    pub(crate) fn sort(&self, list: &mut [u32]) {
+        if list.len() <= 16 {
+            for k in 1..list.len() {
+                let member = list[k];
+                let mut to = k;
+                while to > 0 && list[to - 1] > member {
+                    list[to] = list[to - 1];
+                    to -= 1;
+                }
+                list[to] = member;
+            }
+        } else {
+            self.sort_long(list);
+        }
+    }
+
+    fn sort_long(&self, list: &mut [u32]) {
+        let (low, high) = list.iter().fold((u32::MAX, 0), |(low, high), &i| (low.min(i), high.max(i)));
+        if ((high - low) as usize) < list.len() * 16 {
+            let marked = (low..=high).filter(|&i| self.is_marked(i));
+            for (slot, i) in list.iter_mut().zip(marked) {
+                *slot = i;
+            }
+        } else {
+            list.sort_unstable();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
