@@ -110,6 +110,8 @@ fn hessians() {
     let mut hand = expected.clone();
     let (forward, reverse) = (AutoForwardDiff::default(), AutoReverseDiff::default());
     let mixed = SecondOrder(forward, reverse);
+    // As many lanes as there are colours.
+    let three = SecondOrder(AutoForwardDiff::with_chunk::<3>(), reverse);
     let mut dense = Matrix::filled(n, n, f64::NAN);
     let mut prepared = prepare_hessian(f, &mixed, x).expect("the backend takes this point");
     let rows = vec![
@@ -120,6 +122,7 @@ fn hessians() {
             differences_hessian(black_box(&mut hand), n);
         }),
         hessian_row!("sparse forward over reverse", AutoSparse::new(mixed), f, x, &expected),
+        hessian_row!("same with 3 lanes", AutoSparse::new(three), f, x, &expected),
         hessian_row!("sparse forward over forward", AutoSparse::new(forward), f, x, &expected),
         hessian_row!("sparse reverse over reverse", AutoSparse::new(reverse), f, x, &expected),
         Row {
