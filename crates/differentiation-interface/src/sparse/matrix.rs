@@ -87,7 +87,6 @@ impl<S: Scalar> fmt::Debug for SparseMatrix<S> {
     }
 }
 
-/// Compressed rows with `u32` indices, as `faer` has them; values and indices are copied once.
 #[cfg(feature = "faer")]
 impl<S: Scalar> SparseMatrix<S> {
     /// A view of this matrix for `faer`, without copying.
@@ -96,5 +95,30 @@ impl<S: Scalar> SparseMatrix<S> {
         let symbolic =
             faer::sparse::SymbolicSparseRowMatRef::new_checked(self.rows(), self.columns(), starts, None, columns);
         faer::sparse::SparseRowMatRef::new(symbolic, values)
+    }
+}
+
+#[cfg(feature = "sprs")]
+impl<S: Scalar> SparseMatrix<S> {
+    /// A view of this matrix for `sprs`, without copying.
+    ///
+    /// # Example
+    /// ```
+    /// # use differentiation_interface::prelude::*;
+    /// #[differentiable]
+    /// fn squares(y: &mut [f64], x: &[f64]) {
+    ///     for i in 0..y.len() {
+    ///         y[i] = x[i] * x[i];
+    ///     }
+    /// }
+    /// let jac = jacobian(&in_place(Squares, 2), &AutoSparse::new(AutoForwardDiff::default()), &[1.0, 2.0, 3.0])?;
+    /// let view = jac.as_sprs();
+    /// assert_eq!(view.shape(), (2, 3));
+    /// assert_eq!((view.get(1, 1), view.get(1, 2)), (Some(&4.0), None));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn as_sprs(&self) -> sprs::CsMatViewI<'_, S, u32> {
+        let (starts, columns, values) = self.csr();
+        sprs::CsMatViewI::new((self.rows(), self.columns()), starts, columns, values)
     }
 }
