@@ -13,41 +13,11 @@ use differentiation_interface::backend::Backend;
 use differentiation_interface::prelude::*;
 use differentiation_interface::{Function, scalar};
 use std::hint::black_box;
-use workloads::sums::{AsFunction, Rosenbrock, Sum};
-use workloads::{Number, Random, timing};
+use workloads::sums::{AsFunction, Differences, Rosenbrock, Sum};
+use workloads::{Random, timing};
 
 #[global_allocator]
 static ALLOCATOR: timing::Counting = timing::Counting;
-
-/// W3: Σ (xᵢ₊₁ - xᵢ)².
-struct Differences;
-
-impl Sum for Differences {
-    const NAME: &'static str = "W3 differences";
-    fn point(n: usize) -> Vec<f64> {
-        (1..=n).map(|i| i as f64).collect()
-    }
-    #[inline]
-    fn value<T: Number>(x: &[T]) -> T {
-        let mut sum = T::of(0.0);
-        for i in 0..x.len() - 1 {
-            let d = x[i + 1] - x[i];
-            sum += d * d;
-        }
-        sum
-    }
-    fn by_hand(grad: &mut [f64], x: &[f64]) -> f64 {
-        let mut sum = 0.0;
-        grad[0] = 0.0;
-        for i in 0..x.len() - 1 {
-            let d = x[i + 1] - x[i];
-            sum += d * d;
-            grad[i] -= 2.0 * d;
-            grad[i + 1] = 2.0 * d;
-        }
-        sum
-    }
-}
 
 /// The Hessian of [`Differences`], row by row: 2, 4, .., 4, 2 on the diagonal and -2 beside it.
 fn differences_hessian(hess: &mut [f64], n: usize) {

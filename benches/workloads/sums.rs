@@ -1,4 +1,4 @@
-//! W1, the sum of squares, and W2, the Rosenbrock function: many inputs, one output.
+//! W1, the sum of squares, W2, the Rosenbrock function, and W3, squared differences: many inputs, one output.
 
 use super::{Number, Random};
 use differentiation_interface::{Function, Real};
@@ -65,6 +65,36 @@ impl Sum for Rosenbrock {
             sum += 100.0 * (d * d) + e * e;
             grad[i] += -400.0 * d * x[i] - 2.0 * e;
             grad[i + 1] = 200.0 * d;
+        }
+        sum
+    }
+}
+
+/// W3: Σ (xᵢ₊₁ - xᵢ)².
+pub(crate) struct Differences;
+
+impl Sum for Differences {
+    const NAME: &'static str = "W3 differences";
+    fn point(n: usize) -> Vec<f64> {
+        (1..=n).map(|i| i as f64).collect()
+    }
+    #[inline]
+    fn value<T: Number>(x: &[T]) -> T {
+        let mut sum = T::of(0.0);
+        for i in 0..x.len() - 1 {
+            let d = x[i + 1] - x[i];
+            sum += d * d;
+        }
+        sum
+    }
+    fn by_hand(grad: &mut [f64], x: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        grad[0] = 0.0;
+        for i in 0..x.len() - 1 {
+            let d = x[i + 1] - x[i];
+            sum += d * d;
+            grad[i] -= 2.0 * d;
+            grad[i + 1] = 2.0 * d;
         }
         sum
     }

@@ -86,6 +86,34 @@ pub enum ErrorKind {
         /// Name of the rule.
         rule: &'static str,
     },
+    /// A known or constant pattern or colouring does not fit the function.
+    PatternSize {
+        /// Rows and columns of the derivative.
+        expected: (usize, usize),
+        /// Rows and columns of the pattern.
+        found: (usize, usize),
+    },
+    /// A sparse matrix for a result has another pattern than the preparation.
+    BufferPattern,
+    /// A colouring does not allow this entry to be recovered.
+    InvalidColoring {
+        /// Row of the entry.
+        row: usize,
+        /// Column of the entry.
+        column: usize,
+    },
+    /// The pattern of a Hessian is not symmetric.
+    UnsymmetricPattern {
+        /// Row of an entry whose mirror image is missing.
+        row: usize,
+        /// Its column.
+        column: usize,
+    },
+    /// A colouring algorithm cannot solve the problem that was posed.
+    UnsupportedColoring {
+        /// Name of the problem.
+        problem: &'static str,
+    },
     /// A first-order operator got a backend that was chosen at run time as a pair for second order.
     SecondOrderOnly {
         /// Name of the outer backend.
@@ -184,6 +212,24 @@ impl fmt::Display for Error {
             ),
             ErrorKind::RuleUnsupported { rule } => {
                 write!(f, "the number type of this backend has no room for the rule `{rule}`; use another backend")
+            }
+            ErrorKind::PatternSize { expected: (m, n), found: (rows, columns) } => write!(
+                f,
+                "the pattern or colouring is for {rows} x {columns}, the derivative is {m} x {n}; give one of {m} x {n} or a detector"
+            ),
+            ErrorKind::BufferPattern => write!(
+                f,
+                "the sparse matrix has another pattern than the preparation; take one from `jacobian` or `hessian` of this preparation"
+            ),
+            ErrorKind::InvalidColoring { row, column } => {
+                write!(f, "the colouring does not allow entry ({row}, {column}) to be recovered; use another colouring")
+            }
+            ErrorKind::UnsymmetricPattern { row, column } => write!(
+                f,
+                "the pattern has entry ({row}, {column}) but not its mirror image; give a symmetric pattern for a Hessian"
+            ),
+            ErrorKind::UnsupportedColoring { problem } => {
+                write!(f, "the colouring algorithm cannot solve the {problem} problem; use `GreedyColoring`")
             }
             ErrorKind::SecondOrderOnly { outer, inner } => write!(
                 f,

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod backends;
+pub mod sparse;
 
 /// Pages beside the reference, compiled and run as tests.
 pub mod pages {
@@ -16,6 +17,7 @@ pub use differentiation_interface_macros::{custom_rule, differentiable, differen
 /// Everything a program that differentiates needs.
 pub mod prelude {
     pub use crate::backends::{AnyBackend, AutoFiniteDiff, AutoForwardDiff, AutoReverseDiff};
+    pub use crate::sparse::{AutoSparse, MixedMode, SparseMatrix};
     pub use differentiation_interface_core::backend::{Backend, SecondOrder, lift};
     pub use differentiation_interface_core::context::{Cache, Constant, ConstantOrCache};
     pub use differentiation_interface_core::custom::{Custom, CustomRule, Halves, PlainRule};

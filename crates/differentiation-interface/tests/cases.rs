@@ -13,13 +13,12 @@ use std::cell::Cell;
 use support::data::{self, cases, column_major, flat, number};
 use support::{assert_close, each_engine, each_exact_engine};
 
-/// Kinds that `second_order_cases.rs` and `nested_cases.rs` cover.
-const OTHER_FILES: &[&str] = &["second_derivative", "hvp", "hessian", "derivative_order3", "nested"];
+/// Kinds that `second_order_cases.rs`, `nested_cases.rs` and `sparse.rs` cover.
+const OTHER_FILES: &[&str] =
+    &["second_derivative", "hvp", "hessian", "derivative_order3", "nested", "sparse_jacobian", "sparse_hessian"];
 
 /// Kinds that belong to other operators or crates.
 const LATER_KINDS: &[&str] = &[
-    "sparse_jacobian",
-    "sparse_hessian",
     "derivative_complex",
     "pushforward_complex",
     "pullback_complex",

@@ -1,0 +1,150 @@
+//! Sparse Hessians: products with one seed per colour, then decompression.
+//!
+//! Called by `hessian` through [`HessianBackend`]; calls the second-order route of the dense backend.
+
+use super::{AutoSparse, SparseMatrix, coloring_error};
+use differentiation_interface_core::backend::{HvpRoute, Rows, SecondOrderBackend, Seeds, Want};
+use differentiation_interface_core::context::Contexts;
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::evaluate::{Bound, Evaluate, NumberOutput};
+use differentiation_interface_core::fault;
+use differentiation_interface_core::operators::{HessianBackend, HessianWork};
+use differentiation_interface_core::point::{Point, Shape};
+use differentiation_interface_core::scalar::Scalar;
+use matrix_coloring::{
+    ColoringAlgorithm, Decompress, DecompressionKind, Layout, Pattern, Symmetric, SymmetricColoring, coloring,
+};
+use sparsity_tracer::SparsityDetector;
+use std::sync::Arc;
+
+/// What a preparation of a sparse Hessian holds.
+pub struct SparseHessianState<D: SecondOrderBackend, X: Shape, C: Contexts, K> {
+    work: HessianWork<D, X, C>,
+    plan: Option<(Arc<Pattern>, Arc<SymmetricColoring<K>>)>,
+    compressed: Vec<X::Scalar>,
+}
+
+impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> Clone for SparseHessianState<D, X, C, K> {
+    fn clone(&self) -> Self {
+        SparseHessianState { work: self.work.clone(), plan: self.plan.clone(), compressed: self.compressed.clone() }
+    }
+}
+
+impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> SparseHessianState<D, X, C, K> {
+    /// The pattern, once prepared.
+    pub fn pattern(&self) -> Option<&Arc<Pattern>> {
+        self.plan.as_ref().map(|(pattern, _)| pattern)
+    }
+    /// The colouring, once prepared: colours, groups, decompression.
+    pub fn coloring(&self) -> Option<&SymmetricColoring<K>> {
+        self.plan.as_ref().map(|(_, coloring)| &**coloring)
+    }
+    /// The number of colours, which is the number of Hessian-vector products of a call; 0 before preparation.
+    pub fn ncolors(&self) -> usize
+    where
+        K: DecompressionKind,
+    {
+        self.coloring().map_or(0, SymmetricColoring::ncolors)
+    }
+}
+
+/// Names the operator in an error.
+fn named(error: impl Into<Error>) -> Error {
+    error.into().during("hessian", "sparse")
+}
+
+type Num<D, X> = <<D as SecondOrderBackend>::Hvp as HvpRoute<
+    <D as SecondOrderBackend>::Outer,
+    <D as SecondOrderBackend>::Inner,
+>>::Num<
+    <X as Shape>::Scalar,
+    <<D as SecondOrderBackend>::Hvp as HvpRoute<
+        <D as SecondOrderBackend>::Outer,
+        <D as SecondOrderBackend>::Inner,
+    >>::Lanes,
+>;
+type DetectorNum<S, X> = <S as SparsityDetector>::HessianNum<<<X as Shape>::Scalar as Scalar>::Base>;
+
+impl<D, S, A, K, F, X, C> HessianBackend<F, X, C> for AutoSparse<D, S, A, K>
+where
+    D: SecondOrderBackend,
+    S: SparsityDetector,
+    A: ColoringAlgorithm + Clone,
+    K: DecompressionKind + Decompress<X::Scalar> + Send + Sync + 'static,
+    X: Shape,
+    C: Contexts,
+    F: Evaluate<X, C, Num<D, X>> + Evaluate<X, C, DetectorNum<S, X>>,
+    <F as Evaluate<X, C, Num<D, X>>>::Output: NumberOutput<Num<D, X>>,
+{
+    const BACKEND: &'static str = "sparse";
+    type Matrix = SparseMatrix<X::Scalar>;
+    type State = SparseHessianState<D, X, C, K>;
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+        let work = HessianWork::new(&self.dense, x, x.coordinates().len())?;
+        Ok(SparseHessianState { work, plan: None, compressed: Vec::new() })
+    }
+
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+        let mut storage = C::allocate(x.contexts());
+        let mut traced = Bound::<F, X, C, DetectorNum<S, X>>::new(f, x.contexts(), &mut storage);
+        let pattern = fault::watch(|| self.detector.hessian(&mut traced, x.coordinates())).map_err(named)?;
+        let colors = coloring(&pattern, Symmetric(self.decompression), &self.coloring);
+        let mut colors = colors.map_err(|error| named(coloring_error(error)))?;
+        if state.work.seeds_are_rows() {
+            colors = colors.with_layout(Layout::ColumnMajor);
+        }
+        let seeds = Seeds::Colors { colors: colors.column_colors(), first: 0, count: colors.ncolors() };
+        state.work.warm(f, x, seeds)?;
+        state.compressed.clear();
+        state.compressed.resize(colors.compressed_len(), X::Scalar::default());
+        state.plan = Some((Arc::new(pattern), Arc::new(colors)));
+        Ok(())
+    }
+
+    fn matrix<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        want: Want,
+    ) -> Result<Self::Matrix, Error> {
+        if state.plan.is_none() {
+            self.prepare(state, f, x)?;
+        }
+        let pattern = state.pattern().map(Arc::clone).expect("the preparation made it");
+        let mut hess = SparseMatrix::zeros(pattern);
+        self.fill(state, f, x, want, &mut hess)?;
+        Ok(hess)
+    }
+
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        want: Want,
+        hess: &mut Self::Matrix,
+    ) -> Result<(), Error> {
+        if state.plan.is_none() {
+            self.prepare(state, f, x)?;
+        }
+        let (pattern, colors) = state.plan.as_ref().expect("the preparation made it");
+        if !Arc::ptr_eq(pattern, hess.pattern()) && **pattern != **hess.pattern() {
+            return Err(named(ErrorKind::BufferPattern));
+        }
+        let count = colors.ncolors();
+        let seeds = Seeds::Colors { colors: colors.column_colors(), first: 0, count };
+        let width = if state.work.seeds_are_rows() { state.work.inputs() } else { count };
+        let rows = Rows::fixed(&mut state.compressed, width);
+        state.work.products(f, x, seeds, want, rows)?;
+        colors.decompress_into(hess.values_mut(), &state.compressed).map_err(|error| named(coloring_error(error)))
+    }
+
+    fn value(state: &Self::State) -> X::Scalar {
+        state.work.value()
+    }
+    fn gradient(state: &Self::State) -> &[X::Scalar] {
+        state.work.gradient()
+    }
+}

@@ -1,0 +1,347 @@
+//! Sparse Jacobians: pushforwards with one seed per column colour, pullbacks with one per row colour, then decompression.
+//!
+//! Called by `jacobian` through [`JacobianBackend`]; calls the pushforward and pullback routes of the dense backends.
+
+use super::{AutoSparse, SparseMatrix, coloring_error};
+use differentiation_interface_core::backend::{Backend, Mode, PullbackRoute, PushforwardRoute, Reverse, Rows, Seeds};
+use differentiation_interface_core::context::Contexts;
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::evaluate::{ArrayOutput, Bound, Evaluate};
+use differentiation_interface_core::fault;
+use differentiation_interface_core::operators::{JacobianBackend, NumOf};
+use differentiation_interface_core::point::{Point, Shape};
+use differentiation_interface_core::scalar::Scalar;
+use matrix_coloring::{
+    Bidirectional, BidirectionalColoring, ColoringAlgorithm, Column, ColumnColoring, Decompress, DecompressionKind,
+    Pattern, Row, RowColoring, coloring,
+};
+use sparsity_tracer::SparsityDetector;
+use std::sync::Arc;
+
+/// Two dense backends for one sparse Jacobian: columns by the first, rows by the second.
+///
+/// Pays where a few rows and a few columns are dense, so that one direction alone would need many colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MixedMode<F, R>(
+    /// The forward backend.
+    pub F,
+    /// The reverse backend.
+    pub R,
+);
+
+/// Which lines of a Jacobian are coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partition {
+    /// Columns, by pushforwards.
+    Columns,
+    /// Rows, by pullbacks.
+    Rows,
+    /// Both.
+    Both,
+}
+
+/// What `AutoSparse` accepts as its dense part for a Jacobian: a backend, or [`MixedMode`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the dense part of a sparse Jacobian",
+    note = "pass a backend, or `MixedMode(forward, reverse)` of two"
+)]
+pub trait JacobianSides: Clone + Send + Sync + 'static {
+    /// Does the columns.
+    type Forward: Backend;
+    /// Does the rows.
+    type Reverse: Backend;
+    /// Which of them are coloured.
+    const PARTITION: Partition;
+    /// The two backends.
+    fn sides(&self) -> (&Self::Forward, &Self::Reverse);
+}
+
+impl<B: Backend> JacobianSides for B {
+    type Forward = B;
+    type Reverse = B;
+    const PARTITION: Partition = if same(B::Mode::NAME, Reverse::NAME) { Partition::Rows } else { Partition::Columns };
+    fn sides(&self) -> (&B, &B) {
+        (self, self)
+    }
+}
+
+/// Compares names at compile time.
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
+impl<F: Backend, R: Backend> JacobianSides for MixedMode<F, R> {
+    type Forward = F;
+    type Reverse = R;
+    const PARTITION: Partition = Partition::Both;
+    fn sides(&self) -> (&F, &R) {
+        (&self.0, &self.1)
+    }
+}
+
+type ForwardNum<D, X> = NumOf<<D as JacobianSides>::Forward, X, <<D as JacobianSides>::Forward as Backend>::Lanes>;
+type ReverseNum<D, X> = NumOf<<D as JacobianSides>::Reverse, X, <<D as JacobianSides>::Reverse as Backend>::Lanes>;
+type ForwardState<B, S> = <<B as Backend>::Pushforward as PushforwardRoute<B>>::State<S, <B as Backend>::Lanes>;
+type ReverseState<B, S> = <<B as Backend>::Pullback as PullbackRoute<B>>::State<S, <B as Backend>::Lanes>;
+type DetectorNum<S, X> = <S as SparsityDetector>::JacobianNum<<<X as Shape>::Scalar as Scalar>::Base>;
+
+/// A colouring with its decompression.
+#[derive(Clone, Debug)]
+enum Plan<K> {
+    Columns(ColumnColoring),
+    Rows(RowColoring),
+    Both(BidirectionalColoring<K>),
+}
+
+/// What a preparation of a sparse Jacobian holds.
+pub struct SparseJacobianState<D: JacobianSides, X: Shape, C: Contexts, K> {
+    forward: Option<ForwardState<D::Forward, X::Scalar>>,
+    reverse: Option<ReverseState<D::Reverse, X::Scalar>>,
+    forward_storage: C::Storage<ForwardNum<D, X>>,
+    reverse_storage: C::Storage<ReverseNum<D, X>>,
+    plan: Option<(Arc<Pattern>, Arc<Plan<K>>)>,
+    inputs: usize,
+    y: Vec<X::Scalar>,
+    by_columns: Vec<X::Scalar>,
+    by_rows: Vec<X::Scalar>,
+}
+
+impl<D: JacobianSides, X: Shape, C: Contexts, K> Clone for SparseJacobianState<D, X, C, K> {
+    fn clone(&self) -> Self {
+        SparseJacobianState {
+            forward: self.forward.clone(),
+            reverse: self.reverse.clone(),
+            forward_storage: self.forward_storage.clone(),
+            reverse_storage: self.reverse_storage.clone(),
+            plan: self.plan.clone(),
+            inputs: self.inputs,
+            y: self.y.clone(),
+            by_columns: self.by_columns.clone(),
+            by_rows: self.by_rows.clone(),
+        }
+    }
+}
+
+impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind> SparseJacobianState<D, X, C, K> {
+    /// The pattern, once prepared.
+    pub fn pattern(&self) -> Option<&Arc<Pattern>> {
+        self.plan.as_ref().map(|(pattern, _)| pattern)
+    }
+    /// The colours of the columns; empty before preparation and where rows are coloured.
+    pub fn column_colors(&self) -> &[u32] {
+        match self.plan.as_ref().map(|(_, plan)| &**plan) {
+            Some(Plan::Columns(colors)) => colors.column_colors(),
+            Some(Plan::Both(colors)) => colors.column_colors(),
+            _ => &[],
+        }
+    }
+    /// The colours of the rows; empty before preparation and where columns are coloured.
+    pub fn row_colors(&self) -> &[u32] {
+        match self.plan.as_ref().map(|(_, plan)| &**plan) {
+            Some(Plan::Rows(colors)) => colors.row_colors(),
+            Some(Plan::Both(colors)) => colors.row_colors(),
+            _ => &[],
+        }
+    }
+    /// The number of colours, which is the number of products of a call; 0 before preparation.
+    pub fn ncolors(&self) -> usize {
+        match self.plan.as_ref().map(|(_, plan)| &**plan) {
+            Some(Plan::Columns(colors)) => colors.ncolors(),
+            Some(Plan::Rows(colors)) => colors.ncolors(),
+            Some(Plan::Both(colors)) => colors.ncolors(),
+            None => 0,
+        }
+    }
+}
+
+/// Names the operator in an error.
+fn named(error: impl Into<Error>) -> Error {
+    error.into().during("jacobian", "sparse")
+}
+
+/// The numbers of outputs differ from those of the pattern.
+fn other_outputs(error: Error, expected: usize, width: usize) -> Error {
+    match error.kind() {
+        ErrorKind::BufferLength { expected: entries, .. } => {
+            named(ErrorKind::OutputLength { expected, found: entries / width.max(1) })
+        }
+        _ => named(error),
+    }
+}
+
+impl<D, S, A, K, F, X, C> JacobianBackend<F, X, C> for AutoSparse<D, S, A, K>
+where
+    D: JacobianSides,
+    S: SparsityDetector,
+    A: ColoringAlgorithm + Clone,
+    K: DecompressionKind + Decompress<X::Scalar> + Send + Sync + 'static,
+    X: Shape,
+    C: Contexts,
+    F: Evaluate<X, C, ForwardNum<D, X>> + Evaluate<X, C, ReverseNum<D, X>> + Evaluate<X, C, DetectorNum<S, X>>,
+    <F as Evaluate<X, C, ForwardNum<D, X>>>::Output: ArrayOutput<ForwardNum<D, X>>,
+{
+    type Num = ForwardNum<D, X>;
+    type Output = <F as Evaluate<X, C, ForwardNum<D, X>>>::Output;
+    type Matrix = SparseMatrix<X::Scalar>;
+    type State = SparseJacobianState<D, X, C, K>;
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+        Ok(SparseJacobianState {
+            forward: None,
+            reverse: None,
+            forward_storage: C::allocate(x.contexts()),
+            reverse_storage: C::allocate(x.contexts()),
+            plan: None,
+            inputs: x.coordinates().len(),
+            y: Vec::new(),
+            by_columns: Vec::new(),
+            by_rows: Vec::new(),
+        })
+    }
+
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+        let flat = x.coordinates();
+        let mut storage = C::allocate(x.contexts());
+        let mut traced = Bound::<F, X, C, DetectorNum<S, X>>::new(f, x.contexts(), &mut storage);
+        let pattern = fault::watch(|| self.detector.jacobian(&mut traced, flat)).map_err(named)?;
+        let refused = |error| named(coloring_error(error));
+        let plan = match D::PARTITION {
+            Partition::Columns => Plan::Columns(coloring(&pattern, Column, &self.coloring).map_err(refused)?),
+            Partition::Rows => Plan::Rows(coloring(&pattern, Row, &self.coloring).map_err(refused)?),
+            Partition::Both => {
+                Plan::Both(coloring(&pattern, Bidirectional(self.decompression), &self.coloring).map_err(refused)?)
+            }
+        };
+        let (outputs, inputs) = (pattern.nrows(), pattern.ncols());
+        let (forward, reverse) = self.dense.sides();
+        let (columns, rows) = match &plan {
+            Plan::Columns(colors) => (colors.ncolors(), 0),
+            Plan::Rows(colors) => (0, colors.ncolors()),
+            Plan::Both(colors) => (colors.ncolumn_colors(), colors.nrow_colors()),
+        };
+        // A side without colours is needed only where the other one has none either, for the value.
+        if columns > 0 || rows == 0 {
+            state.forward =
+                Some(<D::Forward as Backend>::Pushforward::state(forward, inputs, columns.max(1)).map_err(named)?);
+        }
+        if rows > 0 {
+            state.reverse = Some(<D::Reverse as Backend>::Pullback::state(reverse, inputs).map_err(named)?);
+        }
+        state.by_columns.clear();
+        state.by_columns.resize(outputs * columns, X::Scalar::default());
+        state.by_rows.clear();
+        state.by_rows.resize(rows * inputs, X::Scalar::default());
+        state.inputs = inputs;
+        state.plan = Some((Arc::new(pattern), Arc::new(plan)));
+        // One call sizes all work memory.
+        self.run(state, f, x, true)
+    }
+
+    fn matrix<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+    ) -> Result<Self::Matrix, Error> {
+        if state.plan.is_none() {
+            self.prepare(state, f, x)?;
+        }
+        let pattern = state.pattern().map(Arc::clone).expect("the preparation made it");
+        let mut jac = SparseMatrix::zeros(pattern);
+        self.fill(state, f, x, with_value, &mut jac)?;
+        Ok(jac)
+    }
+
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+        jac: &mut Self::Matrix,
+    ) -> Result<(), Error> {
+        if state.plan.is_none() {
+            self.prepare(state, f, x)?;
+        }
+        let (prepared, found) = (state.inputs, x.coordinates().len());
+        if found != prepared {
+            return Err(named(ErrorKind::PreparedLength { prepared, found }));
+        }
+        let pattern = state.pattern().expect("the preparation made it");
+        if !Arc::ptr_eq(pattern, jac.pattern()) && **pattern != **jac.pattern() {
+            return Err(named(ErrorKind::BufferPattern));
+        }
+        self.run(state, f, x, with_value)?;
+        let (_, plan) = state.plan.as_ref().expect("the preparation made it");
+        match &**plan {
+            Plan::Columns(colors) => colors.decompress_into(jac.values_mut(), &state.by_columns),
+            Plan::Rows(colors) => colors.decompress_into(jac.values_mut(), &state.by_rows),
+            Plan::Both(colors) => colors.decompress_into(jac.values_mut(), &state.by_columns, &state.by_rows),
+        }
+        .map_err(|error| named(coloring_error(error)))
+    }
+
+    fn value(state: &Self::State) -> &[X::Scalar] {
+        &state.y
+    }
+}
+
+impl<D: JacobianSides, S, A, K> AutoSparse<D, S, A, K> {
+    /// Fills the compressed matrices, and the value if asked for.
+    fn run<F, X, C, P>(
+        &self,
+        state: &mut SparseJacobianState<D, X, C, K>,
+        f: &F,
+        x: &P,
+        with_value: bool,
+    ) -> Result<(), Error>
+    where
+        X: Shape,
+        C: Contexts,
+        P: Point<Shape = X, Contexts = C>,
+        K: DecompressionKind,
+        F: Evaluate<X, C, ForwardNum<D, X>> + Evaluate<X, C, ReverseNum<D, X>>,
+    {
+        let flat = x.coordinates();
+        let (forward, reverse) = self.dense.sides();
+        let (pattern, plan) = state.plan.as_ref().expect("the preparation made it");
+        let (column_colors, row_colors): (&[u32], &[u32]) = match &**plan {
+            Plan::Columns(colors) => (colors.column_colors(), &[]),
+            Plan::Rows(colors) => (&[], colors.row_colors()),
+            Plan::Both(colors) => (colors.column_colors(), colors.row_colors()),
+        };
+        let outputs = pattern.nrows();
+        let columns = state.by_columns.len().checked_div(outputs).unwrap_or(0);
+        let rows = state.by_rows.len().checked_div(state.inputs).unwrap_or(0);
+        let mut with_value = with_value;
+        fault::watch(|| {
+            if let Some(work) = &mut state.forward {
+                let mut f = Bound::<F, X, C, ForwardNum<D, X>>::new(f, x.contexts(), &mut state.forward_storage);
+                let seeds = Seeds::Colors { colors: column_colors, first: 0, count: columns };
+                let y = with_value.then_some(&mut state.y);
+                let target = Rows::fixed(&mut state.by_columns, columns);
+                <D::Forward as Backend>::Pushforward::pushforward(forward, work, &mut f, flat, seeds, y, target)
+                    .map_err(|error| other_outputs(error, outputs, columns))?;
+                with_value = false;
+            }
+            if let Some(work) = &mut state.reverse {
+                let mut f = Bound::<F, X, C, ReverseNum<D, X>>::new(f, x.contexts(), &mut state.reverse_storage);
+                <D::Reverse as Backend>::Pullback::record(reverse, work, &mut f, flat, &mut state.y)?;
+                if state.y.len() != outputs {
+                    return Err(ErrorKind::OutputLength { expected: outputs, found: state.y.len() }.into());
+                }
+                let seeds = Seeds::Colors { colors: row_colors, first: 0, count: rows };
+                let target = Rows::fixed(&mut state.by_rows, state.inputs);
+                <D::Reverse as Backend>::Pullback::sweep(reverse, work, &mut f, seeds, target)?;
+            }
+            Ok(())
+        })
+        .map_err(named)
+    }
+}

@@ -1,0 +1,124 @@
+//! The sparse matrix that `jacobian` and `hessian` return with `AutoSparse`.
+
+use differentiation_interface_core::matrix::Matrix;
+use differentiation_interface_core::scalar::Scalar;
+use matrix_coloring::Pattern;
+use std::fmt;
+use std::sync::Arc;
+
+/// A sparse matrix in compressed rows: a shared pattern and one value per stored entry, row by row.
+///
+/// All matrices of a preparation share its pattern, so a result costs no more than its values.
+#[derive(Clone, PartialEq)]
+pub struct SparseMatrix<S> {
+    pattern: Arc<Pattern>,
+    values: Vec<S>,
+}
+
+impl<S: Scalar> SparseMatrix<S> {
+    /// A matrix of zeros with this pattern.
+    pub fn zeros(pattern: Arc<Pattern>) -> Self {
+        SparseMatrix { values: vec![S::default(); pattern.nnz()], pattern }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.pattern.nrows()
+    }
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.pattern.ncols()
+    }
+    /// Number of stored entries.
+    pub fn nnz(&self) -> usize {
+        self.values.len()
+    }
+    /// Which entries are stored.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+    /// The stored values, row by row.
+    pub fn values(&self) -> &[S] {
+        &self.values
+    }
+    /// The stored values, row by row, to write.
+    pub fn values_mut(&mut self) -> &mut [S] {
+        &mut self.values
+    }
+    /// The compressed rows: where each row starts among the entries, the column of each entry, its value.
+    pub fn csr(&self) -> (&[u32], &[u32], &[S]) {
+        let (starts, columns) = self.pattern.csr();
+        (starts, columns, &self.values)
+    }
+    /// Entry `(i, j)`, zero if it is not stored.
+    pub fn get(&self, i: usize, j: usize) -> S {
+        self.pattern.position(i, j).map_or(S::default(), |k| self.values[k])
+    }
+    /// The stored entries as `(row, column, value)`, row by row.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, usize, S)> + '_ {
+        self.pattern.entries().zip(&self.values).map(|((i, j), v)| (i, j, *v))
+    }
+    /// The same matrix with all its zeros.
+    pub fn to_dense(&self) -> Matrix<S> {
+        let mut dense = Matrix::filled(self.rows(), self.columns(), S::default());
+        for (i, j, value) in self.entries() {
+            dense[(i, j)] = value;
+        }
+        dense
+    }
+    /// The product with a vector.
+    ///
+    /// # Panics
+    /// If the vector is not as long as the matrix has columns.
+    pub fn times(&self, vector: &[S]) -> Vec<S> {
+        assert_eq!(vector.len(), self.columns(), "the vector has one entry per column");
+        let mut product = vec![S::default(); self.rows()];
+        for (i, j, value) in self.entries() {
+            product[i] += value * vector[j];
+        }
+        product
+    }
+}
+
+impl<S: Scalar> fmt::Debug for SparseMatrix<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x {} with {} entries ", self.rows(), self.columns(), self.nnz())?;
+        f.debug_list().entries(self.entries()).finish()
+    }
+}
+
+#[cfg(feature = "faer")]
+impl<S: Scalar> SparseMatrix<S> {
+    /// A view of this matrix for `faer`, without copying.
+    pub fn as_faer(&self) -> faer::sparse::SparseRowMatRef<'_, u32, S> {
+        let (starts, columns, values) = self.csr();
+        let symbolic =
+            faer::sparse::SymbolicSparseRowMatRef::new_checked(self.rows(), self.columns(), starts, None, columns);
+        faer::sparse::SparseRowMatRef::new(symbolic, values)
+    }
+}
+
+#[cfg(feature = "sprs")]
+impl<S: Scalar> SparseMatrix<S> {
+    /// A view of this matrix for `sprs`, without copying.
+    ///
+    /// # Example
+    /// ```
+    /// # use differentiation_interface::prelude::*;
+    /// #[differentiable]
+    /// fn squares(y: &mut [f64], x: &[f64]) {
+    ///     for i in 0..y.len() {
+    ///         y[i] = x[i] * x[i];
+    ///     }
+    /// }
+    /// let jac = jacobian(&in_place(Squares, 2), &AutoSparse::new(AutoForwardDiff::default()), &[1.0, 2.0, 3.0])?;
+    /// let view = jac.as_sprs();
+    /// assert_eq!(view.shape(), (2, 3));
+    /// assert_eq!((view.get(1, 1), view.get(1, 2)), (Some(&4.0), None));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn as_sprs(&self) -> sprs::CsMatViewI<'_, S, u32> {
+        let (starts, columns, values) = self.csr();
+        sprs::CsMatViewI::new((self.rows(), self.columns()), starts, columns, values)
+    }
+}

@@ -1,0 +1,103 @@
+//! Sparse Jacobians and Hessians: detection, colouring, compressed derivatives, decompression.
+//!
+//! [`AutoSparse`] is a backend for `jacobian` and `hessian` that holds a dense backend, a detector and a colouring algorithm.
+//! It calls the dense backend's routes with one seed per colour, all of them at once.
+
+mod detectors;
+mod hessian;
+mod jacobian;
+mod matrix;
+
+pub use detectors::{DenseSparsityDetector, KnownPattern, NoSparsityDetector};
+pub use hessian::SparseHessianState;
+pub use jacobian::{JacobianSides, MixedMode, Partition, SparseJacobianState};
+pub use matrix::SparseMatrix;
+
+use differentiation_interface_core::error::{Error, ErrorKind};
+use matrix_coloring::{Direct, GreedyColoring, Order};
+use sparsity_tracer::TracerSparsityDetector;
+
+/// Sparse derivatives by the dense backend `D`, the detector `S` and the colouring algorithm `A`.
+///
+/// Works with `jacobian` (`D` a backend or [`MixedMode`]) and `hessian` (`D` a backend or `SecondOrder`), in all variants. The
+/// result is a [`SparseMatrix`]. Preparation finds the pattern and the colours once; a one-shot call pays for them each time.
+///
+/// The pattern belongs to the function and the length of the point. With a detector for one point it is valid there only.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// #[differentiable]
+/// fn differences(y: &mut [f64], x: &[f64]) {
+///     for i in 0..y.len() {
+///         y[i] = (x[i + 1] - x[i]).powi(2);
+///     }
+/// }
+/// let f = in_place(Differences, 3);
+/// let backend = AutoSparse::new(AutoForwardDiff::default());
+/// let mut prepared = prepare_jacobian(&f, &backend, &[0.0; 4])?;
+/// assert_eq!(prepared.state().ncolors(), 2); // two passes' worth of lanes, whatever the length
+/// let jac = prepared.jacobian(&[1.0, 2.0, 4.0, 8.0])?;
+/// assert_eq!(jac.values(), [-2.0, 2.0, -4.0, 4.0, -8.0, 8.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct AutoSparse<D, S = TracerSparsityDetector, A = GreedyColoring, K = Direct> {
+    dense: D,
+    detector: S,
+    coloring: A,
+    decompression: K,
+}
+
+impl<D> AutoSparse<D> {
+    /// Sparse derivatives by `dense`, with the tracer for all points and greedy colouring in natural order.
+    pub fn new(dense: D) -> Self {
+        AutoSparse {
+            dense,
+            detector: TracerSparsityDetector,
+            coloring: GreedyColoring::new(Order::Natural),
+            decompression: Direct,
+        }
+    }
+}
+
+impl<D, S, A, K> AutoSparse<D, S, A, K> {
+    /// The same with another detector.
+    pub fn with_detector<T>(self, detector: T) -> AutoSparse<D, T, A, K> {
+        AutoSparse { dense: self.dense, detector, coloring: self.coloring, decompression: self.decompression }
+    }
+    /// The same with another colouring algorithm; `GreedyColoring::default()` tries many and takes its time.
+    pub fn with_coloring<T>(self, coloring: T) -> AutoSparse<D, S, T, K> {
+        AutoSparse { dense: self.dense, detector: self.detector, coloring, decompression: self.decompression }
+    }
+    /// The same with decompression by [`Substitution`](matrix_coloring::Substitution), which needs fewer colours for
+    /// Hessians and mixed mode.
+    pub fn with_decompression<T>(self, decompression: T) -> AutoSparse<D, S, A, T> {
+        AutoSparse { dense: self.dense, detector: self.detector, coloring: self.coloring, decompression }
+    }
+    /// The dense backend.
+    pub fn dense(&self) -> &D {
+        &self.dense
+    }
+}
+
+/// A failure of a colouring as an error of the operator.
+fn coloring_error(error: matrix_coloring::Error) -> Error {
+    match error.kind() {
+        matrix_coloring::ErrorKind::InvalidColoring { row, column, .. } => {
+            ErrorKind::InvalidColoring { row: *row, column: *column }
+        }
+        matrix_coloring::ErrorKind::NotSymmetric { row, column } => {
+            ErrorKind::UnsymmetricPattern { row: *row, column: *column }
+        }
+        matrix_coloring::ErrorKind::NotSquare { nrows, ncols } => {
+            ErrorKind::PatternSize { expected: (*ncols, *ncols), found: (*nrows, *ncols) }
+        }
+        matrix_coloring::ErrorKind::Length { expected, found, .. } => {
+            ErrorKind::BufferLength { expected: *expected, found: *found }
+        }
+        matrix_coloring::ErrorKind::Unsupported { problem, .. } => ErrorKind::UnsupportedColoring { problem },
+        _ => ErrorKind::TapeOverflow,
+    }
+    .into()
+}
