@@ -36,7 +36,7 @@ use sparsity_tracer::TracerSparsityDetector;
 /// let f = in_place(Differences, 3);
 /// let backend = AutoSparse::new(AutoForwardDiff::default());
 /// let mut prepared = prepare_jacobian(&f, &backend, &[0.0; 4])?;
-/// assert_eq!(prepared.state().ncolors(), 2); // two passes' worth of lanes, whatever the length
+/// assert_eq!(prepared.state().ncolors(), 2); // one pass with two lanes, whatever the length
 /// let jac = prepared.jacobian(&[1.0, 2.0, 4.0, 8.0])?;
 /// assert_eq!(jac.values(), [-2.0, 2.0, -4.0, 4.0, -8.0, 8.0]);
 /// # Ok::<(), Error>(())
