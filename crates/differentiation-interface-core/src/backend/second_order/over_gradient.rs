@@ -46,6 +46,15 @@ where
             Err(error) => self.error = Some(error),
         }
     }
+    fn is_pure(&self) -> bool {
+        self.value.is_none() && self.f.is_pure()
+    }
+    fn parameters(&self, values: &mut Vec<f64>) {
+        self.f.parameters(values);
+    }
+    fn has_failed(&self) -> bool {
+        self.error.is_some() || self.f.has_failed()
+    }
 }
 
 /// Pushforward of the gradient. `A` says what happens at a fixed point, of which a pushforward keeps nothing.

@@ -195,6 +195,10 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
         Self::inert(S::constant(value))
     }
     #[inline(always)]
+    fn parameter(index: usize, value: S::Base) -> Self {
+        Self::inert(S::parameter(index, value))
+    }
+    #[inline(always)]
     fn primal(&self) -> S::Base {
         self.value.primal()
     }
