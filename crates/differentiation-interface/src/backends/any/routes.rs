@@ -249,7 +249,7 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         // As the static backends do: a reverse inner backend keeps the linearisation if the outer one cannot.
         let keeps = matches!(inner, AnyBackend::FirstOrder(FirstOrder::ReverseDiff(_)));
         let outer = if keeps { inner } else { outer };
-        Routed::new(&(outer.clone(), inner.clone()))
+        Routed::new(&(*outer, *inner))
     }
 
     fn state<S: Scalar, L: Lanes>(
