@@ -1,8 +1,11 @@
 //! Record once, compile, replay.
+mod build;
 mod custom;
+mod derive;
 mod execute;
 mod graph;
 mod lower;
+mod optimize;
 mod print;
 pub mod program;
 mod recorder;
@@ -23,5 +26,5 @@ use differentiation_interface_core::error::Error;
 pub fn compile(graph: &Graph) -> Result<Program, Error> {
     let sequence = sums::sequence(graph);
     let rolled = roll::roll(&sequence);
-    lower::lower(graph, &sequence, &rolled)
+    Ok(lower::lower(graph, &sequence, &rolled)?.optimized())
 }
