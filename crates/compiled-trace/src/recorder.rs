@@ -194,6 +194,17 @@ impl<B: Base> Core for RecordedCore<B> {
     fn constant(value: B) -> Self {
         Self::inert(value)
     }
+    /// A parameter of the innermost recording of this thread, if that has so many.
+    fn parameter(index: usize, value: B) -> Self {
+        let found = DESK.with_borrow(|desk| {
+            let running = desk.running.last()?;
+            (index < running.graph.parameters).then_some((running.graph.inputs + index, running.recording))
+        });
+        match found {
+            Some((operand, recording)) => RecordedCore { value, operand: operand as u32, recording },
+            None => Self::inert(value),
+        }
+    }
     #[inline(always)]
     fn primal(&self) -> B {
         self.value

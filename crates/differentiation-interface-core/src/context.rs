@@ -107,6 +107,8 @@ pub trait ContextKind: 'static {
     fn allocate<N: Scalar>(value: Self::Value<'_>) -> Self::Storage<N>;
     /// Appends the parameters.
     fn parameters(_value: &Self::Value<'_>, _values: &mut Vec<f64>) {}
+    /// Appends the lengths.
+    fn lengths(_value: &Self::Value<'_>, _lengths: &mut Vec<usize>) {}
     /// The argument for the function. A cache whose shape differs from the storage is allocated anew. `next` is the index of
     /// the first parameter, and then of the one after the last.
     fn argument<'a, N: Scalar>(
@@ -160,6 +162,9 @@ impl<W: ParameterShape + ?Sized> ContextKind for ParameterKind<W> {
     }
     fn parameters(value: &Parameter<'_, W>, values: &mut Vec<f64>) {
         values.extend(value.0.numbers().iter().map(|v| v.as_f64()));
+    }
+    fn lengths(value: &Parameter<'_, W>, lengths: &mut Vec<usize>) {
+        value.0.lengths(lengths);
     }
     #[inline(always)]
     fn argument<'a, N: Scalar>(
@@ -234,6 +239,9 @@ impl<W: CacheShape + ?Sized> ContextKind for CacheKind<W> {
     fn allocate<N: Scalar>(value: Cache<'_, W>) -> W::With<N> {
         value.0.allocate()
     }
+    fn lengths(value: &Cache<'_, W>, lengths: &mut Vec<usize>) {
+        value.0.lengths(lengths);
+    }
     #[inline(always)]
     fn argument<'a, N: Scalar>(
         value: &'a Cache<'_, W>,
@@ -257,6 +265,8 @@ pub trait CacheShape: 'static {
     fn allocate<N: Scalar>(&self) -> Self::With<N>;
     /// Gives existing work memory this shape, keeping what it can.
     fn fit<N: Scalar>(&self, memory: &mut Self::With<N>);
+    /// Appends the lengths that the type does not tell.
+    fn lengths(&self, _lengths: &mut Vec<usize>) {}
 }
 
 impl<S: Scalar> CacheShape for [S] {
@@ -270,6 +280,9 @@ impl<S: Scalar> CacheShape for [S] {
             memory.resize(self.len(), N::default());
         }
     }
+    fn lengths(&self, lengths: &mut Vec<usize>) {
+        lengths.push(self.len());
+    }
 }
 
 impl<S: Scalar> CacheShape for Vec<S> {
@@ -280,6 +293,9 @@ impl<S: Scalar> CacheShape for Vec<S> {
     #[inline(always)]
     fn fit<N: Scalar>(&self, memory: &mut Vec<N>) {
         self.as_slice().fit(memory);
+    }
+    fn lengths(&self, lengths: &mut Vec<usize>) {
+        lengths.push(self.len());
     }
 }
 
@@ -324,6 +340,10 @@ macro_rules! context_tuples {
                 let ($($a,)*) = self;
                 $($a.fit($s);)*
             }
+            fn lengths(&self, lengths: &mut Vec<usize>) {
+                let ($($a,)*) = self;
+                $($a.lengths(lengths);)*
+            }
         }
 
         impl<$($A: ContextType),*> ContextType for Bundle<($($A,)*)> {
@@ -350,6 +370,9 @@ macro_rules! context_tuples {
             fn parameters(value: &Self::Value<'_>, values: &mut Vec<f64>) {
                 <($($A,)*) as Contexts>::parameters(value, values);
             }
+            fn lengths(value: &Self::Value<'_>, lengths: &mut Vec<usize>) {
+                <($($A,)*) as Contexts>::lengths(value, lengths);
+            }
             #[inline(always)]
             fn argument<'a, N: Scalar>(
                 ($($a,)*): &'a Self::Value<'_>,
@@ -371,6 +394,9 @@ macro_rules! context_tuples {
             }
             fn parameters(($($a,)*): &Self::Values<'_>, values: &mut Vec<f64>) {
                 $($A::parameters($a, values);)*
+            }
+            fn lengths(($($a,)*): &Self::Values<'_>, lengths: &mut Vec<usize>) {
+                $($A::lengths($a, lengths);)*
             }
             #[inline(always)]
             fn arguments<'a, N: Scalar>(
@@ -406,6 +432,8 @@ pub trait Contexts: 'static {
     fn allocate<N: Scalar>(values: Self::Values<'_>) -> Self::Storage<N>;
     /// Appends the values of all [`Parameter`]s.
     fn parameters(values: &Self::Values<'_>, numbers: &mut Vec<f64>);
+    /// Appends the lengths of all contexts.
+    fn lengths(values: &Self::Values<'_>, lengths: &mut Vec<usize>);
     /// The arguments for the function.
     fn arguments<'a, N: Scalar>(
         values: &'a Self::Values<'_>,
@@ -433,6 +461,7 @@ impl Contexts for () {
 
     fn allocate<N: Scalar>(_: ()) {}
     fn parameters(_: &(), _: &mut Vec<f64>) {}
+    fn lengths(_: &(), _: &mut Vec<usize>) {}
     #[inline(always)]
     fn arguments<'a, N: Scalar>(_: &'a (), _: &'a mut ()) {}
 }

@@ -22,6 +22,8 @@ pub trait Flat<N> {
     }
     /// Appends the numbers that a call makes by [`Scalar::parameter`], in the order of their indices.
     fn parameters(&self, _values: &mut Vec<f64>) {}
+    /// Appends the lengths of contexts, which the function may see: a recording is good for the same lengths only.
+    fn lengths(&self, _lengths: &mut Vec<usize>) {}
     /// Whether a call has failed, so that a recording of it means nothing.
     fn has_failed(&self) -> bool {
         false
@@ -210,5 +212,8 @@ impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Flat<N> for Bound<'
     }
     fn parameters(&self, values: &mut Vec<f64>) {
         C::parameters(&self.contexts, values);
+    }
+    fn lengths(&self, lengths: &mut Vec<usize>) {
+        C::lengths(&self.contexts, lengths);
     }
 }

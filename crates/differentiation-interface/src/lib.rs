@@ -16,7 +16,7 @@ pub use differentiation_interface_macros::{custom_rule, differentiable, differen
 
 /// Everything a program that differentiates needs.
 pub mod prelude {
-    pub use crate::backends::{AnyBackend, AutoFiniteDiff, AutoForwardDiff, AutoReverseDiff};
+    pub use crate::backends::{AnyBackend, AutoCompiledReverseDiff, AutoFiniteDiff, AutoForwardDiff, AutoReverseDiff};
     pub use crate::sparse::{AutoSparse, MixedMode, SparseMatrix};
     pub use differentiation_interface_core::backend::{Backend, SecondOrder, lift};
     pub use differentiation_interface_core::context::{Cache, Constant, ConstantOrCache, Parameter};

@@ -4,6 +4,7 @@ use super::{Binary, Partial, RuleVisitor, ln, plain, recip, trunc};
 use crate::scalar::{Base, Scalar};
 use Partial::{One, Value, Zero};
 use num_traits::Float;
+use std::cmp::Ordering;
 
 /// Makes one rule type from each line `Type name: (x, y) => value; (x, y, r) => ∂x; ∂y`.
 macro_rules! binary_rules {
@@ -53,7 +54,7 @@ binary_rules! {
     AtLeast  at_least: (x, y) => if x < y { y } else { x }; (x, y, r) => taken(!below(x, y)); taken(below(x, y)),
     AtMost   at_most:  (x, y) => if y < x { y } else { x }; (x, y, r) => taken(!below(y, x)); taken(below(y, x)),
     Copysign copysign: (x, y) => x.copysign(y);  (x, y, r) => sign_kept(x, y); Zero,
-    AbsSub   abs_sub:  (x, y) => positive_part(x - y); (x, y, r) => taken(x.primal() > y.primal()); negated(taken(x.primal() > y.primal())),
+    AbsSub   abs_sub:  (x, y) => positive_part(x - y); (x, y, r) => taken(x > y); negated(taken(x > y)),
 }
 
 #[inline(always)]
@@ -112,19 +113,23 @@ fn taken<S: Scalar>(is_taken: bool) -> Partial<S> {
 
 #[inline(always)]
 fn first_max<S: Scalar>(x: S, y: S) -> bool {
-    let (x, y) = (x.primal(), y.primal());
-    x >= y || y.is_nan()
+    match x.partial_cmp(&y) {
+        Some(order) => order != Ordering::Less,
+        None => y.primal().is_nan(),
+    }
 }
 
 #[inline(always)]
 fn first_min<S: Scalar>(x: S, y: S) -> bool {
-    let (x, y) = (x.primal(), y.primal());
-    x <= y || y.is_nan()
+    match x.partial_cmp(&y) {
+        Some(order) => order != Ordering::Greater,
+        None => y.primal().is_nan(),
+    }
 }
 
 #[inline(always)]
 fn below<S: Scalar>(x: S, y: S) -> bool {
-    x.primal() < y.primal()
+    x < y
 }
 
 #[inline(always)]

@@ -5,6 +5,7 @@ use super::{Partial, RuleVisitor, Unary, constant, plain, scale};
 use crate::scalar::{Base, Scalar};
 use Partial::{One, Value, Zero};
 use num_traits::Float;
+use std::cmp::Ordering;
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, PI};
 
 /// Makes one rule type and one function from each line `Type function: x => value; (x, y) => derivative`.
@@ -96,14 +97,11 @@ unary_rules! {
 /// Derivative of |x|: the sign of `x`, 0 at 0.
 #[inline(always)]
 fn sign_of<S: Scalar>(x: S) -> Partial<S> {
-    let primal = x.primal();
-    if primal > S::Base::ZERO {
-        One
-    } else if primal < S::Base::ZERO {
-        plain(-1.0)
-    } else {
+    match x.partial_cmp(&constant(0.0)) {
+        Some(Ordering::Greater) => One,
+        Some(Ordering::Less) => plain(-1.0),
         // 0 at ±0; NaN stays NaN.
-        Partial::Constant(primal.abs())
+        _ => Partial::Constant(x.primal().abs()),
     }
 }
 

@@ -66,6 +66,13 @@ pub trait Scalar:
         Self::constant(value)
     }
 
+    /// The plain value, for engines that decide by it how to compute, not what: nothing is recorded and nothing refused.
+    /// Functions to be differentiated call [`primal`](Scalar::primal).
+    #[inline(always)]
+    fn peek(&self) -> Self::Base {
+        self.primal()
+    }
+
     /// The plain value, at the bottom of all nesting. **The derivative is dropped**, deliberately and visibly: use it
     /// for table look-ups, stopping tests and printing.
     #[track_caller]
@@ -106,6 +113,6 @@ pub trait Scalar:
     /// Whether this number is zero and carries no derivative, so that a product with it can be skipped.
     #[inline(always)]
     fn is_inert_zero(&self) -> bool {
-        self.is_constant() && self.primal() == Self::Base::ZERO
+        self.is_constant() && self.peek() == Self::Base::ZERO
     }
 }

@@ -113,6 +113,10 @@ impl<C: Core> Scalar for Num<C> {
         self.0.observe()
     }
     #[inline(always)]
+    fn peek(&self) -> C::Base {
+        self.0.primal()
+    }
+    #[inline(always)]
     #[track_caller]
     fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
         Num(C::select(left.0, relation, right.0, then.0, otherwise.0))

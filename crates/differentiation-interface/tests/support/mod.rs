@@ -41,6 +41,10 @@ macro_rules! each_exact_engine {
             let $backend = AutoReverseDiff::default();
             $body
         }
+        {
+            let $backend = AutoReverseDiff::compiled();
+            $body
+        }
     }};
 }
 
@@ -53,6 +57,10 @@ macro_rules! each_engine {
         }
         {
             let ($backend, $tolerance) = (AutoReverseDiff::default(), $crate::support::EXACT);
+            $body
+        }
+        {
+            let ($backend, $tolerance) = (AutoReverseDiff::compiled(), $crate::support::EXACT);
             $body
         }
         {

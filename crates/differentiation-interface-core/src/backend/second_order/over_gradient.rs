@@ -52,6 +52,9 @@ where
     fn parameters(&self, values: &mut Vec<f64>) {
         self.f.parameters(values);
     }
+    fn lengths(&self, lengths: &mut Vec<usize>) {
+        self.f.lengths(lengths);
+    }
     fn has_failed(&self) -> bool {
         self.error.is_some() || self.f.has_failed()
     }

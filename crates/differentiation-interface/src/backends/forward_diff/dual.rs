@@ -6,6 +6,7 @@ use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use std::cell::Cell;
+use std::cmp::Ordering;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -106,7 +107,7 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
         };
         let lanes = L::slice(&t.lanes);
         copy_few(out, lanes);
-        lanes[out.len()].primal() != S::Base::ZERO
+        lanes[out.len()].peek() != S::Base::ZERO
     }
 
     /// Copies all lanes of the tangent, and adds their plain values lane by lane.
@@ -118,7 +119,7 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
         // A full set of lanes is copied without a call of `memcpy`.
         out.copy_from_slice(&lanes[..L::N]);
         for (sum, t) in L::slice_mut(sums).iter_mut().zip(lanes) {
-            *sum += t.primal();
+            *sum += t.peek();
         }
     }
 
@@ -200,7 +201,23 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     }
     #[inline(always)]
     fn primal(&self) -> S::Base {
+        self.value.peek()
+    }
+    // What the user's code decides by is asked of the number below, which may record it.
+    #[inline(always)]
+    #[track_caller]
+    fn observe(&self) -> S::Base {
         self.value.primal()
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn compare(&self, other: &Self) -> Option<Ordering> {
+        self.value.partial_cmp(&other.value)
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
+        self.value.partial_cmp(&S::constant(other))
     }
     #[inline(always)]
     fn is_constant(&self) -> bool {

@@ -289,8 +289,8 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
     /// Lanes share the derivatives of operations: where one is infinite, a lane that does not depend on it gets 0 · ∞.
     #[inline]
     fn has_spoilt_tangents(&self, rows: &mut Rows<'_, S>, first: usize, count: usize) -> bool {
-        let spoilt = |row: &[S]| row.iter().any(|t| t.primal().is_nan());
-        self.y.iter().enumerate().any(|(i, v)| !v.primal().is_nan() && spoilt(rows.part(i, first, count)))
+        let spoilt = |row: &[S]| row.iter().any(|t| t.peek().is_nan());
+        self.y.iter().enumerate().any(|(i, v)| !v.peek().is_nan() && spoilt(rows.part(i, first, count)))
     }
 
     /// Takes the tangents of seeds `first..first + count` one by one, so that each is what it is alone.

@@ -7,6 +7,7 @@ mod var;
 
 pub use var::{Var, VarCore};
 
+use super::AutoCompiledReverseDiff;
 use differentiation_interface_core::backend::{
     Backend, Lane, Lanes, Lift, Native, PullbackPrimitive, Reverse, Rows, Seeds, ViaPullback,
 };
@@ -33,6 +34,13 @@ use tape::{Call, Node, Recorder};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AutoReverseDiff {}
+
+impl AutoReverseDiff {
+    /// Reverse mode by a recording that is made once and compiled.
+    pub fn compiled() -> AutoCompiledReverseDiff {
+        AutoCompiledReverseDiff::default()
+    }
+}
 
 impl Backend for AutoReverseDiff {
     const NAME: &'static str = "reverse_diff";
@@ -154,7 +162,7 @@ impl<S: Scalar> ReverseState<S> {
         tape::propagate_with_calls(&self.nodes[..end.saturating_sub(inputs)], &self.calls, adjoints, inputs);
 
         // Where a derivative on the tape is infinite, a lane with a zero adjoint gets 0 · ∞, which it does not alone.
-        if K > 1 && adjoints[..inputs].iter().flatten().any(|a| a.primal().is_nan()) {
+        if K > 1 && adjoints[..inputs].iter().flatten().any(|a| a.peek().is_nan()) {
             for k in first..first + count {
                 self.sweep_lanes::<1>(seeds, k, rows);
             }

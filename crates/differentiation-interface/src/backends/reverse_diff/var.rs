@@ -4,6 +4,7 @@ use super::tape::Slot;
 use differentiation_interface_core::custom::{CustomRule, pullback_by_rule};
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A number of reverse mode over the scalar `S`.
@@ -85,7 +86,23 @@ impl<S: Scalar> Core for VarCore<S> {
     }
     #[inline(always)]
     fn primal(&self) -> S::Base {
+        self.value.peek()
+    }
+    // What the user's code decides by is asked of the number below, which may record it.
+    #[inline(always)]
+    #[track_caller]
+    fn observe(&self) -> S::Base {
         self.value.primal()
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn compare(&self, other: &Self) -> Option<Ordering> {
+        self.value.partial_cmp(&other.value)
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
+        self.value.partial_cmp(&S::constant(other))
     }
     #[inline(always)]
     fn is_constant(&self) -> bool {

@@ -1,0 +1,236 @@
+//! Reverse mode by a compiled recording: the function is run once, later calls run its compiled derivative.
+//!
+//! Reached by operators through the routes below. Runs the user's function on the recording number of `compiled-trace` when
+//! there is no recording that holds, and the programs made of the recording otherwise.
+
+mod recording;
+mod state;
+
+pub use state::CompiledState;
+
+use compiled_trace::{Limits, Recorded};
+use differentiation_interface_core::backend::{
+    Backend, Both, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds,
+};
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::fault;
+use differentiation_interface_core::scalar::Scalar;
+use state::Direction;
+
+/// Reverse mode by a compiled recording, made by [`AutoReverseDiff::compiled`](super::AutoReverseDiff::compiled).
+///
+/// The preparation runs the function once on recording numbers and compiles the recording: loops are found again, derivatives
+/// are derived and optimised. Later calls run these programs and not the function.
+///
+/// **Branches.** A recording remembers how every comparison came out, and every value that left into plain code. A call that
+/// decides otherwise records the function again at its point and goes on with the right answer; several recordings are
+/// kept. [`refusing_other_branches`](Self::refusing_other_branches) makes it an error instead.
+///
+/// **Contexts.** Numbers that change between calls are passed as a [`Parameter`](crate::context::Parameter). Where a
+/// [`Constant`](crate::context::Constant) is there, or the function is not [pure](crate::Function::is_pure), every call records anew, which is right and slow.
+/// State that a closure captures is taken to be constant.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn norm2<T: Real>(x: &[T]) -> T {
+///     x.iter().map(|v| v * v).sum()
+/// }
+/// let backend = AutoReverseDiff::compiled();
+/// let mut prepared = prepare_gradient(&norm2, &backend, &[1.0, 2.0])?;
+/// assert_eq!(prepared.gradient(&[3.0, -1.0])?, [6.0, -2.0]); // `norm2` is not called
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AutoCompiledReverseDiff {
+    most_recordings: usize,
+    refuse: bool,
+    limits: Limits,
+}
+
+impl Default for AutoCompiledReverseDiff {
+    fn default() -> Self {
+        AutoCompiledReverseDiff { most_recordings: 8, refuse: false, limits: Limits::default() }
+    }
+}
+
+impl AutoCompiledReverseDiff {
+    /// The same with an error of kind [`ErrorKind::ValueDecides`] where a call takes another branch than the recording of
+    /// the preparation, in place of a new recording.
+    pub fn refusing_other_branches(self) -> Self {
+        AutoCompiledReverseDiff { refuse: true, ..self }
+    }
+
+    /// The same that keeps up to `recordings` recordings of a function for points that take different branches; 0 counts as
+    /// 1.
+    pub fn with_most_recordings(self, recordings: usize) -> Self {
+        AutoCompiledReverseDiff { most_recordings: recordings.max(1), ..self }
+    }
+
+    /// The same with an error of kind [`ErrorKind::TapeOverflow`] for functions whose recording is larger than `bytes`.
+    pub fn with_memory_limit(self, bytes: usize) -> Self {
+        AutoCompiledReverseDiff { limits: Limits { bytes }, ..self }
+    }
+
+    fn most_recordings(&self) -> usize {
+        self.most_recordings
+    }
+    fn refuses_other_branches(&self) -> bool {
+        self.refuse
+    }
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+}
+
+impl Backend for AutoCompiledReverseDiff {
+    const NAME: &'static str = "compiled_reverse_diff";
+    type Lanes = Lane<1>;
+    type Num<S: Scalar, L: Lanes> = Recorded<S::Base>;
+    type Mode = Both;
+    type Pushforward = Native;
+    type Pullback = Native;
+    type Derivative = Replay;
+    type Gradient = Replay;
+    type Jacobian = Replay;
+
+    #[inline(always)]
+    fn raise<S: Scalar, L: Lanes>(value: S) -> Recorded<S::Base> {
+        constant_of(value)
+    }
+    #[inline(always)]
+    fn lower<S: Scalar, L: Lanes>(number: &Recorded<S::Base>) -> S {
+        S::constant(number.peek())
+    }
+}
+
+impl<S: Scalar> Lift<S, Recorded<S::Base>> for AutoCompiledReverseDiff {
+    #[inline(always)]
+    fn lift(value: S) -> Recorded<S::Base> {
+        constant_of(value)
+    }
+}
+
+/// A number of an outer differentiation in a recording, which has plain constants only.
+fn constant_of<S: Scalar>(value: S) -> Recorded<S::Base> {
+    if !value.is_constant() {
+        fault::raise(ErrorKind::ForeignNumber);
+    }
+    Recorded::constant(value.peek())
+}
+
+/// Runs the derivative program of a recording.
+#[derive(Clone, Copy, Debug)]
+pub struct Replay;
+
+impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
+    const NAME: &'static str = "replay";
+    type State<S: Scalar, L: Lanes> = CompiledState<S>;
+
+    fn state<S: Scalar, L: Lanes>(_: &AutoCompiledReverseDiff, _inputs: usize) -> Result<CompiledState<S>, Error> {
+        Ok(CompiledState::new())
+    }
+    fn warm<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+        backend: &AutoCompiledReverseDiff,
+        state: &mut CompiledState<S>,
+        f: &mut F,
+        x: &[S],
+        y: &mut Vec<S>,
+    ) -> Result<(), Error> {
+        let mut matrix = Vec::new();
+        state.matrix(backend, f, x, &mut Rows::growing(&mut matrix, x.len()))?;
+        y.clear();
+        y.extend_from_slice(state.outputs());
+        Ok(())
+    }
+    fn matrix<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+        backend: &AutoCompiledReverseDiff,
+        state: &mut CompiledState<S>,
+        f: &mut F,
+        x: &[S],
+        y: Option<&mut Vec<S>>,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        state.matrix(backend, f, x, &mut rows)?;
+        if let Some(y) = y {
+            y.clear();
+            y.extend_from_slice(state.outputs());
+        }
+        Ok(())
+    }
+}
+
+impl PullbackPrimitive for AutoCompiledReverseDiff {
+    type PullbackState<S: Scalar, L: Lanes> = CompiledState<S>;
+
+    fn pullback_state<S: Scalar, L: Lanes>(&self, _inputs: usize) -> Result<CompiledState<S>, Error> {
+        Ok(CompiledState::new())
+    }
+    fn record<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+        &self,
+        state: &mut CompiledState<S>,
+        f: &mut F,
+        x: &[S],
+        y: &mut Vec<S>,
+    ) -> Result<(), Error> {
+        state.value(self, f, x)?;
+        y.clear();
+        y.extend_from_slice(state.outputs());
+        Ok(())
+    }
+    fn sweep<S: Scalar, L: Lanes>(
+        &self,
+        state: &mut CompiledState<S>,
+        seeds: Seeds<'_, S>,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        state.held_products(Direction::Backward, &seeds, &mut rows)
+    }
+}
+
+impl PushforwardPrimitive for AutoCompiledReverseDiff {
+    type PushforwardState<S: Scalar, L: Lanes> = CompiledState<S>;
+
+    fn pushforward_state<S: Scalar, L: Lanes>(
+        &self,
+        _inputs: usize,
+        _seeds: usize,
+    ) -> Result<CompiledState<S>, Error> {
+        Ok(CompiledState::new())
+    }
+    fn hold<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+        &self,
+        state: &mut CompiledState<S>,
+        f: &mut F,
+        x: &[S],
+        y: &mut Vec<S>,
+    ) -> Result<(), Error> {
+        self.record::<S, L, F>(state, f, x, y)
+    }
+    fn pushforward<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+        &self,
+        state: &mut CompiledState<S>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        y: Option<&mut Vec<S>>,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        state.products(self, f, x, Direction::Forward, &seeds, &mut rows)?;
+        if let Some(y) = y {
+            y.clear();
+            y.extend_from_slice(state.outputs());
+        }
+        Ok(())
+    }
+    fn pushforward_held<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+        &self,
+        state: &mut CompiledState<S>,
+        _f: &mut F,
+        seeds: Seeds<'_, S>,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        state.held_products(Direction::Forward, &seeds, &mut rows)
+    }
+}
