@@ -48,6 +48,22 @@ macro_rules! each_exact_pair {
             let $backend = SecondOrder(reverse, reverse);
             $body
         }
+        {
+            let $backend = AutoReverseDiff::compiled();
+            $body
+        }
+        {
+            let $backend = SecondOrder(forward, AutoReverseDiff::compiled());
+            $body
+        }
+        {
+            let $backend = SecondOrder(AutoReverseDiff::compiled(), reverse);
+            $body
+        }
+        {
+            let $backend = SecondOrder(AutoReverseDiff::compiled(), forward);
+            $body
+        }
     }};
 }
 
