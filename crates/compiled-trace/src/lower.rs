@@ -620,9 +620,7 @@ impl Lowering<'_> {
         let strides = |deltas: &[i64]| deltas.iter().map(|d| i32::try_from(*d).ok()).collect::<Option<Vec<i32>>>();
         let affine = |space, base, deltas: &[i64]| Some(Address { space, base, strides: strides(deltas)?, table: None });
         if origin & SUM != 0 {
-            let own = false;
-            let dependence = if own { Dependence::Unknown } else { Dependence::None };
-            return Some((affine(Space::Work, origin & !SUM, deltas)?, dependence));
+            return Some((affine(Space::Work, origin & !SUM, deltas)?, Dependence::None));
         }
         let (mut low, mut high) = (origin as i64, origin as i64);
         for (trip, delta) in trips.iter().zip(deltas) {
@@ -791,8 +789,12 @@ impl Lowering<'_> {
                     return Ok(*sum);
                 }
                 // A sum of this very group, over earlier iterations.
-                let last = self.sequence.sums[(origin & !SUM) as usize].last as usize;
-                if self.owner[last] == g as u32 {
+                let mut own = false;
+                each_iteration_of(&self.groups[g].counters, deltas, |shift| {
+                    let sum = (*origin as i64 + shift) as u32 & !SUM;
+                    own |= self.owner[self.sequence.sums[sum as usize].last as usize] == g as u32;
+                });
+                if own {
                     writer.depend(&Dependence::Unknown, self.groups[g].loops);
                 }
             } else if let Some(slot) = self.local(g, k, *origin, deltas) {
