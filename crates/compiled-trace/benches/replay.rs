@@ -18,7 +18,9 @@ fn main() {
         [only] => only == name,
         [group, size, ..] => group == name && *size == n.to_string(),
     };
-    println!("work         n  operations  statements  instructions  bytes/op  record ns/op  compile ns/op  by hand ns  interpreter/hand");
+    println!(
+        "work         n  operations  statements  instructions  bytes/op  record ns/op  compile ns/op  by hand ns  interpreter/hand"
+    );
     for n in [10, 100, 1_000, 10_000, 100_000, 1_000_000] {
         if is_wanted("W1", n) {
             measure("W1", &random(1, n), squares::<Recorded>, squares_by_hand);
@@ -59,7 +61,10 @@ fn measure(
     executable.run(&mut memory, &[x, &[], &[1.0]], &mut [&mut y, &mut grad]).expect("the guards hold");
     assert!((y[0] - value).abs() <= 1e-9 * value.abs().max(1.0), "{name}: value {} is not {value}", y[0]);
     for (i, (found, expected)) in grad.iter().zip(&expected).enumerate() {
-        assert!((found - expected).abs() <= 1e-8 * expected.abs().max(1.0), "{name}: gradient {i}: {found} is not {expected}");
+        assert!(
+            (found - expected).abs() <= 1e-8 * expected.abs().max(1.0),
+            "{name}: gradient {i}: {found} is not {expected}"
+        );
     }
     let mut contenders: [Box<dyn FnMut() + '_>; 2] = [
         Box::new(|| {
@@ -97,7 +102,8 @@ fn in_turns(contenders: &mut [Box<dyn FnMut() + '_>; 2]) -> (f64, f64) {
                 once += time;
                 return loops;
             }
-            loops = (loops * 2).max((loops as f64 * 1.1 * SAMPLE.as_secs_f64() / time.as_secs_f64().max(1e-9)) as usize);
+            loops =
+                (loops * 2).max((loops as f64 * 1.1 * SAMPLE.as_secs_f64() / time.as_secs_f64().max(1e-9)) as usize);
         }
     });
     let rounds = ((BUDGET / once.as_secs_f64()) as usize).clamp(7, 101);

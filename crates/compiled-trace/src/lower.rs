@@ -187,7 +187,8 @@ impl Lowering<'_> {
                 continue;
             }
             flush(self, &mut plans, &mut offsets);
-            let (trip, body) = self.rolled.shapes[token.shape as usize].repeat.clone().expect("operations are written out");
+            let (trip, body) =
+                self.rolled.shapes[token.shape as usize].repeat.clone().expect("operations are written out");
             let length = self.nodes_of(token) / trip;
             let mut inner = counters.to_vec();
             inner.push((trip, length));
@@ -213,8 +214,7 @@ impl Lowering<'_> {
         let (trip, body) = self.rolled.shapes[shape as usize].repeat.as_ref().expect("only loops are asked about");
         let carried = self.is_carried(start, self.rolled.shapes[shape as usize].nodes / trip, *trip);
         let mut inner = body.iter().filter(|token| !self.is_written_out(token, Some(carried))).peekable();
-        inner.peek().is_some()
-            && (carried || inner.any(|token| self.stays_loop(token.shape, start + token.start)))
+        inner.peek().is_some() && (carried || inner.any(|token| self.stays_loop(token.shape, start + token.start)))
     }
 
     /// Whether an iteration uses a result of an earlier one.
@@ -306,7 +306,8 @@ impl Lowering<'_> {
     fn local(&self, g: usize, k: usize, origin: u32, deltas: &[i64]) -> Option<usize> {
         let group = &self.groups[g];
         let offset = (origin as usize).checked_sub(self.sequence.first + group.start as usize)?;
-        let same = group.counters.iter().zip(deltas).all(|((trip, length), delta)| *trip == 1 || *delta == *length as i64);
+        let same =
+            group.counters.iter().zip(deltas).all(|((trip, length), delta)| *trip == 1 || *delta == *length as i64);
         if !same {
             return None;
         }
@@ -463,7 +464,10 @@ impl Lowering<'_> {
                 let node = node + shift as i64;
                 match self.place(node) {
                     Some(place) => {
-                        let value = !matches!(self.sequence.nodes[node as usize].op, Op::Accumulate | Op::Output | Op::Guard(_));
+                        let value = !matches!(
+                            self.sequence.nodes[node as usize].op,
+                            Op::Accumulate | Op::Output | Op::Guard(_)
+                        );
                         complete &= value;
                         slots.push((place.group, place.slot));
                     }
@@ -570,7 +574,9 @@ impl Lowering<'_> {
                     return Ok(found);
                 }
                 let mut table = Vec::new();
-                each_iteration_of(&self.groups[g].counters, &deltas, |shift| table.push((origin as i64 + shift) as u32));
+                each_iteration_of(&self.groups[g].counters, &deltas, |shift| {
+                    table.push((origin as i64 + shift) as u32)
+                });
                 table
             }
         };
@@ -618,7 +624,8 @@ impl Lowering<'_> {
         trips: &[u32],
     ) -> Option<(Address, Dependence)> {
         let strides = |deltas: &[i64]| deltas.iter().map(|d| i32::try_from(*d).ok()).collect::<Option<Vec<i32>>>();
-        let affine = |space, base, deltas: &[i64]| Some(Address { space, base, strides: strides(deltas)?, table: None });
+        let affine =
+            |space, base, deltas: &[i64]| Some(Address { space, base, strides: strides(deltas)?, table: None });
         if origin & SUM != 0 {
             return Some((affine(Space::Work, origin & !SUM, deltas)?, Dependence::None));
         }
@@ -652,15 +659,15 @@ impl Lowering<'_> {
         }
         let (layout, base) = self.layout(place.group, place.slot);
         let base = base + layout.iter().zip(&place.iteration).map(|(s, i)| s * i).sum::<i64>();
-        let deltas: Vec<i64> =
-            steps.iter().map(|step| step.iter().zip(&layout).map(|(s, l)| s * l).sum()).collect();
+        let deltas: Vec<i64> = steps.iter().map(|step| step.iter().zip(&layout).map(|(s, l)| s * l).sum()).collect();
         let dependence = if place.group as usize != g {
             Dependence::None
         } else {
             let counters = trips.len();
-            let is_own = steps.iter().enumerate().all(|(l, step)| {
-                (0..counters).all(|m| step[m] == (l == m) as i64 || (trips[l] == 1 && step[m] == 0))
-            });
+            let is_own = steps
+                .iter()
+                .enumerate()
+                .all(|(l, step)| (0..counters).all(|m| step[m] == (l == m) as i64 || (trips[l] == 1 && step[m] == 0)));
             if is_own { Dependence::Distance(place.iteration) } else { Dependence::Unknown }
         };
         Some((affine(Space::Work, u32::try_from(base).ok()?, &deltas)?, dependence))
@@ -694,7 +701,9 @@ impl Lowering<'_> {
                             let sum = writer.sums.get(&node.b).copied();
                             let so_far = match sum {
                                 None => a,
-                                Some((sum, _)) => writer.push(Instruction::Apply { op: Op::Binary(PLUS), a: sum, b: a }),
+                                Some((sum, _)) => {
+                                    writer.push(Instruction::Apply { op: Op::Binary(PLUS), a: sum, b: a })
+                                }
                             };
                             let count = sum.map_or(0, |sum| sum.1) + 1;
                             writer.sums.insert(node.b, (so_far, count));
@@ -876,8 +885,7 @@ impl Lowering<'_> {
         counters.remove(m);
         let loops = group.loops.min(m);
         let enclosing = group.enclosing[..loops].to_vec();
-        let strides: Vec<i32> =
-            layout.iter().enumerate().filter(|(i, _)| *i != m).map(|(_, s)| *s as i32).collect();
+        let strides: Vec<i32> = layout.iter().enumerate().filter(|(i, _)| *i != m).map(|(_, s)| *s as i32).collect();
         let trips: Vec<u32> = counters.iter().map(|c| c.0).collect();
         let origin = (start + offset + self.sequence.first as u32).wrapping_sub(back * length);
         let deltas: Vec<i64> = counters.iter().map(|c| c.1 as i64).collect();
@@ -886,7 +894,8 @@ impl Lowering<'_> {
         let reader = self.groups.len() - 1;
         let source = self.address(reader, Fit::Affine { origin, deltas });
         self.groups.pop();
-        let target = Address { space: Space::Work, base: (base - back as i64 * layout[m]) as u32, strides, table: None };
+        let target =
+            Address { space: Space::Work, base: (base - back as i64 * layout[m]) as u32, strides, table: None };
         Ok(Nest {
             dimensions: trips[loops..].iter().map(|trip| Dimension { trip: *trip, parallel: true }).collect(),
             reversed: false,

@@ -118,11 +118,7 @@ impl Running {
     /// The operand that a number is here.
     #[inline(always)]
     fn operand<B: Base>(&mut self, number: RecordedCore<B>) -> u32 {
-        if number.recording == self.recording {
-            number.operand
-        } else {
-            self.strange(number)
-        }
+        if number.recording == self.recording { number.operand } else { self.strange(number) }
     }
 
     #[inline(never)]
@@ -271,9 +267,12 @@ impl<B: Base> Core for RecordedCore<B> {
             }
             first
         });
-        y.extend(value.iter().enumerate().map(|(i, value)| {
-            Num(Self::active(*value, first.map(|first| first + i as u32), recording))
-        }));
+        y.extend(
+            value
+                .iter()
+                .enumerate()
+                .map(|(i, value)| Num(Self::active(*value, first.map(|first| first + i as u32), recording))),
+        );
     }
 
     #[inline(always)]

@@ -2,10 +2,11 @@
 
 use compiled_trace::{Executable, Limits, Recorded, compile, record};
 use differentiation_interface::prelude::*;
-use differentiation_interface_core::{Base, Scalar};
 use differentiation_interface_core::rules::{Binary, Polygamma, Powf, RuleVisitor, Unary, each_binary, each_unary};
+use differentiation_interface_core::{Base, Scalar};
 
-const POINTS: [f64; 13] = [-2.5, -1.0, -0.75, -0.3, -0.0, 0.0, 0.3, 0.5, 1.0, 1.75, 3.0, f64::INFINITY, f64::NEG_INFINITY];
+const POINTS: [f64; 13] =
+    [-2.5, -1.0, -0.75, -0.3, -0.0, 0.0, 0.3, 0.5, 1.0, 1.75, 3.0, f64::INFINITY, f64::NEG_INFINITY];
 /// Where all rules are smooth, as far as they are defined.
 const SMOOTH: [f64; 4] = [0.3, 0.62, 1.75, -0.45];
 
@@ -38,7 +39,11 @@ impl Compiled {
 #[track_caller]
 fn assert_close(found: f64, expected: f64, what: impl Fn() -> String) {
     let same = found == expected || (found.is_nan() && expected.is_nan());
-    assert!(same || (found - expected).abs() <= 1e-11 * (1.0 + expected.abs()), "{}: {found}, expected {expected}", what());
+    assert!(
+        same || (found - expected).abs() <= 1e-11 * (1.0 + expected.abs()),
+        "{}: {found}, expected {expected}",
+        what()
+    );
 }
 
 struct Table {
@@ -57,7 +62,9 @@ impl RuleVisitor for Table {
         }
         for x in SMOOTH {
             let expected = second_derivative(&|x: _| Scalar::apply(x, rule), &AutoForwardDiff::default(), x).unwrap();
-            assert_close(compiled.product(&[x], &[1.0])[0], expected, || format!("second derivative of {rule:?} at {x}"));
+            assert_close(compiled.product(&[x], &[1.0])[0], expected, || {
+                format!("second derivative of {rule:?} at {x}")
+            });
         }
     }
     fn binary<R: Binary>(&mut self, rule: R) {

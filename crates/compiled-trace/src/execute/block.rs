@@ -17,7 +17,8 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
         let arch = Arch::new();
         let loops = plan.trips.len() - plan.nest.dimensions.len();
         let vector = plan.vector.expect("only nests with a vector are run in blocks");
-        let others: usize = (loops..plan.trips.len()).filter(|c| *c != vector).map(|c| plan.trips[c] as usize).product();
+        let others: usize =
+            (loops..plan.trips.len()).filter(|c| *c != vector).map(|c| plan.trips[c] as usize).product();
         self.counters[vector] = 0;
         for row in 0..others {
             let mut rest = if plan.nest.reversed { others - 1 - row } else { row };

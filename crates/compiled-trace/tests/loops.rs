@@ -1,9 +1,7 @@
 //! Values of compiled programs.
 use compiled_trace::{Limits, Recorded, compile, record};
 
-
 use differentiation_interface::prelude::*;
-
 
 fn check<G1, G2, G3>(name: &str, x: &[f64], f: G1, g: G2, h: G3)
 where
@@ -13,13 +11,20 @@ where
 {
     let graph = record(x, &[], Limits::default(), |x, _, y| y.extend(f(x))).unwrap();
     let program = compile(&graph).unwrap();
-    println!("{name}: nodes {} statements {} instr {}", graph.nodes().len(), program.statement_count(), program.instruction_count());
+    println!(
+        "{name}: nodes {} statements {} instr {}",
+        graph.nodes().len(),
+        program.statement_count(),
+        program.instruction_count()
+    );
     let adjoint = program.adjoint(1).unwrap();
     let tangent = program.tangent(1).unwrap();
     let hvp = adjoint.tangent(1).unwrap();
     println!("  adjoint statements {} instr {}", adjoint.statement_count(), adjoint.instruction_count());
     println!("  hvp statements {} instr {}", hvp.statement_count(), hvp.instruction_count());
-    if std::env::var("SHOW").is_ok_and(|n| n == name) { println!("{program}\n{adjoint}"); }
+    if std::env::var("SHOW").is_ok_and(|n| n == name) {
+        println!("{program}\n{adjoint}");
+    }
     let exe = program.executable();
     let (adjoint, tangent, hvp) = (adjoint.executable(), tangent.executable(), hvp.executable());
     let mut ws = exe.workspace();
@@ -65,7 +70,13 @@ where
 
 macro_rules! check {
     ($f:ident, $x:expr) => {
-        check(stringify!($f), &$x, |x| $f(x), |x| $f(x), |x| jacobian(&|x: &[_]| $f(x), &AutoForwardDiff::default(), x).unwrap().as_slice().to_vec())
+        check(
+            stringify!($f),
+            &$x,
+            |x| $f(x),
+            |x| $f(x),
+            |x| jacobian(&|x: &[_]| $f(x), &AutoForwardDiff::default(), x).unwrap().as_slice().to_vec(),
+        )
     };
 }
 
