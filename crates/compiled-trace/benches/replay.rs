@@ -3,6 +3,8 @@
 //! `cargo bench -p compiled-trace` prints everything, `-- W2 1000` only groups whose name and size match. Samples of at least
 //! 0.5 ms in turns, ratios are medians over the rounds; every gradient is compared with the one by hand first.
 
+#![expect(clippy::needless_range_loop, reason = "the gradient by hand is written with indices, as its formulas are")]
+
 use compiled_trace::{Limits, Recorded, compile, record};
 use differentiation_interface_core::Real;
 use std::hint::black_box;

@@ -55,6 +55,16 @@ enum Plan {
     Loop { identity: usize, trip: u32, body: Vec<Plan> },
 }
 
+/// The loops around tokens that are planned.
+struct Around<'a> {
+    counters: &'a [(u32, u32)],
+    enclosing: &'a [usize],
+    /// How many of the counters are loops of statements.
+    loops: usize,
+    /// Whether the innermost loop carries values from iteration to iteration; nothing outside of loops.
+    carried: Option<bool>,
+}
+
 /// How an operand depends on the counters.
 enum Fit {
     Affine { origin: u32, deltas: Vec<i64> },
@@ -70,7 +80,6 @@ struct Place {
 }
 
 struct Lowering<'a> {
-    graph: &'a Graph,
     sequence: &'a Sequence,
     rolled: &'a Rolled,
     groups: Vec<Group>,
@@ -86,7 +95,6 @@ struct Lowering<'a> {
 /// Runs the pass.
 pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rolled) -> Result<Program, Error> {
     let mut lowering = Lowering {
-        graph,
         sequence,
         rolled,
         groups: Vec::new(),
@@ -98,7 +106,7 @@ pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rolled) -> Resu
         before_group: FxHashMap::default(),
         before_loop: FxHashMap::default(),
     };
-    let plans = lowering.plan(&rolled.tokens, 0, 0, &[], &[], 0, None);
+    let plans = lowering.plan(&rolled.tokens, 0, 0, Around { counters: &[], enclosing: &[], loops: 0, carried: None });
     lowering.find_owners();
     lowering.find_stored();
     lowering.allocate()?;
@@ -146,16 +154,8 @@ impl Lowering<'_> {
     }
 
     /// Plans the statements for tokens whose positions are relative to `base`, of groups that begin at `origin`.
-    fn plan(
-        &mut self,
-        tokens: &[Token],
-        base: u32,
-        origin: u32,
-        counters: &[(u32, u32)],
-        enclosing: &[usize],
-        loops: usize,
-        around: Option<bool>,
-    ) -> Vec<Plan> {
+    fn plan(&mut self, tokens: &[Token], base: u32, origin: u32, around: Around<'_>) -> Vec<Plan> {
+        let Around { counters, enclosing, loops, carried: around } = around;
         let mut plans = Vec::new();
         let mut offsets = Vec::new();
         let flush = |this: &mut Self, plans: &mut Vec<Plan>, offsets: &mut Vec<u32>| {
@@ -199,10 +199,15 @@ impl Lowering<'_> {
                 self.loops += 1;
                 let mut enclosing = enclosing.to_vec();
                 enclosing.push(identity);
-                let body = self.plan(&body, start, start, &inner, &enclosing, loops + 1, carried);
+                let body = self.plan(
+                    &body,
+                    start,
+                    start,
+                    Around { counters: &inner, enclosing: &enclosing, loops: loops + 1, carried },
+                );
                 plans.push(Plan::Loop { identity, trip, body });
             } else {
-                plans.extend(self.plan(&body, start, start, &inner, enclosing, loops, carried));
+                plans.extend(self.plan(&body, start, start, Around { counters: &inner, enclosing, loops, carried }));
             }
         }
         flush(self, &mut plans, &mut offsets);
@@ -960,7 +965,6 @@ impl Lowering<'_> {
                 }
             }
         }
-        let _ = self.graph;
         Ok(())
     }
 }

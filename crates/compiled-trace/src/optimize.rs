@@ -4,7 +4,6 @@
 //! nest's results, gives the one loop a careful programmer writes: values are computed once and stay in the iteration.
 
 use crate::build::{Builder, Shared, interval, is_injective, without_dead};
-use crate::graph::Op;
 use crate::program::*;
 
 /// Bodies longer than this are not fused further, except outside of loops.
@@ -403,5 +402,4 @@ fn narrow(statements: &mut Vec<Statement>, used: &[(u32, u32)]) {
             other => statements.push(other),
         }
     }
-    let _ = Op::Keep;
 }

@@ -144,12 +144,10 @@ fn count_uses(graph: &Graph) -> Vec<u8> {
                 call_used |= uses[i] > 0;
                 continue;
             }
-            Op::Call => {
-                if std::mem::take(&mut call_used) || uses[i] > 0 {
-                    // The outputs of a call stay together.
-                    for use_count in &mut uses[i..i + graph.calls[node.a as usize].outputs] {
-                        *use_count = (*use_count).max(1);
-                    }
+            Op::Call if std::mem::take(&mut call_used) || uses[i] > 0 => {
+                // The outputs of a call stay together.
+                for use_count in &mut uses[i..i + graph.calls[node.a as usize].outputs] {
+                    *use_count = (*use_count).max(1);
                 }
             }
             _ => {}

@@ -1,4 +1,4 @@
-//! Values of compiled programs.
+//! Loops that users write: values, adjoints, tangents and Hessian products of compiled programs, at two points.
 use compiled_trace::{Limits, Recorded, compile, record};
 
 use differentiation_interface::prelude::*;

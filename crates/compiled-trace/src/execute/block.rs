@@ -122,7 +122,8 @@ fn pairwise<S: Scalar>(sums: &[S; 16]) -> S {
     let mut width = 8;
     while width > 0 {
         for i in 0..width {
-            sums[i] = sums[i] + sums[i + width];
+            let other = sums[i + width];
+            sums[i] += other;
         }
         width /= 2;
     }
