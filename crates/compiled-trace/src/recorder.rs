@@ -335,7 +335,7 @@ fn take_innermost() -> Option<Running> {
 /// Runs `f` once at the point `x` with the given parameters and returns what it did.
 ///
 /// `f` gets the inputs, the parameters, and the vector to leave its outputs in. The recording holds for every point at which
-/// its guards hold; [`Program::run`](crate::Program::run) checks them.
+/// its guards hold; [`Executable::run`](crate::Executable::run) checks them.
 ///
 /// # Errors
 /// [`ErrorKind::TapeOverflow`] if the recording would be larger than `limits` or than about 2³⁰ values;
