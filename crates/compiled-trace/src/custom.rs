@@ -3,7 +3,10 @@
 //! Made by the recorder; run by executors as [`Statement::Call`](crate::program::Statement::Call). Derivatives of derivatives
 //! are taken on a dual number over the plain ones.
 
-use differentiation_interface_core::custom::{CustomRule, pullback_by_rule, pushforward_by_rule};
+use crate::program::RuleCall;
+use differentiation_interface_core::custom::{CustomRule, Halves, pullback_by_rule, pushforward_by_rule};
+use differentiation_interface_core::error::ErrorKind;
+use differentiation_interface_core::fault;
 use differentiation_interface_core::rules::{Binary, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use std::any::{Any, TypeId};
@@ -89,6 +92,46 @@ impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
             }
         }
     }
+}
+
+/// A call of a custom rule as a custom rule itself, which is how it reaches scalars that carry derivatives.
+struct Erased {
+    rule: Arc<dyn CallObject>,
+    half: Half,
+    inputs: usize,
+    outputs: usize,
+}
+
+impl<B: Base> CustomRule<B> for Erased {
+    const NAME: &'static str = "recorded call";
+    const GIVEN: Halves = Halves::Pushforward;
+
+    fn value(&self, x: &[B], y: &mut Vec<B>) {
+        y.clear();
+        self.rule.call(self.half, self.inputs, self.outputs, &x.to_vec(), y);
+    }
+
+    fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+        let (half, data) = match self.half {
+            Half::Value => (Half::Pushforward, [x, y, dx].concat()),
+            Half::Pushforward => (Half::PushforwardTangent, [x, dx].concat()),
+            Half::Pullback => (Half::PullbackTangent, [x, dx].concat()),
+            Half::PushforwardTangent | Half::PullbackTangent => (self.half, Vec::new()),
+        };
+        if data.is_empty() || !is_plain::<S>() {
+            fault::raise(ErrorKind::RuleOrder { rule: self.rule.name() });
+            return dy.fill(S::default());
+        }
+        let mut out = Vec::<S>::new();
+        self.rule.call(half, self.inputs, self.outputs, &data, &mut out);
+        dy.copy_from_slice(&out);
+    }
+}
+
+/// Runs a call on numbers that carry derivatives, leaving its results in `out`.
+pub(crate) fn call_as_rule<S: Scalar>(call: &RuleCall, data: &[S], out: &mut Vec<S>) {
+    let RuleCall { rule, half, inputs, outputs, .. } = call;
+    S::custom(&Arc::new(Erased { rule: Arc::clone(rule), half: *half, inputs: *inputs, outputs: *outputs }), data, out);
 }
 
 /// Whether a scalar is the plain number it is over.

@@ -387,7 +387,7 @@ impl Rules {
     }
 
     /// The value of a unary rule on any scalar.
-    #[inline(always)]
+    #[inline]
     pub fn apply<S: Scalar>(&self, rule: u16, x: S) -> S {
         match unary_value(rule, x, x) {
             Some(y) => y,
@@ -406,7 +406,7 @@ impl Rules {
     }
 
     /// The value of a binary rule on any scalar.
-    #[inline(always)]
+    #[inline]
     pub fn apply2<S: Scalar>(&self, rule: u16, x: S, y: S) -> S {
         match binary_value(rule, x, y) {
             Some(r) => r,

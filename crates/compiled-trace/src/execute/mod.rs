@@ -17,6 +17,7 @@ use crate::program::{Address, GuardFailed, Program, RuleCall, Space, Statement};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use plan::Plan;
+use std::any::Any;
 
 /// Most iterations of a block.
 pub const BLOCK: usize = 256;
@@ -161,6 +162,41 @@ impl Executable {
     ) -> Result<(), RunError> {
         check(&self.program.inputs, inputs.iter().map(|slice| slice.len()))?;
         check(&self.program.outputs, outputs.iter().map(|slice| slice.len()))?;
+        let done = match (workspace as &mut dyn Any).downcast_mut::<Workspace<S::Base>>() {
+            Some(workspace) => self.run_plain::<S>(workspace, inputs, outputs),
+            None => None,
+        };
+        // Blocks of numbers that carry derivatives gain nothing, and their kernels would take minutes to compile.
+        let done = done.unwrap_or_else(|| self.run_by(workspace, inputs, outputs, one_by_one));
+        done.map_err(RunError::Guard)
+    }
+
+    /// Runs on plain numbers, if that is what they are and if there are not too many slices.
+    fn run_plain<S: Scalar>(
+        &self,
+        workspace: &mut Workspace<S::Base>,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+    ) -> Option<Result<(), GuardFailed>> {
+        let mut plain_inputs: [&[S::Base]; PLAIN_SLICES] = [&[]; PLAIN_SLICES];
+        let mut plain_outputs: [&mut [S::Base]; PLAIN_SLICES] = Default::default();
+        for (plain, slice) in plain_inputs.get_mut(..inputs.len())?.iter_mut().zip(inputs) {
+            *plain = S::as_plain(slice)?;
+        }
+        let count = outputs.len();
+        for (plain, slice) in plain_outputs.get_mut(..count)?.iter_mut().zip(outputs) {
+            *plain = S::as_plain_mut(slice)?;
+        }
+        Some(self.run_by(workspace, &plain_inputs[..inputs.len()], &mut plain_outputs[..count], in_blocks))
+    }
+
+    fn run_by<S: Scalar>(
+        &self,
+        workspace: &mut Workspace<S>,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+        nest: RunNest<S>,
+    ) -> Result<(), GuardFailed> {
         let Workspace { cells, constants, buffers, values, sums, rows, counters, call } = workspace;
         let mut run = Run {
             executable: self,
@@ -172,9 +208,23 @@ impl Executable {
             counters,
             call,
         };
-        run.steps(&self.steps, 0).map_err(RunError::Guard)
+        run.steps(&self.steps, 0, nest)
     }
 }
+
+/// How a nest is run: in blocks where that pays, or number by number.
+type RunNest<S> = for<'r, 'a, 'i, 'o, 'p> fn(&'r mut Run<'a, 'i, 'o, S>, &'p Plan) -> Result<(), GuardFailed>;
+
+fn in_blocks<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<(), GuardFailed> {
+    run.nest(plan)
+}
+
+fn one_by_one<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<(), GuardFailed> {
+    run.singly(plan)
+}
+
+/// Most input or output slices of a program that runs in blocks.
+const PLAIN_SLICES: usize = 16;
 
 fn check(expected: &[usize], found: impl ExactSizeIterator<Item = usize>) -> Result<(), RunError> {
     if found.len() != expected.len() {
@@ -232,14 +282,14 @@ struct Run<'a, 'i, 'o, S> {
 }
 
 impl<S: Scalar> Run<'_, '_, '_, S> {
-    fn steps(&mut self, steps: &[Step], depth: usize) -> Result<(), GuardFailed> {
+    fn steps(&mut self, steps: &[Step], depth: usize, nest: RunNest<S>) -> Result<(), GuardFailed> {
         for step in steps {
             match step {
-                Step::Nest(plan) => self.nest(&self.executable.plans[*plan])?,
+                Step::Nest(plan) => nest(self, &self.executable.plans[*plan])?,
                 Step::Loop { trip, reversed, body } => {
                     for i in 0..*trip {
                         self.counters[depth] = if *reversed { trip - 1 - i } else { i };
-                        self.steps(body, depth + 1)?;
+                        self.steps(body, depth + 1, nest)?;
                     }
                 }
                 Step::Zero { space, start, length } => {
@@ -274,9 +324,7 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
         if crate::custom::is_plain::<S>() {
             call.rule.call(call.half, call.inputs, call.outputs, data, out);
         } else {
-            // What carries derivatives cannot enter a rule behind a pointer.
-            differentiation_interface_core::fault::raise(ErrorKind::RuleUnsupported { rule: call.rule.name() });
-            out.clear();
+            crate::custom::call_as_rule(call, data, out);
         }
         out.resize(call.results.len(), S::default());
         for (address, value) in call.results.iter().zip(out) {

@@ -100,6 +100,14 @@ macro_rules! scalar_base {
                 self
             }
             #[inline(always)]
+            fn as_plain(slice: &[$base]) -> Option<&[$base]> {
+                Some(slice)
+            }
+            #[inline(always)]
+            fn as_plain_mut(slice: &mut [$base]) -> Option<&mut [$base]> {
+                Some(slice)
+            }
+            #[inline(always)]
             fn is_constant(&self) -> bool {
                 true
             }

@@ -66,6 +66,18 @@ pub trait Scalar:
         Self::constant(value)
     }
 
+    /// The slice as plain numbers, if that is what this type is.
+    #[inline(always)]
+    fn as_plain(_slice: &[Self]) -> Option<&[Self::Base]> {
+        None
+    }
+
+    /// The same, to write to.
+    #[inline(always)]
+    fn as_plain_mut(_slice: &mut [Self]) -> Option<&mut [Self::Base]> {
+        None
+    }
+
     /// The plain value, for engines that decide by it how to compute, not what: nothing is recorded and nothing refused.
     /// Functions to be differentiated call [`primal`](Scalar::primal).
     #[inline(always)]

@@ -192,11 +192,7 @@ impl PullbackPrimitive for AutoCompiledReverseDiff {
 impl PushforwardPrimitive for AutoCompiledReverseDiff {
     type PushforwardState<S: Scalar, L: Lanes> = CompiledState<S>;
 
-    fn pushforward_state<S: Scalar, L: Lanes>(
-        &self,
-        _inputs: usize,
-        _seeds: usize,
-    ) -> Result<CompiledState<S>, Error> {
+    fn pushforward_state<S: Scalar, L: Lanes>(&self, _inputs: usize, _seeds: usize) -> Result<CompiledState<S>, Error> {
         Ok(CompiledState::new())
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(

@@ -76,7 +76,8 @@ impl<S: Scalar> Buffers<S> {
             };
             let count = lanes.min(total - first);
             self.seeds.clear();
-            let vectors: &[&[S]] = if let Seeds::Vectors(vectors) = seeds { &vectors[first..first + count] } else { &[] };
+            let vectors: &[&[S]] =
+                if let Seeds::Vectors(vectors) = seeds { &vectors[first..first + count] } else { &[] };
             for k in vectors.len()..lanes {
                 let entry = |i| if k < count { seeds.entry(first + k, i) } else { S::default() };
                 self.seeds.extend((0..length).map(entry));
