@@ -1,6 +1,6 @@
 //! Integrates a stiff reaction with diffusion, the Brusselator on a periodic square, by an implicit method.
 //!
-//! `cargo run --release --features faer --example brusselator [-- FOLDER]`; with a folder, the pattern of the Jacobian is
+//! `cargo run --release --features examples --example brusselator [-- FOLDER]`; with a folder, the pattern of the Jacobian is
 //! drawn there with its colours.
 //!
 //! The method has two implicit stages and order 2 (R. Alexander, *Diagonally implicit Runge-Kutta methods for stiff
