@@ -330,7 +330,7 @@ fn branch_is_refused_for_all_points_and_taken_for_one() {
     let backend = AutoSparse::new(AutoForwardDiff::default());
     let error = jacobian(&f, &backend, &x).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ValueDecides { place } if place.file().ends_with("sparse.rs")));
-    assert!(error.to_string().starts_with("jacobian with sparse: "), "{error}");
+    assert!(error.to_string().starts_with("jacobian with sparse(forward_diff): "), "{error}");
     let jac = jacobian(&f, &backend.with_detector(TracerLocalSparsityDetector), &x).unwrap();
     assert_eq!(jac.entries().collect::<Vec<_>>(), [(0, 0, 1.0)]);
 }
@@ -475,8 +475,48 @@ fn colouring_that_mixes_entries_is_refused() {
     assert_eq!(error.kind(), ErrorKind::InvalidColoring { row: 0, column: 1 });
     assert_eq!(
         error.to_string(),
-        "jacobian with sparse: the colouring does not allow entry (0, 1) to be recovered; use another colouring"
+        "jacobian with sparse(forward_diff): the colouring does not allow entry (0, 1) to be recovered; use another colouring"
     );
     let short = AutoSparse::new(fd).with_coloring(ConstantColoring::columns([0, 1]));
     assert_eq!(jacobian(&f, &short, &X).unwrap_err().kind(), ErrorKind::BufferLength { expected: 6, found: 2 });
+}
+
+#[test]
+fn errors_name_the_dense_part() {
+    let (fd, rd) = (AutoForwardDiff::default(), AutoReverseDiff::default());
+    let f = in_place(Squares, 5);
+    let other = SparseMatrix::zeros(Arc::new(Pattern::from_fn(5, 6, |i, j| i == j).unwrap()));
+    macro_rules! check {
+        ($operator:ident, $f:expr, $backend:expr, $expected:expr) => {{
+            let error = $operator($f, &mut other.clone(), &AutoSparse::new($backend), &X).unwrap_err();
+            assert_eq!((error.kind(), error.backend()), (ErrorKind::BufferPattern, $expected));
+        }};
+    }
+    check!(jacobian_into, &f, fd, "sparse(forward_diff)");
+    check!(jacobian_into, &f, MixedMode(fd, rd), "sparse(forward_diff and reverse_diff)");
+    check!(hessian_into, &Cubes, rd, "sparse(reverse_diff)");
+    check!(hessian_into, &Cubes, SecondOrder(fd, rd), "sparse(forward_diff over reverse_diff)");
+    let error = prepare_hessian(&Cubes, &AutoSparse::new(SecondOrder(fd, rd)), &X).unwrap().hessian(&X[..4]);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "hessian with sparse(forward_diff over reverse_diff): prepared for 6 inputs, called with 4; prepare again with a point of length 4"
+    );
+}
+
+#[test]
+fn chunk_larger_than_the_colours_is_refused() {
+    let chunk = AutoForwardDiff::with_chunk::<4>();
+    let error = jacobian(&in_place(Squares, 5), &AutoSparse::new(chunk), &X).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ChunkExceedsColors { chunk: 4, colors: 2 });
+    assert_eq!(
+        error.to_string(),
+        "jacobian with sparse(forward_diff): chunk size 4 is larger than the 2 colours of the sparse derivative; fix a chunk of at most 2 or use the automatic one"
+    );
+    let error = hessian(&Cubes, &AutoSparse::new(SecondOrder(chunk, AutoReverseDiff::default())), &X).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ChunkExceedsColors { chunk: 4, colors: 3 });
+    let error = hessian(&Cubes, &AutoSparse::new(SecondOrder(chunk, AutoReverseDiff::default())), &X[..3]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ChunkTooLarge { chunk: 4, inputs: 3 });
+    // The inner gradient is dense, so its chunk is compared with the inputs.
+    let inner = SecondOrder(AutoForwardDiff::default(), chunk);
+    assert_eq!(hessian(&Cubes, &AutoSparse::new(inner), &X).unwrap().nnz(), 16);
 }

@@ -149,11 +149,12 @@ fn bidirectional(config: &GreedyColoring, pattern: &Pattern, substitution: bool)
     let bound = pattern.nnz().div_ceil(m.max(n).max(1));
     let trials = if config.orders.is_some() { usize::MAX } else { 1_000_000 };
     let mut best = Fewest { postprocess: config.postprocess, substitution, trials, best: None };
-    if config.orders.is_none() {
+    if config.one_sided {
         best.keep(pattern, vec![NEUTRAL; m], one_sided(config, pattern, true)?);
         best.keep(pattern, one_sided(config, pattern, false)?, vec![NEUTRAL; n]);
     }
     let candidates: Vec<(Order, Palette)> = match &config.orders {
+        Some(_) if config.one_sided => vec![(Order::LargestFirst, config.palette)],
         Some(orders) => orders.iter().map(|order| (order.clone(), config.palette)).collect(),
         None => {
             let random = random_orders(pattern.nnz()).into_iter().flat_map(|order| {
