@@ -165,7 +165,8 @@ where
 /// 3. `value` and `gradient` are those of the last call that wanted them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `hessian` of this function",
-    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, ..., `SecondOrder(outer, inner)` of two, and `AutoSparse` of these"
+    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, ..., `SecondOrder(outer, inner)` of two, and `AutoSparse` of these",
+    note = "`AutoSparse` runs the function on several number types, a closure has one: put `#[differentiable]` on the `fn` and pass the object it makes, or implement `Function` for a type of your own"
 )]
 #[expect(missing_docs, reason = "documented above")]
 pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
