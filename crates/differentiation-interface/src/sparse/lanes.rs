@@ -4,8 +4,8 @@
 
 use differentiation_interface_core::backend::{Lane, Lanes};
 
-/// The lanes for few colours. A number of the dense part carries all its lanes through every operation, used or not: three
-/// colours in four lanes take half the time of three colours in twelve.
+/// The lanes for few colours. A number of the dense part carries all its lanes through every operation, used or not: the
+/// Hessian with three colours in `benches/sparse.rs` takes half the time with four lanes that it takes with twelve.
 pub(super) type Narrow = Lane<4>;
 
 /// Whether numbers with [`Narrow`] lanes serve `colors` products better than those with the lanes `L` of the dense part.

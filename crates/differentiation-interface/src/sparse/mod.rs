@@ -3,6 +3,7 @@
 //! [`AutoSparse`] is a backend for `jacobian` and `hessian` that holds a dense backend, a detector and a colouring algorithm.
 //! It calls the dense backend's routes with one seed per colour, all of them at once.
 
+mod convert;
 mod detectors;
 mod hessian;
 mod jacobian;
@@ -54,12 +55,7 @@ pub struct AutoSparse<D, S = TracerSparsityDetector, A = GreedyColoring, K = Dir
 impl<D> AutoSparse<D> {
     /// Sparse derivatives by `dense`, with the tracer for all points and [`GreedyColoring::fast`].
     pub fn new(dense: D) -> Self {
-        AutoSparse {
-            dense,
-            detector: TracerSparsityDetector,
-            coloring: GreedyColoring::fast(),
-            decompression: Direct,
-        }
+        AutoSparse { dense, detector: TracerSparsityDetector, coloring: GreedyColoring::fast(), decompression: Direct }
     }
 }
 

@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn names_that_are_too_long_are_cut() {
-        const LONG: &str = "a backend whose name is longer than any name of a backend should be, for whatever reason it has";
+        const LONG: &str =
+            "a backend whose name is longer than any name of a backend should be, for whatever reason it has";
         const NAME: &Name = &Name::of(&["sparse(", LONG, ")"]);
         assert_eq!(NAME.as_str(), "sparse");
     }
