@@ -140,7 +140,7 @@ fn draw(folder: &str) -> Result<(), Failure> {
     let problem = Brusselator { side: 5, diffusion: 0.1 };
     let f = in_place(problem, problem.size());
     let prepared = prepare_jacobian(&f, &AutoSparse::new(AutoForwardDiff::default()), &problem.start())?;
-    let pattern = prepared.state().pattern().expect("prepared just now");
+    let pattern = prepared.state().sparsity_pattern().expect("prepared just now");
     let picture = Picture::new(pattern).column_colors(prepared.state().column_colors())?;
     picture.write_svg(std::path::Path::new(folder).join("brusselator.svg"))?;
     Ok(())

@@ -2,7 +2,7 @@
 
 use differentiation_interface::prelude::*;
 use differentiation_interface::sparse::{DenseSparsityDetector, KnownPattern, NoSparsityDetector};
-use matrix_coloring::{ConstantColoring, GreedyColoring, Pattern, Substitution};
+use matrix_coloring::{ConstantColoring, GreedyColoring, Groups, Pattern, Substitution};
 use sparsity_tracer::TracerLocalSparsityDetector;
 use std::sync::Arc;
 
@@ -519,4 +519,34 @@ fn chunk_larger_than_the_colours_is_refused() {
     // The inner gradient is dense, so its chunk is compared with the inputs.
     let inner = SecondOrder(AutoForwardDiff::default(), chunk);
     assert_eq!(hessian(&Cubes, &AutoSparse::new(inner), &X).unwrap().nnz(), 16);
+}
+
+#[test]
+fn preparations_can_be_inspected() {
+    let (fd, rd, f) = (AutoForwardDiff::default(), AutoReverseDiff::default(), in_place(Arrow, 6));
+    let lists = |groups: Option<&Groups>| groups.map(|groups| groups.iter().map(<[u32]>::to_vec).collect::<Vec<_>>());
+    let arrow = Pattern::from_fn(6, 6, |i, j| i == j || i == 0 || j == 0).unwrap();
+
+    let squares = in_place(Squares, 5);
+    let rows = prepare_jacobian(&squares, &AutoSparse::new(rd), &X).unwrap();
+    let state = rows.state();
+    assert_eq!((state.column_colors(), state.row_colors(), state.ncolors()), (&[][..], &[0, 1, 0, 1, 0][..], 2));
+    assert_eq!(
+        (lists(state.column_groups()), lists(state.row_groups())),
+        (None, Some(vec![vec![0, 2, 4], vec![1, 3]]))
+    );
+
+    let both = prepare_jacobian(&f, &AutoSparse::new(MixedMode(fd, rd)), &X).unwrap();
+    let state = both.state();
+    assert_eq!(**state.sparsity_pattern().unwrap(), arrow);
+    let (columns, rows) = (lists(state.column_groups()).unwrap(), lists(state.row_groups()).unwrap());
+    assert_eq!((columns.len() + rows.len(), state.ncolors()), (3, 3));
+    // The dense row and the dense column are alone with their colours.
+    assert!(columns.contains(&vec![0]) && rows.contains(&vec![0]), "{columns:?} {rows:?}");
+
+    let hess = prepare_hessian(&Cubes, &AutoSparse::new(rd), &X).unwrap();
+    let state = hess.state();
+    assert_eq!(**state.sparsity_pattern().unwrap(), Pattern::banded(6, 1).unwrap());
+    assert_eq!((state.column_colors(), state.ncolors()), (&[0, 1, 0, 2, 0, 1][..], 3));
+    assert_eq!(lists(state.column_groups()), Some(vec![vec![0, 2, 4], vec![1, 5], vec![3]]));
 }

@@ -14,7 +14,7 @@ use differentiation_interface_core::operators::{HessianBackend, HessianWork};
 use differentiation_interface_core::point::{Point, Shape};
 use differentiation_interface_core::scalar::Scalar;
 use matrix_coloring::{
-    ColoringAlgorithm, Decompress, DecompressionKind, Layout, Pattern, Symmetric, SymmetricColoring, coloring,
+    ColoringAlgorithm, Decompress, DecompressionKind, Groups, Layout, Pattern, Symmetric, SymmetricColoring, coloring,
 };
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
@@ -59,18 +59,26 @@ impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> Clone for SparseHessianSta
 
 impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> SparseHessianState<D, X, C, K> {
     /// The pattern, once prepared.
-    pub fn pattern(&self) -> Option<&Arc<Pattern>> {
+    pub fn sparsity_pattern(&self) -> Option<&Arc<Pattern>> {
         self.plan.as_ref().map(|(pattern, _)| pattern)
     }
-    /// The colouring, once prepared: colours, groups, decompression.
+    /// The colouring with its decompression, once prepared.
     pub fn coloring(&self) -> Option<&SymmetricColoring<K>> {
         self.plan.as_ref().map(|(_, coloring)| &**coloring)
     }
+}
+
+impl<D: SecondOrderBackend, X: Shape, C: Contexts, K: DecompressionKind> SparseHessianState<D, X, C, K> {
+    /// The colours of the columns; empty before preparation.
+    pub fn column_colors(&self) -> &[u32] {
+        self.coloring().map_or(&[], SymmetricColoring::column_colors)
+    }
+    /// The columns of each colour, once prepared.
+    pub fn column_groups(&self) -> Option<&Groups> {
+        self.coloring().map(SymmetricColoring::column_groups)
+    }
     /// The number of colours, which is the number of Hessian-vector products of a call; 0 before preparation.
-    pub fn ncolors(&self) -> usize
-    where
-        K: DecompressionKind,
-    {
+    pub fn ncolors(&self) -> usize {
         self.coloring().map_or(0, SymmetricColoring::ncolors)
     }
 }
@@ -148,7 +156,7 @@ where
         if state.plan.is_none() {
             self.prepare(state, f, x)?;
         }
-        let pattern = state.pattern().map(Arc::clone).expect("the preparation made it");
+        let pattern = state.sparsity_pattern().map(Arc::clone).expect("the preparation made it");
         let mut hess = SparseMatrix::zeros(pattern);
         self.fill(state, f, x, want, &mut hess)?;
         Ok(hess)

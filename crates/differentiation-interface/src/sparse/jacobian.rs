@@ -17,7 +17,7 @@ use differentiation_interface_core::point::{Point, Shape};
 use differentiation_interface_core::scalar::Scalar;
 use matrix_coloring::{
     Bidirectional, BidirectionalColoring, ColoringAlgorithm, Column, ColumnColoring, Decompress, DecompressionKind,
-    Pattern, Row, RowColoring, coloring,
+    Groups, Pattern, Row, RowColoring, coloring,
 };
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
@@ -172,7 +172,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K> Clone for SparseJacobianState<D
 
 impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind> SparseJacobianState<D, X, C, K> {
     /// The pattern, once prepared.
-    pub fn pattern(&self) -> Option<&Arc<Pattern>> {
+    pub fn sparsity_pattern(&self) -> Option<&Arc<Pattern>> {
         self.plan.as_ref().map(|(pattern, _)| pattern)
     }
     /// The colours of the columns; empty before preparation and where rows are coloured.
@@ -189,6 +189,22 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind> SparseJacobi
             Some(Plan::Rows(colors)) => colors.row_colors(),
             Some(Plan::Both(colors)) => colors.row_colors(),
             _ => &[],
+        }
+    }
+    /// The columns of each colour; nothing before preparation and where rows are coloured.
+    pub fn column_groups(&self) -> Option<&Groups> {
+        match &*self.plan.as_ref()?.1 {
+            Plan::Columns(colors) => Some(colors.column_groups()),
+            Plan::Rows(_) => None,
+            Plan::Both(colors) => Some(colors.column_groups()),
+        }
+    }
+    /// The rows of each colour; nothing before preparation and where columns are coloured.
+    pub fn row_groups(&self) -> Option<&Groups> {
+        match &*self.plan.as_ref()?.1 {
+            Plan::Columns(_) => None,
+            Plan::Rows(colors) => Some(colors.row_groups()),
+            Plan::Both(colors) => Some(colors.row_groups()),
         }
     }
     /// The number of colours, which is the number of products of a call; 0 before preparation.
@@ -305,7 +321,7 @@ where
         if state.plan.is_none() {
             self.prepare(state, f, x)?;
         }
-        let pattern = state.pattern().map(Arc::clone).expect("the preparation made it");
+        let pattern = state.sparsity_pattern().map(Arc::clone).expect("the preparation made it");
         let mut jac = SparseMatrix::zeros(pattern);
         self.fill(state, f, x, with_value, &mut jac)?;
         Ok(jac)
@@ -326,7 +342,7 @@ where
         if found != prepared {
             return Err(named::<D>(ErrorKind::PreparedLength { prepared, found }));
         }
-        let pattern = state.pattern().expect("the preparation made it");
+        let pattern = state.sparsity_pattern().expect("the preparation made it");
         if !Arc::ptr_eq(pattern, jac.pattern()) && **pattern != **jac.pattern() {
             return Err(named::<D>(ErrorKind::BufferPattern));
         }

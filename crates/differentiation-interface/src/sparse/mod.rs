@@ -15,6 +15,12 @@ pub use detectors::{DenseSparsityDetector, KnownPattern, NoSparsityDetector};
 pub use hessian::SparseHessianState;
 pub use jacobian::{JacobianSides, MixedMode, Partition, SparseJacobianState};
 pub use matrix::SparseMatrix;
+/// Colouring algorithms and decompressions for [`AutoSparse`].
+#[doc(no_inline)]
+pub use matrix_coloring;
+/// Tracers as detectors for [`AutoSparse`].
+#[doc(no_inline)]
+pub use sparsity_tracer;
 
 use differentiation_interface_core::error::{Error, ErrorKind};
 use matrix_coloring::{Direct, GreedyColoring};
