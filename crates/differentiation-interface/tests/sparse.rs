@@ -1,7 +1,7 @@
 //! Sparse Jacobians and Hessians against dense ones.
 
 use differentiation_interface::prelude::*;
-use differentiation_interface::sparse::{DenseSparsityDetector, KnownPattern, NoSparsityDetector};
+use differentiation_interface::sparse::{DenseMethod, DenseSparsityDetector, KnownPattern, NoSparsityDetector};
 use matrix_coloring::{ConstantColoring, GreedyColoring, Groups, Pattern, Substitution};
 use sparsity_tracer::TracerLocalSparsityDetector;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ fn sparse_jacobian_equals_dense_one_by_columns_rows_and_both() {
     agrees_with_dense!(in_place(Arrow, 6), mixed, 3);
     let mixed = mixed_substitution();
     agrees_with_dense!(in_place(Arrow, 6), mixed, 3);
-    let dense = DenseSparsityDetector { backend: fd, tolerance: 0.0 };
+    let dense = DenseSparsityDetector { backend: fd, tolerance: 0.0, method: DenseMethod::Direct };
     let known = KnownPattern(Arc::new(Pattern::from_fn(5, 6, |i, j| j == i || j == i + 1).unwrap()));
     agrees_with_dense!(in_place(Squares, 5), AutoSparse::new(fd).with_detector(known.clone()), 2);
     let f = in_place(Squares, 5);
@@ -101,7 +101,11 @@ fn sparse_hessian_equals_dense_one() {
     check!(AutoSparse::new(rd), 3);
     check!(AutoSparse::new(SecondOrder(fd, rd)).with_decompression(Substitution), 2);
     check!(AutoSparse::new(SecondOrder(rd, rd)).with_decompression(Substitution), 2);
-    let local = AutoSparse::new(fd).with_detector(DenseSparsityDetector { backend: fd, tolerance: 0.0 });
+    let local = AutoSparse::new(fd).with_detector(DenseSparsityDetector {
+        backend: fd,
+        tolerance: 0.0,
+        method: DenseMethod::Iterative,
+    });
     assert_eq!(hessian(&Cubes, &local, &X).unwrap().to_dense(), dense);
 }
 
@@ -549,4 +553,37 @@ fn preparations_can_be_inspected() {
     assert_eq!(**state.sparsity_pattern().unwrap(), Pattern::banded(6, 1).unwrap());
     assert_eq!((state.column_colors(), state.ncolors()), (&[0, 1, 0, 2, 0, 1][..], 3));
     assert_eq!(lists(state.column_groups()), Some(vec![vec![0, 2, 4], vec![1, 5], vec![3]]));
+}
+
+#[test]
+fn dense_detection_is_the_same_at_once_and_in_stretches() {
+    let (fd, rd) = (AutoForwardDiff::default(), AutoReverseDiff::default());
+    // More columns than lanes, more rows than are swept together.
+    let (inputs, outputs) = (31, 21);
+    let x: Vec<f64> = (0..inputs).map(|i| 0.3 + (i as f64).cos()).collect();
+    let (band, hess) =
+        (in_place(Banded { inputs, below: 2, above: 3 }, outputs), Banded { inputs, below: 0, above: 3 });
+    // Row i has the columns i - 2 .. i + 3; the quadratic form couples columns up to 3 apart.
+    let rows = Pattern::from_fn(outputs, inputs, |i, j| j + 2 >= i && j <= i + 3).unwrap();
+    for method in [DenseMethod::Iterative, DenseMethod::Direct] {
+        macro_rules! check {
+            ($backend:expr) => {{
+                let detector = DenseSparsityDetector { backend: $backend, tolerance: 1e-9, method };
+                let jac = jacobian(&band, &AutoSparse::new(fd).with_detector(detector), &x).unwrap();
+                assert_eq!(**jac.pattern(), rows, "{method:?}");
+                let hess = hessian(&hess, &AutoSparse::new(rd).with_detector(detector), &x).unwrap();
+                assert_eq!(**hess.pattern(), Pattern::banded(inputs, 3).unwrap(), "{method:?}");
+                let none = jacobian(&in_place(Zero, 3), &AutoSparse::new(fd).with_detector(detector), &X).unwrap();
+                assert_eq!((none.rows(), none.columns(), none.nnz()), (3, 6, 0));
+            }};
+        }
+        check!(fd);
+        check!(rd);
+    }
+    let detector = |tolerance, method| DenseSparsityDetector { backend: fd, tolerance, method };
+    for method in [DenseMethod::Iterative, DenseMethod::Direct] {
+        // The derivatives of the squares are ±2, ±4, ±6, ±8, ±10 at this point.
+        let backend = AutoSparse::new(fd).with_detector(detector(6.0, method));
+        assert_eq!(jacobian(&in_place(Squares, 5), &backend, &X).unwrap().nnz(), 4);
+    }
 }

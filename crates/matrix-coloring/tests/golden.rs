@@ -274,6 +274,9 @@ fn every_vertex_of_a_dynamic_order_has_extremal_degree() {
         (Order::SmallestLast, Dynamic::SmallestLast),
         (Order::IncidenceDegree, Dynamic::IncidenceDegree),
         (Order::DynamicLargestFirst, Dynamic::LargestFirst),
+        (Order::FlatTies(Dynamic::SmallestLast), Dynamic::SmallestLast),
+        (Order::FlatTies(Dynamic::IncidenceDegree), Dynamic::IncidenceDegree),
+        (Order::FlatTies(Dynamic::LargestFirst), Dynamic::LargestFirst),
     ];
     for (m, p) in matrices(&data, ENTRIES).into_iter().filter(|(_, p)| p.nrows() <= 2000) {
         for (order, rule) in &rules {

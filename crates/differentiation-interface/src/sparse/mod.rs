@@ -11,7 +11,7 @@ mod lanes;
 mod matrix;
 mod name;
 
-pub use detectors::{DenseSparsityDetector, KnownPattern, NoSparsityDetector};
+pub use detectors::{DenseMethod, DenseSparsityDetector, KnownPattern, NoSparsityDetector};
 pub use hessian::SparseHessianState;
 pub use jacobian::{JacobianSides, MixedMode, Partition, SparseJacobianState};
 pub use matrix::SparseMatrix;
