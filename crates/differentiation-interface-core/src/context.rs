@@ -1,10 +1,11 @@
 //! Contexts: arguments after the point that are not differentiated.
 //!
-//! [`Constant`] is read by the function and may change from call to call; [`Cache`] is work memory, made once per
-//! preparation with the backend's number type. Operators allocate and pass them; backends never see them.
+//! [`Constant`] is read by the function and may change from call to call; [`Parameter`] is the same for numbers that the
+//! function takes as numbers of its own type; [`Cache`] is work memory, made once per preparation with the backend's number
+//! type. Operators allocate and pass them; backends never see them.
 
 use crate::function::{Const, ContextType, ContextTypes, Work};
-use crate::scalar::{Core, Num, Scalar};
+use crate::scalar::{Base, Core, Num, Scalar};
 use std::fmt::Debug;
 
 /// A constant argument: the function takes `&K`, its value may differ in every call.
@@ -13,6 +14,33 @@ use std::fmt::Debug;
 pub struct Constant<'a, K: ?Sized>(
     /// The value.
     pub &'a K,
+);
+
+/// Constant numbers that the function takes as numbers of its own type `T`: a slice or `Vec<f64>` as `&Vec<T>`, an array
+/// `[f64; K]` as `&[T; K]`, a number as `&T`.
+///
+/// They carry no derivative, and their values may differ in every call, like those of a [`Constant`]. A backend that
+/// compiles a recording of the function keeps the recording when they change; when a [`Constant`] is there it cannot know
+/// what has changed, and records anew.
+///
+/// # Example
+/// ```
+/// use differentiation_interface_core::context::Parameter;
+/// use differentiation_interface_core::{Const, FunctionWith, Real};
+///
+/// struct Spring;
+/// impl<T: Real> FunctionWith<[T], (Const<T>,)> for Spring {
+///     type Output = T;
+///     fn call_with(&self, x: &[T], (k,): (&T,)) -> T {
+///         x.iter().map(|&v| 0.5 * *k * v * v).sum()
+///     }
+/// }
+/// let point = (&[1.0, 2.0], Parameter(&3.0)); // what operators take
+/// assert_eq!(Spring.call_with(&point.0[..], (point.1.0,)), 7.5);
+/// ```
+pub struct Parameter<'a, W: ?Sized>(
+    /// The values.
+    pub &'a W,
 );
 
 /// Work memory: the function takes `&mut W`, where `W` is this prototype with the backend's number type inside.
@@ -39,6 +67,12 @@ impl<K: ?Sized> Clone for Constant<'_, K> {
     }
 }
 impl<K: ?Sized> Copy for Constant<'_, K> {}
+impl<W: ?Sized> Clone for Parameter<'_, W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<W: ?Sized> Copy for Parameter<'_, W> {}
 impl<W: ?Sized> Clone for Cache<'_, W> {
     fn clone(&self) -> Self {
         *self
@@ -46,7 +80,7 @@ impl<W: ?Sized> Clone for Cache<'_, W> {
 }
 impl<W: ?Sized> Copy for Cache<'_, W> {}
 
-/// A context as it stands in a call: [`Constant`], [`Cache`] or [`ConstantOrCache`].
+/// A context as it stands in a call: [`Constant`], [`Parameter`], [`Cache`] or [`ConstantOrCache`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a context",
     note = "wrap a value as `Constant(&value)` and work memory as `Cache(&prototype)`"
@@ -66,13 +100,19 @@ pub trait ContextKind: 'static {
     type Storage<N: Scalar>: Clone + Send + Debug;
     /// The context in a call.
     type Value<'a>: Copy;
+    /// Whether it may change in a way that nobody sees.
+    const OPAQUE: bool;
 
     /// Makes the storage.
     fn allocate<N: Scalar>(value: Self::Value<'_>) -> Self::Storage<N>;
-    /// The argument for the function. A cache whose shape differs from the storage is allocated anew.
+    /// Appends the parameters.
+    fn parameters(_value: &Self::Value<'_>, _values: &mut Vec<f64>) {}
+    /// The argument for the function. A cache whose shape differs from the storage is allocated anew. `next` is the index of
+    /// the first parameter, and then of the one after the last.
     fn argument<'a, N: Scalar>(
         value: &'a Self::Value<'_>,
         storage: &'a mut Self::Storage<N>,
+        next: &mut usize,
     ) -> <Self::Typed<N> as ContextType>::Arg<'a>;
 }
 
@@ -90,12 +130,89 @@ impl<K: ?Sized + 'static> ContextKind for ConstantKind<K> {
     type Typed<N: Scalar> = Const<K>;
     type Storage<N: Scalar> = ();
     type Value<'a> = Constant<'a, K>;
+    const OPAQUE: bool = true;
 
     fn allocate<N: Scalar>(_: Constant<'_, K>) {}
     #[inline(always)]
-    fn argument<'a, N: Scalar>(value: &'a Constant<'_, K>, _: &'a mut ()) -> &'a K {
+    fn argument<'a, N: Scalar>(value: &'a Constant<'_, K>, _: &'a mut (), _: &mut usize) -> &'a K {
         value.0
     }
+}
+
+/// Kind of [`Parameter`].
+pub struct ParameterKind<W: ?Sized>(std::marker::PhantomData<W>);
+
+impl<W: ParameterShape + ?Sized> Context for Parameter<'_, W> {
+    type Kind = ParameterKind<W>;
+    fn value(&self) -> Parameter<'_, W> {
+        *self
+    }
+}
+
+impl<W: ParameterShape + ?Sized> ContextKind for ParameterKind<W> {
+    type Typed<N: Scalar> = Const<W::With<N>>;
+    type Storage<N: Scalar> = W::With<N>;
+    type Value<'a> = Parameter<'a, W>;
+    const OPAQUE: bool = false;
+
+    fn allocate<N: Scalar>(value: Parameter<'_, W>) -> W::With<N> {
+        value.0.allocate()
+    }
+    fn parameters(value: &Parameter<'_, W>, values: &mut Vec<f64>) {
+        values.extend(value.0.numbers().iter().map(|v| v.as_f64()));
+    }
+    #[inline(always)]
+    fn argument<'a, N: Scalar>(
+        value: &'a Parameter<'_, W>,
+        storage: &'a mut W::With<N>,
+        next: &mut usize,
+    ) -> &'a W::With<N> {
+        value.0.fit(storage);
+        for (number, v) in W::numbers_of(storage).iter_mut().zip(value.0.numbers()) {
+            *number = N::parameter(*next, N::Base::from_f64(v.as_f64()));
+            *next += 1;
+        }
+        storage
+    }
+}
+
+/// What can be a [`Parameter`]: `[f64]`, `Vec<f64>`, `[f64; K]`, a number, and the same of `f32`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a parameter",
+    note = "a parameter is a plain number or a slice, `Vec` or array of them; anything else is passed as `Constant(&value)`"
+)]
+pub trait ParameterShape: CacheShape {
+    /// The plain number in it.
+    type Number: Base;
+    /// The values.
+    fn numbers(&self) -> &[Self::Number];
+    /// The numbers of the same shape with numbers `N`.
+    fn numbers_of<N: Scalar>(with: &mut Self::With<N>) -> &mut [N];
+}
+
+/// The shapes that are seen as slices.
+macro_rules! parameter_shapes {
+    ($([$($generics:tt)*] $shape:ty: $number:ty, $s:ident => $slice:expr, $m:ident => $slice_mut:expr;)*) => {$(
+        impl<$($generics)*> ParameterShape for $shape {
+            type Number = $number;
+            #[inline(always)]
+            fn numbers(&self) -> &[$number] {
+                let $s = self;
+                $slice
+            }
+            #[inline(always)]
+            fn numbers_of<N: Scalar>($m: &mut Self::With<N>) -> &mut [N] {
+                $slice_mut
+            }
+        }
+    )*};
+}
+parameter_shapes! {
+    [B: Base] [B]: B, s => s, m => m;
+    [B: Base] Vec<B>: B, s => s, m => m;
+    [B: Base, const K: usize] [B; K]: B, s => s, m => m;
+    [] f64: f64, s => std::slice::from_ref(s), m => std::slice::from_mut(m);
+    [] f32: f32, s => std::slice::from_ref(s), m => std::slice::from_mut(m);
 }
 
 /// Kind of [`Cache`].
@@ -112,12 +229,17 @@ impl<W: CacheShape + ?Sized> ContextKind for CacheKind<W> {
     type Typed<N: Scalar> = Work<W::With<N>>;
     type Storage<N: Scalar> = W::With<N>;
     type Value<'a> = Cache<'a, W>;
+    const OPAQUE: bool = false;
 
     fn allocate<N: Scalar>(value: Cache<'_, W>) -> W::With<N> {
         value.0.allocate()
     }
     #[inline(always)]
-    fn argument<'a, N: Scalar>(value: &'a Cache<'_, W>, storage: &'a mut W::With<N>) -> &'a mut W::With<N> {
+    fn argument<'a, N: Scalar>(
+        value: &'a Cache<'_, W>,
+        storage: &'a mut W::With<N>,
+        _: &mut usize,
+    ) -> &'a mut W::With<N> {
         value.0.fit(storage);
         storage
     }
@@ -220,16 +342,21 @@ macro_rules! context_tuples {
             type Typed<N: Scalar> = Bundle<($($A::Typed<N>,)*)>;
             type Storage<N: Scalar> = ($($A::Storage<N>,)*);
             type Value<'a> = ($($A::Value<'a>,)*);
+            const OPAQUE: bool = $($A::OPAQUE)||*;
 
             fn allocate<N: Scalar>(value: Self::Value<'_>) -> Self::Storage<N> {
                 <($($A,)*) as Contexts>::allocate(value)
             }
+            fn parameters(value: &Self::Value<'_>, values: &mut Vec<f64>) {
+                <($($A,)*) as Contexts>::parameters(value, values);
+            }
             #[inline(always)]
             fn argument<'a, N: Scalar>(
-                value: &'a Self::Value<'_>,
-                storage: &'a mut Self::Storage<N>,
+                ($($a,)*): &'a Self::Value<'_>,
+                ($($s,)*): &'a mut Self::Storage<N>,
+                next: &mut usize,
             ) -> <Self::Typed<N> as ContextType>::Arg<'a> {
-                <($($A,)*) as Contexts>::arguments::<N>(value, storage)
+                ($($A::argument::<N>($a, $s, next),)*)
             }
         }
 
@@ -237,16 +364,21 @@ macro_rules! context_tuples {
             type Types<N: Scalar> = ($($A::Typed<N>,)*);
             type Storage<N: Scalar> = ($($A::Storage<N>,)*);
             type Values<'a> = ($($A::Value<'a>,)*);
+            const OPAQUE: bool = $($A::OPAQUE)||*;
 
             fn allocate<N: Scalar>(($($a,)*): Self::Values<'_>) -> Self::Storage<N> {
                 ($($A::allocate($a),)*)
+            }
+            fn parameters(($($a,)*): &Self::Values<'_>, values: &mut Vec<f64>) {
+                $($A::parameters($a, values);)*
             }
             #[inline(always)]
             fn arguments<'a, N: Scalar>(
                 ($($a,)*): &'a Self::Values<'_>,
                 ($($s,)*): &'a mut Self::Storage<N>,
             ) -> <Self::Types<N> as ContextTypes>::Args<'a> {
-                ($($A::argument::<N>($a, $s),)*)
+                let mut next = 0;
+                ($($A::argument::<N>($a, $s, &mut next),)*)
             }
         }
         impl<$($A: ContextKind),*> SomeContexts for ($($A,)*) {}
@@ -267,9 +399,13 @@ pub trait Contexts: 'static {
     type Storage<N: Scalar>: Clone + Send + Debug;
     /// The contexts in a call.
     type Values<'a>: Copy;
+    /// Whether one of them may change in a way that nobody sees: a [`Constant`].
+    const OPAQUE: bool;
 
     /// Makes the storage of all contexts.
     fn allocate<N: Scalar>(values: Self::Values<'_>) -> Self::Storage<N>;
+    /// Appends the values of all [`Parameter`]s.
+    fn parameters(values: &Self::Values<'_>, numbers: &mut Vec<f64>);
     /// The arguments for the function.
     fn arguments<'a, N: Scalar>(
         values: &'a Self::Values<'_>,
@@ -293,8 +429,10 @@ impl Contexts for () {
     type Types<N: Scalar> = ();
     type Storage<N: Scalar> = ();
     type Values<'a> = ();
+    const OPAQUE: bool = false;
 
     fn allocate<N: Scalar>(_: ()) {}
+    fn parameters(_: &(), _: &mut Vec<f64>) {}
     #[inline(always)]
     fn arguments<'a, N: Scalar>(_: &'a (), _: &'a mut ()) {}
 }

@@ -10,9 +10,22 @@ use crate::scalar::Scalar;
 use std::fmt::Debug;
 
 /// A function as backends see it: flat numbers in, flat numbers out.
+///
+/// The other methods are for backends that keep a recording of one call for later ones; their defaults say that none may be
+/// kept.
 pub trait Flat<N> {
     /// Evaluates the function at `x` and leaves the outputs in `y`, whose previous content and length do not matter.
     fn call(&mut self, x: &[N], y: &mut Vec<N>);
+    /// Whether the outputs depend on `x` and the [`parameters`](Flat::parameters) alone, and a call does nothing else.
+    fn is_pure(&self) -> bool {
+        false
+    }
+    /// Appends the numbers that a call makes by [`Scalar::parameter`], in the order of their indices.
+    fn parameters(&self, _values: &mut Vec<f64>) {}
+    /// Whether a call has failed, so that a recording of it means nothing.
+    fn has_failed(&self) -> bool {
+        false
+    }
 }
 
 /// What a function may return at the number type `N`: `N`, `Vec<N>`, `[N; M]`.
@@ -136,6 +149,8 @@ pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
     type Output: Output<N>;
     /// Evaluates into `y`.
     fn evaluate<'a>(&self, x: &[N], contexts: &'a C::Values<'_>, storage: &'a mut C::Storage<N>, y: &mut Vec<N>);
+    /// Whether a call does nothing but compute its output, which depends on `x` and the contexts alone.
+    fn is_pure(&self) -> bool;
 }
 
 impl<X: Shape, N: Scalar, F> Evaluate<X, (), N> for F
@@ -148,6 +163,10 @@ where
     fn evaluate(&self, x: &[N], _: &(), _: &mut (), y: &mut Vec<N>) {
         F::Output::evaluate(self, X::view(x), y);
     }
+    #[inline(always)]
+    fn is_pure(&self) -> bool {
+        Function::is_pure(self)
+    }
 }
 
 impl<X: Shape, C: SomeContexts, N: Scalar, F> Evaluate<X, C, N> for F
@@ -159,6 +178,10 @@ where
     #[inline(always)]
     fn evaluate<'a>(&self, x: &[N], contexts: &'a C::Values<'_>, storage: &'a mut C::Storage<N>, y: &mut Vec<N>) {
         F::Output::evaluate_with(self, X::view(x), C::arguments(contexts, storage), y);
+    }
+    #[inline(always)]
+    fn is_pure(&self) -> bool {
+        FunctionWith::is_pure(self)
     }
 }
 
@@ -181,5 +204,11 @@ impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Flat<N> for Bound<'
     #[inline(always)]
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
         self.function.evaluate(x, &self.contexts, self.storage, y);
+    }
+    fn is_pure(&self) -> bool {
+        !C::OPAQUE && self.function.is_pure()
+    }
+    fn parameters(&self, values: &mut Vec<f64>) {
+        C::parameters(&self.contexts, values);
     }
 }

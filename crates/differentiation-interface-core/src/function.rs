@@ -45,6 +45,12 @@ pub trait Function<X: ?Sized> {
     fn call_into(&self, x: &X, y: &mut Self::Output) {
         *y = self.call(x);
     }
+    /// Whether a call does nothing but compute its output, which depends on `x` and the contexts alone. Backends that
+    /// compile a recording of the function do not run it again where this is so. Closures are taken to be pure.
+    #[inline(always)]
+    fn is_pure(&self) -> bool {
+        true
+    }
 }
 
 /// A function of a point with further arguments `C`, which are not differentiated: a tuple of [`Const`] and [`Work`].
@@ -63,6 +69,11 @@ pub trait FunctionWith<X: ?Sized, C: ContextTypes> {
     #[inline(always)]
     fn call_with_into(&self, x: &X, contexts: C::Args<'_>, y: &mut Self::Output) {
         *y = self.call_with(x, contexts);
+    }
+    /// Whether a call does nothing but compute its output, as for [`Function::is_pure`].
+    #[inline(always)]
+    fn is_pure(&self) -> bool {
+        true
     }
 }
 

@@ -13,16 +13,23 @@ use std::cell::Cell;
 use support::data::{self, cases, column_major, flat, number};
 use support::{assert_close, each_engine, each_exact_engine};
 
-/// Kinds that `second_order_cases.rs`, `nested_cases.rs` and `sparse.rs` cover.
-const OTHER_FILES: &[&str] =
-    &["second_derivative", "hvp", "hessian", "derivative_order3", "nested", "sparse_jacobian", "sparse_hessian"];
-
-/// Kinds that belong to other operators or crates.
-const LATER_KINDS: &[&str] = &[
+/// Kinds that `second_order_cases.rs`, `nested_cases.rs`, `complex_cases.rs` and `sparse.rs` cover.
+const OTHER_FILES: &[&str] = &[
+    "second_derivative",
+    "hvp",
+    "hessian",
+    "derivative_order3",
+    "nested",
     "derivative_complex",
     "pushforward_complex",
     "pullback_complex",
     "gradient_complex",
+    "sparse_jacobian",
+    "sparse_hessian",
+];
+
+/// Kinds that belong to other operators or crates.
+const LATER_KINDS: &[&str] = &[
     "jacobian_pattern_global",
     "jacobian_pattern_local",
     "hessian_pattern_global",

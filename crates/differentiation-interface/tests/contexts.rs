@@ -8,7 +8,7 @@ use differentiation_interface::prelude::*;
 use pairs::{assert_near, each_pair};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use support::each_engine;
+use support::{assert_close, each_engine};
 
 /// f = k x₀² x₁ through work memory, whose content at entry is rubbish.
 fn scaled_cubic<T: Real>(x: &[T], k: f64, work: &mut [T]) -> T {
@@ -429,4 +429,45 @@ fn constants_are_plain_numbers_to_the_function() {
     let f = |x: &[_], k: &f64| takes_plain(x, k);
     let backend = SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default());
     assert_eq!(hessian(&f, &backend, (&X, Constant(&3.0))).unwrap(), [[0.0; 2]; 2]);
+}
+
+/// Σ kᵢ·s·xᵢ², with parameters that are numbers of the function's own type.
+fn scaled_squares<T: Real>(x: &[T], k: &[T], s: T) -> T {
+    x.iter().zip(k).map(|(x, k)| *k * s * x * x).sum()
+}
+
+#[test]
+fn parameters_are_numbers_of_the_function_and_may_change() {
+    each_engine!(|backend, tolerance| {
+        let f = |x: &[_], k: &Vec<_>, s: &_| scaled_squares(x, k, *s);
+        let (x, k, s) = ([1.0, -2.0], [3.0, 0.5], 2.0);
+        let mut prepared = prepare_gradient(&f, &backend, (&[0.3, 0.1], Parameter(&k[..]), Parameter(&7.0))).unwrap();
+        for (k, s, expected) in [(k, s, [12.0, -4.0]), ([-1.0, 0.0], 0.25, [-0.5, 0.0])] {
+            let grad = gradient(&f, &backend, (&x, Parameter(&k[..]), Parameter(&s))).unwrap();
+            assert_close("gradient with parameters", &grad, &expected, tolerance);
+            let grad = prepared.gradient((&x, Parameter(&k[..]), Parameter(&s))).unwrap();
+            assert_close("prepared gradient with parameters", &grad, &expected, tolerance);
+        }
+        // A parameter of another length.
+        let grad = prepared.gradient((&x, Parameter(&[1.0][..]), Parameter(&s))).unwrap();
+        assert_close("gradient with fewer parameters", &grad, &[4.0, 0.0], tolerance);
+    });
+}
+
+#[test]
+fn arrays_and_single_precision_numbers_are_parameters() {
+    each_engine!(|backend, tolerance| {
+        let f = |x: &[_; 2], (k, c): (&[_; 2], &mut [_; 2])| {
+            *c = *k;
+            scaled_squares(x, c, x[1])
+        };
+        let contexts = ConstantOrCache((Parameter(&[3.0_f32, 0.5]), Cache(&[0.0; 2])));
+        // 3 x₀² x₁ + x₁³ / 2
+        let grad = gradient(&f, &backend, ([1.0, -2.0], contexts)).unwrap();
+        assert_close("gradient", &grad, &[-12.0, 9.0], tolerance);
+    });
+    let backend = SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default());
+    let hess =
+        hessian(&|x: &[_], k: &[_; 2]| scaled_squares(x, k, x[0]), &backend, (&[1.0, 1.0], Parameter(&[2.0, 1.0])));
+    assert_eq!(hess.unwrap(), [[12.0, 2.0], [2.0, 2.0]]);
 }

@@ -17,8 +17,8 @@ pub use primitive::{PullbackPrimitive, PushforwardPrimitive};
 pub use route::{MatrixRoute, Native, PullbackRoute, PushforwardRoute, ViaPullback, ViaPushforward};
 pub use rows::Rows;
 pub use second_order::{
-    Compose, ForwardOverGradient, HvpRoute, HvpState, ReverseOverForward, ReverseOverGradient, SecondOrder,
-    SecondOrderBackend, Want,
+    Again, AtPoint, ByInner, Compose, ForwardOverGradient, HvpRoute, HvpState, ReverseOverForward, ReverseOverGradient,
+    Routed, SecondOrder, SecondOrderBackend, Want,
 };
 pub use seeds::Seeds;
 

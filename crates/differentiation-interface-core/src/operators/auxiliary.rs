@@ -58,12 +58,18 @@ impl<X: ?Sized, Y, A, F: Function<X, Output = (Y, A)>> Function<X> for WithAux<F
     fn call(&self, x: &X) -> Y {
         self.keep(self.function.call(x))
     }
+    fn is_pure(&self) -> bool {
+        false
+    }
 }
 
 impl<X: ?Sized, C: ContextTypes, Y, A, F: FunctionWith<X, C, Output = (Y, A)>> FunctionWith<X, C> for WithAux<F, A> {
     type Output = Y;
     fn call_with(&self, x: &X, contexts: C::Args<'_>) -> Y {
         self.keep(self.function.call_with(x, contexts))
+    }
+    fn is_pure(&self) -> bool {
+        false
     }
 }
 

@@ -17,6 +17,11 @@ type Lanes<B, X, const T: usize> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
     <B as SecondOrderBackend>::Outer,
     <B as SecondOrderBackend>::Inner,
 >>::Num<<X as Shape>::Scalar, Lane<T>>;
+/// Who differentiates at a fixed point.
+type SamePoint<B> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
+    <B as SecondOrderBackend>::Outer,
+    <B as SecondOrderBackend>::Inner,
+>>::SamePoint;
 /// Results in the shape of the point.
 type Like<P> = <<P as Point>::Shape as Shape>::Like;
 
@@ -205,8 +210,11 @@ where
     Ok(prepared)
 }
 
-/// Fixes the point of Hessian-vector products and evaluates what depends on it alone: value and gradient always, and with a
-/// reverse outer backend the linearisation of the gradient, so that the function is not run again.
+/// Fixes the point of Hessian-vector products and evaluates what depends on it alone: value and gradient always, and with
+/// reverse mode the linearisation of the gradient, so that the function is not run again.
+///
+/// Reverse over reverse keeps the linearisation. Forward over reverse cannot, so its inner backend then takes both places;
+/// where the inner backend is forward, the function is run again for other tangents.
 ///
 /// # Errors
 /// Those of [`hvp`].
@@ -233,17 +241,20 @@ where
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>, Output: NumberOutput<Lanes<B, P::Shape, T>>>,
+    H::Target: Evaluate<
+            P::Shape,
+            P::Contexts,
+            Lanes<SamePoint<B>, P::Shape, T>,
+            Output: NumberOutput<Lanes<SamePoint<B>, P::Shape, T>>,
+        >,
 {
-    let mut call = PreparedHvp::new(f, backend, &x)?;
-    call.accept(x.coordinates())?;
-    let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(&*call.function, x.contexts(), &mut call.storage);
-    fault::watch(|| B::Hvp::hold(&call.pair, &mut call.state, &mut f, x.coordinates())).map_err(named::<B>)?;
+    let mut call = PreparedHvp::new(f, &B::Hvp::same_point(&backend.pair()), &x)?;
+    call.hold(&x)?;
     let mut prepared = PreparedHvpSamePoint { call, point: x };
     // One call sizes the work memory that the evaluation alone does not.
     let given = tangents.each_ref().map(Point::coordinates);
     let dense = prepared.call.dense_tangent();
-    prepared.products(&PreparedHvp::<H, B, P::Shape, T, P::Contexts>::sizing_tangents(&given, &dense))?;
+    prepared.products(&PreparedHvp::<H, SamePoint<B>, P::Shape, T, P::Contexts>::sizing_tangents(&given, &dense))?;
     Ok(prepared)
 }
 
@@ -294,6 +305,16 @@ impl<H, B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> PreparedHv
         B::Hvp::state::<X::Scalar, Lane<T>>(&self.pair, x.len(), T).map_err(named::<B>)?;
         self.inputs = x.len();
         Ok(())
+    }
+
+    /// The value that the last call left.
+    fn value(&self) -> X::Scalar {
+        B::Hvp::value(&self.state)
+    }
+
+    /// The gradient that the last call left.
+    fn gradient(&self) -> &[X::Scalar] {
+        B::Hvp::gradient(&self.state)
     }
 
     /// Product `k`, whichever way round the route writes it.
@@ -373,7 +394,7 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &tangents, Want::Gradient)?;
-        Ok((X::like(B::Hvp::gradient(&self.state)), self.like()))
+        Ok((X::like(self.gradient()), self.like()))
     }
 
     /// Writes the gradient and the products at `x` into the buffers.
@@ -394,7 +415,7 @@ where
         self.check_buffer(grad)?;
         self.check_buffers(&products)?;
         self.run(&x, &tangents, Want::Gradient)?;
-        grad.copy_from_slice(B::Hvp::gradient(&self.state));
+        grad.copy_from_slice(self.gradient());
         self.copy_products(products);
         Ok(())
     }
@@ -413,7 +434,7 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &tangents, Want::Value)?;
-        Ok((B::Hvp::value(&self.state), X::like(B::Hvp::gradient(&self.state)), self.like()))
+        Ok((self.value(), X::like(self.gradient()), self.like()))
     }
 
     /// Returns the value, and writes the gradient and the products at `x` into the buffers.
@@ -434,9 +455,9 @@ where
         self.check_buffer(grad)?;
         self.check_buffers(&products)?;
         self.run(&x, &tangents, Want::Value)?;
-        grad.copy_from_slice(B::Hvp::gradient(&self.state));
+        grad.copy_from_slice(self.gradient());
         self.copy_products(products);
-        Ok(B::Hvp::value(&self.state))
+        Ok(self.value())
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory.
@@ -452,6 +473,27 @@ where
         let given = tangents.each_ref().map(Point::coordinates);
         let ones = self.dense_tangent();
         self.products(&x, &Self::sizing_tangents(&given, &ones), Want::Value)
+    }
+
+    /// Evaluates what depends on the point `x` alone.
+    fn hold<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P) -> Result<(), Error> {
+        self.accept(x.coordinates())?;
+        let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
+        fault::watch(|| B::Hvp::hold(&self.pair, &mut self.state, &mut f, x.coordinates())).map_err(named::<B>)
+    }
+
+    /// The products at the point `x` of the last [`hold`](Self::hold).
+    fn held<P>(&mut self, x: &P, tangents: &[&[X::Scalar]; T]) -> Result<(), Error>
+    where
+        P: Point<Shape = X, Contexts = C>,
+    {
+        let seeds = Seeds::Vectors(tangents);
+        seeds.check(self.inputs).map_err(named::<B>)?;
+        let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
+        let columns = if B::Hvp::seeds_are_rows(&self.pair) { self.inputs } else { T };
+        let rows = Rows::growing(&mut self.products, columns);
+        fault::watch(|| B::Hvp::held(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, rows))
+            .map_err(named::<B>)
     }
 
     /// A tangent without zeros, for routes whose memory follows tangents.
@@ -493,7 +535,7 @@ where
 
 /// Hessian-vector products prepared at one point, made by [`prepare_hvp_same_point`]. Only the tangents vary.
 pub struct PreparedHvpSamePoint<H, B: SecondOrderBackend, P: Point, const T: usize> {
-    call: PreparedHvp<H, B, P::Shape, T, P::Contexts>,
+    call: PreparedHvp<H, SamePoint<B>, P::Shape, T, P::Contexts>,
     point: P,
 }
 
@@ -508,16 +550,16 @@ where
     B: SecondOrderBackend,
     P: Point,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
+    H::Target: Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>,
 {
     /// The value at the point, evaluated by the preparation.
     pub fn value(&self) -> ScalarOf<P> {
-        B::Hvp::value(&self.call.state)
+        self.call.value()
     }
 
     /// The gradient at the point, evaluated by the preparation.
     pub fn gradient(&self) -> Like<P> {
-        P::Shape::like(B::Hvp::gradient(&self.call.state))
+        P::Shape::like(self.call.gradient())
     }
 
     /// Returns the products with other tangents.
@@ -552,13 +594,6 @@ where
     }
 
     fn products(&mut self, tangents: &[&[ScalarOf<P>]; T]) -> Result<(), Error> {
-        let PreparedHvpSamePoint { call, point } = self;
-        let seeds = Seeds::Vectors(tangents);
-        seeds.check(call.inputs).map_err(named::<B>)?;
-        let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(&*call.function, point.contexts(), &mut call.storage);
-        let columns = if B::Hvp::seeds_are_rows(&call.pair) { call.inputs } else { T };
-        let rows = Rows::growing(&mut call.products, columns);
-        fault::watch(|| B::Hvp::held(&call.pair, &mut call.state, &mut f, point.coordinates(), seeds, rows))
-            .map_err(named::<B>)
+        self.call.held(&self.point, tangents)
     }
 }

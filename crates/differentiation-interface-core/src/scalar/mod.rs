@@ -59,6 +59,13 @@ pub trait Scalar:
     /// The number `value` with no derivative attached.
     fn constant(value: Self::Base) -> Self;
 
+    /// The number `value` with no derivative attached, which may be another one in the next call: a recording does not take
+    /// it for a constant. `index` tells the parameters of a function apart.
+    #[inline(always)]
+    fn parameter(_index: usize, value: Self::Base) -> Self {
+        Self::constant(value)
+    }
+
     /// The plain value, at the bottom of all nesting. **The derivative is dropped**, deliberately and visibly: use it
     /// for table look-ups, stopping tests and printing.
     #[track_caller]

@@ -30,6 +30,11 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
 
     /// The number `value` with no derivative attached.
     fn constant(value: Self::Base) -> Self;
+    /// The number `value` that may be another one in the next call, see [`Scalar::parameter`].
+    #[inline(always)]
+    fn parameter(_index: usize, value: Self::Base) -> Self {
+        Self::constant(value)
+    }
     /// The plain value.
     fn primal(&self) -> Self::Base;
     /// Whether the number certainly carries no derivative.
@@ -97,6 +102,10 @@ impl<C: Core> Scalar for Num<C> {
     #[inline(always)]
     fn constant(value: C::Base) -> Self {
         Num(C::constant(value))
+    }
+    #[inline(always)]
+    fn parameter(index: usize, value: C::Base) -> Self {
+        Num(C::parameter(index, value))
     }
     #[inline(always)]
     #[track_caller]

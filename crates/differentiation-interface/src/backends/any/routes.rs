@@ -7,7 +7,7 @@ use super::number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
 use super::{AnyBackend, FirstOrder, RuntimeForward};
 use crate::backends::{AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::{
-    Backend, Compose, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Rows, Seeds, Want,
+    Backend, Compose, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Routed, Rows, Seeds, Want,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -243,6 +243,14 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
     type Lanes = <AnyBackend as Backend>::Lanes;
     type Num<S: Scalar, L: Lanes> = AnyPairNum<S, L>;
     type State<S: Scalar, L: Lanes> = Running<PairEngines<S, L>, AnyPairCore<S, L>>;
+    type SamePoint = Routed<AnyBackend, AnyBackend, Chosen>;
+
+    fn same_point((outer, inner): &(AnyBackend, AnyBackend)) -> Self::SamePoint {
+        // As the static backends do: a reverse inner backend keeps the linearisation if the outer one cannot.
+        let keeps = matches!(inner, AnyBackend::FirstOrder(FirstOrder::ReverseDiff(_)));
+        let outer = if keeps { inner } else { outer };
+        Routed::new(&(*outer, *inner))
+    }
 
     fn state<S: Scalar, L: Lanes>(
         pair: &(AnyBackend, AnyBackend),

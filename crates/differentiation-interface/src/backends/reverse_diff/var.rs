@@ -80,6 +80,10 @@ impl<S: Scalar> Core for VarCore<S> {
         Self::inert(S::constant(value))
     }
     #[inline(always)]
+    fn parameter(index: usize, value: S::Base) -> Self {
+        Self::inert(S::parameter(index, value))
+    }
+    #[inline(always)]
     fn primal(&self) -> S::Base {
         self.value.primal()
     }

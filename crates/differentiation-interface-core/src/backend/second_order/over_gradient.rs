@@ -1,0 +1,248 @@
+//! Second order by differentiating the gradient: its pushforward, or its pullback.
+//!
+//! Routes of `hvp` and `hessian`; they call the inner backend's `Gradient` route inside a primitive of the outer backend.
+
+use super::{HvpRoute, HvpState, Routed, SecondOrderBackend, Want, first_error};
+use crate::backend::{Backend, Lanes, MatrixRoute, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds};
+use crate::error::Error;
+use crate::evaluate::Flat;
+use crate::scalar::Scalar;
+use std::marker::PhantomData;
+
+/// The gradient by the inner backend as a flat function of numbers `N` of the outer one.
+struct GradientOf<'a, F, I: Backend, N: Scalar, S> {
+    f: &'a mut F,
+    inner: &'a I,
+    state: &'a mut InnerState<I, N>,
+    inner_value: &'a mut Vec<N>,
+    /// Where the value of the first evaluation goes, if it is wanted, and how it is lowered.
+    value: Option<(&'a mut Vec<S>, fn(&N) -> S)>,
+    error: Option<Error>,
+}
+
+type InnerState<I, N> = <<I as Backend>::Gradient as MatrixRoute<I>>::State<N, <I as Backend>::Lanes>;
+
+impl<F, I, N, S> Flat<N> for GradientOf<'_, F, I, N, S>
+where
+    I: Backend,
+    N: Scalar,
+    F: Flat<I::Num<N, I::Lanes>>,
+{
+    fn call(&mut self, x: &[N], y: &mut Vec<N>) {
+        y.resize(x.len(), N::default());
+        if self.error.is_some() {
+            return;
+        }
+        let value = self.value.is_some().then_some(&mut *self.inner_value);
+        let rows = Rows::fixed(y, x.len());
+        match I::Gradient::matrix(self.inner, self.state, self.f, x, value, rows) {
+            Ok(()) => {
+                // Only the first evaluation is certainly at the unmoved point.
+                if let Some((value, lower)) = self.value.take() {
+                    value.clear();
+                    value.push(lower(&self.inner_value[0]));
+                }
+            }
+            Err(error) => self.error = Some(error),
+        }
+    }
+    fn is_pure(&self) -> bool {
+        self.value.is_none() && self.f.is_pure()
+    }
+    fn parameters(&self, values: &mut Vec<f64>) {
+        self.f.parameters(values);
+    }
+    fn has_failed(&self) -> bool {
+        self.error.is_some() || self.f.has_failed()
+    }
+}
+
+/// Pushforward of the gradient. `A` says what happens at a fixed point, of which a pushforward keeps nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct ForwardOverGradient<A>(PhantomData<A>);
+
+/// At a fixed point the inner backend, in reverse mode, takes both places: it keeps the linearisation.
+#[derive(Clone, Copy, Debug)]
+pub struct ByInner;
+
+/// At a fixed point the function is run again for other tangents.
+#[derive(Clone, Copy, Debug)]
+pub struct Again;
+
+/// Who differentiates at a fixed point in place of the pushforward of a gradient.
+pub trait AtPoint<O: Backend, I: Backend>: Copy + 'static {
+    /// Its type.
+    type Backend: SecondOrderBackend;
+    /// Makes it from the pair.
+    fn of(pair: &(O, I)) -> Self::Backend;
+}
+
+impl<O: Backend, I: PullbackPrimitive> AtPoint<O, I> for ByInner {
+    type Backend = Routed<I, I, ReverseOverGradient>;
+    fn of((_, inner): &(O, I)) -> Self::Backend {
+        Routed::new(&(inner.clone(), inner.clone()))
+    }
+}
+
+impl<O: PushforwardPrimitive, I: Backend> AtPoint<O, I> for Again {
+    type Backend = Routed<O, I, ForwardOverGradient<Again>>;
+    fn of(pair: &(O, I)) -> Self::Backend {
+        Routed::new(pair)
+    }
+}
+
+/// Binds the gradient function to a state, and runs an outer primitive on it.
+macro_rules! with_gradient {
+    ($pair:ident, $state:ident, $f:ident, $want:expr, |$outer:ident, $gradient:ident| $call:expr) => {{
+        let HvpState { outer: $outer, inner, inner_value, value, .. } = $state;
+        let value = ($want == Want::Value).then_some((value, O::lower::<S, L> as fn(&O::Num<S, L>) -> S));
+        let mut $gradient = GradientOf { f: $f, inner: &$pair.1, state: inner, inner_value, value, error: None };
+        let result = $call;
+        first_error($gradient.error, result)
+    }};
+}
+
+impl<O: PushforwardPrimitive, I: Backend, A: AtPoint<O, I>> HvpRoute<O, I> for ForwardOverGradient<A> {
+    const NAME: &'static str = "pushforward of gradient";
+    type Lanes = O::Lanes;
+    type Num<S: Scalar, L: Lanes> = I::Num<O::Num<S, L>, I::Lanes>;
+    type State<S: Scalar, L: Lanes> = HvpState<O::PushforwardState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>;
+    type SamePoint = A::Backend;
+
+    fn same_point(pair: &(O, I)) -> A::Backend {
+        A::of(pair)
+    }
+    fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
+        Ok(HvpState::new(pair.0.pushforward_state(inputs, seeds)?, I::Gradient::state(&pair.1, inputs)?))
+    }
+    fn seeds_are_rows(_pair: &(O, I)) -> bool {
+        false
+    }
+    fn gradient<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> &[S] {
+        &state.gradient
+    }
+    fn value<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> S {
+        state.value[0]
+    }
+    fn products<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        want: Want,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        let mut gradient = std::mem::take(&mut state.gradient);
+        let result = with_gradient!(pair, state, f, want, |outer, function| {
+            let y = (want >= Want::Gradient).then_some(&mut gradient);
+            pair.0.pushforward(outer, &mut function, x, seeds, y, rows)
+        });
+        state.gradient = gradient;
+        result
+    }
+    fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+    ) -> Result<(), Error> {
+        let mut gradient = std::mem::take(&mut state.gradient);
+        let result = with_gradient!(pair, state, f, Want::Value, |outer, function| pair.0.hold(
+            outer,
+            &mut function,
+            x,
+            &mut gradient
+        ));
+        state.gradient = gradient;
+        result
+    }
+    fn held<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        _x: &[S],
+        seeds: Seeds<'_, S>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        with_gradient!(pair, state, f, Want::Products, |outer, function| pair.0.pushforward_held(
+            outer,
+            &mut function,
+            seeds,
+            rows
+        ))
+    }
+}
+
+/// Pullback of the gradient. Products at the same point do not run the function again.
+#[derive(Clone, Copy, Debug)]
+pub struct ReverseOverGradient;
+
+impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
+    const NAME: &'static str = "pullback of gradient";
+    type Lanes = O::Lanes;
+    type Num<S: Scalar, L: Lanes> = I::Num<O::Num<S, L>, I::Lanes>;
+    type State<S: Scalar, L: Lanes> = HvpState<O::PullbackState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>;
+    type SamePoint = Routed<O, I, Self>;
+
+    fn same_point(pair: &(O, I)) -> Self::SamePoint {
+        Routed::new(pair)
+    }
+    fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, _seeds: usize) -> Result<Self::State<S, L>, Error> {
+        Ok(HvpState::new(pair.0.pullback_state(inputs)?, I::Gradient::state(&pair.1, inputs)?))
+    }
+    fn seeds_are_rows(_pair: &(O, I)) -> bool {
+        true
+    }
+    fn gradient<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> &[S] {
+        &state.gradient
+    }
+    fn value<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> S {
+        state.value[0]
+    }
+    fn products<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        want: Want,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        record_gradient(pair, state, f, x, want)?;
+        pair.0.sweep(&mut state.outer, seeds, rows)
+    }
+    fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+    ) -> Result<(), Error> {
+        record_gradient(pair, state, f, x, Want::Value)
+    }
+    fn held<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        state: &mut Self::State<S, L>,
+        _f: &mut F,
+        _x: &[S],
+        seeds: Seeds<'_, S>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        pair.0.sweep(&mut state.outer, seeds, rows)
+    }
+}
+
+/// Records the gradient on the outer backend's tape.
+fn record_gradient<O: PullbackPrimitive, I: Backend, S: Scalar, L: Lanes, F: Flat<I::Num<O::Num<S, L>, I::Lanes>>>(
+    pair: &(O, I),
+    state: &mut HvpState<O::PullbackState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>,
+    f: &mut F,
+    x: &[S],
+    want: Want,
+) -> Result<(), Error> {
+    let mut gradient = std::mem::take(&mut state.gradient);
+    let result =
+        with_gradient!(pair, state, f, want, |outer, function| pair.0.record(outer, &mut function, x, &mut gradient));
+    state.gradient = gradient;
+    result
+}
