@@ -2,7 +2,7 @@
 //!
 //! A debug build leaves out the largest matrices: those with more than [`ENTRIES`] entries for one colouring in a given
 //! order, and with more than [`PORTFOLIO_ENTRIES`] for default colourings, which run dozens. `cargo test --release` runs
-//! all of them.
+//! all of them, except the postprocessing of large acyclic bicolourings.
 
 mod generators;
 
@@ -165,7 +165,7 @@ fn bicolorings_in_given_orders_have_the_stored_counts() {
                         "{what}"
                     );
                     if let (Some(rows), Some(columns)) = (expected[3].as_u64(), expected[4].as_u64())
-                        && (p.nnz() as u64 <= PORTFOLIO_ENTRIES || !cfg!(debug_assertions))
+                        && (p.nnz() as u64 <= PORTFOLIO_ENTRIES || name == "star" && !cfg!(debug_assertions))
                     {
                         let fewer = GreedyColoring::new(order.clone()).palette(palette).postprocess(true);
                         let colors = fewer.colors(&p, kind).unwrap();
