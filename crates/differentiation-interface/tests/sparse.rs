@@ -587,3 +587,23 @@ fn dense_detection_is_the_same_at_once_and_in_stretches() {
         assert_eq!(jacobian(&in_place(Squares, 5), &backend, &X).unwrap().nnz(), 4);
     }
 }
+
+#[test]
+fn differences_and_backends_chosen_at_run_time_serve_as_dense_parts() {
+    let f = in_place(Squares, 5);
+    let expected = jacobian(&f, &AutoForwardDiff::default(), &X).unwrap();
+    let hess = hessian(&Cubes, &AutoForwardDiff::default(), &X).unwrap();
+    for name in ["ForwardDiff", "ForwardDiff(chunk=2)", "ReverseDiff"] {
+        let backend = AutoSparse::new(name.parse::<AnyBackend>().unwrap());
+        assert_eq!(jacobian(&f, &backend, &X).unwrap().to_dense(), expected, "{name}");
+        assert_eq!(hessian(&Cubes, &backend, &X).unwrap().to_dense(), hess, "{name}");
+    }
+    let differences = AutoSparse::new(AutoFiniteDiff::default());
+    let error = |a: &Matrix<f64>, b: &Matrix<f64>| {
+        a.as_slice().iter().zip(b.as_slice()).fold(0.0, |m: f64, (a, b)| m.max((a - b).abs()))
+    };
+    assert!(error(&jacobian(&f, &differences, &X).unwrap().to_dense(), &expected) < 1e-4);
+    // Differences of differences, as exact as without colours.
+    let dense = error(&hessian(&Cubes, &AutoFiniteDiff::default(), &X).unwrap(), &hess);
+    assert!(error(&hessian(&Cubes, &differences, &X).unwrap().to_dense(), &hess) <= dense && dense < 0.1);
+}
