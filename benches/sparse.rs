@@ -9,6 +9,7 @@
 mod workloads;
 
 use differentiation_interface::prelude::*;
+use matrix_coloring::Substitution;
 use std::hint::black_box;
 use workloads::grids::Brusselator;
 use workloads::sums::{AsFunction, Differences, Sum};
@@ -112,6 +113,10 @@ fn hessians() {
     let mixed = SecondOrder(forward, reverse);
     // As many lanes as there are colours.
     let three = SecondOrder(AutoForwardDiff::with_chunk::<3>(), reverse);
+    let two =
+        AutoSparse::new(SecondOrder(AutoForwardDiff::with_chunk::<2>(), reverse)).with_decompression(Substitution);
+    let mut grad = vec![0.0; n];
+    let mut prepared_gradient = prepare_gradient(f, &reverse, x).expect("the backend takes this point");
     let mut dense = Matrix::filled(n, n, f64::NAN);
     let mut prepared = prepare_hessian(f, &mixed, x).expect("the backend takes this point");
     let rows = vec![
@@ -121,10 +126,16 @@ fn hessians() {
         row("by hand", || {
             differences_hessian(black_box(&mut hand), n);
         }),
+        row("gradient, reverse", || {
+            black_box(prepared_gradient.gradient_into(&mut grad, black_box(x)).is_ok());
+            black_box(&mut grad);
+        }),
         hessian_row!("sparse forward over reverse", AutoSparse::new(mixed), f, x, &expected),
         hessian_row!("same with 3 lanes", AutoSparse::new(three), f, x, &expected),
-        hessian_row!("sparse forward over forward", AutoSparse::new(forward), f, x, &expected),
+        hessian_row!("same with 2, substitution", two, f, x, &expected),
+        hessian_row!("sparse reverse over forward", AutoSparse::new(SecondOrder(reverse, forward)), f, x, &expected),
         hessian_row!("sparse reverse over reverse", AutoSparse::new(reverse), f, x, &expected),
+        hessian_row!("sparse forward over forward", AutoSparse::new(forward), f, x, &expected),
         Row {
             allocates: true,
             ..row("preparation, forw. over rev.", || {

@@ -1,6 +1,6 @@
 //! Integrates a stiff reaction with diffusion, the Brusselator on a periodic square, by an implicit method.
 //!
-//! `cargo run --release --features faer --example brusselator [-- FOLDER]`; with a folder, the pattern of the Jacobian is
+//! `cargo run --release --features examples --example brusselator [-- FOLDER]`; with a folder, the pattern of the Jacobian is
 //! drawn there with its colours.
 //!
 //! The method has two implicit stages and order 2 (R. Alexander, *Diagonally implicit Runge-Kutta methods for stiff
@@ -140,7 +140,7 @@ fn draw(folder: &str) -> Result<(), Failure> {
     let problem = Brusselator { side: 5, diffusion: 0.1 };
     let f = in_place(problem, problem.size());
     let prepared = prepare_jacobian(&f, &AutoSparse::new(AutoForwardDiff::default()), &problem.start())?;
-    let pattern = prepared.state().pattern().expect("prepared just now");
+    let pattern = prepared.state().sparsity_pattern().expect("prepared just now");
     let picture = Picture::new(pattern).column_colors(prepared.state().column_colors())?;
     picture.write_svg(std::path::Path::new(folder).join("brusselator.svg"))?;
     Ok(())

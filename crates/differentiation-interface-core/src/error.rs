@@ -66,6 +66,13 @@ pub enum ErrorKind {
         /// Length of the point.
         inputs: usize,
     },
+    /// A chunk size fixed by the user is larger than the number of colours of a sparse derivative.
+    ChunkExceedsColors {
+        /// The chunk size.
+        chunk: usize,
+        /// Number of colours.
+        colors: usize,
+    },
     /// The function recorded more operations than a tape can index.
     TapeOverflow,
     /// An active number of another differentiation entered the computation: of an outer one that a closure captured, or of an
@@ -195,6 +202,10 @@ impl fmt::Display for Error {
             ErrorKind::ChunkTooLarge { chunk, inputs } => write!(
                 f,
                 "chunk size {chunk} is larger than the {inputs} inputs; fix a chunk of at most {inputs} or use the automatic one"
+            ),
+            ErrorKind::ChunkExceedsColors { chunk, colors } => write!(
+                f,
+                "chunk size {chunk} is larger than the {colors} colours of the sparse derivative; fix a chunk of at most {colors} or use the automatic one"
             ),
             ErrorKind::TapeOverflow => {
                 write!(f, "the function recorded more than 4294967295 operations; split it or use a forward backend")

@@ -1,8 +1,8 @@
 //! Sparse Jacobians and Hessians against dense ones.
 
 use differentiation_interface::prelude::*;
-use differentiation_interface::sparse::{DenseSparsityDetector, KnownPattern, NoSparsityDetector};
-use matrix_coloring::{ConstantColoring, GreedyColoring, Pattern, Substitution};
+use differentiation_interface::sparse::{DenseMethod, DenseSparsityDetector, KnownPattern, NoSparsityDetector};
+use matrix_coloring::{ConstantColoring, GreedyColoring, Groups, Pattern, Substitution};
 use sparsity_tracer::TracerLocalSparsityDetector;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ fn sparse_jacobian_equals_dense_one_by_columns_rows_and_both() {
     agrees_with_dense!(in_place(Arrow, 6), mixed, 3);
     let mixed = mixed_substitution();
     agrees_with_dense!(in_place(Arrow, 6), mixed, 3);
-    let dense = DenseSparsityDetector { backend: fd, tolerance: 0.0 };
+    let dense = DenseSparsityDetector { backend: fd, tolerance: 0.0, method: DenseMethod::Direct };
     let known = KnownPattern(Arc::new(Pattern::from_fn(5, 6, |i, j| j == i || j == i + 1).unwrap()));
     agrees_with_dense!(in_place(Squares, 5), AutoSparse::new(fd).with_detector(known.clone()), 2);
     let f = in_place(Squares, 5);
@@ -101,7 +101,11 @@ fn sparse_hessian_equals_dense_one() {
     check!(AutoSparse::new(rd), 3);
     check!(AutoSparse::new(SecondOrder(fd, rd)).with_decompression(Substitution), 2);
     check!(AutoSparse::new(SecondOrder(rd, rd)).with_decompression(Substitution), 2);
-    let local = AutoSparse::new(fd).with_detector(DenseSparsityDetector { backend: fd, tolerance: 0.0 });
+    let local = AutoSparse::new(fd).with_detector(DenseSparsityDetector {
+        backend: fd,
+        tolerance: 0.0,
+        method: DenseMethod::Iterative,
+    });
     assert_eq!(hessian(&Cubes, &local, &X).unwrap().to_dense(), dense);
 }
 
@@ -330,7 +334,7 @@ fn branch_is_refused_for_all_points_and_taken_for_one() {
     let backend = AutoSparse::new(AutoForwardDiff::default());
     let error = jacobian(&f, &backend, &x).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ValueDecides { place } if place.file().ends_with("sparse.rs")));
-    assert!(error.to_string().starts_with("jacobian with sparse: "), "{error}");
+    assert!(error.to_string().starts_with("jacobian with sparse(forward_diff): "), "{error}");
     let jac = jacobian(&f, &backend.with_detector(TracerLocalSparsityDetector), &x).unwrap();
     assert_eq!(jac.entries().collect::<Vec<_>>(), [(0, 0, 1.0)]);
 }
@@ -475,8 +479,131 @@ fn colouring_that_mixes_entries_is_refused() {
     assert_eq!(error.kind(), ErrorKind::InvalidColoring { row: 0, column: 1 });
     assert_eq!(
         error.to_string(),
-        "jacobian with sparse: the colouring does not allow entry (0, 1) to be recovered; use another colouring"
+        "jacobian with sparse(forward_diff): the colouring does not allow entry (0, 1) to be recovered; use another colouring"
     );
     let short = AutoSparse::new(fd).with_coloring(ConstantColoring::columns([0, 1]));
     assert_eq!(jacobian(&f, &short, &X).unwrap_err().kind(), ErrorKind::BufferLength { expected: 6, found: 2 });
+}
+
+#[test]
+fn errors_name_the_dense_part() {
+    let (fd, rd) = (AutoForwardDiff::default(), AutoReverseDiff::default());
+    let f = in_place(Squares, 5);
+    let other = SparseMatrix::zeros(Arc::new(Pattern::from_fn(5, 6, |i, j| i == j).unwrap()));
+    macro_rules! check {
+        ($operator:ident, $f:expr, $backend:expr, $expected:expr) => {{
+            let error = $operator($f, &mut other.clone(), &AutoSparse::new($backend), &X).unwrap_err();
+            assert_eq!((error.kind(), error.backend()), (ErrorKind::BufferPattern, $expected));
+        }};
+    }
+    check!(jacobian_into, &f, fd, "sparse(forward_diff)");
+    check!(jacobian_into, &f, MixedMode(fd, rd), "sparse(forward_diff and reverse_diff)");
+    check!(hessian_into, &Cubes, rd, "sparse(reverse_diff)");
+    check!(hessian_into, &Cubes, SecondOrder(fd, rd), "sparse(forward_diff over reverse_diff)");
+    let error = prepare_hessian(&Cubes, &AutoSparse::new(SecondOrder(fd, rd)), &X).unwrap().hessian(&X[..4]);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "hessian with sparse(forward_diff over reverse_diff): prepared for 6 inputs, called with 4; prepare again with a point of length 4"
+    );
+}
+
+#[test]
+fn chunk_larger_than_the_colours_is_refused() {
+    let chunk = AutoForwardDiff::with_chunk::<4>();
+    let error = jacobian(&in_place(Squares, 5), &AutoSparse::new(chunk), &X).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ChunkExceedsColors { chunk: 4, colors: 2 });
+    assert_eq!(
+        error.to_string(),
+        "jacobian with sparse(forward_diff): chunk size 4 is larger than the 2 colours of the sparse derivative; fix a chunk of at most 2 or use the automatic one"
+    );
+    let error = hessian(&Cubes, &AutoSparse::new(SecondOrder(chunk, AutoReverseDiff::default())), &X).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ChunkExceedsColors { chunk: 4, colors: 3 });
+    let error = hessian(&Cubes, &AutoSparse::new(SecondOrder(chunk, AutoReverseDiff::default())), &X[..3]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ChunkTooLarge { chunk: 4, inputs: 3 });
+    // The inner gradient is dense, so its chunk is compared with the inputs.
+    let inner = SecondOrder(AutoForwardDiff::default(), chunk);
+    assert_eq!(hessian(&Cubes, &AutoSparse::new(inner), &X).unwrap().nnz(), 16);
+}
+
+#[test]
+fn preparations_can_be_inspected() {
+    let (fd, rd, f) = (AutoForwardDiff::default(), AutoReverseDiff::default(), in_place(Arrow, 6));
+    let lists = |groups: Option<&Groups>| groups.map(|groups| groups.iter().map(<[u32]>::to_vec).collect::<Vec<_>>());
+    let arrow = Pattern::from_fn(6, 6, |i, j| i == j || i == 0 || j == 0).unwrap();
+
+    let squares = in_place(Squares, 5);
+    let rows = prepare_jacobian(&squares, &AutoSparse::new(rd), &X).unwrap();
+    let state = rows.state();
+    assert_eq!((state.column_colors(), state.row_colors(), state.ncolors()), (&[][..], &[0, 1, 0, 1, 0][..], 2));
+    assert_eq!(
+        (lists(state.column_groups()), lists(state.row_groups())),
+        (None, Some(vec![vec![0, 2, 4], vec![1, 3]]))
+    );
+
+    let both = prepare_jacobian(&f, &AutoSparse::new(MixedMode(fd, rd)), &X).unwrap();
+    let state = both.state();
+    assert_eq!(**state.sparsity_pattern().unwrap(), arrow);
+    let (columns, rows) = (lists(state.column_groups()).unwrap(), lists(state.row_groups()).unwrap());
+    assert_eq!((columns.len() + rows.len(), state.ncolors()), (3, 3));
+    // The dense row and the dense column are alone with their colours.
+    assert!(columns.contains(&vec![0]) && rows.contains(&vec![0]), "{columns:?} {rows:?}");
+
+    let hess = prepare_hessian(&Cubes, &AutoSparse::new(rd), &X).unwrap();
+    let state = hess.state();
+    assert_eq!(**state.sparsity_pattern().unwrap(), Pattern::banded(6, 1).unwrap());
+    assert_eq!((state.column_colors(), state.ncolors()), (&[0, 1, 0, 2, 0, 1][..], 3));
+    assert_eq!(lists(state.column_groups()), Some(vec![vec![0, 2, 4], vec![1, 5], vec![3]]));
+}
+
+#[test]
+fn dense_detection_is_the_same_at_once_and_in_stretches() {
+    let (fd, rd) = (AutoForwardDiff::default(), AutoReverseDiff::default());
+    // More columns than lanes, more rows than are swept together.
+    let (inputs, outputs) = (31, 21);
+    let x: Vec<f64> = (0..inputs).map(|i| 0.3 + (i as f64).cos()).collect();
+    let (band, hess) =
+        (in_place(Banded { inputs, below: 2, above: 3 }, outputs), Banded { inputs, below: 0, above: 3 });
+    // Row i has the columns i - 2 .. i + 3; the quadratic form couples columns up to 3 apart.
+    let rows = Pattern::from_fn(outputs, inputs, |i, j| j + 2 >= i && j <= i + 3).unwrap();
+    for method in [DenseMethod::Iterative, DenseMethod::Direct] {
+        macro_rules! check {
+            ($backend:expr) => {{
+                let detector = DenseSparsityDetector { backend: $backend, tolerance: 1e-9, method };
+                let jac = jacobian(&band, &AutoSparse::new(fd).with_detector(detector), &x).unwrap();
+                assert_eq!(**jac.pattern(), rows, "{method:?}");
+                let hess = hessian(&hess, &AutoSparse::new(rd).with_detector(detector), &x).unwrap();
+                assert_eq!(**hess.pattern(), Pattern::banded(inputs, 3).unwrap(), "{method:?}");
+                let none = jacobian(&in_place(Zero, 3), &AutoSparse::new(fd).with_detector(detector), &X).unwrap();
+                assert_eq!((none.rows(), none.columns(), none.nnz()), (3, 6, 0));
+            }};
+        }
+        check!(fd);
+        check!(rd);
+    }
+    let detector = |tolerance, method| DenseSparsityDetector { backend: fd, tolerance, method };
+    for method in [DenseMethod::Iterative, DenseMethod::Direct] {
+        // The derivatives of the squares are ±2, ±4, ±6, ±8, ±10 at this point.
+        let backend = AutoSparse::new(fd).with_detector(detector(6.0, method));
+        assert_eq!(jacobian(&in_place(Squares, 5), &backend, &X).unwrap().nnz(), 4);
+    }
+}
+
+#[test]
+fn differences_and_backends_chosen_at_run_time_serve_as_dense_parts() {
+    let f = in_place(Squares, 5);
+    let expected = jacobian(&f, &AutoForwardDiff::default(), &X).unwrap();
+    let hess = hessian(&Cubes, &AutoForwardDiff::default(), &X).unwrap();
+    for name in ["ForwardDiff", "ForwardDiff(chunk=2)", "ReverseDiff"] {
+        let backend = AutoSparse::new(name.parse::<AnyBackend>().unwrap());
+        assert_eq!(jacobian(&f, &backend, &X).unwrap().to_dense(), expected, "{name}");
+        assert_eq!(hessian(&Cubes, &backend, &X).unwrap().to_dense(), hess, "{name}");
+    }
+    let differences = AutoSparse::new(AutoFiniteDiff::default());
+    let error = |a: &Matrix<f64>, b: &Matrix<f64>| {
+        a.as_slice().iter().zip(b.as_slice()).fold(0.0, |m: f64, (a, b)| m.max((a - b).abs()))
+    };
+    assert!(error(&jacobian(&f, &differences, &X).unwrap().to_dense(), &expected) < 1e-4);
+    // Differences of differences, as exact as without colours.
+    let dense = error(&hessian(&Cubes, &AutoFiniteDiff::default(), &X).unwrap(), &hess);
+    assert!(error(&hessian(&Cubes, &differences, &X).unwrap().to_dense(), &hess) <= dense && dense < 0.1);
 }

@@ -153,6 +153,46 @@ fn mixed_mode_without_column_colours_does_not_pass_forward() {
 }
 
 #[test]
+fn dense_row_in_mixed_mode_is_one_pullback() {
+    let (x, f) = (point(20), in_place(Band { width: 20 }, 1));
+    let backend = AutoSparse::new(MixedMode(AutoForwardDiff::default(), AutoReverseDiff::default()));
+    let mut prepared = prepare_jacobian(&f, &backend, &x).unwrap();
+    assert_eq!(prepared.state().row_colors(), [0]);
+    let mut jac = prepared.jacobian(&x).unwrap();
+    assert_costs("mixed", 0, 1, || {
+        prepared.value_and_jacobian_into(&mut jac, &x).unwrap();
+    });
+    assert_eq!(jac.values(), x.iter().map(|x| 2.0 * x).collect::<Vec<_>>());
+}
+
+/// An arrow for negative x₀, else a single row.
+struct ArrowOrRow;
+
+impl<T: Real> FunctionInPlace<T, [T]> for ArrowOrRow {
+    fn call_in_place(&self, y: &mut [T], x: &[T]) {
+        Arrow.call_in_place(y, x);
+        if x[0] > T::zero() {
+            y[1..].fill(T::zero());
+        }
+    }
+}
+
+#[test]
+fn preparation_for_rows_alone_forgets_the_columns() {
+    let (mut x, f) = (point(40), in_place(ArrowOrRow, 40));
+    x[0] = -1.0;
+    let backend = AutoSparse::new(MixedMode(AutoForwardDiff::default(), AutoReverseDiff::default()))
+        .with_detector(sparsity_tracer::TracerLocalSparsityDetector);
+    let mut prepared = prepare_jacobian(&f, &backend, &x).unwrap();
+    let mut jac = prepared.jacobian(&x).unwrap();
+    assert_costs("arrow", 0, 2, || prepared.jacobian_into(&mut jac, &x).unwrap());
+    x[0] = 1.0;
+    prepared.prepare_again(&x).unwrap();
+    let mut jac = prepared.jacobian(&x).unwrap();
+    assert_costs("row", 0, 1, || prepared.jacobian_into(&mut jac, &x).unwrap());
+}
+
+#[test]
 fn sparse_hessians_allocate_nothing_and_value_and_gradient_are_free() {
     let (fd, rd, x) = (AutoForwardDiff::default(), AutoReverseDiff::default(), point(60));
     macro_rules! check {

@@ -35,6 +35,22 @@ impl Graph {
         Graph { lines: Lines { pointers, indices } }
     }
 
+    /// The neighbours of each vertex and itself: two steps along these lead to all vertices at distance one or two.
+    pub(crate) fn with_loops(&self) -> Lines {
+        let mut pointers = Vec::with_capacity(self.lines.pointers.len());
+        let mut indices = Vec::with_capacity(self.lines.indices.len() + self.vertices());
+        pointers.push(0);
+        for v in 0..self.vertices() {
+            let neighbors = self.neighbors(v);
+            let (before, after) = neighbors.split_at(neighbors.partition_point(|&w| (w as usize) < v));
+            indices.extend_from_slice(before);
+            indices.push(v as u32);
+            indices.extend_from_slice(after);
+            pointers.push(indices.len() as u32);
+        }
+        Lines { pointers, indices }
+    }
+
     pub(crate) fn vertices(&self) -> usize {
         self.lines.len()
     }

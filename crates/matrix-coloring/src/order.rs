@@ -42,6 +42,9 @@ pub enum Order {
     /// elimination order, and greedy acyclic colouring is optimal. Ties are broken as in
     /// [`IncidenceDegree`](Order::IncidenceDegree), which visits by the same rule.
     PerfectElimination,
+    /// A dynamic order whose ties are broken as SparseMatrixColorings.jl does it: in one array of vertices by degree, a
+    /// vertex enters a higher bucket at its low end and a lower one at its high end, and is taken from the high end.
+    FlatTies(Dynamic),
     /// The given permutation of the vertices.
     Given(Vec<u32>),
 }
@@ -133,14 +136,17 @@ impl Order {
             Order::LargestFirst => sorted(&conflicts.degrees(), true),
             Order::LargestFirstApprox => sorted(&conflicts.approximate_degrees(), true),
             Order::SmallestFirst => sorted(&conflicts.degrees(), false),
-            Order::SmallestLast => dynamic(conflicts, Dynamic::SmallestLast),
+            Order::SmallestLast => dynamic::<Buckets>(conflicts, Dynamic::SmallestLast),
             Order::ReverseSmallestLast => {
-                let mut order = dynamic(conflicts, Dynamic::SmallestLast);
+                let mut order = dynamic::<Buckets>(conflicts, Dynamic::SmallestLast);
                 order.reverse();
                 order
             }
-            Order::IncidenceDegree | Order::PerfectElimination => dynamic(conflicts, Dynamic::IncidenceDegree),
-            Order::DynamicLargestFirst => dynamic(conflicts, Dynamic::LargestFirst),
+            Order::IncidenceDegree | Order::PerfectElimination => {
+                dynamic::<Buckets>(conflicts, Dynamic::IncidenceDegree)
+            }
+            Order::DynamicLargestFirst => dynamic::<Buckets>(conflicts, Dynamic::LargestFirst),
+            Order::FlatTies(rule) => dynamic::<FlatBuckets>(conflicts, *rule),
             Order::Given(order) => {
                 check_permutation(order, n)?;
                 order.clone()
@@ -206,6 +212,16 @@ impl Dynamic {
     }
 }
 
+/// Vertices not yet taken by current degree. How ties are broken is up to the implementation.
+trait ByDegree {
+    /// All vertices, of degrees up to `largest`.
+    fn new(degree: Vec<u32>, largest: usize) -> Self;
+    /// Takes a vertex of this degree out.
+    fn take(&mut self, degree: usize) -> Option<u32>;
+    /// Raises or lowers the degree of a vertex by one, unless it was taken.
+    fn step(&mut self, v: u32, up: bool);
+}
+
 /// Buckets of vertices by current degree; a vertex enters and is taken at the end of its bucket, the tie rule of ColPack.
 struct Buckets {
     degree: Vec<u32>,
@@ -215,7 +231,7 @@ struct Buckets {
 
 const TAKEN: u32 = u32::MAX;
 
-impl Buckets {
+impl ByDegree for Buckets {
     fn new(degree: Vec<u32>, largest: usize) -> Buckets {
         let mut buckets = vec![Vec::new(); largest + 1];
         let mut position = vec![0; degree.len()];
@@ -226,46 +242,111 @@ impl Buckets {
         Buckets { degree, position, buckets }
     }
 
-    fn move_to(&mut self, v: u32, degree: u32) {
-        let bucket = &mut self.buckets[self.degree[v as usize] as usize];
+    fn take(&mut self, degree: usize) -> Option<u32> {
+        let v = self.buckets[degree].pop()?;
+        self.degree[v as usize] = TAKEN;
+        Some(v)
+    }
+
+    fn step(&mut self, v: u32, up: bool) {
+        let old = self.degree[v as usize];
+        if old == TAKEN {
+            return;
+        }
+        let new = if up { old + 1 } else { old - 1 };
+        let bucket = &mut self.buckets[old as usize];
         let hole = self.position[v as usize] as usize;
         bucket.swap_remove(hole);
         if let Some(&moved) = bucket.get(hole) {
             self.position[moved as usize] = hole as u32;
         }
-        let bucket = &mut self.buckets[degree as usize];
+        let bucket = &mut self.buckets[new as usize];
         self.position[v as usize] = bucket.len() as u32;
         bucket.push(v);
-        self.degree[v as usize] = degree;
+        self.degree[v as usize] = new;
     }
 }
 
-fn dynamic(conflicts: &Conflicts<'_>, rule: Dynamic) -> Vec<u32> {
+/// All buckets in one array, by increasing degree, with holes where vertices were taken; the rule of [`Order::FlatTies`].
+struct FlatBuckets {
+    degree: Vec<u32>,
+    position: Vec<u32>,
+    vertices: Vec<u32>,
+    /// Where each bucket begins and ends.
+    ranges: Vec<(u32, u32)>,
+}
+
+impl ByDegree for FlatBuckets {
+    fn new(degree: Vec<u32>, largest: usize) -> FlatBuckets {
+        let vertices = sorted(&degree, false);
+        let mut position = vec![0; degree.len()];
+        let mut ranges = vec![(0, 0); largest + 1];
+        degree.iter().for_each(|&d| ranges[d as usize].1 += 1);
+        let mut start = 0;
+        for range in &mut ranges {
+            *range = (start, start + range.1);
+            start = range.1;
+        }
+        vertices.iter().enumerate().for_each(|(at, &v)| position[v as usize] = at as u32);
+        FlatBuckets { degree, position, vertices, ranges }
+    }
+
+    fn take(&mut self, degree: usize) -> Option<u32> {
+        let (low, high) = &mut self.ranges[degree];
+        if low == high {
+            return None;
+        }
+        *high -= 1;
+        let v = self.vertices[*high as usize];
+        self.degree[v as usize] = TAKEN;
+        Some(v)
+    }
+
+    fn step(&mut self, v: u32, up: bool) {
+        let d = self.degree[v as usize] as usize;
+        if d == TAKEN as usize {
+            return;
+        }
+        // The vertex at the end towards the new bucket fills the place of `v`.
+        let (last, new) = if up {
+            self.ranges[d].1 -= 1;
+            self.ranges[d + 1].0 -= 1;
+            (self.ranges[d].1, self.ranges[d + 1].0)
+        } else {
+            self.ranges[d].0 += 1;
+            self.ranges[d - 1].1 += 1;
+            (self.ranges[d].0 - 1, self.ranges[d - 1].1 - 1)
+        };
+        let filler = self.vertices[last as usize];
+        let place = self.position[v as usize];
+        self.vertices[place as usize] = filler;
+        self.position[filler as usize] = place;
+        self.vertices[new as usize] = v;
+        self.position[v as usize] = new;
+        self.degree[v as usize] = if up { d + 1 } else { d - 1 } as u32;
+    }
+}
+
+fn dynamic<B: ByDegree>(conflicts: &Conflicts<'_>, rule: Dynamic) -> Vec<u32> {
     let n = conflicts.vertices();
     let mut seen = conflicts.seen();
     let full = conflicts.degrees();
     let largest = full.iter().copied().max().unwrap_or(0) as usize;
     let start = if rule.degree_grows() { vec![0; n] } else { full };
-    let mut buckets = Buckets::new(start, largest);
+    let mut buckets = B::new(start, largest);
     let mut order = Vec::with_capacity(n);
     // The extremal degree moves by at most one against the scan direction per taken vertex.
     let mut current = if rule.takes_largest() { largest } else { 0 };
     while order.len() < n {
         let u = loop {
-            match buckets.buckets[current].pop() {
+            match buckets.take(current) {
                 Some(u) => break u,
                 None if rule.takes_largest() => current -= 1,
                 None => current += 1,
             }
         };
-        buckets.degree[u as usize] = TAKEN;
         order.push(u);
-        conflicts.for_each(u as usize, &mut seen, |w| {
-            let d = buckets.degree[w as usize];
-            if d != TAKEN {
-                buckets.move_to(w, if rule.degree_grows() { d + 1 } else { d - 1 });
-            }
-        });
+        conflicts.for_each(u as usize, &mut seen, |w| buckets.step(w, rule.degree_grows()));
         current = match rule {
             Dynamic::SmallestLast => current.saturating_sub(1),
             Dynamic::IncidenceDegree => (current + 1).min(largest),

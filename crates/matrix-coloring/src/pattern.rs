@@ -275,6 +275,17 @@ impl Pattern {
         (&rows.pointers, &rows.indices)
     }
 
+    /// Returns row pointers and column indices of the compressed sparse row form to keep: moved out if no other clone of
+    /// this pattern lives, copied else.
+    pub fn into_csr(self) -> (Vec<u32>, Vec<u32>) {
+        self.rows();
+        let lines = match Arc::try_unwrap(self.inner) {
+            Ok(inner) => inner.rows.into_inner().expect("the rows were just computed"),
+            Err(shared) => shared.rows.get().expect("the rows were just computed").clone(),
+        };
+        (lines.pointers, lines.indices)
+    }
+
     /// Returns the column pointers and row indices of the compressed sparse column form.
     pub fn csc(&self) -> (&[u32], &[u32]) {
         let columns = self.columns();

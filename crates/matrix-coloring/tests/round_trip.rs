@@ -36,11 +36,15 @@ fn orders(vertices: usize) -> Vec<GreedyColoring> {
         Order::IncidenceDegree,
         Order::DynamicLargestFirst,
         Order::PerfectElimination,
+        Order::FlatTies(Dynamic::SmallestLast),
+        Order::FlatTies(Dynamic::IncidenceDegree),
+        Order::FlatTies(Dynamic::LargestFirst),
         Order::Given(given),
     ];
     let mut all: Vec<_> = single.into_iter().map(GreedyColoring::new).collect();
     all.push(GreedyColoring::best_of([Order::Natural, Order::LargestFirst]).iterated(3));
     all.push(GreedyColoring::best_of([]));
+    all.push(GreedyColoring::fast());
     all.push(GreedyColoring::default());
     all
 }

@@ -66,7 +66,14 @@ impl Handles for Gradient {
         let Arena { sets, indices, .. } = arena;
         indices.clear();
         pointers.push(0);
+        let mut last = None;
         for Gradient(set) in outputs {
+            // What two outputs share is walked again for each that follows: a list is the shortest walk.
+            let child = sets.long_child(set);
+            if let Some(shared) = child.filter(|_| child == last) {
+                sets.make_list(shared);
+            }
+            last = child;
             sets.sorted_members(set, indices);
             pointers.push(u32::try_from(indices.len()).map_err(|_| ErrorKind::TapeOverflow)?);
         }

@@ -292,6 +292,32 @@ impl Sets {
         self.marks.sort(&mut out[start..]);
     }
 
+    /// The left child of a node, if its walk is long enough that making it a list may pay; else nothing.
+    #[inline]
+    pub(crate) fn long_child(&self, set: Set) -> Option<Set> {
+        if set <= self.inputs {
+            return None;
+        }
+        let node = self.nodes[set as usize];
+        let long = |child: Set| child > self.inputs && self.measure(child).length() >= 16;
+        (!node.measure.is_flat() && long(node.left) && !self.measure(node.left).is_flat()).then_some(node.left)
+    }
+
+    /// Makes a node an increasing list of its members, for good.
+    pub(crate) fn make_list(&mut self, set: Set) {
+        let start = self.lists.len();
+        let mut found = std::mem::take(&mut self.scratch);
+        found.clear();
+        self.sorted_members(set, &mut found);
+        let end = start + found.len();
+        if end < LIMIT as usize && found.len() <= Measure::LONGEST as usize {
+            self.lists.extend_from_slice(&found);
+            let measure = Measure::new(found.len() as u32, next_look(found.len()), true);
+            self.nodes[set as usize] = Node { left: start as u32, right: end as u32, measure };
+        }
+        self.scratch = found;
+    }
+
     /// The marks, for others that walk lists.
     pub(crate) fn marks(&mut self) -> &mut Marks {
         &mut self.marks
@@ -368,6 +394,13 @@ impl Marks {
     }
 
     fn sort_long(&self, list: &mut [u32]) {
+        // One input and a list that is increasing already: the walk meets the input first.
+        if let [first, rest @ ..] = list
+            && rest.is_sorted()
+        {
+            let smaller = rest.partition_point(|i| *i < *first);
+            return list[..=smaller].rotate_left(1);
+        }
         let (low, high) = list.iter().fold((u32::MAX, 0), |(low, high), &i| (low.min(i), high.max(i)));
         if ((high - low) as usize) < list.len() * 16 {
             let marked = (low..=high).filter(|&i| self.is_marked(i));

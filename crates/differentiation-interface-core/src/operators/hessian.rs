@@ -15,9 +15,11 @@ use std::ops::Deref;
 type Route<B> = <B as SecondOrderBackend>::Hvp;
 type RouteLanes<B> = <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::Lanes;
 /// The number type of `hessian`.
-type Wide<B, X> = <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::Num<
+type Wide<B, X> = NumOf<B, X, RouteLanes<B>>;
+/// The same with other lanes.
+type NumOf<B, X, L> = <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::Num<
     <X as Shape>::Scalar,
-    RouteLanes<B>,
+    L,
 >;
 
 /// Returns the Hessian of `f` at `x`: entry `(i, j)` is ∂²f/∂xᵢ∂xⱼ.
@@ -163,7 +165,8 @@ where
 /// 3. `value` and `gradient` are those of the last call that wanted them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `hessian` of this function",
-    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, ..., `SecondOrder(outer, inner)` of two, and `AutoSparse` of these"
+    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, ..., `SecondOrder(outer, inner)` of two, and `AutoSparse` of these",
+    note = "`AutoSparse` runs the function on several number types, a closure has one: put `#[differentiable]` on the `fn` and pass the object it makes, or implement `Function` for a type of your own"
 )]
 #[expect(missing_docs, reason = "documented above")]
 pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
@@ -195,15 +198,15 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
     fn gradient(state: &Self::State) -> &[X::Scalar];
 }
 
-/// State and work memory of products with the Hessian, as many as go together.
-pub struct HessianWork<B: SecondOrderBackend, X: Shape, C: Contexts> {
+/// State and work memory of products with the Hessian, as many as go together, on numbers with the lanes `L`.
+pub struct HessianWork<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes = RouteLanes<B>> {
     pair: (B::Outer, B::Inner),
-    state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, RouteLanes<B>>,
-    storage: C::Storage<Wide<B, X>>,
+    state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, L>,
+    storage: C::Storage<NumOf<B, X, L>>,
     inputs: usize,
 }
 
-impl<B: SecondOrderBackend, X: Shape, C: Contexts> Clone for HessianWork<B, X, C> {
+impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> Clone for HessianWork<B, X, C, L> {
     fn clone(&self) -> Self {
         HessianWork {
             pair: self.pair.clone(),
@@ -219,7 +222,7 @@ fn named<B: SecondOrderBackend>(error: impl Into<Error>) -> Error {
     error.into().during("hessian", B::NAME)
 }
 
-impl<B: SecondOrderBackend, X: Shape, C: Contexts> HessianWork<B, X, C> {
+impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C, L> {
     /// Unprepared work for `seeds` products at a time.
     ///
     /// # Errors
@@ -265,7 +268,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> HessianWork<B, X, C> {
         rows: Rows<'_, X::Scalar>,
     ) -> Result<(), Error>
     where
-        F: Evaluate<X, C, Wide<B, X>>,
+        F: Evaluate<X, C, NumOf<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let (n, found) = (self.inputs, x.coordinates().len());
@@ -283,14 +286,14 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> HessianWork<B, X, C> {
     /// Those of the backends.
     pub fn warm<F, P>(&mut self, f: &F, x: &P, seeds: Seeds<'_, X::Scalar>) -> Result<(), Error>
     where
-        F: Evaluate<X, C, Wide<B, X>>,
+        F: Evaluate<X, C, NumOf<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let (inputs, total) = (x.coordinates().len(), seeds.count());
-        B::Hvp::state::<X::Scalar, RouteLanes<B>>(&self.pair, inputs, total).map_err(named::<B>)?;
+        B::Hvp::state::<X::Scalar, L>(&self.pair, inputs, total).map_err(named::<B>)?;
         self.inputs = inputs;
         // As many products as go together size all work memory, unless others may need more.
-        let stretch = total.min(RouteLanes::<B>::N.max(16));
+        let stretch = total.min(L::N.max(16));
         let mut scratch = Vec::new();
         let mut first = 0;
         loop {

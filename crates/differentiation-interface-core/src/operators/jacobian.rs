@@ -28,7 +28,8 @@ type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
 /// 3. `value` gives the outputs of the last call `with_value`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `jacobian` of this function",
-    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ..., and `AutoSparse` of them; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only"
+    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ..., and `AutoSparse` of them; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only",
+    note = "`AutoSparse` runs the function on several number types, a closure has one: put `#[differentiable]` on the `fn` and pass the object it makes, or implement `Function` for a type of your own"
 )]
 #[expect(missing_docs, reason = "documented above")]
 pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {

@@ -1,6 +1,9 @@
 //! Detectors beside the tracers: a known pattern, a dense derivative, none.
 
-use differentiation_interface_core::backend::{Backend, MatrixRoute, Rows, SecondOrderBackend};
+use super::name::same;
+use differentiation_interface_core::backend::{
+    Backend, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Reverse, Rows, SecondOrderBackend, Seeds,
+};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Scalar};
@@ -59,22 +62,94 @@ impl SparsityDetector for NoSparsityDetector {
 /// that are not numbers. The pattern holds at one point only.
 ///
 /// `backend` differentiates once; for a Hessian it stands for itself twice.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::sparse::{DenseMethod, DenseSparsityDetector};
+///
+/// #[differentiable]
+/// fn branching(y: &mut [f64], x: &[f64]) {
+///     y[0] = if x[0] < 0.0 { x[1] } else { x[0] };
+/// }
+/// let backend = AutoForwardDiff::default();
+/// let detector = DenseSparsityDetector { backend, tolerance: 1e-12, method: DenseMethod::Iterative };
+/// let jac = jacobian(&in_place(Branching, 1), &AutoSparse::new(backend).with_detector(detector), &[-1.0, 2.0])?;
+/// assert_eq!(jac.entries().collect::<Vec<_>>(), [(0, 1, 1.0)]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct DenseSparsityDetector<B> {
     /// The dense backend.
     pub backend: B,
     /// Entries up to this size are taken to be zero.
     pub tolerance: f64,
+    /// How much of the derivative is there at once.
+    pub method: DenseMethod,
 }
 
-impl<D> DenseSparsityDetector<D> {
-    fn pattern<B: Base>(&self, rows: usize, columns: usize, entries: &[B]) -> Result<Pattern, Error> {
-        let kept = |(k, v): (usize, &B)| {
-            let v = v.as_f64().abs();
-            (v > self.tolerance || v.is_nan()).then(|| (k / columns, k % columns))
+/// How a [`DenseSparsityDetector`] computes the derivative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DenseMethod {
+    /// A few columns at a time, or rows where the backend is a reverse one, in memory for these few.
+    #[default]
+    Iterative,
+    /// The whole matrix, by the backend's own route for Jacobians.
+    Direct,
+}
+
+/// Rows at a time of an iterative detection by a reverse backend.
+const ROWS: usize = 8;
+
+impl<D: Backend> DenseSparsityDetector<D> {
+    /// The number of outputs and the entries of the Jacobian of a flat function that are kept, in any order.
+    fn entries<S: Scalar, F: Flat<D::Num<S, D::Lanes>>>(
+        &self,
+        backend: &D,
+        f: &mut F,
+        x: &[S],
+    ) -> Result<(usize, Vec<(usize, usize)>), Error> {
+        let inputs = x.len();
+        let (mut y, mut part, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        let is_kept = |v: S| {
+            let v = v.primal().as_f64().abs();
+            v > self.tolerance || v.is_nan()
         };
-        let entries = entries.iter().enumerate().filter_map(kept);
-        Pattern::from_triplets(rows, columns, entries).map_err(|_| ErrorKind::TapeOverflow.into())
+        match self.method {
+            DenseMethod::Direct => {
+                let mut state = D::Jacobian::state::<S, D::Lanes>(backend, inputs)?;
+                D::Jacobian::matrix(backend, &mut state, f, x, Some(&mut y), Rows::growing(&mut part, inputs))?;
+                let entries = part.iter().enumerate().filter(|(_, v)| is_kept(**v));
+                kept.extend(entries.map(|(k, _)| (k / inputs, k % inputs)));
+            }
+            DenseMethod::Iterative if same(D::Mode::NAME, Reverse::NAME) => {
+                let mut state = D::Pullback::state::<S, D::Lanes>(backend, inputs)?;
+                D::Pullback::record(backend, &mut state, f, x, &mut y)?;
+                for first in (0..y.len()).step_by(ROWS) {
+                    let seeds = Seeds::Basis { first, count: ROWS.min(y.len() - first) };
+                    D::Pullback::sweep(backend, &mut state, f, seeds, Rows::growing(&mut part, inputs))?;
+                    let entries = part.iter().enumerate().filter(|(_, v)| is_kept(**v));
+                    kept.extend(entries.map(|(k, _)| (first + k / inputs, k % inputs)));
+                }
+            }
+            DenseMethod::Iterative => {
+                let mut state = D::Pushforward::state::<S, D::Lanes>(backend, inputs, inputs)?;
+                let mut first = 0;
+                loop {
+                    let count = D::Lanes::N.min(inputs - first);
+                    let (seeds, value) = (Seeds::Basis { first, count }, (first == 0).then_some(&mut y));
+                    let rows = Rows::growing(&mut part, count);
+                    D::Pushforward::pushforward(backend, &mut state, f, x, seeds, value, rows)?;
+                    let entries = part.iter().enumerate().filter(|(_, v)| is_kept(**v));
+                    kept.extend(entries.map(|(k, _)| (k / count, first + k % count)));
+                    first += count;
+                    if first >= inputs {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok((y.len(), kept))
     }
 }
 
@@ -88,11 +163,8 @@ where
 
     fn jacobian<S: Scalar>(&self, f: &mut impl Flat<Self::JacobianNum<S::Base>>, x: &[S]) -> Result<Pattern, Error> {
         let plain: Vec<S::Base> = x.iter().map(|v| v.primal()).collect();
-        let (mut y, mut entries) = (Vec::new(), Vec::new());
-        let mut state = D::Jacobian::state::<S::Base, D::Lanes>(&self.backend, plain.len())?;
-        let rows = Rows::growing(&mut entries, plain.len());
-        D::Jacobian::matrix(&self.backend, &mut state, f, &plain, Some(&mut y), rows)?;
-        self.pattern(y.len(), plain.len(), &entries)
+        let (outputs, entries) = self.entries(&self.backend, f, &plain)?;
+        Pattern::from_triplets(outputs, x.len(), entries).map_err(|_| ErrorKind::TapeOverflow.into())
     }
 
     fn hessian<S: Scalar>(&self, f: &mut impl Flat<Self::HessianNum<S::Base>>, x: &[S]) -> Result<Pattern, Error> {
@@ -102,14 +174,10 @@ where
         let (outer, inner) = self.backend.pair();
         let mut state = D::Gradient::state::<D::Num<S::Base, D::Lanes>, D::Lanes>(&inner, n)?;
         let mut gradient = GradientOf::<_, _, D> { f, inner: &inner, state: &mut state, error: None };
-        let mut outer_state = D::Jacobian::state::<S::Base, D::Lanes>(&outer, n)?;
-        let mut entries = Vec::new();
-        let rows = Rows::growing(&mut entries, n);
-        let result = D::Jacobian::matrix(&outer, &mut outer_state, &mut gradient, &plain, None, rows);
-        gradient.error.map_or(result, Err)?;
-        let half = self.pattern(n, n, &entries)?;
+        let found = self.entries(&outer, &mut gradient, &plain);
+        let (_, half) = gradient.error.map_or(found, Err)?;
         // Rounding may leave one of two mirror images out.
-        let both = half.entries().flat_map(|(i, j)| [(i, j), (j, i)]).collect::<std::collections::BTreeSet<_>>();
+        let both = half.into_iter().flat_map(|(i, j)| [(i, j), (j, i)]);
         Pattern::from_triplets(n, n, both).map_err(|_| ErrorKind::TapeOverflow.into())
     }
 }

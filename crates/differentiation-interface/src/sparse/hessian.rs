@@ -2,7 +2,9 @@
 //!
 //! Called by `hessian` through [`HessianBackend`]; calls the second-order route of the dense backend.
 
-use super::{AutoSparse, SparseMatrix, coloring_error};
+use super::lanes::{Narrow, is_narrow};
+use super::name::HessianName;
+use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error};
 use differentiation_interface_core::backend::{HvpRoute, Rows, SecondOrderBackend, Seeds, Want};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -12,14 +14,39 @@ use differentiation_interface_core::operators::{HessianBackend, HessianWork};
 use differentiation_interface_core::point::{Point, Shape};
 use differentiation_interface_core::scalar::Scalar;
 use matrix_coloring::{
-    ColoringAlgorithm, Decompress, DecompressionKind, Layout, Pattern, Symmetric, SymmetricColoring, coloring,
+    ColoringAlgorithm, Decompress, DecompressionKind, Groups, Layout, Pattern, Symmetric, SymmetricColoring, coloring,
 };
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
 
+/// Products with the Hessian, on numbers whose lanes follow from the number of colours.
+enum Work<D: SecondOrderBackend, X: Shape, C: Contexts> {
+    Wide(HessianWork<D, X, C>),
+    Few(HessianWork<D, X, C, Narrow>),
+}
+
+impl<D: SecondOrderBackend, X: Shape, C: Contexts> Clone for Work<D, X, C> {
+    fn clone(&self) -> Self {
+        match self {
+            Work::Wide(work) => Work::Wide(work.clone()),
+            Work::Few(work) => Work::Few(work.clone()),
+        }
+    }
+}
+
+/// Calls a method of the products, whatever their lanes.
+macro_rules! either {
+    ($work:expr, |$name:ident| $call:expr) => {
+        match $work {
+            Work::Wide($name) => $call,
+            Work::Few($name) => $call,
+        }
+    };
+}
+
 /// What a preparation of a sparse Hessian holds.
 pub struct SparseHessianState<D: SecondOrderBackend, X: Shape, C: Contexts, K> {
-    work: HessianWork<D, X, C>,
+    work: Work<D, X, C>,
     plan: Option<(Arc<Pattern>, Arc<SymmetricColoring<K>>)>,
     compressed: Vec<X::Scalar>,
 }
@@ -32,39 +59,48 @@ impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> Clone for SparseHessianSta
 
 impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> SparseHessianState<D, X, C, K> {
     /// The pattern, once prepared.
-    pub fn pattern(&self) -> Option<&Arc<Pattern>> {
+    pub fn sparsity_pattern(&self) -> Option<&Arc<Pattern>> {
         self.plan.as_ref().map(|(pattern, _)| pattern)
     }
-    /// The colouring, once prepared: colours, groups, decompression.
+    /// The colouring with its decompression, once prepared.
     pub fn coloring(&self) -> Option<&SymmetricColoring<K>> {
         self.plan.as_ref().map(|(_, coloring)| &**coloring)
     }
+}
+
+impl<D: SecondOrderBackend, X: Shape, C: Contexts, K: DecompressionKind> SparseHessianState<D, X, C, K> {
+    /// The colours of the columns; empty before preparation.
+    pub fn column_colors(&self) -> &[u32] {
+        self.coloring().map_or(&[], SymmetricColoring::column_colors)
+    }
+    /// The columns of each colour, once prepared.
+    pub fn column_groups(&self) -> Option<&Groups> {
+        self.coloring().map(SymmetricColoring::column_groups)
+    }
     /// The number of colours, which is the number of Hessian-vector products of a call; 0 before preparation.
-    pub fn ncolors(&self) -> usize
-    where
-        K: DecompressionKind,
-    {
+    pub fn ncolors(&self) -> usize {
         self.coloring().map_or(0, SymmetricColoring::ncolors)
     }
 }
 
 /// Names the operator in an error.
-fn named(error: impl Into<Error>) -> Error {
-    error.into().during("hessian", "sparse")
+fn named<D: SecondOrderBackend>(error: impl Into<Error>) -> Error {
+    error.into().during("hessian", HessianName::<D>::NAME)
 }
 
-type Num<D, X> = <<D as SecondOrderBackend>::Hvp as HvpRoute<
+type WideLanes<D> = <<D as SecondOrderBackend>::Hvp as HvpRoute<
     <D as SecondOrderBackend>::Outer,
     <D as SecondOrderBackend>::Inner,
->>::Num<
-    <X as Shape>::Scalar,
-    <<D as SecondOrderBackend>::Hvp as HvpRoute<
-        <D as SecondOrderBackend>::Outer,
-        <D as SecondOrderBackend>::Inner,
-    >>::Lanes,
->;
+>>::Lanes;
+type Num<D, X, L> = <<D as SecondOrderBackend>::Hvp as HvpRoute<
+    <D as SecondOrderBackend>::Outer,
+    <D as SecondOrderBackend>::Inner,
+>>::Num<<X as Shape>::Scalar, L>;
+type WideNum<D, X> = Num<D, X, WideLanes<D>>;
+type NarrowNum<D, X> = Num<D, X, Narrow>;
 type DetectorNum<S, X> = <S as SparsityDetector>::HessianNum<<<X as Shape>::Scalar as Scalar>::Base>;
 
+#[diagnostic::do_not_recommend]
 impl<D, S, A, K, F, X, C> HessianBackend<F, X, C> for AutoSparse<D, S, A, K>
 where
     D: SecondOrderBackend,
@@ -73,29 +109,37 @@ where
     K: DecompressionKind + Decompress<X::Scalar> + Send + Sync + 'static,
     X: Shape,
     C: Contexts,
-    F: Evaluate<X, C, Num<D, X>> + Evaluate<X, C, DetectorNum<S, X>>,
-    <F as Evaluate<X, C, Num<D, X>>>::Output: NumberOutput<Num<D, X>>,
+    F: Evaluate<X, C, WideNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>> + Evaluate<X, C, DetectorNum<S, X>>,
+    <F as Evaluate<X, C, WideNum<D, X>>>::Output: NumberOutput<WideNum<D, X>>,
 {
-    const BACKEND: &'static str = "sparse";
+    const BACKEND: &'static str = HessianName::<D>::NAME;
     type Matrix = SparseMatrix<X::Scalar>;
     type State = SparseHessianState<D, X, C, K>;
 
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
-        let work = HessianWork::new(&self.dense, x, x.coordinates().len())?;
-        Ok(SparseHessianState { work, plan: None, compressed: Vec::new() })
+        let work = HessianWork::new(&self.dense, x, x.coordinates().len()).map_err(named::<D>)?;
+        Ok(SparseHessianState { work: Work::Wide(work), plan: None, compressed: Vec::new() })
     }
 
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
         let mut storage = C::allocate(x.contexts());
         let mut traced = Bound::<F, X, C, DetectorNum<S, X>>::new(f, x.contexts(), &mut storage);
-        let pattern = fault::watch(|| self.detector.hessian(&mut traced, x.coordinates())).map_err(named)?;
+        let pattern = fault::watch(|| self.detector.hessian(&mut traced, x.coordinates())).map_err(named::<D>)?;
         let colors = coloring(&pattern, Symmetric(self.decompression), &self.coloring);
-        let mut colors = colors.map_err(|error| named(coloring_error(error)))?;
-        if state.work.seeds_are_rows() {
+        let mut colors = colors.map_err(|error| named::<D>(coloring_error(error)))?;
+        let count = colors.ncolors();
+        let refused = |error| named::<D>(chunk_error(error, count));
+        let wide = HessianWork::new(&self.dense, x, count).map_err(refused)?;
+        if wide.seeds_are_rows() {
             colors = colors.with_layout(Layout::ColumnMajor);
         }
-        let seeds = Seeds::Colors { colors: colors.column_colors(), first: 0, count: colors.ncolors() };
-        state.work.warm(f, x, seeds)?;
+        state.work = if is_narrow::<WideLanes<D>>(count) {
+            Work::Few(HessianWork::new(&self.dense, x, count).map_err(refused)?)
+        } else {
+            Work::Wide(wide)
+        };
+        let seeds = Seeds::Colors { colors: colors.column_colors(), first: 0, count };
+        either!(&mut state.work, |work| work.warm(f, x, seeds)).map_err(named::<D>)?;
         state.compressed.clear();
         state.compressed.resize(colors.compressed_len(), X::Scalar::default());
         state.plan = Some((Arc::new(pattern), Arc::new(colors)));
@@ -112,7 +156,7 @@ where
         if state.plan.is_none() {
             self.prepare(state, f, x)?;
         }
-        let pattern = state.pattern().map(Arc::clone).expect("the preparation made it");
+        let pattern = state.sparsity_pattern().map(Arc::clone).expect("the preparation made it");
         let mut hess = SparseMatrix::zeros(pattern);
         self.fill(state, f, x, want, &mut hess)?;
         Ok(hess)
@@ -131,20 +175,22 @@ where
         }
         let (pattern, colors) = state.plan.as_ref().expect("the preparation made it");
         if !Arc::ptr_eq(pattern, hess.pattern()) && **pattern != **hess.pattern() {
-            return Err(named(ErrorKind::BufferPattern));
+            return Err(named::<D>(ErrorKind::BufferPattern));
         }
         let count = colors.ncolors();
         let seeds = Seeds::Colors { colors: colors.column_colors(), first: 0, count };
-        let width = if state.work.seeds_are_rows() { state.work.inputs() } else { count };
-        let rows = Rows::fixed(&mut state.compressed, width);
-        state.work.products(f, x, seeds, want, rows)?;
-        colors.decompress_into(hess.values_mut(), &state.compressed).map_err(|error| named(coloring_error(error)))
+        either!(&mut state.work, |work| {
+            let width = if work.seeds_are_rows() { work.inputs() } else { count };
+            work.products(f, x, seeds, want, Rows::fixed(&mut state.compressed, width))
+        })
+        .map_err(named::<D>)?;
+        colors.decompress_into(hess.values_mut(), &state.compressed).map_err(|error| named::<D>(coloring_error(error)))
     }
 
     fn value(state: &Self::State) -> X::Scalar {
-        state.work.value()
+        either!(&state.work, |work| work.value())
     }
     fn gradient(state: &Self::State) -> &[X::Scalar] {
-        state.work.gradient()
+        either!(&state.work, |work| work.gradient())
     }
 }

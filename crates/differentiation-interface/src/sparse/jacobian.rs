@@ -2,8 +2,12 @@
 //!
 //! Called by `jacobian` through [`JacobianBackend`]; calls the pushforward and pullback routes of the dense backends.
 
-use super::{AutoSparse, SparseMatrix, coloring_error};
-use differentiation_interface_core::backend::{Backend, Mode, PullbackRoute, PushforwardRoute, Reverse, Rows, Seeds};
+use super::lanes::{Narrow, is_narrow};
+use super::name::{JacobianName, same};
+use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error};
+use differentiation_interface_core::backend::{
+    Backend, Lanes, Mode, PullbackRoute, PushforwardRoute, Reverse, Rows, Seeds,
+};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::{ArrayOutput, Bound, Evaluate};
@@ -13,7 +17,7 @@ use differentiation_interface_core::point::{Point, Shape};
 use differentiation_interface_core::scalar::Scalar;
 use matrix_coloring::{
     Bidirectional, BidirectionalColoring, ColoringAlgorithm, Column, ColumnColoring, Decompress, DecompressionKind,
-    Pattern, Row, RowColoring, coloring,
+    Groups, Pattern, Row, RowColoring, coloring,
 };
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
@@ -65,16 +69,6 @@ impl<B: Backend> JacobianSides for B {
     }
 }
 
-/// Compares names at compile time.
-const fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut i = 0;
-    while i < a.len() && i < b.len() && a[i] == b[i] {
-        i += 1;
-    }
-    i == a.len() && i == b.len()
-}
-
 impl<F: Backend, R: Backend> JacobianSides for MixedMode<F, R> {
     type Forward = F;
     type Reverse = R;
@@ -85,8 +79,8 @@ impl<F: Backend, R: Backend> JacobianSides for MixedMode<F, R> {
 }
 
 type ForwardNum<D, X> = NumOf<<D as JacobianSides>::Forward, X, <<D as JacobianSides>::Forward as Backend>::Lanes>;
+type NarrowNum<D, X> = NumOf<<D as JacobianSides>::Forward, X, Narrow>;
 type ReverseNum<D, X> = NumOf<<D as JacobianSides>::Reverse, X, <<D as JacobianSides>::Reverse as Backend>::Lanes>;
-type ForwardState<B, S> = <<B as Backend>::Pushforward as PushforwardRoute<B>>::State<S, <B as Backend>::Lanes>;
 type ReverseState<B, S> = <<B as Backend>::Pullback as PullbackRoute<B>>::State<S, <B as Backend>::Lanes>;
 type DetectorNum<S, X> = <S as SparsityDetector>::JacobianNum<<<X as Shape>::Scalar as Scalar>::Base>;
 
@@ -98,11 +92,61 @@ enum Plan<K> {
     Both(BidirectionalColoring<K>),
 }
 
+/// State and work memory of pushforwards on numbers with the lanes `L`.
+struct Pushforwards<B: Backend, X: Shape, C: Contexts, L: Lanes> {
+    state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, L>,
+    storage: C::Storage<NumOf<B, X, L>>,
+}
+
+impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Clone for Pushforwards<B, X, C, L> {
+    fn clone(&self) -> Self {
+        Pushforwards { state: self.state.clone(), storage: self.storage.clone() }
+    }
+}
+
+impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Pushforwards<B, X, C, L> {
+    fn new<P: Point<Shape = X, Contexts = C>>(backend: &B, x: &P, seeds: usize) -> Result<Self, Error> {
+        let state = B::Pushforward::state(backend, x.coordinates().len(), seeds)?;
+        Ok(Pushforwards { state, storage: C::allocate(x.contexts()) })
+    }
+
+    fn run<F, P>(
+        &mut self,
+        backend: &B,
+        f: &F,
+        x: &P,
+        seeds: Seeds<'_, X::Scalar>,
+        y: Option<&mut Vec<X::Scalar>>,
+        rows: Rows<'_, X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, NumOf<B, X, L>>,
+    {
+        let mut f = Bound::<F, X, C, NumOf<B, X, L>>::new(f, x.contexts(), &mut self.storage);
+        B::Pushforward::pushforward(backend, &mut self.state, &mut f, x.coordinates(), seeds, y, rows)
+    }
+}
+
+/// The pushforwards of a preparation, whose lanes follow from the number of colours.
+enum Forward<B: Backend, X: Shape, C: Contexts> {
+    Wide(Pushforwards<B, X, C, B::Lanes>),
+    Few(Pushforwards<B, X, C, Narrow>),
+}
+
+impl<B: Backend, X: Shape, C: Contexts> Clone for Forward<B, X, C> {
+    fn clone(&self) -> Self {
+        match self {
+            Forward::Wide(work) => Forward::Wide(work.clone()),
+            Forward::Few(work) => Forward::Few(work.clone()),
+        }
+    }
+}
+
 /// What a preparation of a sparse Jacobian holds.
 pub struct SparseJacobianState<D: JacobianSides, X: Shape, C: Contexts, K> {
-    forward: Option<ForwardState<D::Forward, X::Scalar>>,
+    forward: Option<Forward<D::Forward, X, C>>,
     reverse: Option<ReverseState<D::Reverse, X::Scalar>>,
-    forward_storage: C::Storage<ForwardNum<D, X>>,
     reverse_storage: C::Storage<ReverseNum<D, X>>,
     plan: Option<(Arc<Pattern>, Arc<Plan<K>>)>,
     inputs: usize,
@@ -116,7 +160,6 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K> Clone for SparseJacobianState<D
         SparseJacobianState {
             forward: self.forward.clone(),
             reverse: self.reverse.clone(),
-            forward_storage: self.forward_storage.clone(),
             reverse_storage: self.reverse_storage.clone(),
             plan: self.plan.clone(),
             inputs: self.inputs,
@@ -129,7 +172,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K> Clone for SparseJacobianState<D
 
 impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind> SparseJacobianState<D, X, C, K> {
     /// The pattern, once prepared.
-    pub fn pattern(&self) -> Option<&Arc<Pattern>> {
+    pub fn sparsity_pattern(&self) -> Option<&Arc<Pattern>> {
         self.plan.as_ref().map(|(pattern, _)| pattern)
     }
     /// The colours of the columns; empty before preparation and where rows are coloured.
@@ -148,6 +191,22 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind> SparseJacobi
             _ => &[],
         }
     }
+    /// The columns of each colour; nothing before preparation and where rows are coloured.
+    pub fn column_groups(&self) -> Option<&Groups> {
+        match &*self.plan.as_ref()?.1 {
+            Plan::Columns(colors) => Some(colors.column_groups()),
+            Plan::Rows(_) => None,
+            Plan::Both(colors) => Some(colors.column_groups()),
+        }
+    }
+    /// The rows of each colour; nothing before preparation and where columns are coloured.
+    pub fn row_groups(&self) -> Option<&Groups> {
+        match &*self.plan.as_ref()?.1 {
+            Plan::Columns(_) => None,
+            Plan::Rows(colors) => Some(colors.row_groups()),
+            Plan::Both(colors) => Some(colors.row_groups()),
+        }
+    }
     /// The number of colours, which is the number of products of a call; 0 before preparation.
     pub fn ncolors(&self) -> usize {
         match self.plan.as_ref().map(|(_, plan)| &**plan) {
@@ -160,20 +219,21 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind> SparseJacobi
 }
 
 /// Names the operator in an error.
-fn named(error: impl Into<Error>) -> Error {
-    error.into().during("jacobian", "sparse")
+fn named<D: JacobianSides>(error: impl Into<Error>) -> Error {
+    error.into().during("jacobian", JacobianName::<D>::NAME)
 }
 
 /// The numbers of outputs differ from those of the pattern.
 fn other_outputs(error: Error, expected: usize, width: usize) -> Error {
     match error.kind() {
         ErrorKind::BufferLength { expected: entries, .. } => {
-            named(ErrorKind::OutputLength { expected, found: entries / width.max(1) })
+            ErrorKind::OutputLength { expected, found: entries / width.max(1) }.into()
         }
-        _ => named(error),
+        _ => error,
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<D, S, A, K, F, X, C> JacobianBackend<F, X, C> for AutoSparse<D, S, A, K>
 where
     D: JacobianSides,
@@ -182,7 +242,10 @@ where
     K: DecompressionKind + Decompress<X::Scalar> + Send + Sync + 'static,
     X: Shape,
     C: Contexts,
-    F: Evaluate<X, C, ForwardNum<D, X>> + Evaluate<X, C, ReverseNum<D, X>> + Evaluate<X, C, DetectorNum<S, X>>,
+    F: Evaluate<X, C, ForwardNum<D, X>>
+        + Evaluate<X, C, NarrowNum<D, X>>
+        + Evaluate<X, C, ReverseNum<D, X>>
+        + Evaluate<X, C, DetectorNum<S, X>>,
     <F as Evaluate<X, C, ForwardNum<D, X>>>::Output: ArrayOutput<ForwardNum<D, X>>,
 {
     type Num = ForwardNum<D, X>;
@@ -194,7 +257,6 @@ where
         Ok(SparseJacobianState {
             forward: None,
             reverse: None,
-            forward_storage: C::allocate(x.contexts()),
             reverse_storage: C::allocate(x.contexts()),
             plan: None,
             inputs: x.coordinates().len(),
@@ -208,8 +270,8 @@ where
         let flat = x.coordinates();
         let mut storage = C::allocate(x.contexts());
         let mut traced = Bound::<F, X, C, DetectorNum<S, X>>::new(f, x.contexts(), &mut storage);
-        let pattern = fault::watch(|| self.detector.jacobian(&mut traced, flat)).map_err(named)?;
-        let refused = |error| named(coloring_error(error));
+        let pattern = fault::watch(|| self.detector.jacobian(&mut traced, flat)).map_err(named::<D>)?;
+        let refused = |error| named::<D>(coloring_error(error));
         let plan = match D::PARTITION {
             Partition::Columns => Plan::Columns(coloring(&pattern, Column, &self.coloring).map_err(refused)?),
             Partition::Rows => Plan::Rows(coloring(&pattern, Row, &self.coloring).map_err(refused)?),
@@ -225,12 +287,19 @@ where
             Plan::Both(colors) => (colors.ncolumn_colors(), colors.nrow_colors()),
         };
         // A side without colours is needed only where the other one has none either, for the value.
+        state.forward = None;
         if columns > 0 || rows == 0 {
-            state.forward =
-                Some(<D::Forward as Backend>::Pushforward::state(forward, inputs, columns.max(1)).map_err(named)?);
+            let refused = |error| named::<D>(chunk_error(error, columns));
+            let wide = Pushforwards::new(forward, x, columns).map_err(refused)?;
+            state.forward = Some(if is_narrow::<<D::Forward as Backend>::Lanes>(columns) {
+                Forward::Few(Pushforwards::new(forward, x, columns).map_err(refused)?)
+            } else {
+                Forward::Wide(wide)
+            });
         }
+        state.reverse = None;
         if rows > 0 {
-            state.reverse = Some(<D::Reverse as Backend>::Pullback::state(reverse, inputs).map_err(named)?);
+            state.reverse = Some(<D::Reverse as Backend>::Pullback::state(reverse, inputs).map_err(named::<D>)?);
         }
         state.by_columns.clear();
         state.by_columns.resize(outputs * columns, X::Scalar::default());
@@ -252,7 +321,7 @@ where
         if state.plan.is_none() {
             self.prepare(state, f, x)?;
         }
-        let pattern = state.pattern().map(Arc::clone).expect("the preparation made it");
+        let pattern = state.sparsity_pattern().map(Arc::clone).expect("the preparation made it");
         let mut jac = SparseMatrix::zeros(pattern);
         self.fill(state, f, x, with_value, &mut jac)?;
         Ok(jac)
@@ -271,11 +340,11 @@ where
         }
         let (prepared, found) = (state.inputs, x.coordinates().len());
         if found != prepared {
-            return Err(named(ErrorKind::PreparedLength { prepared, found }));
+            return Err(named::<D>(ErrorKind::PreparedLength { prepared, found }));
         }
-        let pattern = state.pattern().expect("the preparation made it");
+        let pattern = state.sparsity_pattern().expect("the preparation made it");
         if !Arc::ptr_eq(pattern, jac.pattern()) && **pattern != **jac.pattern() {
-            return Err(named(ErrorKind::BufferPattern));
+            return Err(named::<D>(ErrorKind::BufferPattern));
         }
         self.run(state, f, x, with_value)?;
         let (_, plan) = state.plan.as_ref().expect("the preparation made it");
@@ -284,7 +353,7 @@ where
             Plan::Rows(colors) => colors.decompress_into(jac.values_mut(), &state.by_rows),
             Plan::Both(colors) => colors.decompress_into(jac.values_mut(), &state.by_columns, &state.by_rows),
         }
-        .map_err(|error| named(coloring_error(error)))
+        .map_err(|error| named::<D>(coloring_error(error)))
     }
 
     fn value(state: &Self::State) -> &[X::Scalar] {
@@ -306,7 +375,7 @@ impl<D: JacobianSides, S, A, K> AutoSparse<D, S, A, K> {
         C: Contexts,
         P: Point<Shape = X, Contexts = C>,
         K: DecompressionKind,
-        F: Evaluate<X, C, ForwardNum<D, X>> + Evaluate<X, C, ReverseNum<D, X>>,
+        F: Evaluate<X, C, ForwardNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>> + Evaluate<X, C, ReverseNum<D, X>>,
     {
         let flat = x.coordinates();
         let (forward, reverse) = self.dense.sides();
@@ -322,12 +391,14 @@ impl<D: JacobianSides, S, A, K> AutoSparse<D, S, A, K> {
         let mut with_value = with_value;
         fault::watch(|| {
             if let Some(work) = &mut state.forward {
-                let mut f = Bound::<F, X, C, ForwardNum<D, X>>::new(f, x.contexts(), &mut state.forward_storage);
                 let seeds = Seeds::Colors { colors: column_colors, first: 0, count: columns };
                 let y = with_value.then_some(&mut state.y);
                 let target = Rows::fixed(&mut state.by_columns, columns);
-                <D::Forward as Backend>::Pushforward::pushforward(forward, work, &mut f, flat, seeds, y, target)
-                    .map_err(|error| other_outputs(error, outputs, columns))?;
+                match work {
+                    Forward::Wide(work) => work.run(forward, f, x, seeds, y, target),
+                    Forward::Few(work) => work.run(forward, f, x, seeds, y, target),
+                }
+                .map_err(|error| other_outputs(error, outputs, columns))?;
                 with_value = false;
             }
             if let Some(work) = &mut state.reverse {
@@ -342,6 +413,6 @@ impl<D: JacobianSides, S, A, K> AutoSparse<D, S, A, K> {
             }
             Ok(())
         })
-        .map_err(named)
+        .map_err(named::<D>)
     }
 }

@@ -9,10 +9,20 @@ use std::sync::Arc;
 /// A sparse matrix in compressed rows: a shared pattern and one value per stored entry, row by row.
 ///
 /// All matrices of a preparation share its pattern, so a result costs no more than its values.
+///
+/// # Matrices of other crates
+/// | feature | borrowed | owned |
+/// |:--|:--|:--|
+/// | `faer` | `as_faer`: nothing is copied | `into_faer` |
+/// | `sprs` | `as_sprs`: nothing is copied | `into_sprs` |
+/// | `nalgebra-sparse` | | `into_nalgebra_sparse`: its indices are wider, so the pattern is copied |
+///
+/// The owned ones move the values, and treat the pattern as [`into_csr`](SparseMatrix::into_csr) does. Each checks the pattern
+/// once, in time proportional to the entries.
 #[derive(Clone, PartialEq)]
 pub struct SparseMatrix<S> {
-    pattern: Arc<Pattern>,
-    values: Vec<S>,
+    pub(super) pattern: Arc<Pattern>,
+    pub(super) values: Vec<S>,
 }
 
 impl<S: Scalar> SparseMatrix<S> {
@@ -50,6 +60,12 @@ impl<S: Scalar> SparseMatrix<S> {
         let (starts, columns) = self.pattern.csr();
         (starts, columns, &self.values)
     }
+    /// The compressed rows to keep, as [`csr`](SparseMatrix::csr). The values are moved; so are the other two arrays if no other
+    /// matrix and no preparation shares the pattern, else they are copied.
+    pub fn into_csr(self) -> (Vec<u32>, Vec<u32>, Vec<S>) {
+        let (starts, columns) = Arc::unwrap_or_clone(self.pattern).into_csr();
+        (starts, columns, self.values)
+    }
     /// Entry `(i, j)`, zero if it is not stored.
     pub fn get(&self, i: usize, j: usize) -> S {
         self.pattern.position(i, j).map_or(S::default(), |k| self.values[k])
@@ -84,41 +100,5 @@ impl<S: Scalar> fmt::Debug for SparseMatrix<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} x {} with {} entries ", self.rows(), self.columns(), self.nnz())?;
         f.debug_list().entries(self.entries()).finish()
-    }
-}
-
-#[cfg(feature = "faer")]
-impl<S: Scalar> SparseMatrix<S> {
-    /// A view of this matrix for `faer`, without copying.
-    pub fn as_faer(&self) -> faer::sparse::SparseRowMatRef<'_, u32, S> {
-        let (starts, columns, values) = self.csr();
-        let symbolic =
-            faer::sparse::SymbolicSparseRowMatRef::new_checked(self.rows(), self.columns(), starts, None, columns);
-        faer::sparse::SparseRowMatRef::new(symbolic, values)
-    }
-}
-
-#[cfg(feature = "sprs")]
-impl<S: Scalar> SparseMatrix<S> {
-    /// A view of this matrix for `sprs`, without copying.
-    ///
-    /// # Example
-    /// ```
-    /// # use differentiation_interface::prelude::*;
-    /// #[differentiable]
-    /// fn squares(y: &mut [f64], x: &[f64]) {
-    ///     for i in 0..y.len() {
-    ///         y[i] = x[i] * x[i];
-    ///     }
-    /// }
-    /// let jac = jacobian(&in_place(Squares, 2), &AutoSparse::new(AutoForwardDiff::default()), &[1.0, 2.0, 3.0])?;
-    /// let view = jac.as_sprs();
-    /// assert_eq!(view.shape(), (2, 3));
-    /// assert_eq!((view.get(1, 1), view.get(1, 2)), (Some(&4.0), None));
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn as_sprs(&self) -> sprs::CsMatViewI<'_, S, u32> {
-        let (starts, columns, values) = self.csr();
-        sprs::CsMatViewI::new((self.rows(), self.columns()), starts, columns, values)
     }
 }

@@ -3,18 +3,27 @@
 //! [`AutoSparse`] is a backend for `jacobian` and `hessian` that holds a dense backend, a detector and a colouring algorithm.
 //! It calls the dense backend's routes with one seed per colour, all of them at once.
 
+mod convert;
 mod detectors;
 mod hessian;
 mod jacobian;
+mod lanes;
 mod matrix;
+mod name;
 
-pub use detectors::{DenseSparsityDetector, KnownPattern, NoSparsityDetector};
+pub use detectors::{DenseMethod, DenseSparsityDetector, KnownPattern, NoSparsityDetector};
 pub use hessian::SparseHessianState;
 pub use jacobian::{JacobianSides, MixedMode, Partition, SparseJacobianState};
 pub use matrix::SparseMatrix;
+/// Colouring algorithms and decompressions for [`AutoSparse`].
+#[doc(no_inline)]
+pub use matrix_coloring;
+/// Tracers as detectors for [`AutoSparse`].
+#[doc(no_inline)]
+pub use sparsity_tracer;
 
 use differentiation_interface_core::error::{Error, ErrorKind};
-use matrix_coloring::{Direct, GreedyColoring, Order};
+use matrix_coloring::{Direct, GreedyColoring};
 use sparsity_tracer::TracerSparsityDetector;
 
 /// Sparse derivatives by the dense backend `D`, the detector `S` and the colouring algorithm `A`.
@@ -50,14 +59,9 @@ pub struct AutoSparse<D, S = TracerSparsityDetector, A = GreedyColoring, K = Dir
 }
 
 impl<D> AutoSparse<D> {
-    /// Sparse derivatives by `dense`, with the tracer for all points and greedy colouring in natural order.
+    /// Sparse derivatives by `dense`, with the tracer for all points and [`GreedyColoring::fast`].
     pub fn new(dense: D) -> Self {
-        AutoSparse {
-            dense,
-            detector: TracerSparsityDetector,
-            coloring: GreedyColoring::new(Order::Natural),
-            decompression: Direct,
-        }
+        AutoSparse { dense, detector: TracerSparsityDetector, coloring: GreedyColoring::fast(), decompression: Direct }
     }
 }
 
@@ -78,6 +82,16 @@ impl<D, S, A, K> AutoSparse<D, S, A, K> {
     /// The dense backend.
     pub fn dense(&self) -> &D {
         &self.dense
+    }
+}
+
+/// A chunk that fits the inputs, which were asked about before, and yet is too large has fewer colours than lanes.
+fn chunk_error(error: Error, colors: usize) -> Error {
+    match error.kind() {
+        ErrorKind::ChunkTooLarge { chunk, inputs } if chunk <= inputs => {
+            ErrorKind::ChunkExceedsColors { chunk, colors }.into()
+        }
+        _ => error,
     }
 }
 

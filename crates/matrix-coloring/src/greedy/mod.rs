@@ -91,6 +91,8 @@ pub enum Palette {
 pub struct GreedyColoring {
     /// `None`: the default portfolio of the problem.
     pub(crate) orders: Option<Vec<Order>>,
+    /// Whether bidirectional problems consider plain column and row colouring, and then largest first.
+    pub(crate) one_sided: bool,
     pub(crate) passes: usize,
     pub(crate) postprocess: bool,
     pub(crate) palette: Palette,
@@ -98,7 +100,7 @@ pub struct GreedyColoring {
 
 impl Default for GreedyColoring {
     fn default() -> GreedyColoring {
-        GreedyColoring { orders: None, passes: 5, postprocess: true, palette: Palette::default() }
+        GreedyColoring { orders: None, one_sided: true, passes: 5, postprocess: true, palette: Palette::default() }
     }
 }
 
@@ -115,7 +117,34 @@ impl GreedyColoring {
         if orders.is_empty() {
             orders.push(Order::Natural);
         }
-        GreedyColoring { orders: Some(orders), passes: 0, postprocess: false, palette: Palette::default() }
+        GreedyColoring {
+            orders: Some(orders),
+            one_sided: false,
+            passes: 0,
+            postprocess: false,
+            palette: Palette::default(),
+        }
+    }
+
+    /// Greedy colouring in natural order where that is one colouring; for bidirectional problems the best of columns alone,
+    /// rows alone, and both with largest first.
+    ///
+    /// Natural order visits all columns before any row, so alone it would never use a row where columns and rows are free
+    /// to be chosen.
+    ///
+    /// # Example
+    /// ```
+    /// use matrix_coloring::{Bidirectional, Direct, GreedyColoring, Order, Pattern, coloring};
+    ///
+    /// let dense_row = Pattern::dense(1, 20)?;
+    /// let fast = coloring(&dense_row, Bidirectional(Direct), &GreedyColoring::fast())?;
+    /// assert_eq!((fast.ncolumn_colors(), fast.nrow_colors()), (0, 1));
+    /// let natural = coloring(&dense_row, Bidirectional(Direct), &GreedyColoring::new(Order::Natural))?;
+    /// assert_eq!((natural.ncolumn_colors(), natural.nrow_colors()), (20, 0));
+    /// # Ok::<(), matrix_coloring::Error>(())
+    /// ```
+    pub fn fast() -> GreedyColoring {
+        GreedyColoring { one_sided: true, ..GreedyColoring::new(Order::Natural) }
     }
 
     /// Adds passes of iterated greedy for column, row and symmetric problems: recolour with the vertices sorted by colour

@@ -7,7 +7,7 @@ use super::{GreedyColoring, NEUTRAL, Palette, Rules, distance2, graph_colors};
 use crate::algorithm::{Colors, Decompression, ProblemKind, distinct};
 use crate::error::Error;
 use crate::graph::{Conflicts, Graph};
-use crate::order::{Lcg, Order};
+use crate::order::{Dynamic, Lcg, Order};
 use crate::pattern::{Lines, Pattern};
 use crate::postprocess;
 
@@ -63,9 +63,12 @@ fn one_sided(config: &GreedyColoring, pattern: &Pattern, columns: bool) -> Resul
     Ok(search.best)
 }
 
-/// Random orders for matrices so small that they cost next to nothing.
+/// Entries that the default visits for luck: matrices so small that it costs next to nothing get random orders, and more
+/// passes of iterated greedy.
+const ENTRIES: usize = 500_000;
+
+/// Random orders for small matrices.
 fn random_orders(nnz: usize) -> Vec<Order> {
-    const ENTRIES: usize = 500_000;
     (1..=(ENTRIES / nnz.max(1)).min(128) as u64).map(Order::Random).collect()
 }
 
@@ -86,14 +89,18 @@ fn symmetric(config: &GreedyColoring, pattern: &Pattern, substitution: bool) -> 
                 &[Natural, SmallestLast, LargestFirst, ReverseSmallestLast, SmallestFirst, IncidenceDegree, Random(1)]
             };
             search.try_orders(orders, &conflicts, run)?;
-            let distance_two = Conflicts::Lines { own: &graph.lines, other: &graph.lines };
+            let closed = graph.with_loops();
+            let distance_two = Conflicts::Lines { own: &closed, other: &closed };
             if !search.done() && affordable(&distance_two, pattern.nnz()) {
                 search.try_orders(&[LargestFirst, SmallestLast, IncidenceDegree], &distance_two, run)?;
             }
+            let flat = [Dynamic::SmallestLast, Dynamic::IncidenceDegree].map(FlatTies);
+            search.try_orders(&flat, &conflicts, run)?;
             search.try_orders(&random_orders(pattern.nnz()), &conflicts, run)?;
         }
     }
-    search.iterate(config.passes, run);
+    let more = if config.orders.is_none() { (ENTRIES / pattern.nnz().max(1)).min(400) } else { 0 };
+    search.iterate(config.passes + more, run);
     let mut colors = search.best;
     if config.postprocess {
         if substitution {
@@ -149,11 +156,12 @@ fn bidirectional(config: &GreedyColoring, pattern: &Pattern, substitution: bool)
     let bound = pattern.nnz().div_ceil(m.max(n).max(1));
     let trials = if config.orders.is_some() { usize::MAX } else { 1_000_000 };
     let mut best = Fewest { postprocess: config.postprocess, substitution, trials, best: None };
-    if config.orders.is_none() {
+    if config.one_sided {
         best.keep(pattern, vec![NEUTRAL; m], one_sided(config, pattern, true)?);
         best.keep(pattern, one_sided(config, pattern, false)?, vec![NEUTRAL; n]);
     }
     let candidates: Vec<(Order, Palette)> = match &config.orders {
+        Some(_) if config.one_sided => vec![(Order::LargestFirst, config.palette)],
         Some(orders) => orders.iter().map(|order| (order.clone(), config.palette)).collect(),
         None => {
             let random = random_orders(pattern.nnz()).into_iter().flat_map(|order| {

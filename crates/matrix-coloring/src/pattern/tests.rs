@@ -62,3 +62,17 @@ fn messages_say_what_was_asked_found_and_to_do() {
     let e = Pattern::from_triplets(2, 1, [(5, 0)]).unwrap_err();
     assert_eq!(e.to_string(), "entry (5, 0) lies outside a 2 x 1 matrix; indices start at 0");
 }
+
+#[test]
+fn compressed_rows_are_moved_out_of_a_pattern_that_is_not_shared() {
+    let pattern = Pattern::banded(5, 1).unwrap();
+    let (place, clone) = (pattern.csr().1.as_ptr(), pattern.clone());
+    let (pointers, copied) = clone.into_csr();
+    assert_eq!((&pointers[..], &copied[..]), pattern.csr());
+    assert_ne!(copied.as_ptr(), place);
+    let (pointers, moved) = pattern.into_csr();
+    assert_eq!((pointers[5], moved.as_ptr()), (13, place));
+    // Rows that were never asked for are computed.
+    let (pointers, columns) = Pattern::from_csc(2, 3, &[0, 1, 2, 3], &[1, 0, 1]).unwrap().into_csr();
+    assert_eq!((pointers, columns), (vec![0, 1, 3], vec![1, 0, 2]));
+}

@@ -59,3 +59,20 @@ fn equal_large_sets_become_one() {
     let (nodes, lists) = sets.size();
     assert!(nodes < 2 * (n * n) as usize && lists < 10 * n as usize, "{nodes} nodes, {lists} in lists");
 }
+
+#[test]
+fn shared_child_becomes_an_increasing_list() {
+    let mut sets = Sets::new();
+    sets.reset(100);
+    let chain = (0..20).fold(EMPTY, |chain, k| sets.union(chain, 1 + k * 7 % 13));
+    assert_eq!(sets.measure(chain).length(), 20);
+    let (a, b) = (sets.union(chain, 50), sets.union(chain, 60));
+    assert_eq!((sets.long_child(a), sets.long_child(b)), (Some(chain), Some(chain)));
+    sets.make_list(chain);
+    assert_eq!((sets.long_child(a), sets.measure(chain).length()), (None, 13));
+    let expected = |last: u32| (0..13).chain([last]).collect::<Vec<_>>();
+    assert_eq!((sorted(&mut sets, a), sorted(&mut sets, b)), (expected(49), expected(59)));
+    // Inputs, the empty set, short nodes and lists are left alone.
+    let short = sets.union(1, 2);
+    assert_eq!([EMPTY, 1, short, chain].map(|set| sets.long_child(set)), [None; 4]);
+}

@@ -194,13 +194,11 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
             }
             Seeds::Colors { colors, first: start, .. } => {
                 let (zero, one) = (S::constant(S::Base::ZERO), S::constant(S::Base::ONE));
-                let zeros = L::each(|_| zero);
                 for (x, &color) in self.x.iter_mut().zip(*colors) {
                     let lane = (color as usize).wrapping_sub(start + first);
                     if lane < count {
-                        let mut unit = zeros;
-                        L::slice_mut(&mut unit)[lane] = one;
-                        x.0.set_tangent(level, unit);
+                        // Lane by lane: one entry written into an array of zeros would be read back before it has arrived.
+                        x.0.set_tangent(level, L::each(|k| if k == lane { one } else { zero }));
                     }
                 }
             }
