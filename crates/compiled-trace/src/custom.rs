@@ -1,0 +1,137 @@
+//! Custom rules in recordings: functions on arrays with their own derivatives, behind a pointer.
+//!
+//! Made by the recorder; run by executors as [`Statement::Call`](crate::program::Statement::Call). Derivatives of derivatives
+//! are taken on a dual number over the plain ones.
+
+use differentiation_interface_core::custom::{CustomRule, pullback_by_rule, pushforward_by_rule};
+use differentiation_interface_core::rules::{Binary, Unary};
+use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
+use std::any::{Any, TypeId};
+use std::fmt;
+use std::sync::Arc;
+
+/// Which function of a custom rule is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// y from x.
+    Value,
+    /// ẏ = J ẋ from (x, y, ẋ).
+    Pushforward,
+    /// x̄ = Jᵀ ȳ from (x, y, ȳ).
+    Pullback,
+    /// The derivative of [`Half::Pushforward`] from (x, y, ẋ) and their tangents.
+    PushforwardTangent,
+    /// The derivative of [`Half::Pullback`] from (x, y, ȳ) and their tangents.
+    PullbackTangent,
+}
+
+/// A custom rule as an object. Arguments lie one after the other in one slice.
+pub trait CallObject: Send + Sync {
+    /// Name of the rule.
+    fn name(&self) -> &'static str;
+    /// Calls one half on plain numbers of type `f64` or `f32`, which `data` and `out` are slices of. The first `inputs`
+    /// numbers of `data` are x, the next `outputs` are y, except for the value, which gets x only.
+    fn call(&self, half: Half, inputs: usize, outputs: usize, data: &dyn Any, out: &mut dyn Any);
+}
+
+impl fmt::Debug for dyn CallObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+struct Object<R, B> {
+    rule: Arc<R>,
+    base: std::marker::PhantomData<fn() -> B>,
+}
+
+/// Makes an object of a rule.
+pub(crate) fn object<B: Base, R: CustomRule<B>>(rule: &Arc<R>) -> Arc<dyn CallObject> {
+    Arc::new(Object::<R, B> { rule: Arc::clone(rule), base: std::marker::PhantomData })
+}
+
+impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
+    fn name(&self) -> &'static str {
+        R::NAME
+    }
+    fn call(&self, half: Half, inputs: usize, outputs: usize, data: &dyn Any, out: &mut dyn Any) {
+        let (Some(data), Some(out)) = (data.downcast_ref::<Vec<B>>(), out.downcast_mut::<Vec<B>>()) else { return };
+        let rule = &*self.rule;
+        let (x, rest) = data.split_at(inputs);
+        if half == Half::Value {
+            return rule.value(x, out);
+        }
+        let (y, seed) = rest.split_at(outputs);
+        match half {
+            Half::Value => {}
+            Half::Pushforward => {
+                out.resize(outputs, B::ZERO);
+                pushforward_by_rule(rule, x, y, seed, out);
+            }
+            Half::Pullback => {
+                out.resize(inputs, B::ZERO);
+                pullback_by_rule(rule, x, y, seed, out);
+            }
+            Half::PushforwardTangent | Half::PullbackTangent => {
+                let half_length = data.len() / 2;
+                let duals: Vec<Num<Dual<B>>> = (0..half_length)
+                    .map(|i| Num(Dual { value: data[i], tangent: data[half_length + i] }))
+                    .collect();
+                let (x, rest) = duals.split_at(inputs);
+                let (y, seed) = rest.split_at(outputs);
+                let length = if half == Half::PushforwardTangent { outputs } else { inputs };
+                let mut result = vec![Num(Dual::constant(B::ZERO)); length];
+                match half {
+                    Half::PushforwardTangent => pushforward_by_rule(rule, x, y, seed, &mut result),
+                    _ => pullback_by_rule(rule, x, y, seed, &mut result),
+                }
+                out.clear();
+                out.extend(result.iter().map(|r| r.0.tangent));
+            }
+        }
+    }
+}
+
+/// Whether a scalar is the plain number it is over.
+#[inline(always)]
+pub(crate) fn is_plain<S: Scalar>() -> bool {
+    TypeId::of::<S>() == TypeId::of::<S::Base>()
+}
+
+/// A value and one tangent, for the derivative of a rule's derivative.
+#[derive(Clone, Copy, Debug)]
+struct Dual<B> {
+    value: B,
+    tangent: B,
+}
+
+impl<B: Base> Core for Dual<B> {
+    type Base = B;
+    fn constant(value: B) -> Self {
+        Dual { value, tangent: B::ZERO }
+    }
+    fn primal(&self) -> B {
+        self.value
+    }
+    fn is_constant(&self) -> bool {
+        self.tangent == B::ZERO
+    }
+    fn unary<R: Unary>(self, rule: R) -> Self {
+        let value = rule.value(self.value);
+        Dual { value, tangent: rule.derivative(self.value, value).times(self.tangent) }
+    }
+    fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
+        let value = rule.value(self.value, other.value);
+        let by_x = rule.partial_x(self.value, other.value, value).times(self.tangent);
+        let by_y = rule.partial_y(self.value, other.value, value).times(other.tangent);
+        Dual { value, tangent: by_x + by_y }
+    }
+    fn binary_right<R: Binary>(self, other: B, rule: R) -> Self {
+        let value = rule.value(self.value, other);
+        Dual { value, tangent: rule.partial_x(self.value, other, value).times(self.tangent) }
+    }
+    fn binary_left<R: Binary>(first: B, second: Self, rule: R) -> Self {
+        let value = rule.value(first, second.value);
+        Dual { value, tangent: rule.partial_y(first, second.value, value).times(second.tangent) }
+    }
+}

@@ -1,0 +1,138 @@
+//! Nests run number by number: irregular code, recurrences, short loops.
+//!
+//! Called by the executor for nests without a dimension worth a vector.
+
+use super::Run;
+use super::plan::Plan;
+use crate::graph::{Op, Outcome, guard_parts, relation};
+use crate::program::{GuardFailed, Instruction};
+use differentiation_interface_core::scalar::{Base, Scalar};
+use num_traits::Float;
+use std::cmp::Ordering;
+
+/// Whether a guard holds for these numbers.
+#[inline(always)]
+pub(super) fn guard_holds<S: Scalar>(guard: u16, x: S, y: S) -> bool {
+    let (x, y) = (x.primal(), y.primal());
+    match guard_parts(guard).1 {
+        Outcome::Less => x < y,
+        Outcome::Equal => x == y,
+        Outcome::Greater => x > y,
+        Outcome::Unordered => x.partial_cmp(&y).is_none(),
+        Outcome::Same => (x == y && x.is_sign_negative() == y.is_sign_negative()) || (x.is_nan() && y.is_nan()),
+    }
+}
+
+/// 1 where a relation holds and 0 elsewhere.
+#[inline(always)]
+pub(super) fn compare<S: Scalar>(number: u8, x: S, y: S) -> S {
+    let (x, y) = (x.primal(), y.primal());
+    let order: Option<Ordering> = x.partial_cmp(&y);
+    S::constant(if relation(number).holds(order) { S::Base::ONE } else { S::Base::ZERO })
+}
+
+/// `x` where the mask is not 0, and -0 elsewhere.
+#[inline(always)]
+pub(super) fn keep<S: Scalar>(mask: S, x: S) -> S {
+    if mask.primal() != S::Base::ZERO { x } else { S::constant(-S::Base::ZERO) }
+}
+
+/// `x` where the mask is 0, and -0 elsewhere.
+#[inline(always)]
+pub(super) fn drop_kept<S: Scalar>(mask: S, x: S) -> S {
+    if mask.primal() != S::Base::ZERO { S::constant(-S::Base::ZERO) } else { x }
+}
+
+/// The product, 0 where the first factor is.
+#[inline(always)]
+pub(super) fn chain<S: Scalar>(t: S, partial: S) -> S {
+    if t.is_inert_zero() { S::default() } else { t * partial }
+}
+
+impl<S: Scalar> Run<'_, '_, '_, S> {
+    pub(super) fn singly(&mut self, plan: &Plan) -> Result<(), GuardFailed> {
+        let loops = plan.trips.len() - plan.nest.dimensions.len();
+        let trips = &plan.trips[loops..];
+        let start = |trip: &u32| if plan.nest.reversed { trip - 1 } else { 0 };
+        for (counter, trip) in self.counters[loops..].iter_mut().zip(trips) {
+            *counter = start(trip);
+        }
+        loop {
+            self.rows(plan);
+            self.one(plan)?;
+            let mut m = trips.len();
+            loop {
+                if m == 0 {
+                    return Ok(());
+                }
+                m -= 1;
+                let (counter, trip) = (&mut self.counters[loops + m], trips[m]);
+                let end = if plan.nest.reversed { 0 } else { trip - 1 };
+                if *counter != end {
+                    *counter = if plan.nest.reversed { *counter - 1 } else { *counter + 1 };
+                    break;
+                }
+                *counter = start(&trip);
+            }
+        }
+    }
+
+    /// The cells of all addresses at the present counters.
+    pub(super) fn rows(&mut self, plan: &Plan) {
+        let counters = &self.counters[..plan.trips.len()];
+        for (row, address) in self.rows.iter_mut().zip(&plan.nest.addresses) {
+            *row = if address.table.is_some() {
+                address.cell(counters, &plan.trips) as i64
+            } else {
+                counters.iter().zip(&address.strides).fold(address.base as i64, |a, (c, s)| a + *c as i64 * *s as i64)
+            };
+        }
+    }
+
+    /// One iteration; the cells of the addresses are in `rows`.
+    #[inline(always)]
+    fn one(&mut self, plan: &Plan) -> Result<(), GuardFailed> {
+        let rules = &self.executable.program.rules;
+        for (i, instruction) in plan.nest.body.iter().enumerate() {
+            let value = match *instruction {
+                Instruction::Constant(c) => self.memory.constants[c as usize],
+                Instruction::Load(address) => {
+                    let space = plan.nest.addresses[address as usize].space;
+                    self.memory.slice(space)[self.rows[address as usize] as usize]
+                }
+                Instruction::Apply { op, a, b } => {
+                    let (x, y) = (self.values[a as usize], self.values[b as usize]);
+                    match op {
+                        Op::Unary(rule) => rules.apply(rule, x),
+                        Op::Binary(rule) => rules.apply2(rule, x, y),
+                        Op::Compare(number) => compare(number, x, y),
+                        Op::Keep => keep(x, y),
+                        Op::Drop => drop_kept(x, y),
+                        Op::Chain => chain(x, y),
+                        Op::Guard(guard) => {
+                            if !guard_holds(guard, x, y) {
+                                return Err(self.failed(guard));
+                            }
+                            continue;
+                        }
+                        Op::Accumulate | Op::Output | Op::Call | Op::CallOutput => continue,
+                    }
+                }
+                Instruction::Store { value, address } => {
+                    let space = plan.nest.addresses[address as usize].space;
+                    let cell = self.rows[address as usize] as usize;
+                    self.memory.slice_mut(space)[cell] = self.values[value as usize];
+                    continue;
+                }
+                Instruction::Accumulate { value, address } => {
+                    let space = plan.nest.addresses[address as usize].space;
+                    let cell = self.rows[address as usize] as usize;
+                    self.memory.slice_mut(space)[cell] += self.values[value as usize];
+                    continue;
+                }
+            };
+            self.values[i] = value;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,380 @@
+//! The recording number, and the place where a recording grows.
+//!
+//! Numbers are `Copy` and come from nothing, so they cannot borrow the recording. While the user's function runs, the graph
+//! sits on a desk that belongs to the thread; every number carries the identity of its recording, drawn from one counter for
+//! the whole program, so numbers of other recordings, other threads and earlier calls are recognised. A recording inside a
+//! recording suspends the outer one; numbers of the outer one still work.
+
+use crate::custom::{self, CallObject};
+use crate::graph::{CONSTANT, Call, Graph, MOST, Node, Op, Outcome, RELATIONS};
+use crate::rule::{PLUS, POWF};
+use differentiation_interface_core::custom::CustomRule;
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::fault;
+use differentiation_interface_core::rules::{Binary, Powc, Unary};
+use differentiation_interface_core::scalar::{Base, Core, Num, Relation};
+use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::mem::ManuallyDrop;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering as Memory};
+
+/// A number that records what is done with it, over the plain number `B`.
+pub type Recorded<B = f64> = Num<RecordedCore<B>>;
+
+/// The engine's part of a [`Recorded`] number: its value at the recording's point, and which value of the graph it is.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordedCore<B> {
+    value: B,
+    operand: u32,
+    /// 0 for a constant.
+    recording: u32,
+}
+
+/// How large a recording may grow. The operation that would exceed it ends the recording with
+/// [`ErrorKind::TapeOverflow`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes of graph.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    /// No limit but the one of the operand numbers: about 2³⁰ values.
+    fn default() -> Self {
+        Limits { bytes: usize::MAX }
+    }
+}
+
+/// A running recording.
+struct Running {
+    recording: u32,
+    graph: Graph,
+    most_nodes: usize,
+    /// Bits and index of constants met lately.
+    recent: Vec<(u64, u32)>,
+    fault: Option<ErrorKind>,
+}
+
+/// The running recordings of a thread, the innermost last.
+struct Desk {
+    running: Vec<Running>,
+}
+
+thread_local! {
+    /// Without a destructor, which makes access plain. Empty while nothing is recorded.
+    static DESK: RefCell<ManuallyDrop<Desk>> = const { RefCell::new(ManuallyDrop::new(Desk { running: Vec::new() })) };
+}
+
+static RECORDINGS: AtomicU32 = AtomicU32::new(1);
+const RECENT: usize = 256;
+
+impl Running {
+    fn new(inputs: usize, parameters: usize, limits: Limits) -> Running {
+        let mut recording = RECORDINGS.fetch_add(1, Memory::Relaxed);
+        while recording == 0 {
+            recording = RECORDINGS.fetch_add(1, Memory::Relaxed);
+        }
+        let values = (limits.bytes / size_of::<Node>()).min(MOST);
+        Running {
+            recording,
+            graph: Graph { inputs, parameters, ..Graph::default() },
+            most_nodes: values.saturating_sub(inputs + parameters),
+            recent: vec![(0, u32::MAX); RECENT],
+            fault: None,
+        }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, op: Op, a: u32, b: u32) -> u32 {
+        if self.graph.nodes.len() >= self.most_nodes {
+            self.fault = Some(ErrorKind::TapeOverflow);
+            return 0;
+        }
+        self.graph.nodes.push(Node { op, a, b });
+        (self.graph.first_node() + self.graph.nodes.len() - 1) as u32
+    }
+
+    /// The operand that stands for a plain number.
+    #[inline(always)]
+    fn constant(&mut self, value: f64) -> u32 {
+        let bits = value.to_bits();
+        let place = (bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize % RECENT;
+        let (known, index) = self.recent[place];
+        if known == bits && index != u32::MAX {
+            return index | CONSTANT;
+        }
+        let index = self.graph.constants.len() as u32;
+        if index as usize >= MOST {
+            self.fault = Some(ErrorKind::TapeOverflow);
+            return CONSTANT;
+        }
+        self.graph.constants.push(value);
+        self.recent[place] = (bits, index);
+        index | CONSTANT
+    }
+
+    /// The operand that a number is here.
+    #[inline(always)]
+    fn operand<B: Base>(&mut self, number: RecordedCore<B>) -> u32 {
+        if number.recording == self.recording {
+            number.operand
+        } else {
+            self.strange(number)
+        }
+    }
+
+    #[inline(never)]
+    fn strange<B: Base>(&mut self, number: RecordedCore<B>) -> u32 {
+        if number.recording != 0 {
+            self.fault = Some(ErrorKind::ForeignNumber);
+        }
+        self.constant(number.value.as_f64())
+    }
+}
+
+/// Runs `action` on the recording with this identity, if it runs on this thread.
+#[inline(always)]
+fn with_running<R>(recording: u32, action: impl FnOnce(&mut Running) -> R) -> Option<R> {
+    let found = DESK.try_with(|desk| {
+        let mut desk = desk.try_borrow_mut().ok()?;
+        let running = desk.running.iter_mut().rev().find(|running| running.recording == recording)?;
+        Some(action(running))
+    });
+    let result = found.ok().flatten();
+    if result.is_none() {
+        fault::raise(ErrorKind::ForeignNumber);
+    }
+    result
+}
+
+impl<B: Base> RecordedCore<B> {
+    #[inline(always)]
+    fn inert(value: B) -> Self {
+        RecordedCore { value, operand: 0, recording: 0 }
+    }
+
+    #[inline(always)]
+    fn active(value: B, operand: Option<u32>, recording: u32) -> Self {
+        match operand {
+            Some(operand) => RecordedCore { value, operand, recording },
+            None => Self::inert(value),
+        }
+    }
+
+    /// Records an operation on two numbers, at least one of which is not a constant.
+    #[inline(always)]
+    fn record(self, other: Self, value: B, op: impl FnOnce(&mut Running) -> Option<Op>) -> Self {
+        let recording = if self.recording != 0 { self.recording } else { other.recording };
+        let operand = with_running(recording, |running| {
+            let (a, b) = (running.operand(self), running.operand(other));
+            match op(running) {
+                Some(op) => running.push(op, a, b),
+                None => {
+                    running.fault = Some(ErrorKind::TapeOverflow);
+                    0
+                }
+            }
+        });
+        Self::active(value, operand, recording)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn guard(self, other: Self, outcome: Outcome, place: &'static Location<'static>) {
+        self.record(other, B::ZERO, |running| Some(Op::Guard(running.graph.guard(place, outcome))));
+    }
+}
+
+impl<B: Base> Core for RecordedCore<B> {
+    type Base = B;
+
+    #[inline(always)]
+    fn constant(value: B) -> Self {
+        Self::inert(value)
+    }
+    #[inline(always)]
+    fn primal(&self) -> B {
+        self.value
+    }
+    #[inline(always)]
+    fn is_constant(&self) -> bool {
+        self.recording == 0
+    }
+    #[inline(always)]
+    fn unary<R: Unary>(self, rule: R) -> Self {
+        let value = rule.value(self.value);
+        if self.recording == 0 {
+            return Self::inert(value);
+        }
+        let operand = with_running(self.recording, |running| match running.graph.rules.number_unary(rule) {
+            Some(id) => running.push(Op::Unary(id), self.operand, 0),
+            None => {
+                running.fault = Some(ErrorKind::TapeOverflow);
+                0
+            }
+        });
+        Self::active(value, operand, self.recording)
+    }
+    #[inline(always)]
+    fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
+        let value = rule.value(self.value, other.value);
+        if self.recording == 0 && other.recording == 0 {
+            return Self::inert(value);
+        }
+        self.record(other, value, |running| running.graph.rules.number_binary(rule).map(Op::Binary))
+    }
+    #[inline(always)]
+    fn binary_right<R: Binary>(self, other: B, rule: R) -> Self {
+        let value = rule.value(self.value, other);
+        if self.recording == 0 {
+            return Self::inert(value);
+        }
+        let operand = with_running(self.recording, |running| match running.graph.rules.number_binary(rule) {
+            // The general power with a constant exponent must not go through a logarithm.
+            Some(POWF) => match running.graph.rules.number_unary(Powc(other.as_f64())) {
+                Some(id) => running.push(Op::Unary(id), self.operand, 0),
+                None => 0,
+            },
+            Some(id) => {
+                let b = running.constant(other.as_f64());
+                running.push(Op::Binary(id), self.operand, b)
+            }
+            None => 0,
+        });
+        Self::active(value, operand, self.recording)
+    }
+    #[inline(always)]
+    fn binary_left<R: Binary>(first: B, second: Self, rule: R) -> Self {
+        Self::inert(first).binary(second, rule)
+    }
+
+    fn custom<R: CustomRule<B>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
+        let plain: Vec<B> = x.iter().map(|x| x.0.value).collect();
+        let mut value = Vec::new();
+        rule.value(&plain, &mut value);
+        y.clear();
+        let recording = x.iter().map(|x| x.0.recording).find(|recording| *recording != 0).unwrap_or(0);
+        if recording == 0 || value.is_empty() {
+            y.extend(value.into_iter().map(|value| Num(Self::inert(value))));
+            return;
+        }
+        let object: Arc<dyn CallObject> = custom::object(rule);
+        let first = with_running(recording, |running| {
+            let arguments = x.iter().map(|x| running.operand(x.0)).collect();
+            let call = running.graph.calls.len() as u32;
+            running.graph.calls.push(Call { rule: object, arguments, outputs: value.len() });
+            let first = running.push(Op::Call, call, 0);
+            for _ in 1..value.len() {
+                running.push(Op::CallOutput, 0, 0);
+            }
+            first
+        });
+        y.extend(value.iter().enumerate().map(|(i, value)| {
+            Num(Self::active(*value, first.map(|first| first + i as u32), recording))
+        }));
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn observe(&self) -> B {
+        if self.recording != 0 {
+            self.guard(Self::inert(self.value), Outcome::Same, Location::caller());
+        }
+        self.value
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn compare(&self, other: &Self) -> Option<Ordering> {
+        let order = self.value.partial_cmp(&other.value);
+        if self.recording != 0 || other.recording != 0 {
+            let outcome = match order {
+                Some(Ordering::Less) => Outcome::Less,
+                Some(Ordering::Equal) => Outcome::Equal,
+                Some(Ordering::Greater) => Outcome::Greater,
+                None => Outcome::Unordered,
+            };
+            self.guard(*other, outcome, Location::caller());
+        }
+        order
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn compare_plain(&self, other: B) -> Option<Ordering> {
+        self.compare(&Self::inert(other))
+    }
+    fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
+        let holds = relation.holds(left.value.partial_cmp(&right.value));
+        let chosen = if holds { then } else { otherwise };
+        if left.recording == 0 && right.recording == 0 {
+            return chosen;
+        }
+        let number = RELATIONS.iter().position(|known| *known == relation).unwrap_or(0) as u8;
+        let mask = if holds { B::ONE } else { B::ZERO };
+        let mask = left.record(right, mask, |_| Some(Op::Compare(number)));
+        let neutral = -B::ZERO;
+        let kept = mask.record(then, if holds { then.value } else { neutral }, |_| Some(Op::Keep));
+        let dropped = mask.record(otherwise, if holds { neutral } else { otherwise.value }, |_| Some(Op::Drop));
+        kept.record(dropped, chosen.value, |_| Some(Op::Binary(PLUS)))
+    }
+}
+
+/// Ends the recording when it goes, also by a panic.
+struct Session;
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        take_innermost();
+    }
+}
+
+fn take_innermost() -> Option<Running> {
+    DESK.with(|desk| desk.borrow_mut().running.pop())
+}
+
+/// Runs `f` once at the point `x` with the given parameters and returns what it did.
+///
+/// `f` gets the inputs, the parameters, and the vector to leave its outputs in. The recording holds for every point at which
+/// its guards hold; [`Program::run`](crate::Program::run) checks them.
+///
+/// # Errors
+/// [`ErrorKind::TapeOverflow`] if the recording would be larger than `limits` or than about 2³⁰ values;
+/// [`ErrorKind::ForeignNumber`] if numbers of another recording entered; what rules raise.
+///
+/// # Example
+/// ```
+/// use compiled_trace::{Limits, record};
+/// let graph = record(&[2.0, 5.0], &[3.0], Limits::default(), |x, p, y| y.push(x[0] * x[1] + p[0]))?;
+/// assert_eq!(graph.to_string(), "%0 = mul x0 x1\n%1 = add %0 p0\ny0 = %1\n");
+/// # Ok::<(), differentiation_interface_core::error::Error>(())
+/// ```
+pub fn record<B: Base>(
+    x: &[B],
+    parameters: &[B],
+    limits: Limits,
+    f: impl FnOnce(&[Recorded<B>], &[Recorded<B>], &mut Vec<Recorded<B>>),
+) -> Result<Graph, Error> {
+    fault::watch(|| {
+        if x.len().saturating_add(parameters.len()) > MOST {
+            return Err(ErrorKind::TapeOverflow.into());
+        }
+        let running = Running::new(x.len(), parameters.len(), limits);
+        let recording = running.recording;
+        let number = |(i, value): (usize, &B)| Num(RecordedCore { value: *value, operand: i as u32, recording });
+        let inputs: Vec<_> = x.iter().enumerate().map(number).collect();
+        let constants: Vec<_> = parameters.iter().enumerate().map(|(i, p)| number((x.len() + i, p))).collect();
+        DESK.with(|desk| desk.borrow_mut().running.push(running));
+        let session = Session;
+        let mut y = Vec::new();
+        f(&inputs, &constants, &mut y);
+        std::mem::forget(session);
+        let mut running = take_innermost().expect("the recording was begun above, and inner ones have ended");
+        let outputs = y.iter().map(|y| running.operand(y.0)).collect();
+        running.graph.outputs = outputs;
+        match running.fault {
+            Some(kind) => Err(kind.into()),
+            None => Ok(running.graph),
+        }
+    })
+}

@@ -1,0 +1,212 @@
+//! Derivatives of rules as little graphs, to be put into programs.
+//!
+//! Called by the adjoint and tangent passes. A template is what the rule's own derivative did on recording numbers. Rules
+//! whose derivative branches on a value are recorded with choices in place of the branches; they are listed here and nothing
+//! else is. A user's rule that branches is evaluated as it is.
+
+use crate::graph::{CONSTANT, Graph, Op, relation};
+use crate::recorder::{Limits, Recorded, record};
+use crate::rule::{Opaque, OpaqueBinary, OpaqueUnary};
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::rules::*;
+use differentiation_interface_core::scalar::{Base, Real, Scalar};
+use std::any::{Any, TypeId};
+use std::sync::Arc;
+
+/// A partial derivative as a function of the arguments of a rule and its value.
+#[derive(Clone, Debug)]
+pub struct Template {
+    pub(crate) partial: TemplatePartial,
+}
+
+/// The cases of a partial derivative.
+#[derive(Clone, Debug)]
+pub(crate) enum TemplatePartial {
+    Zero,
+    One,
+    Constant(f64),
+    /// The only output of a graph of (x, value) or (x, y, value).
+    Value(Arc<Graph>),
+}
+
+type Number = Recorded<f64>;
+
+impl Template {
+    /// Records a derivative; an error of kind `RuleOrder` if it asks for values.
+    fn record(
+        name: &'static str,
+        arguments: &[f64],
+        f: impl FnOnce(&[Number]) -> Partial<Number>,
+    ) -> Result<Template, Error> {
+        let mut partial = TemplatePartial::Zero;
+        let graph = record(arguments, &[], Limits::default(), |x, _, y| match f(x) {
+            Partial::Zero => partial = TemplatePartial::Zero,
+            Partial::One => partial = TemplatePartial::One,
+            Partial::Constant(c) => partial = TemplatePartial::Constant(c),
+            Partial::Value(v) => y.push(v),
+        })?;
+        if graph.guards() > 0 {
+            return Err(ErrorKind::RuleOrder { rule: name }.into());
+        }
+        if !graph.outputs.is_empty() {
+            let constant = graph.outputs[0] & CONSTANT != 0;
+            partial = match constant {
+                true => TemplatePartial::Constant(graph.constants[(graph.outputs[0] & !CONSTANT) as usize]),
+                false => TemplatePartial::Value(Arc::new(graph)),
+            };
+        }
+        Ok(Template { partial })
+    }
+
+    /// The derivative of a unary rule.
+    pub(crate) fn unary_id<R: Unary>(rule: R) -> Result<Vec<Template>, Error> {
+        let point = [0.5, rule.value(0.5)];
+        let template = Template::record(R::NAME, &point, |x| {
+            if TypeId::of::<R>() == TypeId::of::<Abs>() {
+                return Partial::Value(sign(x[0]));
+            }
+            rule.derivative(x[0], x[1])
+        })?;
+        Ok(vec![template])
+    }
+
+    /// The derivatives of a binary rule.
+    pub(crate) fn binary_id<R: Binary>(rule: R) -> Result<Vec<Template>, Error> {
+        let point = [0.5, 0.75, rule.value(0.5, 0.75)];
+        let mut templates = Vec::with_capacity(2);
+        for argument in 0..2 {
+            templates.push(Template::record(R::NAME, &point, |x| {
+                let (x, y, r) = (x[0], x[1], x[2]);
+                match unbranched(&rule, x, y, r) {
+                    Some([dx, dy]) => [dx, dy][argument],
+                    None if argument == 0 => rule.partial_x(x, y, r),
+                    None => rule.partial_y(x, y, r),
+                }
+            })?);
+        }
+        Ok(templates)
+    }
+
+    /// The derivative of a user's unary rule: recorded, or evaluated as it is if it branches.
+    pub(crate) fn unary_or_opaque<R: Unary>(rule: R) -> Result<Vec<Template>, Error> {
+        Template::unary_id(rule).or_else(|_| {
+            let mut graph = opaque_graph(2);
+            let key = Opaque { rule, argument: 0 };
+            let id = graph.rules.number_unary_object(&key, || Arc::new(OpaqueUnary(key)));
+            finish_opaque(&mut graph, Op::Unary(id.ok_or(ErrorKind::TapeOverflow)?));
+            Ok(vec![Template { partial: TemplatePartial::Value(Arc::new(graph)) }])
+        })
+    }
+
+    /// The derivatives of a user's binary rule.
+    pub(crate) fn binary_or_opaque<R: Binary>(rule: R) -> Result<Vec<Template>, Error> {
+        Template::binary_id(rule).or_else(|_| {
+            let mut templates = Vec::with_capacity(2);
+            for argument in 0..2 {
+                let mut graph = opaque_graph(3);
+                let key = Opaque { rule, argument };
+                let id = graph.rules.number_binary_object(&key, || Arc::new(OpaqueBinary(key)));
+                finish_opaque(&mut graph, Op::Binary(id.ok_or(ErrorKind::TapeOverflow)?));
+                templates.push(Template { partial: TemplatePartial::Value(Arc::new(graph)) });
+            }
+            Ok(templates)
+        })
+    }
+
+    /// The partial derivative at the arguments and the value of the rule, on any scalar.
+    pub(crate) fn evaluate<S: Scalar>(&self, arguments: &[S]) -> S {
+        let constant = |c: f64| S::constant(S::Base::from_f64(c));
+        match &self.partial {
+            TemplatePartial::Zero => constant(0.0),
+            TemplatePartial::One => constant(1.0),
+            TemplatePartial::Constant(c) => constant(*c),
+            TemplatePartial::Value(graph) => {
+                let mut values = arguments.to_vec();
+                for node in &graph.nodes {
+                    let get = |operand: u32| match operand & CONSTANT {
+                        0 => values[operand as usize],
+                        _ => constant(graph.constants[(operand & !CONSTANT) as usize]),
+                    };
+                    let value = match node.op {
+                        Op::Unary(rule) => graph.rules.apply(rule, get(node.a)),
+                        Op::Binary(rule) => graph.rules.apply2(rule, get(node.a), get(node.b)),
+                        Op::Compare(number) => {
+                            let holds = relation(number).holds(get(node.a).partial_cmp(&get(node.b)));
+                            constant(if holds { 1.0 } else { 0.0 })
+                        }
+                        Op::Keep if get(node.a).primal() == S::Base::ZERO => constant(-0.0),
+                        Op::Drop if get(node.a).primal() != S::Base::ZERO => constant(-0.0),
+                        _ => get(node.b),
+                    };
+                    values.push(value);
+                }
+                values[graph.outputs[0] as usize]
+            }
+        }
+    }
+}
+
+fn opaque_graph(inputs: usize) -> Graph {
+    Graph { inputs, ..Graph::default() }
+}
+
+fn finish_opaque(graph: &mut Graph, op: Op) {
+    graph.nodes.push(crate::graph::Node { op, a: 0, b: if matches!(op, Op::Binary(_)) { 1 } else { 0 } });
+    graph.outputs.push(graph.inputs as u32);
+}
+
+/// The sign of `x`, 0 at ±0, NaN at NaN.
+fn sign(x: Number) -> Number {
+    let (zero, one) = (Number::constant(0.0), Number::constant(1.0));
+    x.greater_than(zero).select(one, x.less_than(zero).select(-one, x - x))
+}
+
+/// 1 where the condition holds.
+fn indicator(condition: differentiation_interface_core::scalar::Condition<Number>) -> Number {
+    condition.select(Number::constant(1.0), Number::constant(0.0))
+}
+
+/// The derivatives of the table's rules that branch on values, with choices in place of the branches.
+fn unbranched(rule: &dyn Any, x: Number, y: Number, r: Number) -> Option<[Partial<Number>; 2]> {
+    let (zero, one) = (Number::constant(0.0), Number::constant(1.0));
+    let both = |taken: Number| [taken, one - taken];
+    let partials = if rule.is::<Max>() {
+        both(x.at_least(y).select(one, y.equal_to(y).select(zero, one)))
+    } else if rule.is::<Min>() {
+        both(x.at_most(y).select(one, y.equal_to(y).select(zero, one)))
+    } else if rule.is::<AtLeast>() {
+        both(one - indicator(x.less_than(y)))
+    } else if rule.is::<AtMost>() {
+        both(one - indicator(y.less_than(x)))
+    } else if rule.is::<AbsSub>() {
+        let taken = indicator(x.greater_than(y));
+        [taken, -taken]
+    } else if rule.is::<Copysign>() {
+        // Signs by the sign bit, which no comparison sees in a zero.
+        [one.apply2(x, Copysign) * one.apply2(y, Copysign), zero]
+    } else if rule.is::<Powf>() {
+        let singular = |of_y: Number| x.equal_to(zero).select(zero, of_y);
+        let by_base = y * x.apply2(y - one, Powf);
+        let by_exponent = r * ln(x);
+        [
+            y.equal_to(zero).select(singular(by_base), by_base),
+            y.greater_than(zero).select(singular(by_exponent), by_exponent),
+        ]
+    } else if rule.is::<Atan2>() {
+        // The arguments are (y, x) here.
+        let radius = x.apply2(y, Hypot);
+        let part = |part: Number| radius.equal_to(zero).select(zero, part / radius / radius);
+        [part(y), -part(x)]
+    } else if rule.is::<Hypot>() {
+        let infinity = Number::constant(f64::INFINITY);
+        let part = |part: Number| {
+            let unit = one.apply2(part, Copysign);
+            let at_infinity = abs(part).equal_to(infinity).select(unit, zero);
+            r.equal_to(zero).select(zero, r.equal_to(infinity).select(at_infinity, part / r))
+        };
+        [part(x), part(y)]
+    } else {
+        return None;
+    };
+    Some(partials.map(Partial::Value))
+}
