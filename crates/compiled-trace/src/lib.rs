@@ -3,6 +3,8 @@ mod custom;
 mod execute;
 mod graph;
 mod lower;
+#[cfg(feature = "native")]
+pub mod native;
 mod print;
 pub mod program;
 mod recorder;

@@ -1,0 +1,270 @@
+//! How a nest becomes loops: their order, what runs in which of them, which sums stay in registers.
+//!
+//! Called once per nest by `emit`, which writes the loops as planned.
+
+use super::check::range;
+use crate::graph::Op;
+use crate::program::{Address, Instruction, Nest};
+use crate::rule::Rules;
+
+/// A nest with its plan.
+pub(super) struct Plan<'a> {
+    pub(super) nest: &'a Nest,
+    /// Trip counts of all counters, enclosing loops first.
+    pub(super) trips: Vec<u32>,
+    /// How many of them are enclosing loops.
+    pub(super) loops: usize,
+    /// Counters of the nest that run more than once, outermost loop first.
+    pub(super) order: Vec<usize>,
+    /// Iterations of the innermost loop that are done at once by one vector.
+    pub(super) lanes: u32,
+    /// Copies of the body in the innermost loop.
+    pub(super) copies: u32,
+    /// Whether the iterations of the innermost loop may run in any order.
+    pub(super) parallel: bool,
+    /// Per instruction, in how many of the loops it runs.
+    pub(super) level: Vec<usize>,
+    /// Per accumulation whose cell stays the same in the innermost loop, in how many loops its cell moves.
+    pub(super) sum: Vec<Option<usize>>,
+    /// Per address, distance of neighbouring iterations per counter, in cells or entries of the table.
+    pub(super) strides: Vec<Vec<i64>>,
+    ranges: Vec<(i64, i64)>,
+}
+
+/// Instructions in the innermost loop, copies included, up to which copies are made.
+const COPIED: usize = 64;
+/// Instructions written out up to which a short loop is not a loop.
+pub(super) const WRITTEN_OUT: u32 = 96;
+/// What a call of an elementary function costs, in operations.
+const CALL: f64 = 25.0;
+
+impl<'a> Plan<'a> {
+    pub(super) fn new(nest: &'a Nest, loops: &[u32], widest: u32, rules: &Rules) -> Plan<'a> {
+        let mut trips = loops.to_vec();
+        trips.extend(nest.dimensions.iter().map(|d| d.trip));
+        let strides = nest.addresses.iter().map(|address| strides(address, &trips)).collect();
+        let ranges = nest.addresses.iter().map(|address| cells(address, &trips)).collect();
+        let mut plan = Plan {
+            nest,
+            loops: loops.len(),
+            order: (loops.len()..trips.len()).filter(|c| trips[*c] > 1).collect(),
+            trips,
+            lanes: 1,
+            copies: 1,
+            parallel: false,
+            level: Vec::new(),
+            sum: Vec::new(),
+            strides,
+            ranges,
+        };
+        plan.choose(widest, rules);
+        plan
+    }
+
+    fn is_parallel(&self, counter: usize) -> bool {
+        self.nest.dimensions[counter - self.loops].parallel
+    }
+
+    /// Whether a loop runs downwards.
+    pub(super) fn is_down(&self, counter: usize) -> bool {
+        self.nest.reversed && !self.is_parallel(counter)
+    }
+
+    /// Distance between neighbouring iterations of the innermost loop, in cells or entries, in the order they run.
+    pub(super) fn step(&self, address: u32) -> i64 {
+        let Some(inner) = self.order.last() else { return 0 };
+        let stride = self.strides[address as usize][*inner];
+        if self.is_down(*inner) { -stride } else { stride }
+    }
+
+    /// Number of instructions in the innermost loop.
+    pub(super) fn inner_instructions(&self) -> usize {
+        self.level.iter().filter(|level| **level == self.order.len()).count()
+    }
+
+    /// Chooses the innermost loop and its vectors by an estimate of costs.
+    fn choose(&mut self, widest: u32, rules: &Rules) {
+        let given = std::mem::take(&mut self.order);
+        let mut best: Option<(f64, Vec<usize>, u32)> = None;
+        let mut consider = |plan: &mut Plan, order: Vec<usize>, lanes: u32| {
+            plan.order = order;
+            plan.lanes = lanes;
+            plan.set_levels();
+            let cost = plan.cost(rules);
+            if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+                best = Some((cost, plan.order.clone(), lanes));
+            }
+        };
+        consider(self, given.clone(), 1);
+        for inner in given.iter().copied() {
+            if !self.is_parallel(inner) {
+                continue;
+            }
+            let mut order: Vec<usize> = given.iter().copied().filter(|c| *c != inner).collect();
+            order.push(inner);
+            if widest > 1 && self.trips[inner] >= widest {
+                consider(self, order.clone(), widest);
+            }
+            consider(self, order, 1);
+        }
+        let (_, order, lanes) = best.expect("the given order was considered");
+        self.parallel = order.last().is_some_and(|inner| self.is_parallel(*inner));
+        self.order = order;
+        self.lanes = lanes;
+        self.set_levels();
+        if self.parallel {
+            let fitting = COPIED / self.inner_instructions().max(1);
+            self.copies = (fitting as u32).clamp(1, 4);
+        }
+    }
+
+    fn cost(&self, rules: &Rules) -> f64 {
+        let depth = self.order.len();
+        let lanes = self.lanes as f64;
+        let mut per_level = vec![2.0; depth + 1];
+        for (i, instruction) in self.nest.body.iter().enumerate() {
+            let wide = if self.level[i] == depth { lanes } else { 1.0 };
+            let memory = |address: u32, moves: f64| {
+                let table = self.nest.addresses[address as usize].table.is_some();
+                match self.step(address) {
+                    0 | 1 if !table => moves,
+                    _ if wide == 1.0 => moves + if table { 1.0 } else { 0.0 },
+                    _ => wide * (moves + if table { 1.5 } else { 0.5 }),
+                }
+            };
+            per_level[self.level[i]] += match *instruction {
+                Instruction::Constant(_) => 0.2,
+                Instruction::Load(address) => memory(address, 0.5),
+                Instruction::Store { address, .. } => memory(address, 1.0),
+                Instruction::Accumulate { address, .. } => match self.sum[i] {
+                    Some(level) => {
+                        per_level[level] += 4.0;
+                        // A sum in order waits for itself.
+                        if self.order.last().is_some_and(|inner| self.is_parallel(*inner)) { 1.0 } else { 3.0 }
+                    }
+                    None => memory(address, 2.5),
+                },
+                Instruction::Apply { op, .. } => match super::operation::cost(op, rules) {
+                    Some(cost) => cost,
+                    None => wide * (CALL + if wide > 1.0 { 1.5 } else { 0.0 }),
+                },
+            };
+        }
+        let mut rows = 1.0;
+        let mut total = per_level[0];
+        for (l, counter) in self.order.iter().enumerate() {
+            rows *= self.trips[*counter] as f64;
+            let blocks = if l + 1 == depth { rows / lanes } else { rows };
+            total += blocks * per_level[l + 1];
+        }
+        total
+    }
+
+    /// Sets `level` and `sum` for the present order.
+    fn set_levels(&mut self) {
+        let depth = self.order.len();
+        let body = &self.nest.body;
+        let mut level = vec![0; body.len()];
+        let mut sum = vec![None; body.len()];
+        for (i, instruction) in body.iter().enumerate() {
+            let mut least = 0;
+            instruction.operands(|operand| least = least.max(level[operand as usize]));
+            level[i] = match *instruction {
+                Instruction::Load(address) => self.load_level(address),
+                Instruction::Store { .. } => depth,
+                Instruction::Accumulate { address, .. } => {
+                    sum[i] = self.sum_level(i, address);
+                    depth
+                }
+                _ => least,
+            };
+        }
+        (self.level, self.sum) = (level, sum);
+    }
+
+    /// In how many loops the cell of an address moves.
+    fn moving(&self, address: u32) -> usize {
+        let strides = &self.strides[address as usize];
+        self.order.iter().rposition(|counter| strides[*counter] != 0).map_or(0, |l| l + 1)
+    }
+
+    fn load_level(&self, address: u32) -> usize {
+        let level = self.moving(address);
+        let written = || {
+            self.nest.body.iter().any(|other| match other {
+                Instruction::Store { address: other, .. } | Instruction::Accumulate { address: other, .. } => {
+                    self.overlap(address, *other)
+                }
+                _ => false,
+            })
+        };
+        let free = self.order[level..].iter().all(|counter| self.is_parallel(*counter)) || !written();
+        if free { level } else { self.order.len() }
+    }
+
+    fn sum_level(&self, instruction: usize, address: u32) -> Option<usize> {
+        let depth = self.order.len();
+        let level = self.moving(address);
+        if level == depth || self.nest.addresses[address as usize].table.is_some() {
+            return None;
+        }
+        let parallel = self.order[level..].iter().all(|counter| self.is_parallel(*counter));
+        let disturbed = self.nest.body.iter().enumerate().any(|(i, other)| match other {
+            Instruction::Load(other) => !parallel && self.overlap(address, *other),
+            Instruction::Store { address: other, .. } => i != instruction && self.overlap(address, *other),
+            _ => false,
+        });
+        (!disturbed).then_some(level)
+    }
+
+    /// Whether two addresses may mean the same cell.
+    fn overlap(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (a as usize, b as usize);
+        let (first, second) = (&self.nest.addresses[a], &self.nest.addresses[b]);
+        if first.space != second.space || self.ranges[a].0 > self.ranges[b].1 || self.ranges[b].0 > self.ranges[a].1 {
+            return false;
+        }
+        if first.table.is_some() || second.table.is_some() {
+            return true;
+        }
+        let common =
+            first.strides.iter().chain(&second.strides).fold(0, |g, stride| gcd(g, stride.unsigned_abs() as u64));
+        let distance = (first.base as i64 - second.base as i64).unsigned_abs();
+        if common == 0 { distance == 0 } else { distance.is_multiple_of(common) }
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Whether an instruction has a result.
+pub(super) fn has_result(instruction: &Instruction) -> bool {
+    !matches!(
+        instruction,
+        Instruction::Store { .. } | Instruction::Accumulate { .. } | Instruction::Apply { op: Op::Guard(_), .. }
+    )
+}
+
+fn strides(address: &Address, trips: &[u32]) -> Vec<i64> {
+    match &address.table {
+        Some(_) => {
+            let mut strides = vec![1; trips.len()];
+            for m in (1..trips.len()).rev() {
+                strides[m - 1] = strides[m] * trips[m] as i64;
+            }
+            strides
+        }
+        None => address.strides.iter().map(|stride| *stride as i64).collect(),
+    }
+}
+
+fn cells(address: &Address, trips: &[u32]) -> (i64, i64) {
+    match &address.table {
+        Some(table) => {
+            let (low, high) = table.iter().fold((u32::MAX, 0), |(low, high), cell| (low.min(*cell), high.max(*cell)));
+            (low as i64, high as i64)
+        }
+        None => range(address, trips),
+    }
+}
