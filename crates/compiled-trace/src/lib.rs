@@ -1,10 +1,13 @@
 //! Record once, compile, replay.
+mod build;
 mod custom;
+mod derive;
 mod execute;
 mod graph;
 mod lower;
 #[cfg(feature = "native")]
 pub mod native;
+mod optimize;
 mod print;
 pub mod program;
 mod recorder;
@@ -25,5 +28,5 @@ use differentiation_interface_core::error::Error;
 pub fn compile(graph: &Graph) -> Result<Program, Error> {
     let sequence = sums::sequence(graph);
     let rolled = roll::roll(&sequence);
-    lower::lower(graph, &sequence, &rolled)
+    Ok(lower::lower(graph, &sequence, &rolled)?.optimized())
 }

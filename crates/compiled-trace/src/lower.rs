@@ -18,6 +18,9 @@ use std::sync::Arc;
 /// Inner loops of at most this many operations are written out inside the loop around them.
 const WRITTEN_OUT: u32 = 256;
 const WRITTEN_OUT_TRIP: u32 = 40;
+/// The same inside a loop that carries values from iteration to iteration, where the inner loop may be the only vector.
+const WRITTEN_OUT_CARRIED: u32 = 64;
+const WRITTEN_OUT_CARRIED_TRIP: u32 = 7;
 /// Most iterations of a recurrence whose operands may lie before the loop.
 const LONGEST_HALO: i64 = 4;
 const NONE: u32 = u32::MAX;
@@ -95,7 +98,7 @@ pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rolled) -> Resu
         before_group: FxHashMap::default(),
         before_loop: FxHashMap::default(),
     };
-    let plans = lowering.plan(&rolled.tokens, 0, 0, &[], &[], 0);
+    let plans = lowering.plan(&rolled.tokens, 0, 0, &[], &[], 0, None);
     lowering.find_owners();
     lowering.find_stored();
     lowering.allocate()?;
@@ -129,10 +132,15 @@ impl Lowering<'_> {
         self.rolled.shapes[token.shape as usize].nodes
     }
 
-    /// Whether a loop is written out inside another one.
-    fn is_written_out(&self, token: &Token, counters: usize) -> bool {
+    /// Whether a loop is written out inside another one, which carries values or not; `None` is no loop around it.
+    fn is_written_out(&self, token: &Token, around: Option<bool>) -> bool {
+        let (nodes, trips) = match around {
+            Some(false) => (WRITTEN_OUT, WRITTEN_OUT_TRIP),
+            Some(true) => (WRITTEN_OUT_CARRIED, WRITTEN_OUT_CARRIED_TRIP),
+            None => (0, 0),
+        };
         match &self.rolled.shapes[token.shape as usize].repeat {
-            Some((trip, _)) => counters > 0 && self.nodes_of(token) <= WRITTEN_OUT && *trip <= WRITTEN_OUT_TRIP,
+            Some((trip, _)) => self.nodes_of(token) <= nodes && *trip <= trips,
             None => true,
         }
     }
@@ -146,6 +154,7 @@ impl Lowering<'_> {
         counters: &[(u32, u32)],
         enclosing: &[usize],
         loops: usize,
+        around: Option<bool>,
     ) -> Vec<Plan> {
         let mut plans = Vec::new();
         let mut offsets = Vec::new();
@@ -164,7 +173,7 @@ impl Lowering<'_> {
         };
         for token in tokens {
             let start = base + token.start;
-            if self.is_written_out(token, counters.len()) {
+            if self.is_written_out(token, around) {
                 for node in start..start + self.nodes_of(token) {
                     match self.sequence.nodes[node as usize].op {
                         Op::Call => {
@@ -182,16 +191,17 @@ impl Lowering<'_> {
             let length = self.nodes_of(token) / trip;
             let mut inner = counters.to_vec();
             inner.push((trip, length));
-            let is_loop = self.stays_loop(token.shape, start, counters.len() + 1);
+            let carried = Some(self.is_carried(start, length, trip));
+            let is_loop = self.stays_loop(token.shape, start);
             if is_loop && loops == counters.len() {
                 let identity = self.loops;
                 self.loops += 1;
                 let mut enclosing = enclosing.to_vec();
                 enclosing.push(identity);
-                let body = self.plan(&body, start, start, &inner, &enclosing, loops + 1);
+                let body = self.plan(&body, start, start, &inner, &enclosing, loops + 1, carried);
                 plans.push(Plan::Loop { identity, trip, body });
             } else {
-                plans.extend(self.plan(&body, start, start, &inner, enclosing, loops));
+                plans.extend(self.plan(&body, start, start, &inner, enclosing, loops, carried));
             }
         }
         flush(self, &mut plans, &mut offsets);
@@ -199,14 +209,12 @@ impl Lowering<'_> {
     }
 
     /// Whether a loop, or one inside it, has inner statements and values that pass from iteration to iteration.
-    fn stays_loop(&self, shape: u32, start: u32, depth: usize) -> bool {
+    fn stays_loop(&self, shape: u32, start: u32) -> bool {
         let (trip, body) = self.rolled.shapes[shape as usize].repeat.as_ref().expect("only loops are asked about");
-        let inner: Vec<&Token> = body.iter().filter(|token| !self.is_written_out(token, depth)).collect();
-        if inner.is_empty() {
-            return false;
-        }
-        inner.iter().any(|token| self.stays_loop(token.shape, start + token.start, depth + 1))
-            || self.is_carried(start, self.rolled.shapes[shape as usize].nodes / trip, *trip)
+        let carried = self.is_carried(start, self.rolled.shapes[shape as usize].nodes / trip, *trip);
+        let mut inner = body.iter().filter(|token| !self.is_written_out(token, Some(carried))).peekable();
+        inner.peek().is_some()
+            && (carried || inner.any(|token| self.stays_loop(token.shape, start + token.start)))
     }
 
     /// Whether an iteration uses a result of an earlier one.
@@ -577,9 +585,22 @@ impl Lowering<'_> {
         let mut own = false;
         let mut cells = Vec::with_capacity(table.len());
         let mut space = Space::Work;
-        for operand in table {
+        let loops = self.groups[g].loops;
+        let inner: u32 = trips[loops..].iter().product();
+        for (index, operand) in table.into_iter().enumerate() {
             let node = (operand as usize).wrapping_sub(first);
-            own |= operand & SUM == 0 && self.owner.get(node) == Some(&(g as u32));
+            if operand & SUM == 0 && self.owner.get(node) == Some(&(g as u32)) {
+                // An earlier iteration of a loop of statements is over in any case.
+                let mut rest = index as u32 / inner;
+                let place = self.place(node as i64);
+                own |= place.is_none_or(|place| {
+                    (0..loops).rev().all(|m| {
+                        let counter = rest % trips[m];
+                        rest /= trips[m];
+                        place.iteration[m] == counter as i64
+                    })
+                });
+            }
             let cell;
             (space, cell) = self.cell(operand, mixed).ok_or(ErrorKind::TapeOverflow)?;
             cells.push(cell);

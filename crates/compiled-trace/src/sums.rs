@@ -178,6 +178,10 @@ impl Members {
     fn before(&self, graph: &Graph, i: usize, uses: &[u8]) -> Option<usize> {
         let node = &graph.nodes[i];
         let first = graph.first_node();
+        if is_zero(graph, node.a) || is_zero(graph, node.b) {
+            // A sum begins here.
+            return None;
+        }
         let length = |operand: u32| {
             if operand & CONSTANT != 0 || (operand as usize) < first {
                 return 0;
