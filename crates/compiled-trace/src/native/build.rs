@@ -72,10 +72,11 @@ fn machine(optimised: bool) -> Result<OwnedTargetIsa, Refused> {
     static MACHINES: [OnceLock<Result<OwnedTargetIsa, Refused>>; 2] = [OnceLock::new(), OnceLock::new()];
     let make = || {
         let mut flags = settings::builder();
+        let opt = std::env::var("OPT").unwrap_or("none".to_string());
         let set = [
             ("use_colocated_libcalls", "false"),
             ("is_pic", "false"),
-            ("opt_level", if optimised { "speed" } else { "none" }),
+            ("opt_level", &opt),
             ("regalloc_algorithm", if optimised { "backtracking" } else { "single_pass" }),
             ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
             ("unwind_info", "false"),

@@ -9,6 +9,7 @@
 
 use super::check::space_number;
 use super::functions::Number;
+use super::operation::Signed;
 use super::plan::{Plan, WRITTEN_OUT, has_result};
 use crate::graph::Op;
 use crate::program::{Instruction, Nest, Program, Space, Statement};
@@ -41,6 +42,8 @@ pub(super) struct Emitter<'p, 'f, S> {
     convention: CallConv,
     failed: Block,
     widest: u32,
+    /// Cells that must be 0 before the next statement that touches them.
+    uncleared: Vec<(Space, i64, i64)>,
     number: PhantomData<S>,
 }
 
@@ -57,14 +60,20 @@ struct Loops<'a> {
     pointers: Vec<Pointer>,
     /// Per address, its pointer and the bytes beyond it.
     cells: Vec<(usize, i64)>,
-    results: Vec<Option<Value>>,
+    results: Vec<Option<Signed>>,
     /// Results from outside the innermost loop, in all lanes.
     splats: Vec<Option<Value>>,
+    /// Terms of windows: per window and number of iterations ahead, those of the present copy of the body.
+    terms: Vec<Vec<Option<Signed>>>,
+    /// Terms of earlier iterations, in vectors of the iterations they come from, and one by one per cell.
+    carried: [Vec<Vec<Variable>>; 2],
     /// Sums over more than the innermost loop, and finished ones.
     totals: Vec<Option<Variable>>,
     rows: Vec<Option<Value>>,
-    /// Indices of the innermost loop by their step in bytes.
+    /// Indices of the innermost loop by their step in bytes. They run up to 0.
     indices: Vec<(i64, Value)>,
+    /// Iterations of the innermost loop that are done when the indices are 0.
+    end: i64,
 }
 
 /// Where in the innermost loop a copy of the body stands.
@@ -112,12 +121,14 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             convention,
             failed,
             widest: if has_vectors { 16 / S::TYPE.bytes() } else { 1 },
+            uncleared: Vec::new(),
             number: PhantomData,
         }
     }
 
     /// Ends the function; the number of its instructions.
     pub(super) fn finish(mut self, config: cranelift_codegen::isa::TargetFrontendConfig) -> usize {
+        self.clear_all();
         let zero = self.builder.ins().iconst(types::I32, 0);
         self.builder.ins().return_(&[zero]);
         self.builder.switch_to_block(self.failed);
@@ -132,8 +143,12 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
     pub(super) fn statement(&mut self, statement: &'p Statement) {
         match statement {
             Statement::Nest(nest) => self.nest(nest),
-            Statement::Loop { trip, reversed, body } => self.repeat(*trip, *reversed, body),
-            Statement::Zero { space, start, length } => self.clear(*space, *start as i64, *length as i64),
+            Statement::Loop { trip, reversed, body } => {
+                self.clear_all();
+                self.repeat(*trip, *reversed, body);
+                self.clear_all();
+            }
+            Statement::Zero { space, start, length } => self.uncleared.push((*space, *start as i64, *length as i64)),
             // Run by the caller.
             Statement::Call(_) => {}
         }
@@ -153,6 +168,51 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         self.counters.pop();
         self.trips.pop();
         self.next(counter);
+    }
+
+    /// Clears what is left to clear.
+    fn clear_all(&mut self) {
+        for (space, start, length) in std::mem::take(&mut self.uncleared) {
+            self.clear(space, start, length);
+        }
+    }
+
+    /// Clears what a nest touches, except for the cells it sets anyway because all that it does to them is to add once.
+    fn clear_for(&mut self, plan: &mut Plan) {
+        let nest = plan.nest;
+        for (space, start, length) in std::mem::take(&mut self.uncleared) {
+            let touches: Vec<(usize, i64, i64)> = nest
+                .body
+                .iter()
+                .enumerate()
+                .filter_map(|(i, instruction)| match *instruction {
+                    Instruction::Load(a)
+                    | Instruction::Store { address: a, .. }
+                    | Instruction::Accumulate { address: a, .. } => {
+                        let (low, high) = plan.ranges[a as usize];
+                        let meets = nest.addresses[a as usize].space == space && low < start + length && start <= high;
+                        meets.then_some((i, low, high))
+                    }
+                    _ => None,
+                })
+                .collect();
+            if touches.is_empty() {
+                self.uncleared.push((space, start, length));
+                continue;
+            }
+            let window = plan.window[touches[0].0];
+            let alone = window.is_some() && touches.iter().all(|touch| plan.window[touch.0] == window);
+            let cells = window.filter(|_| alone).and_then(|w| plan.dense(&plan.windows[w]));
+            match (window, cells) {
+                (Some(w), Some((low, high))) if start <= low && high < start + length && self.counters.is_empty() => {
+                    plan.windows[w].fresh = true;
+                    self.uncleared.push((space, start, low - start));
+                    self.uncleared.push((space, high + 1, start + length - high - 1));
+                    self.uncleared.retain(|rest| rest.2 > 0);
+                }
+                _ => self.clear(space, start, length),
+            }
+        }
     }
 
     fn clear(&mut self, space: Space, start: i64, length: i64) {
@@ -195,7 +255,8 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         if nest.dimensions.iter().any(|d| d.trip == 0) {
             return;
         }
-        let plan = Plan::new(nest, &self.trips, self.widest, &self.program.rules);
+        let mut plan = Plan::new(nest, &self.trips, self.widest, &self.program.rules);
+        self.clear_for(&mut plan);
         let length = nest.body.len();
         let (pointers, cells) = self.pointers(&plan);
         let mut loops = Loops {
@@ -206,8 +267,12 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             splats: vec![None; length],
             totals: vec![None; length],
             rows: vec![None; length],
+            terms: Vec::new(),
+            carried: [Vec::new(), Vec::new()],
             indices: Vec::new(),
+            end: 0,
         };
+        loops.terms = loops.plan.windows.iter().map(|window| vec![None; window.reach as usize + 1]).collect();
         self.level(&mut loops, 0);
     }
 
@@ -299,7 +364,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             };
             if let Instruction::Accumulate { address, .. } = loops.plan.nest.body[i] {
                 let (pointer, shift) = loops.cells[address as usize];
-                self.add_to(sum, loops.pointers[pointer].value, shift);
+                self.add_to(sum.into(), loops.pointers[pointer].value, shift);
             }
         }
     }
@@ -337,6 +402,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             .collect();
         let wide = lanes > 1;
         let vectors = trip / lanes;
+        self.begin_windows(loops, wide);
         let mut blocks = vectors / copies;
         let size = loops.plan.inner_instructions() as u32;
         if (vectors as u32).saturating_mul(size) <= WRITTEN_OUT {
@@ -355,11 +421,14 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                 steps.push(1);
             }
             let variables: Vec<Variable> = steps.iter().map(|_| self.builder.declare_var(types::I64)).collect();
-            let zero = self.builder.ins().iconst(types::I64, 0);
-            variables.iter().for_each(|variable| self.builder.def_var(*variable, zero));
+            for (variable, step) in variables.iter().zip(&steps) {
+                let start = self.builder.ins().iconst(types::I64, -step * lanes * copies * blocks);
+                self.builder.def_var(*variable, start);
+            }
             let (body, after) = (self.builder.create_block(), self.builder.create_block());
             self.builder.ins().jump(body, &[]);
             self.builder.switch_to_block(body);
+            loops.end = lanes * copies * blocks;
             loops.indices = steps.iter().zip(&variables).map(|(s, v)| (*s, self.builder.use_var(*v))).collect();
             for copy in 0..copies {
                 self.body(loops, depth, Position { offset: copy * lanes, wide }, Some(&of_copy(copy)));
@@ -368,14 +437,13 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             for ((step, index), variable) in loops.indices.iter().zip(&variables) {
                 let next = self.builder.ins().iadd_imm_s(*index, step * lanes * copies);
                 self.builder.def_var(*variable, next);
-                if more.is_none() {
-                    more = Some(self.builder.ins().icmp_imm_s(IntCC::NotEqual, next, step * lanes * copies * blocks));
-                }
+                more = more.or(Some(next));
             }
             let more = more.expect("there is at least one index");
             self.builder.ins().brif(more, body, &[], after, &[]);
             self.builder.switch_to_block(after);
             loops.indices.clear();
+            loops.end = 0;
         }
         for vector in blocks * copies..vectors {
             self.body(loops, depth, Position { offset: vector * lanes, wide }, Some(&of_copy(vector % copies)));
@@ -393,9 +461,13 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             self.builder.def_var(variable, row);
             singles.push((*i, variable));
         }
+        if wide {
+            self.split_carried(loops);
+        }
         for offset in vectors * lanes..trip {
             self.body(loops, depth, Position { offset, wide: false }, Some(&singles));
         }
+        self.finish_windows(loops, trip);
         for (i, variable) in singles {
             let row = self.builder.use_var(variable);
             match loops.totals[i] {
@@ -424,6 +496,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                 let operand = operand as usize;
                 if loops.plan.level[operand] < depth {
                     let value = loops.results[operand].expect("outer levels are written before inner ones");
+                    let value = self.plain(value);
                     loops.splats[operand] = Some(self.builder.ins().splat(kind, value));
                 }
             });
@@ -451,48 +524,170 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             let operand = |loops: &Loops, operand: u32| {
                 let operand = operand as usize;
                 let splat = if at.wide { loops.splats[operand] } else { None };
-                let value = if loops.plan.level[operand] < level {
-                    splat.or(loops.results[operand])
-                } else {
-                    loops.results[operand]
-                };
-                value.expect("operands come first")
+                let splat = splat.filter(|_| loops.plan.level[operand] < level).map(Signed::from);
+                splat.or(loops.results[operand]).expect("operands come first")
             };
             match *instruction {
                 Instruction::Constant(c) => {
                     let value = self.constant_of(self.program.constants[c as usize], at.wide);
-                    loops.results[i] = Some(value);
+                    loops.results[i] = Some(value.into());
                 }
                 Instruction::Load(address) => {
                     let value = self.load_cell(loops, address, at);
-                    loops.results[i] = Some(value);
+                    loops.results[i] = Some(value.into());
                 }
                 Instruction::Apply { op: Op::Guard(guard), a, b } => {
-                    let (x, y) = (operand(loops, a), operand(loops, b));
+                    let (x, y) = (self.plain(operand(loops, a)), self.plain(operand(loops, b)));
                     self.guard(guard, x, y);
                 }
                 Instruction::Apply { op, a, b } => {
                     let x = operand(loops, a);
                     let y = if matches!(op, Op::Unary(_)) { x } else { operand(loops, b) };
-                    let value = self.apply(op, x, y);
+                    let value = self.apply_signed(op, x, y);
                     debug_assert!(has_result(instruction));
                     loops.results[i] = Some(value);
                 }
                 Instruction::Store { value, address } => {
-                    let value = operand(loops, value);
-                    self.store_cell(loops, address, at, value, false);
+                    let value = self.plain(operand(loops, value));
+                    self.store_cell(loops, address, at, value, None);
                 }
                 Instruction::Accumulate { value, address } => {
                     let value = operand(loops, value);
-                    match sums.and_then(|sums| sums.iter().find(|(sum, _)| *sum == i)) {
-                        Some((_, variable)) => {
-                            let sum = self.builder.use_var(*variable);
-                            let sum = self.builder.ins().fadd(sum, value);
-                            self.builder.def_var(*variable, sum);
-                        }
-                        None => self.store_cell(loops, address, at, value, true),
+                    if let Some((_, variable)) = sums.and_then(|sums| sums.iter().find(|(sum, _)| *sum == i)) {
+                        let sum = self.builder.use_var(*variable);
+                        let sum = self.sum(sum.into(), value);
+                        self.builder.def_var(*variable, sum);
+                    } else if let Some(window) = loops.plan.window[i] {
+                        self.add_to_window(loops, window, i, value, at);
+                    } else {
+                        self.store_cell(loops, address, at, value.value, Some(value.negated));
                     }
                 }
+            }
+        }
+    }
+
+    /// Nothing is carried into a row.
+    fn begin_windows(&mut self, loops: &mut Loops, wide: bool) {
+        for (kind, wide) in [(0, wide), (1, false)] {
+            loops.carried[kind].clear();
+            for w in 0..loops.plan.windows.len() {
+                let zero = self.constant_of(0.0, wide);
+                let number = self.builder.func.dfg.value_type(zero);
+                let variables = (0..loops.plan.windows[w].reach).map(|_| {
+                    let variable = self.builder.declare_var(number);
+                    self.builder.def_var(variable, zero);
+                    variable
+                });
+                let variables = variables.collect();
+                loops.carried[kind].push(variables);
+            }
+        }
+    }
+
+    /// Takes a term; after the last one of an iteration, what is complete goes to its cells.
+    fn add_to_window(&mut self, loops: &mut Loops, w: usize, instruction: usize, term: Signed, at: Position) {
+        let window = &loops.plan.windows[w];
+        let (address, fresh) = (window.address, window.fresh);
+        let ahead = window.members.iter().find(|member| member.0 == instruction).map_or(0, |member| member.1) as usize;
+        let is_last = window.members.last().is_some_and(|member| member.0 == instruction);
+        loops.terms[w][ahead] = Some(match loops.terms[w][ahead] {
+            Some(sum) => self.sum(sum, term).into(),
+            None => term,
+        });
+        if !is_last {
+            return;
+        }
+        let terms: Vec<Option<Signed>> = loops.terms[w].iter_mut().map(Option::take).collect();
+        let mut complete = terms[0];
+        if at.wide {
+            for (ahead, term) in terms.iter().enumerate().skip(1) {
+                let variable = loops.carried[0][w][ahead - 1];
+                let before = self.builder.use_var(variable);
+                let now = match term {
+                    Some(term) => self.plain(*term),
+                    None => self.constant_of(0.0, true),
+                };
+                self.builder.def_var(variable, now);
+                let arriving = self.later(before, now, ahead as u32).into();
+                complete = Some(match complete {
+                    Some(sum) => self.sum(sum, arriving).into(),
+                    None => arriving,
+                });
+            }
+        }
+        if !at.wide && terms.len() > 1 {
+            let before: Vec<Value> =
+                loops.carried[1][w].iter().map(|variable| self.builder.use_var(*variable)).collect();
+            complete = Some(match complete {
+                Some(sum) => self.sum(sum, before[0].into()).into(),
+                None => before[0].into(),
+            });
+            for ahead in 1..terms.len() {
+                let earlier = before.get(ahead).copied();
+                let sum = match (terms[ahead], earlier) {
+                    (Some(term), Some(earlier)) => self.sum(term, earlier.into()),
+                    (Some(term), None) => self.plain(term),
+                    (None, Some(earlier)) => earlier,
+                    (None, None) => self.constant_of(0.0, false),
+                };
+                self.builder.def_var(loops.carried[1][w][ahead - 1], sum);
+            }
+        }
+        let Some(complete) = complete else { return };
+        if fresh {
+            let complete = self.plain(complete);
+            self.store_cell(loops, address, at, complete, None);
+        } else {
+            self.store_cell(loops, address, at, complete.value, Some(complete.negated));
+        }
+    }
+
+    /// The lanes of two vectors in a row, from `ahead` lanes before the second on.
+    fn later(&mut self, before: Value, now: Value, ahead: u32) -> Value {
+        let lanes = 16 / S::TYPE.bytes();
+        if ahead == lanes {
+            return before;
+        }
+        let first = ((lanes - ahead) * S::TYPE.bytes()) as u8;
+        let mask: Vec<u8> = (first..first + 16).collect();
+        let mask = self.builder.func.dfg.immediates.push(mask.into());
+        let (before, now) = (self.reinterpret(types::I8X16, before), self.reinterpret(types::I8X16, now));
+        let shuffled = self.builder.ins().shuffle(before, now, mask);
+        let kind = self.wide_type();
+        self.reinterpret(kind, shuffled)
+    }
+
+    /// From vectors of terms to one sum per cell to come.
+    fn split_carried(&mut self, loops: &mut Loops) {
+        let lanes = loops.plan.lanes as usize;
+        for w in 0..loops.plan.windows.len() {
+            let vectors: Vec<Value> =
+                loops.carried[0][w].iter().map(|variable| self.builder.use_var(*variable)).collect();
+            for cell in 0..vectors.len() {
+                let mut sum = None;
+                for ahead in cell + 1..=vectors.len() {
+                    let term = self.builder.ins().extractlane(vectors[ahead - 1], (lanes - ahead + cell) as u8);
+                    sum = Some(match sum {
+                        Some(sum) => self.builder.ins().fadd(sum, term),
+                        None => term,
+                    });
+                }
+                if let Some(sum) = sum {
+                    self.builder.def_var(loops.carried[1][w][cell], sum);
+                }
+            }
+        }
+    }
+
+    /// What is carried out of a row goes to the cells behind it.
+    fn finish_windows(&mut self, loops: &mut Loops, trip: i64) {
+        for w in 0..loops.plan.windows.len() {
+            let (address, fresh) = (loops.plan.windows[w].address, loops.plan.windows[w].fresh);
+            for cell in 0..loops.plan.windows[w].reach as usize {
+                let sum = self.builder.use_var(loops.carried[1][w][cell]);
+                let at = Position { offset: trip + cell as i64, wide: false };
+                self.store_cell(loops, address, at, sum, (!fresh).then_some(false));
             }
         }
     }
@@ -509,7 +704,8 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         {
             value = self.builder.ins().iadd(value, *index);
         }
-        let shift = shift + offset * step;
+        let end = if loops.indices.is_empty() { 0 } else { loops.end };
+        let shift = shift + (end + offset) * step;
         let (value, shift) = self.near(value, shift);
         let info = &loops.plan.nest.addresses[address as usize];
         if info.table.is_none() {
@@ -557,10 +753,14 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         self.join(&lanes)
     }
 
-    fn store_cell(&mut self, loops: &Loops, address: u32, at: Position, value: Value, add: bool) {
+    /// Stores to a cell, or adds to it (`Some`), perhaps with the other sign.
+    fn store_cell(&mut self, loops: &Loops, address: u32, at: Position, value: Value, add: Option<bool>) {
         let one = |this: &mut Self, offset: i64, value: Value| {
             let (pointer, shift) = this.locate(loops, address, offset);
-            if add { this.add_to(value, pointer, shift) } else { this.store(value, pointer, shift) }
+            match add {
+                Some(negated) => this.add_to(Signed { value, negated }, pointer, shift),
+                None => this.store(value, pointer, shift),
+            }
         };
         if !at.wide || self.is_consecutive(loops, address) {
             return one(self, at.offset, value);
@@ -571,11 +771,11 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         }
     }
 
-    fn add_to(&mut self, value: Value, pointer: Value, shift: i64) {
+    fn add_to(&mut self, value: Signed, pointer: Value, shift: i64) {
         let (pointer, shift) = self.near(pointer, shift);
-        let kind = self.builder.func.dfg.value_type(value);
+        let kind = self.builder.func.dfg.value_type(value.value);
         let cell = self.builder.ins().load(kind, MemFlagsData::new().with_notrap(), pointer, shift as i32);
-        let sum = self.builder.ins().fadd(cell, value);
+        let sum = self.sum(cell.into(), value);
         self.store(sum, pointer, shift);
     }
 

@@ -40,9 +40,64 @@ pub(super) fn cost(op: Op, rules: &Rules) -> Option<f64> {
     }
 }
 
+/// A result whose sign may still have to be changed. Signs move through products and into sums and differences exactly, so
+/// most negations cost nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signed {
+    pub(super) value: Value,
+    pub(super) negated: bool,
+}
+
+impl From<Value> for Signed {
+    fn from(value: Value) -> Signed {
+        Signed { value, negated: false }
+    }
+}
+
 impl<S: Number> Emitter<'_, '_, S> {
+    /// The number itself.
+    pub(super) fn plain(&mut self, x: Signed) -> Value {
+        if !x.negated {
+            return x.value;
+        }
+        // -0 - x is -x for every x, signed zeros included, and the constant can stay in a register.
+        let zero = self.number(-0.0, x.value);
+        self.builder.ins().fsub(zero, x.value)
+    }
+
+    /// The sum of two numbers.
+    pub(super) fn sum(&mut self, x: Signed, y: Signed) -> Value {
+        match (x.negated, y.negated) {
+            (false, false) => self.builder.ins().fadd(x.value, y.value),
+            (true, false) => self.builder.ins().fsub(y.value, x.value),
+            (_, true) => {
+                let x = self.plain(x);
+                self.builder.ins().fsub(x, y.value)
+            }
+        }
+    }
+
+    /// The result of an operation on numbers with signs.
+    pub(super) fn apply_signed(&mut self, op: Op, x: Signed, y: Signed) -> Signed {
+        let negated = x.negated != y.negated;
+        match op {
+            Op::Unary(rule::NEGATE) => Signed { value: x.value, negated: !x.negated },
+            Op::Unary(rule::ABS) => self.builder.ins().fabs(x.value).into(),
+            Op::Binary(rule::PLUS) => self.sum(x, y).into(),
+            Op::Binary(rule::MINUS) => self.sum(x, Signed { value: y.value, negated: !y.negated }).into(),
+            Op::Binary(rule::TIMES) => Signed { value: self.builder.ins().fmul(x.value, y.value), negated },
+            Op::Binary(rule::OVER) => Signed { value: self.builder.ins().fdiv(x.value, y.value), negated },
+            _ => {
+                let same = x.value == y.value && x.negated == y.negated;
+                let x = self.plain(x);
+                let y = if same { x } else { self.plain(y) };
+                self.apply(op, x, y).into()
+            }
+        }
+    }
+
     /// The result of an operation.
-    pub(super) fn apply(&mut self, op: Op, x: Value, y: Value) -> Value {
+    fn apply(&mut self, op: Op, x: Value, y: Value) -> Value {
         match op {
             Op::Unary(number) => self.unary(number, x),
             Op::Binary(number) => self.binary(number, x, y),
@@ -77,7 +132,6 @@ impl<S: Number> Emitter<'_, '_, S> {
 
     fn unary(&mut self, number: u16, x: Value) -> Value {
         match number {
-            rule::NEGATE => self.builder.ins().fneg(x),
             rule::ABS => self.builder.ins().fabs(x),
             rule::SQRT => self.builder.ins().sqrt(x),
             rule::FLOOR => self.builder.ins().floor(x),
@@ -183,7 +237,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         self.builder.ins().bitselect(mask, then, otherwise)
     }
 
-    fn reinterpret(&mut self, to: Type, value: Value) -> Value {
+    pub(super) fn reinterpret(&mut self, to: Type, value: Value) -> Value {
         let flags = MemFlagsData::new().with_endianness(Endianness::Little);
         self.builder.ins().bitcast(to, flags, value)
     }

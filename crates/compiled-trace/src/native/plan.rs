@@ -28,11 +28,28 @@ pub(super) struct Plan<'a> {
     pub(super) sum: Vec<Option<usize>>,
     /// Per address, distance of neighbouring iterations per counter, in cells or entries of the table.
     pub(super) strides: Vec<Vec<i64>>,
-    ranges: Vec<(i64, i64)>,
+    /// Accumulations to neighbouring cells that become one.
+    pub(super) windows: Vec<Window>,
+    /// Per instruction, its window.
+    pub(super) window: Vec<Option<usize>>,
+    pub(super) ranges: Vec<(i64, i64)>,
+}
+
+/// Accumulations of the innermost loop whose cells are those of each other some iterations later. The terms of a cell are
+/// carried from iteration to iteration in registers, so that a cell is loaded and stored once.
+pub(super) struct Window {
+    /// The accumulations in order, and how many iterations each is ahead.
+    pub(super) members: Vec<(usize, u32)>,
+    /// The largest of these numbers.
+    pub(super) reach: u32,
+    /// The address that is not ahead.
+    pub(super) address: u32,
+    /// Whether all its cells are 0 before the nest, so that the first term is stored.
+    pub(super) fresh: bool,
 }
 
 /// Instructions in the innermost loop, copies included, up to which copies are made.
-const COPIED: usize = 64;
+const COPIED: usize = 48;
 /// Instructions written out up to which a short loop is not a loop.
 pub(super) const WRITTEN_OUT: u32 = 96;
 /// What a call of an elementary function costs, in operations.
@@ -55,9 +72,12 @@ impl<'a> Plan<'a> {
             level: Vec::new(),
             sum: Vec::new(),
             strides,
+            windows: Vec::new(),
+            window: vec![None; nest.body.len()],
             ranges,
         };
         plan.choose(widest, rules);
+        plan.set_windows();
         plan
     }
 
@@ -215,6 +235,79 @@ impl<'a> Plan<'a> {
             _ => false,
         });
         (!disturbed).then_some(level)
+    }
+
+    /// Collects accumulations into windows.
+    fn set_windows(&mut self) {
+        let Some(inner) = self.order.last().copied() else { return };
+        let mut groups: Vec<Vec<(usize, u32)>> = Vec::new();
+        for (i, instruction) in self.nest.body.iter().enumerate() {
+            let Instruction::Accumulate { address, .. } = *instruction else { continue };
+            let step = self.step(address);
+            if self.sum[i].is_some() || step == 0 || self.nest.addresses[address as usize].table.is_some() {
+                continue;
+            }
+            let alike = |group: &&mut Vec<(usize, u32)>| {
+                let (first, other) =
+                    (&self.nest.addresses[group[0].1 as usize], &self.nest.addresses[address as usize]);
+                first.space == other.space
+                    && self.strides[group[0].1 as usize] == self.strides[address as usize]
+                    && (first.base as i64 - other.base as i64) % step == 0
+            };
+            match groups.iter_mut().find(alike) {
+                Some(group) => group.push((i, address)),
+                None => groups.push(vec![(i, address)]),
+            }
+        }
+        for group in groups {
+            let (first, step) = (group[0].1, self.step(group[0].1));
+            let place = |address: u32| self.nest.addresses[address as usize].base as i64 / step;
+            let Some(least) = group.iter().map(|member| place(member.1)).min() else { continue };
+            let members: Vec<(usize, u32)> = group.iter().map(|(i, a)| (*i, (place(*a) - least) as u32)).collect();
+            let reach = members.iter().map(|member| member.1).max().unwrap_or(0);
+            let most = if self.lanes > 1 { self.lanes } else { 4 };
+            let far = reach > most || reach >= self.trips[inner] || (reach > 0 && self.lanes > 1 && step != 1);
+            let disturbed = self.nest.body.iter().enumerate().any(|(i, other)| match *other {
+                Instruction::Load(other) => group.iter().any(|member| self.overlap(member.1, other)),
+                Instruction::Store { address: other, .. } | Instruction::Accumulate { address: other, .. } => {
+                    group.iter().all(|member| member.0 != i) && group.iter().any(|member| self.overlap(member.1, other))
+                }
+                _ => false,
+            });
+            if far || disturbed {
+                continue;
+            }
+            let address = group.iter().find(|member| place(member.1) == least).map_or(first, |member| member.1);
+            for (i, _) in &members {
+                self.window[*i] = Some(self.windows.len());
+            }
+            self.windows.push(Window { members, reach, address, fresh: false });
+        }
+    }
+
+    /// First and last cell of a window, if it adds to every cell between them, and to each once per loop over the window.
+    pub(super) fn dense(&self, window: &Window) -> Option<(i64, i64)> {
+        let addresses = window.members.iter().filter_map(|(i, _)| match self.nest.body[*i] {
+            Instruction::Accumulate { address, .. } => Some(self.ranges[address as usize]),
+            _ => None,
+        });
+        let (low, high) =
+            addresses.fold((i64::MAX, i64::MIN), |(low, high), range| (low.min(range.0), high.max(range.1)));
+        let strides = &self.strides[window.address as usize];
+        let mut moves: Vec<(i64, i64)> =
+            self.order.iter().map(|c| (strides[*c].abs(), self.trips[*c] as i64)).collect();
+        if window.reach > 0 && moves.len() > 1 {
+            return None;
+        }
+        moves.sort_unstable();
+        let mut length = 1;
+        for (stride, trip) in moves {
+            if stride != length {
+                return None;
+            }
+            length *= trip;
+        }
+        (low + length + window.reach as i64 - 1 == high).then_some((low, high))
     }
 
     /// Whether two addresses may mean the same cell.
