@@ -51,6 +51,9 @@ fn measure(
     let directory = std::env::var("LISTING").ok();
     let mut options = Options::default();
     options.listing = directory.is_some();
+    if let Some(n) = std::env::var("OPTIMISED").ok().and_then(|n| n.parse().ok()) {
+        options.optimised = n;
+    }
     let mut compiling = Vec::new();
     for _ in 0..if instructions > 5000 { 1 } else { 7 } {
         let start = Instant::now();

@@ -22,8 +22,6 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
 use std::sync::{Arc, OnceLock};
 
-/// Functions of at most this many instructions are optimised.
-const OPTIMISED: usize = 4000;
 /// Statements are put together up to this many instructions.
 const TOGETHER: usize = 600;
 
@@ -203,7 +201,7 @@ impl<'p, S: Number> Builder<'p, S> {
         }
         let statements = std::mem::take(together);
         let size: usize = statements.iter().map(|statement| instructions(statement)).sum();
-        let optimised = size <= self.options.optimised.min(OPTIMISED);
+        let optimised = size <= self.options.optimised;
         let isa = machine(optimised)?;
         let vectors = has_vectors(&*isa) && self.options.vectors;
         let module = self.modules[optimised as usize]

@@ -58,7 +58,7 @@ pub struct Options {
 impl Default for Options {
     /// 50,000 instructions, vectors, no listing.
     fn default() -> Options {
-        Options { most_instructions: 50_000, optimised: usize::MAX, vectors: true, listing: false }
+        Options { most_instructions: 50_000, optimised: 4000, vectors: true, listing: false }
     }
 }
 
