@@ -23,13 +23,16 @@
 
 mod build;
 mod call;
+mod cells;
 mod check;
 mod emit;
 mod functions;
 mod operation;
 mod plan;
+mod row;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use build::Listing;
 pub use functions::Number;

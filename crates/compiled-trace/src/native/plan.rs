@@ -52,6 +52,8 @@ pub(super) struct Window {
 const COPIED: usize = 48;
 /// Instructions written out up to which a short loop is not a loop.
 pub(super) const WRITTEN_OUT: u32 = 96;
+/// Most sums that are kept in registers; more are kept in memory of the function.
+pub(super) const MOST_IN_REGISTERS: usize = 12;
 /// What a call of an elementary function costs, in operations.
 const CALL: f64 = 25.0;
 
@@ -132,7 +134,10 @@ impl<'a> Plan<'a> {
         self.order = order;
         self.lanes = lanes;
         self.set_levels();
-        if self.parallel {
+        if self.sum.iter().flatten().count() > MOST_IN_REGISTERS {
+            // Too many to be carried through outer loops.
+            self.sum.iter_mut().flatten().for_each(|level| *level = self.order.len() - 1);
+        } else if self.parallel {
             let fitting = COPIED / self.inner_instructions().max(1);
             self.copies = (fitting as u32).clamp(1, 4);
         }
