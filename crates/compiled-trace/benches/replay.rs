@@ -3,6 +3,8 @@
 //! `cargo bench -p compiled-trace` prints everything, `-- W2 1000` only groups whose name and size match. Samples of at least
 //! 0.5 ms in turns, ratios are medians over the rounds; every gradient is compared with the one by hand first.
 
+#![expect(clippy::needless_range_loop, reason = "the gradient by hand is written with indices, as its formulas are")]
+
 use compiled_trace::{Limits, Recorded, compile, record};
 use differentiation_interface_core::Real;
 use std::hint::black_box;
@@ -18,7 +20,9 @@ fn main() {
         [only] => only == name,
         [group, size, ..] => group == name && *size == n.to_string(),
     };
-    println!("work         n  operations  statements  instructions  bytes/op  record ns/op  compile ns/op  by hand ns  interpreter/hand");
+    println!(
+        "work         n  operations  statements  instructions  bytes/op  record ns/op  compile ns/op  by hand ns  interpreter/hand"
+    );
     for n in [10, 100, 1_000, 10_000, 100_000, 1_000_000] {
         if is_wanted("W1", n) {
             measure("W1", &random(1, n), squares::<Recorded>, squares_by_hand);
@@ -59,7 +63,10 @@ fn measure(
     executable.run(&mut memory, &[x, &[], &[1.0]], &mut [&mut y, &mut grad]).expect("the guards hold");
     assert!((y[0] - value).abs() <= 1e-9 * value.abs().max(1.0), "{name}: value {} is not {value}", y[0]);
     for (i, (found, expected)) in grad.iter().zip(&expected).enumerate() {
-        assert!((found - expected).abs() <= 1e-8 * expected.abs().max(1.0), "{name}: gradient {i}: {found} is not {expected}");
+        assert!(
+            (found - expected).abs() <= 1e-8 * expected.abs().max(1.0),
+            "{name}: gradient {i}: {found} is not {expected}"
+        );
     }
     let mut contenders: [Box<dyn FnMut() + '_>; 2] = [
         Box::new(|| {
@@ -97,7 +104,8 @@ fn in_turns(contenders: &mut [Box<dyn FnMut() + '_>; 2]) -> (f64, f64) {
                 once += time;
                 return loops;
             }
-            loops = (loops * 2).max((loops as f64 * 1.1 * SAMPLE.as_secs_f64() / time.as_secs_f64().max(1e-9)) as usize);
+            loops =
+                (loops * 2).max((loops as f64 * 1.1 * SAMPLE.as_secs_f64() / time.as_secs_f64().max(1e-9)) as usize);
         }
     });
     let rounds = ((BUDGET / once.as_secs_f64()) as usize).clamp(7, 101);

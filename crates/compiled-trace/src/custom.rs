@@ -74,9 +74,8 @@ impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
             }
             Half::PushforwardTangent | Half::PullbackTangent => {
                 let half_length = data.len() / 2;
-                let duals: Vec<Num<Dual<B>>> = (0..half_length)
-                    .map(|i| Num(Dual { value: data[i], tangent: data[half_length + i] }))
-                    .collect();
+                let duals: Vec<Num<Dual<B>>> =
+                    (0..half_length).map(|i| Num(Dual { value: data[i], tangent: data[half_length + i] })).collect();
                 let (x, rest) = duals.split_at(inputs);
                 let (y, seed) = rest.split_at(outputs);
                 let length = if half == Half::PushforwardTangent { outputs } else { inputs };

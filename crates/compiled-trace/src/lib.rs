@@ -1,4 +1,45 @@
-//! Record once, compile, replay.
+//! Record a numeric function once, compile the recording and its derivatives, replay them at vector speed.
+//!
+//! ```
+//! use compiled_trace::{Limits, compile, record};
+//! use differentiation_interface_core::Real;
+//!
+//! fn rosenbrock<T: Real>(x: &[T]) -> T {
+//!     x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum()
+//! }
+//! let graph = record(&[0.5; 1000], &[], Limits::default(), |x, _, y| y.push(rosenbrock(x)))?;
+//! let gradient = compile(&graph)?.adjoint(1)?;
+//! // The loop of the function is a loop again, with its adjoint inside.
+//! assert!(gradient.instruction_count() < 60);
+//!
+//! let gradient = gradient.executable();
+//! let mut memory = gradient.workspace();
+//! let (mut y, mut grad) = ([0.0], vec![0.0; 1000]);
+//! gradient.run(&mut memory, &[&vec![1.0; 1000], &[], &[1.0]], &mut [&mut y, &mut grad]).unwrap();
+//! assert_eq!(y, [0.0]);
+//! assert!(grad.iter().all(|g| *g == 0.0));
+//! # Ok::<(), differentiation_interface_core::error::Error>(())
+//! ```
+//!
+//! # The way of a function
+//! ```text
+//! record          the function runs once on recording numbers       -> Graph: 12 bytes an operation
+//! compile         sums (chains of additions), roll (loops found     -> Program: boxes of iterations with
+//!                 again), lower (to memory), optimisation              straight-line bodies, over cells
+//! adjoint/tangent statement by statement, optimised again           -> Program
+//! executable      registers, uniform parts, vector dimension        -> Executable, run in a Workspace
+//! ```
+//! [`program`] is the contract for executors; the one here, [`Executable`], is the portable one.
+//!
+//! # When is a recording valid?
+//! Where its guards hold. Comparisons and values that left into plain code are recorded with their outcome and checked at every
+//! run; [`GuardFailed`] names the line. `select` needs no guard. What changes without a new recording is an input or a parameter;
+//! all other plain numbers are constants.
+//!
+//! # Products with zero
+//! An adjoint or tangent that is zero meets no partial derivative: zero times an infinite derivative is zero here, as on the
+//! tape of reverse mode, so the side that `select` does not take cannot spoil the other. The products of the rule `mul` are plain.
+
 mod build;
 mod custom;
 mod derive;
@@ -21,10 +62,27 @@ pub use execute::{BLOCK, Executable, RunError, Workspace};
 pub use graph::{CONSTANT, Graph, Node, Op, Outcome, RELATIONS, guard_parts, relation};
 pub use program::{GuardFailed, Program};
 pub use recorder::{Limits, Recorded, RecordedCore, record};
+pub use template::Template;
 
 use differentiation_interface_core::error::Error;
 
-/// Compiles.
+/// Compiles a recording to a program that computes its outputs.
+///
+/// Inputs: x, the parameters. Outputs: y.
+///
+/// # Errors
+/// [`ErrorKind::TapeOverflow`](differentiation_interface_core::error::ErrorKind::TapeOverflow) if the program would need more
+/// than 2³⁰ cells.
+///
+/// # Example
+/// ```
+/// use compiled_trace::{Limits, compile, record};
+/// let graph = record(&[1.0; 100], &[], Limits::default(), |x, _, y| y.push(x.iter().map(|v| *v * *v).sum()))?;
+/// let program = compile(&graph)?;
+/// // Cells cleared, one loop, the output.
+/// assert_eq!(program.statement_count(), 3);
+/// # Ok::<(), differentiation_interface_core::error::Error>(())
+/// ```
 pub fn compile(graph: &Graph) -> Result<Program, Error> {
     let sequence = sums::sequence(graph);
     let rolled = roll::roll(&sequence);

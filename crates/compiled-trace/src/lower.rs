@@ -55,6 +55,16 @@ enum Plan {
     Loop { identity: usize, trip: u32, body: Vec<Plan> },
 }
 
+/// The loops around tokens that are planned.
+struct Around<'a> {
+    counters: &'a [(u32, u32)],
+    enclosing: &'a [usize],
+    /// How many of the counters are loops of statements.
+    loops: usize,
+    /// Whether the innermost loop carries values from iteration to iteration; nothing outside of loops.
+    carried: Option<bool>,
+}
+
 /// How an operand depends on the counters.
 enum Fit {
     Affine { origin: u32, deltas: Vec<i64> },
@@ -70,7 +80,6 @@ struct Place {
 }
 
 struct Lowering<'a> {
-    graph: &'a Graph,
     sequence: &'a Sequence,
     rolled: &'a Rolled,
     groups: Vec<Group>,
@@ -86,7 +95,6 @@ struct Lowering<'a> {
 /// Runs the pass.
 pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rolled) -> Result<Program, Error> {
     let mut lowering = Lowering {
-        graph,
         sequence,
         rolled,
         groups: Vec::new(),
@@ -98,7 +106,7 @@ pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rolled) -> Resu
         before_group: FxHashMap::default(),
         before_loop: FxHashMap::default(),
     };
-    let plans = lowering.plan(&rolled.tokens, 0, 0, &[], &[], 0, None);
+    let plans = lowering.plan(&rolled.tokens, 0, 0, Around { counters: &[], enclosing: &[], loops: 0, carried: None });
     lowering.find_owners();
     lowering.find_stored();
     lowering.allocate()?;
@@ -146,16 +154,8 @@ impl Lowering<'_> {
     }
 
     /// Plans the statements for tokens whose positions are relative to `base`, of groups that begin at `origin`.
-    fn plan(
-        &mut self,
-        tokens: &[Token],
-        base: u32,
-        origin: u32,
-        counters: &[(u32, u32)],
-        enclosing: &[usize],
-        loops: usize,
-        around: Option<bool>,
-    ) -> Vec<Plan> {
+    fn plan(&mut self, tokens: &[Token], base: u32, origin: u32, around: Around<'_>) -> Vec<Plan> {
+        let Around { counters, enclosing, loops, carried: around } = around;
         let mut plans = Vec::new();
         let mut offsets = Vec::new();
         let flush = |this: &mut Self, plans: &mut Vec<Plan>, offsets: &mut Vec<u32>| {
@@ -187,7 +187,8 @@ impl Lowering<'_> {
                 continue;
             }
             flush(self, &mut plans, &mut offsets);
-            let (trip, body) = self.rolled.shapes[token.shape as usize].repeat.clone().expect("operations are written out");
+            let (trip, body) =
+                self.rolled.shapes[token.shape as usize].repeat.clone().expect("operations are written out");
             let length = self.nodes_of(token) / trip;
             let mut inner = counters.to_vec();
             inner.push((trip, length));
@@ -198,10 +199,15 @@ impl Lowering<'_> {
                 self.loops += 1;
                 let mut enclosing = enclosing.to_vec();
                 enclosing.push(identity);
-                let body = self.plan(&body, start, start, &inner, &enclosing, loops + 1, carried);
+                let body = self.plan(
+                    &body,
+                    start,
+                    start,
+                    Around { counters: &inner, enclosing: &enclosing, loops: loops + 1, carried },
+                );
                 plans.push(Plan::Loop { identity, trip, body });
             } else {
-                plans.extend(self.plan(&body, start, start, &inner, enclosing, loops, carried));
+                plans.extend(self.plan(&body, start, start, Around { counters: &inner, enclosing, loops, carried }));
             }
         }
         flush(self, &mut plans, &mut offsets);
@@ -213,8 +219,7 @@ impl Lowering<'_> {
         let (trip, body) = self.rolled.shapes[shape as usize].repeat.as_ref().expect("only loops are asked about");
         let carried = self.is_carried(start, self.rolled.shapes[shape as usize].nodes / trip, *trip);
         let mut inner = body.iter().filter(|token| !self.is_written_out(token, Some(carried))).peekable();
-        inner.peek().is_some()
-            && (carried || inner.any(|token| self.stays_loop(token.shape, start + token.start)))
+        inner.peek().is_some() && (carried || inner.any(|token| self.stays_loop(token.shape, start + token.start)))
     }
 
     /// Whether an iteration uses a result of an earlier one.
@@ -306,7 +311,8 @@ impl Lowering<'_> {
     fn local(&self, g: usize, k: usize, origin: u32, deltas: &[i64]) -> Option<usize> {
         let group = &self.groups[g];
         let offset = (origin as usize).checked_sub(self.sequence.first + group.start as usize)?;
-        let same = group.counters.iter().zip(deltas).all(|((trip, length), delta)| *trip == 1 || *delta == *length as i64);
+        let same =
+            group.counters.iter().zip(deltas).all(|((trip, length), delta)| *trip == 1 || *delta == *length as i64);
         if !same {
             return None;
         }
@@ -463,7 +469,10 @@ impl Lowering<'_> {
                 let node = node + shift as i64;
                 match self.place(node) {
                     Some(place) => {
-                        let value = !matches!(self.sequence.nodes[node as usize].op, Op::Accumulate | Op::Output | Op::Guard(_));
+                        let value = !matches!(
+                            self.sequence.nodes[node as usize].op,
+                            Op::Accumulate | Op::Output | Op::Guard(_)
+                        );
                         complete &= value;
                         slots.push((place.group, place.slot));
                     }
@@ -570,7 +579,9 @@ impl Lowering<'_> {
                     return Ok(found);
                 }
                 let mut table = Vec::new();
-                each_iteration_of(&self.groups[g].counters, &deltas, |shift| table.push((origin as i64 + shift) as u32));
+                each_iteration_of(&self.groups[g].counters, &deltas, |shift| {
+                    table.push((origin as i64 + shift) as u32)
+                });
                 table
             }
         };
@@ -618,11 +629,10 @@ impl Lowering<'_> {
         trips: &[u32],
     ) -> Option<(Address, Dependence)> {
         let strides = |deltas: &[i64]| deltas.iter().map(|d| i32::try_from(*d).ok()).collect::<Option<Vec<i32>>>();
-        let affine = |space, base, deltas: &[i64]| Some(Address { space, base, strides: strides(deltas)?, table: None });
+        let affine =
+            |space, base, deltas: &[i64]| Some(Address { space, base, strides: strides(deltas)?, table: None });
         if origin & SUM != 0 {
-            let own = false;
-            let dependence = if own { Dependence::Unknown } else { Dependence::None };
-            return Some((affine(Space::Work, origin & !SUM, deltas)?, dependence));
+            return Some((affine(Space::Work, origin & !SUM, deltas)?, Dependence::None));
         }
         let (mut low, mut high) = (origin as i64, origin as i64);
         for (trip, delta) in trips.iter().zip(deltas) {
@@ -654,15 +664,15 @@ impl Lowering<'_> {
         }
         let (layout, base) = self.layout(place.group, place.slot);
         let base = base + layout.iter().zip(&place.iteration).map(|(s, i)| s * i).sum::<i64>();
-        let deltas: Vec<i64> =
-            steps.iter().map(|step| step.iter().zip(&layout).map(|(s, l)| s * l).sum()).collect();
+        let deltas: Vec<i64> = steps.iter().map(|step| step.iter().zip(&layout).map(|(s, l)| s * l).sum()).collect();
         let dependence = if place.group as usize != g {
             Dependence::None
         } else {
             let counters = trips.len();
-            let is_own = steps.iter().enumerate().all(|(l, step)| {
-                (0..counters).all(|m| step[m] == (l == m) as i64 || (trips[l] == 1 && step[m] == 0))
-            });
+            let is_own = steps
+                .iter()
+                .enumerate()
+                .all(|(l, step)| (0..counters).all(|m| step[m] == (l == m) as i64 || (trips[l] == 1 && step[m] == 0)));
             if is_own { Dependence::Distance(place.iteration) } else { Dependence::Unknown }
         };
         Some((affine(Space::Work, u32::try_from(base).ok()?, &deltas)?, dependence))
@@ -696,7 +706,9 @@ impl Lowering<'_> {
                             let sum = writer.sums.get(&node.b).copied();
                             let so_far = match sum {
                                 None => a,
-                                Some((sum, _)) => writer.push(Instruction::Apply { op: Op::Binary(PLUS), a: sum, b: a }),
+                                Some((sum, _)) => {
+                                    writer.push(Instruction::Apply { op: Op::Binary(PLUS), a: sum, b: a })
+                                }
                             };
                             let count = sum.map_or(0, |sum| sum.1) + 1;
                             writer.sums.insert(node.b, (so_far, count));
@@ -791,8 +803,12 @@ impl Lowering<'_> {
                     return Ok(*sum);
                 }
                 // A sum of this very group, over earlier iterations.
-                let last = self.sequence.sums[(origin & !SUM) as usize].last as usize;
-                if self.owner[last] == g as u32 {
+                let mut own = false;
+                each_iteration_of(&self.groups[g].counters, deltas, |shift| {
+                    let sum = (*origin as i64 + shift) as u32 & !SUM;
+                    own |= self.owner[self.sequence.sums[sum as usize].last as usize] == g as u32;
+                });
+                if own {
                     writer.depend(&Dependence::Unknown, self.groups[g].loops);
                 }
             } else if let Some(slot) = self.local(g, k, *origin, deltas) {
@@ -874,8 +890,7 @@ impl Lowering<'_> {
         counters.remove(m);
         let loops = group.loops.min(m);
         let enclosing = group.enclosing[..loops].to_vec();
-        let strides: Vec<i32> =
-            layout.iter().enumerate().filter(|(i, _)| *i != m).map(|(_, s)| *s as i32).collect();
+        let strides: Vec<i32> = layout.iter().enumerate().filter(|(i, _)| *i != m).map(|(_, s)| *s as i32).collect();
         let trips: Vec<u32> = counters.iter().map(|c| c.0).collect();
         let origin = (start + offset + self.sequence.first as u32).wrapping_sub(back * length);
         let deltas: Vec<i64> = counters.iter().map(|c| c.1 as i64).collect();
@@ -884,7 +899,8 @@ impl Lowering<'_> {
         let reader = self.groups.len() - 1;
         let source = self.address(reader, Fit::Affine { origin, deltas });
         self.groups.pop();
-        let target = Address { space: Space::Work, base: (base - back as i64 * layout[m]) as u32, strides, table: None };
+        let target =
+            Address { space: Space::Work, base: (base - back as i64 * layout[m]) as u32, strides, table: None };
         Ok(Nest {
             dimensions: trips[loops..].iter().map(|trip| Dimension { trip: *trip, parallel: true }).collect(),
             reversed: false,
@@ -949,7 +965,6 @@ impl Lowering<'_> {
                 }
             }
         }
-        let _ = self.graph;
         Ok(())
     }
 }

@@ -4,7 +4,6 @@
 //! nest's results, gives the one loop a careful programmer writes: values are computed once and stay in the iteration.
 
 use crate::build::{Builder, Shared, interval, is_injective, without_dead};
-use crate::graph::Op;
 use crate::program::*;
 
 /// Bodies longer than this are not fused further, except outside of loops.
@@ -126,7 +125,11 @@ fn summary(statement: &Statement, loops: &[u32]) -> Vec<Access> {
     let mut merged: Vec<Access> = Vec::new();
     for access in all {
         match merged.last_mut() {
-            Some(last) if last.space == access.space && last.kind == access.kind && access.low <= last.high.saturating_add(1) => {
+            Some(last)
+                if last.space == access.space
+                    && last.kind == access.kind
+                    && access.low <= last.high.saturating_add(1) =>
+            {
                 last.high = last.high.max(access.high);
             }
             _ => merged.push(access),
@@ -207,7 +210,9 @@ fn partners(
     j: usize,
     loops: &[u32],
 ) -> Option<Vec<usize>> {
-    let (Statement::Nest(first), Statement::Nest(second)) = (&statements[group[0]], &statements[j]) else { return None };
+    let (Statement::Nest(first), Statement::Nest(second)) = (&statements[group[0]], &statements[j]) else {
+        return None;
+    };
     if first.dimensions != second.dimensions {
         return None;
     }
@@ -239,7 +244,8 @@ fn partners(
         if before.iter().any(|d| conflict(&summaries[*d], &summaries[*k])) {
             return None;
         }
-        if !scalar && let Statement::Nest(nest) = &statements[*k]
+        if !scalar
+            && let Statement::Nest(nest) = &statements[*k]
             && !iterations_agree(nest, second, loops)
         {
             return None;
@@ -293,11 +299,8 @@ fn drop_dead_stores(statements: &mut Vec<Statement>) {
         for statement in statements.iter() {
             accesses(statement, &mut Vec::new(), &mut read);
         }
-        let mut loaded: Vec<(u32, u32)> = read
-            .iter()
-            .filter(|a| a.kind == Kind::Read && a.space == Space::Work)
-            .map(|a| (a.low, a.high))
-            .collect();
+        let mut loaded: Vec<(u32, u32)> =
+            read.iter().filter(|a| a.kind == Kind::Read && a.space == Space::Work).map(|a| (a.low, a.high)).collect();
         loaded = merge(loaded);
         let is_loaded = |low: u32, high: u32| {
             let next = loaded.partition_point(|(_, end)| *end < low);
@@ -311,11 +314,8 @@ fn drop_dead_stores(statements: &mut Vec<Statement>) {
     for statement in statements.iter() {
         accesses(statement, &mut Vec::new(), &mut all);
     }
-    let added: Vec<(u32, u32)> = all
-        .iter()
-        .filter(|a| a.space == Space::Work && a.kind != Kind::Write)
-        .map(|a| (a.low, a.high))
-        .collect();
+    let added: Vec<(u32, u32)> =
+        all.iter().filter(|a| a.space == Space::Work && a.kind != Kind::Write).map(|a| (a.low, a.high)).collect();
     narrow(statements, &merge(added));
 }
 
@@ -352,7 +352,9 @@ fn remove_dead(statements: &mut Vec<Statement>, loops: &mut Vec<u32>, is_loaded:
                     })
                     .collect();
                 let is_dead = |instruction: &Instruction| match *instruction {
-                    Instruction::Store { address, .. } | Instruction::Accumulate { address, .. } => dead[address as usize],
+                    Instruction::Store { address, .. } | Instruction::Accumulate { address, .. } => {
+                        dead[address as usize]
+                    }
                     _ => false,
                 };
                 if nest.body.iter().any(is_dead) {
@@ -400,5 +402,4 @@ fn narrow(statements: &mut Vec<Statement>, used: &[(u32, u32)]) {
             other => statements.push(other),
         }
     }
-    let _ = Op::Keep;
 }

@@ -18,7 +18,9 @@ impl Program {
         let indent = "  ".repeat(depth);
         for statement in statements {
             match statement {
-                Statement::Zero { space, start, length } => writeln!(f, "{indent}zero {}[{start}; {length}]", name(*space))?,
+                Statement::Zero { space, start, length } => {
+                    writeln!(f, "{indent}zero {}[{start}; {length}]", name(*space))?
+                }
                 Statement::Loop { trip, reversed, body } => {
                     writeln!(f, "{indent}loop i{depth} < {trip}{}", direction(*reversed))?;
                     self.print(f, body, depth + 1)?;

@@ -202,9 +202,15 @@ impl std::fmt::Display for GuardFailed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.place {
             Some(place) => {
-                write!(f, "{place} decides otherwise at this point than where the function was recorded; record it again here")
+                write!(
+                    f,
+                    "{place} decides otherwise at this point than where the function was recorded; record it again here"
+                )
             }
-            None => write!(f, "the function decides otherwise at this point than where it was recorded; record it again here"),
+            None => write!(
+                f,
+                "the function decides otherwise at this point than where it was recorded; record it again here"
+            ),
         }
     }
 }
@@ -318,7 +324,8 @@ impl Program {
                 .map(|statement| match statement {
                     Statement::Nest(nest) => {
                         let addresses = nest.addresses.iter().map(|address| {
-                            size_of::<Address>() + 4 * (address.strides.len() + address.table.as_ref().map_or(0, |t| t.len()))
+                            size_of::<Address>()
+                                + 4 * (address.strides.len() + address.table.as_ref().map_or(0, |t| t.len()))
                         });
                         nest.body.len() * size_of::<Instruction>() + addresses.sum::<usize>()
                     }

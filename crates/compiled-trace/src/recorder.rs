@@ -118,11 +118,7 @@ impl Running {
     /// The operand that a number is here.
     #[inline(always)]
     fn operand<B: Base>(&mut self, number: RecordedCore<B>) -> u32 {
-        if number.recording == self.recording {
-            number.operand
-        } else {
-            self.strange(number)
-        }
+        if number.recording == self.recording { number.operand } else { self.strange(number) }
     }
 
     #[inline(never)]
@@ -271,9 +267,12 @@ impl<B: Base> Core for RecordedCore<B> {
             }
             first
         });
-        y.extend(value.iter().enumerate().map(|(i, value)| {
-            Num(Self::active(*value, first.map(|first| first + i as u32), recording))
-        }));
+        y.extend(
+            value
+                .iter()
+                .enumerate()
+                .map(|(i, value)| Num(Self::active(*value, first.map(|first| first + i as u32), recording))),
+        );
     }
 
     #[inline(always)]
@@ -336,7 +335,7 @@ fn take_innermost() -> Option<Running> {
 /// Runs `f` once at the point `x` with the given parameters and returns what it did.
 ///
 /// `f` gets the inputs, the parameters, and the vector to leave its outputs in. The recording holds for every point at which
-/// its guards hold; [`Program::run`](crate::Program::run) checks them.
+/// its guards hold; [`Executable::run`](crate::Executable::run) checks them.
 ///
 /// # Errors
 /// [`ErrorKind::TapeOverflow`] if the recording would be larger than `limits` or than about 2³⁰ values;

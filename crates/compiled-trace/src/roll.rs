@@ -45,7 +45,8 @@ const DEEPEST: usize = 8;
 
 /// Runs the pass.
 pub(crate) fn roll(sequence: &Sequence) -> Rolled {
-    let mut roller = Roller { sequence, shapes: Vec::new(), operations: FxHashMap::default(), loops: FxHashMap::default() };
+    let mut roller =
+        Roller { sequence, shapes: Vec::new(), operations: FxHashMap::default(), loops: FxHashMap::default() };
     let mut tokens = roller.operations();
     for _ in 0..DEEPEST {
         match roller.pass(&tokens) {
@@ -258,7 +259,7 @@ impl Roller<'_> {
                 return None;
             }
         }
-        let regular: Vec<usize> = (0..slots).filter(|slot| !irregular[*slot] ).collect();
+        let regular: Vec<usize> = (0..slots).filter(|slot| !irregular[*slot]).collect();
         let same = |t: usize, u: usize| regular.iter().all(|slot| difference(t, *slot) == difference(u, *slot));
         let mut stretches = Vec::new();
         let (mut from, mut covered) = (0, 0);

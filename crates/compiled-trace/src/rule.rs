@@ -332,7 +332,11 @@ impl Rules {
         u16::try_from(index + UNARY_TABLE as usize).ok()
     }
 
-    pub(crate) fn number_unary_object(&mut self, key: &dyn Any, make: impl FnOnce() -> Arc<dyn RuleObject>) -> Option<u16> {
+    pub(crate) fn number_unary_object(
+        &mut self,
+        key: &dyn Any,
+        make: impl FnOnce() -> Arc<dyn RuleObject>,
+    ) -> Option<u16> {
         let found = self.unary.iter().position(|known| matches!(known, OtherUnary::User(object) if object.is(key)));
         let index = found.unwrap_or_else(|| {
             self.unary.push(OtherUnary::User(make()));

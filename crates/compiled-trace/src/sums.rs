@@ -56,11 +56,7 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
     // The new operand of every old value.
     let mut renamed = vec![0u32; graph.nodes.len()];
     let rename = |renamed: &[u32], operand: u32| {
-        if operand & CONSTANT != 0 || (operand as usize) < first {
-            operand
-        } else {
-            renamed[operand as usize - first]
-        }
+        if operand & CONSTANT != 0 || (operand as usize) < first { operand } else { renamed[operand as usize - first] }
     };
     for (i, node) in graph.nodes.iter().enumerate() {
         if uses[i] == 0 {
@@ -148,12 +144,10 @@ fn count_uses(graph: &Graph) -> Vec<u8> {
                 call_used |= uses[i] > 0;
                 continue;
             }
-            Op::Call => {
-                if std::mem::take(&mut call_used) || uses[i] > 0 {
-                    // The outputs of a call stay together.
-                    for use_count in &mut uses[i..i + graph.calls[node.a as usize].outputs] {
-                        *use_count = (*use_count).max(1);
-                    }
+            Op::Call if std::mem::take(&mut call_used) || uses[i] > 0 => {
+                // The outputs of a call stay together.
+                for use_count in &mut uses[i..i + graph.calls[node.a as usize].outputs] {
+                    *use_count = (*use_count).max(1);
                 }
             }
             _ => {}
@@ -201,8 +195,7 @@ impl Members {
 
 fn chains(graph: &Graph, uses: &[u8]) -> Members {
     let first = graph.first_node();
-    let mut members =
-        Members { of: vec![0; graph.nodes.len()], lengths: vec![0; graph.nodes.len()], chains: 0 };
+    let mut members = Members { of: vec![0; graph.nodes.len()], lengths: vec![0; graph.nodes.len()], chains: 0 };
     for (i, node) in graph.nodes.iter().enumerate() {
         if uses[i] > 0 && matches!(node.op, Op::Binary(PLUS | MINUS)) {
             let behind = members.before(graph, i, uses).map(|k| [node.a, node.b][k]);

@@ -158,7 +158,7 @@ fn finish_opaque(graph: &mut Graph, op: Op) {
 /// The sign of `x`, 0 at ±0, NaN at NaN.
 fn sign(x: Number) -> Number {
     let (zero, one) = (Number::constant(0.0), Number::constant(1.0));
-    x.greater_than(zero).select(one, x.less_than(zero).select(-one, x - x))
+    x.greater_than(zero).select(one, x.less_than(zero).select(-one, x * zero))
 }
 
 /// 1 where the condition holds.

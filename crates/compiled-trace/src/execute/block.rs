@@ -17,7 +17,8 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
         let arch = Arch::new();
         let loops = plan.trips.len() - plan.nest.dimensions.len();
         let vector = plan.vector.expect("only nests with a vector are run in blocks");
-        let others: usize = (loops..plan.trips.len()).filter(|c| *c != vector).map(|c| plan.trips[c] as usize).product();
+        let others: usize =
+            (loops..plan.trips.len()).filter(|c| *c != vector).map(|c| plan.trips[c] as usize).product();
         self.counters[vector] = 0;
         for row in 0..others {
             let mut rest = if plan.nest.reversed { others - 1 - row } else { row };
@@ -121,7 +122,8 @@ fn pairwise<S: Scalar>(sums: &[S; 16]) -> S {
     let mut width = 8;
     while width > 0 {
         for i in 0..width {
-            sums[i] = sums[i] + sums[i + width];
+            let other = sums[i + width];
+            sums[i] += other;
         }
         width /= 2;
     }

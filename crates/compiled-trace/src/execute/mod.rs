@@ -208,7 +208,10 @@ impl std::fmt::Display for RunError {
         match self {
             RunError::Guard(guard) => guard.fmt(f),
             RunError::Length { expected, found } => {
-                write!(f, "the program takes slices of length {expected} where it got {found}; pass slices as `inputs()` and `outputs()` say")
+                write!(
+                    f,
+                    "the program takes slices of length {expected} where it got {found}; pass slices as `inputs()` and `outputs()` say"
+                )
             }
         }
     }

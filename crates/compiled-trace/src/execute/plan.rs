@@ -37,14 +37,40 @@ pub(super) enum Source {
 /// An instruction on blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BlockStep {
-    Load { address: u32, to: u16 },
-    Unary { rule: u16, x: Source, to: u16 },
-    Apply { op: Op, x: Source, y: Source, to: u16 },
-    Guard { guard: u16, x: Source, y: Source },
-    Store { x: Source, address: u32 },
-    Accumulate { x: Source, address: u32 },
+    Load {
+        address: u32,
+        to: u16,
+    },
+    Unary {
+        rule: u16,
+        x: Source,
+        to: u16,
+    },
+    Apply {
+        op: Op,
+        x: Source,
+        y: Source,
+        to: u16,
+    },
+    Guard {
+        guard: u16,
+        x: Source,
+        y: Source,
+    },
+    Store {
+        x: Source,
+        address: u32,
+    },
+    Accumulate {
+        x: Source,
+        address: u32,
+    },
     /// Adds the block to one cell per row.
-    Reduce { x: Source, address: u32, sum: u16 },
+    Reduce {
+        x: Source,
+        address: u32,
+        sum: u16,
+    },
 }
 
 /// What an instruction costs besides its numbers, in numbers.
@@ -105,7 +131,8 @@ impl Plan {
     /// Turns the body into uniform instructions and block steps.
     fn schedule(&mut self) {
         let body = &self.nest.body;
-        let same = |address: u32| self.nest.addresses[address as usize].table.is_none() && self.strides[address as usize] == 0;
+        let same =
+            |address: u32| self.nest.addresses[address as usize].table.is_none() && self.strides[address as usize] == 0;
         // Which results are the same for the whole vector.
         let mut uniform = vec![false; body.len()];
         let mut last_use = vec![0usize; body.len()];
@@ -128,8 +155,8 @@ impl Plan {
         let mut in_place = vec![false; body.len()];
         for (i, instruction) in body.iter().enumerate() {
             if let Instruction::Load(address) = instruction {
-                in_place[i] = self.strides[*address as usize] == 1
-                    && self.nest.addresses[*address as usize].table.is_none();
+                in_place[i] =
+                    self.strides[*address as usize] == 1 && self.nest.addresses[*address as usize].table.is_none();
             }
         }
         for instruction in body {

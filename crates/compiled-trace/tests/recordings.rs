@@ -1,0 +1,247 @@
+//! Guards, parameters, custom rules, single precision, limits, and the smallest functions.
+
+use compiled_trace::{Executable, Limits, Recorded, RunError, compile, record};
+use differentiation_interface::prelude::*;
+use differentiation_interface_core::error::ErrorKind;
+use num_traits::Float;
+use std::sync::Arc;
+
+fn gradient_of(point: &[f64], parameters: &[f64], f: impl FnOnce(&[Recorded], &[Recorded]) -> Recorded) -> Executable {
+    let graph = record(point, parameters, Limits::default(), |x, p, y| y.push(f(x, p))).unwrap();
+    compile(&graph).unwrap().adjoint(1).unwrap().executable()
+}
+
+fn run(gradient: &Executable, x: &[f64], parameters: &[f64]) -> Result<(f64, Vec<f64>), RunError> {
+    let (mut y, mut grad) = ([f64::NAN], vec![f64::NAN; x.len()]);
+    gradient.run(&mut gradient.workspace(), &[x, parameters, &[1.0]], &mut [&mut y, &mut grad])?;
+    Ok((y[0], grad))
+}
+
+#[test]
+fn guards_fail_on_the_other_side_and_name_the_line() {
+    let line = line!() + 1;
+    let f = |x: &[Recorded], _: &[Recorded]| if x[0] > x[1] { x[0] * x[0] } else { x[1] * 3.0 };
+    let gradient = gradient_of(&[2.0, 1.0], &[], f);
+    assert_eq!(run(&gradient, &[3.0, 1.0], &[]), Ok((9.0, vec![6.0, 0.0])));
+    let Err(RunError::Guard(failed)) = run(&gradient, &[1.0, 3.0], &[]) else { panic!("the guard held") };
+    assert_eq!(failed.place.unwrap().line(), line);
+    let gradient = gradient_of(&[1.0, 3.0], &[], f);
+    assert_eq!(run(&gradient, &[1.0, 3.0], &[]), Ok((9.0, vec![0.0, 3.0])));
+}
+
+#[test]
+fn guards_in_loops_are_checked_for_every_iteration() {
+    fn f(x: &[Recorded], _: &[Recorded]) -> Recorded {
+        let mut sum = Recorded::constant(0.0);
+        for v in x {
+            sum += if *v > 0.0 { *v * *v } else { -*v };
+        }
+        sum
+    }
+    let gradient = gradient_of(&[0.5; 300], &[], f);
+    let mut x = vec![0.25; 300];
+    assert_eq!(run(&gradient, &x, &[]), Ok((300.0 / 16.0, vec![0.5; 300])));
+    for place in [0, 5, 255, 256, 299] {
+        x[place] = -1.0;
+        assert!(matches!(run(&gradient, &x, &[]), Err(RunError::Guard(_))), "at {place}");
+        x[place] = 0.25;
+    }
+}
+
+#[test]
+fn values_that_escape_are_guarded() {
+    let table = [1.0, 10.0, 100.0];
+    let f = |x: &[Recorded], _: &[Recorded]| x[0] * table[Scalar::primal(x[0].floor()) as usize];
+    let gradient = gradient_of(&[1.5], &[], f);
+    assert_eq!(run(&gradient, &[1.25], &[]), Ok((12.5, vec![10.0])));
+    assert!(matches!(run(&gradient, &[2.5], &[]), Err(RunError::Guard(_))));
+}
+
+#[test]
+fn choices_without_a_branch_need_no_guard() {
+    let f = |x: &[Recorded], _: &[Recorded]| {
+        let zero = Recorded::constant(0.0);
+        x[0].greater_than(zero).select(x[0].sqrt(), x[0] * 2.0)
+    };
+    let gradient = gradient_of(&[4.0], &[], f);
+    assert_eq!(run(&gradient, &[4.0], &[]), Ok((2.0, vec![0.25])));
+    // The side that is not taken has an infinite derivative at 0 and NaN below.
+    assert_eq!(run(&gradient, &[0.0], &[]), Ok((0.0, vec![2.0])));
+    assert_eq!(run(&gradient, &[-3.0], &[]), Ok((-6.0, vec![2.0])));
+}
+
+#[test]
+fn parameters_change_without_recording_again() {
+    let gradient = gradient_of(&[1.0, 2.0], &[3.0, 4.0], |x, p| p[0] * x[0] * x[1] + p[1] * x[0]);
+    assert_eq!(run(&gradient, &[1.0, 2.0], &[3.0, 4.0]), Ok((10.0, vec![10.0, 3.0])));
+    assert_eq!(run(&gradient, &[1.0, 2.0], &[5.0, 0.0]), Ok((10.0, vec![10.0, 5.0])));
+}
+
+struct Root;
+
+impl CustomRule for Root {
+    const NAME: &'static str = "root";
+    const GIVEN: Halves = Halves::Pushforward;
+    fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+        y.clear();
+        y.extend(x.iter().map(|x| x.sqrt()));
+    }
+    fn pushforward<S: Scalar<Base = f64>>(&self, _x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+        for i in 0..y.len() {
+            dy[i] = dx[i] / (y[i] + y[i]);
+        }
+    }
+}
+
+#[test]
+fn custom_rules_are_called_on_replay_with_both_derivatives() {
+    let root = Custom::new(Root);
+    let f = |x: &[Recorded], _: &[Recorded]| {
+        let y = root.call(&[x[0] * x[1], x[1]]);
+        y[0] * y[1]
+    };
+    // sqrt(x y) sqrt(y) = y sqrt(x).
+    let graph = record(&[2.0, 3.0], &[], Limits::default(), |x, _, y| y.push(f(x, &[]))).unwrap();
+    let adjoint = compile(&graph).unwrap().adjoint(1).unwrap();
+    let product = adjoint.tangent(1).unwrap().executable();
+    let gradient = adjoint.executable();
+    let (y, grad) = run(&gradient, &[4.0, 9.0], &[]).unwrap();
+    assert!((y - 18.0).abs() < 1e-13);
+    assert!((grad[0] - 2.25).abs() < 1e-13 && (grad[1] - 2.0).abs() < 1e-13, "{grad:?}");
+    let (mut y, mut grad, mut dy, mut hv) = ([0.0], [0.0; 2], [0.0], [0f64; 2]);
+    let outputs = &mut [&mut y[..], &mut grad, &mut dy, &mut hv];
+    product.run(&mut product.workspace(), &[&[4.0, 9.0], &[], &[1.0], &[1.0, 2.0]], outputs).unwrap();
+    // The Hessian is [-y / (4 x^1.5), 1 / (2 sqrt x); 1 / (2 sqrt x), 0].
+    assert!((hv[0] - (-9.0 / 32.0 + 0.5)).abs() < 1e-13 && (hv[1] - 0.25).abs() < 1e-13, "{hv:?}");
+}
+
+#[test]
+fn single_precision_is_computed_in_single_precision() {
+    fn f<T: Real<f32>>(x: &[T]) -> T {
+        x.iter().map(|v| (*v * 0.1f32).sin() * *v).sum()
+    }
+    let x: Vec<f32> = (0..50).map(|i| 0.1 + i as f32 / 10.0).collect();
+    let graph = record(&x, &[], Limits::default(), |x: &[Recorded<f32>], _, y| y.push(f(x))).unwrap();
+    let gradient = compile(&graph).unwrap().adjoint(1).unwrap().executable();
+    let (mut y, mut grad) = ([0f32], vec![0f32; 50]);
+    gradient.run(&mut gradient.workspace(), &[&x, &[], &[1.0]], &mut [&mut y, &mut grad]).unwrap();
+    assert!((y[0] - f(&x)).abs() <= 1e-5 * y[0].abs());
+    for (x, g) in x.iter().zip(grad) {
+        let s = 0.1f32 * x;
+        assert!((g - (s.sin() + 0.1 * x * s.cos())).abs() <= 1e-6, "{g} at {x}");
+    }
+}
+
+#[test]
+fn executors_run_on_numbers_that_carry_derivatives() {
+    // The derivative of the compiled gradient by forward mode over it.
+    fn f<T: Real>(x: &[T]) -> T {
+        x.windows(2).map(|w| (w[1] - w[0] * w[0]).powi(2)).sum()
+    }
+    let graph = record(&[0.5; 20], &[], Limits::default(), |x, _, y| y.push(f(x))).unwrap();
+    let compiled = Arc::new(compile(&graph).unwrap().adjoint(1).unwrap().executable());
+    fn grad<T: Scalar>(compiled: &Executable, x: &[T]) -> Vec<T> {
+        let one = T::constant(<T::Base as num_traits::One>::one());
+        let (mut y, mut grad) = ([T::default()], vec![T::default(); x.len()]);
+        compiled.run(&mut compiled.workspace(), &[x, &[], &[one]], &mut [&mut y, &mut grad]).unwrap();
+        grad
+    }
+    let x: Vec<f64> = (0..20).map(|i| (i as f64).sin()).collect();
+    let found = jacobian(&|x: &[_]| grad(&compiled, x), &AutoForwardDiff::default(), &x).unwrap();
+    let expected = hessian(&|x: &[_]| f(x), &AutoForwardDiff::default(), &x).unwrap();
+    for (a, b) in found.as_slice().iter().zip(expected.as_slice()) {
+        assert!((a - b).abs() <= 1e-12 * (1.0 + b.abs()), "{a}, expected {b}");
+    }
+}
+
+#[test]
+fn a_recording_over_the_limit_is_an_error() {
+    let long = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| {
+        let mut v = x[0];
+        for _ in 0..1000 {
+            v = v * v;
+        }
+        y.push(v);
+    };
+    let error = record(&[1.0], &[], Limits { bytes: 6000 }, long).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TapeOverflow);
+    assert_eq!(record(&[1.0], &[], Limits { bytes: 60_000 }, long).unwrap().nodes().len(), 1000);
+}
+
+#[test]
+fn numbers_of_another_recording_are_refused() {
+    let mut kept = None;
+    record(&[1.0], &[], Limits::default(), |x, _, y| {
+        kept = Some(x[0]);
+        y.push(x[0]);
+    })
+    .unwrap();
+    let kept = kept.unwrap();
+    let error = record(&[1.0], &[], Limits::default(), |x, _, y| y.push(x[0] * kept)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ForeignNumber);
+    let error = record(&[1.0], &[], Limits::default(), |_, _, y| y.push(kept.sin())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ForeignNumber);
+    // An outer number in an inner recording is foreign there.
+    let outer = record(&[1.0], &[], Limits::default(), |x, _, y| {
+        let inner = record(&[2.0], &[], Limits::default(), |z, _, w| w.push(z[0] * x[0]));
+        assert_eq!(inner.unwrap_err().kind(), ErrorKind::ForeignNumber);
+        y.push(x[0] * 2.0);
+    });
+    assert_eq!(outer.unwrap().nodes().len(), 1);
+}
+
+#[test]
+fn the_smallest_functions_work() {
+    let all = |x: &[f64], f: &dyn Fn(&[Recorded]) -> Vec<Recorded>| {
+        let graph = record(x, &[], Limits::default(), |x, _, y| y.extend(f(x))).unwrap();
+        let adjoint = compile(&graph).unwrap().adjoint(1).unwrap().executable();
+        let m = graph.outputs().len();
+        let (mut y, mut grad) = (vec![f64::NAN; m], vec![f64::NAN; x.len()]);
+        adjoint.run(&mut adjoint.workspace(), &[x, &[], &vec![1.0; m]], &mut [&mut y, &mut grad]).unwrap();
+        (y, grad)
+    };
+    assert_eq!(all(&[], &|_| vec![]), (vec![], vec![]));
+    assert_eq!(all(&[2.0], &|_| vec![]), (vec![], vec![0.0]));
+    assert_eq!(all(&[], &|_| vec![Recorded::constant(3.0)]), (vec![3.0], vec![]));
+    assert_eq!(all(&[2.0], &|x| vec![x[0]]), (vec![2.0], vec![1.0]));
+    assert_eq!(all(&[2.0, 5.0], &|x| vec![x[1], x[1], Recorded::constant(1.0)]), (vec![5.0, 5.0, 1.0], vec![0.0, 2.0]));
+    assert_eq!(all(&[2.0; 40], &|x| x.to_vec()), (vec![2.0; 40], vec![1.0; 40]));
+}
+
+#[test]
+fn wrong_lengths_are_errors() {
+    let gradient = gradient_of(&[1.0, 2.0], &[], |x, _| x[0] * x[1]);
+    let mut memory = gradient.workspace();
+    let (mut y, mut grad) = ([0.0], [0.0; 3]);
+    let error = gradient.run(&mut memory, &[&[1.0, 2.0], &[], &[1.0]], &mut [&mut y, &mut grad]).unwrap_err();
+    assert_eq!(error, RunError::Length { expected: 2, found: 3 });
+    let error = gradient.run(&mut memory, &[&[1.0, 2.0], &[]], &mut [&mut y, &mut grad[..2]]).unwrap_err();
+    assert_eq!(error, RunError::Length { expected: 3, found: 2 });
+}
+
+#[test]
+fn programs_are_shared_between_threads() {
+    let program = Arc::new(gradient_of(&[1.0; 100], &[], |x, _| x.iter().map(|v| *v * *v).sum()));
+    let threads: Vec<_> = (0..3)
+        .map(|t| {
+            let program = Arc::clone(&program);
+            std::thread::spawn(move || run(&program, &[t as f64; 100], &[]).unwrap().1[7])
+        })
+        .collect();
+    assert_eq!(threads.into_iter().map(|t| t.join().unwrap()).collect::<Vec<_>>(), [0.0, 2.0, 4.0]);
+}
+
+#[test]
+fn several_cotangents_at_once_give_rows() {
+    let f = |x: &[Recorded], y: &mut Vec<Recorded>| y.extend((0..8).map(|i| x[i] * x[i + 1]));
+    let graph = record(&[1.0; 9], &[], Limits::default(), |x, _, y| f(x, y)).unwrap();
+    let rows = compile(&graph).unwrap().adjoint(2).unwrap().executable();
+    let x: Vec<f64> = (1..10).map(f64::from).collect();
+    let (mut seeds, mut y) = ([[0.0; 8]; 2], [0.0; 8]);
+    (seeds[0][0], seeds[1][7]) = (1.0, 1.0);
+    let mut out = [[f64::NAN; 9]; 2];
+    let [first, second] = &mut out;
+    rows.run(&mut rows.workspace(), &[&x, &[], &seeds[0], &seeds[1]], &mut [&mut y, first, second]).unwrap();
+    assert_eq!(out[0], [2.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    assert_eq!(out[1], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.0, 8.0]);
+}
