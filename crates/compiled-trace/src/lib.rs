@@ -46,6 +46,8 @@ mod derive;
 mod execute;
 mod graph;
 mod lower;
+#[cfg(feature = "native")]
+pub mod native;
 mod optimize;
 mod print;
 pub mod program;

@@ -1,0 +1,191 @@
+//! The only unsafe code of the crate: calling machine code, being called by it, freeing it.
+//!
+//! # Invariant
+//! A [`Code`] is made from functions that `emit` wrote for a program that passed `check`, so every cell the code reads or
+//! writes is inside the slice it belongs to, provided that the slices have the lengths the program states; [`Code::run`]
+//! compares these at every call. Pointers to rules and tables that are written into the code point to memory that [`Code`] owns
+//! and never moves. Inputs and constants are only read: `check` refuses programs that write to them.
+
+use super::check::SPACES;
+use super::functions::Number;
+use crate::execute::RunError;
+use crate::rule::Rules;
+use cranelift_codegen::ir::Function;
+use cranelift_jit::JITModule;
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+
+/// A function of machine code: pointers to the slices, counters of enclosing loops; 0 or the number of a failed guard plus 1.
+type Entry = unsafe extern "C" fn(*const *mut u8, *const u64) -> u32;
+
+/// The slices of a run.
+pub(super) struct Memory<'a, 'i, 'o, S> {
+    pub(super) constants: &'a [S],
+    pub(super) cells: &'a mut [S],
+    pub(super) inputs: &'a [&'i [S]],
+    pub(super) outputs: &'a mut [&'o mut [S]],
+}
+
+/// The lengths a program states, constants, work, inputs and outputs, and how many loops it leaves to the caller.
+#[derive(Debug)]
+pub(super) struct Lengths {
+    pub(super) constants: usize,
+    pub(super) work: usize,
+    pub(super) inputs: Vec<usize>,
+    pub(super) outputs: Vec<usize>,
+    pub(super) loops: usize,
+}
+
+impl Lengths {
+    /// Checks the slices of a run.
+    #[inline(always)]
+    pub(super) fn check<S>(&self, memory: &Memory<S>, counters: &[u64]) -> Result<(), RunError> {
+        same(self.inputs.len(), memory.inputs.len())?;
+        same(self.outputs.len(), memory.outputs.len())?;
+        for (expected, slice) in self.inputs.iter().zip(memory.inputs) {
+            same(*expected, slice.len())?;
+        }
+        for (expected, slice) in self.outputs.iter().zip(memory.outputs.iter()) {
+            same(*expected, slice.len())?;
+        }
+        same(self.constants, memory.constants.len())?;
+        same(self.work, memory.cells.len())?;
+        same(self.loops, counters.len())
+    }
+}
+
+#[inline(always)]
+fn same(expected: usize, found: usize) -> Result<(), RunError> {
+    if expected == found { Ok(()) } else { Err(RunError::Length { expected, found }) }
+}
+
+/// Machine code with the memory that it refers to.
+pub(super) struct Code {
+    modules: Mutex<Vec<JITModule>>,
+    entries: Vec<Entry>,
+    lengths: Lengths,
+    /// What the code points to.
+    _rules: Arc<Rules>,
+    _tables: Vec<Arc<[u32]>>,
+}
+
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Code of {} functions", self.entries.len())
+    }
+}
+
+impl Code {
+    /// Takes over finished modules and the addresses of their functions, which must be functions of type [`Entry`] written
+    /// by `emit` for one checked program.
+    pub(super) fn new(
+        modules: Vec<JITModule>,
+        addresses: &[*const u8],
+        lengths: Lengths,
+        rules: Arc<Rules>,
+        tables: Vec<Arc<[u32]>>,
+    ) -> Code {
+        #[expect(unsafe_code, reason = "machine code has no type")]
+        let entry = |address: &*const u8| {
+            // SAFETY: the address is that of a finished function with the signature of `Entry` and the calling convention
+            // of the machine, which is that of `extern "C"`; the module that owns its memory is kept beside it.
+            unsafe { std::mem::transmute::<*const u8, Entry>(*address) }
+        };
+        let entries = addresses.iter().map(entry).collect();
+        Code { modules: Mutex::new(modules), entries, lengths, _rules: rules, _tables: tables }
+    }
+
+    /// Runs a function on slices; 0, or the number of a failed guard plus 1.
+    ///
+    /// # Errors
+    /// [`RunError::Length`] if a slice has another length than the program states.
+    #[inline(always)]
+    pub(super) fn run<S: Number>(
+        &self,
+        entry: usize,
+        memory: &mut Memory<S>,
+        counters: &[u64],
+    ) -> Result<u32, RunError> {
+        self.lengths.check(memory, counters)?;
+        let mut slices = [std::ptr::null_mut::<u8>(); SPACES];
+        slices[0] = memory.constants.as_ptr().cast_mut().cast();
+        slices[1] = memory.cells.as_mut_ptr().cast();
+        let mut at = 2;
+        for input in memory.inputs {
+            slices[at] = input.as_ptr().cast_mut().cast();
+            at += 1;
+        }
+        for output in memory.outputs.iter_mut() {
+            slices[at] = output.as_mut_ptr().cast();
+            at += 1;
+        }
+        #[expect(unsafe_code, reason = "machine code checks nothing itself")]
+        // SAFETY: the slices have the lengths the program was checked with, and are borrowed, mutably where the code writes,
+        // until it returns. They are of numbers `S` as the code is, which `Compiled` keeps together.
+        Ok(unsafe { self.entries[entry](slices.as_ptr(), counters.as_ptr()) })
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        let Ok(modules) = self.modules.get_mut() else { return };
+        for module in modules.drain(..) {
+            #[expect(unsafe_code, reason = "code may only be freed when nobody can run it")]
+            // SAFETY: running needs a reference to this object, and the addresses never leave it.
+            unsafe {
+                module.free_memory();
+            }
+        }
+    }
+}
+
+thread_local! {
+    /// The panic of a user's rule, on its way around the machine code, which cannot be unwound.
+    static PANIC: RefCell<Option<Box<dyn Any + Send>>> = const { RefCell::new(None) };
+}
+
+/// Goes on with the panic of a rule, if there was one.
+pub(super) fn resume_panic() {
+    if let Some(panic) = PANIC.take() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+fn kept<S: num_traits::Float>(value: impl FnOnce() -> S) -> S {
+    match catch_unwind(AssertUnwindSafe(value)) {
+        Ok(value) => value,
+        Err(panic) => {
+            PANIC.set(Some(panic));
+            S::nan()
+        }
+    }
+}
+
+macro_rules! through_rules {
+    ($unary:ident $binary:ident $Float:ident) => {
+        /// The value of a unary rule by its number, called by machine code.
+        pub(super) extern "C" fn $unary(rules: *const Rules, number: u32, x: $Float) -> $Float {
+            #[expect(unsafe_code, reason = "machine code hands pointers")]
+            // SAFETY: the pointer was written into the code from the `Arc` that `Code` holds.
+            let rules = unsafe { &*rules };
+            kept(|| rules.apply(number as u16, x))
+        }
+        /// The value of a binary rule by its number, called by machine code.
+        pub(super) extern "C" fn $binary(rules: *const Rules, number: u32, x: $Float, y: $Float) -> $Float {
+            #[expect(unsafe_code, reason = "machine code hands pointers")]
+            // SAFETY: the pointer was written into the code from the `Arc` that `Code` holds.
+            let rules = unsafe { &*rules };
+            kept(|| rules.apply2(number as u16, x, y))
+        }
+    };
+}
+
+through_rules! { unary_f64 binary_f64 f64 }
+through_rules! { unary_f32 binary_f32 f32 }
+
+/// What `emit` wrote, for those who want to read it.
+pub(super) fn text(function: &Function) -> String {
+    function.display().to_string()
+}

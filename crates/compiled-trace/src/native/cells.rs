@@ -1,0 +1,149 @@
+//! What is known about cells: which must still be cleared, and what single ones contain.
+//!
+//! Called by `emit` between and in nests. Clearing waits for the first statement that needs it: cells that a nest sets to one
+//! sum each are stored without having been cleared. Single cells outside of loops stay in registers as well as in memory.
+
+use super::check::space_number;
+use super::emit::{Emitter, Loops};
+use super::functions::Number;
+use super::operation::Signed;
+use super::plan::Plan;
+use crate::program::{Instruction, Space};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, types};
+
+/// Cells cleared without a loop.
+const CLEARED_AT_ONCE: i64 = 64;
+/// Cells whose contents are remembered when they are cleared.
+const REMEMBERED: i64 = 4;
+
+impl<S: Number> Emitter<'_, '_, S> {
+    /// Clears what is left to clear.
+    pub(super) fn clear_all(&mut self) {
+        for (space, start, length) in std::mem::take(&mut self.uncleared) {
+            self.clear(space, start, length);
+        }
+    }
+
+    /// Clears what a nest touches, except for the cells it sets anyway because all that it does to them is to add once.
+    pub(super) fn clear_for(&mut self, plan: &mut Plan) {
+        let nest = plan.nest;
+        for (space, start, length) in std::mem::take(&mut self.uncleared) {
+            let touches: Vec<(usize, i64, i64)> = nest
+                .body
+                .iter()
+                .enumerate()
+                .filter_map(|(i, instruction)| match *instruction {
+                    Instruction::Load(a)
+                    | Instruction::Store { address: a, .. }
+                    | Instruction::Accumulate { address: a, .. } => {
+                        let (low, high) = plan.ranges[a as usize];
+                        let meets = nest.addresses[a as usize].space == space && low < start + length && start <= high;
+                        meets.then_some((i, low, high))
+                    }
+                    _ => None,
+                })
+                .collect();
+            if touches.is_empty() {
+                self.uncleared.push((space, start, length));
+                continue;
+            }
+            let window = plan.window[touches[0].0];
+            let alone = window.is_some() && touches.iter().all(|touch| plan.window[touch.0] == window);
+            let cells = window.filter(|_| alone).and_then(|w| plan.dense(&plan.windows[w]));
+            match (window, cells) {
+                (Some(w), Some((low, high))) if start <= low && high < start + length && self.counters.is_empty() => {
+                    plan.windows[w].fresh = true;
+                    self.uncleared.push((space, start, low - start));
+                    self.uncleared.push((space, high + 1, start + length - high - 1));
+                    self.uncleared.retain(|rest| rest.2 > 0);
+                }
+                _ => self.clear(space, start, length),
+            }
+        }
+    }
+
+    fn clear(&mut self, space: Space, start: i64, length: i64) {
+        if self.counters.is_empty() {
+            self.known.retain(|(other, cell), _| *other != space || !(start..start + length).contains(cell));
+        }
+        let bytes = S::TYPE.bytes() as i64;
+        let lanes = self.widest as i64;
+        let zero = self.constant_of(0.0, self.widest > 1);
+        let single = self.constant_of(0.0, false);
+        let mut pointer = self.spaces[space_number(self.program, space)];
+        let mut done = 0;
+        const COPIES: i64 = 8;
+        if length > CLEARED_AT_ONCE {
+            let blocks = length / (COPIES * lanes);
+            pointer = self.builder.ins().iadd_imm_s(pointer, start * bytes);
+            let end = self.builder.ins().iadd_imm_s(pointer, blocks * COPIES * lanes * bytes);
+            let variable = self.builder.declare_var(types::I64);
+            self.builder.def_var(variable, pointer);
+            let (body, after) = (self.builder.create_block(), self.builder.create_block());
+            self.builder.ins().jump(body, &[]);
+            self.builder.switch_to_block(body);
+            let place = self.builder.use_var(variable);
+            for k in 0..COPIES {
+                self.store(zero, place, k * lanes * bytes);
+            }
+            let next = self.builder.ins().iadd_imm_s(place, COPIES * lanes * bytes);
+            self.builder.def_var(variable, next);
+            let more = self.builder.ins().icmp(IntCC::NotEqual, next, end);
+            self.builder.ins().brif(more, body, &[], after, &[]);
+            self.builder.switch_to_block(after);
+            done = blocks * COPIES * lanes;
+        }
+        let shift = if length > CLEARED_AT_ONCE { 0 } else { start };
+        while done < length {
+            let wide = length - done >= lanes;
+            self.store(if wide { zero } else { single }, pointer, (shift + done) * bytes);
+            done += if wide { lanes } else { 1 };
+        }
+        if self.counters.is_empty() && length <= REMEMBERED {
+            self.known.extend((start..start + length).map(|cell| ((space, cell), single)));
+        }
+    }
+
+    /// The cell of an address, if it is one cell outside of all loops.
+    pub(super) fn single_cell(&self, loops: &Loops, address: u32, level: usize) -> Option<(Space, i64)> {
+        let info = &loops.plan.nest.addresses[address as usize];
+        let moves = || loops.plan.order.iter().any(|counter| loops.plan.strides[address as usize][*counter] != 0);
+        let single = level == 0 && self.counters.is_empty() && info.table.is_none() && !moves();
+        (single && matches!(info.space, Space::Work | Space::Output(_))).then_some((info.space, info.base as i64))
+    }
+
+    /// Adds to a single cell.
+    pub(super) fn add_to_single(&mut self, loops: &Loops, address: u32, cell: (Space, i64), term: Signed) {
+        let (pointer, shift) = loops.cells[address as usize];
+        let pointer = loops.pointers[pointer].value;
+        let (pointer, shift) = self.near(pointer, shift);
+        let before = match self.known.get(&cell) {
+            Some(before) => *before,
+            None => self.builder.ins().load(S::TYPE, MemFlagsData::new().with_notrap(), pointer, shift as i32),
+        };
+        let sum = self.sum(before.into(), term);
+        self.store(sum, pointer, shift);
+        self.known.insert(cell, sum);
+    }
+
+    /// Forgets the cells that a nest writes.
+    pub(super) fn forget(&mut self, plan: &Plan) {
+        for instruction in &plan.nest.body {
+            if let Instruction::Store { address, .. } | Instruction::Accumulate { address, .. } = *instruction {
+                self.forget_cells(plan, address);
+            }
+        }
+    }
+
+    /// Forgets the cells an address can mean.
+    pub(super) fn forget_cells(&mut self, plan: &Plan, address: u32) {
+        let space = plan.nest.addresses[address as usize].space;
+        let (low, high) = plan.ranges[address as usize];
+        if low == high {
+            self.known.remove(&(space, low));
+        } else if !self.known.is_empty() {
+            self.known.retain(|(other, cell), _| *other != space || *cell < low || *cell > high);
+        }
+    }
+}

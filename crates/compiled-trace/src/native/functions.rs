@@ -1,0 +1,89 @@
+//! Addresses of elementary functions for machine code.
+//!
+//! Called by `operation` when code is made. Each function is the value of the rule table itself, so that numbers are those of
+//! the portable executor. What is not listed is reached through [`Rules`](crate::rule::Rules) by its number, one jump later.
+
+use super::call::{binary_f32, binary_f64, unary_f32, unary_f64};
+use crate::rule::{self, Rules};
+use cranelift_codegen::ir::{Type, types};
+use differentiation_interface_core::rules::*;
+use differentiation_interface_core::scalar::Base;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f64 {}
+    impl Sealed for f32 {}
+}
+
+/// A number that machine code works on: `f64` or `f32`.
+pub trait Number: Base + sealed::Sealed {
+    /// The type of the machine.
+    #[doc(hidden)]
+    const TYPE: Type;
+    /// Reaches unary rules by number.
+    #[doc(hidden)]
+    const UNARY: extern "C" fn(*const Rules, u32, Self) -> Self;
+    /// Reaches binary rules by number.
+    #[doc(hidden)]
+    const BINARY: extern "C" fn(*const Rules, u32, Self, Self) -> Self;
+    #[doc(hidden)]
+    fn direct_unary(number: u16) -> Option<usize>;
+    #[doc(hidden)]
+    fn direct_binary(number: u16) -> Option<usize>;
+}
+
+macro_rules! direct_functions {
+    ($Float:ty; $($UNARY:ident $Unary:ident,)*; $($BINARY:ident $Binary:ident,)*) => {
+        fn direct_unary(number: u16) -> Option<usize> {
+            Some(match number {
+                $(rule::$UNARY => {
+                    extern "C" fn value(x: $Float) -> $Float {
+                        $Unary.value(x)
+                    }
+                    value as extern "C" fn($Float) -> $Float as usize
+                })*
+                _ => return None,
+            })
+        }
+        fn direct_binary(number: u16) -> Option<usize> {
+            Some(match number {
+                $(rule::$BINARY => {
+                    extern "C" fn value(x: $Float, y: $Float) -> $Float {
+                        $Binary.value(x, y)
+                    }
+                    value as extern "C" fn($Float, $Float) -> $Float as usize
+                })*
+                _ => return None,
+            })
+        }
+    };
+}
+
+macro_rules! number {
+    ($Float:ident $TYPE:ident $unary:ident $binary:ident) => {
+        impl Number for $Float {
+            const TYPE: Type = types::$TYPE;
+            const UNARY: extern "C" fn(*const Rules, u32, $Float) -> $Float = $unary;
+            const BINARY: extern "C" fn(*const Rules, u32, $Float, $Float) -> $Float = $binary;
+            direct_functions! { $Float;
+                EXP Exp, EXP2 Exp2, EXP_M1 ExpM1, LN Ln, LOG2 Log2, LOG10 Log10, LN_1P Ln1p, CBRT Cbrt,
+                SIN Sin, COS Cos, TAN Tan, ASIN Asin, ACOS Acos, ATAN Atan, SINH Sinh, COSH Cosh, TANH Tanh,
+                SECH_SQUARED SechSquared, HYPOT_ONE HypotOne, ERF Erf, ERFC Erfc, LOGISTIC Logistic, SOFTPLUS Softplus,;
+                POWF Powf, ATAN2 Atan2, HYPOT Hypot, MODULO Modulo,
+            }
+        }
+    };
+}
+
+number! { f64 F64 unary_f64 binary_f64 }
+number! { f32 F32 unary_f32 binary_f32 }
+
+/// The address of a unary rule, if it is listed.
+pub(super) fn unary<S: Number>(number: u16) -> Option<usize> {
+    S::direct_unary(number)
+}
+
+/// The address of a binary rule, if it is listed.
+pub(super) fn binary<S: Number>(number: u16) -> Option<usize> {
+    S::direct_binary(number)
+}

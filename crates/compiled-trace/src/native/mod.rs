@@ -1,0 +1,292 @@
+//! The native executor: programs as machine code, made by Cranelift. Needs the feature `native`.
+//!
+//! Called by users of a [`Program`] where the portable executor is not fast enough. [`Compiled::new`] refuses what it cannot
+//! compile (a machine Cranelift does not know, a program that would become too much code); the caller then falls back to
+//! [`Program::executable`].
+//!
+//! # Which answers?
+//! Every operation has the value it has in the portable executor: arithmetic and roots are instructions of the machine without
+//! contraction, elementary functions are the very functions of the rule table. The order of additions differs:
+//! - a sum whose cell stays the same in the innermost loop of a nest is kept in registers: with *L* lanes and *C* copies
+//!   of the body (C ≤ 4; both are 1 unless the loop may run in any order) term `i` goes to partial sum `i mod LC`; copies
+//!   are added pairwise, then lanes, then the last terms one by one, and the row's sum is added to the cell when the loops in
+//!   which the cell stays the same have ended;
+//! - other terms are added to their cells one by one, as in the program, in the order of the loops chosen.
+//!
+//! The order is fixed when a program is compiled, and the same on every run. When several guards fail in one run, the one
+//! reported may be another than the portable executor's.
+//!
+//! # How it is checked
+//! The code itself checks no index: [`check`](self) looks at every address once before. Machine code cannot run under Miri (nor is
+//! Miri at hand where this was written), so what Miri would find is looked for by comparing every rule, every operation and random
+//! programs with direct evaluation. All unsafe code is in one file, `call.rs`.
+
+mod build;
+mod call;
+mod cells;
+mod check;
+mod emit;
+mod functions;
+mod operation;
+mod plan;
+mod row;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use build::Listing;
+pub use functions::Number;
+
+use crate::execute::RunError;
+use crate::graph::guard_parts;
+use crate::program::{GuardFailed, Program, RuleCall, Space};
+use build::{Built, Step, build};
+use call::{Code, Memory};
+use std::panic::Location;
+
+/// How a program is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// Most instructions a program may have; more fall out of the instruction cache and gain nothing.
+    pub most_instructions: usize,
+    /// Functions of more instructions than this are compiled quickly rather than well.
+    pub optimised: usize,
+    /// Whether vectors are used.
+    pub vectors: bool,
+    /// Whether [`Compiled::listing`] is kept.
+    pub listing: bool,
+}
+
+impl Default for Options {
+    /// 50,000 instructions, vectors, no listing.
+    fn default() -> Options {
+        Options { most_instructions: 50_000, optimised: 4000, vectors: true, listing: false }
+    }
+}
+
+/// Why a program was not compiled; the portable executor runs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refused {
+    /// There is no compiler for this machine.
+    Machine(String),
+    /// The program would become too much code.
+    TooLarge {
+        /// Its instructions.
+        found: usize,
+        /// The most there may be.
+        most: usize,
+    },
+    /// The program has too many input and output slices.
+    TooManySlices {
+        /// How many it has.
+        found: usize,
+        /// The most there may be.
+        most: usize,
+    },
+    /// A cell or an operand of the program does not exist.
+    Inconsistent,
+    /// The compiler failed.
+    Compiler(String),
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refused::Machine(reason) => {
+                write!(f, "native code was asked for on a machine without it ({reason}); use the portable executor")
+            }
+            Refused::TooLarge { found, most } => {
+                write!(
+                    f,
+                    "native code of {found} instructions was asked for, the limit is {most}; use the portable executor"
+                )
+            }
+            Refused::TooManySlices { found, most } => {
+                write!(f, "native code takes at most {most} slices, the program has {found}; use the portable executor")
+            }
+            Refused::Inconsistent => {
+                write!(f, "the program names a cell or a result that does not exist; compile the graph again")
+            }
+            Refused::Compiler(reason) => write!(f, "the native compiler failed ({reason}); use the portable executor"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// A program as machine code, for numbers of type `S`. Immutable; share it between threads in an `Arc`, with one
+/// [`Workspace`] per thread. Dropping it frees the code.
+///
+/// # Example
+/// ```
+/// use compiled_trace::{Limits, compile, native, record};
+/// let graph = record(&[1.0, 2.0], &[], Limits::default(), |x, _, y| y.push(x[0] * x[1] + 3.0))?;
+/// let program = compile(&graph)?;
+/// match native::Compiled::<f64>::new(&program, native::Options::default()) {
+///     Ok(compiled) => {
+///         let mut workspace = compiled.workspace();
+///         let mut y = [0.0];
+///         compiled.run(&mut workspace, &[&[4.0, 5.0], &[]], &mut [&mut y])?;
+///         assert_eq!(y, [23.0]);
+///     }
+///     Err(refused) => println!("{refused}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Compiled<S> {
+    code: Code,
+    steps: Vec<Step>,
+    constants: Vec<S>,
+    inputs: Vec<usize>,
+    outputs: Vec<usize>,
+    work: usize,
+    loops: usize,
+    uses_rules: bool,
+    places: Vec<&'static Location<'static>>,
+    instructions: usize,
+    bytes: usize,
+    listing: Vec<Listing>,
+}
+
+/// The memory of one run after another of a [`Compiled`] program. One per thread.
+#[derive(Clone, Debug, Default)]
+pub struct Workspace<S> {
+    cells: Vec<S>,
+    counters: Vec<u64>,
+    call: [Vec<S>; 2],
+}
+
+impl<S: Number> Compiled<S> {
+    /// Compiles a program.
+    ///
+    /// # Errors
+    /// [`Refused`] if this machine has no native code or the program cannot become one; the portable executor runs it.
+    pub fn new(program: &Program, options: Options) -> Result<Compiled<S>, Refused> {
+        let Built { code, steps, instructions, bytes, listing, uses_rules } = build::<S>(program, options)?;
+        Ok(Compiled {
+            code,
+            loops: build::depth(&steps),
+            steps,
+            constants: program.constants.iter().map(|c| S::from_f64(*c)).collect(),
+            inputs: program.inputs.clone(),
+            outputs: program.outputs.clone(),
+            work: program.work,
+            uses_rules,
+            places: program.places.clone(),
+            instructions,
+            bytes,
+            listing,
+        })
+    }
+
+    /// Memory to run it in.
+    pub fn workspace(&self) -> Workspace<S> {
+        Workspace { cells: vec![S::ZERO; self.work], counters: vec![0; self.loops], call: [Vec::new(), Vec::new()] }
+    }
+
+    /// Lengths of the input slices.
+    pub fn inputs(&self) -> &[usize] {
+        &self.inputs
+    }
+    /// Lengths of the output slices.
+    pub fn outputs(&self) -> &[usize] {
+        &self.outputs
+    }
+    /// Instructions of the intermediate code that was compiled, copies included.
+    pub fn instructions(&self) -> usize {
+        self.instructions
+    }
+    /// Bytes of machine code.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+    /// The functions, if [`Options::listing`] was set; empty otherwise.
+    pub fn listing(&self) -> &[Listing] {
+        &self.listing
+    }
+
+    /// Runs the program on input slices and writes the output slices.
+    ///
+    /// # Errors
+    /// [`RunError::Guard`] if the recording does not hold at this point; the outputs are then without meaning.
+    /// [`RunError::Length`] if slices are missing or of other lengths than [`inputs`](Compiled::inputs) and
+    /// [`outputs`](Compiled::outputs).
+    pub fn run(&self, workspace: &mut Workspace<S>, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), RunError> {
+        // A workspace of another program is made to fit.
+        workspace.cells.resize(self.work, S::ZERO);
+        workspace.counters.resize(self.loops, 0);
+        let Workspace { cells, counters, call } = workspace;
+        let memory = Memory { constants: &self.constants, cells, inputs, outputs };
+        let result = Run { compiled: self, memory, counters, call }.steps(&self.steps, 0);
+        if self.uses_rules {
+            call::resume_panic();
+        }
+        result
+    }
+
+    #[cold]
+    fn failed(&self, code: u32) -> RunError {
+        let (place, _) = guard_parts((code - 1) as u16);
+        RunError::Guard(GuardFailed { place: self.places.get(place).copied() })
+    }
+}
+
+/// One run.
+struct Run<'a, 'i, 'o, S> {
+    compiled: &'a Compiled<S>,
+    memory: Memory<'a, 'i, 'o, S>,
+    counters: &'a mut [u64],
+    call: &'a mut [Vec<S>; 2],
+}
+
+impl<S: Number> Run<'_, '_, '_, S> {
+    fn steps(&mut self, steps: &[Step], depth: usize) -> Result<(), RunError> {
+        for step in steps {
+            match step {
+                Step::Code(entry) => {
+                    let code = self.compiled.code.run(*entry, &mut self.memory, self.counters)?;
+                    if code != 0 {
+                        return Err(self.compiled.failed(code));
+                    }
+                }
+                Step::Loop { trip, reversed, body } => {
+                    for i in 0..*trip {
+                        self.counters[depth] = if *reversed { trip - 1 - i } else { i } as u64;
+                        self.steps(body, depth + 1)?;
+                    }
+                }
+                Step::Call { call, trips } => self.custom(call, trips),
+            }
+        }
+        Ok(())
+    }
+
+    fn custom(&mut self, call: &RuleCall, trips: &[u32]) {
+        let counters: Vec<u32> = self.counters[..trips.len()].iter().map(|counter| *counter as u32).collect();
+        let [data, out] = &mut *self.call;
+        data.clear();
+        let memory = &mut self.memory;
+        data.extend(call.arguments.iter().map(|address| {
+            let cell = address.cell(&counters, trips);
+            match address.space {
+                Space::Constant => memory.constants[cell],
+                Space::Work => memory.cells[cell],
+                Space::Input(i) => memory.inputs[i as usize][cell],
+                Space::Output(i) => memory.outputs[i as usize][cell],
+            }
+        }));
+        call.rule.call(call.half, call.inputs, call.outputs, data, out);
+        out.resize(call.results.len(), S::ZERO);
+        for (address, value) in call.results.iter().zip(out) {
+            let cell = address.cell(&counters, trips);
+            let target = match address.space {
+                Space::Output(i) => &mut memory.outputs[i as usize][cell],
+                _ => &mut memory.cells[cell],
+            };
+            if call.accumulate { *target += *value } else { *target = *value }
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! How a nest becomes loops: their order, what runs in which of them, which sums stay in registers.
+//!
+//! Called once per nest by `emit`, which writes the loops as planned.
+
+use super::check::range;
+use crate::graph::Op;
+use crate::program::{Address, Instruction, Nest};
+use crate::rule::Rules;
+
+/// A nest with its plan.
+pub(super) struct Plan<'a> {
+    pub(super) nest: &'a Nest,
+    /// Trip counts of all counters, enclosing loops first.
+    pub(super) trips: Vec<u32>,
+    /// How many of them are enclosing loops.
+    pub(super) loops: usize,
+    /// Counters of the nest that run more than once, outermost loop first.
+    pub(super) order: Vec<usize>,
+    /// Iterations of the innermost loop that are done at once by one vector.
+    pub(super) lanes: u32,
+    /// Copies of the body in the innermost loop.
+    pub(super) copies: u32,
+    /// Whether the iterations of the innermost loop may run in any order.
+    pub(super) parallel: bool,
+    /// Per instruction, in how many of the loops it runs.
+    pub(super) level: Vec<usize>,
+    /// Per accumulation whose cell stays the same in the innermost loop, in how many loops its cell moves.
+    pub(super) sum: Vec<Option<usize>>,
+    /// Per address, distance of neighbouring iterations per counter, in cells or entries of the table.
+    pub(super) strides: Vec<Vec<i64>>,
+    /// Accumulations to neighbouring cells that become one.
+    pub(super) windows: Vec<Window>,
+    /// Per instruction, its window.
+    pub(super) window: Vec<Option<usize>>,
+    pub(super) ranges: Vec<(i64, i64)>,
+}
+
+/// Accumulations of the innermost loop whose cells are those of each other some iterations later. The terms of a cell are
+/// carried from iteration to iteration in registers, so that a cell is loaded and stored once.
+pub(super) struct Window {
+    /// The accumulations in order, and how many iterations each is ahead.
+    pub(super) members: Vec<(usize, u32)>,
+    /// The largest of these numbers.
+    pub(super) reach: u32,
+    /// The address that is not ahead.
+    pub(super) address: u32,
+    /// Whether all its cells are 0 before the nest, so that the first term is stored.
+    pub(super) fresh: bool,
+}
+
+/// Instructions in the innermost loop, copies included, up to which copies are made.
+const COPIED: usize = 48;
+/// Instructions written out up to which a short loop is not a loop.
+pub(super) const WRITTEN_OUT: u32 = 96;
+/// Most sums that are kept in registers; more are kept in memory of the function.
+pub(super) const MOST_IN_REGISTERS: usize = 12;
+/// What a call of an elementary function costs, in operations.
+const CALL: f64 = 25.0;
+
+impl<'a> Plan<'a> {
+    pub(super) fn new(nest: &'a Nest, loops: &[u32], widest: u32, rules: &Rules) -> Plan<'a> {
+        let mut trips = loops.to_vec();
+        trips.extend(nest.dimensions.iter().map(|d| d.trip));
+        let strides = nest.addresses.iter().map(|address| strides(address, &trips)).collect();
+        let ranges = nest.addresses.iter().map(|address| cells(address, &trips)).collect();
+        let mut plan = Plan {
+            nest,
+            loops: loops.len(),
+            order: (loops.len()..trips.len()).filter(|c| trips[*c] > 1).collect(),
+            trips,
+            lanes: 1,
+            copies: 1,
+            parallel: false,
+            level: Vec::new(),
+            sum: Vec::new(),
+            strides,
+            windows: Vec::new(),
+            window: vec![None; nest.body.len()],
+            ranges,
+        };
+        plan.choose(widest, rules);
+        plan.set_windows();
+        plan
+    }
+
+    fn is_parallel(&self, counter: usize) -> bool {
+        self.nest.dimensions[counter - self.loops].parallel
+    }
+
+    /// Whether a loop runs downwards.
+    pub(super) fn is_down(&self, counter: usize) -> bool {
+        self.nest.reversed && !self.is_parallel(counter)
+    }
+
+    /// Distance between neighbouring iterations of the innermost loop, in cells or entries, in the order they run.
+    pub(super) fn step(&self, address: u32) -> i64 {
+        let Some(inner) = self.order.last() else { return 0 };
+        let stride = self.strides[address as usize][*inner];
+        if self.is_down(*inner) { -stride } else { stride }
+    }
+
+    /// Number of instructions in the innermost loop.
+    pub(super) fn inner_instructions(&self) -> usize {
+        self.level.iter().filter(|level| **level == self.order.len()).count()
+    }
+
+    /// Chooses the innermost loop and its vectors by an estimate of costs.
+    fn choose(&mut self, widest: u32, rules: &Rules) {
+        let given = std::mem::take(&mut self.order);
+        let mut best: Option<(f64, Vec<usize>, u32)> = None;
+        let mut consider = |plan: &mut Plan, order: Vec<usize>, lanes: u32| {
+            plan.order = order;
+            plan.lanes = lanes;
+            plan.set_levels();
+            let cost = plan.cost(rules);
+            if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+                best = Some((cost, plan.order.clone(), lanes));
+            }
+        };
+        consider(self, given.clone(), 1);
+        for inner in given.iter().copied() {
+            if !self.is_parallel(inner) {
+                continue;
+            }
+            let mut order: Vec<usize> = given.iter().copied().filter(|c| *c != inner).collect();
+            order.push(inner);
+            if widest > 1 && self.trips[inner] >= widest {
+                consider(self, order.clone(), widest);
+            }
+            consider(self, order, 1);
+        }
+        let (_, order, lanes) = best.expect("the given order was considered");
+        self.parallel = order.last().is_some_and(|inner| self.is_parallel(*inner));
+        self.order = order;
+        self.lanes = lanes;
+        self.set_levels();
+        if self.sum.iter().flatten().count() > MOST_IN_REGISTERS {
+            // Too many to be carried through outer loops.
+            self.sum.iter_mut().flatten().for_each(|level| *level = self.order.len() - 1);
+        } else if self.parallel {
+            let fitting = COPIED / self.inner_instructions().max(1);
+            self.copies = (fitting as u32).clamp(1, 4);
+        }
+    }
+
+    fn cost(&self, rules: &Rules) -> f64 {
+        let depth = self.order.len();
+        let lanes = self.lanes as f64;
+        let mut per_level = vec![2.0; depth + 1];
+        for (i, instruction) in self.nest.body.iter().enumerate() {
+            let wide = if self.level[i] == depth { lanes } else { 1.0 };
+            let memory = |address: u32, moves: f64| {
+                let table = self.nest.addresses[address as usize].table.is_some();
+                match self.step(address) {
+                    0 | 1 if !table => moves,
+                    _ if wide == 1.0 => moves + if table { 1.0 } else { 0.0 },
+                    _ => wide * (moves + if table { 1.5 } else { 0.5 }),
+                }
+            };
+            per_level[self.level[i]] += match *instruction {
+                Instruction::Constant(_) => 0.2,
+                Instruction::Load(address) => memory(address, 0.5),
+                Instruction::Store { address, .. } => memory(address, 1.0),
+                Instruction::Accumulate { address, .. } => match self.sum[i] {
+                    Some(level) => {
+                        per_level[level] += 4.0;
+                        // A sum in order waits for itself.
+                        if self.order.last().is_some_and(|inner| self.is_parallel(*inner)) { 1.0 } else { 3.0 }
+                    }
+                    None => memory(address, 2.5),
+                },
+                Instruction::Apply { op, .. } => match super::operation::cost(op, rules) {
+                    Some(cost) => cost,
+                    None => wide * (CALL + if wide > 1.0 { 1.5 } else { 0.0 }),
+                },
+            };
+        }
+        let mut rows = 1.0;
+        let mut total = per_level[0];
+        for (l, counter) in self.order.iter().enumerate() {
+            rows *= self.trips[*counter] as f64;
+            let blocks = if l + 1 == depth { rows / lanes } else { rows };
+            total += blocks * per_level[l + 1];
+        }
+        total
+    }
+
+    /// Sets `level` and `sum` for the present order.
+    fn set_levels(&mut self) {
+        let depth = self.order.len();
+        let body = &self.nest.body;
+        let mut level = vec![0; body.len()];
+        let mut sum = vec![None; body.len()];
+        for (i, instruction) in body.iter().enumerate() {
+            let mut least = 0;
+            instruction.operands(|operand| least = least.max(level[operand as usize]));
+            level[i] = match *instruction {
+                Instruction::Load(address) => self.load_level(address),
+                Instruction::Store { .. } => depth,
+                Instruction::Accumulate { address, .. } => {
+                    sum[i] = self.sum_level(i, address);
+                    depth
+                }
+                _ => least,
+            };
+        }
+        (self.level, self.sum) = (level, sum);
+    }
+
+    /// In how many loops the cell of an address moves.
+    fn moving(&self, address: u32) -> usize {
+        let strides = &self.strides[address as usize];
+        self.order.iter().rposition(|counter| strides[*counter] != 0).map_or(0, |l| l + 1)
+    }
+
+    fn load_level(&self, address: u32) -> usize {
+        let level = self.moving(address);
+        let written = || {
+            self.nest.body.iter().any(|other| match other {
+                Instruction::Store { address: other, .. } | Instruction::Accumulate { address: other, .. } => {
+                    self.overlap(address, *other)
+                }
+                _ => false,
+            })
+        };
+        let free = self.order[level..].iter().all(|counter| self.is_parallel(*counter)) || !written();
+        if free { level } else { self.order.len() }
+    }
+
+    fn sum_level(&self, instruction: usize, address: u32) -> Option<usize> {
+        let depth = self.order.len();
+        let level = self.moving(address);
+        if level == depth || self.nest.addresses[address as usize].table.is_some() {
+            return None;
+        }
+        let parallel = self.order[level..].iter().all(|counter| self.is_parallel(*counter));
+        let disturbed = self.nest.body.iter().enumerate().any(|(i, other)| match other {
+            Instruction::Load(other) => !parallel && self.overlap(address, *other),
+            Instruction::Store { address: other, .. } => i != instruction && self.overlap(address, *other),
+            _ => false,
+        });
+        (!disturbed).then_some(level)
+    }
+
+    /// Collects accumulations into windows.
+    fn set_windows(&mut self) {
+        let Some(inner) = self.order.last().copied() else { return };
+        let mut groups: Vec<Vec<(usize, u32)>> = Vec::new();
+        for (i, instruction) in self.nest.body.iter().enumerate() {
+            let Instruction::Accumulate { address, .. } = *instruction else { continue };
+            let step = self.step(address);
+            if self.sum[i].is_some() || step == 0 || self.nest.addresses[address as usize].table.is_some() {
+                continue;
+            }
+            let alike = |group: &&mut Vec<(usize, u32)>| {
+                let (first, other) =
+                    (&self.nest.addresses[group[0].1 as usize], &self.nest.addresses[address as usize]);
+                first.space == other.space
+                    && self.strides[group[0].1 as usize] == self.strides[address as usize]
+                    && (first.base as i64 - other.base as i64) % step == 0
+            };
+            match groups.iter_mut().find(alike) {
+                Some(group) => group.push((i, address)),
+                None => groups.push(vec![(i, address)]),
+            }
+        }
+        for group in groups {
+            let (first, step) = (group[0].1, self.step(group[0].1));
+            let place = |address: u32| self.nest.addresses[address as usize].base as i64 / step;
+            let Some(least) = group.iter().map(|member| place(member.1)).min() else { continue };
+            let members: Vec<(usize, u32)> = group.iter().map(|(i, a)| (*i, (place(*a) - least) as u32)).collect();
+            let reach = members.iter().map(|member| member.1).max().unwrap_or(0);
+            let most = if self.lanes > 1 { self.lanes } else { 4 };
+            let far = reach > most || reach >= self.trips[inner] || (reach > 0 && self.lanes > 1 && step != 1);
+            let disturbed = self.nest.body.iter().enumerate().any(|(i, other)| match *other {
+                Instruction::Load(other) => group.iter().any(|member| self.overlap(member.1, other)),
+                Instruction::Store { address: other, .. } | Instruction::Accumulate { address: other, .. } => {
+                    group.iter().all(|member| member.0 != i) && group.iter().any(|member| self.overlap(member.1, other))
+                }
+                _ => false,
+            });
+            if far || disturbed {
+                continue;
+            }
+            let address = group.iter().find(|member| place(member.1) == least).map_or(first, |member| member.1);
+            for (i, _) in &members {
+                self.window[*i] = Some(self.windows.len());
+            }
+            self.windows.push(Window { members, reach, address, fresh: false });
+        }
+    }
+
+    /// First and last cell of a window, if it adds to every cell between them, and to each once per loop over the window.
+    pub(super) fn dense(&self, window: &Window) -> Option<(i64, i64)> {
+        let addresses = window.members.iter().filter_map(|(i, _)| match self.nest.body[*i] {
+            Instruction::Accumulate { address, .. } => Some(self.ranges[address as usize]),
+            _ => None,
+        });
+        let (low, high) =
+            addresses.fold((i64::MAX, i64::MIN), |(low, high), range| (low.min(range.0), high.max(range.1)));
+        let strides = &self.strides[window.address as usize];
+        let mut moves: Vec<(i64, i64)> =
+            self.order.iter().map(|c| (strides[*c].abs(), self.trips[*c] as i64)).collect();
+        if window.reach > 0 && moves.len() > 1 {
+            return None;
+        }
+        moves.sort_unstable();
+        let mut length = 1;
+        for (stride, trip) in moves {
+            if stride != length {
+                return None;
+            }
+            length *= trip;
+        }
+        (low + length + window.reach as i64 - 1 == high).then_some((low, high))
+    }
+
+    /// Whether two addresses may mean the same cell.
+    fn overlap(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (a as usize, b as usize);
+        let (first, second) = (&self.nest.addresses[a], &self.nest.addresses[b]);
+        if first.space != second.space || self.ranges[a].0 > self.ranges[b].1 || self.ranges[b].0 > self.ranges[a].1 {
+            return false;
+        }
+        if first.table.is_some() || second.table.is_some() {
+            return true;
+        }
+        let common =
+            first.strides.iter().chain(&second.strides).fold(0, |g, stride| gcd(g, stride.unsigned_abs() as u64));
+        let distance = (first.base as i64 - second.base as i64).unsigned_abs();
+        if common == 0 { distance == 0 } else { distance.is_multiple_of(common) }
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Whether an instruction has a result.
+pub(super) fn has_result(instruction: &Instruction) -> bool {
+    !matches!(
+        instruction,
+        Instruction::Store { .. } | Instruction::Accumulate { .. } | Instruction::Apply { op: Op::Guard(_), .. }
+    )
+}
+
+fn strides(address: &Address, trips: &[u32]) -> Vec<i64> {
+    match &address.table {
+        Some(_) => {
+            let mut strides = vec![1; trips.len()];
+            for m in (1..trips.len()).rev() {
+                strides[m - 1] = strides[m] * trips[m] as i64;
+            }
+            strides
+        }
+        None => address.strides.iter().map(|stride| *stride as i64).collect(),
+    }
+}
+
+fn cells(address: &Address, trips: &[u32]) -> (i64, i64) {
+    match &address.table {
+        Some(table) => {
+            let (low, high) = table.iter().fold((u32::MAX, 0), |(low, high), cell| (low.min(*cell), high.max(*cell)));
+            (low as i64, high as i64)
+        }
+        None => range(address, trips),
+    }
+}

@@ -1,0 +1,191 @@
+//! The innermost loop of a nest: copies of the body, vectors, what is left over, sums.
+//!
+//! Called by `emit`, which writes the loops around it.
+
+use super::emit::{Emitter, Loops, Partial, Position};
+use super::functions::Number;
+use super::plan::{MOST_IN_REGISTERS, WRITTEN_OUT};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value, types};
+use cranelift_frontend::Variable;
+
+impl<S: Number> Emitter<'_, '_, S> {
+    pub(super) fn innermost(&mut self, loops: &mut Loops) {
+        let depth = loops.plan.order.len();
+        let number = loops.plan.order[depth - 1];
+        let trip = loops.plan.trips[number] as i64;
+        let (lanes, copies) = (loops.plan.lanes as i64, loops.plan.copies as i64);
+        let down = loops.plan.is_down(number);
+        let sign = if down { -1 } else { 1 };
+        let before: Vec<Value> = loops.pointers.iter().map(|pointer| pointer.value).collect();
+        for pointer in &mut loops.pointers {
+            if down && pointer.strides[number] != 0 {
+                pointer.value = self.builder.ins().iadd_imm_s(pointer.value, (trip - 1) * pointer.strides[number]);
+            }
+        }
+        if lanes > 1 {
+            self.splat_outer(loops);
+        }
+        let sums: Vec<usize> = (0..loops.plan.sum.len()).filter(|i| loops.plan.sum[*i].is_some()).collect();
+        let partial = self.begin_sums(&sums, copies.min(trip / lanes), lanes > 1);
+        let wide = lanes > 1;
+        let vectors = trip / lanes;
+        self.begin_windows(loops, wide);
+        let mut blocks = vectors / copies;
+        let size = loops.plan.inner_instructions() as u32;
+        if (vectors as u32).saturating_mul(size) <= WRITTEN_OUT {
+            blocks = 0;
+        }
+        let choose_copy = |loops: &mut Loops, copy: i64| {
+            for (i, partial) in sums.iter().zip(&partial) {
+                loops.partial[*i] = Some(partial[copy as usize % partial.len()]);
+            }
+        };
+        if blocks > 0 {
+            let mut steps: Vec<i64> =
+                loops.cells.iter().map(|cell| sign * loops.pointers[cell.0].strides[number]).collect();
+            steps.retain(|step| *step != 0);
+            steps.sort_unstable();
+            steps.dedup();
+            if steps.is_empty() {
+                steps.push(1);
+            }
+            let variables: Vec<Variable> = steps.iter().map(|_| self.builder.declare_var(types::I64)).collect();
+            for (variable, step) in variables.iter().zip(&steps) {
+                let start = self.builder.ins().iconst(types::I64, -step * lanes * copies * blocks);
+                self.builder.def_var(*variable, start);
+            }
+            let (body, after) = (self.builder.create_block(), self.builder.create_block());
+            self.builder.ins().jump(body, &[]);
+            self.builder.switch_to_block(body);
+            loops.end = lanes * copies * blocks;
+            loops.indices = steps.iter().zip(&variables).map(|(s, v)| (*s, self.builder.use_var(*v))).collect();
+            for copy in 0..copies {
+                choose_copy(loops, copy);
+                self.body(loops, depth, Position { offset: copy * lanes, wide });
+            }
+            let mut more = None;
+            for ((step, index), variable) in loops.indices.iter().zip(&variables) {
+                let next = self.builder.ins().iadd_imm_s(*index, step * lanes * copies);
+                self.builder.def_var(*variable, next);
+                more = more.or(Some(next));
+            }
+            let more = more.expect("there is at least one index");
+            self.builder.ins().brif(more, body, &[], after, &[]);
+            self.builder.switch_to_block(after);
+            loops.indices.clear();
+            loops.end = 0;
+        }
+        for vector in blocks * copies..vectors {
+            choose_copy(loops, vector % copies);
+            self.body(loops, depth, Position { offset: vector * lanes, wide });
+        }
+        // Partial sums are added pairwise, then lanes, then what is left over.
+        let mut singles = Vec::new();
+        for (i, partial) in sums.iter().zip(&partial) {
+            let mut partial: Vec<Value> = partial.iter().map(|partial| self.partial_sum(*partial, wide)).collect();
+            if wide {
+                let vector = self.pairwise(partial);
+                partial = (0..lanes).map(|lane| self.builder.ins().extractlane(vector, lane as u8)).collect();
+            }
+            let row = self.pairwise(partial);
+            let variable = self.builder.declare_var(S::TYPE);
+            self.builder.def_var(variable, row);
+            loops.partial[*i] = Some(Partial::Register(variable));
+            singles.push((*i, variable));
+        }
+        if wide {
+            self.split_carried(loops);
+        }
+        for offset in vectors * lanes..trip {
+            self.body(loops, depth, Position { offset, wide: false });
+        }
+        self.finish_windows(loops, trip);
+        for (i, variable) in singles {
+            let row = self.builder.use_var(variable);
+            match loops.totals[i] {
+                Some(total) => {
+                    let sum = self.builder.use_var(total);
+                    let sum = self.builder.ins().fadd(sum, row);
+                    self.builder.def_var(total, sum);
+                }
+                None => loops.rows[i] = Some(row),
+            }
+        }
+        for (pointer, value) in loops.pointers.iter_mut().zip(before) {
+            pointer.value = value;
+        }
+    }
+
+    /// Sums of 0, one per copy of the body: in registers if there are few, in memory if there are many.
+    fn begin_sums(&mut self, sums: &[usize], copies: i64, wide: bool) -> Vec<Vec<Partial>> {
+        let zero = self.constant_of(0.0, wide);
+        let kind = self.builder.func.dfg.value_type(zero);
+        let memory = (sums.len() > MOST_IN_REGISTERS).then(|| {
+            let size = 16 * (sums.len() * copies as usize) as u32;
+            let slot = self.builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size, 4));
+            self.builder.ins().stack_addr(types::I64, slot, 0)
+        });
+        let mut place = 0;
+        let mut one = || {
+            let partial = match memory {
+                Some(memory) => {
+                    place += 16;
+                    Partial::Memory(memory, place - 16)
+                }
+                None => Partial::Register(self.builder.declare_var(kind)),
+            };
+            self.set_partial_sum(partial, zero);
+            partial
+        };
+        sums.iter().map(|_| (0..copies).map(|_| one()).collect()).collect()
+    }
+
+    /// The value of a sum under way.
+    pub(super) fn partial_sum(&mut self, partial: Partial, wide: bool) -> Value {
+        match partial {
+            Partial::Register(variable) => self.builder.use_var(variable),
+            Partial::Memory(pointer, shift) => {
+                let kind = if wide { self.wide_type() } else { S::TYPE };
+                self.builder.ins().load(kind, MemFlagsData::new().with_notrap(), pointer, shift)
+            }
+        }
+    }
+
+    /// Changes a sum under way.
+    pub(super) fn set_partial_sum(&mut self, partial: Partial, sum: Value) {
+        match partial {
+            Partial::Register(variable) => self.builder.def_var(variable, sum),
+            Partial::Memory(pointer, shift) => self.store(sum, pointer, shift as i64),
+        }
+    }
+
+    /// Puts what the innermost loop uses from outside into all lanes.
+    fn splat_outer(&mut self, loops: &mut Loops) {
+        let depth = loops.plan.order.len();
+        for (i, instruction) in loops.plan.nest.body.iter().enumerate() {
+            if loops.plan.level[i] < depth {
+                continue;
+            }
+            let kind = self.wide_type();
+            instruction.operands(|operand| {
+                let operand = operand as usize;
+                if loops.plan.level[operand] < depth {
+                    let value = loops.results[operand].expect("outer levels are written before inner ones");
+                    let value = self.plain(value);
+                    loops.splats[operand] = Some(self.builder.ins().splat(kind, value));
+                }
+            });
+        }
+    }
+
+    fn pairwise(&mut self, mut values: Vec<Value>) -> Value {
+        while values.len() > 1 {
+            let half = values.len().div_ceil(2);
+            for i in half..values.len() {
+                values[i - half] = self.builder.ins().fadd(values[i - half], values[i]);
+            }
+            values.truncate(half);
+        }
+        values[0]
+    }
+}

@@ -1,0 +1,142 @@
+//! Sums into neighbouring cells: terms of later iterations are carried in registers.
+//!
+//! Called by `row` and `emit` for the accumulations that `plan` put into a [`Window`](super::plan::Window).
+
+use super::emit::{Emitter, Loops, Position};
+use super::functions::Number;
+use super::operation::Signed;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+
+impl<S: Number> Emitter<'_, '_, S> {
+    /// Nothing is carried into a row.
+    pub(super) fn begin_windows(&mut self, loops: &mut Loops, wide: bool) {
+        for (kind, wide) in [(0, wide), (1, false)] {
+            loops.carried[kind].clear();
+            for w in 0..loops.plan.windows.len() {
+                let zero = self.constant_of(0.0, wide);
+                let number = self.builder.func.dfg.value_type(zero);
+                let variables = (0..loops.plan.windows[w].reach).map(|_| {
+                    let variable = self.builder.declare_var(number);
+                    self.builder.def_var(variable, zero);
+                    variable
+                });
+                let variables = variables.collect();
+                loops.carried[kind].push(variables);
+            }
+        }
+    }
+
+    /// Takes a term; after the last one of an iteration, what is complete goes to its cells.
+    pub(super) fn add_to_window(
+        &mut self,
+        loops: &mut Loops,
+        w: usize,
+        instruction: usize,
+        term: Signed,
+        at: Position,
+    ) {
+        let window = &loops.plan.windows[w];
+        let (address, fresh) = (window.address, window.fresh);
+        let ahead = window.members.iter().find(|member| member.0 == instruction).map_or(0, |member| member.1) as usize;
+        let is_last = window.members.last().is_some_and(|member| member.0 == instruction);
+        loops.terms[w][ahead] = Some(match loops.terms[w][ahead] {
+            Some(sum) => self.sum(sum, term).into(),
+            None => term,
+        });
+        if !is_last {
+            return;
+        }
+        let terms: Vec<Option<Signed>> = loops.terms[w].iter_mut().map(Option::take).collect();
+        let mut complete = terms[0];
+        if at.wide {
+            for (ahead, term) in terms.iter().enumerate().skip(1) {
+                let variable = loops.carried[0][w][ahead - 1];
+                let before = self.builder.use_var(variable);
+                let now = match term {
+                    Some(term) => self.plain(*term),
+                    None => self.constant_of(0.0, true),
+                };
+                self.builder.def_var(variable, now);
+                let arriving = self.later(before, now, ahead as u32).into();
+                complete = Some(match complete {
+                    Some(sum) => self.sum(sum, arriving).into(),
+                    None => arriving,
+                });
+            }
+        }
+        if !at.wide && terms.len() > 1 {
+            let before: Vec<Value> =
+                loops.carried[1][w].iter().map(|variable| self.builder.use_var(*variable)).collect();
+            complete = Some(match complete {
+                Some(sum) => self.sum(sum, before[0].into()).into(),
+                None => before[0].into(),
+            });
+            for ahead in 1..terms.len() {
+                let earlier = before.get(ahead).copied();
+                let sum = match (terms[ahead], earlier) {
+                    (Some(term), Some(earlier)) => self.sum(term, earlier.into()),
+                    (Some(term), None) => self.plain(term),
+                    (None, Some(earlier)) => earlier,
+                    (None, None) => self.constant_of(0.0, false),
+                };
+                self.builder.def_var(loops.carried[1][w][ahead - 1], sum);
+            }
+        }
+        let Some(complete) = complete else { return };
+        if fresh {
+            let complete = self.plain(complete);
+            self.store_cell(loops, address, at, complete, None);
+        } else {
+            self.store_cell(loops, address, at, complete.value, Some(complete.negated));
+        }
+    }
+
+    /// The lanes of two vectors in a row, from `ahead` lanes before the second on.
+    fn later(&mut self, before: Value, now: Value, ahead: u32) -> Value {
+        let lanes = 16 / S::TYPE.bytes();
+        if ahead == lanes {
+            return before;
+        }
+        let first = ((lanes - ahead) * S::TYPE.bytes()) as u8;
+        let mask: Vec<u8> = (first..first + 16).collect();
+        let mask = self.builder.func.dfg.immediates.push(mask.into());
+        let (before, now) = (self.reinterpret(types::I8X16, before), self.reinterpret(types::I8X16, now));
+        let shuffled = self.builder.ins().shuffle(before, now, mask);
+        let kind = self.wide_type();
+        self.reinterpret(kind, shuffled)
+    }
+
+    /// From vectors of terms to one sum per cell to come.
+    pub(super) fn split_carried(&mut self, loops: &mut Loops) {
+        let lanes = loops.plan.lanes as usize;
+        for w in 0..loops.plan.windows.len() {
+            let vectors: Vec<Value> =
+                loops.carried[0][w].iter().map(|variable| self.builder.use_var(*variable)).collect();
+            for cell in 0..vectors.len() {
+                let mut sum = None;
+                for ahead in cell + 1..=vectors.len() {
+                    let term = self.builder.ins().extractlane(vectors[ahead - 1], (lanes - ahead + cell) as u8);
+                    sum = Some(match sum {
+                        Some(sum) => self.builder.ins().fadd(sum, term),
+                        None => term,
+                    });
+                }
+                if let Some(sum) = sum {
+                    self.builder.def_var(loops.carried[1][w][cell], sum);
+                }
+            }
+        }
+    }
+
+    /// What is carried out of a row goes to the cells behind it.
+    pub(super) fn finish_windows(&mut self, loops: &mut Loops, trip: i64) {
+        for w in 0..loops.plan.windows.len() {
+            let (address, fresh) = (loops.plan.windows[w].address, loops.plan.windows[w].fresh);
+            for cell in 0..loops.plan.windows[w].reach as usize {
+                let sum = self.builder.use_var(loops.carried[1][w][cell]);
+                let at = Position { offset: trip + cell as i64, wide: false };
+                self.store_cell(loops, address, at, sum, (!fresh).then_some(false));
+            }
+        }
+    }
+}
