@@ -20,7 +20,9 @@ fn main() {
         [only] => only == name,
         [group, size, ..] => group == name && *size == n.to_string(),
     };
-    println!("work         n  operations  statements  instructions  emitted  code bytes  compile ns/emitted  by hand ns  interpreter/hand  native/hand");
+    println!(
+        "work         n  operations  statements  instructions  emitted  code bytes  compile ns/emitted  by hand ns  interpreter/hand  native/hand"
+    );
     for n in [10, 100, 1_000, 10_000, 100_000, 1_000_000] {
         if is_wanted("W1", n) {
             measure("W1", &random(1, n), squares::<Recorded>, squares_by_hand);
@@ -62,10 +64,13 @@ fn measure(
     }
     let native = Compiled::<f64>::new(&program, options).expect("it becomes machine code");
     if let Some(directory) = directory {
-        std::fs::write(format!("{directory}/{name}{}.program", x.len()), program.to_string()).expect("the directory exists");
+        std::fs::write(format!("{directory}/{name}{}.program", x.len()), program.to_string())
+            .expect("the directory exists");
         for (i, function) in native.listing().iter().enumerate() {
-            std::fs::write(format!("{directory}/{name}{}.{i}.clif", x.len()), &function.text).expect("the directory exists");
-            std::fs::write(format!("{directory}/{name}{}.{i}.bin", x.len()), &function.code).expect("the directory exists");
+            std::fs::write(format!("{directory}/{name}{}.{i}.clif", x.len()), &function.text)
+                .expect("the directory exists");
+            std::fs::write(format!("{directory}/{name}{}.{i}.bin", x.len()), &function.code)
+                .expect("the directory exists");
         }
     }
     let executable = program.executable();
@@ -77,7 +82,10 @@ fn measure(
     native.run(&mut native_memory, &[x, &[], &[1.0]], &mut [&mut native_y, &mut native_grad]).expect("the guards hold");
     assert!((native_y[0] - value).abs() <= 1e-9 * value.abs().max(1.0), "{name}: value {} is not {value}", native_y[0]);
     for (i, (found, expected)) in native_grad.iter().zip(&expected).enumerate() {
-        assert!((found - expected).abs() <= 1e-8 * expected.abs().max(1.0), "{name}: gradient {i}: {found} is not {expected}");
+        assert!(
+            (found - expected).abs() <= 1e-8 * expected.abs().max(1.0),
+            "{name}: gradient {i}: {found} is not {expected}"
+        );
     }
     let mut contenders: [Box<dyn FnMut() + '_>; 3] = [
         Box::new(|| {
@@ -89,7 +97,9 @@ fn measure(
         }),
         Box::new(|| {
             let inputs = [black_box(x), &[], &[1.0]];
-            black_box(native.run(&mut native_memory, &inputs, &mut [&mut native_y, black_box(&mut native_grad)]).is_ok());
+            black_box(
+                native.run(&mut native_memory, &inputs, &mut [&mut native_y, black_box(&mut native_grad)]).is_ok(),
+            );
         }),
     ];
     let (hand, ratios) = in_turns(&mut contenders);
@@ -121,7 +131,8 @@ fn in_turns(contenders: &mut [Box<dyn FnMut() + '_>; 3]) -> (f64, [f64; 2]) {
                 once += time;
                 return loops;
             }
-            loops = (loops * 2).max((loops as f64 * 1.1 * SAMPLE.as_secs_f64() / time.as_secs_f64().max(1e-9)) as usize);
+            loops =
+                (loops * 2).max((loops as f64 * 1.1 * SAMPLE.as_secs_f64() / time.as_secs_f64().max(1e-9)) as usize);
         }
     });
     let rounds = ((BUDGET / once.as_secs_f64()) as usize).clamp(7, 101);

@@ -5,7 +5,7 @@
 mod pairs;
 
 use differentiation_interface::prelude::*;
-use pairs::each_pair;
+use pairs::each_steady_pair;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -60,9 +60,17 @@ fn weighted<T: Real>(x: &[T], k: f64, work: &mut [T]) -> T {
     work.iter().map(|w| w.sin()).sum()
 }
 
+/// With a parameter and a cache.
+fn scaled<T: Real>(x: &[T], k: T, work: &mut [T]) -> T {
+    for (w, x) in work.iter_mut().zip(x) {
+        *w = k * *x * *x;
+    }
+    work.iter().map(|w| w.sin()).sum()
+}
+
 #[test]
 fn prepared_hessians_allocate_nothing() {
-    each_pair!(|backend, _tolerance| {
+    each_steady_pair!(|backend, _tolerance| {
         for n in [1, 5, 12, 13, 30] {
             let (x, x0) = (vec![0.5; n], vec![0.1; n]);
             let (mut grad, mut hess) = (vec![0.0; n], Matrix::filled(n, n, 0.0));
@@ -82,19 +90,45 @@ fn prepared_hessians_allocate_nothing() {
 
 #[test]
 fn prepared_hessians_with_contexts_allocate_nothing() {
-    each_pair!(|backend, _tolerance| {
+    let (forward, reverse, central) =
+        (AutoForwardDiff::default(), AutoReverseDiff::default(), AutoFiniteDiff::central());
+    // A compiled recording is made anew where a constant is there, which nobody sees change.
+    macro_rules! check {
+        ($($backend:expr),*) => {$({
+            let (backend, x, x0, k, work) = ($backend, [0.5; 14], [0.1; 14], 2.0, [0.0; 14]);
+            let mut hess = Matrix::filled(14, 14, 0.0);
+            let f = |x: &[_], k: &f64, work: &mut Vec<_>| weighted(x, *k, work);
+            let mut prepared = prepare_hessian(&f, &backend, (&x0, Constant(&k), Cache(&work[..]))).unwrap();
+            let contexts = (&x, Constant(&3.0), Cache(&work[..]));
+            let count = allocations(|| prepared.hessian_into(&mut hess, contexts).unwrap());
+            assert_eq!(count, 0, "hessian_into with contexts by {backend:?}");
+        })*};
+    }
+    check!(
+        forward,
+        reverse,
+        SecondOrder(forward, reverse),
+        SecondOrder(reverse, forward),
+        SecondOrder(central, reverse),
+        SecondOrder(forward, central)
+    );
+}
+
+#[test]
+fn prepared_hessians_with_parameters_allocate_nothing() {
+    each_steady_pair!(|backend, _tolerance| {
         let (x, x0, k, work) = ([0.5; 14], [0.1; 14], 2.0, [0.0; 14]);
         let mut hess = Matrix::filled(14, 14, 0.0);
-        let f = |x: &[_], k: &f64, work: &mut Vec<_>| weighted(x, *k, work);
-        let mut prepared = prepare_hessian(&f, &backend, (&x0, Constant(&k), Cache(&work[..]))).unwrap();
-        let count = allocations(|| prepared.hessian_into(&mut hess, (&x, Constant(&3.0), Cache(&work[..]))).unwrap());
-        assert_eq!(count, 0, "hessian_into with contexts by {backend:?}");
+        let f = |x: &[_], k: &_, work: &mut Vec<_>| scaled(x, *k, work);
+        let mut prepared = prepare_hessian(&f, &backend, (&x0, Parameter(&k), Cache(&work[..]))).unwrap();
+        let count = allocations(|| prepared.hessian_into(&mut hess, (&x, Parameter(&3.0), Cache(&work[..]))).unwrap());
+        assert_eq!(count, 0, "hessian_into with a parameter by {backend:?}");
     });
 }
 
 #[test]
 fn tangents_of_zeros_prepare_for_any_tangents() {
-    each_pair!(|backend, _tolerance| {
+    each_steady_pair!(|backend, _tolerance| {
         let (x, t) = ([0.5; 30], [1.0; 30]);
         let mut product = [0.0; 30];
         let f = |x: &[_]| rosenbrock(x);
@@ -110,7 +144,7 @@ fn tangents_of_zeros_prepare_for_any_tangents() {
 
 #[test]
 fn prepared_hessian_vector_products_allocate_nothing() {
-    each_pair!(|backend, _tolerance| {
+    each_steady_pair!(|backend, _tolerance| {
         for n in [1, 7, 30] {
             let (x, x0, t, u) = (vec![0.5; n], vec![0.1; n], vec![1.0; n], vec![-2.0; n]);
             let (mut grad, mut p, mut q) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
@@ -150,7 +184,7 @@ fn oscillations<T: Real>(y: &mut [T], x: T) {
 
 #[test]
 fn prepared_second_derivatives_allocate_nothing() {
-    each_pair!(|backend, _tolerance| {
+    each_steady_pair!(|backend, _tolerance| {
         let f = |x| oscillation(x);
         let mut prepared = prepare_second_derivative(&f, &backend, 0.1).unwrap();
         for _ in 0..2 {

@@ -25,6 +25,16 @@ pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
     fn from_f64(value: f64) -> Self;
     /// The value as `f64`, exactly.
     fn as_f64(self) -> f64;
+    /// The slice as doubles, if that is what this type is.
+    #[inline(always)]
+    fn as_doubles(_slice: &[Self]) -> Option<&[f64]> {
+        None
+    }
+    /// The same, to write to.
+    #[inline(always)]
+    fn as_doubles_mut(_slice: &mut [Self]) -> Option<&mut [f64]> {
+        None
+    }
     /// Value of the error function.
     fn erf_value(self) -> Self;
     /// Value of the complementary error function.
@@ -42,6 +52,14 @@ impl Base for f64 {
     #[inline(always)]
     fn from_f64(value: f64) -> f64 {
         value
+    }
+    #[inline(always)]
+    fn as_doubles(slice: &[f64]) -> Option<&[f64]> {
+        Some(slice)
+    }
+    #[inline(always)]
+    fn as_doubles_mut(slice: &mut [f64]) -> Option<&mut [f64]> {
+        Some(slice)
     }
     #[inline(always)]
     fn as_f64(self) -> f64 {

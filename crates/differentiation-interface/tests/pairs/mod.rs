@@ -24,8 +24,37 @@ pub(crate) fn assert_near(what: &str, found: &[f64], expected: &[f64], tolerance
     }
 }
 
-/// Runs the body once per pair of exact engines, plain engines for themselves twice among them.
+/// Runs the body once per pair of exact engines that records anew in some calls, and so allocates: a compiled outer backend
+/// does where the value is wanted as well, where a constant is there, and over pushforwards.
+macro_rules! each_recording_pair {
+    (|$backend:ident| $body:block) => {{
+        let (forward, reverse) = (AutoForwardDiff::default(), AutoReverseDiff::default());
+        {
+            let $backend = AutoReverseDiff::compiled();
+            $body
+        }
+        {
+            let $backend = SecondOrder(AutoReverseDiff::compiled(), reverse);
+            $body
+        }
+        {
+            let $backend = SecondOrder(AutoReverseDiff::compiled(), forward);
+            $body
+        }
+    }};
+}
+
+/// Runs the body once per pair of exact engines.
 macro_rules! each_exact_pair {
+    (|$backend:ident| $body:block) => {{
+        $crate::pairs::each_steady_exact_pair!(|$backend| $body);
+        $crate::pairs::each_recording_pair!(|$backend| $body);
+    }};
+}
+
+/// Runs the body once per pair of exact engines whose prepared calls do not allocate, plain engines for themselves twice
+/// among them.
+macro_rules! each_steady_exact_pair {
     (|$backend:ident| $body:block) => {{
         let (forward, reverse) = (AutoForwardDiff::default(), AutoReverseDiff::default());
         {
@@ -49,19 +78,7 @@ macro_rules! each_exact_pair {
             $body
         }
         {
-            let $backend = AutoReverseDiff::compiled();
-            $body
-        }
-        {
             let $backend = SecondOrder(forward, AutoReverseDiff::compiled());
-            $body
-        }
-        {
-            let $backend = SecondOrder(AutoReverseDiff::compiled(), reverse);
-            $body
-        }
-        {
-            let $backend = SecondOrder(AutoReverseDiff::compiled(), forward);
             $body
         }
     }};
@@ -70,9 +87,20 @@ macro_rules! each_exact_pair {
 /// Runs the body once per pair of engines; `$tolerance` is what the pair reaches relative to the largest number.
 macro_rules! each_pair {
     (|$backend:ident, $tolerance:ident| $body:block) => {{
+        $crate::pairs::each_steady_pair!(|$backend, $tolerance| $body);
+        $crate::pairs::each_recording_pair!(|$backend| {
+            let $tolerance = $crate::pairs::EXACT;
+            $body
+        });
+    }};
+}
+
+/// The same without the pairs that record anew in some calls.
+macro_rules! each_steady_pair {
+    (|$backend:ident, $tolerance:ident| $body:block) => {{
         let (forward, reverse, central) =
             (AutoForwardDiff::default(), AutoReverseDiff::default(), AutoFiniteDiff::central());
-        $crate::pairs::each_exact_pair!(|$backend| {
+        $crate::pairs::each_steady_exact_pair!(|$backend| {
             let $tolerance = $crate::pairs::EXACT;
             $body
         });
@@ -99,4 +127,4 @@ macro_rules! each_pair {
     }};
 }
 
-pub(crate) use {each_exact_pair, each_pair};
+pub(crate) use {each_exact_pair, each_pair, each_recording_pair, each_steady_exact_pair, each_steady_pair};
