@@ -176,4 +176,13 @@ impl<B: Base> Core for Dual<B> {
         let value = rule.value(first, second.value);
         Dual { value, tangent: rule.partial_y(first, second.value, value).times(second.tangent) }
     }
+    fn custom<R: CustomRule<B>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
+        let (plain, tangents): (Vec<B>, Vec<B>) = x.iter().map(|x| (x.0.value, x.0.tangent)).unzip();
+        let mut value = Vec::new();
+        rule.value(&plain, &mut value);
+        let mut dy = vec![B::ZERO; value.len()];
+        pushforward_by_rule(&**rule, &plain, &value, &tangents, &mut dy);
+        y.clear();
+        y.extend(value.into_iter().zip(dy).map(|(value, tangent)| Num(Dual { value, tangent })));
+    }
 }

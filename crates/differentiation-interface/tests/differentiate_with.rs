@@ -4,7 +4,7 @@ mod pairs;
 mod support;
 
 use differentiation_interface::prelude::*;
-use pairs::{assert_near, each_exact_pair, each_pair, each_steady_pair};
+use pairs::{assert_near, each_exact_pair, each_pair};
 use std::cell::Cell;
 use support::{each_engine, each_exact_engine};
 
@@ -160,7 +160,7 @@ fn twice_gives_second_derivatives_in_every_mode() {
         let w = DifferentiateWith::twice(Wave, inner);
         // Differences of differences inside.
         let precise = if precise > 1e-10 { 1e-5 } else { precise };
-        each_steady_pair!(|outer, tolerance| {
+        each_pair!(|outer, tolerance| {
             let name = &format!("{inner:?} under {outer:?}");
             let tolerance = tolerance.max(precise);
             let f = |x: &[_]| x[0] * g.call(x);
@@ -229,15 +229,4 @@ fn inner_functions_are_called_as_often_as_needed() {
     // Differences outside see values only.
     gradient(&|x: &[_]| g.call(x), &AutoFiniteDiff::forward(), &[1.0, 2.0, 3.0]).unwrap();
     assert_eq!(calls.swap(0, std::sync::atomic::Ordering::Relaxed), 4);
-}
-
-#[test]
-fn a_compiled_recording_of_a_compiled_gradient_has_no_room_for_rules() {
-    let g = DifferentiateWith::twice(Energy, AutoReverseDiff::default());
-    let error = hessian(&|x: &[_]| g.call(x), &AutoReverseDiff::compiled(), &[0.5, 2.0]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::RuleOrder { .. } | ErrorKind::RuleUnsupported { .. }), "{error}");
-    // Forward over the compiled gradient has.
-    let backend = SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::compiled());
-    let hess = hessian(&|x: &[_]| g.call(x), &backend, &[0.5, 2.0]).unwrap();
-    assert_near("hessian", hess.as_slice(), &[-2.0 * 0.5_f64.sin(), 0.5_f64.cos(), 0.5_f64.cos(), 12.0], 1e-13);
 }
