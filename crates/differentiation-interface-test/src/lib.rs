@@ -1,0 +1,23 @@
+//! Scenarios, checks and benchmarks for backends of `differentiation-interface`.
+
+mod allocation;
+mod candidate;
+mod check;
+mod counted;
+mod driver;
+mod list;
+mod operator;
+mod outcome;
+mod point;
+mod scenario;
+
+pub use allocation::*;
+pub use candidate::*;
+pub use check::{Options, test_differentiation};
+pub use counted::Counted;
+pub use driver::{At, Call, Driver, Facts, Results, Run, Spoiled, Task, Variant};
+pub use list::{Backends, Scenarios};
+pub use operator::*;
+pub use outcome::*;
+pub use point::*;
+pub use scenario::*;
