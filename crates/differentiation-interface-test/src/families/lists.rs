@@ -68,6 +68,14 @@ impl<F: Clone, P: OwnedPoint> Case<F, P> {
         scenario.expecting_value(self.value())
     }
 
+    /// The pattern of the matrix: what is not zero at the point, but for rules that choose between their arguments.
+    fn with_pattern<O: Operator>(&self, scenario: Scenario<O, F, P>, matrix: &[f64]) -> Scenario<O, F, P> {
+        match self.formula {
+            Formula::Rules | Formula::SumOfRules => scenario,
+            _ => scenario.expecting_pattern(nonzeros(matrix, self.point.coordinates().len())),
+        }
+    }
+
     fn x(&self) -> Vec<f64> {
         self.point.coordinates().iter().map(|v| v.as_f64()).collect()
     }
@@ -144,7 +152,7 @@ impl<F: Clone, P: OwnedPoint> Case<F, P> {
             lists.0.push(self.finish(scenario, grad.clone(), place));
             let scenario = Scenario::hessian(self.function.clone(), self.point.clone());
             let scenario = self.finish(scenario, hess.clone(), place).expecting_first(grad.clone());
-            lists.3.push(scenario.expecting_pattern(nonzeros(&hess, x.len())));
+            lists.3.push(self.with_pattern(scenario, &hess));
         }
         self.hvps(&mut lists.1);
         self.pushforwards(&mut lists.4);
@@ -163,7 +171,7 @@ impl<F: Clone, P: OwnedPoint> Case<F, P> {
         for place in [Place::Out, Place::Into] {
             let scenario = Scenario::jacobian(self.function.clone(), self.point.clone());
             let scenario = self.finish(scenario, jac.clone(), place);
-            lists.0.push(scenario.expecting_pattern(nonzeros(&jac, x.len())));
+            lists.0.push(self.with_pattern(scenario, &jac));
         }
         self.pushforwards(&mut lists.1);
         self.pullbacks(&mut lists.3);
