@@ -1,0 +1,3 @@
+//! Scenarios, checks, benchmarks and reports for `differentiation-interface`.
+
+pub mod table;
