@@ -41,7 +41,7 @@ pub struct Table {
 }
 
 /// Shortest first, what was not measured last.
-fn by_time(a: &Row, b: &Row) -> Ordering {
+pub(crate) fn by_time(a: &Row, b: &Row) -> Ordering {
     a.time.is_nan().cmp(&b.time.is_nan()).then(a.time.total_cmp(&b.time))
 }
 
