@@ -1,0 +1,116 @@
+//! `differentiation-interface-bench`: compares the backends of `differentiation-interface` on built-in scenarios, checks their
+//! derivatives, times them, and draws the results.
+//!
+//! ```text
+//! differentiation-interface-bench --list
+//! differentiation-interface-bench --backends "ForwardDiff, ReverseDiff" --operators gradient --sizes 10,1000 --out results
+//! differentiation-interface-bench figure2 --out results
+//! ```
+
+mod arguments;
+mod choice;
+mod names;
+mod output;
+mod run;
+mod scenarios;
+
+use arguments::{Arguments, Command, Compare, Figure2};
+use clap::Parser;
+use differentiation_interface_test::OPERATORS;
+use differentiation_interface_test::report::Plot;
+use run::{Outcome, Plan};
+use std::error::Error;
+use std::process::ExitCode;
+
+/// Something was wrong with derivatives or measurements.
+const WRONG: u8 = 1;
+/// Something was wrong with the command line or with files.
+const UNUSABLE: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match &arguments.command {
+        Some(Command::Figure2(figure)) => figure2(figure),
+        None if arguments.compare.list => {
+            list();
+            return ExitCode::SUCCESS;
+        }
+        None => compare(&arguments.compare),
+    };
+    match result {
+        Ok(outcome) if outcome.failures.is_empty() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(WRONG),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(UNUSABLE)
+        }
+    }
+}
+
+fn list() {
+    println!("backends");
+    for (form, what) in choice::FORMS {
+        println!("  {form:<26} {what}");
+    }
+    println!("operators\n  {}", OPERATORS.join(", "));
+    println!("scenarios");
+    for (name, formula) in scenarios::NAMES.into_iter().zip(scenarios::FORMULAS) {
+        let operators = scenarios::LINES.iter().filter(|line| line.0 == name).map(|line| line.1);
+        println!("  {name:<12} {formula}\n  {:<12} {}", "", operators.collect::<Vec<_>>().join(", "));
+    }
+}
+
+/// Runs a plan and prints what came out.
+fn execute(plan: &Plan<'_>) -> Result<Outcome, Box<dyn Error>> {
+    if plan.scenarios.is_empty() {
+        let largest = "dense matrices are worked out for points of up to 2000 numbers";
+        return Err(format!("no scenario has these names, operators and sizes; see --list ({largest})").into());
+    }
+    let outcome = run::run(plan);
+    if outcome.checks == 0 && outcome.failures.is_empty() {
+        return Err("none of the backends has these operators; see --list".into());
+    }
+    if plan.seconds.is_some() {
+        println!("{}", outcome.table);
+    }
+    println!("{} checks of derivatives, {} failures", outcome.checks, outcome.failures.len());
+    for skipped in &outcome.skipped {
+        println!("skipped: {skipped}");
+    }
+    for failure in &outcome.failures {
+        eprintln!("failed: {failure}");
+    }
+    Ok(outcome)
+}
+
+fn compare(arguments: &Compare) -> Result<Outcome, Box<dyn Error>> {
+    let common = &arguments.common;
+    let names = arguments.scenarios.as_ref().map(|list| list.0.as_slice());
+    let operators = arguments.operators.as_ref().map(|list| list.0.as_slice());
+    let seconds = (!arguments.check_only).then_some(common.seconds);
+    let plan = Plan::new(&common.backends.0, names, operators, &arguments.sizes.0, seconds);
+    let outcome = execute(&plan)?;
+    if let Some(folder) = &common.out {
+        for file in output::write(folder, &outcome.table, "Comparison of differentiation backends")? {
+            println!("wrote {}", file.display());
+        }
+    }
+    Ok(outcome)
+}
+
+fn figure2(arguments: &Figure2) -> Result<Outcome, Box<dyn Error>> {
+    let common = &arguments.common;
+    let plan =
+        Plan::new(&common.backends.0, Some(&["norm2"]), Some(&["gradient"]), &arguments.sizes.0, Some(common.seconds));
+    let outcome = execute(&plan)?;
+    if let Some(folder) = &common.out {
+        let mut files = output::write(folder, &outcome.table, "Gradient of f(x) = ||x||²")?;
+        let figure = outcome.table.filter(|row| row.variant == "gradient");
+        let plot = Plot::time_against_size(&figure).title("Gradient of f(x) = ||x||²");
+        files.extend(output::draw(&plot, folder, "figure2")?);
+        for file in files {
+            println!("wrote {}", file.display());
+        }
+    }
+    Ok(outcome)
+}
