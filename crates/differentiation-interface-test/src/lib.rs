@@ -1,5 +1,26 @@
-//! Scenarios, checks, benchmarks and reports for `differentiation-interface`.
+//! Scenarios, checks and benchmarks for backends of `differentiation-interface`.
 
+mod allocation;
+mod candidate;
+mod check;
+mod counted;
+mod driver;
+mod list;
+mod operator;
+mod outcome;
+mod point;
 #[cfg(feature = "report")]
 pub mod report;
+mod scenario;
 pub mod table;
+
+pub use allocation::*;
+pub use candidate::*;
+pub use check::{Options, test_differentiation};
+pub use counted::Counted;
+pub use driver::{At, Call, Driver, Facts, Results, Run, Spoiled, Task, Variant};
+pub use list::{Backends, Scenarios};
+pub use operator::*;
+pub use outcome::*;
+pub use point::*;
+pub use scenario::*;
