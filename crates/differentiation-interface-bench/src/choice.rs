@@ -79,17 +79,21 @@ impl Choice {
             Choice::Dense(AnyBackend::FirstOrder(choice)) => {
                 first_order!(choice, backend => receiver.with(&named(self.to_string(), backend)))
             }
-            Choice::Dense(AnyBackend::SecondOrder(outer, inner)) => first_order!(outer, outer => first_order!(inner, inner =>
-                receiver.with(&named(self.to_string(), second_order_only(SecondOrder(outer, inner)))))),
+            Choice::Dense(AnyBackend::SecondOrder(outer, inner)) => {
+                first_order!(outer, outer => first_order!(inner, inner =>
+                receiver.with(&named(self.to_string(), second_order_only(SecondOrder(outer, inner))))))
+            }
             Choice::Sparse(AnyBackend::FirstOrder(choice)) => first_order!(choice, backend => {
                 let sparse = matrices_only(self.to_string(), AutoSparse::new(backend));
                 receiver.with(&if backend.is_exact() { sparse } else { sparse.tolerance(INEXACT) })
             }),
-            Choice::Sparse(AnyBackend::SecondOrder(outer, inner)) => first_order!(outer, outer => first_order!(inner, inner => {
-                let exact = outer.is_exact() && inner.is_exact();
-                let sparse = hessian_only(self.to_string(), AutoSparse::new(SecondOrder(outer, inner)));
-                receiver.with(&if exact { sparse } else { sparse.tolerance(INEXACT) })
-            })),
+            Choice::Sparse(AnyBackend::SecondOrder(outer, inner)) => {
+                first_order!(outer, outer => first_order!(inner, inner => {
+                    let exact = outer.is_exact() && inner.is_exact();
+                    let sparse = hessian_only(self.to_string(), AutoSparse::new(SecondOrder(outer, inner)));
+                    receiver.with(&if exact { sparse } else { sparse.tolerance(INEXACT) })
+                }))
+            }
             _ => return false,
         }
         true

@@ -9,6 +9,7 @@
 
 mod arguments;
 mod choice;
+mod measure;
 mod names;
 mod output;
 mod run;
@@ -16,11 +17,15 @@ mod scenarios;
 
 use arguments::{Arguments, Command, Compare, Figure2};
 use clap::Parser;
-use differentiation_interface_test::OPERATORS;
 use differentiation_interface_test::report::Plot;
+use differentiation_interface_test::{CountingAllocator, OPERATORS};
 use run::{Outcome, Plan};
 use std::error::Error;
 use std::process::ExitCode;
+
+/// Counts what backends allocate.
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Something was wrong with derivatives or measurements.
 const WRONG: u8 = 1;
@@ -38,8 +43,13 @@ fn main() -> ExitCode {
         None => compare(&arguments.compare),
     };
     match result {
-        Ok(outcome) if outcome.failures.is_empty() => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::from(WRONG),
+        Ok(outcome) => match outcome.table.failures().count() {
+            0 => ExitCode::SUCCESS,
+            failures => {
+                eprintln!("error: {failures} failures, listed below the table");
+                ExitCode::from(WRONG)
+            }
+        },
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(UNUSABLE)
@@ -67,18 +77,15 @@ fn execute(plan: &Plan<'_>) -> Result<Outcome, Box<dyn Error>> {
         return Err(format!("no scenario has these names, operators and sizes; see --list ({largest})").into());
     }
     let outcome = run::run(plan);
-    if outcome.checks == 0 && outcome.failures.is_empty() {
+    if outcome.checks == 0 && outcome.table.is_empty() {
         return Err("none of the backends has these operators; see --list".into());
     }
-    if plan.seconds.is_some() {
+    if !outcome.table.is_empty() {
         println!("{}", outcome.table);
     }
-    println!("{} checks of derivatives, {} failures", outcome.checks, outcome.failures.len());
+    println!("{} checks of derivatives, {} failures", outcome.checks, outcome.table.failures().count());
     for skipped in &outcome.skipped {
-        println!("skipped: {skipped}");
-    }
-    for failure in &outcome.failures {
-        eprintln!("failed: {failure}");
+        println!("skipped: {}: {} ({})", skipped.backend, skipped.operators.join(", "), skipped.reason);
     }
     Ok(outcome)
 }

@@ -4,10 +4,9 @@
 
 use crate::choice::{Choice, WithBackend};
 use crate::scenarios::{self, LINES, RunsAll, Visitor};
-use differentiation_interface_test::table::Table;
-use differentiation_interface_test::{Operator, Options, OwnedPoint, Run, Scenario, test_differentiation};
+use differentiation_interface_test::table::{Row, Table};
+use differentiation_interface_test::{Finding, Operator, Options, OwnedPoint, Run, Scenario, test_differentiation};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::collections::BTreeSet;
 use std::slice;
 
 /// What is to be run.
@@ -43,14 +42,36 @@ impl<'a> Plan<'a> {
 /// What came out.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// All measurements.
+    /// All measurements; a row with an error for each wrong derivative and failed measurement.
     pub(crate) table: Table,
-    /// One sentence per wrong derivative or failed measurement.
-    pub(crate) failures: Vec<String>,
     /// Number of checks that were made.
     pub(crate) checks: usize,
-    /// Pairs of a backend and an operator that it does not have.
-    pub(crate) skipped: BTreeSet<String>,
+    /// Backends with the operators that they do not have, and why.
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+/// Operators that a backend does not have.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Skipped {
+    /// The backend.
+    pub(crate) backend: String,
+    /// The operators.
+    pub(crate) operators: Vec<&'static str>,
+    /// What the backend has instead.
+    pub(crate) reason: String,
+}
+
+impl Outcome {
+    fn skip(&mut self, backend: &str, operator: &'static str, reason: &str) {
+        match self.skipped.iter_mut().find(|known| known.backend == backend && known.reason == reason) {
+            Some(known) if known.operators.contains(&operator) => {}
+            Some(known) => known.operators.push(operator),
+            None => {
+                let (backend, reason) = (backend.to_owned(), reason.to_owned());
+                self.skipped.push(Skipped { backend, operators: vec![operator], reason });
+            }
+        }
+    }
 }
 
 /// Runs the plan, with a bar on the terminal.
@@ -65,7 +86,10 @@ pub(crate) fn run(plan: &Plan<'_>) -> Outcome {
             (runner.line, runner.size) = (line, size);
             runner.bar.set_message(format!("{backend}: {} of {}, {size}", LINES[line].1, LINES[line].0));
             if !backend.hand_to(&mut runner) {
-                runner.outcome.failures.push(format!("{backend}: this program does not know the backend"));
+                let (name, operator, _) = LINES[line];
+                let error = Some("this program does not know the backend".to_owned());
+                let row = Row { size, error, ..Row::new(backend.to_string(), name, operator, operator) };
+                runner.outcome.table.rows.push(row);
             }
             runner.bar.inc(1);
         }
@@ -98,13 +122,25 @@ impl Visitor for Runner<'_> {
     {
         let backends = slice::from_ref(backend);
         let tested = test_differentiation(backends, &scenario, &Options::default());
-        self.outcome.failures.extend(tested.findings().iter().map(|finding| format!("{finding}, size {}", self.size)));
         for count in tested.counts() {
             self.outcome.checks += count.checks;
-            if count.skipped > 0 {
-                let reasons: Vec<_> = count.reasons.iter().map(|(reason, _)| reason.as_str()).collect();
-                self.outcome.skipped.insert(format!("{}: {} ({})", count.backend, O::NAME, reasons.join(", ")));
+            for (reason, _) in &count.reasons {
+                self.outcome.skip(&count.backend, O::NAME, reason);
             }
+        }
+        if let Some(Finding { backend, check, call, detail, .. }) = tested.findings().first() {
+            // A wrong derivative is not timed.
+            let row = Row {
+                prepared: Some(call.contains("prepared")),
+                size: scenario.point().coordinates().len(),
+                error: Some(format!("{detail} [{check}]")),
+                ..Row::new(backend, scenario.full_name(), O::NAME, call.split(',').next().unwrap_or(call))
+            };
+            self.outcome.table.rows.push(row);
+            return;
+        }
+        if let Some(seconds) = self.plan.seconds {
+            backend.run(&scenario, &mut crate::measure::Measure { seconds, table: &mut self.outcome.table });
         }
     }
 }

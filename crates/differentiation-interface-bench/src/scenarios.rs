@@ -43,7 +43,7 @@ impl<T: Real> Function<[T]> for Lorenz96 {
     }
 }
 
-/// Σ sin(k·t)/k over k = 1, …, terms
+/// Σ sin(k·t)/k³ over k = 1, …, terms
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waves {
     terms: usize,
@@ -52,7 +52,7 @@ pub(crate) struct Waves {
 impl<T: Real> Function<T> for Waves {
     type Output = T;
     fn call(&self, t: &T) -> T {
-        (1..=self.terms).map(|k| (k as f64 * *t).sin() / k as f64).sum()
+        (1..=self.terms).map(|k| k as f64).map(|k| (k * *t).sin() / (k * k * k)).sum()
     }
 }
 
@@ -158,7 +158,7 @@ macro_rules! scenarios {
             let mut lines = 0..;
             $(if lines.next() == Some(line) {
                 let scenario: Scenario<$Operator, $Function, $Point> = ($make)(size);
-                return visitor.visit(backend, scenario.named($name));
+                return visitor.visit(backend, named(scenario, $name, size));
             })*
         }
     };
@@ -193,11 +193,21 @@ scenarios! {
         |n| Scenario::pullback(Lorenz96, point(n), [seed(n)])
             .expecting(product(jacobian_of_lorenz96(&point(n)).map(|(i, j, entry)| (j, i, entry)), &seed(n)));
     "waves", kit::Derivative, Waves, f64, usize::MAX,
-        |n| Scenario::derivative(Waves { terms: n }, 0.7).expecting([waves(n, |k| (0.7 * k).cos())]);
+        |n| Scenario::derivative(Waves { terms: n }, 0.7).expecting([waves(n, |k| (0.7 * k).cos() / (k * k))]);
     "waves", kit::SecondDerivative, Waves, f64, usize::MAX,
         |n| Scenario::second_derivative(Waves { terms: n }, 0.7)
-            .expecting([waves(n, |k| -k * (0.7 * k).sin())])
-            .expecting_first([waves(n, |k| (0.7 * k).cos())]);
+            .expecting([waves(n, |k| -(0.7 * k).sin() / k)])
+            .expecting_first([waves(n, |k| (0.7 * k).cos() / (k * k))]);
+}
+
+/// Names a scenario, with the size where the point does not tell it.
+fn named<O: kit::Operator, F, P: kit::OwnedPoint>(
+    scenario: Scenario<O, F, P>,
+    name: &str,
+    size: usize,
+) -> Scenario<O, F, P> {
+    let told = scenario.point().coordinates().len() == size;
+    scenario.named(if told { name.to_owned() } else { format!("{name}({size})") })
 }
 
 /// Σ term(k) over k = 1, …, terms
@@ -213,7 +223,7 @@ pub(crate) const FORMULAS: [&str; 4] = [
     "||x||²",
     "Σ 100 (x[i+1] - x[i]²)² + (1 - x[i])²",
     "y[i] = (x[i+1] - x[i-2]) x[i-1] - x[i] + 8, on a ring",
-    "Σ sin(k t)/k, with as many terms as the size says; t is one number",
+    "Σ sin(k t)/k³, with as many terms as the size says; t is one number",
 ];
 
 #[cfg(test)]

@@ -105,8 +105,11 @@ pub(super) fn draw<B: DrawingBackend>(
     canvas.text("length of the point", (LEFT + WIDTH / 2.0, bottom + 36.0), Anchor::Middle, 13.0, INK.0)?;
     canvas.text("time per call", (18.0, (TOP + bottom) / 2.0), Anchor::Upwards, 13.0, INK.0)?;
 
-    for line in &lines {
-        draw_line(line, &x, &y, canvas)?;
+    // Rings around dots, so that both can be seen where they meet.
+    for prepared in [false, true] {
+        for line in lines.iter().filter(|line| line.prepared == prepared) {
+            draw_line(line, &x, &y, canvas)?;
+        }
     }
     if all().next().is_none() {
         canvas.text("no times", (LEFT + WIDTH / 2.0, (TOP + bottom) / 2.0), Anchor::Middle, 16.0, ALARM.0)?;
@@ -121,6 +124,10 @@ pub(super) fn draw<B: DrawingBackend>(
 /// Ticks are powers of ten, or a digit times them, so that no decimals are needed.
 fn tick_label(time: f64) -> String {
     seconds(time).replacen(".00 ", " ", 1).replacen(".0 ", " ", 1)
+}
+
+fn radius(prepared: bool) -> f64 {
+    if prepared { 3.0 } else { 5.0 }
 }
 
 fn draw_line<B: DrawingBackend>(line: &Line, x: &LogAxis, y: &LogAxis, canvas: &Canvas<B>) -> Result<(), ReportError> {
@@ -139,7 +146,7 @@ fn draw_line<B: DrawingBackend>(line: &Line, x: &LogAxis, y: &LogAxis, canvas: &
             canvas.line(&[(x.pixel(n), y.pixel(time)), (x.pixel(n), y.pixel(high))], color, 1.0)?;
         }
         for &corner in &corners {
-            canvas.dot(corner, 3.5, color, line.prepared)?;
+            canvas.dot(corner, radius(line.prepared), color, line.prepared)?;
         }
     }
     Ok(())
@@ -165,7 +172,7 @@ fn legend<B: DrawingBackend>(lines: &[Line], right: f64, canvas: &Canvas<B>) -> 
             } else {
                 canvas.dashed(&[(start, height), (end, height)], INK.0, 2.0)?;
             }
-            canvas.dot(middle, 3.5, INK.0, prepared)?;
+            canvas.dot(middle, radius(prepared), INK.0, prepared)?;
             canvas.text(manner(Some(prepared)), (text, height), Anchor::Left, 13.0, INK.0)?;
             height += LINE;
         }
