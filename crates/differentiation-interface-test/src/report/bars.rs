@@ -11,8 +11,8 @@ use plotters::prelude::DrawingBackend;
 
 const TOP: f64 = 48.0;
 const WIDTH: f64 = 440.0;
-/// Space for the figures beside the bars.
-const FIGURES: f64 = 96.0;
+/// Space for the figures in a column of their own.
+const FIGURES: f64 = 84.0;
 const LINE: f64 = 24.0;
 const BELOW: f64 = 52.0;
 
@@ -43,8 +43,8 @@ pub(super) fn draw<B: DrawingBackend>(
 ) -> Result<(), ReportError> {
     let (left, bottom) = (left(rows), bottom(rows));
     let right = left + WIDTH;
-    let longest = rows.iter().filter_map(|bar| Some(extent(bar.row)?.1)).fold(0.0, f64::max);
-    let axis = LinearAxis::to(longest, (left, right));
+    let longest = rows.iter().filter_map(|bar| Some(extent(bar.row)?.0)).fold(0.0, f64::max);
+    let axis = LinearAxis::to(1.1 * longest, (left, right));
 
     canvas.text(title, ((left + right) / 2.0, 24.0), Anchor::Middle, 16.0, INK.0)?;
     for tick in axis.ticks() {
@@ -68,8 +68,9 @@ pub(super) fn draw<B: DrawingBackend>(
             None => 0.35,
         };
         canvas.bar((left, middle - 8.0), (axis.pixel(time), middle + 8.0), paint(*color), opacity)?;
-        canvas.line(&[(axis.pixel(time), middle), (axis.pixel(high), middle)], INK.0, 1.0)?;
-        canvas.text(&seconds(time), (axis.pixel(high) + 8.0, middle), Anchor::Left, 12.0, INK.0)?;
+        // A spread that one disturbed call has made long ends at the border, so that it does not squeeze the bars.
+        canvas.line(&[(axis.pixel(time), middle), (axis.pixel(high).min(right), middle)], INK.0, 1.0)?;
+        canvas.text(&seconds(time), (right + 12.0, middle), Anchor::Left, 12.0, INK.0)?;
     }
     canvas.line(&[(left, TOP), (left, bottom)], INK.0, 1.0)?;
     if rows.is_empty() {
