@@ -3,9 +3,9 @@
 //! Called by users and by the command line; its plots are those of `plot.rs`.
 
 use super::canvas::{ALARM, GRID, INK, PALETTE};
-use super::subject::{manner, plain};
+use super::subject::manner;
 use super::{Plot, ReportError};
-use crate::table::{Row, Table, seconds};
+use crate::table::{Row, Table, plain, seconds};
 use plotters::style::RGBColor;
 use std::fmt::Write;
 use std::path::Path;

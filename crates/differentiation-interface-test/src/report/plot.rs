@@ -3,9 +3,9 @@
 //! Called by users and by `page.rs`; drawn by `scaling.rs` or `bars.rs`.
 
 use super::canvas::Canvas;
-use super::subject::{Labelled, labelled, plain};
+use super::subject::{Labelled, labelled};
 use super::{ReportError, bars, scaling};
-use crate::table::{Row, Table, by_time};
+use crate::table::{Row, Table, by_time, plain};
 use plotters::prelude::{BitMapBackend, DrawingBackend, IntoDrawingArea, SVGBackend};
 use std::path::Path;
 

@@ -2,16 +2,11 @@
 //!
 //! Called by `scaling.rs` and `bars.rs`, and by `page.rs` for headings.
 
-use crate::table::Row;
+use crate::table::{Row, plain};
 
 /// The names of a row, backend first.
 fn names(row: &Row) -> [&str; 4] {
     [&row.backend, &row.scenario, &row.operator, &row.variant]
-}
-
-/// Control characters as escapes: they have no place in a picture or page.
-pub(super) fn plain(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 /// Which of the names differ within these rows; the backend always counts, and the operator does not where the variant names it.

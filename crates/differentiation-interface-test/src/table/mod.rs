@@ -11,6 +11,8 @@ mod tests;
 
 #[cfg(feature = "table-io")]
 pub use files::TableError;
+#[cfg(feature = "report")]
+pub(crate) use print::plain;
 pub use print::seconds;
 pub use row::{COLUMNS, Row};
 

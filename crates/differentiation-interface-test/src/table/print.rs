@@ -50,7 +50,7 @@ pub fn seconds(time: f64) -> String {
 }
 
 /// Control characters as escapes, so that a name or message cannot move the cursor or break a line.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
@@ -74,7 +74,7 @@ fn markdown(text: &str) -> String {
 }
 
 /// Whether a call was prepared, as a word.
-pub(crate) fn prepared(row: &Row) -> &'static str {
+fn prepared(row: &Row) -> &'static str {
     match row.prepared {
         Some(true) => "yes",
         Some(false) => "no",
