@@ -5,6 +5,7 @@ mod candidate;
 mod check;
 mod counted;
 mod driver;
+pub mod families;
 mod list;
 mod operator;
 mod outcome;

@@ -123,10 +123,7 @@ impl Session<'_> {
     fn prepare_again(&mut self, variants: &[Variant]) -> Result<(), Stop> {
         let from = if self.facts.has_other_size { At::OtherSize } else { At::Preparation };
         let call = format!("prepare_again of {}", self.facts.operator);
-        // Seeds fit the point of the scenario, so another length may be refused.
-        if self.driver.prepare(from, 1).is_err() {
-            self.prepare(At::Preparation)?;
-        }
+        self.prepare(from)?;
         if self.facts.has_other_size {
             let refused = self.driver.call(Call::Prepared, variants[0], At::Point).is_err();
             self.check(Check::WrongSizes, &self.call_name(Call::Prepared, variants[0]), refused, || {

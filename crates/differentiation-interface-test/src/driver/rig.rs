@@ -271,12 +271,25 @@ where
     }
 
     fn prepare(&mut self, at: At, times: usize) -> Result<(), Error> {
+        if at == At::OtherSize {
+            let length = match O::NAME {
+                "pullback" => self.plain_value(at).len(),
+                _ => self.at(at).coordinates().len(),
+            };
+            self.io.seeds.iter_mut().for_each(|seed| seed.resize(length, <NumberOf<P>>::ONE));
+        }
+        let mut result = Ok(());
         for _ in 0..times {
             let x = self.at(at);
-            let prepared = K::prepare(&self.scenario.function, self.backend, x.lend(), &self.io)?;
-            self.prepared = Some(black_box(prepared));
+            match K::prepare(&self.scenario.function, self.backend, x.lend(), &self.io) {
+                Ok(prepared) => self.prepared = Some(black_box(prepared)),
+                Err(error) => result = Err(error),
+            }
         }
-        Ok(())
+        if at == At::OtherSize {
+            self.io.seeds.clone_from(&self.original.2);
+        }
+        result
     }
 
     fn prepare_again(&mut self, at: At) -> Result<bool, Error> {
