@@ -24,6 +24,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Draws the time of gradients of f(x) = ||x||² against the length of x, as Figure 2 of Dalle and Hill's paper does.
     Figure2(Figure2),
+    /// Checks backends on all scenarios of the test kit, and says how many there were.
+    Suite(Suite),
 }
 
 /// A list, parsed as one argument.
@@ -91,4 +93,14 @@ pub(crate) struct Figure2 {
     /// Lengths of the points.
     #[arg(long, value_name = "LIST", value_parser = sizes, default_value = "10, 100, 1000, 10000")]
     pub(crate) sizes: List<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Suite {
+    /// Backends that have all operators, such as "ForwardDiff(chunk=4), FiniteDiff(scheme=central)".
+    #[arg(long, value_name = "LIST", value_parser = backends, default_value = "ForwardDiff, ReverseDiff, FiniteDiff")]
+    pub(crate) backends: List<Choice>,
+    /// Operators, such as "gradient, hvp"; all if not given.
+    #[arg(long, value_name = "LIST", value_parser = operators)]
+    pub(crate) operators: Option<List<&'static str>>,
 }

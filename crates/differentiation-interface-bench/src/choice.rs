@@ -4,10 +4,11 @@
 //! is to be measured.
 
 use crate::scenarios::RunsAll;
+use crate::suite::RunsSuite;
 use differentiation_interface::backends::AnyBackend;
 use differentiation_interface::backends::any::FirstOrder;
 use differentiation_interface::prelude::*;
-use differentiation_interface_test::{hessian_only, matrices_only, named, second_order_only};
+use differentiation_interface_test::{Named, hessian_only, matrices_only, named, second_order_only};
 use std::fmt;
 use std::str::FromStr;
 
@@ -57,6 +58,14 @@ pub(crate) trait WithBackend {
     fn with<B: RunsAll>(&mut self, backend: &B);
 }
 
+/// Receives a backend of static type that has all operators.
+pub(crate) trait WithFirstOrder {
+    /// Receives it, and whether it is exact.
+    fn with<B: Backend>(&mut self, backend: &Named<B>, exact: bool)
+    where
+        Named<B>: RunsSuite;
+}
+
 /// The static type of a first-order choice. A choice that this program does not know is left out.
 macro_rules! first_order {
     ($choice:expr, $backend:ident => $body:expr) => {
@@ -73,6 +82,13 @@ macro_rules! first_order {
 const INEXACT: f64 = 2e-2;
 
 impl Choice {
+    /// Hands a backend with all operators over under its name; `false` if it is none, or if this program does not know it.
+    pub(crate) fn hand_first_order_to(self, receiver: &mut impl WithFirstOrder) -> bool {
+        let Choice::Dense(AnyBackend::FirstOrder(choice)) = self else { return false };
+        first_order!(choice, backend => receiver.with(&named(self.to_string(), backend), backend.is_exact()));
+        true
+    }
+
     /// Hands the backend over under its name; `false` if this program does not know it.
     pub(crate) fn hand_to(self, receiver: &mut impl WithBackend) -> bool {
         match self {

@@ -14,8 +14,9 @@ mod names;
 mod output;
 mod run;
 mod scenarios;
+mod suite;
 
-use arguments::{Arguments, Command, Compare, Figure2};
+use arguments::{Arguments, Command, Compare, Figure2, Suite};
 use clap::Parser;
 use differentiation_interface_test::report::Plot;
 use differentiation_interface_test::{CountingAllocator, OPERATORS};
@@ -34,22 +35,18 @@ const UNUSABLE: u8 = 2;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let result = match &arguments.command {
+    let failures = match &arguments.command {
         Some(Command::Figure2(figure)) => figure2(figure),
-        None if arguments.compare.list => {
-            list();
-            return ExitCode::SUCCESS;
-        }
+        Some(Command::Suite(chosen)) => suite(chosen),
+        None if arguments.compare.list => Ok(list()),
         None => compare(&arguments.compare),
     };
-    match result {
-        Ok(outcome) => match outcome.table.failures().count() {
-            0 => ExitCode::SUCCESS,
-            failures => {
-                eprintln!("error: {failures} failures, listed below the table");
-                ExitCode::from(WRONG)
-            }
-        },
+    match failures {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(failures) => {
+            eprintln!("error: {failures} failures, listed above");
+            ExitCode::from(WRONG)
+        }
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(UNUSABLE)
@@ -57,7 +54,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn list() {
+/// Prints what there is; nothing of it fails.
+fn list() -> usize {
     println!("backends");
     for (form, what) in choice::FORMS {
         println!("  {form:<26} {what}");
@@ -68,6 +66,21 @@ fn list() {
         let operators = scenarios::LINES.iter().filter(|line| line.0 == name).map(|line| line.1);
         println!("  {name:<12} {formula}\n  {:<12} {}", "", operators.collect::<Vec<_>>().join(", "));
     }
+    0
+}
+
+/// Checks the backends on the suite; returns the number of failures.
+fn suite(arguments: &Suite) -> Result<usize, Box<dyn Error>> {
+    let operators = arguments.operators.as_ref().map(|list| list.0.as_slice());
+    let mut failures = 0;
+    for &backend in &arguments.backends.0 {
+        let outcome = suite::check(backend, operators)
+            .ok_or_else(|| format!("{backend} does not have all operators, as the suite needs; see --list"))?;
+        print!("{outcome}");
+        outcome.findings().iter().for_each(|finding| println!("failed: {finding}"));
+        failures += outcome.findings().len();
+    }
+    Ok(failures)
 }
 
 /// Runs a plan and prints what came out.
@@ -90,7 +103,8 @@ fn execute(plan: &Plan<'_>) -> Result<Outcome, Box<dyn Error>> {
     Ok(outcome)
 }
 
-fn compare(arguments: &Compare) -> Result<Outcome, Box<dyn Error>> {
+/// Runs the chosen scenarios on the chosen backends; returns the number of failures.
+fn compare(arguments: &Compare) -> Result<usize, Box<dyn Error>> {
     let common = &arguments.common;
     let names = arguments.scenarios.as_ref().map(|list| list.0.as_slice());
     let operators = arguments.operators.as_ref().map(|list| list.0.as_slice());
@@ -102,10 +116,11 @@ fn compare(arguments: &Compare) -> Result<Outcome, Box<dyn Error>> {
             println!("wrote {}", file.display());
         }
     }
-    Ok(outcome)
+    Ok(outcome.table.failures().count())
 }
 
-fn figure2(arguments: &Figure2) -> Result<Outcome, Box<dyn Error>> {
+/// Draws Figure 2; returns the number of failures.
+fn figure2(arguments: &Figure2) -> Result<usize, Box<dyn Error>> {
     let common = &arguments.common;
     let plan =
         Plan::new(&common.backends.0, Some(&["norm2"]), Some(&["gradient"]), &arguments.sizes.0, Some(common.seconds));
@@ -119,5 +134,5 @@ fn figure2(arguments: &Figure2) -> Result<Outcome, Box<dyn Error>> {
             println!("wrote {}", file.display());
         }
     }
-    Ok(outcome)
+    Ok(outcome.table.failures().count())
 }
