@@ -8,7 +8,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes rows, page and one plot per scenario and variant with several sizes; returns the files.
+/// Writes rows, page and one plot per scenario and variant, against the size if there are several; returns the files.
 pub(crate) fn write(folder: &Path, table: &Table, title: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     fs::create_dir_all(folder).map_err(|error| format!("folder {}: {error}", folder.display()))?;
     let mut files = ["rows.csv", "rows.json", "rows.md", "report.html"].map(|name| folder.join(name)).to_vec();
@@ -22,10 +22,13 @@ pub(crate) fn write(folder: &Path, table: &Table, title: &str) -> Result<Vec<Pat
     page.write(&files[3])?;
     for ([scenario, variant], rows) in table.group_by(|row| [&row.scenario, &row.variant].map(String::clone)) {
         let rows: Table = rows.into_iter().cloned().collect();
-        if rows.rows.iter().any(|row| row.size != rows.rows[0].size) {
-            let plot = Plot::time_against_size(&rows).title(format!("{scenario}: {variant}"));
-            files.extend(draw(&plot, folder, &file_name(&format!("{scenario}-{variant}")))?);
-        }
+        let size = rows.rows[0].size;
+        let plot = if rows.rows.iter().any(|row| row.size != size) {
+            Plot::time_against_size(&rows).title(format!("{scenario}: {variant}"))
+        } else {
+            Plot::bars(&rows, size).title(format!("{scenario}: {variant}, length {size}"))
+        };
+        files.extend(draw(&plot, folder, &file_name(&format!("{scenario}-{variant}")))?);
     }
     Ok(files)
 }

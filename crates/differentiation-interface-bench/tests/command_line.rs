@@ -93,6 +93,17 @@ fn wrong_derivatives_fail_and_are_in_every_file() {
 }
 
 #[test]
+fn one_size_is_drawn_as_bars() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let (code, printed, complaint) =
+        run(&["--operators=jacobian", "--sizes=5", "--seconds=0", "--out", out, "--backends=Sparse(ForwardDiff)"]);
+    assert_eq!(code, 0, "{printed}\n{complaint}");
+    let svg = std::fs::read_to_string(folder.path().join("lorenz96-jacobian.svg")).unwrap();
+    assert!(svg.contains("lorenz96: jacobian, length 5") && svg.contains("Sparse(ForwardDiff), prepared"), "{svg}");
+}
+
+#[test]
 fn several_sizes_are_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
@@ -129,4 +140,20 @@ fn figure2_is_one_command() {
     let table = Table::read_json(folder.path().join("rows.json")).unwrap();
     assert!(table.rows.iter().all(|row| row.scenario == "norm2" && row.operator == "gradient" && !row.failed()));
     assert_eq!(table.group_by(|row| (row.backend.clone(), row.size)).len(), 6);
+}
+
+#[test]
+fn suite_counts_scenarios_and_refuses_backends_without_all_operators() {
+    let (code, out, complaint) = run(&["suite", "--backends", "ReverseDiff", "--operators", "derivative, gradient"]);
+    assert_eq!(code, 0, "{out}\n{complaint}");
+    assert!(out.starts_with("ReverseDiff: ") && out.contains("operator excluded"), "{out}");
+    let scenarios: usize = out.split(' ').nth(1).unwrap().parse().unwrap();
+    assert!(scenarios >= 20, "{out}");
+    let (code, out, complaint) =
+        run(&["suite", "--operators", "gradient", "--backends", "FiniteDiff(relative_step=0.5)"]);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("failed: FiniteDiff(relative_step=0.5): gradient of "), "{out}\n{complaint}");
+    let (code, _, complaint) = run(&["suite", "--backends", "Sparse(ForwardDiff)"]);
+    assert_eq!(code, 2);
+    assert!(complaint.contains("Sparse(ForwardDiff) does not have all operators"), "{complaint}");
 }
