@@ -10,7 +10,10 @@ mod list;
 mod operator;
 mod outcome;
 mod point;
+#[cfg(feature = "report")]
+pub mod report;
 mod scenario;
+pub mod table;
 
 pub use allocation::*;
 pub use candidate::*;

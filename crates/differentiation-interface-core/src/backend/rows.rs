@@ -52,6 +52,13 @@ impl<'a, S: Copy + Default> Rows<'a, S> {
         }
     }
 
+    /// Entries `first..first + count` of each row, one row after the other. None where there are no columns.
+    #[inline(always)]
+    pub fn parts(&mut self, first: usize, count: usize) -> impl Iterator<Item = &mut [S]> {
+        let columns = self.columns.max(1);
+        self.data().chunks_exact_mut(columns).map(move |row| &mut row[first..first + count])
+    }
+
     /// Entries `first..first + count` of a row.
     #[inline(always)]
     pub fn part(&mut self, row: usize, first: usize, count: usize) -> &mut [S] {

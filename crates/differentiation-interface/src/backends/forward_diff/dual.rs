@@ -97,24 +97,28 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
         self.tangent = None;
     }
 
-    /// Copies the first lanes of the tangent.
+    /// Copies the first lanes of the tangent, fewer than there are. Whether the lane after them is anything but zero.
     #[inline(always)]
-    pub(super) fn write_tangent(&self, out: &mut [S]) {
-        match &self.tangent {
-            // A full set of lanes is copied without a call of `memcpy`.
-            Some(t) if out.len() == L::N => out[..L::N].copy_from_slice(&L::slice(&t.lanes)[..L::N]),
-            Some(t) => out.copy_from_slice(&L::slice(&t.lanes)[..out.len()]),
-            None => out.fill(S::constant(S::Base::ZERO)),
-        }
+    pub(super) fn write_lanes(&self, out: &mut [S]) -> bool {
+        let Some(t) = &self.tangent else {
+            out.fill(S::constant(S::Base::ZERO));
+            return false;
+        };
+        let lanes = L::slice(&t.lanes);
+        copy_few(out, lanes);
+        lanes[out.len()].primal() != S::Base::ZERO
     }
 
-    /// Adds the plain values of the tangent, lane by lane.
+    /// Copies all lanes of the tangent, and adds their plain values lane by lane.
     #[inline(always)]
-    pub(super) fn add_tangent_to(&self, sums: &mut L::Of<S::Base>) {
-        if let Some(t) = &self.tangent {
-            for (sum, t) in L::slice_mut(sums).iter_mut().zip(L::slice(&t.lanes)) {
-                *sum += t.primal();
-            }
+    pub(super) fn write_all_lanes(&self, out: &mut [S], sums: &mut L::Of<S::Base>) {
+        let out = &mut out[..L::N];
+        let Some(t) = &self.tangent else { return out.fill(S::constant(S::Base::ZERO)) };
+        let lanes = L::slice(&t.lanes);
+        // A full set of lanes is copied without a call of `memcpy`.
+        out.copy_from_slice(&lanes[..L::N]);
+        for (sum, t) in L::slice_mut(sums).iter_mut().zip(lanes) {
+            *sum += t.primal();
         }
     }
 
@@ -134,6 +138,24 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
             let Some(t) = self.tangent else { return Self::inert(value) };
             t.times(value, partial())
         }
+    }
+}
+
+/// Copies the beginning of `from`. In stretches of fixed length that may overlap, which is quicker than `memcpy` for a dozen.
+#[inline(always)]
+fn copy_few<S: Copy>(out: &mut [S], from: &[S]) {
+    let count = out.len();
+    let from = &from[..count];
+    match count {
+        8..16 => {
+            out[..8].copy_from_slice(&from[..8]);
+            out[count - 8..].copy_from_slice(&from[count - 8..][..8]);
+        }
+        4..8 => {
+            out[..4].copy_from_slice(&from[..4]);
+            out[count - 4..].copy_from_slice(&from[count - 4..][..4]);
+        }
+        _ => out.copy_from_slice(from),
     }
 }
 

@@ -249,13 +249,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         let mut first = 0;
         loop {
             let count = width.min(total - first);
-            // A sum that is a number vouches for all its terms, at a tenth of the cost of asking each of them.
-            let mut sums = L::each(|_| S::Base::ZERO);
-            for (i, v) in self.y.iter().enumerate() {
-                v.0.write_tangent(rows.part(i, first, count));
-                v.0.add_tangent_to(&mut sums);
-            }
-            let doubtful = L::slice(&sums).iter().any(|sum| sum.is_nan());
+            let doubtful = self.write_tangents(&mut rows, first, count);
             if count > 1 && doubtful && self.has_spoilt_tangents(&mut rows, first, count) {
                 self.separate_passes(f, &seeds, first, count, &level, &mut rows)?;
             }
@@ -267,6 +261,26 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
             if self.y.len() != outputs {
                 return Err(ErrorKind::OutputLength { expected: outputs, found: self.y.len() }.into());
             }
+        }
+    }
+
+    /// Writes the tangents of one pass into their columns. Whether one of them may not be a number.
+    #[inline(always)]
+    fn write_tangents(&self, rows: &mut Rows<'_, S>, first: usize, count: usize) -> bool {
+        if count < L::N {
+            // A lane without seed is zero. What is spoilt is 0 · ∞, so this lane then is not a number either.
+            let mut doubtful = false;
+            for (v, row) in self.y.iter().zip(rows.parts(first, count)) {
+                doubtful |= v.0.write_lanes(row);
+            }
+            doubtful
+        } else {
+            // A sum that is a number vouches for all its terms, at a tenth of the cost of asking each of them.
+            let mut sums = L::each(|_| S::Base::ZERO);
+            for (v, row) in self.y.iter().zip(rows.parts(first, count)) {
+                v.0.write_all_lanes(row, &mut sums);
+            }
+            L::slice(&sums).iter().any(|sum| sum.is_nan())
         }
     }
 
@@ -297,9 +311,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
             if self.y.len() != outputs {
                 return Err(ErrorKind::OutputLength { expected: outputs, found: self.y.len() });
             }
-            for (i, v) in self.y.iter().enumerate() {
-                v.0.write_tangent(rows.part(i, k, 1));
-            }
+            self.write_tangents(rows, k, 1);
         }
         Ok(())
     }
