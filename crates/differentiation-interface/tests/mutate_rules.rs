@@ -65,7 +65,12 @@ fn every_broken_rule_is_found() {
             None => survivors.push(mutant),
         }
     }
-    println!("{} mutants: {found} found, {} without a difference, {} survivors", mutants.0.len(), equivalent.len(), survivors.len());
+    println!(
+        "{} mutants: {found} found, {} without a difference, {} survivors",
+        mutants.0.len(),
+        equivalent.len(),
+        survivors.len()
+    );
     for mutant in &equivalent {
         println!("without a difference: {} {:?} {:?}", mutant.rule, mutant.part, mutant.way);
     }

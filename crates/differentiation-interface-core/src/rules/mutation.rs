@@ -63,7 +63,7 @@ pub(super) fn value<B: Base>(name: &str, parameter: Option<u64>, value: B) -> B 
         return value;
     }
     CHANGED.store(true, Relaxed);
-    value * B::from_f64(1.001) + B::from_f64(0.001)
+    value * B::from_f64(1.001) + B::from_f64(0.003)
 }
 
 /// A partial derivative, broken if it is this rule's turn.
@@ -76,7 +76,7 @@ pub(super) fn partial<S: Scalar>(name: &str, parameter: Option<u64>, part: Part,
     let (broken, changed) = match WAY.load(Relaxed) {
         1 => (constant(0.0), !number.is_inert_zero()),
         2 => (-number, !number.is_inert_zero()),
-        _ => (number * constant(1.001) + constant(0.001), true),
+        _ => (number * constant(1.001) + constant(0.003), true),
     };
     if changed {
         CHANGED.store(true, Relaxed);
