@@ -5,6 +5,7 @@
 
 use crate::context::{Contexts, SomeContexts};
 use crate::function::{ContextTypes, Function, FunctionWith};
+use crate::numbers::Numbers;
 use crate::point::Shape;
 use crate::scalar::Scalar;
 use std::fmt::Debug;
@@ -37,9 +38,9 @@ pub trait Flat<N> {
 )]
 pub trait Output<N: Scalar> {
     /// The same shape with numbers `S`.
-    type With<S: Scalar>: Clone + Debug;
+    type With<S: Scalar>: Clone + Debug + Numbers<S>;
     /// The same shape borrowed where it would have to be allocated: `&[S]` for a `Vec`.
-    type Borrowed<'a, S: Scalar>: Debug;
+    type Borrowed<'a, S: Scalar>: Debug + Numbers<S>;
     /// Evaluates `f` at `x` and leaves the numbers in `y`, reusing its memory where the output is a `Vec`.
     fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, y: &mut Vec<N>);
     /// The same for a function with contexts.

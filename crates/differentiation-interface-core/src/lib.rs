@@ -8,6 +8,7 @@ pub mod evaluate;
 pub mod fault;
 pub mod function;
 pub mod matrix;
+mod numbers;
 pub mod operators;
 pub mod point;
 pub mod rules;
@@ -16,4 +17,5 @@ pub use function::{
     Const, ContextType, ContextTypes, Function, FunctionInPlace, FunctionInPlaceWith, FunctionWith, InPlace, Work,
     in_place,
 };
+pub use numbers::{DerivativeMatrix, Numbers};
 pub use scalar::{Base, Condition, Core, Num, Real, Relation, Scalar};

@@ -4,6 +4,7 @@
 //! lifetime-free part that a preparation remembers. Operators turn every point into a flat slice.
 
 use crate::context::{Context, ContextKind, Contexts};
+use crate::numbers::Numbers;
 use crate::scalar::{Core, Num, Scalar};
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -15,7 +16,7 @@ pub trait Shape: 'static {
     /// What the function takes, at the number type `N`.
     type Active<N: Scalar>: ?Sized;
     /// An owned object of this shape, the result of `gradient`.
-    type Like: Clone + Debug;
+    type Like: Clone + Debug + Numbers<Self::Scalar>;
 
     /// Views flat numbers as the function takes them. The length has been checked by the operator.
     fn view<N: Scalar>(flat: &[N]) -> &Self::Active<N>;

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, NumberOutput};
 use crate::fault;
 use crate::matrix::Matrix;
+use crate::numbers::DerivativeMatrix;
 use crate::point::{ArrayShape, Point, ScalarOf, Shape};
 use std::ops::Deref;
 
@@ -173,7 +174,7 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
     /// Name in errors.
     const BACKEND: &'static str;
     /// The result.
-    type Matrix;
+    type Matrix: DerivativeMatrix<X::Scalar>;
     /// What calls need beyond the arguments.
     type State: Clone + Send;
 

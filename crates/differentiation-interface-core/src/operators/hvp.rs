@@ -177,6 +177,39 @@ where
     PreparedHvp::new(f, backend, &x)?.value_gradient_and_hvp(x, tangents)
 }
 
+/// Returns `f(x)`, and writes the gradient and `H·v` of each tangent into buffers, from the same evaluation.
+///
+/// # Errors
+/// Those of [`hvp_into`], for the buffer of the gradient too.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// # fn cubic<T: Real>(x: &[T]) -> T { x[0] * x[0] * x[1] }
+/// let (mut grad, mut hv) = ([0.0; 2], [0.0; 2]);
+/// let backend = AutoForwardDiff::default();
+/// let y = value_gradient_and_hvp_into(&cubic, &mut grad, [&mut hv], &backend, &[2.0, 5.0], [&[1.0, -1.0]])?;
+/// assert_eq!((y, grad, hv), (20.0, [20.0, 4.0], [6.0, 4.0]));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn value_gradient_and_hvp_into<F, B, P, D, const T: usize>(
+    f: &F,
+    grad: &mut [ScalarOf<P>],
+    products: [&mut [ScalarOf<P>]; T],
+    backend: &B,
+    x: P,
+    tangents: [D; T],
+) -> Result<ScalarOf<P>, Error>
+where
+    B: SecondOrderBackend,
+    P: Point,
+    D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
+    F: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
+    F::Output: NumberOutput<Lanes<B, P::Shape, T>>,
+{
+    PreparedHvp::new(f, backend, &x)?.value_gradient_and_hvp_into(grad, products, x, tangents)
+}
+
 /// Pays the one-time costs of Hessian-vector products with `T` tangents, those of the inner differentiation too; see
 /// [`prepare_gradient`](super::prepare_gradient) for what it is good for. The values of the tangents do not matter.
 ///

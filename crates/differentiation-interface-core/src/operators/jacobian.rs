@@ -9,6 +9,7 @@ use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{ArrayOutput, Evaluate, Output};
 use crate::matrix::Matrix;
+use crate::numbers::DerivativeMatrix;
 use crate::point::{ArrayShape, Point, Shape};
 use crate::scalar::Scalar;
 use std::ops::Deref;
@@ -38,7 +39,7 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
     /// See [`Num`](JacobianBackend::Num).
     type Output: Output<Self::Num>;
     /// The result.
-    type Matrix;
+    type Matrix: DerivativeMatrix<X::Scalar>;
     /// What calls need beyond the arguments.
     type State: Clone + Send;
 

@@ -1,5 +1,6 @@
 //! The sparse matrix that `jacobian` and `hessian` return with `AutoSparse`.
 
+use differentiation_interface_core::DerivativeMatrix;
 use differentiation_interface_core::matrix::Matrix;
 use differentiation_interface_core::scalar::Scalar;
 use matrix_coloring::Pattern;
@@ -93,6 +94,21 @@ impl<S: Scalar> SparseMatrix<S> {
             product[i] += value * vector[j];
         }
         product
+    }
+}
+
+impl<S: Scalar> DerivativeMatrix<S> for SparseMatrix<S> {
+    fn size(&self) -> (usize, usize) {
+        (self.rows(), self.columns())
+    }
+    fn entry(&self, i: usize, j: usize) -> S {
+        self.get(i, j)
+    }
+    fn stored(&mut self) -> &mut [S] {
+        self.values_mut()
+    }
+    fn pattern(&self) -> Option<Vec<(usize, usize)>> {
+        Some(self.pattern.entries().collect())
     }
 }
 

@@ -1,0 +1,117 @@
+//! From the name of a backend to its static type.
+//!
+//! Called by `run.rs`: a backend chosen at run time ([`AnyBackend`]) is slower than the static one it stands for, which is what
+//! is to be measured.
+
+use crate::scenarios::RunsAll;
+use crate::suite::RunsSuite;
+use differentiation_interface::backends::AnyBackend;
+use differentiation_interface::backends::any::FirstOrder;
+use differentiation_interface::prelude::*;
+use differentiation_interface_test::{Named, hessian_only, matrices_only, named, second_order_only};
+use std::fmt;
+use std::str::FromStr;
+
+/// A backend of the command line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Choice {
+    /// As the library parses it.
+    Dense(AnyBackend),
+    /// `Sparse(..)` around it.
+    Sparse(AnyBackend),
+}
+
+/// What may stand in the list of backends, for readers.
+pub(crate) const FORMS: [(&str, &str); 5] = [
+    ("ForwardDiff", "forward mode by dual numbers; ForwardDiff(chunk=4) fixes the lanes, from 1 to 12"),
+    ("ReverseDiff", "reverse mode by a tape"),
+    ("FiniteDiff", "differences; FiniteDiff(scheme=central), also relative_step and absolute_step"),
+    ("SecondOrder(outer, inner)", "two of these, for second_derivative, hvp and hessian"),
+    ("Sparse(backend)", "detection and colouring around any of these, for jacobian and hessian"),
+];
+
+impl FromStr for Choice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Choice, String> {
+        let inner = |name| text.trim().strip_prefix(name)?.trim_start().strip_prefix('(')?.strip_suffix(')');
+        let (text, make): (_, fn(AnyBackend) -> Choice) = match inner("Sparse").or_else(|| inner("AutoSparse")) {
+            Some(dense) => (dense, Choice::Sparse),
+            None => (text, Choice::Dense),
+        };
+        text.parse().map(make).map_err(|error| format!("`{text}`: {error}"))
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Choice::Dense(backend) => backend.fmt(f),
+            Choice::Sparse(backend) => write!(f, "Sparse({backend})"),
+        }
+    }
+}
+
+/// Receives a backend of static type.
+pub(crate) trait WithBackend {
+    /// Receives it.
+    fn with<B: RunsAll>(&mut self, backend: &B);
+}
+
+/// Receives a backend of static type that has all operators.
+pub(crate) trait WithFirstOrder {
+    /// Receives it, and whether it is exact.
+    fn with<B: Backend>(&mut self, backend: &Named<B>, exact: bool)
+    where
+        Named<B>: RunsSuite;
+}
+
+/// The static type of a first-order choice. A choice that this program does not know is left out.
+macro_rules! first_order {
+    ($choice:expr, $backend:ident => $body:expr) => {
+        match $choice {
+            FirstOrder::ForwardDiff($backend) => $body,
+            FirstOrder::ReverseDiff($backend) => $body,
+            FirstOrder::FiniteDiff($backend) => $body,
+            _ => return false,
+        }
+    };
+}
+
+/// Accuracy asked of the matrices of inexact backends, where Hessians by differences of differences must fit.
+const INEXACT: f64 = 2e-2;
+
+impl Choice {
+    /// Hands a backend with all operators over under its name; `false` if it is none, or if this program does not know it.
+    pub(crate) fn hand_first_order_to(self, receiver: &mut impl WithFirstOrder) -> bool {
+        let Choice::Dense(AnyBackend::FirstOrder(choice)) = self else { return false };
+        first_order!(choice, backend => receiver.with(&named(self.to_string(), backend), backend.is_exact()));
+        true
+    }
+
+    /// Hands the backend over under its name; `false` if this program does not know it.
+    pub(crate) fn hand_to(self, receiver: &mut impl WithBackend) -> bool {
+        match self {
+            Choice::Dense(AnyBackend::FirstOrder(choice)) => {
+                first_order!(choice, backend => receiver.with(&named(self.to_string(), backend)))
+            }
+            Choice::Dense(AnyBackend::SecondOrder(outer, inner)) => {
+                first_order!(outer, outer => first_order!(inner, inner =>
+                receiver.with(&named(self.to_string(), second_order_only(SecondOrder(outer, inner))))))
+            }
+            Choice::Sparse(AnyBackend::FirstOrder(choice)) => first_order!(choice, backend => {
+                let sparse = matrices_only(self.to_string(), AutoSparse::new(backend));
+                receiver.with(&if backend.is_exact() { sparse } else { sparse.tolerance(INEXACT) })
+            }),
+            Choice::Sparse(AnyBackend::SecondOrder(outer, inner)) => {
+                first_order!(outer, outer => first_order!(inner, inner => {
+                    let exact = outer.is_exact() && inner.is_exact();
+                    let sparse = hessian_only(self.to_string(), AutoSparse::new(SecondOrder(outer, inner)));
+                    receiver.with(&if exact { sparse } else { sparse.tolerance(INEXACT) })
+                }))
+            }
+            _ => return false,
+        }
+        true
+    }
+}

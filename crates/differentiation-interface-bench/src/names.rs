@@ -1,0 +1,102 @@
+//! Names on the command line: lists of them, and what was meant by one that does not exist.
+//!
+//! Called by `arguments.rs`.
+
+use crate::choice::Choice;
+
+/// Splits at commas that are not inside parentheses, so that `SecondOrder(ForwardDiff, ReverseDiff)` is one name.
+pub(crate) fn split(text: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let comma = |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    };
+    text.split(comma).map(str::trim).filter(|name| !name.is_empty()).collect()
+}
+
+/// The names in a list, which must be among the known ones.
+///
+/// # Errors
+/// A sentence with the name that was probably meant, or else all that are known.
+pub(crate) fn known<'a>(text: &str, what: &str, known: &[&'a str]) -> Result<Vec<&'a str>, String> {
+    let find = |name: &str| {
+        known.iter().copied().find(|candidate| *candidate == name).ok_or_else(|| {
+            let end = match closest(name, known) {
+                Some(close) => format!("did you mean `{close}`?"),
+                None => format!("known are {}", known.join(", ")),
+            };
+            format!("unknown {what} `{name}`; {end}")
+        })
+    };
+    some(split(text).into_iter().map(find).collect::<Result<_, _>>()?, what)
+}
+
+/// The backends in a list.
+///
+/// # Errors
+/// What the parser of backends says.
+pub(crate) fn backends(text: &str) -> Result<Vec<Choice>, String> {
+    let parsed = split(text).into_iter().map(str::parse);
+    some(parsed.collect::<Result<_, _>>()?, "backend")
+}
+
+/// Lengths of points in a list.
+///
+/// # Errors
+/// What is no length.
+pub(crate) fn sizes(text: &str) -> Result<Vec<usize>, String> {
+    let parse = |size: &str| match size.replace('_', "").parse() {
+        Ok(size) if (1..=1_000_000).contains(&size) => Ok(size),
+        _ => Err(format!("`{size}` is no length of a point; give whole numbers from 1 to 1000000")),
+    };
+    some(split(text).into_iter().map(parse).collect::<Result<_, _>>()?, "size")
+}
+
+fn some<T>(list: Vec<T>, what: &str) -> Result<Vec<T>, String> {
+    if list.is_empty() { Err(format!("no {what} given; separate several by commas")) } else { Ok(list) }
+}
+
+/// The name that was probably meant: at most a third of its letters differ, case, underscores and hyphens aside.
+fn closest<'a>(found: &str, names: &[&'a str]) -> Option<&'a str> {
+    let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
+    let found = plain(found);
+    let distance = |name: &&str| strsim::osa_distance(&found, &plain(name));
+    names.iter().copied().min_by_key(distance).filter(|name| distance(name) * 3 <= name.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [&str; 3] = ["gradient", "jacobian", "hvp"];
+
+    #[test]
+    fn commas_in_parentheses_do_not_separate() {
+        assert_eq!(split("a(b, c(d,e)) , f,, g"), ["a(b, c(d,e))", "f", "g"]);
+        assert_eq!(split("a), b"), ["a)", "b"]);
+        assert_eq!(backends("SecondOrder(ForwardDiff, ReverseDiff),FiniteDiff").unwrap().len(), 2);
+    }
+
+    #[test]
+    fn misspelt_names_are_answered_with_the_closest() {
+        assert_eq!(known("hvp, gradient", "operator", &NAMES).unwrap(), ["hvp", "gradient"]);
+        let message = |text| known(text, "operator", &NAMES).unwrap_err();
+        assert_eq!(message("Gradent"), "unknown operator `Gradent`; did you mean `gradient`?");
+        assert_eq!(message("divergence"), "unknown operator `divergence`; known are gradient, jacobian, hvp");
+        assert_eq!(message(" ,"), "no operator given; separate several by commas");
+    }
+
+    #[test]
+    fn backends_and_sizes_say_what_is_wrong() {
+        assert_eq!(
+            backends("ForwardDiff, RevrseDiff").unwrap_err(),
+            "`RevrseDiff`: unknown backend `RevrseDiff` at column 1; did you mean `ReverseDiff`?"
+        );
+        assert_eq!(sizes("10, 1_000").unwrap(), [10, 1000]);
+        assert_eq!(sizes("0").unwrap_err(), "`0` is no length of a point; give whole numbers from 1 to 1000000");
+    }
+}

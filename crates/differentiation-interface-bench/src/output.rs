@@ -1,0 +1,73 @@
+//! What a run leaves: the table on the screen, and the files in a folder.
+//!
+//! Called by `main.rs` with all rows.
+
+use differentiation_interface_test::report::{Page, Plot};
+use differentiation_interface_test::table::Table;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Writes rows, page and one plot per scenario and variant, against the size if there are several; returns the files.
+pub(crate) fn write(folder: &Path, table: &Table, title: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    fs::create_dir_all(folder).map_err(|error| format!("folder {}: {error}", folder.display()))?;
+    let mut files = ["rows.csv", "rows.json", "rows.md", "report.html"].map(|name| folder.join(name)).to_vec();
+    table.write_csv(&files[0])?;
+    table.write_json(&files[1])?;
+    table.write_markdown(&files[2])?;
+    let mut page = Page::new(table).title(title);
+    for note in [command(), machine()] {
+        page = page.note(note);
+    }
+    page.write(&files[3])?;
+    for ([scenario, variant], rows) in table.group_by(|row| [&row.scenario, &row.variant].map(String::clone)) {
+        let rows: Table = rows.into_iter().cloned().collect();
+        let size = rows.rows[0].size;
+        let plot = if rows.rows.iter().any(|row| row.size != size) {
+            Plot::time_against_size(&rows).title(format!("{scenario}: {variant}"))
+        } else {
+            Plot::bars(&rows, size).title(format!("{scenario}: {variant}, length {size}"))
+        };
+        files.extend(draw(&plot, folder, &file_name(&format!("{scenario}-{variant}")))?);
+    }
+    Ok(files)
+}
+
+/// Writes a plot as SVG and PNG; returns the files.
+pub(crate) fn draw(plot: &Plot<'_>, folder: &Path, name: &str) -> Result<[PathBuf; 2], Box<dyn Error>> {
+    let files = ["svg", "png"].map(|kind| folder.join(format!("{name}.{kind}")));
+    plot.write_svg(&files[0])?;
+    plot.write_png(&files[1])?;
+    Ok(files)
+}
+
+/// Letters, digits, `_` and `-`; everything else is a `-`.
+fn file_name(text: &str) -> String {
+    text.chars().map(|c| if c.is_alphanumeric() || "_-".contains(c) { c } else { '-' }).collect()
+}
+
+/// The command as it was typed, arguments with spaces in quotes.
+fn command() -> String {
+    let quoted = |argument: String| if argument.contains([' ', '(']) { format!("\"{argument}\"") } else { argument };
+    let arguments = std::env::args_os().skip(1).map(|argument| quoted(argument.to_string_lossy().into_owned()));
+    format!("{} {}", env!("CARGO_PKG_NAME"), arguments.collect::<Vec<_>>().join(" "))
+}
+
+/// What the program ran on, as far as it can be known.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, |n| n.get());
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or_else(String::new, |(_, name)| format!(", {name}"));
+    format!("{} on {}{model}, {cores} threads", std::env::consts::OS, std::env::consts::ARCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_plain() {
+        assert_eq!(file_name("waves(100)/x: hvp_into"), "waves-100--x--hvp_into");
+    }
+}

@@ -1,0 +1,193 @@
+//! What must come out: the scenario's answers, or those of the backend itself once they pass the checks that need none.
+
+use super::run::{Session, Stop};
+use crate::driver::{At, Call, Results, Variant};
+use crate::outcome::Check;
+
+/// The numbers that every call is compared with.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reference {
+    pub(super) value: Vec<f64>,
+    pub(super) first: Option<Vec<f64>>,
+    pub(super) second: Option<Vec<f64>>,
+}
+
+impl Session<'_> {
+    /// Finds the reference.
+    pub(super) fn find_reference(&mut self) -> Result<(), Stop> {
+        let plain = self.driver.plain_value(At::Point);
+        if let Some(expected) = self.facts.expected.value.clone() {
+            self.compare(Check::Function, "on plain numbers", super::compare::Part::Value, &plain, &expected)?;
+        }
+        let expected = &self.facts.expected;
+        self.reference = Reference { value: plain, first: expected.first.clone(), second: expected.second.clone() };
+        let main = if self.facts.order == 1 { &self.reference.first } else { &self.reference.second };
+        if main.is_some() {
+            return Ok(());
+        }
+        let call = self.call_name(Call::OneShot, Variant::ValueAnd);
+        let result = self.driver.call(Call::OneShot, Variant::ValueAnd, At::Point);
+        self.no_error(&call, result)?;
+        let Results { first, second, .. } = self.driver.results();
+        self.adjoint(&first)?;
+        self.converges(&first, &second)?;
+        self.reference.first.get_or_insert(first);
+        if self.facts.order == 2 {
+            self.reference.second = Some(second);
+        }
+        Ok(())
+    }
+
+    /// <dy, J dx> = <J' dy, dx>, for each seed and one direction of the other side.
+    fn adjoint(&mut self, products: &[f64]) -> Result<(), Stop> {
+        if !self.options.makes(Check::Adjoint) || !matches!(self.facts.operator, "pushforward" | "pullback") {
+            return Ok(());
+        }
+        let length = products.len() / self.facts.seeds.max(1);
+        let other_seed = direction(length);
+        let Some(other) = self.driver.product_of_the_other_kind(&other_seed) else { return Ok(()) };
+        let other = match other {
+            Ok(other) => other,
+            Err(error) => {
+                let names = ["pushforward", "pullback"];
+                let name = names[usize::from(self.facts.operator == names[0])];
+                self.note(Check::Error, name, format!("it returned the error `{error}`"));
+                return Err(Stop);
+            }
+        };
+        for (seed, product) in self.driver.seeds().iter().zip(products.chunks(length.max(1))) {
+            let (left, right) = (dot(product, &other_seed), dot(&other, seed));
+            let scale = [product.iter().zip(&other_seed), other.iter().zip(seed)]
+                .map(|pairs| pairs.map(|(a, b)| (a * b).abs()).sum::<f64>());
+            let allowed = 10.0 * self.tolerance(1) * scale[0].max(scale[1]).max(1.0);
+            self.checks += 1;
+            if (left - right).abs() > allowed {
+                let detail = format!("<dy, J dx> is {left} by pushforward, {right} by pullback");
+                self.note(Check::Adjoint, "pushforward and pullback", detail);
+                return Err(Stop);
+            }
+        }
+        Ok(())
+    }
+
+    /// Central differences of what is one order below approach the result as the square of the step.
+    fn converges(&mut self, first: &[f64], second: &[f64]) -> Result<(), Stop> {
+        if !self.options.makes(Check::Convergence) {
+            return Ok(());
+        }
+        let (n, operator) = (self.facts.inputs, self.facts.operator);
+        let d = direction(n);
+        let along = |matrix: &[f64]| -> Vec<f64> { matrix.chunks(n.max(1)).map(|row| dot(row, &d)).collect() };
+        let scaled = |numbers: &[f64]| -> Vec<f64> { numbers.iter().map(|v| v * d[0]).collect() };
+        match operator {
+            "derivative" => self.approaches(Below::Value, &d, &scaled(first)),
+            "gradient" | "jacobian" => self.approaches(Below::Value, &d, &along(first)),
+            "pushforward" => {
+                let products: Vec<Vec<f64>> = parts(first, self.facts.seeds);
+                self.driver
+                    .seeds()
+                    .iter()
+                    .zip(&products)
+                    .try_for_each(|(seed, p)| self.approaches(Below::Value, seed, p))
+            }
+            "pullback" => {
+                let seeds = self.driver.seeds();
+                let products = parts(first, self.facts.seeds);
+                seeds
+                    .into_iter()
+                    .zip(&products)
+                    .try_for_each(|(seed, p)| self.approaches(Below::ValueTimes(seed), &d, &[dot(p, &d)]))
+            }
+            "second_derivative" => {
+                self.approaches(Below::Value, &d, &scaled(first))?;
+                self.approaches(Below::First, &d, &scaled(second))
+            }
+            "hessian" => {
+                self.approaches(Below::Value, &d, &along(first))?;
+                self.approaches(Below::First, &d, &along(second))
+            }
+            _ => {
+                self.approaches(Below::Value, &d, &along(first))?;
+                let products = parts(second, self.facts.seeds);
+                self.driver
+                    .seeds()
+                    .iter()
+                    .zip(&products)
+                    .try_for_each(|(seed, p)| self.approaches(Below::First, seed, p))
+            }
+        }
+    }
+
+    /// Checks that central differences along `d` approach `derivative`.
+    fn approaches(&mut self, below: Below, d: &[f64], derivative: &[f64]) -> Result<(), Stop> {
+        let length = d.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        if length == 0.0 {
+            return Ok(());
+        }
+        let epsilon = self.facts.epsilon;
+        let mut errors = [Vec::new(), Vec::new()];
+        let mut noise = 0.0_f64;
+        for (k, errors) in errors.iter_mut().enumerate() {
+            let step = epsilon.powf(0.25) / length / [1.0, 2.0][k];
+            let right = self.below(&below, d, step)?;
+            let left = self.below(&below, d, -step)?;
+            let size = right.iter().chain(&left).fold(0.0_f64, |m, v| m.max(v.abs()));
+            noise = noise.max(100.0 * epsilon * size / step);
+            errors.extend(right.iter().zip(&left).map(|(r, l)| (r - l) / (2.0 * step)));
+        }
+        let order = if matches!(below, Below::First) { 2 } else { 1 };
+        let inexact = self.tolerance[order - 1].unwrap_or(0.0);
+        for (i, expected) in derivative.iter().enumerate() {
+            let error = [errors[0][i] - expected, errors[1][i] - expected].map(f64::abs);
+            let floor = noise + inexact * super::compare::allowed(derivative, 1.0);
+            self.checks += 1;
+            // Halving the step divides the error by four.
+            if error[1] > floor && error[1] > 0.4 * error[0] {
+                let detail = format!(
+                    "along a direction, entry [{i}] gives {expected}; central differences give {} and, at half the step, {}",
+                    errors[0][i], errors[1][i]
+                );
+                let call = self.call_name(Call::OneShot, Variant::ValueAnd);
+                self.note(Check::Convergence, &call, detail);
+                return Err(Stop);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is one order below the result, at the point moved along `d`.
+    fn below(&mut self, below: &Below, d: &[f64], step: f64) -> Result<Vec<f64>, Stop> {
+        self.driver.move_along(d, step);
+        Ok(match below {
+            Below::Value => self.driver.plain_value(At::Moved),
+            Below::ValueTimes(seed) => vec![dot(seed, &self.driver.plain_value(At::Moved))],
+            Below::First => {
+                let call = self.call_name(Call::OneShot, Variant::ValueAnd);
+                let result = self.driver.call(Call::OneShot, Variant::ValueAnd, At::Moved);
+                self.no_error(&call, result)?;
+                self.driver.results().first
+            }
+        })
+    }
+}
+
+/// What differences are taken of.
+enum Below {
+    Value,
+    ValueTimes(Vec<f64>),
+    First,
+}
+
+/// Entries between 1/2 and 1, of both signs.
+fn direction(n: usize) -> Vec<f64> {
+    (0..n).map(|i| if i % 3 == 1 { -0.5 } else { 1.0 } * (1.0 - 0.25 * (i % 2) as f64)).collect()
+}
+
+fn parts(numbers: &[f64], n: usize) -> Vec<Vec<f64>> {
+    let length = numbers.len() / n.max(1);
+    (0..n).map(|k| numbers[k * length..(k + 1) * length].to_vec()).collect()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}

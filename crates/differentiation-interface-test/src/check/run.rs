@@ -1,0 +1,313 @@
+//! The sequence of checks of one scenario with one backend.
+
+use super::answer::Reference;
+use super::compare::{Part, difference, entry_name};
+use crate::Options;
+use crate::allocation::allocations;
+use crate::driver::{At, Call, Driver, Facts, Results, Spoiled, Variant};
+use crate::outcome::{Check, Finding};
+use differentiation_interface_core::error::Error;
+
+/// A finding that makes further checks pointless.
+pub(super) struct Stop;
+
+/// One scenario with one backend.
+pub(super) struct Session<'a> {
+    pub(super) label: &'a str,
+    pub(super) options: &'a Options,
+    pub(super) allocations_counted: bool,
+    /// Allowed errors of the backend in first and second order, where they are not those of the scenario.
+    pub(super) tolerance: [Option<f64>; 2],
+    pub(super) facts: &'a Facts,
+    pub(super) driver: &'a mut dyn Driver,
+    pub(super) findings: &'a mut Vec<Finding>,
+    pub(super) checks: usize,
+    pub(super) reference: Reference,
+}
+
+impl Session<'_> {
+    /// Makes all checks.
+    pub(super) fn run(&mut self) -> Result<(), Stop> {
+        self.find_reference()?;
+        let facts = self.facts;
+        let variants: Vec<Variant> = facts.variants.iter().copied().filter(|v| v.is_in(facts.place)).collect();
+        let one_shot_calls = self.one_shot(&variants)?;
+        self.prepared(&variants, &one_shot_calls)?;
+        self.same_point(&variants)?;
+        self.other_thread(&variants)?;
+        self.prepare_again(&variants)?;
+        self.wrong_sizes(&variants)?;
+        self.pattern();
+        self.check(Check::Untouched, "after all calls", self.driver.is_untouched(), || {
+            "the point, a context or a seed has changed".to_string()
+        });
+        Ok(())
+    }
+
+    /// Every variant twice without preparation; gives the number of evaluations of each.
+    fn one_shot(&mut self, variants: &[Variant]) -> Result<Vec<usize>, Stop> {
+        let mut counts = Vec::new();
+        for &variant in variants {
+            let before = self.driver.calls();
+            self.call_and_compare(Check::Result, Call::OneShot, variant)?;
+            counts.push(self.driver.calls() - before);
+            self.call_and_compare(Check::SecondCall, Call::OneShot, variant)?;
+        }
+        Ok(counts)
+    }
+
+    /// Every variant prepared at another point: twice in a row, then after a call at that other point.
+    fn prepared(&mut self, variants: &[Variant], one_shot_calls: &[usize]) -> Result<(), Stop> {
+        let per_evaluation = if self.allocations_counted { self.driver.allocations_of_function() } else { 0 };
+        for (&variant, &one_shot) in variants.iter().zip(one_shot_calls) {
+            self.prepare(At::Preparation)?;
+            let call = self.call_name(Call::Prepared, variant);
+            let before = self.driver.calls();
+            let allocated = self.call_and_compare(Check::Preparation, Call::Prepared, variant)?;
+            let calls = self.driver.calls() - before;
+            self.call_and_compare(Check::SecondCall, Call::Prepared, variant)?;
+            let calls_again = self.driver.calls() - before - calls;
+            let elsewhere = self.driver.call(Call::Prepared, variant, At::Preparation);
+            self.no_error(&call, elsewhere)?;
+            let allocated_again = self.call_and_compare(Check::SecondCall, Call::Prepared, variant)?;
+
+            let most = self.facts.calls.map(|(plain, with_value)| if variant.has_value() { with_value } else { plain });
+            let most = most.unwrap_or(usize::MAX).min(one_shot);
+            self.check(Check::Calls, &call, calls <= most, || {
+                format!("the function was evaluated {calls} times, the method needs at most {most}")
+            });
+            self.check(Check::Calls, &call, calls == calls_again, || {
+                format!("the function was evaluated {calls} times in the first call and {calls_again} in the second")
+            });
+            if variant.is_into() && self.allocations_counted {
+                let most = per_evaluation * calls;
+                let found = allocated.max(allocated_again);
+                self.check(Check::Allocations, &call, found <= most, || {
+                    format!("it allocated {found} times, the function itself {most}")
+                });
+            }
+        }
+        self.prepare(At::Point)?;
+        variants.iter().try_for_each(|&v| self.call_and_compare(Check::Preparation, Call::Prepared, v).map(drop))
+    }
+
+    /// Preparation at the point, for operators that have one.
+    fn same_point(&mut self, variants: &[Variant]) -> Result<(), Stop> {
+        let call = format!("prepare_{}_same_point", self.facts.operator);
+        let held = self.driver.prepare_same_point();
+        if !self.no_error(&call, held)? {
+            return Ok(());
+        }
+        for &variant in variants.iter().filter(|v| matches!(v, Variant::Plain | Variant::Into)) {
+            self.call_and_compare(Check::SamePoint, Call::SamePoint, variant)?;
+            self.call_and_compare(Check::SamePoint, Call::SamePoint, variant)?;
+        }
+        Ok(())
+    }
+
+    /// A clone of the prepared object on another thread.
+    fn other_thread(&mut self, variants: &[Variant]) -> Result<(), Stop> {
+        if !self.options.makes(Check::OtherThread) {
+            return Ok(());
+        }
+        self.prepare(At::Preparation)?;
+        let variant = *variants.last().expect("every operator has variants");
+        let call = self.call_name(Call::Prepared, variant);
+        self.driver.poison();
+        let results = self.driver.call_clone_on_another_thread(variant);
+        let results = self.no_error(&call, results)?;
+        self.compare_results(Check::OtherThread, &call, variant, &results)
+    }
+
+    /// Prepares again, from a point of another length if there is one.
+    fn prepare_again(&mut self, variants: &[Variant]) -> Result<(), Stop> {
+        let from = if self.facts.has_other_size { At::OtherSize } else { At::Preparation };
+        let call = format!("prepare_again of {}", self.facts.operator);
+        self.prepare(from)?;
+        if self.facts.has_other_size {
+            let refused = self.driver.call(Call::Prepared, variants[0], At::Point).is_err();
+            self.check(Check::WrongSizes, &self.call_name(Call::Prepared, variants[0]), refused, || {
+                "it took a point of another length than it was prepared for".to_string()
+            });
+        }
+        let again = self.driver.prepare_again(At::Point);
+        if self.no_error(&call, again)? {
+            variants
+                .iter()
+                .try_for_each(|&v| self.call_and_compare(Check::PrepareAgain, Call::Prepared, v).map(drop))?;
+        }
+        Ok(())
+    }
+
+    /// Arguments of wrong lengths, each followed by a right call.
+    fn wrong_sizes(&mut self, variants: &[Variant]) -> Result<(), Stop> {
+        if !self.options.makes(Check::WrongSizes) {
+            return Ok(());
+        }
+        self.prepare(At::Preparation)?;
+        for &variant in variants {
+            let call = self.call_name(Call::Prepared, variant);
+            if self.driver.has_too_long() {
+                let refused = self.driver.call(Call::Prepared, variant, At::TooLong).is_err();
+                self.check(Check::WrongSizes, &call, refused, || {
+                    "it took a point longer than it was prepared for".to_string()
+                });
+                self.driver.mend();
+                self.call_and_compare(Check::AfterError, Call::Prepared, variant)?;
+            }
+            for spoiled in [Spoiled::Seed, Spoiled::Buffer, Spoiled::FirstBuffer] {
+                let concerned = match spoiled {
+                    Spoiled::Seed => true,
+                    Spoiled::Buffer => variant.is_into(),
+                    Spoiled::FirstBuffer => variant.is_into() && variant.has_first(),
+                };
+                for kind in [Call::OneShot, Call::Prepared] {
+                    if !concerned || !self.driver.spoil(spoiled) {
+                        continue;
+                    }
+                    let call = self.call_name(kind, variant);
+                    let refused = self.driver.call(kind, variant, At::Point).is_err();
+                    self.driver.mend();
+                    self.check(Check::WrongSizes, &call, refused, || {
+                        let what = match spoiled {
+                            Spoiled::Seed => "a seed",
+                            Spoiled::Buffer => "a buffer",
+                            Spoiled::FirstBuffer => "a buffer for the first-order result",
+                        };
+                        format!("it took {what} of a wrong length")
+                    });
+                    self.call_and_compare(Check::AfterError, kind, variant)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The stored entries of a sparse matrix.
+    fn pattern(&mut self) {
+        let (Some(expected), Some(found)) = (&self.facts.pattern, self.driver.results().pattern) else { return };
+        let missing = expected.iter().find(|place| !found.contains(place));
+        let surplus = found.iter().find(|place| !expected.contains(place));
+        let detail = match (missing, surplus) {
+            (Some((i, j)), _) => format!("the pattern lacks [{i},{j}]"),
+            (None, Some((i, j))) => format!("the pattern has [{i},{j}], which is always zero"),
+            (None, None) => String::new(),
+        };
+        self.check(Check::Pattern, self.facts.operator, detail.is_empty(), || detail);
+    }
+
+    fn prepare(&mut self, at: At) -> Result<(), Stop> {
+        let prepared = self.driver.prepare(at, 1);
+        self.no_error(&format!("prepare_{}", self.facts.operator), prepared)
+    }
+
+    /// Calls into poisoned buffers and compares; gives the number of allocations of the call.
+    fn call_and_compare(&mut self, check: Check, call: Call, variant: Variant) -> Result<usize, Stop> {
+        self.driver.poison();
+        let before = allocations();
+        let result = self.driver.call(call, variant, At::Point);
+        let allocated = allocations() - before;
+        let name = self.call_name(call, variant);
+        if let Err(error) = result {
+            let check = if check == Check::Result { Check::Error } else { check };
+            self.note(check, &name, format!("it returned the error `{error}`"));
+            return Err(Stop);
+        }
+        let results = self.driver.results();
+        self.compare_results(check, &name, variant, &results)?;
+        Ok(allocated)
+    }
+
+    /// Compares all parts of the results that the variant gives.
+    fn compare_results(&mut self, check: Check, call: &str, variant: Variant, results: &Results) -> Result<(), Stop> {
+        let Reference { value, first, second } = self.reference.clone();
+        if variant.has_value() {
+            self.compare(
+                if check == Check::Result { Check::Value } else { check },
+                call,
+                Part::Value,
+                &results.value,
+                &value,
+            )?;
+        }
+        if let Some(first) = first.filter(|_| self.facts.order == 1 || variant.has_first()) {
+            self.compare(check, call, Part::First, &results.first, &first)?;
+        }
+        match second {
+            Some(second) => self.compare(check, call, Part::Second, &results.second, &second),
+            None => Ok(()),
+        }
+    }
+
+    /// Compares one part.
+    pub(super) fn compare(
+        &mut self,
+        check: Check,
+        call: &str,
+        part: Part,
+        found: &[f64],
+        expected: &[f64],
+    ) -> Result<(), Stop> {
+        self.checks += 1;
+        let tolerance = match part {
+            Part::Value => self.facts.tolerance,
+            Part::First => self.tolerance(self.facts.order as usize),
+            Part::Second => self.tolerance(2),
+        };
+        let facts = self.facts;
+        let Some((at, detail)) = difference(found, expected, tolerance, |at| entry_name(facts, part, at)) else {
+            return Ok(());
+        };
+        let unwritten = found.get(at).is_some_and(|v| v.is_nan()) && !expected[at].is_nan() && call.contains("_into");
+        self.note(if unwritten { Check::Overwrite } else { check }, call, detail);
+        Err(Stop)
+    }
+
+    /// The error allowed of a result of this order, relative to the largest entry.
+    pub(super) fn tolerance(&self, order: usize) -> f64 {
+        let given = self.facts.tolerance;
+        // Differences lose half the digits: what is 1e-4 in double precision is 1e-2 in single.
+        let single = self.facts.epsilon > 1e-10;
+        self.tolerance[order - 1].map_or(given, |t| if single { t.sqrt() } else { t }.max(given))
+    }
+
+    /// Notes a finding unless `holds`.
+    fn check(&mut self, check: Check, call: &str, holds: bool, detail: impl FnOnce() -> String) {
+        if self.options.makes(check) {
+            self.checks += 1;
+            if !holds {
+                self.note(check, call, detail());
+            }
+        }
+    }
+
+    /// Unwraps a result that must not be an error.
+    pub(super) fn no_error<T>(&mut self, call: &str, result: Result<T, Error>) -> Result<T, Stop> {
+        result.map_err(|error| {
+            self.note(Check::Error, call, format!("it returned the error `{error}`"));
+            Stop
+        })
+    }
+
+    /// Notes a finding.
+    pub(super) fn note(&mut self, check: Check, call: &str, detail: String) {
+        self.findings.push(Finding {
+            backend: self.label.to_string(),
+            operator: self.facts.operator,
+            scenario: self.facts.scenario.clone(),
+            check,
+            call: call.to_string(),
+            detail,
+        });
+    }
+
+    /// How a call is named in messages.
+    pub(super) fn call_name(&self, call: Call, variant: Variant) -> String {
+        let entry = variant.entry(self.facts.operator);
+        match call {
+            Call::OneShot => entry,
+            Call::Prepared => format!("{entry}, prepared"),
+            Call::SamePoint => format!("{entry}, prepared at the point"),
+        }
+    }
+}

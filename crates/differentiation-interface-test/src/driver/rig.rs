@@ -1,0 +1,434 @@
+//! The driver of any operator: points, buffers and bookkeeping around a [`Kernel`].
+//!
+//! Made by [`drive`], which the kernels' files call.
+
+use super::{At, Call, Driver, Facts, Results, Spoiled, Task, Variant};
+use crate::candidate::Candidate;
+use crate::counted::Counted;
+use crate::operator::Operator;
+use crate::point::{NumberOf, OwnedPoint};
+use crate::scenario::Scenario;
+use differentiation_interface_core::Base;
+use differentiation_interface_core::context::Contexts;
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::evaluate::{Bound, Evaluate, Flat};
+use differentiation_interface_core::point::Point;
+use differentiation_interface_core::{DerivativeMatrix, Numbers};
+use std::hint::black_box;
+
+/// Seeds and buffers of an operator.
+pub(crate) struct Io<S, M = ()> {
+    pub(crate) seeds: Vec<Vec<S>>,
+    pub(crate) value: Vec<S>,
+    pub(crate) first: Vec<S>,
+    pub(crate) second: Vec<S>,
+    pub(crate) matrix: Option<M>,
+}
+
+/// Copies a result into a buffer.
+pub(crate) fn set<S: Base>(buffer: &mut Vec<S>, result: &impl Numbers<S>) {
+    buffer.clear();
+    buffer.extend_from_slice(result.numbers());
+}
+
+/// Copies products into a buffer, one after the other.
+pub(crate) fn set_products<S: Base, L: Numbers<S>, const T: usize>(buffer: &mut Vec<S>, products: &[L; T]) {
+    buffer.clear();
+    for product in products {
+        buffer.extend_from_slice(product.numbers());
+    }
+}
+
+impl<S: Base, M> Io<S, M> {
+    /// The seeds as an array.
+    pub(crate) fn seeds<const T: usize>(&self) -> [&[S]; T] {
+        std::array::from_fn(|k| &self.seeds[k][..])
+    }
+}
+
+/// A buffer cut into as many products as there are seeds.
+pub(crate) fn cut<S, const T: usize>(buffer: &mut [S]) -> [&mut [S]; T] {
+    let length = buffer.len().checked_div(T).unwrap_or(0).max(1);
+    let mut chunks = buffer.chunks_mut(length);
+    std::array::from_fn(|_| chunks.next().unwrap_or_default())
+}
+
+/// The calls of one operator of the core, with a backend of type `B`.
+pub(crate) trait Kernel<B, F, P: OwnedPoint> {
+    /// The prepared object.
+    type Prepared<'f>: Clone + Send;
+    /// The object prepared at a point.
+    type Held<'f>;
+    /// The matrix that comes out, `()` if none does.
+    type Matrix: MatrixBuffer<NumberOf<P>>;
+
+    const VARIANTS: &'static [Variant] = &Variant::ALL;
+
+    fn one_shot(
+        f: &Counted<F>,
+        backend: &B,
+        variant: Variant,
+        x: P::Lent<'_>,
+        io: &mut Io<NumberOf<P>, Self::Matrix>,
+    ) -> Result<(), Error>;
+    fn prepare<'f>(
+        f: &'f Counted<F>,
+        backend: &B,
+        x: P::Lent<'_>,
+        io: &Io<NumberOf<P>, Self::Matrix>,
+    ) -> Result<Self::Prepared<'f>, Error>;
+    fn prepared(
+        prepared: &mut Self::Prepared<'_>,
+        variant: Variant,
+        x: P::Lent<'_>,
+        io: &mut Io<NumberOf<P>, Self::Matrix>,
+    ) -> Result<(), Error>;
+    fn prepare_again(
+        _: &mut Self::Prepared<'_>,
+        _: P::Lent<'_>,
+        _: &Io<NumberOf<P>, Self::Matrix>,
+    ) -> Result<bool, Error> {
+        Ok(false)
+    }
+    fn hold<'f>(
+        _: &'f Counted<F>,
+        _: &B,
+        _: P::Lent<'f>,
+        _: &Io<NumberOf<P>, Self::Matrix>,
+    ) -> Result<Option<Self::Held<'f>>, Error> {
+        Ok(None)
+    }
+    fn held(_: &mut Self::Held<'_>, _: Variant, _: &mut Io<NumberOf<P>, Self::Matrix>) -> Result<(), Error> {
+        Ok(())
+    }
+    fn other_kind(_: &Counted<F>, _: &B, _: P::Lent<'_>, _: &[NumberOf<P>]) -> Option<Result<Vec<NumberOf<P>>, Error>> {
+        None
+    }
+}
+
+/// The matrix of an operator as a buffer.
+pub(crate) trait MatrixBuffer<S>: Send {
+    fn fill(&mut self, with: S);
+    fn read(&self) -> (Vec<f64>, Option<Vec<(usize, usize)>>);
+}
+impl<S> MatrixBuffer<S> for () {
+    fn fill(&mut self, _: S) {}
+    fn read(&self) -> (Vec<f64>, Option<Vec<(usize, usize)>>) {
+        (Vec::new(), None)
+    }
+}
+
+/// A matrix of the core as a buffer.
+pub(crate) struct Stored<M>(pub(crate) M);
+impl<S: Base, M: DerivativeMatrix<S> + Send> MatrixBuffer<S> for Stored<M> {
+    fn fill(&mut self, with: S) {
+        self.0.stored().fill(with);
+    }
+    fn read(&self) -> (Vec<f64>, Option<Vec<(usize, usize)>>) {
+        let (rows, columns) = self.0.size();
+        let entries = (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+        (entries.map(|(i, j)| self.0.entry(i, j).as_f64()).collect(), self.0.pattern())
+    }
+}
+
+fn wide<S: Base>(numbers: &[S]) -> Vec<f64> {
+    numbers.iter().map(|v| v.as_f64()).collect()
+}
+
+/// Evaluations of the function that a method needs, without and with value.
+pub(crate) type Limits = fn(inputs: usize, outputs: usize, seeds: usize) -> Option<(usize, usize)>;
+
+/// The driver.
+struct Rig<'f, K: Kernel<B, F, P>, O, B, F, P: OwnedPoint> {
+    scenario: &'f Scenario<O, F, P>,
+    backend: &'f B,
+    too_long: Option<P>,
+    moved: P,
+    /// Copies of what must not change.
+    original: (P, P, Vec<Vec<NumberOf<P>>>),
+    prepared: Option<K::Prepared<'f>>,
+    held: Option<K::Held<'f>>,
+    io: Io<NumberOf<P>, K::Matrix>,
+    outputs: usize,
+}
+
+/// Makes the driver of a scenario with a backend, and hands it to the task.
+pub(crate) fn drive<K, O, B, F, P>(
+    candidate: &dyn Candidate,
+    backend: &B,
+    scenario: &Scenario<O, F, P>,
+    limits: Limits,
+    task: &mut dyn Task,
+) where
+    K: Kernel<B, F, P>,
+    O: Operator,
+    B: Sync,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
+    F: Sync,
+    P: OwnedPoint,
+{
+    let x = scenario.point.coordinates();
+    let longer: Vec<NumberOf<P>> = x.iter().copied().chain([<NumberOf<P>>::ONE]).collect();
+    let mut rig: Rig<'_, K, O, B, F, P> = Rig {
+        scenario,
+        backend,
+        too_long: scenario.point.moved_to(&longer),
+        moved: scenario.point.clone(),
+        original: (scenario.point.clone(), scenario.preparation.clone(), scenario.seeds.clone()),
+        prepared: None,
+        held: None,
+        io: Io {
+            seeds: scenario.seeds.clone(),
+            value: Vec::new(),
+            first: Vec::new(),
+            second: Vec::new(),
+            matrix: None,
+        },
+        outputs: 0,
+    };
+    let value = rig.plain_value(At::Point);
+    rig.outputs = value.len();
+    // One call gives the buffers their sizes.
+    let sized = rig.call(Call::OneShot, Variant::ValueAnd, At::Point);
+    if let Err(error) = sized {
+        let reason = match error.kind() {
+            ErrorKind::SecondOrderOnly { .. } => "a pair for second order only",
+            ErrorKind::ChunkTooLarge { .. } => "the fixed chunk is larger than the point",
+            _ => "",
+        };
+        if !reason.is_empty() {
+            return task.skip(candidate, &scenario.full_name(), O::NAME, reason);
+        }
+    }
+    let facts = Facts {
+        scenario: scenario.full_name(),
+        operator: O::NAME,
+        order: O::ORDER,
+        seeds: O::SEEDS,
+        inputs: x.len(),
+        outputs: value.len(),
+        place: scenario.place,
+        expected: scenario.expected.clone(),
+        pattern: scenario.pattern.clone(),
+        tolerance: scenario.tolerance,
+        epsilon: <NumberOf<P> as num_traits::Float>::epsilon().as_f64(),
+        calls: limits(x.len(), value.len(), O::SEEDS),
+        variants: K::VARIANTS,
+        has_other_size: scenario.other_size.is_some(),
+    };
+    task.drive(candidate, &facts, &mut rig);
+}
+
+impl<K: Kernel<B, F, P>, O, B, F, P: OwnedPoint> Rig<'_, K, O, B, F, P> {
+    fn at(&self, at: At) -> &P {
+        match at {
+            At::Point => &self.scenario.point,
+            At::Preparation => &self.scenario.preparation,
+            At::OtherSize => self.scenario.other_size.as_ref().unwrap_or(&self.scenario.point),
+            At::TooLong => self.too_long.as_ref().unwrap_or(&self.scenario.point),
+            At::Moved => &self.moved,
+        }
+    }
+}
+
+impl<K, O, B, F, P> Driver for Rig<'_, K, O, B, F, P>
+where
+    K: Kernel<B, F, P>,
+    O: Operator,
+    B: Sync,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
+    F: Sync,
+    P: OwnedPoint,
+{
+    #[inline]
+    fn call(&mut self, call: Call, variant: Variant, at: At) -> Result<(), Error> {
+        let x = match at {
+            At::Point => &self.scenario.point,
+            At::Preparation => &self.scenario.preparation,
+            At::OtherSize => self.scenario.other_size.as_ref().unwrap_or(&self.scenario.point),
+            At::TooLong => self.too_long.as_ref().unwrap_or(&self.scenario.point),
+            At::Moved => &self.moved,
+        };
+        match call {
+            Call::OneShot => K::one_shot(&self.scenario.function, self.backend, variant, x.lend(), &mut self.io),
+            Call::Prepared => {
+                let prepared = self.prepared.as_mut().expect("tasks prepare first");
+                K::prepared(prepared, variant, x.lend(), &mut self.io)
+            }
+            Call::SamePoint => {
+                let held = self.held.as_mut().expect("tasks prepare at the point first");
+                K::held(held, variant, &mut self.io)
+            }
+        }
+    }
+
+    fn repeat(&mut self, call: Call, variant: Variant, times: usize) -> Result<(), Error> {
+        for _ in 0..times {
+            self.call(call, variant, black_box(At::Point))?;
+            black_box((&self.io.first, &self.io.second, &self.io.matrix));
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self, at: At, times: usize) -> Result<(), Error> {
+        if at == At::OtherSize {
+            let length = match O::NAME {
+                "pullback" => self.plain_value(at).len(),
+                _ => self.at(at).coordinates().len(),
+            };
+            self.io.seeds.iter_mut().for_each(|seed| seed.resize(length, <NumberOf<P>>::ONE));
+        }
+        let mut result = Ok(());
+        for _ in 0..times {
+            let x = self.at(at);
+            match K::prepare(&self.scenario.function, self.backend, x.lend(), &self.io) {
+                Ok(prepared) => self.prepared = Some(black_box(prepared)),
+                Err(error) => result = Err(error),
+            }
+        }
+        if at == At::OtherSize {
+            self.io.seeds.clone_from(&self.original.2);
+        }
+        result
+    }
+
+    fn prepare_again(&mut self, at: At) -> Result<bool, Error> {
+        let mut prepared = self.prepared.take().expect("tasks prepare first");
+        let result = K::prepare_again(&mut prepared, self.at(at).lend(), &self.io);
+        self.prepared = Some(prepared);
+        result
+    }
+
+    fn prepare_same_point(&mut self) -> Result<bool, Error> {
+        self.held = K::hold(&self.scenario.function, self.backend, self.scenario.point.lend(), &self.io)?;
+        Ok(self.held.is_some())
+    }
+
+    fn call_clone_on_another_thread(&mut self, variant: Variant) -> Result<Results, Error> {
+        let mut clone = self.prepared.clone().expect("tasks prepare first");
+        let (point, io) = (&self.scenario.point, &mut self.io);
+        std::thread::scope(|scope| {
+            let work = scope.spawn(move || K::prepared(&mut clone, variant, point.lend(), io));
+            work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })?;
+        Ok(self.results())
+    }
+
+    fn poison(&mut self) {
+        let nan = <NumberOf<P> as num_traits::Float>::nan();
+        let Io { value, first, second, matrix, .. } = &mut self.io;
+        [value, first, second].into_iter().for_each(|buffer| buffer.fill(nan));
+        if let Some(matrix) = matrix {
+            matrix.fill(nan);
+        }
+    }
+
+    fn has_too_long(&self) -> bool {
+        self.too_long.is_some()
+    }
+
+    fn spoil(&mut self, argument: Spoiled) -> bool {
+        let one = <NumberOf<P>>::ONE;
+        match argument {
+            Spoiled::Seed if O::SEEDS > 0 => self.io.seeds[0].push(one),
+            Spoiled::Buffer if self.io.matrix.is_none() => {
+                let buffer = if O::ORDER == 1 { &mut self.io.first } else { &mut self.io.second };
+                // Each product gets a place more.
+                buffer.extend(std::iter::repeat_n(one, O::SEEDS.max(1)));
+            }
+            // A matrix of another size is one at a point of another length.
+            Spoiled::Buffer if self.scenario.other_size.is_some() => {
+                return self.call(Call::OneShot, Variant::Plain, At::OtherSize).is_ok();
+            }
+            Spoiled::FirstBuffer if O::ORDER == 2 => self.io.first.push(one),
+            _ => return false,
+        }
+        true
+    }
+
+    fn mend(&mut self) {
+        self.io.seeds.clone_from(&self.original.2);
+        let (inputs, outputs) = (self.scenario.point.coordinates().len(), self.outputs);
+        let length = match O::NAME {
+            "derivative" | "second_derivative" => outputs,
+            "pushforward" => outputs * O::SEEDS,
+            "pullback" | "hvp" => inputs * O::SEEDS,
+            "gradient" => inputs,
+            _ => 0,
+        };
+        let zero = <NumberOf<P>>::ZERO;
+        if self.io.matrix.is_some() && self.scenario.other_size.is_some() {
+            let mended = self.call(Call::OneShot, Variant::Plain, At::Point);
+            debug_assert!(mended.is_ok(), "the scenario has been run at its point before");
+        }
+        if O::ORDER == 1 {
+            self.io.first.resize(length, zero);
+        } else {
+            self.io.second.resize(length, zero);
+            self.io.first.resize(if O::NAME == "second_derivative" { outputs } else { inputs }, zero);
+        }
+    }
+
+    fn results(&self) -> Results {
+        let Io { value, first, second, matrix, .. } = &self.io;
+        let mut results = Results { value: wide(value), first: wide(first), second: wide(second), pattern: None };
+        if let Some(matrix) = matrix {
+            let (entries, pattern) = matrix.read();
+            results.pattern = pattern;
+            *(if O::ORDER == 1 { &mut results.first } else { &mut results.second }) = entries;
+        }
+        results
+    }
+
+    fn move_along(&mut self, direction: &[f64], step: f64) {
+        let x = self.scenario.point.coordinates().iter().zip(direction);
+        let moved: Vec<NumberOf<P>> = x.map(|(&x, d)| <NumberOf<P>>::from_f64(x.as_f64() + step * d)).collect();
+        if let Some(moved) = self.scenario.point.moved_to(&moved) {
+            self.moved = moved;
+        }
+    }
+
+    fn plain_value(&mut self, at: At) -> Vec<f64> {
+        let point = self.at(at).lend();
+        let mut storage = P::Contexts::allocate(point.contexts());
+        let mut f = Bound::<Counted<F>, P::Shape, P::Contexts, NumberOf<P>>::new(
+            &self.scenario.function,
+            point.contexts(),
+            &mut storage,
+        );
+        let mut y = Vec::new();
+        f.call(point.coordinates(), &mut y);
+        wide(&y)
+    }
+
+    fn allocations_of_function(&mut self) -> usize {
+        let point = self.scenario.point.lend();
+        let mut storage = P::Contexts::allocate(point.contexts());
+        let f = &self.scenario.function;
+        let mut f = Bound::<Counted<F>, P::Shape, P::Contexts, NumberOf<P>>::new(f, point.contexts(), &mut storage);
+        let mut y = Vec::new();
+        f.call(point.coordinates(), &mut y);
+        let before = crate::allocation::allocations();
+        f.call(point.coordinates(), &mut y);
+        crate::allocation::allocations() - before
+    }
+
+    fn calls(&self) -> usize {
+        crate::counted::calls()
+    }
+
+    fn is_untouched(&self) -> bool {
+        let (point, preparation, seeds) = &self.original;
+        *point == self.scenario.point && *preparation == self.scenario.preparation && *seeds == self.io.seeds
+    }
+
+    fn seeds(&self) -> Vec<Vec<f64>> {
+        self.io.seeds.iter().map(|seed| wide(seed)).collect()
+    }
+
+    fn product_of_the_other_kind(&mut self, seed: &[f64]) -> Option<Result<Vec<f64>, Error>> {
+        let seed: Vec<NumberOf<P>> = seed.iter().map(|&v| <NumberOf<P>>::from_f64(v)).collect();
+        let product = K::other_kind(&self.scenario.function, self.backend, self.scenario.point.lend(), &seed)?;
+        Some(product.map(|numbers| wide(&numbers)))
+    }
+}

@@ -1,0 +1,134 @@
+//! The kernel of `second_derivative`.
+
+use super::rig::{Io, Kernel, set};
+use super::{Run, Task, Variant, drive, no_limits};
+use crate::candidate::{Candidate, SecondOrderOnly};
+use crate::counted::Counted;
+use crate::operator::SecondDerivative;
+use crate::point::{NumberOf, OwnedPoint};
+use crate::scenario::Scenario;
+use differentiation_interface_core::backend::{Backend, Lane, SecondOrderBackend};
+use differentiation_interface_core::error::Error;
+use differentiation_interface_core::evaluate::Evaluate;
+use differentiation_interface_core::operators::{
+    NumOf, PreparedSecondDerivative, prepare_second_derivative, second_derivative, second_derivative_into,
+    value_derivative_and_second_derivative, value_derivative_and_second_derivative_into,
+};
+use differentiation_interface_core::point::NumberShape;
+
+/// The number type of `second_derivative`.
+type Twice<B, X> =
+    <<B as SecondOrderBackend>::Inner as Backend>::Num<NumOf<<B as SecondOrderBackend>::Outer, X, Lane<1>>, Lane<1>>;
+
+struct SecondDerivativeKernel;
+
+impl<B, F, P> Kernel<B, F, P> for SecondDerivativeKernel
+where
+    B: SecondOrderBackend,
+    P: OwnedPoint<Shape: NumberShape>,
+    F: Sync + 'static,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, Twice<B, P::Shape>>,
+{
+    type Prepared<'f> = PreparedSecondDerivative<&'f Counted<F>, B, P::Shape, P::Contexts>;
+    type Held<'f> = ();
+    type Matrix = ();
+
+    fn one_shot(
+        f: &Counted<F>,
+        backend: &B,
+        variant: Variant,
+        x: P::Lent<'_>,
+        io: &mut Io<NumberOf<P>>,
+    ) -> Result<(), Error> {
+        match variant {
+            Variant::Into => second_derivative_into(f, &mut io.second, backend, x)?,
+            Variant::ValueAndInto => {
+                let Io { value, first, second, .. } = io;
+                set(value, &value_derivative_and_second_derivative_into(f, first, second, backend, x)?);
+            }
+            Variant::ValueAnd => {
+                let (y, der, der2) = value_derivative_and_second_derivative(f, backend, x)?;
+                set(&mut io.value, &y);
+                set(&mut io.first, &der);
+                set(&mut io.second, &der2);
+            }
+            _ => set(&mut io.second, &second_derivative(f, backend, x)?),
+        }
+        Ok(())
+    }
+
+    fn prepare<'f>(
+        f: &'f Counted<F>,
+        backend: &B,
+        x: P::Lent<'_>,
+        _: &Io<NumberOf<P>>,
+    ) -> Result<Self::Prepared<'f>, Error> {
+        prepare_second_derivative(f, backend, x)
+    }
+
+    #[inline]
+    fn prepared(
+        prepared: &mut Self::Prepared<'_>,
+        variant: Variant,
+        x: P::Lent<'_>,
+        io: &mut Io<NumberOf<P>>,
+    ) -> Result<(), Error> {
+        match variant {
+            Variant::Into => prepared.second_derivative_into(&mut io.second, x)?,
+            Variant::ValueAndInto => {
+                let Io { value, first, second, .. } = io;
+                set(value, &prepared.value_derivative_and_second_derivative_into(first, second, x)?);
+            }
+            Variant::ValueAnd => {
+                let (y, der, der2) = prepared.value_derivative_and_second_derivative(x)?;
+                set(&mut io.value, &y);
+                set(&mut io.first, &der);
+                set(&mut io.second, &der2);
+            }
+            _ => set(&mut io.second, &prepared.second_derivative(x)?),
+        }
+        Ok(())
+    }
+}
+
+/// Hands the driver of a candidate with this backend to the task.
+fn second_derivatives<B, F, P>(
+    candidate: &dyn Candidate,
+    backend: &B,
+    scenario: &Scenario<SecondDerivative, F, P>,
+    task: &mut dyn Task,
+) where
+    B: SecondOrderBackend,
+    P: OwnedPoint<Shape: NumberShape>,
+    F: Sync + 'static,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, Twice<B, P::Shape>>,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
+{
+    drive::<SecondDerivativeKernel, _, _, _, _>(candidate, backend, scenario, no_limits, task);
+}
+
+impl<B, F, P> Run<SecondDerivative, F, P> for B
+where
+    B: Backend + SecondOrderBackend,
+    P: OwnedPoint<Shape: NumberShape>,
+    F: Sync + 'static,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, Twice<B, P::Shape>>,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
+{
+    fn run(&self, scenario: &Scenario<SecondDerivative, F, P>, task: &mut dyn Task) {
+        second_derivatives(self, self, scenario, task);
+    }
+}
+
+impl<B, F, P> Run<SecondDerivative, F, P> for SecondOrderOnly<B>
+where
+    B: SecondOrderBackend,
+    P: OwnedPoint<Shape: NumberShape>,
+    F: Sync + 'static,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, Twice<B, P::Shape>>,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
+{
+    fn run(&self, scenario: &Scenario<SecondDerivative, F, P>, task: &mut dyn Task) {
+        second_derivatives(self, self.backend(), scenario, task);
+    }
+}

@@ -1,0 +1,347 @@
+//! The functions of the built-in scenarios, with their derivatives worked out by hand.
+//!
+//! A [`Formula`] is data, so that all of them share one type and each operator of a backend is compiled once for all;
+//! [`ToNumber`](super::ToNumber) and its siblings give it the shapes that functions have.
+
+use super::rules;
+use differentiation_interface_core::{Base, Scalar};
+use num_traits::{Float, Signed};
+
+/// A real number over `f64` or `f32`, which the built-in functions run on. (`Real` is over one of the two.)
+pub trait RealNumber: Scalar + Float + Signed {}
+impl<T: Scalar + Float + Signed> RealNumber for T {}
+
+/// A function from numbers to numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Formula {
+    /// Of one number `t`: sin(ωₖ t) for each frequency.
+    Sines(Vec<f64>),
+    /// sin xᵢ for each entry.
+    EntrywiseSine,
+    /// The entries themselves.
+    Identity,
+    /// The sum of the entries.
+    Sum,
+    /// (Σ xᵢ⁴)(Σ xᵢ⁶).
+    PowerSums,
+    /// The same as Σᵢⱼ xᵢ⁴ xⱼ⁶, term by term.
+    PowerSumsByTerms,
+    /// sin xᵢ and then cos xᵢ for all entries.
+    SinesAndCosines {
+        /// Number of columns of the matrix that the point stands for, read column by column; 1 for a vector.
+        input_columns: usize,
+        /// Whether the output is a matrix of two columns, sines and cosines, instead of one after the other.
+        two_columns: bool,
+    },
+    /// (xᵢ₊₁ - xᵢ)², and then the cubes if asked for.
+    Differences {
+        /// Whether cubes follow the squares.
+        cubes: bool,
+        /// Whether the output is a matrix of two columns, squares and cubes.
+        two_columns: bool,
+    },
+    /// Σ (xᵢ₊₁ - xᵢ)³.
+    CubedDifferences,
+    /// A v for vᵢ = xᵢ².
+    SquareLinearMap(Sparse),
+    /// vᵀ A v for vᵢ = xᵢ².
+    SquareQuadraticForm(Sparse),
+    /// Each rule of the rule table on coordinates of its own.
+    Rules,
+    /// The sum of all rules of the rule table.
+    SumOfRules,
+    /// Another formula times the sum of two captured numbers, as a closure would capture them.
+    Times(Box<Formula>, f64, f64),
+}
+
+/// A matrix given by its entries `(row, column, value)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sparse {
+    /// Rows, which are as many as columns.
+    pub size: usize,
+    /// The entries.
+    pub entries: Vec<(usize, usize, f64)>,
+}
+
+impl Sparse {
+    /// An upper band matrix with random entries between -1 and 1, the diagonal and `band` diagonals above it.
+    pub fn upper_band(size: usize, band: usize) -> Self {
+        let mut state = 1 + band as u64;
+        let mut random = || {
+            // splitmix64
+            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mut z = state;
+            z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0
+        };
+        let places = (0..size).flat_map(|i| (i..size.min(i + band + 1)).map(move |j| (i, j)));
+        Sparse { size, entries: places.map(|(i, j)| (i, j, random())).collect() }
+    }
+}
+
+fn c<T: Scalar>(value: f64) -> T {
+    T::constant(T::Base::from_f64(value))
+}
+
+impl Formula {
+    /// Number of outputs for `n` inputs.
+    pub fn outputs(&self, n: usize) -> usize {
+        match self {
+            Formula::Sines(frequencies) => frequencies.len(),
+            Formula::EntrywiseSine | Formula::Identity => n,
+            Formula::Sum
+            | Formula::PowerSums
+            | Formula::PowerSumsByTerms
+            | Formula::CubedDifferences
+            | Formula::SquareQuadraticForm(_)
+            | Formula::SumOfRules => 1,
+            Formula::SinesAndCosines { .. } => 2 * n,
+            Formula::Differences { cubes: false, .. } => n.saturating_sub(1),
+            Formula::Differences { cubes: true, .. } => 2 * n.saturating_sub(1),
+            Formula::SquareLinearMap(matrix) => matrix.size,
+            Formula::Rules => rules::OF_ONE.len() + rules::OF_TWO.len(),
+            Formula::Times(inner, ..) => inner.outputs(n),
+        }
+    }
+
+    /// Evaluates the function into `y`, whose length decides how many entries are written.
+    pub fn evaluate<T: RealNumber>(&self, x: &[T], y: &mut [T]) {
+        let n = x.len();
+        match self {
+            Formula::Sines(frequencies) => {
+                for (y, frequency) in y.iter_mut().zip(frequencies) {
+                    *y = x[0].scale(T::Base::from_f64(*frequency)).sin();
+                }
+            }
+            Formula::EntrywiseSine => y.iter_mut().zip(x).for_each(|(y, x)| *y = x.sin()),
+            Formula::Identity => y.iter_mut().zip(x).for_each(|(y, x)| *y = *x),
+            Formula::Sum => y[0] = sum(x.iter().copied()),
+            Formula::PowerSums => {
+                let fourth = sum(x.iter().map(|v| v.powi(4)));
+                let sixth = sum(x.iter().map(|v| v.powi(6)));
+                y[0] = fourth * sixth;
+            }
+            Formula::PowerSumsByTerms => {
+                y[0] = sum(x.iter().flat_map(|a| x.iter().map(|b| a.powi(4) * b.powi(6))));
+            }
+            Formula::SinesAndCosines { input_columns, two_columns } => {
+                for k in 0..n {
+                    let v = x[column_order(k, n, *input_columns)];
+                    let (sine, cosine) = if *two_columns { (2 * k, 2 * k + 1) } else { (k, n + k) };
+                    // An output prepared for another length keeps its own.
+                    for (at, value) in [(sine, v.sin()), (cosine, v.cos())] {
+                        if let Some(y) = y.get_mut(at) {
+                            *y = value;
+                        }
+                    }
+                }
+                for y in y.iter_mut().skip(2 * n) {
+                    *y = T::default();
+                }
+            }
+            Formula::Differences { cubes, two_columns } => {
+                let m = n.saturating_sub(1);
+                for k in 0..m {
+                    let difference = x[k + 1] - x[k];
+                    let (square, cube) = if *two_columns { (2 * k, 2 * k + 1) } else { (k, m + k) };
+                    y[square] = difference.powi(2);
+                    if *cubes {
+                        y[cube] = difference.powi(3);
+                    }
+                }
+            }
+            Formula::CubedDifferences => y[0] = sum(x.windows(2).map(|w| (w[1] - w[0]).powi(3))),
+            Formula::SquareLinearMap(matrix) => {
+                y.fill(T::default());
+                for &(i, j, a) in &matrix.entries {
+                    y[i] += (x[j] * x[j]).scale(T::Base::from_f64(a));
+                }
+            }
+            Formula::SquareQuadraticForm(matrix) => {
+                y[0] = T::default();
+                for &(i, j, a) in &matrix.entries {
+                    y[0] += (x[i] * x[i] * (x[j] * x[j])).scale(T::Base::from_f64(a));
+                }
+            }
+            Formula::Rules => {
+                let mut y = y.iter_mut();
+                each_rule(x, |value| *y.next().expect("one output for each rule") = value);
+            }
+            Formula::SumOfRules => {
+                let mut sum = T::default();
+                each_rule(x, |value| sum += value);
+                y[0] = sum;
+            }
+            Formula::Times(inner, a, b) => {
+                inner.evaluate(x, y);
+                let factor: T = c(a + b);
+                y.iter_mut().for_each(|y| *y = *y * factor);
+            }
+        }
+    }
+
+    /// The value at `x`.
+    pub fn value(&self, x: &[f64]) -> Vec<f64> {
+        let whole = if *self == Formula::SumOfRules { &Formula::Rules } else { self };
+        let mut y = vec![0.0; whole.outputs(x.len())];
+        whole.evaluate(x, &mut y);
+        if *whole == Formula::Rules {
+            for (y, known) in y.iter_mut().zip(rules::known_values()) {
+                *y = known.unwrap_or(*y);
+            }
+        }
+        if *self == Formula::SumOfRules { vec![y.iter().sum()] } else { y }
+    }
+
+    /// The Jacobian at `x`, row by row.
+    pub fn jacobian(&self, x: &[f64]) -> Vec<f64> {
+        let (n, m) = (x.len(), self.outputs(x.len()));
+        let mut jac = vec![0.0; m * n];
+        let mut set = |i: usize, j: usize, value: f64| jac[i * n + j] += value;
+        match self {
+            Formula::Sines(frequencies) => {
+                frequencies.iter().enumerate().for_each(|(i, w)| set(i, 0, w * (w * x[0]).cos()));
+            }
+            Formula::EntrywiseSine => (0..n).for_each(|i| set(i, i, x[i].cos())),
+            Formula::Identity => (0..n).for_each(|i| set(i, i, 1.0)),
+            Formula::Sum => (0..n).for_each(|j| set(0, j, 1.0)),
+            Formula::PowerSums | Formula::PowerSumsByTerms => {
+                let [s4, s6] = [4, 6].map(|p| x.iter().map(|v| v.powi(p)).sum::<f64>());
+                (0..n).for_each(|k| set(0, k, 4.0 * x[k].powi(3) * s6 + 6.0 * x[k].powi(5) * s4));
+            }
+            Formula::SinesAndCosines { input_columns, two_columns } => {
+                for k in 0..n {
+                    let j = column_order(k, n, *input_columns);
+                    let (sine, cosine) = if *two_columns { (2 * k, 2 * k + 1) } else { (k, n + k) };
+                    set(sine, j, x[j].cos());
+                    set(cosine, j, -x[j].sin());
+                }
+            }
+            Formula::Differences { cubes, two_columns } => {
+                let m = n.saturating_sub(1);
+                for k in 0..m {
+                    let d = x[k + 1] - x[k];
+                    let (square, cube) = if *two_columns { (2 * k, 2 * k + 1) } else { (k, m + k) };
+                    set(square, k, -2.0 * d);
+                    set(square, k + 1, 2.0 * d);
+                    if *cubes {
+                        set(cube, k, -3.0 * d * d);
+                        set(cube, k + 1, 3.0 * d * d);
+                    }
+                }
+            }
+            Formula::CubedDifferences => {
+                for k in 0..n.saturating_sub(1) {
+                    let d = x[k + 1] - x[k];
+                    set(0, k, -3.0 * d * d);
+                    set(0, k + 1, 3.0 * d * d);
+                }
+            }
+            Formula::SquareLinearMap(matrix) => {
+                matrix.entries.iter().for_each(|&(i, j, a)| set(i, j, 2.0 * a * x[j]));
+            }
+            Formula::SquareQuadraticForm(matrix) => {
+                for &(i, j, a) in &matrix.entries {
+                    set(0, i, 2.0 * a * x[i] * x[j] * x[j]);
+                    set(0, j, 2.0 * a * x[j] * x[i] * x[i]);
+                }
+            }
+            Formula::Rules | Formula::SumOfRules => {
+                let row = |k: usize| if *self == Formula::Rules { k } else { 0 };
+                let ones = rules::OF_ONE.len();
+                rules::derivatives_of_one().iter().enumerate().for_each(|(k, (first, _))| set(row(k), k, *first));
+                for (k, [dx, dy, ..]) in rules::derivatives_of_two().iter().enumerate() {
+                    set(row(ones + k), ones + 2 * k, *dx);
+                    set(row(ones + k), ones + 2 * k + 1, *dy);
+                }
+            }
+            Formula::Times(inner, a, b) => jac = inner.jacobian(x).iter().map(|v| (a + b) * v).collect(),
+        }
+        jac
+    }
+
+    /// The Hessian at `x` of a formula with one output, row by row; the second derivative of one with one input.
+    pub fn hessian(&self, x: &[f64]) -> Vec<f64> {
+        let n = x.len();
+        if let Formula::Sines(frequencies) = self {
+            return frequencies.iter().map(|w| -w * w * (w * x[0]).sin()).collect();
+        }
+        let mut hess = vec![0.0; n * n];
+        let mut set = |i: usize, j: usize, value: f64| hess[i * n + j] += value;
+        match self {
+            Formula::PowerSums | Formula::PowerSumsByTerms => {
+                let [s4, s6] = [4, 6].map(|p| x.iter().map(|v| v.powi(p)).sum::<f64>());
+                for k in 0..n {
+                    set(k, k, 12.0 * x[k].powi(2) * s6 + 30.0 * x[k].powi(4) * s4);
+                    for l in 0..n {
+                        set(k, l, 24.0 * (x[k].powi(3) * x[l].powi(5) + x[k].powi(5) * x[l].powi(3)));
+                    }
+                }
+            }
+            Formula::CubedDifferences => {
+                for k in 0..n.saturating_sub(1) {
+                    let d = x[k + 1] - x[k];
+                    for (i, j, sign) in [(k, k, 1.0), (k, k + 1, -1.0), (k + 1, k, -1.0), (k + 1, k + 1, 1.0)] {
+                        set(i, j, 6.0 * sign * d);
+                    }
+                }
+            }
+            Formula::SquareQuadraticForm(matrix) => {
+                for &(i, j, a) in &matrix.entries {
+                    if i == j {
+                        set(i, i, 12.0 * a * x[i] * x[i]);
+                    } else {
+                        set(i, i, 2.0 * a * x[j] * x[j]);
+                        set(j, j, 2.0 * a * x[i] * x[i]);
+                        set(i, j, 4.0 * a * x[i] * x[j]);
+                        set(j, i, 4.0 * a * x[i] * x[j]);
+                    }
+                }
+            }
+            Formula::SumOfRules => {
+                let ones = rules::OF_ONE.len();
+                rules::derivatives_of_one().iter().enumerate().for_each(|(k, (_, second))| set(k, k, *second));
+                for (k, [_, _, xx, xy, yy]) in rules::derivatives_of_two().iter().enumerate() {
+                    let (i, j) = (ones + 2 * k, ones + 2 * k + 1);
+                    set(i, i, *xx);
+                    set(i, j, *xy);
+                    set(j, i, *xy);
+                    set(j, j, *yy);
+                }
+            }
+            Formula::Times(inner, a, b) => hess = inner.hessian(x).iter().map(|v| (a + b) * v).collect(),
+            // The others are linear, or have several outputs and no Hessian.
+            _ => {}
+        }
+        hess
+    }
+
+    /// The point at which derivatives of the rules are known.
+    pub fn point_of_rules() -> Vec<f64> {
+        let ones = rules::OF_ONE.iter().map(|(_, at)| *at);
+        ones.chain(rules::OF_TWO.iter().flat_map(|(_, x, y)| [*x, *y])).collect()
+    }
+
+    /// The name of each rule, output by output of [`Formula::Rules`].
+    pub fn names_of_rules() -> Vec<&'static str> {
+        rules::OF_ONE.iter().map(|(name, _)| *name).chain(rules::OF_TWO.iter().map(|(name, ..)| *name)).collect()
+    }
+}
+
+/// The place in a flat row-by-row matrix of `n` entries of its `k`-th entry column by column.
+fn column_order(k: usize, n: usize, columns: usize) -> usize {
+    let rows = n.checked_div(columns).unwrap_or(0).max(1);
+    (k % rows) * columns + k / rows
+}
+
+fn sum<T: RealNumber>(terms: impl Iterator<Item = T>) -> T {
+    terms.fold(T::default(), |sum, term| sum + term)
+}
+
+/// Applies every rule and hands out the values.
+fn each_rule<T: RealNumber>(x: &[T], mut out: impl FnMut(T)) {
+    let (ones, twos) = x.split_at(rules::OF_ONE.len());
+    rules::values_of_one(ones, &mut out);
+    rules::values_of_two(twos, &mut out);
+}

@@ -1,0 +1,19 @@
+//! The built-in scenarios: the counterpart's families, with all answers worked out by hand.
+//!
+//! A matrix is a flat point or output, row by row, whose shape the scenario notes. Every list comes in the variants that
+//! return and those that write into buffers, and where seeds are taken, with one and with two.
+
+mod cases;
+mod formula;
+mod lists;
+mod rules;
+mod shape;
+
+pub use cases::{
+    DefaultScenarios, ScenarioOptions, SparseScenarios, allocation_free_scenarios, cachified_scenarios,
+    constant_or_cachified_scenarios, constantified_scenarios, default_scenarios, empty_scenarios, rule_scenarios,
+    single_precision_scenarios, sparse_scenarios, tuple_cachified_scenarios,
+};
+pub use formula::{Formula, Sparse};
+pub use lists::{OfNumber, ToArrays, ToNumbers};
+pub use shape::{Captured, NumberToArray, NumberToNumber, ToArray, ToNumber};

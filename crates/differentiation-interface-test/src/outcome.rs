@@ -1,0 +1,156 @@
+//! What a test found: counts per backend, and findings that can be read without the source.
+//!
+//! Made by [`test_differentiation`](crate::test_differentiation).
+
+use std::fmt;
+
+/// Makes the checks with their names, one per line.
+macro_rules! checks {
+    ($($Check:ident $name:literal: $what:literal;)*) => {
+        /// A check of [`test_differentiation`](crate::test_differentiation).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Check {
+            $(#[doc = $what] $Check,)*
+        }
+
+        impl Check {
+            /// All checks.
+            pub const ALL: &'static [Check] = &[$(Check::$Check),*];
+            /// Name in messages.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Check::$Check => $name,)*
+                }
+            }
+        }
+    };
+}
+checks! {
+    Function "function": "The function has the value that the scenario expects, on plain numbers.";
+    Error "error": "The operator returns no error where none is due.";
+    Result "result": "A call without preparation gives the expected result.";
+    Value "value": "The value that comes with a result is that of the function.";
+    Overwrite "overwrite": "Every entry of a buffer is written; buffers are full of NaN before.";
+    Preparation "preparation": "A call prepared at another point gives the expected result.";
+    SecondCall "second_call": "Further calls give what the first one gave, also after a call elsewhere.";
+    SamePoint "same_point": "A call prepared at the point itself gives the expected result, for operators that can.";
+    OtherThread "other_thread": "A clone of the prepared object gives the expected result on another thread.";
+    PrepareAgain "prepare_again": "After preparing again, for a point of another length if there is one, calls are right.";
+    Untouched "untouched": "Points, contexts and seeds are what they were.";
+    WrongSizes "wrong_sizes": "Points, seeds and buffers of wrong lengths are refused.";
+    AfterError "after_error": "A prepared object that refused a call serves the next.";
+    Allocations "allocations": "Prepared calls into buffers allocate no more than the function does.";
+    Calls "calls": "The function is evaluated no more often than the method needs, and each time as often.";
+    Pattern "pattern": "A sparse matrix stores the expected entries.";
+    Adjoint "adjoint": "Pushforward and pullback are adjoint: <dy, J dx> = <J' dy, dx>. Where no answer is given.";
+    Convergence "convergence": "Differences approach the result with the square of the step. Where no answer is given.";
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A check that failed. Prints as one line, such as
+/// `forward_diff: jacobian of rotate_pair: [1,0] is 0.84, expected -0.84 (tolerance 1e-12) [result: jacobian]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The backend.
+    pub backend: String,
+    /// The operator.
+    pub operator: &'static str,
+    /// The scenario.
+    pub scenario: String,
+    /// The check.
+    pub check: Check,
+    /// The call that was made, such as `value_and_jacobian_into, prepared`.
+    pub call: String,
+    /// What was found and what was expected.
+    pub detail: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Finding { backend, operator, scenario, check, call, detail } = self;
+        write!(f, "{backend}: {operator} of {scenario}: {detail} [{check}: {call}]")
+    }
+}
+
+/// What was done with one backend.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// The backend.
+    pub backend: String,
+    /// Scenarios that were run.
+    pub scenarios: usize,
+    /// Checks that were made.
+    pub checks: usize,
+    /// Scenarios that the backend does not take.
+    pub skipped: usize,
+    /// Why, each reason with its number of scenarios.
+    pub reasons: Vec<(String, usize)>,
+}
+
+/// The outcome of [`test_differentiation`](crate::test_differentiation).
+#[derive(Clone, Debug, Default)]
+#[must_use = "call `assert` to fail on findings"]
+pub struct Outcome {
+    pub(crate) counts: Vec<Count>,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) allocations_counted: bool,
+}
+
+impl Outcome {
+    /// Checks that failed. After the first wrong result of a scenario with a backend, no further checks are made of the two.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+    /// What was done with each backend.
+    pub fn counts(&self) -> &[Count] {
+        &self.counts
+    }
+    /// Whether no check failed.
+    pub fn is_ok(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// Prints the counts, and panics with all findings if there are any.
+    ///
+    /// # Panics
+    /// If a check failed, or if nothing was checked.
+    #[track_caller]
+    pub fn assert(&self) {
+        print!("{self}");
+        let checks: usize = self.counts.iter().map(|count| count.checks).sum();
+        assert!(checks > 0, "no scenario was run: every backend skipped all of them");
+        let lines: Vec<String> = self.findings.iter().map(Finding::to_string).collect();
+        assert!(self.is_ok(), "{} findings\n{}", lines.len(), lines.join("\n"));
+    }
+
+    pub(crate) fn count(&mut self, backend: String) -> &mut Count {
+        let at = self.counts.iter().position(|count| count.backend == backend).unwrap_or_else(|| {
+            self.counts.push(Count { backend, ..Count::default() });
+            self.counts.len() - 1
+        });
+        &mut self.counts[at]
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Count { backend, scenarios, checks, skipped, reasons } in &self.counts {
+            write!(f, "{backend}: {scenarios} scenarios, {checks} checks, {skipped} skipped")?;
+            let reasons: Vec<String> = reasons.iter().map(|(reason, n)| format!("{reason}: {n}")).collect();
+            if !reasons.is_empty() {
+                write!(f, " ({})", reasons.join("; "))?;
+            }
+            writeln!(f)?;
+        }
+        if !self.allocations_counted {
+            writeln!(f, "allocations were not counted: install `CountingAllocator` as the global allocator")?;
+        }
+        Ok(())
+    }
+}

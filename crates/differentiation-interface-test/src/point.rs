@@ -1,0 +1,175 @@
+//! Points that scenarios own, and lend to operators call by call.
+//!
+//! Called by scenarios and drivers; what is lent are the points and contexts of the core.
+
+use differentiation_interface_core::Base;
+use differentiation_interface_core::context::{
+    Cache, CacheShape, Constant, ConstantOrCache, Context, ContextKind, Contexts,
+};
+use differentiation_interface_core::point::{Point, Shape};
+use std::fmt::Debug;
+
+/// A point with its contexts, as a scenario keeps it: `Vec<f64>`, `[f64; K]`, `f64` (and `f32` in its place), or a tuple of
+/// one of these and [`OwnedContext`]s.
+///
+/// A matrix is the vector of its entries; [`Scenario::shaped`](crate::Scenario::shaped) notes its shape.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the point of a scenario",
+    note = "a scenario owns its point: a `Vec<f64>`, an array or a number, or a tuple of one of these and contexts such as `(vec![1.0], OwnedConstant(3.0))`"
+)]
+pub trait OwnedPoint: Clone + PartialEq + Debug + Send + Sync + 'static {
+    /// Shape of the point.
+    type Shape: Shape<Scalar: Base>;
+    /// Kinds of the contexts.
+    type Contexts: Contexts;
+    /// What operators are given.
+    type Lent<'a>: Point<Shape = Self::Shape, Contexts = Self::Contexts>;
+
+    /// Lends the point to one call.
+    fn lend(&self) -> Self::Lent<'_>;
+    /// The numbers, one after the other.
+    fn coordinates(&self) -> &[NumberOf<Self>];
+    /// The same contexts with other numbers; `None` if the type does not hold so many.
+    fn moved_to(&self, x: &[NumberOf<Self>]) -> Option<Self>;
+}
+
+/// The number type of a point.
+pub type NumberOf<P> = <<P as OwnedPoint>::Shape as Shape>::Scalar;
+
+impl<S: Base> OwnedPoint for Vec<S> {
+    type Shape = differentiation_interface_core::point::Slice<S>;
+    type Contexts = ();
+    type Lent<'a> = &'a [S];
+
+    fn lend(&self) -> &[S] {
+        self
+    }
+    fn coordinates(&self) -> &[S] {
+        self
+    }
+    fn moved_to(&self, x: &[S]) -> Option<Self> {
+        Some(x.to_vec())
+    }
+}
+
+impl<S: Base, const K: usize> OwnedPoint for [S; K] {
+    type Shape = [S; K];
+    type Contexts = ();
+    type Lent<'a> = [S; K];
+
+    fn lend(&self) -> [S; K] {
+        *self
+    }
+    fn coordinates(&self) -> &[S] {
+        self
+    }
+    fn moved_to(&self, x: &[S]) -> Option<Self> {
+        x.try_into().ok()
+    }
+}
+
+/// Numbers as points.
+macro_rules! owned_numbers {
+    ($($number:ty),*) => {$(
+        impl OwnedPoint for $number {
+            type Shape = differentiation_interface_core::point::Number<$number>;
+            type Contexts = ();
+            type Lent<'a> = &'a $number;
+
+            fn lend(&self) -> &$number {
+                self
+            }
+            fn coordinates(&self) -> &[$number] {
+                std::slice::from_ref(self)
+            }
+            fn moved_to(&self, x: &[$number]) -> Option<Self> {
+                let [x] = x else { return None };
+                Some(*x)
+            }
+        }
+    )*};
+}
+owned_numbers!(f64, f32);
+
+/// A context as a scenario keeps it: [`OwnedConstant`], [`OwnedCache`], [`OwnedConstantOrCache`].
+pub trait OwnedContext: Clone + PartialEq + Debug + Send + Sync + 'static {
+    /// Kind of the context.
+    type Kind: ContextKind;
+    /// What operators are given.
+    type Lent<'a>: Context<Kind = Self::Kind>;
+    /// Lends the context to one call.
+    fn lend(&self) -> Self::Lent<'_>;
+}
+
+/// Lent as [`Constant`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnedConstant<K>(
+    /// The value.
+    pub K,
+);
+
+/// Lent as [`Cache`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnedCache<W>(
+    /// The prototype.
+    pub W,
+);
+
+/// A tuple of contexts, lent as [`ConstantOrCache`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnedConstantOrCache<T>(
+    /// The tuple.
+    pub T,
+);
+
+impl<K: Clone + PartialEq + Debug + Send + Sync + 'static> OwnedContext for OwnedConstant<K> {
+    type Kind = <Constant<'static, K> as Context>::Kind;
+    type Lent<'a> = Constant<'a, K>;
+    fn lend(&self) -> Constant<'_, K> {
+        Constant(&self.0)
+    }
+}
+
+impl<W: CacheShape + Clone + PartialEq + Debug + Send + Sync> OwnedContext for OwnedCache<W> {
+    type Kind = <Cache<'static, W> as Context>::Kind;
+    type Lent<'a> = Cache<'a, W>;
+    fn lend(&self) -> Cache<'_, W> {
+        Cache(&self.0)
+    }
+}
+
+impl<A: OwnedContext, B: OwnedContext> OwnedContext for OwnedConstantOrCache<(A, B)> {
+    type Kind = differentiation_interface_core::context::ConstantOrCacheKind<(A::Kind, B::Kind)>;
+    type Lent<'a> = ConstantOrCache<(A::Lent<'a>, B::Lent<'a>)>;
+    fn lend(&self) -> Self::Lent<'_> {
+        ConstantOrCache((self.0.0.lend(), self.0.1.lend()))
+    }
+}
+
+/// Points with contexts after them.
+macro_rules! owned_points_with_contexts {
+    ($($A:ident $a:ident),*) => {
+        impl<P: OwnedPoint<Contexts = ()>, $($A: OwnedContext),*> OwnedPoint for (P, $($A,)*)
+        where
+            ($($A::Kind,)*): for<'a> Contexts<Values<'a> = ($(<$A::Kind as ContextKind>::Value<'a>,)*)>,
+        {
+            type Shape = P::Shape;
+            type Contexts = ($($A::Kind,)*);
+            type Lent<'a> = (P::Lent<'a>, $($A::Lent<'a>,)*);
+
+            fn lend(&self) -> Self::Lent<'_> {
+                let (p, $($a,)*) = self;
+                (p.lend(), $($a.lend(),)*)
+            }
+            fn coordinates(&self) -> &[NumberOf<P>] {
+                self.0.coordinates()
+            }
+            fn moved_to(&self, x: &[NumberOf<P>]) -> Option<Self> {
+                let (p, $($a,)*) = self;
+                Some((p.moved_to(x)?, $($a.clone(),)*))
+            }
+        }
+    };
+}
+owned_points_with_contexts! { A a }
+owned_points_with_contexts! { A a, B b }

@@ -1,0 +1,272 @@
+//! A scenario: what is differentiated, where, and what must come out.
+//!
+//! Made by users and by the built-in families; run by [`test_differentiation`](crate::test_differentiation),
+//! [`benchmark_differentiation`](crate::benchmark_differentiation) and [`pick_fastest`](crate::pick_fastest).
+
+use crate::counted::Counted;
+use crate::driver::{Answer, Run};
+use crate::operator::{
+    Derivative, Gradient, Hessian, Hvp, Jacobian, Operator, Pullback, Pushforward, SecondDerivative,
+};
+use crate::point::{NumberOf, OwnedPoint};
+use differentiation_interface_core::Base;
+use differentiation_interface_core::error::Error;
+use std::marker::PhantomData;
+
+/// Which variants of an operator a scenario is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Those that return their result.
+    Out,
+    /// Those that write it into a buffer.
+    Into,
+    /// All of them.
+    Both,
+}
+
+/// What must come out, as flat numbers: matrices row by row, products one after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Expected {
+    /// The value.
+    pub value: Option<Vec<f64>>,
+    /// The result of a first-order operator; the derivative or gradient beside a second-order one.
+    pub first: Option<Vec<f64>>,
+    /// The result of a second-order operator.
+    pub second: Option<Vec<f64>>,
+}
+
+/// One operator on one function at one point.
+///
+/// Made by the constructor of the operator's name; the rest is set by the other methods, each of which has a default.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// # use differentiation_interface_test::*;
+/// #[differentiable]
+/// fn energy(x: &[f64]) -> f64 {
+///     x[0] * x[0] + 3.0 * x[1]
+/// }
+///
+/// let scenario = Scenario::gradient(Energy, vec![2.0, 5.0]).expecting([4.0, 3.0]);
+/// let backends = (AutoForwardDiff::default(), AutoReverseDiff::default());
+/// test_differentiation(&backends, &scenario, &Options::default()).assert();
+/// ```
+#[derive(Clone, Debug)]
+pub struct Scenario<O, F, P: OwnedPoint> {
+    pub(crate) operator: PhantomData<O>,
+    pub(crate) name: String,
+    pub(crate) function: Counted<F>,
+    pub(crate) point: P,
+    pub(crate) preparation: P,
+    pub(crate) other_size: Option<P>,
+    pub(crate) seeds: Vec<Vec<NumberOf<P>>>,
+    pub(crate) place: Place,
+    pub(crate) expected: Expected,
+    pub(crate) pattern: Option<Vec<(usize, usize)>>,
+    pub(crate) shapes: Option<(Vec<usize>, Vec<usize>)>,
+    pub(crate) tolerance: f64,
+}
+
+impl<O: Operator, F, P: OwnedPoint> Scenario<O, F, P> {
+    fn new(function: F, point: P, seeds: Vec<Vec<NumberOf<P>>>) -> Self {
+        let nearby: Vec<NumberOf<P>> =
+            point.coordinates().iter().map(|&v| v - v * half_cubed::<NumberOf<P>>() + half_cubed()).collect();
+        let preparation = point.moved_to(&nearby).expect("a point holds as many numbers as it has");
+        let single = size_of::<NumberOf<P>>() < size_of::<f64>();
+        Scenario {
+            operator: PhantomData,
+            name: short_type_name::<F>(),
+            function: Counted(function),
+            point,
+            preparation,
+            other_size: None,
+            seeds,
+            place: Place::Both,
+            expected: Expected::default(),
+            pattern: None,
+            shapes: None,
+            tolerance: if single { 1e-4 } else { 1e-12 },
+        }
+    }
+
+    /// Sets the name, which is that of the function's type otherwise.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+    /// Sets what the operator must return: the derivative, gradient, matrix (row by row), or the products one after the
+    /// other. Without it, checks are made that need no answer.
+    pub fn expecting(mut self, result: impl Into<Vec<f64>>) -> Self {
+        let part = if O::ORDER == 1 { &mut self.expected.first } else { &mut self.expected.second };
+        *part = Some(result.into());
+        self
+    }
+    /// Sets the derivative or gradient that must come with a second-order result.
+    pub fn expecting_first(mut self, first: impl Into<Vec<f64>>) -> Self {
+        self.expected.first = Some(first.into());
+        self
+    }
+    /// Sets the value of the function, which is evaluated on plain numbers otherwise.
+    pub fn expecting_value(mut self, value: impl Into<Vec<f64>>) -> Self {
+        self.expected.value = Some(value.into());
+        self
+    }
+    /// Sets the places of the matrix that are stored, for backends whose matrix is sparse.
+    pub fn expecting_pattern(mut self, pattern: impl Into<Vec<(usize, usize)>>) -> Self {
+        self.pattern = Some(pattern.into());
+        self
+    }
+    /// Sets the point (and contexts) of the preparation, which is a point nearby with the same contexts otherwise.
+    pub fn prepared_at(mut self, preparation: P) -> Self {
+        self.preparation = preparation;
+        self
+    }
+    /// Also prepares at this point of another length, to prepare again afterwards.
+    pub fn prepared_again_from(mut self, other: P) -> Self {
+        self.other_size = Some(other);
+        self
+    }
+    /// Restricts the scenario to the variants that return, or to those that write into a buffer.
+    pub fn in_place(mut self, place: Place) -> Self {
+        self.place = place;
+        self
+    }
+    /// Sets the error allowed relative to the largest entry expected: 1e-12, for `f32` 1e-4, otherwise.
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = tolerance;
+        self
+    }
+    /// Notes the shapes that the flat point and the flat output stand for, such as `[2, 3]` for a matrix.
+    pub fn shaped(mut self, input: &[usize], output: &[usize]) -> Self {
+        self.shapes = Some((input.to_vec(), output.to_vec()));
+        self
+    }
+
+    /// Fills in the answers by a trusted backend.
+    ///
+    /// # Errors
+    /// Those of the operator.
+    ///
+    /// # Example
+    /// ```
+    /// # use differentiation_interface::prelude::*;
+    /// # use differentiation_interface_test::*;
+    /// #[differentiable]
+    /// fn product(x: &[f64]) -> f64 {
+    ///     x[0] * x[1]
+    /// }
+    /// let scenario = Scenario::gradient(Product, vec![2.0, 5.0]).compute_results(&AutoForwardDiff::default())?;
+    /// assert_eq!(scenario.expected().first.as_deref(), Some(&[5.0, 2.0][..]));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn compute_results<B: Run<O, F, P>>(mut self, trusted: &B) -> Result<Self, Error> {
+        let mut answer = Answer::default();
+        trusted.run(&self, &mut answer);
+        self.expected = answer.results()?;
+        Ok(self)
+    }
+
+    /// What must come out.
+    pub fn expected(&self) -> &Expected {
+        &self.expected
+    }
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// The function.
+    pub fn function(&self) -> &F {
+        &self.function.0
+    }
+    /// The point.
+    pub fn point(&self) -> &P {
+        &self.point
+    }
+    /// The name with what tells this scenario from others of the same function: seeds, number type, shapes, in place.
+    pub fn full_name(&self) -> String {
+        let mut name = self.name.clone();
+        if O::SEEDS > 1 {
+            name += &format!(" ({} seeds)", O::SEEDS);
+        }
+        if <NumberOf<P>>::NAME != f64::NAME {
+            name += &format!(" ({})", <NumberOf<P>>::NAME);
+        }
+        if let Some((input, output)) = &self.shapes {
+            name += &format!(" ({input:?} -> {output:?})");
+        }
+        if self.place == Place::Into {
+            name += " (into)";
+        }
+        name
+    }
+}
+
+/// 1/8.
+fn half_cubed<S: Base>() -> S {
+    S::from_f64(0.125)
+}
+
+/// The last part of a type's path, without that of its parameters.
+fn short_type_name<F>() -> String {
+    let name = std::any::type_name::<F>();
+    let head = name.split(['<', '(']).next().unwrap_or(name);
+    let arguments = &name[head.len()..];
+    let last = head.rsplit("::").next().unwrap_or(head);
+    match arguments.strip_prefix('<') {
+        Some(_) if last == "InPlace" => {
+            let inner = arguments.trim_start_matches('<').trim_end_matches('>');
+            inner.rsplit("::").next().unwrap_or(inner).to_string()
+        }
+        _ => last.to_string(),
+    }
+}
+
+impl<F, P: OwnedPoint> Scenario<Gradient, F, P> {
+    /// The gradient of a function that returns one number.
+    pub fn gradient(f: F, x: P) -> Self {
+        Self::new(f, x, Vec::new())
+    }
+}
+impl<F, P: OwnedPoint> Scenario<Derivative, F, P> {
+    /// The derivative of a function of one number.
+    pub fn derivative(f: F, x: P) -> Self {
+        Self::new(f, x, Vec::new())
+    }
+}
+impl<F, P: OwnedPoint> Scenario<Jacobian, F, P> {
+    /// The Jacobian of a function from an array to an array.
+    pub fn jacobian(f: F, x: P) -> Self {
+        Self::new(f, x, Vec::new())
+    }
+}
+impl<F, P: OwnedPoint> Scenario<SecondDerivative, F, P> {
+    /// The second derivative of a function of one number.
+    pub fn second_derivative(f: F, x: P) -> Self {
+        Self::new(f, x, Vec::new())
+    }
+}
+impl<F, P: OwnedPoint> Scenario<Hessian, F, P> {
+    /// The Hessian of a function from an array to one number.
+    pub fn hessian(f: F, x: P) -> Self {
+        Self::new(f, x, Vec::new())
+    }
+}
+impl<F, P: OwnedPoint, const T: usize> Scenario<Pushforward<T>, F, P> {
+    /// The Jacobian times tangents, each as long as the point.
+    pub fn pushforward(f: F, x: P, tangents: [Vec<NumberOf<P>>; T]) -> Self {
+        Self::new(f, x, tangents.into())
+    }
+}
+impl<F, P: OwnedPoint, const T: usize> Scenario<Pullback<T>, F, P> {
+    /// The transposed Jacobian times cotangents, each as long as the output.
+    pub fn pullback(f: F, x: P, cotangents: [Vec<NumberOf<P>>; T]) -> Self {
+        Self::new(f, x, cotangents.into())
+    }
+}
+impl<F, P: OwnedPoint, const T: usize> Scenario<Hvp<T>, F, P> {
+    /// The Hessian times tangents, each as long as the point.
+    pub fn hvp(f: F, x: P, tangents: [Vec<NumberOf<P>>; T]) -> Self {
+        Self::new(f, x, tangents.into())
+    }
+}
