@@ -89,7 +89,8 @@ fn single_precision_scenarios_hold() {
     let central = [named("finite_diff(central)", AutoFiniteDiff::central())];
     test_differentiation(&central, &scenarios, &Options::default()).assert();
     // One-sided differences of one-sided differences leave no digit in single precision.
-    let first_order = ["second_derivative", "hvp", "hessian"].iter().fold(Options::default(), |o, name| o.excluding(name));
+    let first_order =
+        ["second_derivative", "hvp", "hessian"].iter().fold(Options::default(), |o, name| o.excluding(name));
     test_differentiation(&differences(), &scenarios, &first_order).assert();
 }
 
