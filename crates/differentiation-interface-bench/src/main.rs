@@ -9,7 +9,6 @@
 
 mod arguments;
 mod choice;
-mod measure;
 mod names;
 mod output;
 mod run;
@@ -127,7 +126,7 @@ fn figure2(arguments: &Figure2) -> Result<usize, Box<dyn Error>> {
     let outcome = execute(&plan)?;
     if let Some(folder) = &common.out {
         let mut files = output::write(folder, &outcome.table, "Gradient of f(x) = ||x||²")?;
-        let figure = outcome.table.filter(|row| row.variant == "gradient");
+        let figure = outcome.table.filter(|row| row.variant == "gradient_into");
         let plot = Plot::time_against_size(&figure).title("Gradient of f(x) = ||x||²");
         files.extend(output::draw(&plot, folder, "figure2")?);
         for file in files {

@@ -5,7 +5,9 @@
 use crate::choice::{Choice, WithBackend};
 use crate::scenarios::{self, LINES, RunsAll, Visitor};
 use differentiation_interface_test::table::{Row, Table};
-use differentiation_interface_test::{Finding, Operator, Options, OwnedPoint, Run, Scenario, test_differentiation};
+use differentiation_interface_test::{
+    BenchmarkOptions, Finding, Operator, Options, OwnedPoint, Run, Scenario, benchmark_differentiation, test_differentiation,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::slice;
 
@@ -140,7 +142,9 @@ impl Visitor for Runner<'_> {
             return;
         }
         if let Some(seconds) = self.plan.seconds {
-            backend.run(&scenario, &mut crate::measure::Measure { seconds, table: &mut self.outcome.table });
+            // Checked above.
+            let options = BenchmarkOptions::full().seconds(seconds).unchecked();
+            self.outcome.table.extend(benchmark_differentiation(backends, &scenario, &options));
         }
     }
 }

@@ -99,8 +99,8 @@ fn one_size_is_drawn_as_bars() {
     let (code, printed, complaint) =
         run(&["--operators=jacobian", "--sizes=5", "--seconds=0", "--out", out, "--backends=Sparse(ForwardDiff)"]);
     assert_eq!(code, 0, "{printed}\n{complaint}");
-    let svg = std::fs::read_to_string(folder.path().join("lorenz96-jacobian.svg")).unwrap();
-    assert!(svg.contains("lorenz96: jacobian, length 5") && svg.contains("Sparse(ForwardDiff), prepared"), "{svg}");
+    let svg = std::fs::read_to_string(folder.path().join("lorenz96-jacobian_into.svg")).unwrap();
+    assert!(svg.contains("lorenz96: jacobian_into, length 5") && svg.contains("Sparse(ForwardDiff), prepared"), "{svg}");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn several_sizes_are_drawn() {
     ]);
     assert_eq!(code, 0, "{printed}\n{complaint}");
     let names = files(folder.path());
-    for name in ["report.html", "rows.csv", "rows.json", "rows.md", "norm2-hvp.svg", "norm2-hvp.png"] {
+    for name in ["report.html", "rows.csv", "rows.json", "rows.md", "norm2-hvp_into.svg", "norm2-hvp_into.png"] {
         assert!(names.iter().any(|found| found == name), "{name} is not in {names:?}");
         assert!(printed.contains(name), "{printed}");
     }
