@@ -1,6 +1,7 @@
 //! Scenarios, checks and benchmarks for backends of `differentiation-interface`.
 
 mod allocation;
+mod benchmark;
 mod candidate;
 mod check;
 mod counted;
@@ -9,6 +10,7 @@ pub mod families;
 mod list;
 mod operator;
 mod outcome;
+mod pick;
 mod point;
 #[cfg(feature = "report")]
 pub mod report;
@@ -16,6 +18,7 @@ mod scenario;
 pub mod table;
 
 pub use allocation::*;
+pub use benchmark::{BenchmarkOptions, Progress, benchmark_differentiation};
 pub use candidate::*;
 pub use check::{Options, test_differentiation};
 pub use counted::Counted;
@@ -23,5 +26,6 @@ pub use driver::{At, Call, Driver, Facts, Results, Run, Spoiled, Task, Variant};
 pub use list::{Backends, Scenarios};
 pub use operator::*;
 pub use outcome::*;
+pub use pick::{Pick, pick_fastest};
 pub use point::*;
 pub use scenario::*;

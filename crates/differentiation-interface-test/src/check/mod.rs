@@ -10,7 +10,7 @@ use crate::allocation::counts_allocations;
 use crate::candidate::Candidate;
 use crate::driver::{Driver, Facts, Task};
 use crate::list::Backends;
-use crate::outcome::{Check, Outcome};
+use crate::outcome::{Check, Finding, Outcome};
 
 /// What [`test_differentiation`] does.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +68,48 @@ where
     checker.outcome
 }
 
+/// All findings of one scenario with one backend, and the number of checks made.
+fn run_session(
+    backend: &dyn Candidate,
+    facts: &Facts,
+    driver: &mut dyn Driver,
+    options: &Options,
+    allocations_counted: bool,
+) -> (Vec<Finding>, usize) {
+    let mut findings = Vec::new();
+    let mut session = run::Session {
+        label: &backend.label(),
+        options,
+        allocations_counted,
+        tolerance: [backend.tolerance(1), backend.tolerance(2)],
+        facts,
+        driver,
+        findings: &mut findings,
+        checks: 0,
+        reference: answer::Reference::default(),
+    };
+    // A wrong result ends the session early; it has been noted.
+    let _ = session.run();
+    let checks = session.checks;
+    (findings, checks)
+}
+
+/// The findings of one scenario with one backend.
+pub(crate) fn findings_of(
+    backend: &dyn Candidate,
+    facts: &Facts,
+    driver: &mut dyn Driver,
+    options: &Options,
+) -> Vec<Finding> {
+    run_session(backend, facts, driver, options, counts_allocations()).0
+}
+
+/// Whether two results agree, relative to the largest entry.
+pub(crate) fn agree_within(a: &[f64], b: &[f64], tolerance: f64) -> bool {
+    let allowed = compare::allowed(a, tolerance);
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| compare::agree(*a, *b, allowed))
+}
+
 /// The task that checks.
 struct Checker<'a> {
     options: &'a Options,
@@ -80,21 +122,8 @@ impl Task for Checker<'_> {
             return self.skip(backend, &facts.scenario, facts.operator, "operator excluded");
         }
         let label = backend.label();
-        let findings = &mut self.outcome.findings;
-        let mut session = run::Session {
-            label: &label,
-            options: self.options,
-            allocations_counted: self.outcome.allocations_counted,
-            tolerance: [backend.tolerance(1), backend.tolerance(2)],
-            facts,
-            driver,
-            findings,
-            checks: 0,
-            reference: answer::Reference::default(),
-        };
-        // A finding of kind "wrong result" ends the session early; it has been noted.
-        let _ = session.run();
-        let checks = session.checks;
+        let (findings, checks) = run_session(backend, facts, driver, self.options, self.outcome.allocations_counted);
+        self.outcome.findings.extend(findings);
         let count = self.outcome.count(label);
         count.scenarios += 1;
         count.checks += checks;

@@ -208,7 +208,11 @@ impl Session<'_> {
         let result = self.driver.call(call, variant, At::Point);
         let allocated = allocations() - before;
         let name = self.call_name(call, variant);
-        self.no_error(&name, result)?;
+        if let Err(error) = result {
+            let check = if check == Check::Result { Check::Error } else { check };
+            self.note(check, &name, format!("it returned the error `{error}`"));
+            return Err(Stop);
+        }
         let results = self.driver.results();
         self.compare_results(check, &name, variant, &results)?;
         Ok(allocated)

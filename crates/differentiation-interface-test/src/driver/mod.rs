@@ -295,7 +295,7 @@ fn limits<B: Backend>(operator: &'static str) -> Limits {
     }
     match (B::Mode::NAME, B::EXACT, operator) {
         (Reverse::NAME, true, _) => |_, _, _| Some(products(1)),
-        (Forward::NAME, true, "pushforward" | "derivative") => |_, _, _| Some(products(1)),
+        (Forward::NAME, true, "pushforward" | "derivative") => |_, _, seeds| Some(products(seeds)),
         (Forward::NAME, true, "pullback") => |n, _, _| Some((n + 1, n + 1)),
         (Forward::NAME, true, _) => |n, _, _| Some(products(n)),
         (Forward::NAME, false, "pushforward") => |_, _, seeds| Some((2 * seeds + 1, 2 * seeds + 1)),

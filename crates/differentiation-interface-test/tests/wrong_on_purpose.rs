@@ -1,0 +1,274 @@
+//! The kit is tested: every fault of a backend, function or answer is found, by the check of its name.
+
+mod wrong_backend;
+
+use differentiation_interface::prelude::*;
+use differentiation_interface_core::context::Contexts;
+use differentiation_interface_core::operators::JacobianBackend;
+use differentiation_interface_core::point::{Point, Shape};
+use differentiation_interface_test::families::{Formula, ScenarioOptions, ToArray, ToNumber, default_scenarios};
+use differentiation_interface_test::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use wrong_backend::{Fault, Wrong};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+/// The checks by which the default scenarios find a fault.
+fn found_by(fault: Fault) -> Vec<Check> {
+    let scenarios = default_scenarios(ScenarioOptions::all());
+    checks(&test_differentiation(&(Wrong(fault),), &scenarios, &Options::default()))
+}
+
+fn checks(outcome: &Outcome) -> Vec<Check> {
+    let mut checks: Vec<Check> = Vec::new();
+    for finding in outcome.findings() {
+        if !checks.contains(&finding.check) {
+            checks.push(finding.check);
+        }
+    }
+    checks
+}
+
+#[test]
+fn the_backend_without_fault_passes() {
+    assert_eq!(found_by(Fault::None), []);
+}
+
+#[test]
+fn every_fault_of_a_backend_is_found_by_name() {
+    for (fault, check) in [
+        (Fault::Zero, Check::Result),
+        (Fault::Scaled, Check::Result),
+        (Fault::ScaledVectors, Check::Result),
+        (Fault::Stale, Check::Preparation),
+        (Fault::Allocating, Check::Allocations),
+        (Fault::OneCallTooMany, Check::Calls),
+        (Fault::UnevenCalls, Check::Calls),
+        (Fault::SecondCall, Check::SecondCall),
+        (Fault::Unwritten, Check::Overwrite),
+        (Fault::Value, Check::Value),
+        (Fault::SamePoint, Check::SamePoint),
+        (Fault::Clone, Check::OtherThread),
+        (Fault::FirstLength, Check::PrepareAgain),
+        (Fault::Error, Check::Error),
+    ] {
+        let found = found_by(fault);
+        assert!(found.contains(&check), "{fault:?} was found by {found:?}, not by {check}");
+    }
+}
+
+/// Two outputs of two inputs, with a Jacobian that is not symmetric.
+#[derive(Clone)]
+struct Rotate;
+impl<T: Real> Function<[T]> for Rotate {
+    type Output = [T; 2];
+    fn call(&self, x: &[T]) -> [T; 2] {
+        [x[0].cos() - x[1].sin(), x[0].sin() + x[1].cos()]
+    }
+}
+
+#[test]
+fn a_transposed_jacobian_is_found_with_a_readable_line() {
+    let (s, c) = (1.0_f64.sin(), 1.0_f64.cos());
+    let scenario = Scenario::jacobian(Rotate, vec![1.0, 1.0]).named("rotate_pair").expecting([-s, -c, c, -s]);
+    let outcome = test_differentiation(&(Wrong(Fault::Transposed),), &scenario, &Options::default());
+    assert_eq!(
+        outcome.findings()[0].to_string(),
+        "wrong: jacobian of rotate_pair: [0,1] is 0.5403023058681398, expected -0.5403023058681398 (tolerance 1e-12) [result: jacobian]"
+    );
+}
+
+#[test]
+fn faults_are_found_without_answers() {
+    let scenarios = (
+        Scenario::jacobian(Rotate, vec![1.0, 0.5]),
+        Scenario::gradient(ToNumber(Formula::PowerSums), vec![1.0, 0.5, 0.25]),
+        Scenario::hessian(ToNumber(Formula::PowerSums), vec![1.0, 0.5, 0.25]),
+        Scenario::hvp(ToNumber(Formula::PowerSums), vec![1.0, 0.5], [vec![1.0, 2.0]]),
+    );
+    for fault in [Fault::Zero, Fault::Transposed, Fault::Scaled] {
+        let found = checks(&test_differentiation(&(Wrong(fault),), &scenarios, &Options::default()));
+        assert!(found.contains(&Check::Convergence), "{fault:?} was found by {found:?}");
+    }
+    assert_eq!(checks(&test_differentiation(&(Wrong(Fault::None),), &scenarios, &Options::default())), []);
+    let products = (
+        Scenario::pushforward(Rotate, vec![1.0, 0.5], [vec![1.0, 2.0]]),
+        Scenario::pullback(Rotate, vec![1.0, 0.5], [vec![1.0, 2.0]]),
+    );
+    let outcome = test_differentiation(&(Wrong(Fault::ScaledVectors),), &products, &Options::default());
+    assert_eq!(checks(&outcome), [Check::Adjoint]);
+    assert_eq!(outcome.findings().len(), 2);
+}
+
+/// A number that a function changes behind a shared reference.
+#[derive(Clone, Debug)]
+struct Tally(Arc<AtomicUsize>);
+impl PartialEq for Tally {
+    fn eq(&self, other: &Tally) -> bool {
+        self.0.load(Ordering::Relaxed) == other.0.load(Ordering::Relaxed)
+    }
+}
+
+struct Tallied;
+impl<T: Real> FunctionWith<[T], (differentiation_interface::Const<Vec<Tallies>>,)> for Tallied {
+    type Output = T;
+    fn call_with(&self, x: &[T], (tallies,): (&Vec<Tallies>,)) -> T {
+        tallies[0].add();
+        x[0] * x[0]
+    }
+}
+
+/// A tally whose clones count for themselves.
+#[derive(Debug)]
+struct Tallies(Tally);
+impl Tallies {
+    fn add(&self) {
+        self.0.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+impl Clone for Tallies {
+    fn clone(&self) -> Self {
+        Tallies(Tally(Arc::new(AtomicUsize::new(self.0.0.load(Ordering::Relaxed)))))
+    }
+}
+impl PartialEq for Tallies {
+    fn eq(&self, other: &Tallies) -> bool {
+        self.0 == other.0
+    }
+}
+
+#[test]
+fn a_changed_context_is_found() {
+    let context = OwnedConstant(vec![Tallies(Tally(Arc::new(AtomicUsize::new(0))))]);
+    let scenario = Scenario::gradient(Tallied, (vec![3.0], context)).expecting([6.0]);
+    let outcome = test_differentiation(&(AutoForwardDiff::default(),), &scenario, &Options::default());
+    assert_eq!(checks(&outcome), [Check::Untouched]);
+}
+
+#[test]
+fn a_wrong_answer_for_the_value_is_found() {
+    let scenario =
+        Scenario::gradient(ToNumber(Formula::Sum), vec![1.0, 2.0]).expecting([1.0, 1.0]).expecting_value([4.0]);
+    let outcome = test_differentiation(&(AutoForwardDiff::default(),), &scenario, &Options::default());
+    assert_eq!(checks(&outcome), [Check::Function]);
+}
+
+#[test]
+fn a_pattern_with_surplus_entries_is_found() {
+    let dense = differentiation_interface::sparse::NoSparsityDetector;
+    let backend = jacobian_only("sparse", AutoSparse::new(AutoForwardDiff::default()).with_detector(dense));
+    let differences = Formula::Differences { cubes: false, two_columns: false };
+    let scenario = Scenario::jacobian(ToArray(differences), vec![1.0, 2.0, 4.0])
+        .expecting([-2.0, 2.0, 0.0, 0.0, -4.0, 4.0])
+        .expecting_pattern([(0, 0), (0, 1), (1, 1), (1, 2)]);
+    let outcome = test_differentiation(&(backend,), &scenario, &Options::default());
+    assert_eq!(checks(&outcome), [Check::Pattern]);
+    assert_eq!(outcome.findings()[0].detail, "the pattern has [0,2], which is always zero");
+}
+
+/// Jacobians by forward mode with lengths handled wrongly: refusals swallowed, or remembered for ever.
+#[derive(Clone, Copy)]
+enum Lengths {
+    Swallowed,
+    Remembered,
+}
+
+impl<F, X: Shape, C: Contexts> JacobianBackend<F, X, C> for Lengths
+where
+    AutoForwardDiff: JacobianBackend<F, X, C, Matrix = Matrix<X::Scalar>>,
+{
+    type Num = <AutoForwardDiff as JacobianBackend<F, X, C>>::Num;
+    type Output = <AutoForwardDiff as JacobianBackend<F, X, C>>::Output;
+    type Matrix = Matrix<X::Scalar>;
+    type State = (<AutoForwardDiff as JacobianBackend<F, X, C>>::State, Option<Error>);
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+        Ok((JacobianBackend::unprepared(&AutoForwardDiff::default(), x)?, None))
+    }
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+        state.1 = None;
+        JacobianBackend::prepare(&AutoForwardDiff::default(), &mut state.0, f, x)
+    }
+    fn matrix<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+    ) -> Result<Self::Matrix, Error> {
+        let result = JacobianBackend::matrix(&AutoForwardDiff::default(), &mut state.0, f, x, with_value);
+        self.handle(&mut state.1, result, Matrix::filled(0, 0, X::Scalar::default()))
+    }
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+        jac: &mut Self::Matrix,
+    ) -> Result<(), Error> {
+        let result = JacobianBackend::fill(&AutoForwardDiff::default(), &mut state.0, f, x, with_value, jac);
+        self.handle(&mut state.1, result, ())
+    }
+    fn value(state: &Self::State) -> &[X::Scalar] {
+        <AutoForwardDiff as JacobianBackend<F, X, C>>::value(&state.0)
+    }
+}
+
+impl Lengths {
+    fn handle<T>(&self, remembered: &mut Option<Error>, result: Result<T, Error>, instead: T) -> Result<T, Error> {
+        match (self, result) {
+            (Lengths::Swallowed, Err(_)) => Ok(instead),
+            (Lengths::Remembered, Err(error)) => Err(remembered.insert(error).clone()),
+            (_, Ok(result)) => remembered.clone().map_or(Ok(result), Err),
+        }
+    }
+}
+
+#[test]
+fn wrong_lengths_that_are_taken_or_spoil_the_preparation_are_found() {
+    let scenario = Scenario::jacobian(Rotate, vec![1.0, 1.0]);
+    let outcome =
+        test_differentiation(&(jacobian_only("lengths", Lengths::Swallowed),), &scenario, &Options::default());
+    assert!(checks(&outcome).contains(&Check::WrongSizes), "{:?}", outcome.findings());
+    let outcome =
+        test_differentiation(&(jacobian_only("lengths", Lengths::Remembered),), &scenario, &Options::default());
+    assert!(
+        outcome.findings().iter().any(|f| f.call.contains("prepared") && f.check == Check::AfterError),
+        "{:?}",
+        outcome.findings()
+    );
+}
+
+#[test]
+fn a_panicking_function_is_a_row() {
+    struct Panics;
+    impl<T: Real> Function<[T]> for Panics {
+        type Output = T;
+        fn call(&self, x: &[T]) -> T {
+            if x[0] == 0.25 {
+                panic!("not there");
+            }
+            x[0] * x[0]
+        }
+    }
+    let scenario = Scenario::gradient(Panics, vec![1.0]).expecting([2.0]).prepared_at(vec![0.25]);
+    let table = benchmark_differentiation(&(AutoForwardDiff::default(),), &scenario, &BenchmarkOptions::default());
+    assert_eq!(table.len(), 1);
+    assert_eq!(table.rows[0].error.as_deref(), Some("the function panicked: not there"));
+}
+
+#[test]
+fn a_wrong_derivative_is_a_row_with_an_error_and_is_not_picked() {
+    let scenario = Scenario::gradient(ToNumber(Formula::PowerSums), vec![1.0, 0.5, 0.25]);
+    let backends = (Wrong(Fault::Scaled), AutoForwardDiff::default(), AutoReverseDiff::default());
+    let table = benchmark_differentiation(&backends, &scenario, &BenchmarkOptions::default().seconds(0.001));
+    let failures: Vec<&str> = table.failures().map(|row| row.backend.as_str()).collect();
+    assert_eq!((table.len(), failures), (5, vec!["wrong"]));
+    let pick = pick_fastest(&backends, &scenario, 0.001);
+    assert!(pick.fastest.is_some_and(|(position, _)| position > 0));
+    assert_eq!(pick.rejected.len(), 1);
+    assert!(pick.rejected[0].1.ends_with("[convergence]"), "{}", pick.rejected[0].1);
+}
