@@ -6,7 +6,8 @@ use crate::choice::{Choice, WithBackend};
 use crate::scenarios::{self, LINES, RunsAll, Visitor};
 use differentiation_interface_test::table::{Row, Table};
 use differentiation_interface_test::{
-    BenchmarkOptions, Finding, Operator, Options, OwnedPoint, Run, Scenario, benchmark_differentiation, test_differentiation,
+    BenchmarkOptions, Finding, Operator, Options, OwnedPoint, Run, Scenario, benchmark_differentiation,
+    test_differentiation,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use std::slice;

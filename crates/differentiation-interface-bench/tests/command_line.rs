@@ -100,7 +100,10 @@ fn one_size_is_drawn_as_bars() {
         run(&["--operators=jacobian", "--sizes=5", "--seconds=0", "--out", out, "--backends=Sparse(ForwardDiff)"]);
     assert_eq!(code, 0, "{printed}\n{complaint}");
     let svg = std::fs::read_to_string(folder.path().join("lorenz96-jacobian_into.svg")).unwrap();
-    assert!(svg.contains("lorenz96: jacobian_into, length 5") && svg.contains("Sparse(ForwardDiff), prepared"), "{svg}");
+    assert!(
+        svg.contains("lorenz96: jacobian_into, length 5") && svg.contains("Sparse(ForwardDiff), prepared"),
+        "{svg}"
+    );
 }
 
 #[test]
