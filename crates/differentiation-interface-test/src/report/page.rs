@@ -165,13 +165,14 @@ impl<'a> Page<'a> {
         let mut html = String::new();
         for group in groups {
             let (largest, several) = group.sizes();
-            let _ = writeln!(html, "<details{open}><summary>{}</summary>", escape(&group.heading));
+            let _ =
+                writeln!(html, "<details{open}><summary>{}</summary><div class=\"pictures\">", escape(&group.heading));
             if several {
                 html += &inline(&group.heading, Plot::scaling_of(&group.rows), "time against length")?;
             }
             let bars = Plot::bars_of(&group.rows, largest);
             html += &inline(&group.heading, bars, &format!("points of length {largest}"))?;
-            html += "</details>\n";
+            html += "</div></details>\n";
         }
         Ok(html)
     }
