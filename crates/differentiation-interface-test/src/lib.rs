@@ -1,4 +1,16 @@
 //! Scenarios, checks and benchmarks for backends of `differentiation-interface`.
+//!
+//! - A [`Scenario`] is an operator, a function, a point and what must come out; [`families`] has several hundred, with answers
+//!   worked out by hand.
+//! - [`test_differentiation`] runs scenarios with backends in all variants and makes every [`Check`]; for `#[test]`.
+//! - [`benchmark_differentiation`] times them; [`pick_fastest`] chooses a backend for one function.
+//!
+//! Backends are lists of [`Candidate`]s: plain backends as they are, others wrapped by what they offer ([`second_order_only`],
+//! [`jacobian_only`], [`hessian_only`], [`matrices_only`]). The page [`compare_backends`](pages::compare_backends) starts from an
+//! empty crate.
+//!
+//! Inside, [`Run`] makes a [`Driver`] of each pair of a scenario and a backend, which hides all types; checks and measurements
+//! are [`Task`]s on drivers, written once.
 
 mod allocation;
 mod benchmark;
@@ -29,3 +41,9 @@ pub use outcome::*;
 pub use pick::{Pick, pick_fastest};
 pub use point::*;
 pub use scenario::*;
+
+/// Pages beside the reference, compiled and run as tests.
+pub mod pages {
+    #[doc = include_str!("../docs/compare_backends.md")]
+    pub mod compare_backends {}
+}

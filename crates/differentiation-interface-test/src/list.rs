@@ -43,7 +43,8 @@ impl<B: ?Sized, S: Scenarios<B> + ?Sized> Scenarios<B> for &S {
     }
 }
 
-/// Backends that can be given the scenarios `S`: a tuple, an array, a slice or a `Vec` of [`Candidate`](crate::Candidate)s.
+/// Backends that can be given the scenarios `S`: a tuple of up to 16, an array, a slice or a `Vec` of
+/// [`Candidate`](crate::Candidate)s.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a list of backends for these scenarios",
     note = "pass a tuple of backends, `(backend,)` for a single one, or an array if they have one type",
@@ -103,5 +104,7 @@ tuples! { A a C c D d E e F f G g H h I i J j }
 tuples! { A a C c D d E e F f G g H h I i J j K k }
 tuples! { A a C c D d E e F f G g H h I i J j K k L l }
 tuples! { A a C c D d E e F f G g H h I i J j K k L l M m }
+tuples! { A a C c D d E e F f G g H h I i J j K k L l M m N n }
+tuples! { A a C c D d E e F f G g H h I i J j K k L l M m N n O o }
+tuples! { A a C c D d E e F f G g H h I i J j K k L l M m N n O o P p }
 tuples! { A a C c D d E e F f G g H h I i J j K k L l M m N n O o P p Q q }
-tuples! { A a C c D d E e F f G g H h I i J j K k L l M m N n O o P p Q q R r T t U u V v }

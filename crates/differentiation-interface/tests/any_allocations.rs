@@ -1,43 +1,16 @@
 //! Prepared calls of a backend chosen at run time allocate as often as those of the static backend: never.
 
 use differentiation_interface::prelude::*;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-/// Counts the allocations of each thread.
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-}
-
-#[expect(unsafe_code, reason = "an allocator that counts is the only way to see allocations")]
-// SAFETY: every call goes on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`, and all memory comes from `System`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: as for `dealloc`.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
+use differentiation_interface_test::{CountingAllocator, allocations as allocations_so_far};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// The allocations of a call.
 fn allocations(mut call: impl FnMut()) -> usize {
-    let before = COUNT.get();
+    let before = allocations_so_far();
     call();
-    COUNT.get() - before
+    allocations_so_far() - before
 }
 
 fn rosenbrock<T: Real>(x: &[T]) -> T {

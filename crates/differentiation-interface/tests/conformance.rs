@@ -122,22 +122,24 @@ fn constant_or_cachified_scenarios_hold() {
 
 #[test]
 fn sparse_scenarios_hold() {
-    let scenarios = sparse_scenarios(&[5, 10, 20]);
     let (forward, reverse) = (forward(), reverse());
+    let columns = (matrices_only("sparse(forward_diff)", AutoSparse::new(forward)),);
+    test_differentiation(&columns, &sparse_scenarios(&[5, 10, 20]), &Options::default()).assert();
     let sparse = (
-        matrices_only("sparse(forward_diff)", AutoSparse::new(forward)),
         matrices_only("sparse(reverse_diff)", AutoSparse::new(reverse)),
         jacobian_only("sparse(mixed)", AutoSparse::new(MixedMode(forward, reverse))),
         hessian_only("sparse(second_order)", AutoSparse::new(SecondOrder(forward, reverse))),
         matrices_only("sparse(finite_diff)", AutoSparse::new(AutoFiniteDiff::central())).tolerance(2e-2),
     );
-    test_differentiation(&sparse, &scenarios, &Options::default()).assert();
-    // Dense backends get one band only, since a dense Hessian of 50 inputs takes them long without optimisation.
+    // One band only, since matrices of 50 rows take long without optimisation.
     let scenarios = sparse_scenarios(&[5]);
+    test_differentiation(&sparse, &scenarios, &Options::default()).assert();
     let pair = second_order_only(SecondOrder(forward, reverse));
     test_differentiation(&(forward, reverse, pair), &scenarios, &Options::default()).assert();
     // The default scenarios have dense matrices mostly, which a sparse backend must get right too.
-    test_differentiation(&sparse, &default_scenarios(ScenarioOptions::all()), &Options::default()).assert();
+    let scenarios = default_scenarios(ScenarioOptions::all());
+    test_differentiation(&columns, &scenarios, &Options::default()).assert();
+    test_differentiation(&sparse, &scenarios, &Options::default()).assert();
 }
 
 #[test]

