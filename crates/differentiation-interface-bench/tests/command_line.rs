@@ -50,6 +50,12 @@ fn what_cannot_run_is_an_error() {
     let (code, _, complaint) = run(&["--scenarios", "waves", "--operators", "gradient"]);
     assert_eq!(code, 2);
     assert!(complaint.contains("no scenario has these names, operators and sizes"), "{complaint}");
+    let (code, _, complaint) = run(&["--scenarios=lorenz96", "--operators=jacobian", "--sizes=5000"]);
+    assert_eq!(code, 2);
+    assert!(
+        complaint.contains("left out: jacobian of lorenz96, 5000: matrices are compared up to 1000"),
+        "{complaint}"
+    );
     let (code, _, complaint) = run(&["--backends", "SecondOrder(ForwardDiff,ReverseDiff)", "--operators", "gradient"]);
     assert_eq!(code, 2);
     assert!(complaint.contains("none of the backends has these operators"), "{complaint}");
