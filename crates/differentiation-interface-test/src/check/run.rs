@@ -230,10 +230,8 @@ impl Session<'_> {
                 &value,
             )?;
         }
-        if self.facts.order == 1 || variant.has_first() {
-            if let Some(first) = first {
-                self.compare(check, call, Part::First, &results.first, &first)?;
-            }
+        if let Some(first) = first.filter(|_| self.facts.order == 1 || variant.has_first()) {
+            self.compare(check, call, Part::First, &results.first, &first)?;
         }
         match second {
             Some(second) => self.compare(check, call, Part::Second, &results.second, &second),

@@ -52,6 +52,8 @@ struct Points<V, N> {
 }
 
 const X: f64 = 0.42;
+#[expect(clippy::approx_constant, reason = "the counterpart's tangent, which is not π")]
+const DX: f64 = 3.14;
 const X_6: [f64; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
 /// The 2 x 3 matrix that holds 1 to 6 column by column, row by row.
 const X_2_3: [f64; 6] = [1.0, 3.0, 5.0, 2.0, 4.0, 6.0];
@@ -113,14 +115,14 @@ impl<V: OwnedPoint, N: OwnedPoint> Points<V, N> {
         let point = |m: usize| ((self.number)(X, m, false), (self.number)(0.1, m, true));
         let (x, preparation) = point(1);
         let sine = named("num_to_num", Formula::Sines(vec![1.0]), captured, None);
-        self.case(NumberToNumber, &sine, x, preparation, [&[3.14], &[dy]], options).of_number(&mut lists.0);
+        self.case(NumberToNumber, &sine, x, preparation, [&[DX], &[dy]], options).of_number(&mut lists.0);
 
         let two = named("num_to_vec", Formula::Sines(vec![1.0, 2.0]), captured, None);
         let matrix = Formula::Sines(vec![1.0, 3.0, 2.0, 6.0]);
         let matrix = named("num_to_mat", matrix, captured, Some((&[], &[2, 2])));
         for (f, dy) in [(two, &[-3.0, 4.0][..]), (matrix, &[-3.0, 4.0, 7.0, -1.0])] {
             let (x, preparation) = point(dy.len());
-            self.case(NumberToArray, &f, x, preparation, [&[3.14], dy], options).of_number(&mut lists.1);
+            self.case(NumberToArray, &f, x, preparation, [&[DX], dy], options).of_number(&mut lists.1);
         }
 
         let halves: Vec<f64> = [1.0; 3].into_iter().chain([2.0; 3]).collect();
@@ -131,7 +133,7 @@ impl<V: OwnedPoint, N: OwnedPoint> Points<V, N> {
             let m = dy.len();
             let (x, preparation) = point(m);
             let make = |formula| in_place(NumberToArray(formula), m);
-            self.case(make, &f, x, preparation, [&[3.14], dy], options).of_number(&mut lists.2);
+            self.case(make, &f, x, preparation, [&[DX], dy], options).of_number(&mut lists.2);
         }
     }
 
@@ -172,7 +174,7 @@ impl<V: OwnedPoint, N: OwnedPoint> Points<V, N> {
         let point = |x: &[f64], m: usize| ((self.array)(x, m, false), (self.array)(&vec![0.25; x.len()], m, true));
 
         let (x, preparation) = point(&[X], 1);
-        let seeds: [&[f64]; 2] = [&[3.14], &[-1.0 / 12.0]];
+        let seeds: [&[f64]; 2] = [&[DX], &[-1.0 / 12.0]];
         self.case(ToArray, &one("onevec_to_onevec"), x.clone(), preparation.clone(), seeds, options)
             .to_array(&mut lists.4);
         let make = |formula| in_place(ToArray(formula), 1);
@@ -354,7 +356,7 @@ pub fn allocation_free_scenarios() -> DefaultScenarios {
     let options = ScenarioOptions { batchified: false, ..ScenarioOptions::default() };
     let mut lists = DefaultScenarios::default();
     let (identity, sum) = (named("identity", Formula::Identity, false, None), named("sum", Formula::Sum, false, None));
-    points.case(NumberToNumber, &identity, 0.42, 0.1, [&[3.14], &[-2.0]], options).of_number(&mut lists.0);
+    points.case(NumberToNumber, &identity, 0.42, 0.1, [&[DX], &[-2.0]], options).of_number(&mut lists.0);
     points.case(ToNumber, &sum, X_6.to_vec(), vec![0.5; 6], [&X_6, &[-2.0]], options).to_number(&mut lists.3);
     points.case(ToArray, &identity, X_6.to_vec(), vec![0.5; 6], [&X_6, &DY_6], options).to_array(&mut lists.4);
     let make = |formula| in_place(ToArray(formula), 6);
