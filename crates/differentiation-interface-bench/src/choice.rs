@@ -115,3 +115,33 @@ impl Choice {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_listed_is_parsed_and_every_name_that_is_parsed_is_listed() {
+        for (form, _) in FORMS {
+            let example =
+                form.replace("outer", "ForwardDiff").replace("inner", "ReverseDiff").replace("backend", "FiniteDiff");
+            let choice: Choice = example.parse().unwrap();
+            assert_eq!(choice.to_string(), example);
+        }
+        let known = "nothing of that name".parse::<Choice>().unwrap_err();
+        let known = known.split_once("known are ").unwrap().1.replace(" and ", ", ");
+        for name in known.split(", ") {
+            assert!(FORMS.iter().any(|(form, _)| form.starts_with(name)), "{name} is not listed");
+        }
+    }
+
+    #[test]
+    fn sparse_is_read_with_and_without_its_prefix_and_spaces() {
+        for text in ["Sparse(ReverseDiff)", " AutoSparse ( AutoReverseDiff )"] {
+            assert_eq!(text.parse::<Choice>().unwrap().to_string(), "Sparse(ReverseDiff)");
+        }
+        let error = "Sparse(Reverse)".parse::<Choice>().unwrap_err();
+        assert!(error.starts_with("`Reverse`: unknown backend `Reverse`"), "{error}");
+        assert!("Sparse(ForwardDiff".parse::<Choice>().is_err());
+    }
+}

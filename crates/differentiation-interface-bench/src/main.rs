@@ -9,7 +9,6 @@
 
 mod arguments;
 mod choice;
-mod measure;
 mod names;
 mod output;
 mod run;
@@ -85,9 +84,11 @@ fn suite(arguments: &Suite) -> Result<usize, Box<dyn Error>> {
 
 /// Runs a plan and prints what came out.
 fn execute(plan: &Plan<'_>) -> Result<Outcome, Box<dyn Error>> {
+    for left_out in &plan.left_out {
+        eprintln!("left out: {left_out}");
+    }
     if plan.scenarios.is_empty() {
-        let largest = "dense matrices are worked out for points of up to 2000 numbers";
-        return Err(format!("no scenario has these names, operators and sizes; see --list ({largest})").into());
+        return Err("no scenario has these names, operators and sizes; see --list".into());
     }
     let outcome = run::run(plan);
     if outcome.checks == 0 && outcome.table.is_empty() {
@@ -127,7 +128,7 @@ fn figure2(arguments: &Figure2) -> Result<usize, Box<dyn Error>> {
     let outcome = execute(&plan)?;
     if let Some(folder) = &common.out {
         let mut files = output::write(folder, &outcome.table, "Gradient of f(x) = ||x||²")?;
-        let figure = outcome.table.filter(|row| row.variant == "gradient");
+        let figure = outcome.table.filter(|row| row.variant == "gradient_into");
         let plot = Plot::time_against_size(&figure).title("Gradient of f(x) = ||x||²");
         files.extend(output::draw(&plot, folder, "figure2")?);
         for file in files {

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes rows, page and one plot per scenario and variant, against the size if there are several; returns the files.
+/// Writes rows, page and a plot of every variant on every scenario; returns the files.
 pub(crate) fn write(folder: &Path, table: &Table, title: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     fs::create_dir_all(folder).map_err(|error| format!("folder {}: {error}", folder.display()))?;
     let mut files = ["rows.csv", "rows.json", "rows.md", "report.html"].map(|name| folder.join(name)).to_vec();
@@ -20,15 +20,8 @@ pub(crate) fn write(folder: &Path, table: &Table, title: &str) -> Result<Vec<Pat
         page = page.note(note);
     }
     page.write(&files[3])?;
-    for ([scenario, variant], rows) in table.group_by(|row| [&row.scenario, &row.variant].map(String::clone)) {
-        let rows: Table = rows.into_iter().cloned().collect();
-        let size = rows.rows[0].size;
-        let plot = if rows.rows.iter().any(|row| row.size != size) {
-            Plot::time_against_size(&rows).title(format!("{scenario}: {variant}"))
-        } else {
-            Plot::bars(&rows, size).title(format!("{scenario}: {variant}, length {size}"))
-        };
-        files.extend(draw(&plot, folder, &file_name(&format!("{scenario}-{variant}")))?);
+    for (name, plot) in Plot::of_each_variant(table) {
+        files.extend(draw(&plot, folder, &file_name(&name))?);
     }
     Ok(files)
 }
@@ -41,9 +34,10 @@ pub(crate) fn draw(plot: &Plot<'_>, folder: &Path, name: &str) -> Result<[PathBu
     Ok(files)
 }
 
-/// Letters, digits, `_` and `-`; everything else is a `-`.
+/// Letters, digits and `_`; a `-` for everything between them.
 fn file_name(text: &str) -> String {
-    text.chars().map(|c| if c.is_alphanumeric() || "_-".contains(c) { c } else { '-' }).collect()
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
 }
 
 /// The command as it was typed, arguments with spaces in quotes.
@@ -68,6 +62,6 @@ mod tests {
 
     #[test]
     fn names_of_files_are_plain() {
-        assert_eq!(file_name("waves(100)/x: hvp_into"), "waves-100--x--hvp_into");
+        assert_eq!(file_name("waves(100)/x: hvp_into"), "waves-100-x-hvp_into");
     }
 }

@@ -5,7 +5,10 @@
 use crate::choice::{Choice, WithBackend};
 use crate::scenarios::{self, LINES, RunsAll, Visitor};
 use differentiation_interface_test::table::{Row, Table};
-use differentiation_interface_test::{Finding, Operator, Options, OwnedPoint, Run, Scenario, test_differentiation};
+use differentiation_interface_test::{
+    BenchmarkOptions, Finding, Operator, Options, OwnedPoint, Run, Scenario, benchmark_differentiation,
+    test_differentiation,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::slice;
 
@@ -16,6 +19,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) backends: &'a [Choice],
     /// Lines of the table of scenarios, with a size each.
     pub(crate) scenarios: Vec<(usize, usize)>,
+    /// What is left out, because its matrix would be too large.
+    pub(crate) left_out: Vec<String>,
     /// Seconds that a measurement may take; nothing is timed if there are none.
     pub(crate) seconds: Option<f64>,
 }
@@ -32,10 +37,18 @@ impl<'a> Plan<'a> {
         let listed = |list: Option<&[&str]>, name: &str| list.is_none_or(|list| list.contains(&name));
         let chosen = |line: &&(usize, (&str, &str, usize))| listed(names, line.1.0) && listed(operators, line.1.1);
         let lines: Vec<_> = LINES.iter().copied().enumerate().collect();
-        let scenarios = lines.iter().filter(chosen).flat_map(|&(k, (_, _, largest))| {
-            sizes.iter().filter(move |size| **size <= largest).map(move |size| (k, *size))
-        });
-        Plan { backends, scenarios: scenarios.collect(), seconds }
+        let (mut scenarios, mut left_out) = (Vec::new(), Vec::new());
+        for &(k, (name, operator, largest)) in lines.iter().filter(chosen) {
+            for &size in sizes {
+                if size <= largest {
+                    scenarios.push((k, size));
+                } else {
+                    left_out
+                        .push(format!("{operator} of {name}, {size}: matrices are compared up to {largest} inputs"));
+                }
+            }
+        }
+        Plan { backends, scenarios, left_out, seconds }
     }
 }
 
@@ -140,7 +153,9 @@ impl Visitor for Runner<'_> {
             return;
         }
         if let Some(seconds) = self.plan.seconds {
-            backend.run(&scenario, &mut crate::measure::Measure { seconds, table: &mut self.outcome.table });
+            // Checked above.
+            let options = BenchmarkOptions::full().seconds(seconds).unchecked();
+            self.outcome.table.extend(benchmark_differentiation(backends, &scenario, &options));
         }
     }
 }

@@ -130,8 +130,8 @@ type Pushforward = kit::Pushforward<1>;
 type Pullback = kit::Pullback<1>;
 type Hvp = kit::Hvp<1>;
 
-/// The largest matrix that is worked out: 32 MB.
-const LARGEST_MATRIX: usize = 2000;
+/// The longest point at which matrices are worked out, as dense ones of a million numbers.
+const LARGEST_MATRIX: usize = 1000;
 
 /// Receives scenarios with the backend that is to run them.
 pub(crate) trait Visitor {

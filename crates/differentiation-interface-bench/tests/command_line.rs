@@ -50,6 +50,12 @@ fn what_cannot_run_is_an_error() {
     let (code, _, complaint) = run(&["--scenarios", "waves", "--operators", "gradient"]);
     assert_eq!(code, 2);
     assert!(complaint.contains("no scenario has these names, operators and sizes"), "{complaint}");
+    let (code, _, complaint) = run(&["--scenarios=lorenz96", "--operators=jacobian", "--sizes=5000"]);
+    assert_eq!(code, 2);
+    assert!(
+        complaint.contains("left out: jacobian of lorenz96, 5000: matrices are compared up to 1000"),
+        "{complaint}"
+    );
     let (code, _, complaint) = run(&["--backends", "SecondOrder(ForwardDiff,ReverseDiff)", "--operators", "gradient"]);
     assert_eq!(code, 2);
     assert!(complaint.contains("none of the backends has these operators"), "{complaint}");
@@ -99,8 +105,11 @@ fn one_size_is_drawn_as_bars() {
     let (code, printed, complaint) =
         run(&["--operators=jacobian", "--sizes=5", "--seconds=0", "--out", out, "--backends=Sparse(ForwardDiff)"]);
     assert_eq!(code, 0, "{printed}\n{complaint}");
-    let svg = std::fs::read_to_string(folder.path().join("lorenz96-jacobian.svg")).unwrap();
-    assert!(svg.contains("lorenz96: jacobian, length 5") && svg.contains("Sparse(ForwardDiff), prepared"), "{svg}");
+    let svg = std::fs::read_to_string(folder.path().join("lorenz96-jacobian_into.svg")).unwrap();
+    assert!(
+        svg.contains("lorenz96: jacobian_into, length 5") && svg.contains("Sparse(ForwardDiff), prepared"),
+        "{svg}"
+    );
 }
 
 #[test]
@@ -118,7 +127,7 @@ fn several_sizes_are_drawn() {
     ]);
     assert_eq!(code, 0, "{printed}\n{complaint}");
     let names = files(folder.path());
-    for name in ["report.html", "rows.csv", "rows.json", "rows.md", "norm2-hvp.svg", "norm2-hvp.png"] {
+    for name in ["report.html", "rows.csv", "rows.json", "rows.md", "norm2-hvp_into.svg", "norm2-hvp_into.png"] {
         assert!(names.iter().any(|found| found == name), "{name} is not in {names:?}");
         assert!(printed.contains(name), "{printed}");
     }

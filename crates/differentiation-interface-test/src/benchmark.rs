@@ -132,6 +132,7 @@ impl Task for Stopwatch<'_, '_> {
         self.done += 1;
         let failed = |error: String| Row {
             size: facts.inputs,
+            prepared: Some(true),
             error: Some(error),
             ..named_row(backend, facts, variants(facts)[1])
         };

@@ -3,7 +3,7 @@
 //! Called by users and by the command line; its plots are those of `plot.rs`.
 
 use super::canvas::{ALARM, GRID, INK, PALETTE};
-use super::subject::manner;
+use super::subject::{groups, manner};
 use super::{Plot, ReportError};
 use crate::table::{Row, Table, plain, seconds};
 use plotters::style::RGBColor;
@@ -160,20 +160,19 @@ impl<'a> Page<'a> {
 
     /// The plots of every scenario, operator and variant; folded away if there are many.
     fn plots(&self) -> Result<String, ReportError> {
-        let groups = self.table.group_by(|row| [&row.scenario, &row.operator, &row.variant].map(String::clone));
+        let groups = groups(self.table);
         let open = if groups.len() <= 4 { " open" } else { "" };
         let mut html = String::new();
-        for ([scenario, operator, variant], rows) in groups {
-            let smallest = rows.iter().filter(|row| row.prepared.is_some()).map(|row| row.size).min();
-            let largest = rows.iter().map(|row| row.size).max().unwrap_or(0);
-            let what = if variant.contains(&operator) { variant } else { format!("{operator}, {variant}") };
-            let heading = format!("{scenario}: {what}");
-            let _ = writeln!(html, "<details{open}><summary>{}</summary>", escape(&heading));
-            if smallest.is_some_and(|smallest| smallest < largest) {
-                html += &inline(&heading, Plot::scaling_of(&rows), "time against length")?;
+        for group in groups {
+            let (largest, several) = group.sizes();
+            let _ =
+                writeln!(html, "<details{open}><summary>{}</summary><div class=\"pictures\">", escape(&group.heading));
+            if several {
+                html += &inline(&group.heading, Plot::scaling_of(&group.rows), "time against length")?;
             }
-            html += &inline(&heading, Plot::bars_of(&rows, largest), &format!("points of length {largest}"))?;
-            html += "</details>\n";
+            let bars = Plot::bars_of(&group.rows, largest);
+            html += &inline(&group.heading, bars, &format!("points of length {largest}"))?;
+            html += "</div></details>\n";
         }
         Ok(html)
     }

@@ -3,7 +3,7 @@
 //! Called by users and by `page.rs`; drawn by `scaling.rs` or `bars.rs`.
 
 use super::canvas::Canvas;
-use super::subject::{Labelled, labelled};
+use super::subject::{Group, Labelled, groups, labelled};
 use super::{ReportError, bars, scaling};
 use crate::table::{Row, Table, by_time, plain};
 use plotters::prelude::{BitMapBackend, DrawingBackend, IntoDrawingArea, SVGBackend};
@@ -54,6 +54,30 @@ impl<'a> Plot<'a> {
     /// Bars of the rows with points of this length, fastest first, preparations included.
     pub fn bars(table: &'a Table, size: usize) -> Plot<'a> {
         Plot::bars_of(&table.rows.iter().collect::<Vec<_>>(), size)
+    }
+
+    /// A picture of every variant on every scenario, with what it is about: time against size if there are several sizes,
+    /// otherwise bars.
+    ///
+    /// # Example
+    /// ```
+    /// use differentiation_interface_test::report::Plot;
+    /// use differentiation_interface_test::table::{Row, Table};
+    ///
+    /// let row = |variant| Row { prepared: Some(true), time: 1e-6, ..Row::new("forward_diff", "norm2", "gradient", variant) };
+    /// let table = Table { rows: vec![row("gradient"), row("gradient_into")] };
+    /// let names: Vec<_> = Plot::of_each_variant(&table).into_iter().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["norm2: gradient", "norm2: gradient_into"]);
+    /// ```
+    pub fn of_each_variant(table: &'a Table) -> Vec<(String, Plot<'a>)> {
+        let picture = |group: Group<'a>| match group.sizes() {
+            (_, true) => (group.heading.clone(), Plot::scaling_of(&group.rows).title(group.heading)),
+            (size, false) => {
+                let title = format!("{}, length {size}", group.heading);
+                (group.heading, Plot::bars_of(&group.rows, size).title(title))
+            }
+        };
+        groups(table).into_iter().map(picture).collect()
     }
 
     pub(super) fn scaling_of(rows: &[&'a Row]) -> Plot<'a> {

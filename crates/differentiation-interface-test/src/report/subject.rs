@@ -1,22 +1,71 @@
 //! What a line or bar is about: the names in which the rows of a plot differ.
 //!
-//! Called by `scaling.rs` and `bars.rs`, and by `page.rs` for headings.
+//! Called by `plot.rs` for labels, and by `page.rs` for what belongs in one picture.
 
-use crate::table::{Row, plain};
+use crate::table::{Row, Table, plain};
 
-/// The names of a row, backend first.
-fn names(row: &Row) -> [&str; 4] {
-    [&row.backend, &row.scenario, &row.operator, &row.variant]
+/// Whether a row times a preparation, which serves all variants of its operator.
+fn is_preparation(row: &Row) -> bool {
+    row.prepared.is_none() && !row.failed()
+}
+
+/// The names of a row, backend first; the variant of a preparation is none.
+fn names(row: &Row) -> [Option<&str>; 4] {
+    let variant = (!is_preparation(row)).then_some(row.variant.as_str());
+    [Some(&row.backend), Some(&row.scenario), Some(&row.operator), variant]
 }
 
 /// Which of the names differ within these rows; the backend always counts, and the operator does not where the variant names it.
 fn differing(rows: &[&Row]) -> [bool; 4] {
     let mut differ = [true, false, false, false];
     for (k, differ) in differ.iter_mut().enumerate().skip(1) {
-        *differ = rows.windows(2).any(|pair| names(pair[0])[k] != names(pair[1])[k]);
+        let known: Vec<_> = rows.iter().filter_map(|row| names(row)[k]).collect();
+        *differ = known.windows(2).any(|pair| pair[0] != pair[1]);
     }
     differ[2] &= !differ[3];
     differ
+}
+
+/// The rows that belong in one picture: one variant on one scenario, with the preparations that serve it.
+pub(super) struct Group<'a> {
+    pub(super) heading: String,
+    pub(super) rows: Vec<&'a Row>,
+}
+
+/// The groups of a table, in order of appearance.
+pub(super) fn groups(table: &Table) -> Vec<Group<'_>> {
+    let key = |row: &Row| [&row.scenario, &row.operator, &row.variant].map(String::clone);
+    let calls: Vec<_> = table.rows.iter().filter(|row| !is_preparation(row)).collect();
+    let serves =
+        |row: &&Row, [scenario, operator, _]: &[String; 3]| row.scenario == *scenario && row.operator == *operator;
+    let mut groups: Vec<([String; 3], Vec<&Row>)> = Vec::new();
+    for row in &table.rows {
+        let key = key(row);
+        let has_calls = calls.iter().any(|call| serves(call, &key));
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            _ if is_preparation(row) && has_calls => {}
+            Some((_, rows)) => rows.push(row),
+            None => groups.push((key, vec![row])),
+        }
+    }
+    for (key, rows) in &mut groups {
+        if !is_preparation(rows[0]) {
+            rows.extend(table.rows.iter().filter(|row| is_preparation(row) && serves(row, key)));
+        }
+    }
+    let heading = |[scenario, operator, variant]: [String; 3]| match variant.contains(&operator) {
+        true => format!("{scenario}: {variant}"),
+        false => format!("{scenario}: {operator}, {variant}"),
+    };
+    groups.into_iter().map(|(key, rows)| Group { heading: heading(key), rows }).collect()
+}
+
+impl Group<'_> {
+    /// The largest size, and whether calls have others.
+    pub(super) fn sizes(&self) -> (usize, bool) {
+        let largest = self.rows.iter().map(|row| row.size).max().unwrap_or(0);
+        (largest, self.rows.iter().any(|row| row.prepared.is_some() && row.size < largest))
+    }
 }
 
 /// A row with its label, and the number of its colour: equal for equal labels, counted in order of appearance.
@@ -33,7 +82,7 @@ pub(super) fn labelled<'a>(rows: &[&'a Row]) -> Vec<Labelled<'a>> {
     let mut known: Vec<String> = Vec::new();
     let label = |row: &&Row| {
         let parts = names(row).into_iter().zip(differ).filter(|(_, differ)| *differ);
-        parts.map(|(name, _)| plain(name)).collect::<Vec<_>>().join(" · ")
+        parts.filter_map(|(name, _)| name.map(plain)).collect::<Vec<_>>().join(" · ")
     };
     rows.iter()
         .map(|&row| {

@@ -122,6 +122,29 @@ fn labels_name_what_differs() {
 }
 
 #[test]
+fn preparations_are_in_the_pictures_of_the_variants_they_serve() {
+    let mut table = table().filter(|row| row.size == 10);
+    for row in table.rows.iter_mut().filter(|row| row.prepared.is_none()) {
+        row.variant = "prepare_gradient".to_owned();
+    }
+    table.rows.push(Row { variant: "value_and_gradient_into".to_owned(), ..table.rows[0].clone() });
+    let bars: Vec<_> =
+        Plot::of_each_variant(&table).iter().map(|(name, plot)| (name.clone(), plot.to_svg().unwrap())).collect();
+    assert_eq!(
+        bars.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+        ["norm2: gradient_into", "norm2: value_and_gradient_into"]
+    );
+    for (_, svg) in &bars {
+        // The preparation has the name and colour of its backend.
+        let bar = svg.split_once("forward_diff, preparation").unwrap().1;
+        assert!(bar.split_once("<rect").unwrap().1.split_once("/>").unwrap().0.contains("#0072B2"), "{bar}");
+    }
+    // Preparations alone have a picture of their own.
+    let alone = table.filter(|row| row.prepared.is_none());
+    assert_eq!(Plot::of_each_variant(&alone)[0].0, "norm2: prepare_gradient");
+}
+
+#[test]
 fn rows_without_figures_give_a_picture_that_says_so() {
     let nothing = Table::default();
     assert!(texts(&Plot::time_against_size(&nothing).to_svg().unwrap()).contains(&"no times"));
