@@ -20,7 +20,15 @@ fn main() {
         [only] => only == name,
         [group, size, ..] => group == name && *size == n.to_string(),
     };
-    println!("work         n  operations  statements  instructions  emitted  code bytes  compile ns/emitted  by hand ns  interpreter/hand  native/hand");
+    if wanted.is_empty() || wanted[0] == "settings" {
+        println!(
+            "operations  emitted  quickly ns/instruction  well ns/instruction  quick ns  well/quick  interpreter/quick"
+        );
+        [100, 300, 1_000, 2_000, 4_000, 10_000].into_iter().for_each(settings);
+    }
+    println!(
+        "work         n  operations  statements  instructions  emitted  code bytes  compile ns/emitted  by hand ns  interpreter/hand  native/hand"
+    );
     for n in [10, 100, 1_000, 10_000, 100_000, 1_000_000] {
         if is_wanted("W1", n) {
             measure("W1", &random(1, n), squares::<Recorded>, squares_by_hand);
@@ -36,6 +44,58 @@ fn main() {
             measure("GMM", &gmm.start, |x| gmm.value(x), |g, x| gmm.by_hand(&mut memory, g, x));
         }
     }
+}
+
+/// Irregular code, which stays one long body: what the two compiler settings cost and give.
+fn settings(operations: usize) {
+    let mut random = Random(17);
+    let x: Vec<f64> = (0..20).map(|_| random.unit()).collect();
+    let mut f = |x: &[Recorded], y: &mut Vec<Recorded>| {
+        let mut v = x.to_vec();
+        for _ in 0..operations / 2 {
+            let mut pick = || (random.unit() * 20.0) as usize;
+            let (i, j, k) = (pick(), pick(), pick());
+            v[i] = if random.unit() < 0.5 { v[j] * v[k] } else { v[j] + v[k] } * (0.5 + random.unit() * 0.4);
+        }
+        y.push(v.into_iter().sum());
+    };
+    let graph = record(&x, &[], Limits::default(), |x, _, y| f(x, y)).expect("the function is recorded");
+    let program = compile(&graph).expect("it compiles").adjoint(1).expect("it has an adjoint");
+    let compiled = [0, usize::MAX].map(|optimised| {
+        let mut options = Options::default();
+        options.optimised = optimised;
+        let start = Instant::now();
+        let compiled = Compiled::<f64>::new(&program, options).expect("it becomes machine code");
+        (start.elapsed().as_nanos() as f64 / compiled.instructions() as f64, compiled)
+    });
+    let executable = program.executable();
+    let mut memory = executable.workspace::<f64>();
+    let (mut quick_memory, mut good_memory) = (compiled[0].1.workspace(), compiled[1].1.workspace());
+    let (mut y, mut grad, mut quick_y, mut quick_grad, mut good_y, mut good_grad) =
+        ([0.0], vec![0.0; 20], [0.0], vec![0.0; 20], [0.0], vec![0.0; 20]);
+    let inputs: [&[f64]; 3] = [&x, &[], &[1.0]];
+    let mut contenders: [Box<dyn FnMut() + '_>; 3] = [
+        Box::new(|| {
+            black_box(compiled[0].1.run(&mut quick_memory, &inputs, &mut [&mut quick_y, &mut quick_grad]).is_ok());
+        }),
+        Box::new(|| {
+            black_box(compiled[1].1.run(&mut good_memory, &inputs, &mut [&mut good_y, &mut good_grad]).is_ok());
+        }),
+        Box::new(|| {
+            black_box(executable.run(&mut memory, &inputs, &mut [&mut y, &mut grad]).is_ok());
+        }),
+    ];
+    let (quick, ratios) = in_turns(&mut contenders);
+    drop(contenders);
+    assert!(y == quick_y && y == good_y && grad == quick_grad && grad == good_grad, "all add in the same order");
+    println!(
+        "{operations:10}  {:7}  {:21.0}  {:20.0}  {quick:8.0}  {:10.2}  {:17.2}",
+        compiled[0].1.instructions(),
+        compiled[0].0,
+        compiled[1].0,
+        ratios[0],
+        ratios[1],
+    );
 }
 
 /// Compares and times a compiled gradient and the one by hand.
@@ -62,10 +122,13 @@ fn measure(
     }
     let native = Compiled::<f64>::new(&program, options).expect("it becomes machine code");
     if let Some(directory) = directory {
-        std::fs::write(format!("{directory}/{name}{}.program", x.len()), program.to_string()).expect("the directory exists");
+        std::fs::write(format!("{directory}/{name}{}.program", x.len()), program.to_string())
+            .expect("the directory exists");
         for (i, function) in native.listing().iter().enumerate() {
-            std::fs::write(format!("{directory}/{name}{}.{i}.clif", x.len()), &function.text).expect("the directory exists");
-            std::fs::write(format!("{directory}/{name}{}.{i}.bin", x.len()), &function.code).expect("the directory exists");
+            std::fs::write(format!("{directory}/{name}{}.{i}.clif", x.len()), &function.text)
+                .expect("the directory exists");
+            std::fs::write(format!("{directory}/{name}{}.{i}.bin", x.len()), &function.code)
+                .expect("the directory exists");
         }
     }
     let executable = program.executable();
@@ -77,7 +140,10 @@ fn measure(
     native.run(&mut native_memory, &[x, &[], &[1.0]], &mut [&mut native_y, &mut native_grad]).expect("the guards hold");
     assert!((native_y[0] - value).abs() <= 1e-9 * value.abs().max(1.0), "{name}: value {} is not {value}", native_y[0]);
     for (i, (found, expected)) in native_grad.iter().zip(&expected).enumerate() {
-        assert!((found - expected).abs() <= 1e-8 * expected.abs().max(1.0), "{name}: gradient {i}: {found} is not {expected}");
+        assert!(
+            (found - expected).abs() <= 1e-8 * expected.abs().max(1.0),
+            "{name}: gradient {i}: {found} is not {expected}"
+        );
     }
     let mut contenders: [Box<dyn FnMut() + '_>; 3] = [
         Box::new(|| {
@@ -89,7 +155,9 @@ fn measure(
         }),
         Box::new(|| {
             let inputs = [black_box(x), &[], &[1.0]];
-            black_box(native.run(&mut native_memory, &inputs, &mut [&mut native_y, black_box(&mut native_grad)]).is_ok());
+            black_box(
+                native.run(&mut native_memory, &inputs, &mut [&mut native_y, black_box(&mut native_grad)]).is_ok(),
+            );
         }),
     ];
     let (hand, ratios) = in_turns(&mut contenders);
@@ -121,7 +189,8 @@ fn in_turns(contenders: &mut [Box<dyn FnMut() + '_>; 3]) -> (f64, [f64; 2]) {
                 once += time;
                 return loops;
             }
-            loops = (loops * 2).max((loops as f64 * 1.1 * SAMPLE.as_secs_f64() / time.as_secs_f64().max(1e-9)) as usize);
+            loops =
+                (loops * 2).max((loops as f64 * 1.1 * SAMPLE.as_secs_f64() / time.as_secs_f64().max(1e-9)) as usize);
         }
     });
     let rounds = ((BUDGET / once.as_secs_f64()) as usize).clamp(7, 101);
