@@ -4,8 +4,11 @@
 //! them, are run by the caller of the code.
 //!
 //! # Which compiler settings?
-//! Short functions, where loops are, get the optimiser and the careful register allocator. Long ones get neither: the time
-//! these take grows faster than the code.
+//! `emit` writes loops with all that can be hoisted hoisted, and no result twice, so Cranelift's optimiser has nothing to add
+//! (measured on the gradients of the benchmark: the same run time, a third more compile time) and is left out. Short functions
+//! get the careful register allocator, long ones the single-pass one: irregular code of 600 to 15,000 instructions runs 1.4 to
+//! 1.9 times as fast with the careful one, but its time per instruction grows from 4 to 60 microseconds, where the other
+//! takes 1 to 2.
 
 use super::call::{Code, Lengths, text};
 use super::check::check;
@@ -70,11 +73,10 @@ fn machine(optimised: bool) -> Result<OwnedTargetIsa, Refused> {
     static MACHINES: [OnceLock<Result<OwnedTargetIsa, Refused>>; 2] = [OnceLock::new(), OnceLock::new()];
     let make = || {
         let mut flags = settings::builder();
-        let opt = std::env::var("OPT").unwrap_or("none".to_string());
         let set = [
             ("use_colocated_libcalls", "false"),
             ("is_pic", "false"),
-            ("opt_level", &opt),
+            ("opt_level", "none"),
             ("regalloc_algorithm", if optimised { "backtracking" } else { "single_pass" }),
             ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
             ("unwind_info", "false"),
