@@ -22,6 +22,12 @@ type Lanes<B, X, const T: usize> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
     <B as SecondOrderBackend>::Inner,
 >>::Num<<X as Shape>::Scalar, Lane<T>>;
 
+/// Who differentiates at a fixed point.
+type SamePoint<B> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
+    <B as SecondOrderBackend>::Outer,
+    <B as SecondOrderBackend>::Inner,
+>>::SamePoint;
+
 struct HvpKernel<const T: usize>;
 
 impl<B, F, P, const T: usize> Kernel<B, F, P> for HvpKernel<T>
@@ -31,6 +37,9 @@ where
     F: Sync + 'static,
     Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
     <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>>::Output: NumberOutput<Lanes<B, P::Shape, T>>,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>,
+    <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>>::Output:
+        NumberOutput<Lanes<SamePoint<B>, P::Shape, T>>,
 {
     type Prepared<'f> = PreparedHvp<&'f Counted<F>, B, P::Shape, T, P::Contexts>;
     type Held<'f> = PreparedHvpSamePoint<&'f Counted<F>, B, P::Lent<'f>, T>;
@@ -148,6 +157,9 @@ fn hvps<B, F, P, const T: usize>(
     F: Sync + 'static,
     Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
     <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>>::Output: NumberOutput<Lanes<B, P::Shape, T>>,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>,
+    <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>>::Output:
+        NumberOutput<Lanes<SamePoint<B>, P::Shape, T>>,
     Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
 {
     drive::<HvpKernel<T>, _, _, _, _>(candidate, backend, scenario, no_limits, task);
@@ -160,6 +172,9 @@ where
     F: Sync + 'static,
     Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
     <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>>::Output: NumberOutput<Lanes<B, P::Shape, T>>,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>,
+    <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>>::Output:
+        NumberOutput<Lanes<SamePoint<B>, P::Shape, T>>,
     Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
 {
     fn run(&self, scenario: &Scenario<Hvp<T>, F, P>, task: &mut dyn Task) {
@@ -174,6 +189,9 @@ where
     F: Sync + 'static,
     Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
     <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>>::Output: NumberOutput<Lanes<B, P::Shape, T>>,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>,
+    <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>>::Output:
+        NumberOutput<Lanes<SamePoint<B>, P::Shape, T>>,
     Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
 {
     fn run(&self, scenario: &Scenario<Hvp<T>, F, P>, task: &mut dyn Task) {
