@@ -48,7 +48,8 @@ fn assert_complete(outcome: &Outcome) {
 fn default_scenarios_hold_with_exact_backends() {
     let scenarios = default_scenarios(ScenarioOptions::all());
     let chunked = named("forward_diff(chunk=2)", AutoForwardDiff::with_chunk::<2>());
-    assert_complete(&test_differentiation(&(forward(), reverse(), chunked), &scenarios, &Options::default()));
+    let backends = (forward(), reverse(), chunked, AutoReverseDiff::compiled());
+    assert_complete(&test_differentiation(&backends, &scenarios, &Options::default()));
 }
 
 #[test]
@@ -160,6 +161,7 @@ fn every_rule_holds() {
         reverse,
         second_order_only(SecondOrder(forward, reverse)),
         second_order_only(SecondOrder(reverse, forward)),
+        AutoReverseDiff::compiled(),
         matrices_only("sparse(forward_diff)", AutoSparse::new(forward)),
     );
     test_differentiation(&backends, &rule_scenarios(), &Options::default()).assert();

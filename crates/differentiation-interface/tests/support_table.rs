@@ -231,6 +231,7 @@ fn page_of_supported_calls_is_up_to_date() {
     page.push_str(head);
     first_order!(page, AutoForwardDiff, AutoForwardDiff::default());
     first_order!(page, AutoReverseDiff, AutoReverseDiff::default());
+    first_order!(page, AutoCompiledReverseDiff, AutoReverseDiff::compiled());
     first_order!(page, AutoFiniteDiff, AutoFiniteDiff::central());
     first_order!(page, AnyBackend, AutoReverseDiff::default().into());
 
@@ -250,6 +251,12 @@ fn page_of_supported_calls_is_up_to_date() {
     second_order!(page, "`reverse_diff` ∘ `finite_diff`", SecondOrder<R, D>, SecondOrder(r, d));
     second_order!(page, "`finite_diff` ∘ `forward_diff`", SecondOrder<D, F>, SecondOrder(d, f));
     second_order!(page, "`finite_diff` ∘ `reverse_diff`", SecondOrder<D, R>, SecondOrder(d, r));
+    type C = AutoCompiledReverseDiff;
+    let c = R::compiled();
+    second_order!(page, "`compiled_reverse_diff`", C, c);
+    second_order!(page, "`forward_diff` ∘ `compiled_reverse_diff`", SecondOrder<F, C>, SecondOrder(f, c));
+    second_order!(page, "`compiled_reverse_diff` ∘ `forward_diff`", SecondOrder<C, F>, SecondOrder(c, f));
+    second_order!(page, "`compiled_reverse_diff` ∘ `reverse_diff`", SecondOrder<C, R>, SecondOrder(c, r));
 
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/support.md");
     if std::env::var_os("UPDATE_PAGES").is_some() {
