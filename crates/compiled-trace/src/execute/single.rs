@@ -4,17 +4,29 @@
 
 use super::Run;
 use super::plan::Plan;
+use crate::custom::is_plain;
 use crate::graph::{Op, Outcome, guard_parts, relation};
 use crate::program::{GuardFailed, Instruction};
-use differentiation_interface_core::scalar::{Base, Scalar};
+use differentiation_interface_core::scalar::{Base, Relation, Scalar};
 use num_traits::Float;
 use std::cmp::Ordering;
 
 /// Whether a guard holds for these numbers.
 #[inline(always)]
 pub(super) fn guard_holds<S: Scalar>(guard: u16, x: S, y: S) -> bool {
+    let outcome = guard_parts(guard).1;
+    if !is_plain::<S>() && outcome != Outcome::Same {
+        // Asked of the numbers themselves, which may record it.
+        let order = x.partial_cmp(&y);
+        return match outcome {
+            Outcome::Less => order == Some(Ordering::Less),
+            Outcome::Equal => order == Some(Ordering::Equal),
+            Outcome::Greater => order == Some(Ordering::Greater),
+            _ => order.is_none(),
+        };
+    }
     let (x, y) = (x.primal(), y.primal());
-    match guard_parts(guard).1 {
+    match outcome {
         Outcome::Less => x < y,
         Outcome::Equal => x == y,
         Outcome::Greater => x > y,
@@ -26,6 +38,10 @@ pub(super) fn guard_holds<S: Scalar>(guard: u16, x: S, y: S) -> bool {
 /// 1 where a relation holds and 0 elsewhere.
 #[inline(always)]
 pub(super) fn compare<S: Scalar>(number: u8, x: S, y: S) -> S {
+    if !is_plain::<S>() {
+        let (zero, one) = (S::default(), S::constant(S::Base::ONE));
+        return S::select(x, relation(number), y, one, zero);
+    }
     let (x, y) = (x.primal(), y.primal());
     let order: Option<Ordering> = x.partial_cmp(&y);
     S::constant(if relation(number).holds(order) { S::Base::ONE } else { S::Base::ZERO })
@@ -34,12 +50,18 @@ pub(super) fn compare<S: Scalar>(number: u8, x: S, y: S) -> S {
 /// `x` where the mask is not 0, and -0 elsewhere.
 #[inline(always)]
 pub(super) fn keep<S: Scalar>(mask: S, x: S) -> S {
+    if !is_plain::<S>() {
+        return S::select(mask, Relation::Equal, S::default(), S::constant(-S::Base::ZERO), x);
+    }
     if mask.primal() != S::Base::ZERO { x } else { S::constant(-S::Base::ZERO) }
 }
 
 /// `x` where the mask is 0, and -0 elsewhere.
 #[inline(always)]
 pub(super) fn drop_kept<S: Scalar>(mask: S, x: S) -> S {
+    if !is_plain::<S>() {
+        return S::select(mask, Relation::Equal, S::default(), x, S::constant(-S::Base::ZERO));
+    }
     if mask.primal() != S::Base::ZERO { S::constant(-S::Base::ZERO) } else { x }
 }
 

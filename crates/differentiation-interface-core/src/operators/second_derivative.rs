@@ -162,6 +162,8 @@ pub struct PreparedSecondDerivative<H, B: SecondOrderBackend, X: Shape, C: Conte
     inner: <<B::Inner as Backend>::Derivative as MatrixRoute<B::Inner>>::State<OuterNum<B, X>, Lane<1>>,
     storage: C::Storage<Twice<B, X>>,
     inner_value: Vec<OuterNum<B, X>>,
+    /// Outputs of an evaluation whose value alone is wanted.
+    scratch: Vec<OuterNum<B, X>>,
     y: Vec<X::Scalar>,
     der: Vec<X::Scalar>,
     der2: Vec<X::Scalar>,
@@ -176,6 +178,7 @@ impl<H: Clone, B: SecondOrderBackend, X: Shape, C: Contexts> Clone for PreparedS
             inner: self.inner.clone(),
             storage: self.storage.clone(),
             inner_value: self.inner_value.clone(),
+            scratch: self.scratch.clone(),
             y: self.y.clone(),
             der: self.der.clone(),
             der2: self.der2.clone(),
@@ -210,6 +213,18 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Flat<N> for Derivati
             Err(error) => self.error = Some(error),
         }
     }
+    fn is_pure(&self) -> bool {
+        self.f.is_pure()
+    }
+    fn parameters(&self, values: &mut Vec<f64>) {
+        self.f.parameters(values);
+    }
+    fn lengths(&self, lengths: &mut Vec<usize>) {
+        self.f.lengths(lengths);
+    }
+    fn has_failed(&self) -> bool {
+        self.error.is_some() || self.f.has_failed()
+    }
 }
 
 /// Where the second derivative goes.
@@ -235,6 +250,7 @@ impl<H, B: SecondOrderBackend, X: Shape, C: Contexts> PreparedSecondDerivative<H
             pair,
             storage: C::allocate(x.contexts()),
             inner_value: Vec::new(),
+            scratch: Vec::new(),
             y: Vec::new(),
             der: Vec::new(),
             der2: Vec::new(),
@@ -348,10 +364,19 @@ where
                 rows,
             )
         });
-        match derivative.error {
+        // The value is still wanted if the outer backend, which had a recording, did not evaluate the function.
+        if result.is_ok() && derivative.error.is_none() && derivative.value.is_some() {
+            let point = [<B::Outer as Backend>::raise::<X::Scalar, Lane<1>>(x.coordinates()[0])];
+            derivative.call(&point, &mut self.scratch);
+        }
+        let result = match derivative.error {
             Some(error) => Err(named::<B>(error)),
             None => result.map_err(named::<B>),
+        };
+        if with_value && self.scratch.capacity() < self.y.len() {
+            self.scratch.reserve_exact(self.y.len());
         }
+        result
     }
 
     fn build(flat: &[X::Scalar]) -> ValueOf<H::Target, X, C, Twice<B, X>> {

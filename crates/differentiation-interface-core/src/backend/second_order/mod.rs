@@ -191,6 +191,7 @@ pub struct HvpState<OuterState, InnerState, S, N> {
     outputs: Vec<S>,
     inner_value: Vec<N>,
     lifted: Vec<N>,
+    scratch: Vec<N>,
 }
 
 impl<OuterState, InnerState, S, N> HvpState<OuterState, InnerState, S, N> {
@@ -203,6 +204,7 @@ impl<OuterState, InnerState, S, N> HvpState<OuterState, InnerState, S, N> {
             outputs: Vec::new(),
             inner_value: Vec::new(),
             lifted: Vec::new(),
+            scratch: Vec::new(),
         }
     }
 }

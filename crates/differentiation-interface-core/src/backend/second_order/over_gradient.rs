@@ -47,7 +47,7 @@ where
         }
     }
     fn is_pure(&self) -> bool {
-        self.value.is_none() && self.f.is_pure()
+        self.f.is_pure()
     }
     fn parameters(&self, values: &mut Vec<f64>) {
         self.f.parameters(values);
@@ -57,6 +57,24 @@ where
     }
     fn has_failed(&self) -> bool {
         self.error.is_some() || self.f.has_failed()
+    }
+}
+
+impl<F, I, N, S> GradientOf<'_, F, I, N, S>
+where
+    I: Backend,
+    N: Scalar,
+    S: Scalar,
+    F: Flat<I::Num<N, I::Lanes>>,
+{
+    /// Evaluates at the unmoved point if the value is wanted and the outer backend, which had a recording, did not.
+    fn complete(&mut self, x: &[S], raise: fn(S) -> N, lifted: &mut Vec<N>, scratch: &mut Vec<N>) {
+        if self.value.is_none() || self.error.is_some() {
+            return;
+        }
+        lifted.clear();
+        lifted.extend(x.iter().map(|&v| raise(v)));
+        self.call(lifted, scratch);
     }
 }
 
@@ -96,11 +114,19 @@ impl<O: PushforwardPrimitive, I: Backend> AtPoint<O, I> for Again {
 
 /// Binds the gradient function to a state, and runs an outer primitive on it.
 macro_rules! with_gradient {
-    ($pair:ident, $state:ident, $f:ident, $want:expr, |$outer:ident, $gradient:ident| $call:expr) => {{
-        let HvpState { outer: $outer, inner, inner_value, value, .. } = $state;
+    ($pair:ident, $state:ident, $f:ident, $x:expr, $want:expr, |$outer:ident, $gradient:ident| $call:expr) => {{
+        let HvpState { outer: $outer, inner, inner_value, value, lifted, scratch, .. } = $state;
+        if $want == Want::Value {
+            // Room for the evaluation below, which a first call does not need and a later one may.
+            lifted.reserve($x.len());
+            scratch.reserve($x.len());
+        }
         let value = ($want == Want::Value).then_some((value, O::lower::<S, L> as fn(&O::Num<S, L>) -> S));
         let mut $gradient = GradientOf { f: $f, inner: &$pair.1, state: inner, inner_value, value, error: None };
         let result = $call;
+        if result.is_ok() {
+            $gradient.complete($x, O::raise::<S, L>, lifted, scratch);
+        }
         first_error($gradient.error, result)
     }};
 }
@@ -137,7 +163,7 @@ impl<O: PushforwardPrimitive, I: Backend, A: AtPoint<O, I>> HvpRoute<O, I> for F
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         let mut gradient = std::mem::take(&mut state.gradient);
-        let result = with_gradient!(pair, state, f, want, |outer, function| {
+        let result = with_gradient!(pair, state, f, x, want, |outer, function| {
             let y = (want >= Want::Gradient).then_some(&mut gradient);
             pair.0.pushforward(outer, &mut function, x, seeds, y, rows)
         });
@@ -151,7 +177,7 @@ impl<O: PushforwardPrimitive, I: Backend, A: AtPoint<O, I>> HvpRoute<O, I> for F
         x: &[S],
     ) -> Result<(), Error> {
         let mut gradient = std::mem::take(&mut state.gradient);
-        let result = with_gradient!(pair, state, f, Want::Value, |outer, function| pair.0.hold(
+        let result = with_gradient!(pair, state, f, x, Want::Value, |outer, function| pair.0.hold(
             outer,
             &mut function,
             x,
@@ -164,11 +190,11 @@ impl<O: PushforwardPrimitive, I: Backend, A: AtPoint<O, I>> HvpRoute<O, I> for F
         pair: &(O, I),
         state: &mut Self::State<S, L>,
         f: &mut F,
-        _x: &[S],
+        x: &[S],
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        with_gradient!(pair, state, f, Want::Products, |outer, function| pair.0.pushforward_held(
+        with_gradient!(pair, state, f, x, Want::Products, |outer, function| pair.0.pushforward_held(
             outer,
             &mut function,
             seeds,
@@ -244,8 +270,12 @@ fn record_gradient<O: PullbackPrimitive, I: Backend, S: Scalar, L: Lanes, F: Fla
     want: Want,
 ) -> Result<(), Error> {
     let mut gradient = std::mem::take(&mut state.gradient);
-    let result =
-        with_gradient!(pair, state, f, want, |outer, function| pair.0.record(outer, &mut function, x, &mut gradient));
+    let result = with_gradient!(pair, state, f, x, want, |outer, function| pair.0.record(
+        outer,
+        &mut function,
+        x,
+        &mut gradient
+    ));
     state.gradient = gradient;
     result
 }

@@ -97,7 +97,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
             let count = width.min(total - first);
             // The value and gradient come with the first batch.
             let with_value = want >= Want::Gradient && first == 0;
-            let HvpState { outer, inner, gradient, value, outputs, inner_value, lifted } = state;
+            let HvpState { outer, inner, gradient, value, outputs, inner_value, lifted, .. } = state;
             let mut slices: [&[O::Num<S, L>]; TANGENTS_AT_ONCE] = [&[]; TANGENTS_AT_ONCE];
             let batch = match seeds {
                 Seeds::Basis { first: start, .. } => Seeds::Basis { first: start + first, count },
