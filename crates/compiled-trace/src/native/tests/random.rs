@@ -337,3 +337,32 @@ fn sums_into_neighbouring_cells_are_complete() {
         }
     }
 }
+
+/// y[i] = w; w += x[i]: a cell that is loaded and added to in one loop, which therefore runs in order.
+#[test]
+fn sums_that_are_read_under_way_stay_in_memory() {
+    for (reversed, expected) in [(false, [0.0, 1.0, 3.0, 6.0, 10.0]), (true, [14.0, 12.0, 9.0, 5.0, 0.0])] {
+        let nest = Nest {
+            dimensions: vec![Dimension { trip: 5, parallel: false }],
+            reversed,
+            addresses: vec![
+                affine(Space::Work, 0, &[0]),
+                affine(Space::Output(0), 0, &[1]),
+                affine(Space::Input(0), 0, &[1]),
+            ],
+            body: vec![
+                Instruction::Load(0),
+                Instruction::Store { value: 0, address: 1 },
+                Instruction::Load(2),
+                Instruction::Accumulate { value: 2, address: 0 },
+            ],
+        };
+        let clear = Statement::Zero { space: Space::Work, start: 0, length: 1 };
+        let program = program(&[5], &[5], 1, vec![clear, Statement::Nest(nest)]);
+        let x = [1.0, 2.0, 3.0, 4.0, 5.0];
+        assert_eq!(direct(&program, &[&x])[0], expected);
+        for options in settings() {
+            assert_eq!(native(&program, options, &[&x]).expect("there are no guards")[0], expected);
+        }
+    }
+}
