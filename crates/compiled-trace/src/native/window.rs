@@ -71,11 +71,11 @@ impl<S: Number> Emitter<'_, '_, S> {
                 Some(sum) => self.sum(sum, before[0].into()).into(),
                 None => before[0].into(),
             });
-            for ahead in 1..terms.len() {
+            for (ahead, term) in terms.iter().enumerate().skip(1) {
                 let earlier = before.get(ahead).copied();
-                let sum = match (terms[ahead], earlier) {
-                    (Some(term), Some(earlier)) => self.sum(term, earlier.into()),
-                    (Some(term), None) => self.plain(term),
+                let sum = match (term, earlier) {
+                    (Some(term), Some(earlier)) => self.sum(*term, earlier.into()),
+                    (Some(term), None) => self.plain(*term),
                     (None, Some(earlier)) => earlier,
                     (None, None) => self.constant_of(0.0, false),
                 };
