@@ -4,6 +4,8 @@
 //! size match. Samples of at least 0.5 ms in turns, ratios are medians over the rounds; every gradient is compared with the one
 //! by hand first. With `LISTING=directory` the code is written to files there.
 
+#![expect(clippy::needless_range_loop, reason = "the gradient by hand is written with indices, as its formulas are")]
+
 use compiled_trace::native::{Compiled, Options};
 use compiled_trace::{Limits, Recorded, compile, record};
 use differentiation_interface_core::Real;
