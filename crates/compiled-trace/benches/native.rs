@@ -116,6 +116,10 @@ fn measure(
     if let Some(n) = std::env::var("OPTIMISED").ok().and_then(|n| n.parse().ok()) {
         options.optimised = n;
     }
+    if let Err(refused) = Compiled::<f64>::new(&program, options) {
+        println!("{name:4} {:9}  {:10}  {statements:10}  {instructions:12}  {refused}", x.len(), graph.nodes().len());
+        return;
+    }
     let mut compiling = Vec::new();
     for _ in 0..if instructions > 5000 { 1 } else { 7 } {
         let start = Instant::now();

@@ -54,6 +54,8 @@ const COPIED: usize = 48;
 pub(super) const WRITTEN_OUT: u32 = 96;
 /// Most sums that are kept in registers; more are kept in memory of the function.
 pub(super) const MOST_IN_REGISTERS: usize = 12;
+/// Most sums that are kept there; more would need too much stack, and are added to their cells term by term.
+const MOST_IN_FUNCTION: usize = 4096;
 /// What a call of an elementary function costs, in operations.
 const CALL: f64 = 25.0;
 
@@ -134,6 +136,9 @@ impl<'a> Plan<'a> {
         self.order = order;
         self.lanes = lanes;
         self.set_levels();
+        if self.sum.iter().flatten().count() > MOST_IN_FUNCTION {
+            self.sum.fill(None);
+        }
         if self.sum.iter().flatten().count() > MOST_IN_REGISTERS {
             // Too many to be carried through outer loops.
             self.sum.iter_mut().flatten().for_each(|level| *level = self.order.len() - 1);
