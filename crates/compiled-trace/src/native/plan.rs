@@ -32,6 +32,8 @@ pub(super) struct Plan<'a> {
     pub(super) windows: Vec<Window>,
     /// Per instruction, its window.
     pub(super) window: Vec<Option<usize>>,
+    /// Per load of a cell that the iteration before writes: the instruction that writes it.
+    pub(super) carried: Vec<Option<usize>>,
     pub(super) ranges: Vec<(i64, i64)>,
 }
 
@@ -78,10 +80,12 @@ impl<'a> Plan<'a> {
             strides,
             windows: Vec::new(),
             window: vec![None; nest.body.len()],
+            carried: vec![None; nest.body.len()],
             ranges,
         };
         plan.choose(widest, rules);
         plan.set_windows();
+        plan.set_carried();
         plan
     }
 
@@ -292,6 +296,29 @@ impl<'a> Plan<'a> {
                 self.window[*i] = Some(self.windows.len());
             }
             self.windows.push(Window { members, reach, address, fresh: false });
+        }
+    }
+
+    /// Finds what loads would wait for: results of the iteration before, in loops that run in order.
+    fn set_carried(&mut self) {
+        if self.parallel || self.order.is_empty() {
+            return;
+        }
+        for (i, instruction) in self.nest.body.iter().enumerate() {
+            let Instruction::Load(load) = *instruction else { continue };
+            let mut writers = self.nest.body.iter().enumerate().filter_map(|(w, other)| match *other {
+                Instruction::Store { address, .. } | Instruction::Accumulate { address, .. } => {
+                    self.overlap(load, address).then_some((w, address))
+                }
+                _ => None,
+            });
+            let (Some((w, address)), None) = (writers.next(), writers.next()) else { continue };
+            let (from, to) = (&self.nest.addresses[address as usize], &self.nest.addresses[load as usize]);
+            let alike = from.table.is_none() && to.table.is_none() && from.strides == to.strides;
+            let step = self.step(load);
+            if alike && i < w && step != 0 && self.sum[w].is_none() && from.base as i64 - to.base as i64 == step {
+                self.carried[i] = Some(w);
+            }
         }
     }
 
