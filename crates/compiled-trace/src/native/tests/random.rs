@@ -367,3 +367,33 @@ fn sums_that_are_read_under_way_stay_in_memory() {
         }
     }
 }
+
+/// y[i] = w[i] where the iteration before has written w[i], before or after it is read, once or twice.
+#[test]
+fn results_of_the_iteration_before_are_found() {
+    let (x, w, next, y) = (0, 1, 2, 3);
+    let (load, store) = (Instruction::Load, |value, address| Instruction::Store { value, address });
+    let once = vec![load(w), store(0, y), load(x), store(2, next)];
+    let before = vec![load(x), store(0, next), load(w), store(2, y)];
+    let twice =
+        vec![load(w), store(0, y), load(x), store(2, next), Instruction::Accumulate { value: 2, address: next }];
+    for (body, factor) in [(once, 1.0), (before, 1.0), (twice, 2.0)] {
+        let nest = Nest {
+            dimensions: vec![Dimension { trip: 5, parallel: false }],
+            reversed: false,
+            addresses: vec![
+                affine(Space::Input(0), 0, &[1]),
+                affine(Space::Work, 0, &[1]),
+                affine(Space::Work, 1, &[1]),
+                affine(Space::Output(0), 0, &[1]),
+            ],
+            body,
+        };
+        let clear = Statement::Zero { space: Space::Work, start: 0, length: 6 };
+        let program = program(&[5], &[5], 6, vec![clear, Statement::Nest(nest)]);
+        for options in settings() {
+            let found = native(&program, options, &[&[1.0, 2.0, 3.0, 4.0, 5.0]]).expect("there are no guards");
+            assert_eq!(found[0], [0.0, factor, 2.0 * factor, 3.0 * factor, 4.0 * factor]);
+        }
+    }
+}
