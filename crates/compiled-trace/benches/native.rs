@@ -1,4 +1,5 @@
-//! Compiled gradients as machine code beside gradients written by hand: W1, W2 and the GMM of W7.
+//! Compiled gradients as machine code beside gradients written by hand: W1, W2, the GMM of W7, and the logistic map as an
+//! example of a recurrence.
 //!
 //! `cargo bench -p compiled-trace --features native --bench native` prints everything, `-- W2 1000` only groups whose name and
 //! size match. Samples of at least 0.5 ms in turns, ratios are medians over the rounds; every gradient is compared with the one
@@ -37,6 +38,30 @@ fn main() {
         }
         if is_wanted("W2", n) {
             measure("W2", &random(2, n), rosenbrock::<Recorded>, rosenbrock_by_hand);
+        }
+    }
+    for n in [1_000, 100_000] {
+        if is_wanted("map", n) {
+            let mut memory = Vec::with_capacity(n + 1);
+            measure(
+                "map",
+                &[0.3, 2.7],
+                |x| (0..n).fold(x[0], |v, _| x[1] * v * (1.0 - v)),
+                |grad, x| {
+                    memory.clear();
+                    memory.push(x[0]);
+                    for i in 0..n {
+                        memory.push(x[1] * memory[i] * (1.0 - memory[i]));
+                    }
+                    let (mut by_value, mut by_rate) = (1.0, 0.0);
+                    for v in memory[..n].iter().rev() {
+                        by_rate += by_value * v * (1.0 - v);
+                        by_value *= x[1] * (1.0 - 2.0 * v);
+                    }
+                    (grad[0], grad[1]) = (by_value, by_rate);
+                    memory[n]
+                },
+            );
         }
     }
     for (d, k, points) in [(10, 25, 1000), (20, 50, 1000)] {
@@ -115,6 +140,10 @@ fn measure(
     options.listing = directory.is_some();
     if let Some(n) = std::env::var("OPTIMISED").ok().and_then(|n| n.parse().ok()) {
         options.optimised = n;
+    }
+    if let Err(refused) = Compiled::<f64>::new(&program, options) {
+        println!("{name:4} {:9}  {:10}  {statements:10}  {instructions:12}  {refused}", x.len(), graph.nodes().len());
+        return;
     }
     let mut compiling = Vec::new();
     for _ in 0..if instructions > 5000 { 1 } else { 7 } {

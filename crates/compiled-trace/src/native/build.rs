@@ -6,8 +6,8 @@
 //! # Which compiler settings?
 //! `emit` writes loops with all that can be hoisted hoisted, and no result twice, so Cranelift's optimiser has nothing to add
 //! (measured on the gradients of the benchmark: the same run time, a third more compile time) and is left out. Short functions
-//! get the careful register allocator, long ones the single-pass one: irregular code of 600 to 15,000 instructions runs 1.4 to
-//! 1.9 times as fast with the careful one, but its time per instruction grows from 4 to 60 microseconds, where the other
+//! get the careful register allocator, long ones the single-pass one: irregular code of 260 to 15,000 instructions runs 1.5 to
+//! 1.7 times as fast with the careful one, but its time per instruction grows from 3 to 60 microseconds, where the other
 //! takes 1 to 2.
 
 use super::call::{Code, Lengths, text};
@@ -27,6 +27,8 @@ use std::sync::{Arc, OnceLock};
 
 /// Statements are put together up to this many instructions.
 const TOGETHER: usize = 600;
+/// Most bytes of stack a function may take: a tenth of what a thread has by default.
+const MOST_STACK: usize = 200 << 10;
 
 /// What the caller of the code does.
 #[derive(Debug)]
@@ -80,6 +82,9 @@ fn machine(optimised: bool) -> Result<OwnedTargetIsa, Refused> {
             ("regalloc_algorithm", if optimised { "backtracking" } else { "single_pass" }),
             ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
             ("unwind_info", "false"),
+            // A frame larger than a page must not step over the guard page of the stack.
+            ("enable_probestack", "true"),
+            ("probestack_strategy", "inline"),
         ];
         for (name, value) in set {
             flags.set(name, value).map_err(|error| Refused::Compiler(error.to_string()))?;
@@ -230,6 +235,10 @@ impl<'p, S: Number> Builder<'p, S> {
         let id = module.declare_anonymous_function(&context.func.signature).map_err(compiler)?;
         module.define_function(id, &mut context).map_err(compiler)?;
         if let Some(compiled) = context.compiled_code() {
+            let found = compiled.buffer.frame_layout().map_or(0, |frame| frame.frame_to_fp_offset as usize);
+            if found > MOST_STACK {
+                return Err(Refused::Stack { found, most: MOST_STACK });
+            }
             self.bytes += compiled.code_buffer().len();
             if let Some(text) = listing {
                 self.listing.push(Listing { text, code: compiled.code_buffer().to_vec() });

@@ -69,6 +69,8 @@ pub(super) struct Loops<'a> {
     /// Sums over more than the innermost loop, and finished ones.
     pub(super) totals: Vec<Option<Variable>>,
     pub(super) rows: Vec<Option<Value>>,
+    /// Per load that is carried and the instruction that writes its cell one iteration earlier, what was written last.
+    pub(super) carried_cells: Vec<Option<Variable>>,
     /// Where the present copy of the body adds up.
     pub(super) partial: Vec<Option<Partial>>,
     /// Indices of the innermost loop by their step in bytes. They run up to 0.
@@ -202,6 +204,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             splats: vec![None; length],
             totals: vec![None; length],
             rows: vec![None; length],
+            carried_cells: vec![None; length],
             partial: vec![None; length],
             terms: Vec::new(),
             carried: [Vec::new(), Vec::new()],
@@ -328,6 +331,11 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                     loops.results[i] = Some(value.into());
                 }
                 Instruction::Load(address) => {
+                    if let Some(variable) = loops.carried_cells[i] {
+                        let value = self.builder.use_var(variable);
+                        loops.results[i] = Some(value.into());
+                        continue;
+                    }
                     let cell = self.single_cell(loops, address, level);
                     let known = cell.and_then(|cell| self.known.get(&cell).copied());
                     let value = known.unwrap_or_else(|| self.load_cell(loops, address, at));
@@ -350,6 +358,9 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                 Instruction::Store { value, address } => {
                     let value = self.plain(operand(loops, value));
                     self.store_cell(loops, address, at, value, None);
+                    if let Some(variable) = loops.carried_cells[i] {
+                        self.builder.def_var(variable, value);
+                    }
                     if loops.plan.order.is_empty() {
                         self.forget_cells(&loops.plan, address);
                     }
@@ -367,6 +378,10 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                         self.add_to_window(loops, window, i, value, at);
                     } else if let Some(cell) = self.single_cell(loops, address, level) {
                         self.add_to_single(loops, address, cell, value);
+                    } else if let Some(variable) = loops.carried_cells[i] {
+                        let (pointer, shift) = self.locate(loops, address, at.offset);
+                        let sum = self.add_to(value, pointer, shift);
+                        self.builder.def_var(variable, sum);
                     } else {
                         if loops.plan.order.is_empty() {
                             self.forget_cells(&loops.plan, address);
@@ -444,7 +459,9 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         let one = |this: &mut Self, offset: i64, value: Value| {
             let (pointer, shift) = this.locate(loops, address, offset);
             match add {
-                Some(negated) => this.add_to(Signed { value, negated }, pointer, shift),
+                Some(negated) => {
+                    this.add_to(Signed { value, negated }, pointer, shift);
+                }
                 None => this.store(value, pointer, shift),
             }
         };
@@ -457,12 +474,13 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         }
     }
 
-    pub(super) fn add_to(&mut self, value: Signed, pointer: Value, shift: i64) {
+    pub(super) fn add_to(&mut self, value: Signed, pointer: Value, shift: i64) -> Value {
         let (pointer, shift) = self.near(pointer, shift);
         let kind = self.builder.func.dfg.value_type(value.value);
         let cell = self.builder.ins().load(kind, MemFlagsData::new().with_notrap(), pointer, shift as i32);
         let sum = self.sum(cell.into(), value);
         self.store(sum, pointer, shift);
+        sum
     }
 
     pub(super) fn store(&mut self, value: Value, pointer: Value, shift: i64) {

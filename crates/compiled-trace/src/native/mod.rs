@@ -52,7 +52,7 @@ use std::panic::Location;
 pub struct Options {
     /// Most instructions a program may have; more fall out of the instruction cache and gain nothing.
     pub most_instructions: usize,
-    /// Functions of at most this many instructions get the careful register allocator, which gives code that runs up to 1.9
+    /// Functions of at most this many instructions get the careful register allocator, which gives code that runs up to 1.7
     /// times as fast but takes time that grows faster than the code.
     pub optimised: usize,
     /// Whether vectors are used.
@@ -81,6 +81,13 @@ pub enum Refused {
         /// The most there may be.
         most: usize,
     },
+    /// A function would take too much stack for its results.
+    Stack {
+        /// Bytes it would take.
+        found: usize,
+        /// The most there may be.
+        most: usize,
+    },
     /// The program has too many input and output slices.
     TooManySlices {
         /// How many it has.
@@ -104,6 +111,12 @@ impl std::fmt::Display for Refused {
                 write!(
                     f,
                     "native code of {found} instructions was asked for, the limit is {most}; use the portable executor"
+                )
+            }
+            Refused::Stack { found, most } => {
+                write!(
+                    f,
+                    "native code that takes {found} bytes of stack was asked for, the limit is {most}; use the portable executor"
                 )
             }
             Refused::TooManySlices { found, most } => {

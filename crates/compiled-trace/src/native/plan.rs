@@ -32,6 +32,8 @@ pub(super) struct Plan<'a> {
     pub(super) windows: Vec<Window>,
     /// Per instruction, its window.
     pub(super) window: Vec<Option<usize>>,
+    /// Per load of a cell that the iteration before writes: the instruction that writes it.
+    pub(super) carried: Vec<Option<usize>>,
     pub(super) ranges: Vec<(i64, i64)>,
 }
 
@@ -54,6 +56,8 @@ const COPIED: usize = 48;
 pub(super) const WRITTEN_OUT: u32 = 96;
 /// Most sums that are kept in registers; more are kept in memory of the function.
 pub(super) const MOST_IN_REGISTERS: usize = 12;
+/// Most sums that are kept there; more would need too much stack, and are added to their cells term by term.
+const MOST_IN_FUNCTION: usize = 4096;
 /// What a call of an elementary function costs, in operations.
 const CALL: f64 = 25.0;
 
@@ -76,10 +80,12 @@ impl<'a> Plan<'a> {
             strides,
             windows: Vec::new(),
             window: vec![None; nest.body.len()],
+            carried: vec![None; nest.body.len()],
             ranges,
         };
         plan.choose(widest, rules);
         plan.set_windows();
+        plan.set_carried();
         plan
     }
 
@@ -134,6 +140,9 @@ impl<'a> Plan<'a> {
         self.order = order;
         self.lanes = lanes;
         self.set_levels();
+        if self.sum.iter().flatten().count() > MOST_IN_FUNCTION {
+            self.sum.fill(None);
+        }
         if self.sum.iter().flatten().count() > MOST_IN_REGISTERS {
             // Too many to be carried through outer loops.
             self.sum.iter_mut().flatten().for_each(|level| *level = self.order.len() - 1);
@@ -287,6 +296,29 @@ impl<'a> Plan<'a> {
                 self.window[*i] = Some(self.windows.len());
             }
             self.windows.push(Window { members, reach, address, fresh: false });
+        }
+    }
+
+    /// Finds what loads would wait for: results of the iteration before, in loops that run in order.
+    fn set_carried(&mut self) {
+        if self.parallel || self.order.is_empty() {
+            return;
+        }
+        for (i, instruction) in self.nest.body.iter().enumerate() {
+            let Instruction::Load(load) = *instruction else { continue };
+            let mut writers = self.nest.body.iter().enumerate().filter_map(|(w, other)| match *other {
+                Instruction::Store { address, .. } | Instruction::Accumulate { address, .. } => {
+                    self.overlap(load, address).then_some((w, address))
+                }
+                _ => None,
+            });
+            let (Some((w, address)), None) = (writers.next(), writers.next()) else { continue };
+            let (from, to) = (&self.nest.addresses[address as usize], &self.nest.addresses[load as usize]);
+            let alike = from.table.is_none() && to.table.is_none() && from.strides == to.strides;
+            let step = self.step(load);
+            if alike && i < w && step != 0 && self.sum[w].is_none() && from.base as i64 - to.base as i64 == step {
+                self.carried[i] = Some(w);
+            }
         }
     }
 

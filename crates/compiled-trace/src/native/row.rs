@@ -5,6 +5,7 @@
 use super::emit::{Emitter, Loops, Partial, Position};
 use super::functions::Number;
 use super::plan::{MOST_IN_REGISTERS, WRITTEN_OUT};
+use crate::program::Instruction;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value, types};
 use cranelift_frontend::Variable;
 
@@ -30,6 +31,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         let wide = lanes > 1;
         let vectors = trip / lanes;
         self.begin_windows(loops, wide);
+        self.begin_carried(loops);
         let mut blocks = vectors / copies;
         let size = loops.plan.inner_instructions() as u32;
         if (vectors as u32).saturating_mul(size) <= WRITTEN_OUT {
@@ -113,6 +115,21 @@ impl<S: Number> Emitter<'_, '_, S> {
         }
         for (pointer, value) in loops.pointers.iter_mut().zip(before) {
             pointer.value = value;
+        }
+    }
+
+    /// Loads what the first iteration of a row finds where the iteration before would have written.
+    fn begin_carried(&mut self, loops: &mut Loops) {
+        loops.carried_cells.fill(None);
+        for (i, instruction) in loops.plan.nest.body.iter().enumerate() {
+            let (Some(writer), Instruction::Load(address)) = (loops.plan.carried[i], instruction) else { continue };
+            if loops.carried_cells[writer].is_none() {
+                let first = self.load_cell(loops, *address, Position { offset: 0, wide: false });
+                let variable = self.builder.declare_var(S::TYPE);
+                self.builder.def_var(variable, first);
+                loops.carried_cells[writer] = Some(variable);
+            }
+            loops.carried_cells[i] = loops.carried_cells[writer];
         }
     }
 

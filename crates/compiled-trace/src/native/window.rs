@@ -73,9 +73,9 @@ impl<S: Number> Emitter<'_, '_, S> {
             });
             for (ahead, term) in terms.iter().enumerate().skip(1) {
                 let earlier = before.get(ahead).copied();
-                let sum = match (*term, earlier) {
-                    (Some(term), Some(earlier)) => self.sum(term, earlier.into()),
-                    (Some(term), None) => self.plain(term),
+                let sum = match (term, earlier) {
+                    (Some(term), Some(earlier)) => self.sum(*term, earlier.into()),
+                    (Some(term), None) => self.plain(*term),
                     (None, Some(earlier)) => earlier,
                     (None, None) => self.constant_of(0.0, false),
                 };

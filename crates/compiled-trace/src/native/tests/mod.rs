@@ -465,3 +465,49 @@ fn listings_show_text_and_code() {
     assert_eq!(compiled.listing()[0].code.len(), compiled.bytes());
     assert!(compiled.instructions() > 10);
 }
+
+/// Adds up `count` inputs forwards and backwards in one body, so that all of them are at hand in the middle.
+fn all_at_once(count: u32) -> Program {
+    let mut body: Vec<Instruction> = (0..count).map(Instruction::Load).collect();
+    let mut sum = 0;
+    for i in (1..count).chain((0..count).rev()) {
+        sum = {
+            body.push(Instruction::Apply { op: Op::Binary(rule::PLUS), a: sum, b: i });
+            body.len() as u32 - 1
+        };
+    }
+    body.push(Instruction::Store { value: sum, address: count });
+    let mut addresses: Vec<Address> = (0..count).map(|i| affine(Space::Input(0), i, &[])).collect();
+    addresses.push(affine(Space::Output(0), 0, &[]));
+    let nest = Nest { dimensions: vec![], reversed: false, addresses, body };
+    program(&[count as usize], &[1], 0, vec![Statement::Nest(nest)])
+}
+
+#[test]
+fn code_that_needs_too_much_stack_is_refused() {
+    let x: Vec<f64> = (0..5000).map(f64::from).collect();
+    let found = native(&all_at_once(5000), Options::default(), &[&x]).expect("there are no guards");
+    assert_eq!(found, [[5000.0 * 4999.0]]);
+    let options = Options { most_instructions: 200_000, ..Options::default() };
+    let refused = Compiled::<f64>::new(&all_at_once(40_000), options).err();
+    assert!(matches!(refused, Some(Refused::Stack { .. })), "{refused:?}");
+}
+
+/// 5000 sums in one loop, of which only so many fit into memory of a function.
+#[test]
+fn many_sums_are_complete() {
+    for count in [13, 100, 5000u32] {
+        let mut addresses = vec![affine(Space::Input(0), 0, &[1])];
+        addresses.extend((0..count).map(|i| affine(Space::Output(0), i, &[0])));
+        let mut body = vec![Instruction::Load(0)];
+        body.extend((1..=count).map(|address| Instruction::Accumulate { value: 0, address }));
+        let nest = Nest { dimensions: across(7), reversed: false, addresses, body };
+        let clear = Statement::Zero { space: Space::Output(0), start: 0, length: count };
+        let program = program(&[7], &[count as usize], 0, vec![clear, Statement::Nest(nest)]);
+        for options in settings() {
+            let found =
+                native(&program, options, &[&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]]).expect("there are no guards");
+            assert!(found[0].iter().all(|sum| *sum == 28.0));
+        }
+    }
+}

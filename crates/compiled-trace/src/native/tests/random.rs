@@ -264,7 +264,8 @@ pub(super) fn random_program(random: &mut Random) -> Program {
 fn random_programs_agree_with_direct_evaluation_and_the_portable_executor() {
     let mut random = Random(11);
     let x: Vec<f64> = (0..INPUT).map(|i| (i as f64 * 0.37).sin() * 1.3).collect();
-    for case in 0..1500 {
+    // Without optimisation the compiler itself is slow.
+    for case in 0..if cfg!(debug_assertions) { 300 } else { 1500 } {
         let program = random_program(&mut random);
         let expected = direct(&program, &[&x]);
         let close = |name: &str, found: &[Vec<f64>]| {
@@ -334,6 +335,65 @@ fn sums_into_neighbouring_cells_are_complete() {
                     assert_eq!(found[0].iter().map(|y| *y as f64).collect::<Vec<_>>(), expected[0], "{program}");
                 }
             }
+        }
+    }
+}
+
+/// y[i] = w; w += x[i]: a cell that is loaded and added to in one loop, which therefore runs in order.
+#[test]
+fn sums_that_are_read_under_way_stay_in_memory() {
+    for (reversed, expected) in [(false, [0.0, 1.0, 3.0, 6.0, 10.0]), (true, [14.0, 12.0, 9.0, 5.0, 0.0])] {
+        let nest = Nest {
+            dimensions: vec![Dimension { trip: 5, parallel: false }],
+            reversed,
+            addresses: vec![
+                affine(Space::Work, 0, &[0]),
+                affine(Space::Output(0), 0, &[1]),
+                affine(Space::Input(0), 0, &[1]),
+            ],
+            body: vec![
+                Instruction::Load(0),
+                Instruction::Store { value: 0, address: 1 },
+                Instruction::Load(2),
+                Instruction::Accumulate { value: 2, address: 0 },
+            ],
+        };
+        let clear = Statement::Zero { space: Space::Work, start: 0, length: 1 };
+        let program = program(&[5], &[5], 1, vec![clear, Statement::Nest(nest)]);
+        let x = [1.0, 2.0, 3.0, 4.0, 5.0];
+        assert_eq!(direct(&program, &[&x])[0], expected);
+        for options in settings() {
+            assert_eq!(native(&program, options, &[&x]).expect("there are no guards")[0], expected);
+        }
+    }
+}
+
+/// y[i] = w[i] where the iteration before has written w[i], before or after it is read, once or twice.
+#[test]
+fn results_of_the_iteration_before_are_found() {
+    let (x, w, next, y) = (0, 1, 2, 3);
+    let (load, store) = (Instruction::Load, |value, address| Instruction::Store { value, address });
+    let once = vec![load(w), store(0, y), load(x), store(2, next)];
+    let before = vec![load(x), store(0, next), load(w), store(2, y)];
+    let twice =
+        vec![load(w), store(0, y), load(x), store(2, next), Instruction::Accumulate { value: 2, address: next }];
+    for (body, factor) in [(once, 1.0), (before, 1.0), (twice, 2.0)] {
+        let nest = Nest {
+            dimensions: vec![Dimension { trip: 5, parallel: false }],
+            reversed: false,
+            addresses: vec![
+                affine(Space::Input(0), 0, &[1]),
+                affine(Space::Work, 0, &[1]),
+                affine(Space::Work, 1, &[1]),
+                affine(Space::Output(0), 0, &[1]),
+            ],
+            body,
+        };
+        let clear = Statement::Zero { space: Space::Work, start: 0, length: 6 };
+        let program = program(&[5], &[5], 6, vec![clear, Statement::Nest(nest)]);
+        for options in settings() {
+            let found = native(&program, options, &[&[1.0, 2.0, 3.0, 4.0, 5.0]]).expect("there are no guards");
+            assert_eq!(found[0], [0.0, factor, 2.0 * factor, 3.0 * factor, 4.0 * factor]);
         }
     }
 }
