@@ -27,8 +27,8 @@ use std::sync::{Arc, OnceLock};
 
 /// Statements are put together up to this many instructions.
 const TOGETHER: usize = 600;
-/// Most bytes of stack a function may take: a tenth of what a thread has by default.
-const MOST_STACK: usize = 200 << 10;
+/// Most bytes of stack a function may take: a quarter of what a thread has by default.
+const MOST_STACK: usize = 512 << 10;
 
 /// What the caller of the code does.
 #[derive(Debug)]

@@ -488,8 +488,8 @@ fn code_that_needs_too_much_stack_is_refused() {
     let x: Vec<f64> = (0..5000).map(f64::from).collect();
     let found = native(&all_at_once(5000), Options::default(), &[&x]).expect("there are no guards");
     assert_eq!(found, [[5000.0 * 4999.0]]);
-    let options = Options { most_instructions: 200_000, ..Options::default() };
-    let refused = Compiled::<f64>::new(&all_at_once(40_000), options).err();
+    let options = Options { most_instructions: 400_000, ..Options::default() };
+    let refused = Compiled::<f64>::new(&all_at_once(100_000), options).err();
     assert!(matches!(refused, Some(Refused::Stack { .. })), "{refused:?}");
 }
 
