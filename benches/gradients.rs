@@ -140,6 +140,7 @@ fn gradients<W: Sum>(f: &sums::AsFunction<W>, n: usize, quadratic: bool) {
         }),
     ];
     rows.push(gradient_row("reverse_diff", TAPE, AutoReverseDiff::default(), f, x, &expected));
+    rows.push(gradient_row("compiled_reverse_diff", TAPE, AutoReverseDiff::compiled(), f, x, &expected));
     if quadratic {
         rows.push(gradient_row("forward_diff", DUALS, AutoForwardDiff::default(), f, x, &expected));
         rows.push(gradient_row("finite_diff", DIFFERENCES, AutoFiniteDiff::forward(), f, x, &expected));
@@ -230,6 +231,7 @@ fn jacobians<W: System>(f: &systems::AsFunction<W>) {
         }),
     ];
     rows.push(jacobian_row("reverse_diff", TAPE, AutoReverseDiff::default(), f, x, &expected));
+    rows.push(jacobian_row("compiled_reverse_diff", TAPE, AutoReverseDiff::compiled(), f, x, &expected));
     rows.push(jacobian_row("forward_diff", DUALS, AutoForwardDiff::default(), f, x, &expected));
     rows.push(jacobian_row("finite_diff", DIFFERENCES, AutoFiniteDiff::forward(), f, x, &expected));
     print(W::NAME, n, rows, true);
@@ -267,7 +269,7 @@ fn print(workload: &str, n: usize, rows: Vec<Row<'_>>, quadratic: bool) {
         }
         let same = by_hand.map_or("-".into(), |base| format!("{:.2}", samples.ratio(i, base)));
         println!(
-            "{workload:<14} {n:>7}  {engine:<17} {:>12.0} {:>10.2} {:>10.2} {same:>10} {calls:>7} {:>6}",
+            "{workload:<14} {n:>7}  {engine:<21} {:>12.0} {:>10.2} {:>10.2} {same:>10} {calls:>7} {:>6}",
             samples.time(i),
             samples.ratio(i, FUNCTION),
             samples.ratio(i, BY_HAND),
@@ -284,7 +286,7 @@ fn main() {
     };
     if timed() {
         println!(
-            "{:<14} {:>7}  {:<17} {:>12} {:>10} {:>10} {:>10} {:>7} {:>6}",
+            "{:<14} {:>7}  {:<21} {:>12} {:>10} {:>10} {:>10} {:>7} {:>6}",
             "workload", "n", "engine", "ns/call", "/function", "/by hand", "/same", "calls", "allocs"
         );
     }

@@ -161,6 +161,7 @@ fn hessians() {
         hessian_row!("forward over reverse", NESTED, SecondOrder(forward, reverse), f, x, &expected),
         hessian_row!("reverse over forward", NESTED, SecondOrder(reverse, forward), f, x, &expected),
         hessian_row!("reverse over reverse", NESTED, SecondOrder(reverse, reverse), f, x, &expected),
+        hessian_row!("compiled twice", NESTED, AutoReverseDiff::compiled(), f, x, &expected),
     ];
     print(Differences::NAME, n, "/forw. over forw.", rows);
 }
@@ -223,6 +224,16 @@ fn products() {
         product_row!("reverse over reverse", REVERSE, SecondOrder(reverse, reverse), f, x, v, &expected),
         product_row!("reverse over forward", FORWARD, SecondOrder(reverse, forward), f, x, v, &expected),
         product_row!("forward over forward", FORWARD, forward, f, x, v, &expected),
+        product_row!("compiled twice", REVERSE, AutoReverseDiff::compiled(), f, x, v, &expected),
+        product_row!(
+            "compiled over reverse",
+            REVERSE,
+            SecondOrder(AutoReverseDiff::compiled(), reverse),
+            f,
+            x,
+            v,
+            &expected
+        ),
     ];
     print("W4 rosenbrock", n, "/gradient of inner", rows);
 }

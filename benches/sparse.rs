@@ -136,6 +136,7 @@ fn hessians() {
         hessian_row!("sparse reverse over forward", AutoSparse::new(SecondOrder(reverse, forward)), f, x, &expected),
         hessian_row!("sparse reverse over reverse", AutoSparse::new(reverse), f, x, &expected),
         hessian_row!("sparse forward over forward", AutoSparse::new(forward), f, x, &expected),
+        hessian_row!("sparse, compiled", AutoSparse::new(AutoReverseDiff::compiled()), f, x, &expected),
         Row {
             allocates: true,
             ..row("preparation, forw. over rev.", || {

@@ -29,7 +29,8 @@
 //! adjoint/tangent statement by statement, optimised again           -> Program
 //! executable      registers, uniform parts, vector dimension        -> Executable, run in a Workspace
 //! ```
-//! [`program`] is the contract for executors; the one here, [`Executable`], is the portable one.
+//! [`program`] is the contract for executors. [`Executable`] is the portable one; with the feature `native` the module `native`
+//! makes machine code of a program, or refuses and leaves it to the portable one.
 //!
 //! # When is a recording valid?
 //! Where its guards hold. Comparisons and values that left into plain code are recorded with their outcome and checked at every
