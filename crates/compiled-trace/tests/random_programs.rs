@@ -163,7 +163,7 @@ fn point(seed: u64) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if cfg!(debug_assertions) { 12 } else { 120 }, ..ProptestConfig::default() })]
     #[test]
     fn compiled_derivatives_agree_with_forward_mode(
         steps in prop::collection::vec(step(), 1..6),
