@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use support::{assert_close, each_engine, each_exact_engine};
+use support::{assert_close, each_engine, each_exact_engine, each_running_engine, each_running_exact_engine};
 
 fn sum_of_squares<T: Real>(x: &[T]) -> T {
     x.iter().map(|v| v * v).sum()
@@ -178,7 +178,7 @@ fn changing<T: Real>(x: &[T], outputs: &Cell<usize>) -> Vec<T> {
 
 #[test]
 fn a_function_that_changes_its_number_of_outputs_is_refused() {
-    each_engine!(|backend, _tolerance| {
+    each_running_engine!(|backend, _tolerance| {
         let name = support::name_of(&backend);
         let outputs = Cell::new(2);
         let f = |x: &[_]| changing(x, &outputs);
@@ -256,7 +256,7 @@ fn an_outer_number_returned_by_the_inner_function_is_refused() {
 
 #[test]
 fn a_number_kept_from_an_earlier_call_is_refused() {
-    each_exact_engine!(|backend| {
+    each_running_exact_engine!(|backend| {
         let name = support::name_of(&backend);
         let kept = RefCell::new(Vec::new());
         let use_it = Cell::new(false);
@@ -293,7 +293,7 @@ fn the_text_of_an_overflowing_tape_says_what_to_do() {
 
 #[test]
 fn a_preparation_survives_errors_and_panics() {
-    each_engine!(|backend, tolerance| {
+    each_running_engine!(|backend, tolerance| {
         let name = support::name_of(&backend);
         let x = vec![1.0; 30];
         let panics = Cell::new(false);

@@ -33,6 +33,17 @@ pub(crate) fn same(a: f64, b: f64, tolerance: f64) -> bool {
 /// Runs the body once per exact engine; `$backend` is the engine.
 macro_rules! each_exact_engine {
     (|$backend:ident| $body:block) => {{
+        $crate::support::each_running_exact_engine!(|$backend| $body);
+        {
+            let $backend = AutoReverseDiff::compiled();
+            $body
+        }
+    }};
+}
+
+/// The same without the compiled engine, which takes functions to be pure and does not run them in every call.
+macro_rules! each_running_exact_engine {
+    (|$backend:ident| $body:block) => {{
         {
             let $backend = AutoForwardDiff::default();
             $body
@@ -41,15 +52,22 @@ macro_rules! each_exact_engine {
             let $backend = AutoReverseDiff::default();
             $body
         }
-        {
-            let $backend = AutoReverseDiff::compiled();
-            $body
-        }
     }};
 }
 
 /// Runs the body once per engine; `$tolerance` is what the engine reaches on smooth functions of moderate size.
 macro_rules! each_engine {
+    (|$backend:ident, $tolerance:ident| $body:block) => {{
+        $crate::support::each_running_engine!(|$backend, $tolerance| $body);
+        {
+            let ($backend, $tolerance) = (AutoReverseDiff::compiled(), $crate::support::EXACT);
+            $body
+        }
+    }};
+}
+
+/// The same without the compiled engine, which takes functions to be pure and does not run them in every call.
+macro_rules! each_running_engine {
     (|$backend:ident, $tolerance:ident| $body:block) => {{
         {
             let ($backend, $tolerance) = (AutoForwardDiff::default(), $crate::support::EXACT);
@@ -57,10 +75,6 @@ macro_rules! each_engine {
         }
         {
             let ($backend, $tolerance) = (AutoReverseDiff::default(), $crate::support::EXACT);
-            $body
-        }
-        {
-            let ($backend, $tolerance) = (AutoReverseDiff::compiled(), $crate::support::EXACT);
             $body
         }
         {
@@ -78,7 +92,7 @@ macro_rules! each_engine {
     }};
 }
 
-pub(crate) use {each_engine, each_exact_engine};
+pub(crate) use {each_engine, each_exact_engine, each_running_engine, each_running_exact_engine};
 
 /// The name of an engine, for messages.
 pub(crate) fn name_of<B: differentiation_interface::backend::Backend>(_: &B) -> &'static str {
