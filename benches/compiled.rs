@@ -343,12 +343,12 @@ fn costs<L: Loss>(loss: &L) {
         static HEAD: Once = Once::new();
         HEAD.call_once(|| {
             println!(
-                "{:<22} {:>8} {:>10} {:>13} {:>13} {:>13} {:>13} {:>11}  (ns and bytes per recorded operation)",
+                "{:<24} {:>8} {:>10} {:>13} {:>13} {:>13} {:>13} {:>11}  (ns and bytes per recorded operation)",
                 "costs", "n", "operations", "instructions", "recording", "compiling", "making code", "bytes"
             );
         });
         println!(
-            "{:<22} {:>8} {operations:>10} {instructions:>13} {:>13.1} {:>13.1} {:>13.1} {:>11.1}  {making}",
+            "{:<24} {:>8} {operations:>10} {instructions:>13} {:>13.1} {:>13.1} {:>13.1} {:>11.1}  {making}",
             loss.name(),
             x.len(),
             recording.as_nanos() as f64 / operations,

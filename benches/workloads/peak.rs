@@ -4,10 +4,10 @@ use super::irregular::RandomGraph;
 use super::losses::{AsFunction, Loss, OfLength};
 use super::sums::Rosenbrock;
 use super::table::{check, timed, wanted};
+use super::timing;
 use compiled_trace::{Limits, record};
 use differentiation_interface::prelude::*;
 use std::process::Command;
-use std::time::Instant;
 
 /// The argument by which a process knows that it is one of these.
 const CHILD: &str = "--peak-of";
@@ -59,14 +59,14 @@ fn measure<L: Loss>(of_size: impl Fn(usize) -> L, operations: usize) {
     loss.by_hand(&mut memory, &mut expected, &x);
     let mut grad = vec![f64::NAN; x.len()];
     let before = megabytes();
-    let start = Instant::now();
+    let start = timing::now();
     let f = AsFunction(&loss);
     let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), &x).expect("the backend takes this point");
-    let (time, after) = (start.elapsed(), megabytes());
+    let (time, after) = (timing::now() - start, megabytes());
     prepared.gradient_into(&mut grad, &x).expect("the point is the prepared one");
     check(&loss.name(), &grad, &expected, 1e-9);
     println!(
-        "{:<22} {size} inputs or steps, about {operations} operations: prepared in {:.2} s, {before} MB before, {after} MB with the preparation, {} MB with a call",
+        "{:<24} {size} inputs or steps, about {operations} operations: prepared in {:.2} s, {before} MB before, {after} MB with the preparation, {} MB with a call",
         loss.name(),
         time.as_secs_f64(),
         megabytes()

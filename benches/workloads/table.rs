@@ -2,7 +2,7 @@
 //! records anew in each call, what preparations cost, and after how many calls a dear one has paid.
 
 use super::timing;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A row in the making.
 pub(crate) struct Row<'a> {
@@ -26,9 +26,9 @@ pub(crate) fn prepared<'a>(engine: &str, time: Duration, call: impl FnMut() + 'a
 pub(crate) fn time_of<R>(mut action: impl FnMut() -> R) -> (R, Duration) {
     let mut times = Vec::new();
     loop {
-        let start = Instant::now();
+        let start = timing::now();
         let result = action();
-        times.push(start.elapsed());
+        times.push(timing::now() - start);
         if times.len() == 7 || times.iter().sum::<Duration>() > Duration::from_millis(100) {
             times.sort();
             return (result, times[times.len() / 2]);
@@ -83,7 +83,7 @@ pub(crate) fn print(workload: &str, n: usize, rows: Vec<Row<'_>>) {
     let samples = timing::measure(&mut calls);
     let base = labels[last].1;
     println!(
-        "{workload:<20} {:>8}  {:<26} {:>13} {:>9} {:>9} {:>15} {:>11}",
+        "{workload:<24} {:>8}  {:<26} {:>13} {:>9} {:>9} {:>15} {:>11}",
         "n",
         "engine",
         "ns/call",
@@ -107,7 +107,7 @@ pub(crate) fn print(workload: &str, n: usize, rows: Vec<Row<'_>>) {
             _ => "-".into(),
         };
         println!(
-            "{:<20} {n:>8}  {engine:<26} {time:>13.1} {ratio:>9.2} {:>9.3} {preparing:>15} {pays:>11}",
+            "{:<24} {n:>8}  {engine:<26} {time:>13.1} {ratio:>9.2} {:>9.3} {preparing:>15} {pays:>11}",
             "",
             samples.ratio(i, last)
         );

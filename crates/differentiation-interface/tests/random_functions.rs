@@ -205,7 +205,7 @@ fn coordinates(size: f64) -> impl Strategy<Value = [f64; INPUTS]> {
 #[test]
 fn engines_agree_on_random_programs_on_both_sides_of_every_branch() {
     let asked = std::env::var("PROGRAMS").ok().and_then(|n| n.parse().ok());
-    let cases = asked.unwrap_or(if cfg!(debug_assertions) { 20 } else { 200 });
+    let cases = asked.unwrap_or(if cfg!(debug_assertions) { 20 } else { 60 });
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 300, ..Config::default() };
     let seed = std::env::var("SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(7);
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]));
