@@ -363,6 +363,11 @@ pub struct Recorder<B: Base = f64> {
 }
 
 impl<B: Base> Recorder<B> {
+    /// The last recording.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
     /// Runs `f` once and returns what it did, like [`record`].
     ///
     /// # Errors
