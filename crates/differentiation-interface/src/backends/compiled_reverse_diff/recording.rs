@@ -296,12 +296,7 @@ impl<S: Scalar> Held<S> {
         executable.run(workspace, inputs, outputs).map_err(Failure::Invalid)
     }
 
-    fn run_plain(
-        &mut self,
-        kind: Kind,
-        inputs: &[&[S]],
-        outputs: &mut [&mut [S]],
-    ) -> Option<Result<(), Failure>> {
+    fn run_plain(&mut self, kind: Kind, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
         let mut plain_inputs: [&[S::Base]; MOST_INPUTS] = Default::default();
         let mut plain_outputs: [&mut [S::Base]; MOST_OUTPUTS] = Default::default();
         for (plain, slice) in plain_inputs.iter_mut().zip(inputs) {
@@ -317,12 +312,7 @@ impl<S: Scalar> Held<S> {
 
     /// Runs the program's pushforward, if the numbers are dual ones and only those of the point have tangents, all by one
     /// differentiation.
-    fn run_apart(
-        &mut self,
-        kind: Kind,
-        inputs: &[&[S]],
-        outputs: &mut [&mut [S]],
-    ) -> Option<Result<(), Failure>> {
+    fn run_apart(&mut self, kind: Kind, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
         let lanes = S::tangent_lanes();
         if lanes == 0 {
             return None;

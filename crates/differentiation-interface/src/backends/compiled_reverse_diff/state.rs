@@ -138,12 +138,8 @@ impl<S: Scalar> CompiledState<S> {
     pub(super) fn new() -> Self {
         let buffers =
             Buffers { x: Vec::new(), parameters: Vec::new(), y: Vec::new(), seeds: Vec::new(), products: Vec::new() };
-        let fresh = Fresh {
-            recorder: Recorder::default(),
-            point: Vec::new(),
-            parameters: Vec::new(),
-            more: Vec::new(),
-        };
+        let fresh =
+            Fresh { recorder: Recorder::default(), point: Vec::new(), parameters: Vec::new(), more: Vec::new() };
         CompiledState { recordings: Vec::new(), current: 0, buffers, plain: Vec::new(), lengths: Vec::new(), fresh }
     }
 
@@ -312,8 +308,7 @@ impl<B: Base> Fresh<B> {
         self.point.extend(x.iter().map(S::peek));
         self.parameters.clear();
         self.parameters.extend(parameters.iter().map(|v| B::from_f64(*v)));
-        let recorded =
-            self.recorder.record(&self.point, &self.parameters, backend.limits(), |x, _, y| f.call(x, y));
+        let recorded = self.recorder.record(&self.point, &self.parameters, backend.limits(), |x, _, y| f.call(x, y));
         if f.has_failed() {
             // The caller reports the failure itself.
             return Err(ErrorKind::ForeignNumber.into());
