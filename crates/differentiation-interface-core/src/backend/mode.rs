@@ -12,6 +12,10 @@ pub struct Forward;
 /// The backend has a native pullback.
 #[derive(Clone, Copy, Debug)]
 pub struct Reverse;
+/// The backend has a native pullback, and products with a Hessian from one recording: it is a
+/// [`SecondAdjointPrimitive`](super::SecondAdjointPrimitive). Everywhere else it counts as [`Reverse`], and bears its name.
+#[derive(Clone, Copy, Debug)]
+pub struct ReverseTwice;
 /// The backend has both primitives.
 #[derive(Clone, Copy, Debug)]
 pub struct Both;
@@ -21,6 +25,9 @@ impl Mode for Forward {
 }
 impl Mode for Reverse {
     const NAME: &'static str = "reverse";
+}
+impl Mode for ReverseTwice {
+    const NAME: &'static str = Reverse::NAME;
 }
 impl Mode for Both {
     const NAME: &'static str = "both";

@@ -6,18 +6,22 @@
 //! forward   forward   ForwardOverGradient
 //! reverse   forward   ReverseOverForward    pullback (outer) of the pushforwards (inner), batched over tangents
 //! reverse   reverse   ReverseOverGradient   pullback (outer) of the gradient (inner)
+//! twice     twice     SecondAdjoint         one recording by the inner backend, swept forwards and back
 //! ```
-//! A backend that is both counts as forward on the outside and reverse on the inside where that helps. In every mode the
-//! inner differentiation keeps its state between calls, several tangents go together, and value and gradient come from the
-//! same evaluations.
+//! A backend that is both counts as forward on the outside and reverse on the inside where that helps. One whose mode is
+//! [`ReverseTwice`], such as `AutoReverseDiff`, is reverse beside all other modes, and takes the last line beside itself or
+//! another one of that mode. In every mode the inner differentiation keeps its state between calls, several tangents go
+//! together, and value and gradient come from the same evaluations.
 
 mod over_gradient;
 mod over_pushforwards;
+mod second_adjoint;
 
 pub use over_gradient::{Again, AtPoint, ByInner, ForwardOverGradient, ReverseOverGradient};
 pub use over_pushforwards::ReverseOverForward;
+pub use second_adjoint::{SecondAdjoint, SecondAdjointPrimitive, SecondAdjointState};
 
-use super::{Backend, Both, Forward, Lanes, Reverse, Rows, Seeds};
+use super::{Backend, Both, Forward, Lanes, Reverse, ReverseTwice, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -50,7 +54,7 @@ pub struct SecondOrder<O, I>(
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used for second order",
     note = "pass a backend, or `SecondOrder(outer, inner)` of two backends, neither of them a `SecondOrder` itself",
-    note = "the `Mode` of each backend must be `Forward`, `Reverse` or `Both`"
+    note = "the `Mode` of each backend must be `Forward`, `Reverse`, `ReverseTwice` or `Both`"
 )]
 pub trait SecondOrderBackend: Clone + Send + Sync + 'static {
     /// The outer backend.
@@ -140,7 +144,7 @@ fn pair_of<O: Backend, I: Backend>(outer: &O, inner: &I) -> (O, I) {
 /// The table of modes: which route an outer mode takes over the inner mode `I`.
 #[diagnostic::on_unimplemented(
     message = "there is no second-order route for the mode `{Self}` over the mode `{I}`",
-    note = "the `Mode` of a backend must be `Forward`, `Reverse` or `Both` for second order"
+    note = "the `Mode` of a backend must be `Forward`, `Reverse`, `ReverseTwice` or `Both` for second order"
 )]
 pub trait Compose<I> {
     /// The route.
@@ -156,14 +160,21 @@ macro_rules! compose {
     )*};
 }
 compose! {
-    Forward, Reverse => ForwardOverGradient<ByInner>;
-    Forward, Both => ForwardOverGradient<ByInner>;
+    Forward, Reverse => ForwardOverGradient<ByInner<ReverseOverGradient>>;
+    Forward, ReverseTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
+    Forward, Both => ForwardOverGradient<ByInner<ReverseOverGradient>>;
     Forward, Forward => ForwardOverGradient<Again>;
     Reverse, Forward => ReverseOverForward;
     Reverse, Both => ReverseOverForward;
     Reverse, Reverse => ReverseOverGradient;
-    Both, Reverse => ForwardOverGradient<ByInner>;
-    Both, Both => ForwardOverGradient<ByInner>;
+    Reverse, ReverseTwice => ReverseOverGradient;
+    ReverseTwice, Forward => ReverseOverForward;
+    ReverseTwice, Both => ReverseOverForward;
+    ReverseTwice, Reverse => ReverseOverGradient;
+    ReverseTwice, ReverseTwice => SecondAdjoint;
+    Both, Reverse => ForwardOverGradient<ByInner<ReverseOverGradient>>;
+    Both, ReverseTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
+    Both, Both => ForwardOverGradient<ByInner<ReverseOverGradient>>;
     Both, Forward => ReverseOverForward;
 }
 

@@ -5,7 +5,7 @@
 
 use super::RuntimeForward;
 use crate::backends::forward_diff::{AutoChunk, ChunkSize, Dual, DualCore};
-use crate::backends::reverse_diff::{Var, VarCore};
+use crate::backends::reverse_diff::{TwiceVar, TwiceVarCore, Var, VarCore};
 use crate::backends::{AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::Lanes;
 use differentiation_interface_core::custom::CustomRule;
@@ -153,7 +153,7 @@ one_of_numbers! {
     DualVar(Var<Dual<S, L>>) of (RuntimeForward, AutoReverseDiff), from v by var(dual(v)), to plain by |v| inert_var(v).and_then(|v| inert_dual(&v));
     VarFinite(Var<S>) of (AutoReverseDiff, AutoFiniteDiff), from v by var(v), to plain by inert_var;
     VarDual(Dual<Var<S>, L>) of (AutoReverseDiff, RuntimeForward), from v by dual(var(v)), to plain by |v| inert_dual(v).and_then(|v| inert_var(&v));
-    VarVar(Var<Var<S>>) of (AutoReverseDiff, AutoReverseDiff), from v by var(var(v)), to plain by |v| inert_var(v).and_then(|v| inert_var(&v));
+    TwiceVar(TwiceVar<S>) of (AutoReverseDiff, AutoReverseDiff), from v by Num(TwiceVarCore::inert(v)), to plain by inert_twice_var;
 }
 
 impl<S: Scalar, L: Lanes> Default for AnyCore<S, L> {
@@ -196,6 +196,12 @@ fn inert_dual<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> Option<S> {
 /// The value of a number of reverse mode without derivative.
 #[inline(always)]
 fn inert_var<S: Scalar>(number: &Var<S>) -> Option<S> {
+    number.0.is_inert().then(|| number.0.value())
+}
+
+/// The same of one that keeps second derivatives.
+#[inline(always)]
+fn inert_twice_var<S: Scalar>(number: &TwiceVar<S>) -> Option<S> {
     number.0.is_inert().then(|| number.0.value())
 }
 

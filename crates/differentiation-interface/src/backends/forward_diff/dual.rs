@@ -1,6 +1,6 @@
 //! The dual number: a value and, unless it is zero, a tangent in several lanes.
 
-use differentiation_interface_core::backend::Lanes;
+use differentiation_interface_core::backend::{Lane, Lanes};
 use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
@@ -139,6 +139,21 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
             let Some(t) = self.tangent else { return Self::inert(value) };
             t.times(value, partial())
         }
+    }
+}
+
+impl<S: Scalar> DualCore<S, Lane<1>> {
+    /// The number `value` with the tangent `tangent`, for engines that follow a direction of their own: the tangent belongs to
+    /// no differentiation of forward mode.
+    #[inline(always)]
+    pub(crate) fn along(value: S, tangent: S) -> Self {
+        DualCore { value, tangent: Some(Tangent { level: NonZeroU32::MIN, lanes: [tangent] }) }
+    }
+
+    /// The tangent, unless it is absent.
+    #[inline(always)]
+    pub(crate) fn tangent(&self) -> Option<S> {
+        self.tangent.map(|tangent| tangent.lanes[0])
     }
 }
 
@@ -307,7 +322,6 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use differentiation_interface_core::backend::Lane;
 
     #[test]
     fn mark_and_absence_of_the_tangent_share_one_word() {
