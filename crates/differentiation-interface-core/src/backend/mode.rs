@@ -9,6 +9,10 @@ pub trait Mode {
 /// The backend has a native pushforward.
 #[derive(Clone, Copy, Debug)]
 pub struct Forward;
+/// The backend has a native pushforward, and a number for two differentiations at once: it is a
+/// [`HyperDualPrimitive`](super::HyperDualPrimitive). Everywhere else it counts as [`Forward`], and bears its name.
+#[derive(Clone, Copy, Debug)]
+pub struct ForwardTwice;
 /// The backend has a native pullback.
 #[derive(Clone, Copy, Debug)]
 pub struct Reverse;
@@ -22,6 +26,9 @@ pub struct Both;
 
 impl Mode for Forward {
     const NAME: &'static str = "forward";
+}
+impl Mode for ForwardTwice {
+    const NAME: &'static str = Forward::NAME;
 }
 impl Mode for Reverse {
     const NAME: &'static str = "reverse";

@@ -4,7 +4,7 @@
 //! them and puts them in.
 
 use super::RuntimeForward;
-use crate::backends::forward_diff::{AutoChunk, ChunkSize, Dual, DualCore};
+use crate::backends::forward_diff::{AutoChunk, ChunkSize, Dual, DualCore, HyperDual, HyperDualCore};
 use crate::backends::reverse_diff::{TwiceVar, TwiceVarCore, Var, VarCore};
 use crate::backends::{AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::Lanes;
@@ -149,7 +149,7 @@ one_of_numbers! {
     FiniteDual(Dual<S, Inner>) of (AutoFiniteDiff, RuntimeForward), from v by dual(v), to plain by inert_dual;
     FiniteVar(Var<S>) of (AutoFiniteDiff, AutoReverseDiff), from v by var(v), to plain by inert_var;
     DualFinite(Dual<S, L>) of (RuntimeForward, AutoFiniteDiff), from v by dual(v), to plain by inert_dual;
-    DualDual(Dual<Dual<S, L>, Inner>) of (RuntimeForward, RuntimeForward), from v by dual(dual(v)), to plain by |v| inert_dual(v).and_then(|v| inert_dual(&v));
+    HyperDual(HyperDual<S, L, Inner>) of (RuntimeForward, RuntimeForward), from v by Num(HyperDualCore::inert(dual(v))), to plain by inert_hyper_dual;
     DualVar(Var<Dual<S, L>>) of (RuntimeForward, AutoReverseDiff), from v by var(dual(v)), to plain by |v| inert_var(v).and_then(|v| inert_dual(&v));
     VarFinite(Var<S>) of (AutoReverseDiff, AutoFiniteDiff), from v by var(v), to plain by inert_var;
     VarDual(Dual<Var<S>, L>) of (AutoReverseDiff, RuntimeForward), from v by dual(var(v)), to plain by |v| inert_dual(v).and_then(|v| inert_var(&v));
@@ -191,6 +191,12 @@ fn as_is<S: Scalar>(number: &S) -> Option<S> {
 #[inline(always)]
 fn inert_dual<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> Option<S> {
     number.0.is_inert().then(|| number.0.value())
+}
+
+/// The same of one that keeps second derivatives.
+#[inline(always)]
+fn inert_hyper_dual<S: Scalar, O: Lanes, L: Lanes>(number: &HyperDual<S, O, L>) -> Option<S> {
+    number.0.is_inert().then(|| number.0.value().0.value())
 }
 
 /// The value of a number of reverse mode without derivative.

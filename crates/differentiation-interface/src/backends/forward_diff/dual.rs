@@ -38,7 +38,7 @@ thread_local! {
 }
 
 /// Mark of tangents in which two differentiations have met. It stays on everything computed from them.
-const MIXED: NonZeroU32 = NonZeroU32::MAX;
+pub(super) const MIXED: NonZeroU32 = NonZeroU32::MAX;
 
 /// One differentiation: a mark for its tangents.
 ///
@@ -57,6 +57,12 @@ impl Level {
         let mark = NonZeroU32::new(next).filter(|&mark| mark != MIXED).unwrap_or(NonZeroU32::MIN);
         LAST_LEVEL.set(mark.get());
         Level { mark }
+    }
+
+    /// The mark.
+    #[inline(always)]
+    pub(super) fn mark(&self) -> NonZeroU32 {
+        self.mark
     }
 
     /// Refuses results into which another differentiation entered.
@@ -142,12 +148,26 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     }
 }
 
+impl<S: Scalar, L: Lanes> DualCore<S, L> {
+    /// The number `value` with a tangent for engines that follow directions of their own: it belongs to no differentiation by
+    /// duals.
+    #[inline(always)]
+    pub(crate) fn with_lanes(value: S, lanes: L::Of<S>) -> Self {
+        DualCore { value, tangent: Some(Tangent { level: NonZeroU32::MIN, lanes }) }
+    }
+
+    /// The lanes of the tangent, unless it is absent.
+    #[inline(always)]
+    pub(super) fn lanes(&self) -> Option<&L::Of<S>> {
+        self.tangent.as_ref().map(|tangent| &tangent.lanes)
+    }
+}
+
 impl<S: Scalar> DualCore<S, Lane<1>> {
-    /// The number `value` with the tangent `tangent`, for engines that follow a direction of their own: the tangent belongs to
-    /// no differentiation of forward mode.
+    /// The number `value` with the tangent `tangent`, which belongs to no differentiation by duals.
     #[inline(always)]
     pub(crate) fn along(value: S, tangent: S) -> Self {
-        DualCore { value, tangent: Some(Tangent { level: NonZeroU32::MIN, lanes: [tangent] }) }
+        Self::with_lanes(value, [tangent])
     }
 
     /// The tangent, unless it is absent.
