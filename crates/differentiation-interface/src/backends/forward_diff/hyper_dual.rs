@@ -215,6 +215,9 @@ impl<S: Scalar, O: Lanes, L: Lanes> Core for HyperDualCore<S, O, L> {
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         let (x, y) = (self.value, other.value);
         let r = x.apply2(y, rule);
+        if self.tangent.is_none() && other.tangent.is_none() {
+            return Self::inert(r);
+        }
         // The order of the questions matters: this one keeps lanes out of memory.
         if self.tangent.is_some() && other.tangent.is_some() {
             match (rule.partial_x(x, y, r), rule.partial_y(x, y, r)) {
