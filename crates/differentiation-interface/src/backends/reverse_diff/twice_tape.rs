@@ -45,8 +45,8 @@ pub(super) trait Propagate<S>: Send + Sync {
     fn tangents(&self, dx: &[S], dy: &mut [S]);
     /// Returns Jᵀ `dy`.
     fn adjoints(&self, dy: &[S]) -> Vec<S>;
-    /// Returns the derivative of Jᵀ dy, where arguments, outputs and `dy` have tangents.
-    fn products(&self, dx: &[Option<S>], y_tangents: &[S], dy: &[S], dy_tangents: &[S]) -> Vec<S>;
+    /// Returns Jᵀ `dy` and its derivative, where arguments, outputs and `dy` have tangents.
+    fn products(&self, dx: &[Option<S>], y_tangents: &[S], dy: &[S], dy_tangents: &[S]) -> (Vec<S>, Vec<S>);
 }
 
 /// A custom rule and the point it was called at.
@@ -65,14 +65,14 @@ impl<S: Scalar, R: CustomRule<S::Base>> Propagate<S> for AppliedRule<R, S> {
         pullback_by_rule(&*self.rule, &self.x, &self.y, dy, &mut dx);
         dx
     }
-    fn products(&self, dx: &[Option<S>], y_tangents: &[S], dy: &[S], dy_tangents: &[S]) -> Vec<S> {
+    fn products(&self, dx: &[Option<S>], y_tangents: &[S], dy: &[S], dy_tangents: &[S]) -> (Vec<S>, Vec<S>) {
         let moving = |values: &[S], tangents: &[S]| -> Vec<Along<S>> {
             values.iter().zip(tangents).map(|(&value, &tangent)| along(value, tangent)).collect()
         };
         let x: Vec<_> = self.x.iter().zip(dx).map(|(&x, dx)| dx.map_or(fixed(x), |dx| along(x, dx))).collect();
         let mut products = vec![Along::default(); x.len()];
         pullback_by_rule(&*self.rule, &x, &moving(&self.y, y_tangents), &moving(dy, dy_tangents), &mut products);
-        products.iter().map(|product| product.0.tangent().unwrap_or_default()).collect()
+        products.iter().map(|product| (product.0.value(), product.0.tangent().unwrap_or_default())).unzip()
     }
 }
 
@@ -216,36 +216,48 @@ impl<S: Scalar> TwiceCall<S> {
 
     fn pull_products<const WANTED: bool, const K: usize>(&self, sweep: &Sweep<'_, S, K>) {
         let dy = self.outputs(sweep.adjoints);
-        let dx = if all_zero(&dy) { Vec::new() } else { self.rule.adjoints(&dy) };
-        if WANTED {
-            self.add(sweep.adjoints, &dx, |sum, [first, _], dx| sum.set(sum.get() + first * dx));
-        }
         let (y_tangents, dy_tangents) = (self.outputs(sweep.tangents), self.outputs(sweep.products));
         let lane_of = |lanes: &[[S; K]], lane: usize| -> Vec<S> { lanes.iter().map(|lanes| lanes[lane]).collect() };
+        let add_lane = |sum: &Cell<[S; K]>, lane: usize, term: S| {
+            let mut lanes = sum.get();
+            lanes[lane] += term;
+            sum.set(lanes);
+        };
+        // One pullback gives the products of a lane, and the adjoints, which are the same in all of them.
+        let mut adjoints = None;
         for lane in 0..K {
-            let add = |sum: &Cell<[S; K]>, term: S| {
-                let mut lanes = sum.get();
-                lanes[lane] += term;
-                sum.set(lanes);
-            };
             let tangents = self.tangents(sweep, lane);
-            // The second derivative of an argument with respect to its entry.
-            for (argument, &dx) in self.arguments.iter().zip(&dx) {
-                if let Some((entry, [_, second])) = *argument {
-                    let tangent = sweep.tangents[entry as usize].get()[lane];
-                    if !second.is_inert_zero() && !tangent.is_inert_zero() {
-                        add(&sweep.products[entry as usize], second * tangent * dx);
-                    }
-                }
-            }
             let dy_tangents = lane_of(&dy_tangents, lane);
             let moves = tangents.iter().flatten().any(|tangent| !tangent.is_inert_zero());
             let products = match (moves && !all_zero(&dy), all_zero(&dy_tangents)) {
-                (true, _) => self.rule.products(&tangents, &lane_of(&y_tangents, lane), &dy, &dy_tangents),
+                (true, _) => {
+                    let found = self.rule.products(&tangents, &lane_of(&y_tangents, lane), &dy, &dy_tangents);
+                    adjoints = Some(found.0);
+                    found.1
+                }
                 (false, false) => self.rule.adjoints(&dy_tangents),
                 (false, true) => continue,
             };
-            self.add(sweep.products, &products, |sum, [first, _], product| add(sum, first * product));
+            self.add(sweep.products, &products, |sum, [first, _], product| add_lane(sum, lane, first * product));
+        }
+        if all_zero(&dy) {
+            return;
+        }
+        let adjoints = adjoints.unwrap_or_else(|| self.rule.adjoints(&dy));
+        if WANTED {
+            self.add(sweep.adjoints, &adjoints, |sum, [first, _], dx| sum.set(sum.get() + first * dx));
+        }
+        // What is curved between an argument and its entry.
+        for (argument, &dx) in self.arguments.iter().zip(&adjoints) {
+            let Some((entry, [_, second])) = *argument else { continue };
+            if second.is_inert_zero() {
+                continue;
+            }
+            for (lane, tangent) in sweep.tangents[entry as usize].get().into_iter().enumerate() {
+                if !tangent.is_inert_zero() {
+                    add_lane(&sweep.products[entry as usize], lane, second * tangent * dx);
+                }
+            }
         }
     }
 
