@@ -11,13 +11,7 @@ pub trait Lanes: Copy + Debug + PartialEq + Send + Sync + 'static {
     type Of<S: Scalar>: Copy + Debug + Send + Sync + 'static;
 
     /// An array of anything per lane.
-    type Array<T: Copy + Debug + Send + Sync + 'static>: Copy
-        + Debug
-        + Send
-        + Sync
-        + 'static
-        + AsRef<[T]>
-        + AsMut<[T]>;
+    type Array<T: Copy + Debug + Send + Sync + 'static>: Copy + Debug + Send + Sync + 'static + AsRef<[T]> + AsMut<[T]>;
 
     /// Makes an array with the same value in each lane.
     fn repeat<T: Copy + Debug + Send + Sync + 'static>(value: T) -> Self::Array<T>;

@@ -174,7 +174,11 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperTangent<S, O, L> {
         for (a, b) in second.as_mut().iter_mut().zip(other.second.as_ref()) {
             *a = L::zip(a, b, |a, b| a + b);
         }
-        HyperTangent { mark: self.mark.join(other.mark), first: L::zip(&self.first, &other.first, |a, b| a + b), second }
+        HyperTangent {
+            mark: self.mark.join(other.mark),
+            first: L::zip(&self.first, &other.first, |a, b| a + b),
+            second,
+        }
     }
 }
 

@@ -157,7 +157,11 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
             return Err(ErrorKind::OutputLength { expected: 1, found: self.y.len() });
         };
         levels.seeds.check(&[y.0.value()])?;
-        if y.0.level().is_none_or(|level| level == levels.inputs.mark()) { Ok(()) } else { Err(ErrorKind::ForeignNumber) }
+        if y.0.level().is_none_or(|level| level == levels.inputs.mark()) {
+            Ok(())
+        } else {
+            Err(ErrorKind::ForeignNumber)
+        }
     }
 
     /// Writes the results of a pass. Whether one of them is not a number although the value is.

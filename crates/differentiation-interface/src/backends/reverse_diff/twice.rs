@@ -135,10 +135,11 @@ impl<S: Scalar> TwiceState<S> {
     fn sweep_lanes<const K: usize>(&mut self, seeds: &Seeds<'_, S>, first: usize, rows: &mut Rows<'_, S>) -> usize {
         let count = K.min(seeds.count() - first);
         let inputs = self.x.len();
-        // Entries of the tape behind the one that the output hangs on are never reached.
-        let end = self.output.map_or(0, |(entry, _)| (entry as usize + 1).saturating_sub(inputs));
-        let places = inputs + end;
+        // Entries of the tape behind the one that the output hangs on are never reached, but for the other outputs of its rule.
+        let places = self.output.map_or(inputs, |(entry, _)| inputs.max(entry as usize + 1));
         let reached = self.calls.partition_point(|call| (call.first as usize) < places);
+        let places = self.calls[..reached].last().map_or(places, |call| places.max(call.first as usize + call.outputs));
+        let end = places - inputs;
         let wanted = !std::mem::replace(&mut self.has_adjoints, true);
         if wanted {
             self.adjoints.clear();

@@ -263,7 +263,8 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
         let arguments = x.iter().map(|v| v.0.hangs_on(slot, epoch)).collect();
         let count = outputs.len();
         let rule = Arc::new(AppliedRule { rule: Arc::clone(rule), x: values, y: outputs });
-        if let Some(first) = slot.push_call(count, epoch, |first| TwiceCall { first, outputs: count, arguments, rule }) {
+        if let Some(first) = slot.push_call(count, epoch, |first| TwiceCall { first, outputs: count, arguments, rule })
+        {
             for (i, y) in y.iter_mut().enumerate() {
                 *y = Num(Self::entry(y.0.value, slot, first + i as u32, epoch));
             }
