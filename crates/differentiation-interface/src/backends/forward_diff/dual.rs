@@ -172,7 +172,7 @@ impl<S: Scalar> DualCore<S, Lane<1>> {
 
     /// The tangent, unless it is absent.
     #[inline(always)]
-    pub(crate) fn tangent(&self) -> Option<S> {
+    pub(crate) fn slope(&self) -> Option<S> {
         self.tangent.map(|tangent| tangent.lanes[0])
     }
 }

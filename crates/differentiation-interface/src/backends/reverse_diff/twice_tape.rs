@@ -72,7 +72,7 @@ impl<S: Scalar, R: CustomRule<S::Base>> Propagate<S> for AppliedRule<R, S> {
         let x: Vec<_> = self.x.iter().zip(dx).map(|(&x, dx)| dx.map_or(fixed(x), |dx| along(x, dx))).collect();
         let mut products = vec![Along::default(); x.len()];
         pullback_by_rule(&*self.rule, &x, &moving(&self.y, y_tangents), &moving(dy, dy_tangents), &mut products);
-        products.iter().map(|product| (product.0.value(), product.0.tangent().unwrap_or_default())).unzip()
+        products.iter().map(|product| (product.0.value(), product.0.slope().unwrap_or_default())).unzip()
     }
 }
 

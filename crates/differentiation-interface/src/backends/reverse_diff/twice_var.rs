@@ -103,7 +103,7 @@ impl<S: Scalar> TwiceVarCore<S> {
     /// The number with value `value` whose derivative is `slope`, along the entry of `self`.
     #[inline(always)]
     fn sloped(self, value: Along<S>, slope: Along<S>) -> Self {
-        let (first, second) = (slope.0.value(), slope.0.tangent().unwrap_or(zero()));
+        let (first, second) = (slope.0.value(), slope.0.slope().unwrap_or(zero()));
         TwiceVarCore { value: value.0.value(), first, second, ..self }
     }
 
@@ -150,7 +150,7 @@ impl<S: Scalar> TwiceVarCore<S> {
         }
         let (px, py) = (xx.times(self.slope()), yy.times(other.slope()));
         let mixed = xy.times(fixed(self.first));
-        let second = |slope: Along<S>| slope.0.tangent().unwrap_or(zero());
+        let second = |slope: Along<S>| slope.0.slope().unwrap_or(zero());
         let node = TwiceNode {
             partials: [px.0.value(), py.0.value()],
             seconds: [second(px), second(mixed), second(py)],
