@@ -12,13 +12,14 @@ mod second_order;
 mod seeds;
 
 pub use lanes::{Lane, Lanes};
-pub use mode::{Both, Forward, Mode, Reverse};
+pub use mode::{Both, Forward, ForwardTwice, Mode, Reverse, ReverseTwice};
 pub use primitive::{PullbackPrimitive, PushforwardPrimitive};
 pub use route::{MatrixRoute, Native, PullbackRoute, PushforwardRoute, ViaPullback, ViaPushforward};
 pub use rows::Rows;
 pub use second_order::{
-    Again, AtPoint, ByInner, Compose, ForwardOverGradient, HvpRoute, HvpState, ReverseOverForward, ReverseOverGradient,
-    Routed, SecondOrder, SecondOrderBackend, Want,
+    Again, AtPoint, ByInner, Compose, ForwardOverGradient, HvpRoute, HvpState, HyperDualPrimitive, HyperDualRoute,
+    ReverseOverForward, ReverseOverGradient, Routed, SecondAdjoint, SecondAdjointPrimitive, SecondAdjointState,
+    SecondOrder, SecondOrderBackend, ValueAndGradient, Want,
 };
 pub use seeds::Seeds;
 

@@ -4,8 +4,8 @@
 //! them and puts them in.
 
 use super::RuntimeForward;
-use crate::backends::forward_diff::{AutoChunk, ChunkSize, Dual, DualCore};
-use crate::backends::reverse_diff::{Var, VarCore};
+use crate::backends::forward_diff::{AutoChunk, ChunkSize, Dual, DualCore, HyperDual, HyperDualCore};
+use crate::backends::reverse_diff::{TwiceVar, TwiceVarCore, Var, VarCore};
 use crate::backends::{AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::Lanes;
 use differentiation_interface_core::custom::CustomRule;
@@ -149,11 +149,11 @@ one_of_numbers! {
     FiniteDual(Dual<S, Inner>) of (AutoFiniteDiff, RuntimeForward), from v by dual(v), to plain by inert_dual;
     FiniteVar(Var<S>) of (AutoFiniteDiff, AutoReverseDiff), from v by var(v), to plain by inert_var;
     DualFinite(Dual<S, L>) of (RuntimeForward, AutoFiniteDiff), from v by dual(v), to plain by inert_dual;
-    DualDual(Dual<Dual<S, L>, Inner>) of (RuntimeForward, RuntimeForward), from v by dual(dual(v)), to plain by |v| inert_dual(v).and_then(|v| inert_dual(&v));
+    HyperDual(HyperDual<S, L, Inner>) of (RuntimeForward, RuntimeForward), from v by Num(HyperDualCore::inert(dual(v))), to plain by inert_hyper_dual;
     DualVar(Var<Dual<S, L>>) of (RuntimeForward, AutoReverseDiff), from v by var(dual(v)), to plain by |v| inert_var(v).and_then(|v| inert_dual(&v));
     VarFinite(Var<S>) of (AutoReverseDiff, AutoFiniteDiff), from v by var(v), to plain by inert_var;
     VarDual(Dual<Var<S>, L>) of (AutoReverseDiff, RuntimeForward), from v by dual(var(v)), to plain by |v| inert_dual(v).and_then(|v| inert_var(&v));
-    VarVar(Var<Var<S>>) of (AutoReverseDiff, AutoReverseDiff), from v by var(var(v)), to plain by |v| inert_var(v).and_then(|v| inert_var(&v));
+    TwiceVar(TwiceVar<S>) of (AutoReverseDiff, AutoReverseDiff), from v by Num(TwiceVarCore::inert(v)), to plain by inert_twice_var;
 }
 
 impl<S: Scalar, L: Lanes> Default for AnyCore<S, L> {
@@ -193,9 +193,21 @@ fn inert_dual<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> Option<S> {
     number.0.is_inert().then(|| number.0.value())
 }
 
+/// The same of one that keeps second derivatives.
+#[inline(always)]
+fn inert_hyper_dual<S: Scalar, O: Lanes, L: Lanes>(number: &HyperDual<S, O, L>) -> Option<S> {
+    number.0.is_inert().then(|| number.0.value().0.value())
+}
+
 /// The value of a number of reverse mode without derivative.
 #[inline(always)]
 fn inert_var<S: Scalar>(number: &Var<S>) -> Option<S> {
+    number.0.is_inert().then(|| number.0.value())
+}
+
+/// The same of one that keeps second derivatives.
+#[inline(always)]
+fn inert_twice_var<S: Scalar>(number: &TwiceVar<S>) -> Option<S> {
     number.0.is_inert().then(|| number.0.value())
 }
 

@@ -1,13 +1,18 @@
 //! Forward mode: dual numbers with several lanes of tangents.
 //!
-//! Reached by operators through the routes below; runs the user's function on [`Dual`].
+//! Reached by operators through the routes below; runs the user's function on [`Dual`]. Products with a Hessian by this
+//! backend alone are in `twice.rs`, which runs it on [`HyperDual`].
 
 mod dual;
+mod hyper_dual;
+mod twice;
 
 pub use dual::{Dual, DualCore};
+pub use hyper_dual::{HyperDual, HyperDualCore};
+pub use twice::HyperState;
 
 use differentiation_interface_core::backend::{
-    Backend, Forward, Lane, Lanes, Lift, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
+    Backend, ForwardTwice, Lane, Lanes, Lift, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -42,7 +47,7 @@ impl<C: ChunkSize> Backend for AutoForwardDiff<C> {
     const NAME: &'static str = "forward_diff";
     type Lanes = C::Lanes;
     type Num<S: Scalar, L: Lanes> = Dual<S, L>;
-    type Mode = Forward;
+    type Mode = ForwardTwice;
     type Pushforward = Native;
     type Pullback = ViaPushforward;
     type Derivative = ViaPushforward;
