@@ -12,7 +12,7 @@ mod second_order;
 mod seeds;
 
 pub use lanes::{Lane, Lanes};
-pub use mode::{Both, Forward, ForwardTwice, Mode, Reverse, ReverseTwice};
+pub use mode::{Both, BothTwice, Forward, ForwardTwice, Mode, Reverse, ReverseTwice};
 pub use primitive::{PullbackPrimitive, PushforwardPrimitive};
 pub use route::{MatrixRoute, Native, PullbackRoute, PushforwardRoute, ViaPullback, ViaPushforward};
 pub use rows::Rows;

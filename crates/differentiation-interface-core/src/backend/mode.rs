@@ -23,6 +23,10 @@ pub struct ReverseTwice;
 /// The backend has both primitives.
 #[derive(Clone, Copy, Debug)]
 pub struct Both;
+/// The backend has both primitives, and products with a Hessian from one recording: it is a
+/// [`SecondAdjointPrimitive`](super::SecondAdjointPrimitive). Everywhere else it counts as [`Both`], and bears its name.
+#[derive(Clone, Copy, Debug)]
+pub struct BothTwice;
 
 impl Mode for Forward {
     const NAME: &'static str = "forward";
@@ -38,4 +42,7 @@ impl Mode for ReverseTwice {
 }
 impl Mode for Both {
     const NAME: &'static str = "both";
+}
+impl Mode for BothTwice {
+    const NAME: &'static str = Both::NAME;
 }

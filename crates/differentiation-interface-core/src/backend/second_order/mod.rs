@@ -13,6 +13,7 @@
 //! ```text
 //! ForwardTwice   ForwardTwice   HyperDualRoute   numbers for both differentiations; `AutoForwardDiff`
 //! ReverseTwice   ReverseTwice   SecondAdjoint    one recording, swept forwards and back; `AutoReverseDiff`
+//! any of the three BothTwice    SecondAdjoint    the same by compiled programs; `AutoReverseDiff::compiled()`
 //! ```
 //! In every mode the inner differentiation keeps its state between calls, several tangents go
 //! together, and value and gradient come from the same evaluations.
@@ -27,7 +28,7 @@ pub use over_gradient::{Again, AtPoint, ByInner, ForwardOverGradient, ReverseOve
 pub use over_pushforwards::ReverseOverForward;
 pub use second_adjoint::{SecondAdjoint, SecondAdjointPrimitive, SecondAdjointState};
 
-use super::{Backend, Both, Forward, ForwardTwice, Lanes, Reverse, ReverseTwice, Rows, Seeds};
+use super::{Backend, Both, BothTwice, Forward, ForwardTwice, Lanes, Reverse, ReverseTwice, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -60,7 +61,7 @@ pub struct SecondOrder<O, I>(
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used for second order",
     note = "pass a backend, or `SecondOrder(outer, inner)` of two backends, neither of them a `SecondOrder` itself",
-    note = "the `Mode` of each backend must be `Forward`, `ForwardTwice`, `Reverse`, `ReverseTwice` or `Both`"
+    note = "the `Mode` of each backend must be `Forward`, `ForwardTwice`, `Reverse`, `ReverseTwice`, `Both` or `BothTwice`"
 )]
 pub trait SecondOrderBackend: Clone + Send + Sync + 'static {
     /// The outer backend.
@@ -150,7 +151,7 @@ fn pair_of<O: Backend, I: Backend>(outer: &O, inner: &I) -> (O, I) {
 /// The table of modes: which route an outer mode takes over the inner mode `I`.
 #[diagnostic::on_unimplemented(
     message = "there is no second-order route for the mode `{Self}` over the mode `{I}`",
-    note = "the `Mode` of a backend must be `Forward`, `ForwardTwice`, `Reverse`, `ReverseTwice` or `Both` for second order"
+    note = "the `Mode` of a backend must be `Forward`, `ForwardTwice`, `Reverse`, `ReverseTwice`, `Both` or `BothTwice` for second order"
 )]
 pub trait Compose<I> {
     /// The route.
@@ -191,6 +192,17 @@ compose! {
     Both, Reverse => ForwardOverGradient<ByInner<ReverseOverGradient>>;
     Both, ReverseTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
     Both, Both => ForwardOverGradient<ByInner<ReverseOverGradient>>;
+    Forward, BothTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
+    ForwardTwice, BothTwice => SecondAdjoint;
+    Reverse, BothTwice => ReverseOverForward;
+    ReverseTwice, BothTwice => SecondAdjoint;
+    Both, BothTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
+    BothTwice, BothTwice => SecondAdjoint;
+    BothTwice, Forward => ReverseOverForward;
+    BothTwice, ForwardTwice => ReverseOverForward;
+    BothTwice, Reverse => ForwardOverGradient<ByInner<ReverseOverGradient>>;
+    BothTwice, ReverseTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
+    BothTwice, Both => ForwardOverGradient<ByInner<ReverseOverGradient>>;
 }
 
 /// What a second-order call leaves in its state besides the products.

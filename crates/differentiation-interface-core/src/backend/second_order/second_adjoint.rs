@@ -3,7 +3,7 @@
 //! Route of `hvp` and `hessian`; it calls the [`SecondAdjointPrimitive`] of the inner backend, which takes both places.
 
 use super::{HvpRoute, Routed, Want};
-use crate::backend::{Lanes, PullbackPrimitive, Rows, Seeds};
+use crate::backend::{Backend, Lanes, PullbackPrimitive, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -14,7 +14,7 @@ use crate::scalar::Scalar;
 /// derivative of v̄ along the seed beside v̄ itself; at the inputs these are H·seed and the gradient.
 ///
 /// # For backend authors
-/// 1. Choose [`ReverseTwice`](crate::backend::ReverseTwice) as the `Mode`, or operators never come here.
+/// 1. Choose [`ReverseTwice`](crate::backend::ReverseTwice) or [`BothTwice`](crate::backend::BothTwice) as the `Mode`, or operators never come here.
 /// 2. `record_twice` calls `f` once; `products` does not call it, and may be repeated with other seeds.
 /// 3. `products` leaves the gradient as well where `gradient` is given. Seeds may be none, `Seeds::all(0)`.
 /// 4. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing.
@@ -58,7 +58,7 @@ pub struct SecondAdjointState<State, S> {
     value: S,
 }
 
-impl<O: PullbackPrimitive, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
+impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
     const NAME: &'static str = "second-order adjoint";
     type Lanes = I::Lanes;
     type Num<S: Scalar, L: Lanes> = I::NumTwice<S>;
