@@ -47,13 +47,8 @@ const DEEPEST: usize = 8;
 pub(crate) fn roll(sequence: &Sequence) -> Rolled {
     let mut roller =
         Roller { sequence, shapes: Vec::new(), operations: FxHashMap::default(), loops: FxHashMap::default() };
-    let mut tokens = roller.operations();
-    for _ in 0..DEEPEST {
-        match roller.pass(&tokens) {
-            Some(next) => tokens = next,
-            None => break,
-        }
-    }
+    let tokens = roller.operations();
+    let tokens = roller.passes(tokens);
     Rolled { shapes: roller.shapes, tokens }
 }
 
@@ -102,6 +97,17 @@ impl Roller<'_> {
                 last = (Some(key), shape);
             }
             tokens.push(Token { shape, start: start as u32 });
+        }
+        tokens
+    }
+
+    /// Sweeps over the tokens until there is no further loop.
+    fn passes(&mut self, mut tokens: Vec<Token>) -> Vec<Token> {
+        for _ in 0..DEEPEST {
+            match self.pass(&tokens) {
+                Some(next) => tokens = next,
+                None => break,
+            }
         }
         tokens
     }
@@ -156,8 +162,12 @@ impl Roller<'_> {
             found = true;
             out.extend_from_slice(&tokens[p..begin]);
             let start = tokens[begin].start;
-            let body: Vec<Token> =
-                tokens[begin..begin + period].iter().map(|t| Token { start: t.start - start, ..*t }).collect();
+            // A long word may have been found before the loops inside it were.
+            let mut body = tokens[begin..begin + period].to_vec();
+            if period >= FEWEST_ITERATIONS {
+                body = self.passes(body);
+            }
+            body.iter_mut().for_each(|token| token.start -= start);
             let mut done = 0;
             for stretch in stretches {
                 out.extend_from_slice(&tokens[begin + done * period..begin + stretch.from * period]);
@@ -186,18 +196,17 @@ impl Roller<'_> {
         let (start, first) = (tokens[p].start as usize, self.sequence.first);
         // Crossings of the boundary before each node of the word, from differences.
         let mut crossings = vec![0i32; nodes + 1];
-        for j in 0..nodes {
-            let i = start + nodes + j;
+        // The last node that added to each sum: a term passes the sum on to the next term, and the last one to its reader.
+        let mut added: FxHashMap<u32, usize> = FxHashMap::default();
+        for i in start..start + 2 * nodes {
             let node = &self.sequence.nodes[i];
-            let mut edge = |operand: u32| {
-                if operand & (CONSTANT | SUM) != 0 || (operand as usize) < first + start {
-                    return;
-                }
-                let distance = i + first - operand as usize;
-                if distance >= nodes || distance == 0 {
+            let mut edge = |from: usize| {
+                let distance = i - from;
+                if i < start + nodes || distance >= nodes {
                     return;
                 }
                 // The boundaries before nodes j - distance + 1 ..= j, in a circle.
+                let j = i - start - nodes;
                 if distance <= j {
                     crossings[j - distance + 1] += 1;
                     crossings[j + 1] -= 1;
@@ -207,9 +216,19 @@ impl Roller<'_> {
                     crossings[j + nodes - distance + 1] += 1;
                 }
             };
-            edge(node.a);
-            if !matches!(node.op, Op::Unary(_) | Op::Output | Op::Accumulate | Op::CallOutput) {
-                edge(node.b);
+            let mut operand = |operand: u32| {
+                if operand & SUM != 0 {
+                    added.get(&operand).copied().into_iter().for_each(&mut edge);
+                } else if operand & CONSTANT == 0 && operand as usize >= first + start {
+                    edge(operand as usize - first);
+                }
+            };
+            operand(node.a);
+            if !matches!(node.op, Op::Unary(_) | Op::Output | Op::CallOutput) {
+                operand(node.b);
+            }
+            if node.op == Op::Accumulate {
+                added.insert(node.b, i);
             }
         }
         let (mut sum, mut boundary, mut best) = (0, 0, (i32::MAX, 0));
