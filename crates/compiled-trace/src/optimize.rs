@@ -7,7 +7,7 @@ use crate::build::{Builder, Shared, interval, is_injective, without_dead};
 use crate::program::*;
 
 /// Bodies longer than this are not fused further, except outside of loops.
-const LONGEST: usize = 768;
+const LONGEST: usize = 4096;
 /// How many statements apart two nests may be to be fused.
 const WINDOW: usize = 96;
 

@@ -154,13 +154,20 @@ impl Roller<'_> {
                     }
                 }
             });
-            let Some((begin, period, iterations, nodes, stretches)) = next else {
+            let Some(found_here) = next else {
                 out.push(tokens[p]);
                 p += 1;
                 continue;
             };
             found = true;
-            out.extend_from_slice(&tokens[p..begin]);
+            let (mut begin, period, mut iterations, nodes, mut stretches) = found_here;
+            match self.one_before(tokens, &out, begin, period, nodes, iterations) {
+                Some((kept, earlier)) => {
+                    out.truncate(kept);
+                    (begin, iterations, stretches) = (begin - period, iterations + 1, earlier);
+                }
+                None => out.extend_from_slice(&tokens[p..begin]),
+            }
             let start = tokens[begin].start;
             // A long word may have been found before the loops inside it were.
             let mut body = tokens[begin..begin + period].to_vec();
@@ -179,6 +186,29 @@ impl Roller<'_> {
             p = begin + iterations * period;
         }
         found.then_some(out)
+    }
+
+    /// Whether the iteration before a loop belongs to it; then how many tokens of `out` lie before that, and the stretches.
+    /// The loop was missed there if a shorter one was found at its beginning.
+    fn one_before(
+        &self,
+        tokens: &[Token],
+        out: &[Token],
+        begin: usize,
+        period: usize,
+        nodes: usize,
+        iterations: usize,
+    ) -> Option<(usize, Vec<Stretch>)> {
+        let earlier = begin.checked_sub(period)?;
+        let same = tokens[earlier..begin].iter().zip(&tokens[begin..]).all(|(a, b)| a.shape == b.shape);
+        let start = tokens[earlier].start;
+        let kept = out.partition_point(|token| token.start < start);
+        let is_clear = out[..kept].last().is_none_or(|t| t.start + self.shapes[t.shape as usize].nodes <= start);
+        if !same || !is_clear {
+            return None;
+        }
+        let stretches = self.stretches(start as usize, nodes, iterations + 1)?;
+        (stretches.first()?.from == 0).then_some((kept, stretches))
     }
 
     fn loop_shape(&mut self, trip: u32, body: &[Token], nodes: usize) -> u32 {
@@ -224,7 +254,7 @@ impl Roller<'_> {
                 }
             };
             operand(node.a);
-            if !matches!(node.op, Op::Unary(_) | Op::Output | Op::CallOutput) {
+            if !matches!(node.op, Op::Unary(_) | Op::CallOutput) {
                 operand(node.b);
             }
             if node.op == Op::Accumulate {
