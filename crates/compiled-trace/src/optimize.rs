@@ -4,6 +4,7 @@
 //! nest's results, gives the one loop a careful programmer writes: values are computed once and stay in the iteration.
 
 use crate::build::{Builder, Shared, interval, is_injective, without_dead};
+use crate::intervals::Intervals;
 use crate::program::*;
 
 /// Bodies longer than this are not fused further, except outside of loops.
@@ -295,40 +296,20 @@ fn iterations_agree(first: &Nest, second: &Nest, loops: &[u32]) -> bool {
 /// Removes stores and accumulations to work cells that nobody loads, and narrows what is cleared.
 fn drop_dead_stores(statements: &mut Vec<Statement>) {
     loop {
-        let mut read = Vec::new();
-        for statement in statements.iter() {
-            accesses(statement, &mut Vec::new(), &mut read);
-        }
-        let mut loaded: Vec<(u32, u32)> =
-            read.iter().filter(|a| a.kind == Kind::Read && a.space == Space::Work).map(|a| (a.low, a.high)).collect();
-        loaded = merge(loaded);
-        let is_loaded = |low: u32, high: u32| {
-            let next = loaded.partition_point(|(_, end)| *end < low);
-            loaded.get(next).is_some_and(|(start, _)| *start <= high)
-        };
-        if !remove_dead(statements, &mut Vec::new(), &is_loaded) {
+        let loaded = touched(statements, |kind| kind == Kind::Read);
+        if !remove_dead(statements, &mut Vec::new(), &|low, high| loaded.meets(low, high)) {
             break;
         }
     }
-    let mut all = Vec::new();
-    for statement in statements.iter() {
-        accesses(statement, &mut Vec::new(), &mut all);
-    }
-    let added: Vec<(u32, u32)> =
-        all.iter().filter(|a| a.space == Space::Work && a.kind != Kind::Write).map(|a| (a.low, a.high)).collect();
-    narrow(statements, &merge(added));
+    let used = touched(statements, |kind| kind != Kind::Write);
+    narrow(statements, &used);
 }
 
-fn merge(mut ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
-    ranges.sort_unstable();
-    let mut merged: Vec<(u32, u32)> = Vec::new();
-    for (low, high) in ranges {
-        match merged.last_mut() {
-            Some(last) if low <= last.1.saturating_add(1) => last.1 = last.1.max(high),
-            _ => merged.push((low, high)),
-        }
-    }
-    merged
+/// The work cells that are accessed in these ways.
+fn touched(statements: &[Statement], wanted: impl Fn(Kind) -> bool) -> Intervals {
+    let mut all = Vec::new();
+    statements.iter().for_each(|statement| accesses(statement, &mut Vec::new(), &mut all));
+    all.iter().filter(|a| a.space == Space::Work && wanted(a.kind)).map(|a| (a.low, a.high)).collect()
 }
 
 /// Whether anything was removed.
@@ -382,17 +363,18 @@ fn remove_dead(statements: &mut Vec<Statement>, loops: &mut Vec<u32>, is_loaded:
 }
 
 /// Clears only what is loaded or added to.
-fn narrow(statements: &mut Vec<Statement>, used: &[(u32, u32)]) {
+fn narrow(statements: &mut Vec<Statement>, used: &Intervals) {
     let old = std::mem::take(statements);
     for statement in old {
         match statement {
             Statement::Zero { space: Space::Work, start, length } => {
-                let end = start + length.saturating_sub(1);
-                for (low, high) in used {
-                    let (low, high) = ((*low).max(start), (*high).min(end));
-                    if length > 0 && low <= high {
-                        statements.push(Statement::Zero { space: Space::Work, start: low, length: high - low + 1 });
-                    }
+                if length > 0 {
+                    let cells = used.inside(start, start + length - 1);
+                    statements.extend(cells.map(|(low, high)| Statement::Zero {
+                        space: Space::Work,
+                        start: low,
+                        length: high - low + 1,
+                    }));
                 }
             }
             Statement::Loop { trip, reversed, mut body } => {

@@ -39,6 +39,9 @@ pub(crate) struct Rolled {
 /// Fewest iterations and fewest nodes of a loop.
 const FEWEST_ITERATIONS: usize = 4;
 const FEWEST_NODES: usize = 16;
+/// Fewest iterations of a loop with irregular operands, and of one where most operands are irregular.
+const FEWEST_TABLED: usize = 8;
+const FEWEST_GATHERS: usize = 32;
 /// Lengths of the words whose recurrence suggests a period, and how many recurrences of each are tried.
 const WORDS: [(usize, usize); 4] = [(1, 2), (4, 3), (16, 2), (64, 2)];
 const DEEPEST: usize = 8;
@@ -304,7 +307,8 @@ impl Roller<'_> {
                     own.contains(if slot % 2 == 1 { &node.b } else { &node.a })
                 })
             });
-            if inside || iterations < 8 || 4 * count > 3 * nodes {
+            let many = 4 * count > 3 * nodes && iterations < FEWEST_GATHERS;
+            if inside || iterations < FEWEST_TABLED || many {
                 return None;
             }
         }

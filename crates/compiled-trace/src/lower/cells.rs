@@ -2,7 +2,7 @@
 //!
 //! Called by `lower`, then by `body` for every operand.
 
-use super::fit::{Fit, Place, each_iteration, each_iteration_of};
+use super::fit::{Fit, Place, each_index, each_iteration, each_iteration_of};
 use super::{Lowering, MOST_CELLS, NONE, Slot};
 use crate::graph::{CONSTANT, Op, SUM};
 use crate::program::{Address, Space};
@@ -103,28 +103,42 @@ impl Lowering<'_> {
         }
     }
 
-    /// The slots of what a slot's counter would reach before its first iteration; nothing if some of it is no result.
+    /// The slots of what a slot's counter would reach before its first iteration; nothing if some of it is no result, or is
+    /// not computed yet when the cells before the loop are filled.
     fn before_loop(&self, place: &Place, (m, back): (u32, u32)) -> Option<Vec<(u32, u32)>> {
         let target = &self.groups[place.group as usize];
         let mut others = target.counters.clone();
         let length = others.remove(m as usize).1;
+        let trips: Vec<u32> = others.iter().map(|c| c.0).collect();
+        let loops = target.loops.min(m as usize);
         let mut slots = Vec::new();
         let mut complete = true;
         for back in 1..=back {
             let node = target.start as i64 + target.offsets[place.slot as usize] as i64 - (back * length) as i64;
-            each_iteration(&others, |shift| {
+            each_index(&trips, |index| {
+                let shift: u32 = index.iter().zip(&others).map(|(i, (_, length))| i * length).sum();
                 let node = node + shift as i64;
                 match self.place(node) {
-                    Some(place) => {
+                    Some(source) => {
                         let value = !matches!(self.sequence.nodes[node as usize].op, Op::Accumulate | Op::Guard(_));
-                        complete &= value;
-                        slots.push((place.group, place.slot));
+                        complete &= value && self.precedes(&source, place.group, &index[..loops]);
+                        slots.push((source.group, source.slot));
                     }
                     None => complete &= node < 0 && node + self.sequence.first as i64 >= 0,
                 }
+                complete
             });
         }
         complete.then_some(slots)
+    }
+
+    /// Whether a result is there before a group runs at these counters of its outermost loops of statements.
+    fn precedes(&self, source: &Place, group: u32, counters: &[u32]) -> bool {
+        let [a, b] = [source.group, group].map(|g| &self.groups[g as usize].enclosing);
+        let common = a.iter().zip(b).take(counters.len()).take_while(|(a, b)| a == b).count();
+        let now = counters[..common].iter().map(|counter| *counter as i64);
+        let order = source.iteration[..common].iter().copied().cmp(now);
+        order.then(source.group.cmp(&group)).is_lt()
     }
 
     /// Gives stored results their cells.
