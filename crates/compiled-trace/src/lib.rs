@@ -43,6 +43,7 @@
 
 mod activity;
 mod build;
+mod constants;
 mod custom;
 mod derive;
 mod execute;
@@ -60,11 +61,12 @@ pub mod rule;
 mod sums;
 mod template;
 
+pub use constants::Place;
 pub use custom::{CallObject, Half};
 pub use execute::{BLOCK, Executable, RunError, Workspace};
 pub use graph::{CONSTANT, Graph, Node, Op, Outcome, RELATIONS, guard_parts, relation};
 pub use program::{GuardFailed, Program};
-pub use recorder::{Limits, Recorded, RecordedCore, record};
+pub use recorder::{Limits, Recorded, RecordedCore, Recorder, record};
 pub use template::Template;
 
 use differentiation_interface_core::error::Error;
