@@ -39,7 +39,7 @@ pub(crate) struct Rolled {
 /// Fewest iterations and fewest nodes of a loop.
 const FEWEST_ITERATIONS: usize = 4;
 const FEWEST_NODES: usize = 16;
-/// Fewest iterations of a loop with irregular operands, and of one where most operands are irregular.
+/// Fewest iterations of a loop with irregular operands, and of one where most operands are irregular: gathered inputs.
 const FEWEST_TABLED: usize = 8;
 const FEWEST_GATHERS: usize = 32;
 /// Lengths of the words whose recurrence suggests a period, and how many recurrences of each are tried.
@@ -300,14 +300,18 @@ impl Roller<'_> {
         let irregular: Vec<bool> = breaks.iter().map(|breaks| 4 * *breaks as usize > iterations).collect();
         let count = irregular.iter().filter(|i| **i).count();
         if count > 0 {
-            let own = (self.sequence.first + start) as u32..(self.sequence.first + start + all.len()) as u32;
-            let inside = (0..slots).filter(|slot| irregular[*slot]).any(|slot| {
-                (0..iterations).any(|t| {
-                    let node = &all[t * nodes + slot / 2];
-                    own.contains(if slot % 2 == 1 { &node.b } else { &node.a })
-                })
-            });
-            let many = 4 * count > 3 * nodes && iterations < FEWEST_GATHERS;
+            let first = self.sequence.first as u32;
+            let own = first + start as u32..first + (start + all.len()) as u32;
+            // Whether irregular operands are results of the loop, or of any operation.
+            let (mut inside, mut computed) = (false, false);
+            for slot in (0..slots).filter(|slot| irregular[*slot]) {
+                for node in all.iter().skip(slot / 2).step_by(nodes) {
+                    let operand = if slot % 2 == 1 { node.b } else { node.a };
+                    inside |= own.contains(&operand);
+                    computed |= operand & CONSTANT == 0 && operand >= first;
+                }
+            }
+            let many = 4 * count > 3 * nodes && (computed || iterations < FEWEST_GATHERS);
             if inside || iterations < FEWEST_TABLED || many {
                 return None;
             }
