@@ -32,6 +32,12 @@ impl Intervals {
         self.merged.get(next).is_some_and(|(start, _)| *start <= high)
     }
 
+    /// Whether the sets have a cell in common.
+    pub(crate) fn intersects(&self, other: &Intervals) -> bool {
+        let (few, many) = if self.merged.len() < other.merged.len() { (self, other) } else { (other, self) };
+        few.merged.iter().any(|(low, high)| many.meets(*low, *high))
+    }
+
     /// The intervals of the set inside `low..=high`.
     pub(crate) fn inside(&self, low: u32, high: u32) -> impl Iterator<Item = (u32, u32)> {
         let from = self.merged.partition_point(|(_, end)| *end < low);
@@ -64,6 +70,9 @@ mod tests {
         assert_eq!(set.merged, [(0, 4), (7, 9), (20, 20)]);
         assert!(set.meets(4, 6) && !set.meets(5, 6) && !set.meets(10, 19) && !set.meets(21, 30));
         assert_eq!(set.inside(2, 8).collect::<Vec<_>>(), [(2, 4), (7, 8)]);
+        let other: Intervals = [(5, 6), (20, 30)].into_iter().collect();
+        assert!(set.intersects(&other) && other.intersects(&set));
+        assert!(!set.intersects(&[(5, 6), (21, 30)].into_iter().collect()));
         assert!(set.insert(5, 19));
         assert_eq!(set.merged, [(0, 20)]);
     }
