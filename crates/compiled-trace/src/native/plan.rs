@@ -58,6 +58,9 @@ pub(super) const WRITTEN_OUT: u32 = 96;
 pub(super) const MOST_IN_REGISTERS: usize = 12;
 /// Most sums that are kept there; more would need too much stack, and are added to their cells term by term.
 const MOST_IN_FUNCTION: usize = 4096;
+/// What waiting for a cell that was just written by a vector costs, in operations, and how many vectors back that may be.
+const STALL: f64 = 10.0;
+const STALLING: u32 = 8;
 /// What a call of an elementary function costs, in operations.
 const CALL: f64 = 25.0;
 
@@ -184,6 +187,9 @@ impl<'a> Plan<'a> {
                 },
             };
         }
+        if self.lanes > 1 {
+            per_level[depth] += STALL * lanes * self.stalls() as f64;
+        }
         let mut rows = 1.0;
         let mut total = per_level[0];
         for (l, counter) in self.order.iter().enumerate() {
@@ -192,6 +198,28 @@ impl<'a> Plan<'a> {
             total += blocks * per_level[l + 1];
         }
         total
+    }
+
+    /// Accumulations whose vectors overlap those that another one has just written, too far ahead for a window: the machine
+    /// waits until the written cells are in the cache.
+    fn stalls(&self) -> usize {
+        let mut moving = Vec::new();
+        for (i, instruction) in self.nest.body.iter().enumerate() {
+            if let Instruction::Accumulate { address, .. } = *instruction
+                && self.sum[i].is_none()
+                && self.step(address).abs() == 1
+                && self.nest.addresses[address as usize].table.is_none()
+            {
+                moving.push(address as usize);
+            }
+        }
+        let overlaps = |a: usize, b: usize| {
+            let (first, second) = (&self.nest.addresses[a], &self.nest.addresses[b]);
+            let distance = first.base.abs_diff(second.base);
+            let near = (self.lanes + 1..STALLING * self.lanes).contains(&distance);
+            near && first.space == second.space && self.strides[a] == self.strides[b]
+        };
+        moving.iter().filter(|a| moving.iter().any(|b| overlaps(**a, *b))).count()
     }
 
     /// Sets `level` and `sum` for the present order.
