@@ -94,7 +94,8 @@ pub trait Backend: Clone + Send + Sync + 'static {
 /// Takes a number of an outer differentiation into an inner one by `backend`, where it is a constant.
 ///
 /// Nested differentiations have different number types, so that their derivatives cannot be confused; an outer number
-/// enters the inner function through this function, and the inner point is a number of the outer type.
+/// enters the inner function through this function, and the inner point is a number of the outer type. The inner function of
+/// `SecondOrder(outer, inner)` takes it as `lift(&inner, lift(&outer, value))`.
 ///
 /// # Example
 /// ```

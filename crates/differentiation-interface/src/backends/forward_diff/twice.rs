@@ -5,8 +5,8 @@
 
 use super::dual::Level;
 use super::hyper_dual::{HyperDual, HyperDualCore};
-use super::{AutoForwardDiff, ChunkSize, ForwardState, chunk_size};
-use differentiation_interface_core::backend::{HyperDualPrimitive, Lanes, Rows, Seeds, ValueAndGradient};
+use super::{AutoForwardDiff, ChunkSize, Dual, ForwardState, chunk_size};
+use differentiation_interface_core::backend::{HyperDualPrimitive, Lanes, Lift, Rows, Seeds, ValueAndGradient};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Num, Scalar};
@@ -21,6 +21,14 @@ pub struct HyperState<S: Scalar, O: Lanes, L: Lanes> {
     y: Vec<HyperDual<S, O, L>>,
     /// The largest number of inputs with a lane in a pass.
     lanes: usize,
+}
+
+/// A number that was taken through the outer one of two forward modes, as if their numbers were nested.
+impl<C: ChunkSize, S: Scalar, O: Lanes, L: Lanes> Lift<Dual<S, O>, HyperDual<S, O, L>> for AutoForwardDiff<C> {
+    #[inline(always)]
+    fn lift(value: Dual<S, O>) -> HyperDual<S, O, L> {
+        Num(HyperDualCore::inert(value))
+    }
 }
 
 impl<C: ChunkSize> HyperDualPrimitive for AutoForwardDiff<C> {

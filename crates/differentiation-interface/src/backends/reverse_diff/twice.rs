@@ -3,13 +3,14 @@
 //! Called by the route [`SecondAdjoint`](differentiation_interface_core::backend::SecondAdjoint); runs the user's function
 //! on [`TwiceVar`] and sweeps over the tape of `twice_tape.rs`.
 
-use super::AutoReverseDiff;
 use super::tape::Recorder;
 use super::twice_tape::{Sweep, TwiceCall, TwiceNode};
 use super::twice_var::{TwiceVar, TwiceVarCore};
-use differentiation_interface_core::backend::{Rows, SecondAdjointPrimitive, Seeds};
+use super::{AutoReverseDiff, Var};
+use differentiation_interface_core::backend::{Lift, Rows, SecondAdjointPrimitive, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::fault;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use num_traits::Float;
 use std::cell::Cell;
@@ -28,6 +29,18 @@ pub struct TwiceState<S: Scalar> {
     /// Whether the adjoints are those of the last recording.
     has_adjoints: bool,
     products: Vec<S>,
+}
+
+/// A number that was taken through the outer one of two reverse modes, as if their numbers were nested.
+impl<S: Scalar> Lift<Var<S>, TwiceVar<S>> for AutoReverseDiff {
+    #[inline(always)]
+    fn lift(value: Var<S>) -> TwiceVar<S> {
+        // There is no outer recording that it could belong to.
+        if !value.0.is_inert() {
+            fault::raise(ErrorKind::ForeignNumber);
+        }
+        Num(TwiceVarCore::inert(value.0.value()))
+    }
 }
 
 impl SecondAdjointPrimitive for AutoReverseDiff {
