@@ -5,8 +5,8 @@
 
 use super::dual::Level;
 use super::hyper_dual::{HyperDual, HyperDualCore};
-use super::{AutoForwardDiff, ChunkSize, Dual, ForwardState, chunk_size};
-use differentiation_interface_core::backend::{HyperDualPrimitive, Lanes, Lift, Rows, Seeds, ValueAndGradient};
+use super::{AutoForwardDiff, ChunkSize, DualCore, ForwardState, chunk_size};
+use differentiation_interface_core::backend::{HyperDualPrimitive, Lanes, LiftPair, Rows, Seeds, ValueAndGradient};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Num, Scalar};
@@ -23,11 +23,12 @@ pub struct HyperState<S: Scalar, O: Lanes, L: Lanes> {
     lanes: usize,
 }
 
-/// A number that was taken through the outer one of two forward modes, as if their numbers were nested.
-impl<C: ChunkSize, S: Scalar, O: Lanes, L: Lanes> Lift<Dual<S, O>, HyperDual<S, O, L>> for AutoForwardDiff<C> {
+impl<B: ChunkSize, C: ChunkSize, S: Scalar, O: Lanes> LiftPair<AutoForwardDiff<B>, S, HyperDual<S, O, C::Lanes>>
+    for AutoForwardDiff<C>
+{
     #[inline(always)]
-    fn lift(value: Dual<S, O>) -> HyperDual<S, O, L> {
-        Num(HyperDualCore::inert(value))
+    fn lift_pair(value: S) -> HyperDual<S, O, C::Lanes> {
+        Num(HyperDualCore::inert(Num(DualCore::inert(value))))
     }
 }
 

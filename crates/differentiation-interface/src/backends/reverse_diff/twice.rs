@@ -3,14 +3,13 @@
 //! Called by the route [`SecondAdjoint`](differentiation_interface_core::backend::SecondAdjoint); runs the user's function
 //! on [`TwiceVar`] and sweeps over the tape of `twice_tape.rs`.
 
+use super::AutoReverseDiff;
 use super::tape::Recorder;
 use super::twice_tape::{Sweep, TwiceCall, TwiceNode};
 use super::twice_var::{TwiceVar, TwiceVarCore};
-use super::{AutoReverseDiff, Var};
-use differentiation_interface_core::backend::{Lift, Rows, SecondAdjointPrimitive, Seeds};
+use differentiation_interface_core::backend::{LiftPair, Rows, SecondAdjointPrimitive, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
-use differentiation_interface_core::fault;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use num_traits::Float;
 use std::cell::Cell;
@@ -31,15 +30,10 @@ pub struct TwiceState<S: Scalar> {
     products: Vec<S>,
 }
 
-/// A number that was taken through the outer one of two reverse modes, as if their numbers were nested.
-impl<S: Scalar> Lift<Var<S>, TwiceVar<S>> for AutoReverseDiff {
+impl<S: Scalar> LiftPair<AutoReverseDiff, S, TwiceVar<S>> for AutoReverseDiff {
     #[inline(always)]
-    fn lift(value: Var<S>) -> TwiceVar<S> {
-        // There is no outer recording that it could belong to.
-        if !value.0.is_inert() {
-            fault::raise(ErrorKind::ForeignNumber);
-        }
-        Num(TwiceVarCore::inert(value.0.value()))
+    fn lift_pair(value: S) -> TwiceVar<S> {
+        Num(TwiceVarCore::inert(value))
     }
 }
 
