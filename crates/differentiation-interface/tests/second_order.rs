@@ -349,7 +349,7 @@ fn infinite_derivatives_stay_where_they_are() {
     fn f<T: Real>(x: &[T]) -> T {
         x[0].sqrt() * 2.0 + x[1] * x[1] * x[2] + (x[0] + x[3]).exp() + x[4].sin() + x[5] + x[6] * x[7] + x[8] + x[9]
     }
-    let x = &[0.0, 3.0, 2.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+    let x: &[f64; 10] = &[0.0, 3.0, 2.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0];
     each_exact_pair!(|backend| {
         let hess = hessian(&|x: &[_]| f(x), &backend, x).unwrap();
         assert!(!hess[(0, 0)].is_finite(), "{backend:?}: the only entry that is infinite is {}", hess[(0, 0)]);

@@ -17,6 +17,8 @@ pub type HyperDual<S, O, L> = Num<HyperDualCore<S, O, L>>;
 ///
 /// It is what a [`Dual`] of duals would be, `Dual<Dual<S, O>, L>`, with the lanes of one kind side by side: half as long, and
 /// its lanes are added and multiplied several at once.
+// Operations are inlined always where code is optimised. Where it is not, each inlined call would keep its lanes on the stack of
+// the user's function, and those of 12 × 12 lanes soon fill it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct HyperDualCore<S: Scalar, O: Lanes, L: Lanes> {
@@ -116,7 +118,8 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperDualCore<S, O, L> {
     }
 
     /// The number with value `value` whose tangent along inputs is that of `self` times `partial`.
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn chain(self, value: Dual<S, O>, partial: impl FnOnce() -> Partial<Dual<S, O>>) -> Self {
         if self.tangent.is_none() {
             return Self::inert(value);
@@ -135,7 +138,8 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperDualCore<S, O, L> {
 impl<S: Scalar, O: Lanes, L: Lanes> HyperTangent<S, O, L> {
     /// This tangent times a partial derivative.
     // Lanes are copied first and changed in place, or they never leave memory.
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn times(self, partial: Partial<Dual<S, O>>) -> Self {
         let HyperTangent { mut mark, mut first, mut second } = self;
         match partial {
@@ -168,7 +172,8 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperTangent<S, O, L> {
     }
 
     /// The sum of two tangents.
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn plus(self, other: Self) -> Self {
         let mut second = self.second;
         for (a, b) in second.as_mut().iter_mut().zip(other.second.as_ref()) {
@@ -217,12 +222,14 @@ impl<S: Scalar, O: Lanes, L: Lanes> Core for HyperDualCore<S, O, L> {
     fn is_constant(&self) -> bool {
         self.tangent.is_none() && self.value.is_constant()
     }
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary<R: Unary>(self, rule: R) -> Self {
         let y = self.value.apply(rule);
         self.chain(y, || rule.derivative(self.value, y))
     }
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         let (x, y) = (self.value, other.value);
         let r = x.apply2(y, rule);
@@ -248,12 +255,14 @@ impl<S: Scalar, O: Lanes, L: Lanes> Core for HyperDualCore<S, O, L> {
             other.chain(r, || rule.partial_y(x, y, r))
         }
     }
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
         let r = self.value.apply2_right(other, rule);
         self.chain(r, || rule.partial_x(self.value, Dual::constant(other), r))
     }
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         let r = Dual::apply2_left(first, second.value, rule);
         second.chain(r, || rule.partial_y(Dual::constant(first), second.value, r))

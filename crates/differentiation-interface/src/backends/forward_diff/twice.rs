@@ -5,8 +5,8 @@
 
 use super::dual::Level;
 use super::hyper_dual::{HyperDual, HyperDualCore};
-use super::{AutoForwardDiff, ChunkSize, ForwardState, chunk_size};
-use differentiation_interface_core::backend::{HyperDualPrimitive, Lanes, Rows, Seeds, ValueAndGradient};
+use super::{AutoForwardDiff, ChunkSize, DualCore, ForwardState, chunk_size};
+use differentiation_interface_core::backend::{HyperDualPrimitive, Lanes, LiftPair, Rows, Seeds, ValueAndGradient};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Num, Scalar};
@@ -21,6 +21,15 @@ pub struct HyperState<S: Scalar, O: Lanes, L: Lanes> {
     y: Vec<HyperDual<S, O, L>>,
     /// The largest number of inputs with a lane in a pass.
     lanes: usize,
+}
+
+impl<B: ChunkSize, C: ChunkSize, S: Scalar, O: Lanes> LiftPair<AutoForwardDiff<B>, S, HyperDual<S, O, C::Lanes>>
+    for AutoForwardDiff<C>
+{
+    #[inline(always)]
+    fn lift_pair(value: S) -> HyperDual<S, O, C::Lanes> {
+        Num(HyperDualCore::inert(Num(DualCore::inert(value))))
+    }
 }
 
 impl<C: ChunkSize> HyperDualPrimitive for AutoForwardDiff<C> {

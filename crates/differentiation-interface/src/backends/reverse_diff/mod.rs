@@ -14,8 +14,9 @@ pub use twice_var::{TwiceVar, TwiceVarCore};
 pub use var::{Var, VarCore};
 
 use super::AutoCompiledReverseDiff;
+use super::forward_diff::{AutoForwardDiff, ChunkSize, Dual};
 use differentiation_interface_core::backend::{
-    Backend, Lane, Lanes, Lift, Native, PullbackPrimitive, ReverseTwice, Rows, Seeds, ViaPullback,
+    Backend, Lane, Lanes, Lift, LiftPair, Native, PullbackPrimitive, ReverseTwice, Rows, Seeds, ViaPullback,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -73,6 +74,13 @@ impl<S: Scalar> Lift<S, Var<S>> for AutoReverseDiff {
     #[inline(always)]
     fn lift(value: S) -> Var<S> {
         Num(VarCore::inert(value))
+    }
+}
+
+impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoForwardDiff<C>, S, Var<Dual<S, L>>> for AutoReverseDiff {
+    #[inline(always)]
+    fn lift_pair(value: S) -> Var<Dual<S, L>> {
+        Self::lift(AutoForwardDiff::<C>::lift(value))
     }
 }
 

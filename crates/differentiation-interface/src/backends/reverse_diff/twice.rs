@@ -7,7 +7,7 @@ use super::AutoReverseDiff;
 use super::tape::Recorder;
 use super::twice_tape::{Sweep, TwiceCall, TwiceNode};
 use super::twice_var::{TwiceVar, TwiceVarCore};
-use differentiation_interface_core::backend::{Rows, SecondAdjointPrimitive, Seeds};
+use differentiation_interface_core::backend::{LiftPair, Rows, SecondAdjointPrimitive, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
@@ -28,6 +28,13 @@ pub struct TwiceState<S: Scalar> {
     /// Whether the adjoints are those of the last recording.
     has_adjoints: bool,
     products: Vec<S>,
+}
+
+impl<S: Scalar> LiftPair<AutoReverseDiff, S, TwiceVar<S>> for AutoReverseDiff {
+    #[inline(always)]
+    fn lift_pair(value: S) -> TwiceVar<S> {
+        Num(TwiceVarCore::inert(value))
+    }
 }
 
 impl SecondAdjointPrimitive for AutoReverseDiff {
