@@ -61,6 +61,20 @@ impl<S: Scalar> Buffers<S> {
         held.run(Kind::Value, &[&self.x, &self.parameters], &mut [&mut self.y])
     }
 
+    /// Runs one pullback, as a gradient does: there are no lanes to fill, and the product goes where it belongs. What follows in
+    /// [`products`](Self::products) costs as much as a gradient of ten inputs.
+    fn pullback(&mut self, held: &mut Held<S>, seeds: &Seeds<'_, S>, rows: &mut Rows<'_, S>) -> Result<(), Failure> {
+        let seed: &[S] = if let Seeds::Vectors([seed]) = seeds {
+            seed
+        } else {
+            self.seeds.clear();
+            self.seeds.extend((0..held.recording.outputs).map(|i| seeds.entry(0, i)));
+            &self.seeds
+        };
+        let row = rows.part(0, 0, held.recording.inputs);
+        held.run(Kind::Pullback, &[&self.x, &self.parameters, seed], &mut [&mut self.y, row])
+    }
+
     /// Runs programs until all seeds have gone through; leaves the outputs too.
     fn products(
         &mut self,
@@ -79,6 +93,9 @@ impl<S: Scalar> Buffers<S> {
             return self.value(held);
         }
         self.y.resize(outputs, S::default());
+        if direction == Direction::Backward && total == 1 {
+            return self.pullback(held, seeds, rows);
+        }
         let mut first = 0;
         while first < total {
             let (kind, lanes) = match direction {
