@@ -181,27 +181,19 @@ impl Executable {
         done.map_err(RunError::Guard)
     }
 
-    /// Runs on plain numbers, if that is what they are and if there are not too many slices.
+    /// Runs on plain numbers, if that is what they are.
     fn run_plain<S: Scalar>(
         &self,
         workspace: &mut Workspace<S::Base>,
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
     ) -> Option<Result<(), GuardFailed>> {
+        let (inputs, outputs) = (S::as_plain(inputs)?, S::as_plain_mut(outputs)?);
         if let Some(flat) = &self.flat {
-            let done = flat.run(&self.program.rules, Arch::new(), &mut workspace.slots, inputs, outputs)?;
+            let done = flat.run(&self.program.rules, Arch::new(), &mut workspace.slots, inputs, outputs);
             return Some(done.map_err(|guard| self.failed(guard)));
         }
-        let mut plain_inputs: [&[S::Base]; PLAIN_SLICES] = [&[]; PLAIN_SLICES];
-        let mut plain_outputs: [&mut [S::Base]; PLAIN_SLICES] = Default::default();
-        for (plain, slice) in plain_inputs.get_mut(..inputs.len())?.iter_mut().zip(inputs) {
-            *plain = S::as_plain(slice)?;
-        }
-        let count = outputs.len();
-        for (plain, slice) in plain_outputs.get_mut(..count)?.iter_mut().zip(outputs) {
-            *plain = S::as_plain_mut(slice)?;
-        }
-        Some(self.run_by(workspace, &plain_inputs[..inputs.len()], &mut plain_outputs[..count], in_blocks))
+        Some(self.run_by(workspace, inputs, outputs, in_blocks))
     }
 
     /// Where the guard is that failed.

@@ -6,12 +6,17 @@ use crate::rule::Rules;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::cell::Cell;
 
-/// The steps and the slots of a run.
-pub(super) struct Run<'a, S> {
+/// The steps, the slots, and what is copied to and from these. It is copied here because a number is read quickest as it was
+/// written: in vectors of the same width.
+pub(super) struct Run<'a, 'i, 'o, S> {
     pub(super) steps: &'a [Step],
     pub(super) lists: &'a [u16],
     pub(super) rules: &'a Rules,
     pub(super) slots: &'a mut [S],
+    pub(super) first_input: usize,
+    pub(super) inputs: &'a [&'i [S]],
+    pub(super) first_output: usize,
+    pub(super) outputs: &'a mut [&'o mut [S]],
 }
 
 /// Some lanes of a wide operand.
@@ -154,47 +159,7 @@ fn pairwise<S: Scalar>(low: [S; 8], high: [S; 8]) -> S {
     (four[0] + four[2]) + (four[1] + four[3])
 }
 
-/// Copies inputs to their slots, if they are plain numbers. Compiled for the vector width of the machine as the operations are: a
-/// number is read quickest as it was written.
-pub(super) struct CopyIn<'a, 'i, T: Scalar> {
-    pub(super) slots: &'a mut [T::Base],
-    pub(super) inputs: &'a [&'i [T]],
-}
-
-impl<T: Scalar> pulp::NullaryFnOnce for CopyIn<'_, '_, T> {
-    type Output = Option<()>;
-    #[inline(always)]
-    fn call(self) -> Option<()> {
-        let mut rest = self.slots;
-        for input in self.inputs {
-            let own;
-            (own, rest) = rest.split_at_mut(input.len());
-            copy(T::as_plain(input)?, own);
-        }
-        Some(())
-    }
-}
-
-/// Copies outputs from their slots, if they are plain numbers.
-pub(super) struct CopyOut<'a, 'o, T: Scalar> {
-    pub(super) slots: &'a [T::Base],
-    pub(super) outputs: &'a mut [&'o mut [T]],
-}
-
-impl<T: Scalar> pulp::NullaryFnOnce for CopyOut<'_, '_, T> {
-    type Output = Option<()>;
-    #[inline(always)]
-    fn call(self) -> Option<()> {
-        let mut rest = self.slots;
-        for output in self.outputs {
-            let own;
-            (own, rest) = rest.split_at(output.len());
-            copy(own, T::as_plain_mut(output)?);
-        }
-        Some(())
-    }
-}
-
+/// Copies numbers by groups.
 #[inline(always)]
 fn copy<S: Copy>(from: &[S], to: &mut [S]) {
     let ((from, from_rest), (to, to_rest)) = (from.as_chunks::<LANES>(), to.as_chunks_mut::<LANES>());
@@ -206,14 +171,21 @@ fn copy<S: Copy>(from: &[S], to: &mut [S]) {
     }
 }
 
-impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, S> {
+impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
     type Output = Result<(), u16>;
 
     /// Runs the steps; the number of the guard that failed, if one did.
     #[inline(always)]
     fn call(self) -> Result<(), u16> {
-        let Run { steps, lists, rules, slots } = self;
-        let slots = Cell::from_mut(slots).as_slice_of_cells();
+        let Run { steps, lists, rules, slots, first_input, inputs, first_output, outputs } = self;
+        let mut rest = &mut slots[first_input..];
+        for input in inputs {
+            let own;
+            (own, rest) = rest.split_at_mut(input.len());
+            copy(input, own);
+        }
+        let memory = slots;
+        let slots = Cell::from_mut(&mut *memory).as_slice_of_cells();
         for step in steps {
             let n = step.n as usize;
             let x = || slots[step.x as usize].get();
@@ -320,6 +292,12 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, S> {
                 }
                 Code::Clear => slots[step.to as usize..][..n].iter().for_each(|slot| slot.set(S::default())),
             }
+        }
+        let mut rest = &memory[first_output..];
+        for output in outputs {
+            let own;
+            (own, rest) = rest.split_at(output.len());
+            copy(own, output);
         }
         Ok(())
     }

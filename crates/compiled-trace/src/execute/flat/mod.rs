@@ -137,21 +137,24 @@ impl Flat {
         slots
     }
 
-    /// Runs it on slices of the right lengths, if they are plain numbers; the number of the guard that failed, if one did.
+    /// Runs it on slices of the right lengths; the number of the guard that failed, if one did.
     pub(super) fn run<S: Scalar>(
         &self,
         rules: &Rules,
         arch: Arch,
-        slots: &mut [S::Base],
+        slots: &mut [S],
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
-    ) -> Option<Result<(), u16>> {
-        arch.dispatch(kernel::CopyIn { slots: &mut slots[self.inputs..], inputs })?;
-        let run = kernel::Run { steps: &self.steps, lists: &self.lists, rules, slots: &mut *slots };
-        if let Err(guard) = arch.dispatch(run) {
-            return Some(Err(guard));
-        }
-        arch.dispatch(kernel::CopyOut { slots: &slots[self.outputs..], outputs })?;
-        Some(Ok(()))
+    ) -> Result<(), u16> {
+        arch.dispatch(kernel::Run {
+            steps: &self.steps,
+            lists: &self.lists,
+            rules,
+            slots,
+            first_input: self.inputs,
+            inputs,
+            first_output: self.outputs,
+            outputs,
+        })
     }
 }
