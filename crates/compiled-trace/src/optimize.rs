@@ -138,8 +138,17 @@ fn summary(statement: &Statement, loops: &[u32]) -> Vec<Access> {
     merged
 }
 
+/// Whether two statements may not change places, by their summaries. Those of long irregular statements have thousands of
+/// intervals, and every pair of statements is asked, so each interval looks for its place in the longer summary.
 fn conflict(a: &[Access], b: &[Access]) -> bool {
-    a.iter().any(|x| b.iter().any(|y| x.conflicts(y)))
+    let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    few.iter().any(|x| {
+        [Kind::Read, Kind::Write, Kind::Add].into_iter().any(|kind| {
+            let before = |y: &Access| (y.space, y.kind as u8, y.high) < (x.space, kind as u8, x.low);
+            let next = many.get(many.partition_point(before));
+            next.is_some_and(|y| y.kind == kind && x.conflicts(y))
+        })
+    })
 }
 
 /// Fuses nests over the same iterations, moving the later one up where nothing in between forbids it.
