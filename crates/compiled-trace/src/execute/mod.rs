@@ -236,9 +236,6 @@ fn one_by_one<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<()
     run.singly(plan)
 }
 
-/// Most input or output slices of a program that runs in blocks.
-const PLAIN_SLICES: usize = 32;
-
 fn check(expected: &[usize], found: impl ExactSizeIterator<Item = usize>) -> Result<(), RunError> {
     if found.len() != expected.len() {
         return Err(RunError::Length { expected: expected.len(), found: found.len() });
