@@ -36,6 +36,7 @@ struct Fresh<B: Base> {
 /// The arguments and results of programs.
 #[derive(Clone, Debug)]
 struct Buffers<S> {
+    /// The point of [`CompiledState::value`].
     x: Vec<S>,
     parameters: Vec<S>,
     y: Vec<S>,
@@ -57,15 +58,38 @@ pub(super) enum Direction {
 
 impl<S: Scalar> Buffers<S> {
     /// Runs the value program.
-    fn value(&mut self, held: &mut Held<S>) -> Result<(), Failure> {
+    fn value(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {
         self.y.resize(held.recording.outputs, S::default());
-        held.run(Which { kind: Kind::Value, tangents: 0 }, &[&self.x, &self.parameters], &mut [&mut self.y])
+        held.run(Which { kind: Kind::Value, tangents: 0 }, &[x, &self.parameters], &mut [&mut self.y])
+    }
+
+    /// Runs one pullback, as a gradient does: there are no lanes to fill, and the product goes where it belongs. What follows in
+    /// [`products`](Self::products) costs as much as a gradient of ten inputs.
+    fn pullback(
+        &mut self,
+        held: &mut Held<S>,
+        x: &[S],
+        seeds: &Seeds<'_, S>,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
+        let seed: &[S] = if let Seeds::Vectors([seed]) = seeds {
+            seed
+        } else {
+            self.seeds.resize(held.recording.outputs, S::default());
+            for (i, seed) in self.seeds.iter_mut().enumerate() {
+                *seed = seeds.entry(0, i);
+            }
+            &self.seeds
+        };
+        let row = rows.part(0, 0, held.recording.inputs);
+        held.run(Which { kind: Kind::Pullback, tangents: 0 }, &[x, &self.parameters, seed], &mut [&mut self.y, row])
     }
 
     /// Runs programs until all seeds have gone through; leaves the outputs too.
     fn products(
         &mut self,
         held: &mut Held<S>,
+        x: &[S],
         direction: Direction,
         seeds: &Seeds<'_, S>,
         rows: &mut Rows<'_, S>,
@@ -77,9 +101,12 @@ impl<S: Scalar> Buffers<S> {
         };
         rows.set_rows(if direction == Direction::Forward { outputs } else { total }).map_err(Error::from)?;
         if total == 0 {
-            return self.value(held);
+            return self.value(held, x);
         }
         self.y.resize(outputs, S::default());
+        if direction == Direction::Backward && total == 1 {
+            return self.pullback(held, x, seeds, rows);
+        }
         let mut first = 0;
         while first < total {
             let (kind, lanes) = match direction {
@@ -89,7 +116,7 @@ impl<S: Scalar> Buffers<S> {
             let count = lanes.min(total - first);
             let staged = stage(&mut self.seeds, seeds, first, lanes, length);
             let mut arguments: [&[S]; 2 + LANES] = [&[]; 2 + LANES];
-            (arguments[0], arguments[1]) = (&self.x, &self.parameters);
+            (arguments[0], arguments[1]) = (x, &self.parameters);
             arguments[2..].copy_from_slice(&staged);
             // The product of a single cotangent goes where it belongs, without a copy.
             let in_place = direction == Direction::Backward && lanes == 1;
@@ -228,7 +255,10 @@ impl<S: Scalar> CompiledState<S> {
         f: &mut F,
         x: &[S],
     ) -> Result<(), Error> {
-        self.with_recording(backend, f, x, |held, buffers| buffers.value(held))
+        self.with_recording(backend, f, x, |held, buffers| buffers.value(held, x))?;
+        self.buffers.x.clear();
+        self.buffers.x.extend_from_slice(x);
+        Ok(())
     }
 
     /// Sends seeds through the derivative at `x`.
@@ -241,7 +271,7 @@ impl<S: Scalar> CompiledState<S> {
         seeds: &Seeds<'_, S>,
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Error> {
-        self.with_recording(backend, f, x, |held, buffers| buffers.products(held, direction, seeds, rows))
+        self.with_recording(backend, f, x, |held, buffers| buffers.products(held, x, direction, seeds, rows))
     }
 
     /// Fills the matrix of derivatives at `x` by whichever direction takes fewer seeds.
@@ -255,9 +285,9 @@ impl<S: Scalar> CompiledState<S> {
         self.with_recording(backend, f, x, |held, buffers| {
             let (inputs, outputs) = (held.recording.inputs, held.recording.outputs);
             if inputs < outputs {
-                buffers.products(held, Direction::Forward, &Seeds::all(inputs), rows)
+                buffers.products(held, x, Direction::Forward, &Seeds::all(inputs), rows)
             } else {
-                buffers.products(held, Direction::Backward, &Seeds::all(outputs), rows)
+                buffers.products(held, x, Direction::Backward, &Seeds::all(outputs), rows)
             }
         })
     }
@@ -270,7 +300,10 @@ impl<S: Scalar> CompiledState<S> {
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Error> {
         let held = self.recordings.get_mut(self.current).ok_or(ErrorKind::ForeignNumber)?;
-        self.buffers.products(held, direction, seeds, rows).map_err(final_error)
+        let x = std::mem::take(&mut self.buffers.x);
+        let done = self.buffers.products(held, &x, direction, seeds, rows).map_err(final_error);
+        self.buffers.x = x;
+        done
     }
 
     /// Sends tangents through the derivative of the gradient at the last point, and hands out the gradient.
@@ -298,8 +331,6 @@ impl<S: Scalar> CompiledState<S> {
         x: &[S],
         mut go: impl FnMut(&mut Held<S>, &mut Buffers<S>) -> Result<(), Failure>,
     ) -> Result<(), Error> {
-        self.buffers.x.clear();
-        self.buffers.x.extend_from_slice(x);
         self.plain.clear();
         f.parameters(&mut self.plain);
         self.lengths.clear();
@@ -314,7 +345,7 @@ impl<S: Scalar> CompiledState<S> {
         }
         let known = self.recordings.len();
         for k in 0..known {
-            let index = (self.current + k) % known;
+            let index = if self.current + k < known { self.current + k } else { self.current + k - known };
             let held = &mut self.recordings[index];
             if !held.recording.fits(x.len(), self.plain.len(), &self.lengths) {
                 continue;
@@ -331,14 +362,29 @@ impl<S: Scalar> CompiledState<S> {
                 Err(failure) => return Err(final_error(failure)),
             }
         }
+        self.record(backend, f, x)?;
+        go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error)
+    }
+
+    /// Records the function at `x` and makes that the current recording. Out of line: what it needs of the stack is more than calls
+    /// that find their recording should touch.
+    #[cold]
+    #[inline(never)]
+    fn record<F: Flat<Recorded<S::Base>>>(
+        &mut self,
+        backend: &AutoCompiledReverseDiff,
+        f: &mut F,
+        x: &[S],
+    ) -> Result<(), Error> {
         let graph = self.fresh.record(backend, f, x, &self.plain)?;
         let recording = Recording::new(graph, &self.lengths)?;
         self.keep(backend, recording);
-        go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error)
+        Ok(())
     }
 
     /// Makes current a recording for a function whose constants may have changed: one that does what a new one does, which it
     /// is compared with.
+    #[inline(never)]
     fn select<F: Flat<Recorded<S::Base>>>(
         &mut self,
         backend: &AutoCompiledReverseDiff,
