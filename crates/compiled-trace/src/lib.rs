@@ -44,6 +44,7 @@
 mod build;
 mod custom;
 mod derive;
+mod evaluate;
 mod execute;
 mod graph;
 mod lower;

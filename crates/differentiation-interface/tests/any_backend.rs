@@ -135,7 +135,9 @@ fn every_operator_gives_the_static_result() {
         AutoReverseDiff::default(),
         AutoFiniteDiff::forward(),
         AutoFiniteDiff::backward().relative_step(1e-6),
-        AutoFiniteDiff::central().relative_step(1e-5).absolute_step(1e-7)
+        AutoFiniteDiff::central().relative_step(1e-5).absolute_step(1e-7),
+        AutoReverseDiff::compiled(),
+        AutoReverseDiff::compiled().with_most_recordings(1)
     );
 }
 
@@ -143,6 +145,7 @@ fn every_operator_gives_the_static_result() {
 fn every_pair_gives_the_static_result() {
     let (forward, reverse, finite) =
         (AutoForwardDiff::default(), AutoReverseDiff::default(), AutoFiniteDiff::central());
+    let compiled = AutoReverseDiff::compiled();
     second_order_agrees!(
         SecondOrder(forward, forward),
         SecondOrder(forward, reverse),
@@ -153,7 +156,13 @@ fn every_pair_gives_the_static_result() {
         SecondOrder(finite, forward),
         SecondOrder(finite, reverse),
         SecondOrder(finite, finite),
-        SecondOrder(AutoForwardDiff::with_chunk::<2>(), AutoForwardDiff::with_chunk::<5>())
+        SecondOrder(AutoForwardDiff::with_chunk::<2>(), AutoForwardDiff::with_chunk::<5>()),
+        SecondOrder(compiled, forward),
+        SecondOrder(compiled, reverse),
+        SecondOrder(compiled, finite),
+        SecondOrder(forward, compiled),
+        SecondOrder(reverse, compiled),
+        SecondOrder(finite, compiled)
     );
 }
 
@@ -285,15 +294,17 @@ macro_rules! second_order_calls {
 fn the_function_is_called_as_often() {
     let (forward, reverse, finite) =
         (AutoForwardDiff::default(), AutoReverseDiff::default(), AutoFiniteDiff::central());
+    let compiled = AutoReverseDiff::compiled();
     calls_agree!(
         forward, reverse, finite, AutoFiniteDiff::forward(), AutoForwardDiff::with_chunk::<4>(),
-        AutoForwardDiff::with_chunk::<1>();
+        AutoForwardDiff::with_chunk::<1>(), AutoReverseDiff::compiled();
         first_order_calls
     );
     calls_agree!(
         SecondOrder(forward, reverse), SecondOrder(reverse, forward), SecondOrder(reverse, reverse),
         SecondOrder(finite, forward), SecondOrder(forward, finite), SecondOrder(reverse, finite),
-        SecondOrder(finite, reverse), SecondOrder(AutoForwardDiff::with_chunk::<4>(), forward);
+        SecondOrder(finite, reverse), SecondOrder(AutoForwardDiff::with_chunk::<4>(), forward),
+        SecondOrder(compiled, forward), SecondOrder(forward, compiled), SecondOrder(reverse, compiled);
         second_order_calls
     );
 }

@@ -62,7 +62,7 @@ impl Default for AutoCompiledReverseDiff {
 }
 
 impl AutoCompiledReverseDiff {
-    /// The same with an error of kind [`ErrorKind::ValueDecides`] where a call takes another branch than the recording of
+    /// The same with an error of kind [`ErrorKind::OtherBranch`] where a call takes another branch than the recording of
     /// the preparation, in place of a new recording.
     pub fn refusing_other_branches(self) -> Self {
         AutoCompiledReverseDiff { refuse: true, ..self }
@@ -79,13 +79,13 @@ impl AutoCompiledReverseDiff {
         AutoCompiledReverseDiff { limits: Limits { bytes }, ..self }
     }
 
-    fn most_recordings(&self) -> usize {
+    pub(in crate::backends) fn most_recordings(&self) -> usize {
         self.most_recordings
     }
-    fn refuses_other_branches(&self) -> bool {
+    pub(in crate::backends) fn refuses_other_branches(&self) -> bool {
         self.refuse
     }
-    fn limits(&self) -> Limits {
+    pub(in crate::backends) fn limits(&self) -> Limits {
         self.limits
     }
 }
