@@ -144,6 +144,8 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
+        // Preparing again is asking for a new recording: what the function captured may have changed.
+        state.forget();
         let mut matrix = Vec::new();
         state.matrix(backend, f, x, &mut Rows::growing(&mut matrix, x.len()))?;
         y.clear();
