@@ -35,6 +35,8 @@ pub trait CallObject: Send + Sync {
     /// Calls one half on plain numbers of type `f64` or `f32`, which `data` and `out` are slices of. The first `inputs`
     /// numbers of `data` are x, the next `outputs` are y, except for the value, which gets x only.
     fn call(&self, half: Half, inputs: usize, outputs: usize, data: &dyn Any, out: &mut dyn Any);
+    /// Where the rule lies: the same for two objects of one rule, as long as one of them lives.
+    fn place(&self) -> *const ();
 }
 
 impl fmt::Debug for dyn CallObject {
@@ -56,6 +58,9 @@ pub(crate) fn object<B: Base, R: CustomRule<B>>(rule: &Arc<R>) -> Arc<dyn CallOb
 impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
     fn name(&self) -> &'static str {
         R::NAME
+    }
+    fn place(&self) -> *const () {
+        Arc::as_ptr(&self.rule).cast()
     }
     fn call(&self, half: Half, inputs: usize, outputs: usize, data: &dyn Any, out: &mut dyn Any) {
         let (Some(data), Some(out)) = (data.downcast_ref::<Vec<B>>(), out.downcast_mut::<Vec<B>>()) else { return };

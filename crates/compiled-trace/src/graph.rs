@@ -153,6 +153,17 @@ impl Graph {
             + self.outputs.capacity() * size_of::<u32>()
     }
 
+    /// Forgets everything but the memory.
+    pub(crate) fn clear(&mut self, inputs: usize, parameters: usize) {
+        (self.inputs, self.parameters) = (inputs, parameters);
+        self.nodes.clear();
+        self.constants.clear();
+        self.outputs.clear();
+        self.rules.clear();
+        self.calls.clear();
+        self.places.clear();
+    }
+
     /// First operand number of a node.
     pub(crate) fn first_node(&self) -> usize {
         self.inputs + self.parameters

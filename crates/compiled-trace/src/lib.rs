@@ -42,6 +42,7 @@
 //! tape of reverse mode, so the side that `select` does not take cannot spoil the other. The products of the rule `mul` are plain.
 
 mod build;
+mod constants;
 mod custom;
 mod derive;
 mod evaluate;
@@ -59,11 +60,12 @@ pub mod rule;
 mod sums;
 mod template;
 
+pub use constants::Place;
 pub use custom::{CallObject, Half};
 pub use execute::{BLOCK, Executable, RunError, Workspace};
 pub use graph::{CONSTANT, Graph, Node, Op, Outcome, RELATIONS, guard_parts, relation};
 pub use program::{GuardFailed, Program};
-pub use recorder::{Limits, Recorded, RecordedCore, record};
+pub use recorder::{Limits, Recorded, RecordedCore, Recorder, record};
 pub use template::Template;
 
 use differentiation_interface_core::error::Error;

@@ -71,19 +71,17 @@ static RECORDINGS: AtomicU32 = AtomicU32::new(1);
 const RECENT: usize = 256;
 
 impl Running {
-    fn new(inputs: usize, parameters: usize, limits: Limits) -> Running {
+    /// Begins a recording in the memory of `graph` and `recent`.
+    fn new(inputs: usize, parameters: usize, limits: Limits, mut graph: Graph, mut recent: Vec<(u64, u32)>) -> Running {
         let mut recording = RECORDINGS.fetch_add(1, Memory::Relaxed);
         while recording == 0 {
             recording = RECORDINGS.fetch_add(1, Memory::Relaxed);
         }
+        graph.clear(inputs, parameters);
+        recent.clear();
+        recent.resize(RECENT, (0, u32::MAX));
         let values = (limits.bytes / size_of::<Node>()).min(MOST);
-        Running {
-            recording,
-            graph: Graph { inputs, parameters, ..Graph::default() },
-            most_nodes: values.saturating_sub(inputs + parameters),
-            recent: vec![(0, u32::MAX); RECENT],
-            fault: None,
-        }
+        Running { recording, graph, most_nodes: values.saturating_sub(inputs + parameters), recent, fault: None }
     }
 
     #[inline(always)]
@@ -343,6 +341,76 @@ fn take_innermost() -> Option<Running> {
     DESK.with(|desk| desk.borrow_mut().running.pop())
 }
 
+/// Records functions again and again in the same memory.
+///
+/// # Example
+/// ```
+/// use compiled_trace::{Limits, Recorder};
+/// let mut recorder = Recorder::default();
+/// for factor in [3.0, 4.0] {
+///     let graph = recorder.record(&[2.0], &[], Limits::default(), |x, _, y| y.push(x[0] * factor))?;
+///     assert_eq!(graph.constants(), [factor]);
+/// }
+/// # Ok::<(), differentiation_interface_core::error::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Recorder<B: Base = f64> {
+    graph: Graph,
+    recent: Vec<(u64, u32)>,
+    x: Vec<Recorded<B>>,
+    parameters: Vec<Recorded<B>>,
+    y: Vec<Recorded<B>>,
+}
+
+impl<B: Base> Recorder<B> {
+    /// The last recording.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Runs `f` once and returns what it did, like [`record`].
+    ///
+    /// # Errors
+    /// Those of [`record`].
+    pub fn record(
+        &mut self,
+        x: &[B],
+        parameters: &[B],
+        limits: Limits,
+        f: impl FnOnce(&[Recorded<B>], &[Recorded<B>], &mut Vec<Recorded<B>>),
+    ) -> Result<&Graph, Error> {
+        fault::watch(|| {
+            if x.len().saturating_add(parameters.len()) > MOST {
+                return Err(ErrorKind::TapeOverflow.into());
+            }
+            let (graph, recent) = (std::mem::take(&mut self.graph), std::mem::take(&mut self.recent));
+            let running = Running::new(x.len(), parameters.len(), limits, graph, recent);
+            let recording = running.recording;
+            let number = |(i, value): (usize, &B)| Num(RecordedCore { value: *value, operand: i as u32, recording });
+            self.x.clear();
+            self.x.extend(x.iter().enumerate().map(number));
+            self.parameters.clear();
+            self.parameters.extend(parameters.iter().enumerate().map(|(i, p)| number((x.len() + i, p))));
+            DESK.with(|desk| desk.borrow_mut().running.push(running));
+            let session = Session;
+            self.y.clear();
+            f(&self.x, &self.parameters, &mut self.y);
+            std::mem::forget(session);
+            let mut running = take_innermost().expect("the recording was begun above, and inner ones have ended");
+            for y in &self.y {
+                let operand = running.operand(y.0);
+                running.graph.outputs.push(operand);
+            }
+            (self.graph, self.recent) = (running.graph, running.recent);
+            match running.fault {
+                Some(kind) => Err(kind.into()),
+                None => Ok(()),
+            }
+        })?;
+        Ok(&self.graph)
+    }
+}
+
 /// Runs `f` once at the point `x` with the given parameters and returns what it did.
 ///
 /// `f` gets the inputs, the parameters, and the vector to leave its outputs in. The recording holds for every point at which
@@ -365,26 +433,7 @@ pub fn record<B: Base>(
     limits: Limits,
     f: impl FnOnce(&[Recorded<B>], &[Recorded<B>], &mut Vec<Recorded<B>>),
 ) -> Result<Graph, Error> {
-    fault::watch(|| {
-        if x.len().saturating_add(parameters.len()) > MOST {
-            return Err(ErrorKind::TapeOverflow.into());
-        }
-        let running = Running::new(x.len(), parameters.len(), limits);
-        let recording = running.recording;
-        let number = |(i, value): (usize, &B)| Num(RecordedCore { value: *value, operand: i as u32, recording });
-        let inputs: Vec<_> = x.iter().enumerate().map(number).collect();
-        let constants: Vec<_> = parameters.iter().enumerate().map(|(i, p)| number((x.len() + i, p))).collect();
-        DESK.with(|desk| desk.borrow_mut().running.push(running));
-        let session = Session;
-        let mut y = Vec::new();
-        f(&inputs, &constants, &mut y);
-        std::mem::forget(session);
-        let mut running = take_innermost().expect("the recording was begun above, and inner ones have ended");
-        let outputs = y.iter().map(|y| running.operand(y.0)).collect();
-        running.graph.outputs = outputs;
-        match running.fault {
-            Some(kind) => Err(kind.into()),
-            None => Ok(running.graph),
-        }
-    })
+    let mut recorder = Recorder::default();
+    recorder.record(x, parameters, limits, f)?;
+    Ok(recorder.graph)
 }

@@ -100,6 +100,19 @@ pub enum OtherUnary {
     User(Arc<dyn RuleObject>),
 }
 
+impl OtherUnary {
+    /// Whether both are the same rule.
+    fn is(&self, other: &OtherUnary) -> bool {
+        match (self, other) {
+            (OtherUnary::Powi(a), OtherUnary::Powi(b)) => a == b,
+            (OtherUnary::Powc(a), OtherUnary::Powc(b)) => a.to_bits() == b.to_bits(),
+            (OtherUnary::Polygamma(a), OtherUnary::Polygamma(b)) => a == b,
+            (OtherUnary::User(a), OtherUnary::User(b)) => a.is(b.rule()),
+            _ => false,
+        }
+    }
+}
+
 /// A rule of a user behind a pointer: its values on plain numbers, and the templates of its derivatives.
 pub trait RuleObject: Any + Send + Sync + Debug {
     /// Name of the rule.
@@ -113,6 +126,8 @@ pub trait RuleObject: Any + Send + Sync + Debug {
     /// # Errors
     /// [`ErrorKind::RuleOrder`] if the derivative cannot be recorded.
     fn templates(&self) -> Result<Vec<Template>, Error>;
+    /// The rule itself.
+    fn rule(&self) -> &dyn Any;
     /// Whether this is the same rule.
     fn is(&self, other: &dyn Any) -> bool;
 }
@@ -133,6 +148,9 @@ impl<R: Unary> RuleObject for OneArgument<R> {
     }
     fn templates(&self) -> Result<Vec<Template>, Error> {
         Template::unary_or_opaque(self.0)
+    }
+    fn rule(&self) -> &dyn Any {
+        &self.0
     }
     fn is(&self, other: &dyn Any) -> bool {
         other.downcast_ref::<R>() == Some(&self.0)
@@ -155,6 +173,9 @@ impl<R: Binary> RuleObject for TwoArguments<R> {
     }
     fn templates(&self) -> Result<Vec<Template>, Error> {
         Template::binary_or_opaque(self.0)
+    }
+    fn rule(&self) -> &dyn Any {
+        &self.0
     }
     fn is(&self, other: &dyn Any) -> bool {
         other.downcast_ref::<R>() == Some(&self.0)
@@ -185,6 +206,9 @@ impl<R: Unary> RuleObject for OpaqueUnary<R> {
     fn templates(&self) -> Result<Vec<Template>, Error> {
         Err(ErrorKind::RuleOrder { rule: R::NAME }.into())
     }
+    fn rule(&self) -> &dyn Any {
+        &self.0
+    }
     fn is(&self, other: &dyn Any) -> bool {
         other.downcast_ref::<Opaque<R>>() == Some(&self.0)
     }
@@ -214,6 +238,9 @@ impl<R: Binary> RuleObject for OpaqueBinary<R> {
     }
     fn templates(&self) -> Result<Vec<Template>, Error> {
         Err(ErrorKind::RuleOrder { rule: R::NAME }.into())
+    }
+    fn rule(&self) -> &dyn Any {
+        &self.0
     }
     fn is(&self, other: &dyn Any) -> bool {
         other.downcast_ref::<Opaque<R>>() == Some(&self.0)
@@ -284,6 +311,20 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// Forgets the rules that are not in the table.
+    pub(crate) fn clear(&mut self) {
+        self.unary.clear();
+        self.binary.clear();
+    }
+
+    /// Whether numbers mean the same here and there.
+    pub(crate) fn are(&self, other: &Rules) -> bool {
+        self.unary.len() == other.unary.len()
+            && self.binary.len() == other.binary.len()
+            && self.unary.iter().zip(&other.unary).all(|(a, b)| a.is(b))
+            && self.binary.iter().zip(&other.binary).all(|(a, b)| a.is(b.rule()))
+    }
+
     /// The number of a unary rule, new if it was not met before; `None` if there are more than 65 thousand.
     #[inline(always)]
     pub(crate) fn number_unary<R: Unary>(&mut self, rule: R) -> Option<u16> {
@@ -319,11 +360,8 @@ impl Rules {
     /// The number of a rule with a parameter.
     pub(crate) fn number_other(&mut self, other: OtherUnary) -> Option<u16> {
         let same = |known: &OtherUnary| match (known, &other) {
-            (OtherUnary::Powi(a), OtherUnary::Powi(b)) => a == b,
-            (OtherUnary::Powc(a), OtherUnary::Powc(b)) => a.to_bits() == b.to_bits(),
-            (OtherUnary::Polygamma(a), OtherUnary::Polygamma(b)) => a == b,
             (OtherUnary::User(a), OtherUnary::User(b)) => Arc::ptr_eq(a, b),
-            _ => false,
+            (known, other) => known.is(other),
         };
         let index = self.unary.iter().position(same).unwrap_or_else(|| {
             self.unary.push(other.clone());

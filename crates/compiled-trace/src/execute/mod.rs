@@ -224,7 +224,7 @@ fn one_by_one<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<()
 }
 
 /// Most input or output slices of a program that runs in blocks.
-const PLAIN_SLICES: usize = 16;
+const PLAIN_SLICES: usize = 32;
 
 fn check(expected: &[usize], found: impl ExactSizeIterator<Item = usize>) -> Result<(), RunError> {
     if found.len() != expected.len() {

@@ -19,6 +19,7 @@ pub use wrapper::{Core, Num};
 use crate::custom::CustomRule;
 use crate::rules::{Binary, Times, Unary};
 use std::fmt::Debug;
+use std::num::NonZeroU32;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 use std::sync::Arc;
 
@@ -76,6 +77,32 @@ pub trait Scalar:
     #[inline(always)]
     fn as_plain_mut(_slice: &mut [Self]) -> Option<&mut [Self::Base]> {
         None
+    }
+
+    /// How many tangents a number has, if it is a plain value with tangents and nothing else; 0 if it is not. Whoever can send
+    /// several tangents through a function at once takes such numbers apart and puts them together again by the three
+    /// methods below, which mean nothing for other numbers.
+    #[inline(always)]
+    fn tangent_lanes() -> usize {
+        0
+    }
+
+    /// The differentiation that the tangents belong to; none if there are no tangents.
+    #[inline(always)]
+    fn tangent_mark(&self) -> Option<NonZeroU32> {
+        None
+    }
+
+    /// The tangent in a lane.
+    #[inline(always)]
+    fn tangent(&self, _lane: usize) -> Self::Base {
+        Self::Base::ZERO
+    }
+
+    /// The number with this value and these tangents.
+    #[inline(always)]
+    fn with_tangents(value: Self::Base, _mark: NonZeroU32, _tangent: impl Fn(usize) -> Self::Base) -> Self {
+        Self::constant(value)
     }
 
     /// The plain value, for engines that decide by it how to compute, not what: nothing is recorded and nothing refused.

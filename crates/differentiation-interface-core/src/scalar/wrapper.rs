@@ -11,6 +11,7 @@ use crate::fault;
 use crate::rules::{Binary, Unary};
 use std::cmp::Ordering;
 use std::fmt::{self, Debug, Display, LowerExp};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// The small heart of a differentiation number. [`Num`] makes a full number of it.
@@ -71,6 +72,27 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
         if relation.holds(left.compare(&right)) { then } else { otherwise }
     }
 
+    /// How many tangents a number has beside a plain value, see [`Scalar::tangent_lanes`].
+    #[inline(always)]
+    fn tangent_lanes() -> usize {
+        0
+    }
+    /// The differentiation that the tangents belong to.
+    #[inline(always)]
+    fn tangent_mark(&self) -> Option<NonZeroU32> {
+        None
+    }
+    /// The tangent in a lane.
+    #[inline(always)]
+    fn tangent(&self, _lane: usize) -> Self::Base {
+        Self::Base::ZERO
+    }
+    /// The number with this value and these tangents.
+    #[inline(always)]
+    fn with_tangents(value: Self::Base, _mark: NonZeroU32, _tangent: impl Fn(usize) -> Self::Base) -> Self {
+        Self::constant(value)
+    }
+
     /// Compares two numbers by their primal values.
     #[inline(always)]
     #[track_caller]
@@ -106,6 +128,22 @@ impl<C: Core> Scalar for Num<C> {
     #[inline(always)]
     fn parameter(index: usize, value: C::Base) -> Self {
         Num(C::parameter(index, value))
+    }
+    #[inline(always)]
+    fn tangent_lanes() -> usize {
+        C::tangent_lanes()
+    }
+    #[inline(always)]
+    fn tangent_mark(&self) -> Option<NonZeroU32> {
+        self.0.tangent_mark()
+    }
+    #[inline(always)]
+    fn tangent(&self, lane: usize) -> C::Base {
+        self.0.tangent(lane)
+    }
+    #[inline(always)]
+    fn with_tangents(value: C::Base, mark: NonZeroU32, tangent: impl Fn(usize) -> C::Base) -> Self {
+        Num(C::with_tangents(value, mark, tangent))
     }
     #[inline(always)]
     #[track_caller]

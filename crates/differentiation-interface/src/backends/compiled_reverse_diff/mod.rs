@@ -27,12 +27,15 @@ use state::Direction;
 /// decides otherwise records the function again at its point and goes on with the right answer; several recordings are
 /// kept. [`refusing_other_branches`](Self::refusing_other_branches) makes it an error instead.
 ///
-/// **Contexts.** Numbers that change between calls are passed as a [`Parameter`](crate::context::Parameter). Where a
-/// [`Constant`](crate::context::Constant) is there, or the function is not [pure](crate::Function::is_pure), every call records anew, which is right and slow.
-/// State that a closure captures is taken to be constant.
+/// **Contexts.** Numbers that change between calls are best passed as a [`Parameter`](crate::context::Parameter). Where a
+/// [`Constant`](crate::context::Constant) is there, or the function is not [pure](crate::Function::is_pure), every call runs
+/// the function on recording numbers and compares: if only plain numbers have changed they become parameters of the
+/// program, which is compiled anew at their first two changes and serves all others. Constants that change what is done (a
+/// number of steps, a constant exponent of a power) lead to another recording, of which several are kept. State that a closure
+/// captures is taken to be constant.
 ///
-/// **Second order.** Use it alone: the recorded gradient is compiled and differentiated as a program. It is outer and inner
-/// backend of any [`SecondOrder`](crate::backend::SecondOrder) too; under a forward outer backend its programs run number by number, slower than a tape.
+/// **Second order.** Use it alone or inside of a forward backend: the program of the gradient is differentiated as a program. It is outer and
+/// inner backend of any [`SecondOrder`](crate::backend::SecondOrder); inside of a tape its programs run operation by operation.
 ///
 /// **Speed.** With the feature `native` programs over `f64` become machine code where that is possible; else, and for `f32`,
 /// an interpreter runs them on blocks of numbers, which has a fixed cost of some hundred nanoseconds per call.

@@ -1,14 +1,14 @@
-//! One recording of a function, compiled: the programs for its value, its pullbacks and its pushforwards.
+//! One recording of a function, compiled: the programs for its value, its pullbacks and its pushforwards, and their
+//! pushforwards.
 //!
 //! Immutable and shared by all copies of a preparation, on all threads; made when a program is first asked for.
 
 #[cfg(feature = "native")]
 use compiled_trace::native;
-use compiled_trace::{Executable, Graph, Program, RunError, Workspace, compile};
-use differentiation_interface_core::error::Error;
-#[cfg(feature = "native")]
-use differentiation_interface_core::scalar::Base;
-use differentiation_interface_core::scalar::Scalar;
+use compiled_trace::{Executable, Graph, Place, Program, RunError, Workspace, compile};
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::scalar::{Base, Scalar};
+use std::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
 
 /// What a program computes beside the outputs.
@@ -29,6 +29,10 @@ pub(super) enum Kind {
 /// How many seeds go through a program at once, if there are several.
 pub(super) const LANES: usize = 4;
 const KINDS: usize = 5;
+/// Most input slices of a program: point, parameters, seeds, and tangents of the point.
+const MOST_INPUTS: usize = 2 + 2 * LANES;
+/// Most output slices: outputs, products, and the tangents of both.
+const MOST_OUTPUTS: usize = (1 + LANES) * (1 + LANES);
 
 impl Kind {
     /// The program for up to so many seeds, and the number of seeds it takes.
@@ -42,26 +46,61 @@ impl Kind {
     }
 }
 
+/// A program, or its pushforward with one tangent or with [`LANES`] tangents of the point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Which {
+    kind: Kind,
+    tangents: usize,
+}
+
+const PROGRAMS: usize = 3 * KINDS;
+
+impl Which {
+    fn index(self) -> usize {
+        3 * self.kind as usize + self.tangents.min(2)
+    }
+}
+
 /// A recording with its programs.
 #[derive(Debug)]
 pub(super) struct Recording {
     program: Program,
-    executables: [OnceLock<Executable>; KINDS],
+    executables: [OnceLock<Executable>; PROGRAMS],
     /// Machine code of the same programs; none where it was refused.
     #[cfg(feature = "native")]
-    codes: [OnceLock<Option<native::Compiled<f64>>>; KINDS],
+    codes: [OnceLock<Option<native::Compiled<f64>>>; PROGRAMS],
     /// Length of the point.
     pub(super) inputs: usize,
     /// Number of outputs.
     pub(super) outputs: usize,
-    /// Number of parameters.
+    /// Number of parameters, without the constants that have become some.
     pub(super) parameters: usize,
     /// Lengths of the contexts.
     pub(super) lengths: Vec<usize>,
+    /// What later recordings are compared with, where constants may change unseen.
+    source: Option<Source>,
+}
+
+/// The recording as it was made, and the places of the constants that are parameters of the programs.
+#[derive(Debug)]
+struct Source {
+    graph: Arc<Graph>,
+    places: Vec<Place>,
 }
 
 impl Recording {
+    /// Compiles a recording of a function whose constants never change.
     pub(super) fn new(graph: &Graph, lengths: &[usize]) -> Result<Recording, Error> {
+        Recording::of(graph, graph.parameters(), lengths, None)
+    }
+
+    /// Compiles a recording that later ones will be compared with.
+    pub(super) fn comparable(graph: &Graph, lengths: &[usize]) -> Result<Recording, Error> {
+        let source = Source { graph: Arc::new(graph.clone()), places: Vec::new() };
+        Recording::of(graph, graph.parameters(), lengths, Some(source))
+    }
+
+    fn of(graph: &Graph, parameters: usize, lengths: &[usize], source: Option<Source>) -> Result<Recording, Error> {
         Ok(Recording {
             program: compile(graph)?,
             executables: Default::default(),
@@ -69,9 +108,40 @@ impl Recording {
             codes: Default::default(),
             inputs: graph.inputs(),
             outputs: graph.outputs().len(),
-            parameters: graph.parameters(),
+            parameters,
             lengths: lengths.to_vec(),
+            source,
         })
+    }
+
+    /// Whether a new recording does the same on other constants. Leaves in `more` the places of those that differ and are not
+    /// parameters yet.
+    pub(super) fn compare(&self, graph: &Graph, more: &mut Vec<Place>) -> bool {
+        more.clear();
+        let Some(source) = &self.source else { return false };
+        let mut known = source.places.iter().peekable();
+        source.graph.compare(graph, |place| {
+            while known.next_if(|known| **known < place).is_some() {}
+            if known.peek() != Some(&&place) {
+                more.push(place);
+            }
+        })
+    }
+
+    /// Appends the values in `graph` of the constants that are parameters.
+    pub(super) fn constants(&self, graph: &Graph, values: &mut Vec<f64>) {
+        if let Some(source) = &self.source {
+            graph.constants_at(&source.places, values);
+        }
+    }
+
+    /// The same with more parameters: these constants the first time, all of them the second time.
+    pub(super) fn widened(&self, more: &[Place]) -> Result<Recording, Error> {
+        let Some(Source { graph, places }) = &self.source else { return Err(ErrorKind::ForeignNumber.into()) };
+        let places = if places.is_empty() { more.to_vec() } else { graph.places_of_constants() };
+        let wide = graph.with_parameters_at(&places)?;
+        let source = Source { graph: Arc::clone(graph), places };
+        Recording::of(&wide, self.parameters, &self.lengths, Some(source))
     }
 
     /// Whether it was made for a point and contexts of these lengths.
@@ -79,45 +149,115 @@ impl Recording {
         self.inputs == inputs && self.parameters == parameters && self.lengths == lengths
     }
 
-    fn executable(&self, kind: Kind) -> Result<&Executable, Error> {
-        let cell = &self.executables[kind as usize];
+    fn executable(&self, which: Which) -> Result<&Executable, Error> {
+        let cell = &self.executables[which.index()];
         if let Some(made) = cell.get() {
             return Ok(made);
         }
-        let program = self.program_of(kind)?;
+        let program = self.program_of(which)?;
         // Another thread may have made it meanwhile; both are the same.
         Ok(cell.get_or_init(|| program.executable()))
     }
 
-    fn program_of(&self, kind: Kind) -> Result<Program, Error> {
-        match kind {
-            Kind::Value => Ok(self.program.clone()),
-            Kind::Pullback => self.program.adjoint(1),
-            Kind::Pullbacks => self.program.adjoint(LANES),
-            Kind::Pushforward => self.program.tangent(1),
-            Kind::Pushforwards => self.program.tangent(LANES),
-        }
+    fn program_of(&self, which: Which) -> Result<Program, Error> {
+        let program = match which.kind {
+            Kind::Value => self.program.clone(),
+            Kind::Pullback => self.program.adjoint(1)?,
+            Kind::Pullbacks => self.program.adjoint(LANES)?,
+            Kind::Pushforward => self.program.tangent(1)?,
+            Kind::Pushforwards => self.program.tangent(LANES)?,
+        };
+        if which.tangents == 0 { Ok(program) } else { program.tangent(which.tangents) }
     }
 
     /// The machine code, unless it is refused: then the portable executor runs the program.
     #[cfg(feature = "native")]
-    fn code(&self, kind: Kind) -> Result<Option<&native::Compiled<f64>>, Error> {
-        let cell = &self.codes[kind as usize];
+    fn code(&self, which: Which) -> Result<Option<&native::Compiled<f64>>, Error> {
+        let cell = &self.codes[which.index()];
         if let Some(made) = cell.get() {
             return Ok(made.as_ref());
         }
-        let program = self.program_of(kind)?;
+        let program = self.program_of(which)?;
         Ok(cell.get_or_init(|| native::Compiled::new(&program, native::Options::default()).ok()).as_ref())
     }
 }
 
-/// A recording with the memory of one thread.
+/// The memory that programs run in on plain numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Held<S> {
-    pub(super) recording: Arc<Recording>,
-    workspaces: [Option<Box<Workspace<S>>>; KINDS],
+struct Plain<B: Base> {
+    workspaces: [Option<Box<Workspace<B>>>; PROGRAMS],
     #[cfg(feature = "native")]
     native: native::Workspace<f64>,
+}
+
+impl<B: Base> Plain<B> {
+    fn new() -> Self {
+        Plain {
+            workspaces: Default::default(),
+            #[cfg(feature = "native")]
+            native: Default::default(),
+        }
+    }
+
+    fn run(
+        &mut self,
+        recording: &Recording,
+        which: Which,
+        inputs: &[&[B]],
+        outputs: &mut [&mut [B]],
+    ) -> Result<(), Failure> {
+        #[cfg(feature = "native")]
+        if let Some(done) = self.run_natively(recording, which, inputs, outputs) {
+            return done;
+        }
+        let executable = recording.executable(which)?;
+        let workspace = self.workspaces[which.index()].get_or_insert_with(|| Box::new(executable.workspace()));
+        executable.run(workspace, inputs, outputs).map_err(Failure::Invalid)
+    }
+
+    /// Runs machine code, if the numbers are doubles and there is such code.
+    #[cfg(feature = "native")]
+    fn run_natively(
+        &mut self,
+        recording: &Recording,
+        which: Which,
+        inputs: &[&[B]],
+        outputs: &mut [&mut [B]],
+    ) -> Option<Result<(), Failure>> {
+        let mut plain_inputs: [&[f64]; MOST_INPUTS] = Default::default();
+        let mut plain_outputs: [&mut [f64]; MOST_OUTPUTS] = Default::default();
+        for (plain, slice) in plain_inputs.iter_mut().zip(inputs) {
+            *plain = B::as_doubles(slice)?;
+        }
+        let count = outputs.len();
+        for (plain, slice) in plain_outputs.iter_mut().zip(outputs) {
+            *plain = B::as_doubles_mut(slice)?;
+        }
+        let code = match recording.code(which) {
+            Ok(code) => code?,
+            Err(error) => return Some(Err(error.into())),
+        };
+        let run = code.run(&mut self.native, &plain_inputs[..inputs.len()], &mut plain_outputs[..count]);
+        Some(run.map_err(Failure::Invalid))
+    }
+}
+
+/// Numbers with tangents, taken apart.
+#[derive(Clone, Debug, Default)]
+struct Apart<B> {
+    /// The values of all arguments, one after the other, and the tangents of the point, lane by lane.
+    arguments: Vec<B>,
+    /// The values of all results, and their tangents, lane by lane.
+    results: Vec<B>,
+}
+
+/// A recording with the memory of one thread.
+#[derive(Clone, Debug)]
+pub(super) struct Held<S: Scalar> {
+    pub(super) recording: Arc<Recording>,
+    plain: Plain<S::Base>,
+    apart: Apart<S::Base>,
+    workspaces: [Option<Box<Workspace<S>>>; KINDS],
 }
 
 /// Why a recording did not give the answer.
@@ -136,42 +276,138 @@ impl From<Error> for Failure {
 
 impl<S: Scalar> Held<S> {
     pub(super) fn new(recording: Arc<Recording>) -> Self {
-        Held {
-            recording,
-            workspaces: Default::default(),
-            #[cfg(feature = "native")]
-            native: Default::default(),
-        }
+        let apart = Apart { arguments: Vec::new(), results: Vec::new() };
+        Held { recording, plain: Plain::new(), apart, workspaces: Default::default() }
     }
 
     /// Runs a program. `inputs` are the point, the parameters, and the seeds; `outputs` the outputs and the products.
+    ///
+    /// On plain numbers as it is. On dual numbers over plain ones its pushforward runs on their parts. On all other numbers
+    /// its operations are done one by one, which is slower than a tape.
     pub(super) fn run(&mut self, kind: Kind, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
-        #[cfg(feature = "native")]
-        if let Some(done) = self.run_natively(kind, inputs, outputs) {
+        if let Some(done) = self.run_plain(kind, inputs, outputs) {
             return done;
         }
-        let executable = self.recording.executable(kind)?;
+        if let Some(done) = self.run_apart(kind, inputs, outputs) {
+            return done;
+        }
+        let executable = self.recording.executable(Which { kind, tangents: 0 })?;
         let workspace = self.workspaces[kind as usize].get_or_insert_with(|| Box::new(executable.workspace()));
         executable.run(workspace, inputs, outputs).map_err(Failure::Invalid)
     }
 
-    /// Runs machine code, if the numbers are doubles and there is such code.
-    #[cfg(feature = "native")]
-    fn run_natively(&mut self, kind: Kind, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
-        let mut plain_inputs: [&[f64]; 2 + LANES] = Default::default();
-        let mut plain_outputs: [&mut [f64]; 1 + LANES] = Default::default();
+    fn run_plain(&mut self, kind: Kind, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
+        let mut plain_inputs: [&[S::Base]; MOST_INPUTS] = Default::default();
+        let mut plain_outputs: [&mut [S::Base]; MOST_OUTPUTS] = Default::default();
         for (plain, slice) in plain_inputs.iter_mut().zip(inputs) {
-            *plain = S::Base::as_doubles(S::as_plain(slice)?)?;
+            *plain = S::as_plain(slice)?;
         }
         let count = outputs.len();
         for (plain, slice) in plain_outputs.iter_mut().zip(outputs) {
-            *plain = S::Base::as_doubles_mut(S::as_plain_mut(slice)?)?;
+            *plain = S::as_plain_mut(slice)?;
         }
-        let code = match self.recording.code(kind) {
-            Ok(code) => code?,
-            Err(error) => return Some(Err(error.into())),
+        let which = Which { kind, tangents: 0 };
+        Some(self.plain.run(&self.recording, which, &plain_inputs[..inputs.len()], &mut plain_outputs[..count]))
+    }
+
+    /// Runs the program's pushforward, if the numbers are dual ones and only those of the point have tangents, all by one
+    /// differentiation.
+    fn run_apart(&mut self, kind: Kind, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
+        let lanes = S::tangent_lanes();
+        if lanes == 0 {
+            return None;
+        }
+        let mut marks = inputs[0].iter().filter_map(S::tangent_mark);
+        let mark = marks.next();
+        let others_have_none = inputs[1..].iter().all(|slice| slice.iter().all(|v| v.tangent_mark().is_none()));
+        if !others_have_none || marks.any(|other| Some(other) != mark) {
+            return None;
+        }
+        Some(self.run_with_tangents(kind, inputs, outputs, mark, lanes))
+    }
+
+    fn run_with_tangents(
+        &mut self,
+        kind: Kind,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+        mark: Option<NonZeroU32>,
+        lanes: usize,
+    ) -> Result<(), Failure> {
+        let zero = S::Base::ZERO;
+        let point = inputs[0];
+        let width = match (mark, lanes) {
+            (None, _) => 0,
+            (Some(_), 1) => 1,
+            (Some(_), _) => LANES,
         };
-        let run = code.run(&mut self.native, &plain_inputs[..inputs.len()], &mut plain_outputs[..count]);
-        Some(run.map_err(Failure::Invalid))
+        let padded = if width == 0 { 0 } else { lanes.next_multiple_of(width) };
+        let Apart { arguments, results } = &mut self.apart;
+        arguments.clear();
+        arguments.extend(inputs.iter().flat_map(|slice| slice.iter().map(S::peek)));
+        let values = arguments.len();
+        for lane in 0..padded {
+            let tangent = |v: &S| if lane < lanes { v.tangent(lane) } else { zero };
+            arguments.extend(point.iter().map(tangent));
+        }
+        let stride: usize = outputs.iter().map(|slice| slice.len()).sum();
+        results.clear();
+        results.resize(stride * (1 + padded), zero);
+
+        let (values, tangents) = arguments.split_at(values);
+        let (result_values, result_tangents) = results.split_at_mut(stride);
+        let mut first = 0;
+        loop {
+            let mut plain_inputs: [&[S::Base]; MOST_INPUTS] = Default::default();
+            let mut plain_outputs: [&mut [S::Base]; MOST_OUTPUTS] = Default::default();
+            let mut rest = values;
+            for (plain, slice) in plain_inputs.iter_mut().zip(inputs) {
+                (*plain, rest) = rest.split_at(slice.len());
+            }
+            for lane in 0..width {
+                plain_inputs[inputs.len() + lane] = &tangents[(first + lane) * point.len()..][..point.len()];
+            }
+            let mut slots = plain_outputs.iter_mut();
+            cut(result_values, outputs, &mut slots);
+            let mut rest = &mut result_tangents[first * stride..];
+            for _ in 0..width {
+                let lane;
+                (lane, rest) = rest.split_at_mut(stride);
+                cut(lane, outputs, &mut slots);
+            }
+            let which = Which { kind, tangents: width };
+            let (inputs, outputs) = (inputs.len() + width, outputs.len() * (1 + width));
+            self.plain.run(&self.recording, which, &plain_inputs[..inputs], &mut plain_outputs[..outputs])?;
+            first += width;
+            if first >= padded {
+                break;
+            }
+        }
+
+        let mut offset = 0;
+        for slice in outputs {
+            for number in slice.iter_mut() {
+                let value = result_values[offset];
+                *number = match mark {
+                    Some(mark) => S::with_tangents(value, mark, |lane| result_tangents[lane * stride + offset]),
+                    None => S::constant(value),
+                };
+                offset += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Cuts a slice into slots as long as the slices of `like`.
+fn cut<'a, 's, B: 'a, S>(
+    mut whole: &'a mut [B],
+    like: &[&mut [S]],
+    slots: &mut impl Iterator<Item = &'s mut &'a mut [B]>,
+) where
+    'a: 's,
+{
+    for (slice, slot) in like.iter().zip(slots) {
+        (*slot, whole) = whole.split_at_mut(slice.len());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::AutoCompiledReverseDiff;
 use super::recording::{Failure, Held, Kind, LANES, Recording};
-use compiled_trace::{Recorded, RunError, record};
+use compiled_trace::{Graph, Place, Recorded, Recorder, RunError};
 use differentiation_interface_core::backend::{Rows, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Recordings of a function with everything its calls reuse.
 #[derive(Clone, Debug)]
-pub struct CompiledState<S> {
+pub struct CompiledState<S: Scalar> {
     recordings: Vec<Held<S>>,
     /// The one that held at the last point.
     current: usize,
@@ -20,6 +20,17 @@ pub struct CompiledState<S> {
     plain: Vec<f64>,
     /// Lengths of the contexts.
     lengths: Vec<usize>,
+    fresh: Fresh<S::Base>,
+}
+
+/// The memory of new recordings.
+#[derive(Clone, Debug)]
+struct Fresh<B: Base> {
+    recorder: Recorder<B>,
+    point: Vec<B>,
+    parameters: Vec<B>,
+    /// Where it differs from a recording that is there.
+    more: Vec<Place>,
 }
 
 /// The arguments and results of programs.
@@ -127,7 +138,9 @@ impl<S: Scalar> CompiledState<S> {
     pub(super) fn new() -> Self {
         let buffers =
             Buffers { x: Vec::new(), parameters: Vec::new(), y: Vec::new(), seeds: Vec::new(), products: Vec::new() };
-        CompiledState { recordings: Vec::new(), current: 0, buffers, plain: Vec::new(), lengths: Vec::new() }
+        let fresh =
+            Fresh { recorder: Recorder::default(), point: Vec::new(), parameters: Vec::new(), more: Vec::new() };
+        CompiledState { recordings: Vec::new(), current: 0, buffers, plain: Vec::new(), lengths: Vec::new(), fresh }
     }
 
     /// Gives all recordings up.
@@ -211,7 +224,11 @@ impl<S: Scalar> CompiledState<S> {
         self.buffers.parameters.clear();
         self.buffers.parameters.extend(self.plain.iter().enumerate().map(parameter));
 
-        let known = if f.is_pure() { self.recordings.len() } else { 0 };
+        if !f.is_pure() {
+            self.select(backend, f, x)?;
+            return go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error);
+        }
+        let known = self.recordings.len();
         for k in 0..known {
             let index = (self.current + k) % known;
             let held = &mut self.recordings[index];
@@ -230,28 +247,50 @@ impl<S: Scalar> CompiledState<S> {
                 Err(failure) => return Err(final_error(failure)),
             }
         }
-        self.record(backend, f, x)?;
+        let graph = self.fresh.record(backend, f, x, &self.plain)?;
+        let recording = Recording::new(graph, &self.lengths)?;
+        self.keep(backend, recording);
         go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error)
     }
 
-    /// Records the function at `x` and makes that the current recording, in place of the oldest one if there are many.
-    fn record<F: Flat<Recorded<S::Base>>>(
+    /// Makes current a recording for a function whose constants may have changed: one that does what a new one does, which it
+    /// is compared with.
+    fn select<F: Flat<Recorded<S::Base>>>(
         &mut self,
         backend: &AutoCompiledReverseDiff,
         f: &mut F,
         x: &[S],
     ) -> Result<(), Error> {
-        let point: Vec<S::Base> = x.iter().map(S::peek).collect();
-        let parameters: Vec<S::Base> = self.plain.iter().map(|v| S::Base::from_f64(*v)).collect();
-        let graph = record(&point, &parameters, backend.limits(), |x, _, y| f.call(x, y))?;
-        if f.has_failed() {
-            // The caller reports the failure itself.
-            return Err(ErrorKind::ForeignNumber.into());
+        self.fresh.record(backend, f, x, &self.plain)?;
+        let Fresh { recorder, more, .. } = &mut self.fresh;
+        let graph = recorder.graph();
+        let known = self.recordings.len();
+        let found = (0..known)
+            .map(|k| (self.current + k) % known)
+            .find(|index| self.recordings[*index].recording.compare(graph, more));
+        match found {
+            Some(index) => {
+                self.current = index;
+                if !more.is_empty() {
+                    let recording = self.recordings[index].recording.widened(more)?;
+                    self.recordings[index] = Held::new(Arc::new(recording));
+                }
+            }
+            None => {
+                let recording = Recording::comparable(graph, &self.lengths)?;
+                self.keep(backend, recording);
+            }
         }
-        let held = Held::new(Arc::new(Recording::new(&graph, &self.lengths)?));
-        if !f.is_pure() {
-            self.recordings.clear();
-        }
+        self.plain.clear();
+        self.recordings[self.current].recording.constants(self.fresh.recorder.graph(), &mut self.plain);
+        let constant = |v: &f64| S::constant(S::Base::from_f64(*v));
+        self.buffers.parameters.extend(self.plain.iter().map(constant));
+        Ok(())
+    }
+
+    /// Makes a recording the current one, in place of the oldest one if there are many.
+    fn keep(&mut self, backend: &AutoCompiledReverseDiff, recording: Recording) {
+        let held = Held::new(Arc::new(recording));
         if self.recordings.len() < backend.most_recordings() {
             self.current = self.recordings.len();
             self.recordings.push(held);
@@ -259,7 +298,28 @@ impl<S: Scalar> CompiledState<S> {
             self.current = (self.current + 1) % self.recordings.len();
             self.recordings[self.current] = held;
         }
-        Ok(())
+    }
+}
+
+impl<B: Base> Fresh<B> {
+    /// Records the function at `x`.
+    fn record<S: Scalar<Base = B>, F: Flat<Recorded<B>>>(
+        &mut self,
+        backend: &AutoCompiledReverseDiff,
+        f: &mut F,
+        x: &[S],
+        parameters: &[f64],
+    ) -> Result<&Graph, Error> {
+        self.point.clear();
+        self.point.extend(x.iter().map(S::peek));
+        self.parameters.clear();
+        self.parameters.extend(parameters.iter().map(|v| B::from_f64(*v)));
+        let recorded = self.recorder.record(&self.point, &self.parameters, backend.limits(), |x, _, y| f.call(x, y));
+        if f.has_failed() {
+            // The caller reports the failure itself.
+            return Err(ErrorKind::ForeignNumber.into());
+        }
+        recorded
     }
 }
 

@@ -220,6 +220,26 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
         self.value.partial_cmp(&S::constant(other))
     }
     #[inline(always)]
+    fn tangent_lanes() -> usize {
+        if S::as_plain(&[]).is_some() { L::N } else { 0 }
+    }
+    #[inline(always)]
+    fn tangent_mark(&self) -> Option<NonZeroU32> {
+        Some(self.tangent.as_ref()?.level)
+    }
+    #[inline(always)]
+    fn tangent(&self, lane: usize) -> S::Base {
+        self.tangent.as_ref().map_or(S::Base::ZERO, |t| L::slice(&t.lanes)[lane].peek())
+    }
+    #[inline(always)]
+    fn with_tangents(value: S::Base, level: NonZeroU32, tangent: impl Fn(usize) -> S::Base) -> Self {
+        let mut lanes = L::each(|_| S::default());
+        for (lane, t) in L::slice_mut(&mut lanes)[..L::N].iter_mut().enumerate() {
+            *t = S::constant(tangent(lane));
+        }
+        DualCore { value: S::constant(value), tangent: Some(Tangent { level, lanes }) }
+    }
+    #[inline(always)]
     fn is_constant(&self) -> bool {
         self.tangent.is_none() && self.value.is_constant()
     }
