@@ -719,7 +719,7 @@ mod configuration {
             ),
             (
                 json!({"name": "ReverseDiff", "most_recordings": 4}),
-                "option `most_recordings` at column 29 is for `compile=true`, which is not given; give both of \
+                "option `most_recordings` at column 13 is for `compile=true`, which is not given; give both of \
                  `ReverseDiff(most_recordings=4)`",
             ),
             (

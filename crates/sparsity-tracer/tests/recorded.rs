@@ -7,6 +7,7 @@ mod generators;
 
 use differentiation_interface::prelude::Real;
 use differentiation_interface::sparse::{GraphLocalSparsityDetector, GraphSparsityDetector};
+use num_traits::Float;
 use serde_json::Value;
 use sparsity_tracer::{
     Error, ErrorKind, Pattern, SparsityDetector, TracerLocalSparsityDetector, TracerSparsityDetector, hessian_sparsity,
@@ -82,3 +83,31 @@ fn recordings_have_the_patterns_of_the_tracer() {
     }
     assert_eq!((equal, refused, points), (113, 5, 132));
 }
+
+#[test]
+fn generated_functions_have_the_patterns_of_the_tracer() {
+    for n in [3, 6, 32] {
+        let (f, x) = (|x: &[_]| generators::brusselator(x, n), vec![1.0; 2 * n * n]);
+        let recorded = jacobian_sparsity(&f, &GraphSparsityDetector, &x).expect("it does not branch");
+        let f = |x: &[_]| generators::brusselator(x, n);
+        assert_eq!(Ok(&recorded), jacobian_sparsity(&f, &TracerSparsityDetector, &x).as_ref());
+        assert_eq!((recorded.nrows(), recorded.nnz() / (2 * n * n)), (2 * n * n, 6));
+    }
+    let (f, x) = (|x: &[_]| generators::conv2d(x, 28, 28, 3, 2, 3), vec![1.0; 2352]);
+    assert_eq!(jacobian_sparsity(&f, &GraphSparsityDetector, &x).expect("it does not branch").nnz(), 36504);
+    for steps in [1, 5, 60] {
+        let f = |x: &[_]| (0..steps).fold(x.to_vec(), |u, _| generators::euler(&u));
+        assert_eq!(jacobian_sparsity(&f, &GraphSparsityDetector, &vec![1.0; 50]), Ok(Pattern::banded(50, steps).unwrap()));
+    }
+    // Dense: (Σ x)²; bordered: x₀ Σ x; a product of many factors.
+    let (n, x) = (90, vec![1.0; 90]);
+    let hessian = |f: &dyn Fn(&[Recorded]) -> Recorded| {
+        hessian_sparsity(&|x: &[_]| f(x), &GraphSparsityDetector, &x).expect("it does not branch")
+    };
+    assert_eq!(hessian(&|x| x.iter().sum::<Recorded>().powi(2)), Pattern::dense(n, n).unwrap());
+    let bordered = Pattern::from_fn(n, n, |i, j| (i == 0) != (j == 0)).unwrap();
+    assert_eq!(hessian(&|x| x[0] * x[1..].iter().sum::<Recorded>()), bordered);
+    assert_eq!(hessian(&|x| x.iter().product()), Pattern::from_fn(n, n, |i, j| i != j).unwrap());
+}
+
+type Recorded = <GraphSparsityDetector as SparsityDetector>::JacobianNum<f64>;

@@ -14,9 +14,8 @@ use sparsity_tracer::{Global, Gradient, Hessian, SparsityDetector, Tracer, Trace
 /// The function is run once, at the point, on the recording numbers of
 /// [`AutoReverseDiff::compiled`](crate::backends::AutoReverseDiff::compiled) and on no others; so with that backend a closure,
 /// which has one number type, can be differentiated sparsely. The pattern is that of
-/// [`TracerSparsityDetector`], with two differences: an elementary function of yours that is not in the rule table counts as
-/// dense to second order, as custom rules do, and a power whose exponent is a plain number counts with that exponent.
-/// It takes longer than the tracer.
+/// [`TracerSparsityDetector`], but for elementary functions that are not in the rule table: they count as dense to second order,
+/// as custom rules do. It takes longer than the tracer.
 ///
 /// A function that branches on a value, casts it or tests it is refused, with the place in its code.
 /// [`GraphLocalSparsityDetector`] takes it.

@@ -297,12 +297,7 @@ impl<'a> Parser<'a> {
     fn reverse_diff(&mut self) -> Result<FirstOrder, ParseBackendError> {
         const OPTIONS: &[&str] = &["compile", "refuse_other_branches", "most_recordings", "memory_limit"];
         let (mut compile, mut compiled) = (false, AutoCompiledReverseDiff::default());
-        // The first option that means nothing without `compile=true`.
-        let mut dependent = None;
-        self.options("ReverseDiff", OPTIONS, |parser, option, value, index| {
-            if index > 0 && dependent.is_none() {
-                dependent = Some((option, value.start));
-            }
+        let given = self.options("ReverseDiff", OPTIONS, |parser, option, value, index| {
             let truth = || {
                 let suggestion = closest(value.text, ["true", "false"]);
                 let wrong = || parser.invalid(option, value, "true or false", suggestion);
@@ -321,11 +316,13 @@ impl<'a> Parser<'a> {
             }
             Ok(())
         })?;
-        match dependent {
+        // All options but the first mean nothing without it.
+        match given.into_iter().find(|(index, _)| *index > 0) {
             _ if compile => Ok(compiled.into()),
             None => Ok(AutoReverseDiff::default().into()),
-            Some((option, start)) => {
-                Err(self.error(start, ParseBackendErrorKind::MissingOption { option, needed: "compile=true" }))
+            Some((index, start)) => {
+                let kind = ParseBackendErrorKind::MissingOption { option: OPTIONS[index], needed: "compile=true" };
+                Err(self.error(start, kind))
             }
         }
     }
@@ -364,17 +361,17 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads the options in parentheses, if there are any, and calls `set` with each: the option, its value, and its index
-    /// in `accepted`.
+    /// in `accepted`. Returns the indices, and where the options begin.
     fn options(
         &mut self,
         backend: &'static str,
         accepted: &'static [&'static str],
         mut set: impl FnMut(&Self, &'static str, Word<'a>, usize) -> Result<(), ParseBackendError>,
-    ) -> Result<(), ParseBackendError> {
-        if !self.take('(') || self.take(')') {
-            return Ok(());
-        }
+    ) -> Result<Vec<(usize, usize)>, ParseBackendError> {
         let mut seen = Vec::new();
+        if !self.take('(') || self.take(')') {
+            return Ok(seen);
+        }
         loop {
             let name = self.word();
             if name.text.is_empty() {
@@ -387,15 +384,15 @@ impl<'a> Parser<'a> {
                 return Err(self.error(name.start, kind));
             };
             let option = accepted[index];
-            if seen.contains(&index) {
+            if seen.iter().any(|(known, _)| *known == index) {
                 return Err(self.error(name.start, ParseBackendErrorKind::RepeatedOption { option }));
             }
-            seen.push(index);
+            seen.push((index, name.start));
             self.expect('=', "`=` and a value")?;
             let value = self.word();
             set(self, option, value, index)?;
             if self.take(')') {
-                return Ok(());
+                return Ok(seen);
             }
             self.expect(',', "`,` or `)`")?;
         }
