@@ -10,9 +10,7 @@ mod workloads;
 
 use differentiation_interface::prelude::*;
 use differentiation_interface::sparse::GraphSparsityDetector;
-use differentiation_interface::sparse::sparsity_tracer::{
-    TracerSparsityDetector, hessian_sparsity, jacobian_sparsity,
-};
+use differentiation_interface::sparse::sparsity_tracer::{TracerSparsityDetector, hessian_sparsity, jacobian_sparsity};
 use matrix_coloring::Substitution;
 use std::hint::black_box;
 use workloads::grids::Brusselator;

@@ -2,6 +2,7 @@
 //!
 //! For numbers that are not executed by programs: tracers that look for patterns, and the arguments of derivative templates.
 
+use crate::execute::RunError;
 use crate::graph::{CONSTANT, Graph, Node, Op, relation};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::panic::Location;
@@ -13,16 +14,17 @@ impl Graph {
     /// [`select`](differentiation_interface_core::scalar::Condition::select) is one of `S`. A custom rule is handed to `calls`,
     /// with its arguments and the outputs to be filled.
     ///
-    /// # Panics
-    /// If `x` and `parameters` are not as long as at the recording.
+    /// # Errors
+    /// [`RunError::Length`] if `x` or `parameters` is not as long as at the recording.
     ///
     /// # Example
     /// ```
     /// use compiled_trace::{Limits, record};
     /// let graph = record(&[2.0, 5.0], &[3.0], Limits::default(), |x, p, y| y.push(x[0] * x[1] + p[0]))?;
     /// let mut y = Vec::new();
-    /// graph.evaluate(&[10.0, 7.0], &[1.0], |_, _| {}, &mut y);
+    /// graph.evaluate(&[10.0, 7.0], &[1.0], |_, _| {}, &mut y).unwrap();
     /// assert_eq!(y, [71.0]);
+    /// assert!(graph.evaluate(&[10.0], &[1.0], |_, _| {}, &mut y).is_err());
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn evaluate<S: Scalar>(
@@ -31,8 +33,12 @@ impl Graph {
         parameters: &[S],
         mut calls: impl FnMut(&[S], &mut [S]),
         y: &mut Vec<S>,
-    ) {
-        assert_eq!((x.len(), parameters.len()), (self.inputs, self.parameters), "inputs and parameters of the recording");
+    ) -> Result<(), RunError> {
+        for (expected, found) in [(self.inputs, x.len()), (self.parameters, parameters.len())] {
+            if expected != found {
+                return Err(RunError::Length { expected, found });
+            }
+        }
         let mut values = Vec::with_capacity(self.first_node() + self.nodes.len());
         values.extend_from_slice(x);
         values.extend_from_slice(parameters);
@@ -61,6 +67,7 @@ impl Graph {
         }
         y.clear();
         y.extend(self.outputs.iter().map(|output| self.value_of(*output, &values)));
+        Ok(())
     }
 
     /// The places in the user's code where what happens next was decided by a value, in the order they were met, with

@@ -260,7 +260,9 @@ impl fmt::Display for Error {
             ),
             ErrorKind::OtherBranch { place } => {
                 match place {
-                    Some(place) => write!(f, "{place} decides otherwise at this point than where the function was recorded"),
+                    Some(place) => {
+                        write!(f, "{place} decides otherwise at this point than where the function was recorded")
+                    }
                     None => write!(f, "the function decides otherwise at this point than where it was recorded"),
                 }?;
                 write!(f, "; prepare again at this point or do not refuse other branches")

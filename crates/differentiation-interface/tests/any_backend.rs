@@ -551,7 +551,10 @@ fn mistakes_in_names_are_explained() {
             "ReverseDiff has no option `chunk`, found at column 13; its options: compile, refuse_other_branches, \
              most_recordings and memory_limit",
         ),
-        ("ReverseDiff(compiled=true)", "ReverseDiff has no option `compiled`, found at column 13; did you mean `compile`?"),
+        (
+            "ReverseDiff(compiled=true)",
+            "ReverseDiff has no option `compiled`, found at column 13; did you mean `compile`?",
+        ),
         (
             "ReverseDiff(compile=true, most_recording=4)",
             "ReverseDiff has no option `most_recording`, found at column 27; did you mean `most_recordings`?",

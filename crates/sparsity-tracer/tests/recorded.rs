@@ -97,7 +97,10 @@ fn generated_functions_have_the_patterns_of_the_tracer() {
     assert_eq!(jacobian_sparsity(&f, &GraphSparsityDetector, &x).expect("it does not branch").nnz(), 36504);
     for steps in [1, 5, 60] {
         let f = |x: &[_]| (0..steps).fold(x.to_vec(), |u, _| generators::euler(&u));
-        assert_eq!(jacobian_sparsity(&f, &GraphSparsityDetector, &vec![1.0; 50]), Ok(Pattern::banded(50, steps).unwrap()));
+        assert_eq!(
+            jacobian_sparsity(&f, &GraphSparsityDetector, &vec![1.0; 50]),
+            Ok(Pattern::banded(50, steps).unwrap())
+        );
     }
     // Dense: (Σ x)²; bordered: x₀ Σ x; a product of many factors.
     let (n, x) = (90, vec![1.0; 90]);

@@ -120,7 +120,10 @@ impl fmt::Display for ParseBackendError {
                 return write!(f, "option `{option}` is given again at column {column}; give it once");
             }
             MissingOption { option, needed } => {
-                return write!(f, "option `{option}` at column {column} is for `{needed}`, which is not given; give both");
+                return write!(
+                    f,
+                    "option `{option}` at column {column} is for `{needed}`, which is not given; give both"
+                );
             }
             InvalidValue { option, found, accepted, .. } => {
                 write!(f, "`{option}` at column {column} is `{found}`, expected {accepted}")?;
