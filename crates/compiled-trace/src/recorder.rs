@@ -368,6 +368,11 @@ impl<B: Base> Recorder<B> {
         &self.graph
     }
 
+    /// Makes room for so many different constants.
+    pub fn reserve_constants(&mut self, count: usize) {
+        self.graph.constants.reserve(count.saturating_sub(self.graph.constants.len()));
+    }
+
     /// Runs `f` once and returns what it did, like [`record`].
     ///
     /// # Errors

@@ -278,6 +278,9 @@ impl<S: Scalar> CompiledState<S> {
             }
             None => {
                 let recording = Recording::comparable(graph, &self.lengths)?;
+                // Constants that are equal now may differ in the next call.
+                let most = graph.places_of_constants().len();
+                recorder.reserve_constants(most);
                 self.keep(backend, recording);
             }
         }

@@ -1,0 +1,151 @@
+//! What is special about compiled recordings: when they are made anew, and what runs in place of the function.
+
+use differentiation_interface::prelude::*;
+use differentiation_interface_test::{CountingAllocator, allocations};
+use std::cell::Cell;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+thread_local! {
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Allocations and calls of the function in an action.
+fn costs(action: impl FnOnce()) -> (usize, usize) {
+    let before = (allocations(), CALLS.get());
+    action();
+    (allocations() - before.0, CALLS.get() - before.1)
+}
+
+fn called() {
+    CALLS.set(CALLS.get() + 1);
+}
+
+/// Σ (c₀ xᵢ - cᵢ)².
+fn fit<T: Real>(x: &[T], c: &[f64]) -> T {
+    called();
+    x.iter().zip(c).map(|(x, c_i)| (*x * c[0] - *c_i).powi(2)).sum()
+}
+
+fn fit_gradient(x: &[f64], c: &[f64]) -> Vec<f64> {
+    x.iter().zip(c).map(|(x, c_i)| 2.0 * c[0] * (x * c[0] - c_i)).collect()
+}
+
+#[test]
+fn constants_become_parameters_where_they_change() {
+    let x: Vec<f64> = (0..40).map(|i| 0.5 + 0.25 * i as f64).collect();
+    // Many constants are equal at first, so that they are one constant of the recording.
+    let mut c = vec![2.0; 40];
+    let f = |x: &[_], c: &Vec<f64>| fit(x, c);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), (&x, Constant(&c))).unwrap();
+    let mut grad = vec![0.0; 40];
+    for round in 0..6 {
+        let (allocations, calls) = costs(|| prepared.gradient_into(&mut grad, (&x, Constant(&c))).unwrap());
+        assert_eq!(grad, fit_gradient(&x, &c), "round {round}");
+        assert_eq!(calls, 1, "the function is run to be compared");
+        // Round 0 has the constants of the preparation, the next two meet changes at new places.
+        assert!(allocations == 0 || (1..3).contains(&round), "{allocations} allocations in round {round}");
+        match round {
+            0 => c[3] = 1.0,
+            1 => c[7] = -4.0,
+            _ => c.iter_mut().enumerate().for_each(|(i, c)| *c = 1.0 + (round * i % 7) as f64),
+        }
+    }
+}
+
+#[test]
+fn constants_that_change_what_is_done_lead_to_another_recording() {
+    // Σ over the first `count` entries of x^p, or of its negative.
+    fn chosen<T: Real>(x: &[T], (count, power, negative): &(usize, f64, bool)) -> T {
+        called();
+        let sum: T = x.iter().take(*count).map(|x| x.powf(T::constant(*power))).sum();
+        if *negative { -sum } else { sum }
+    }
+    let f = |x: &[_], k: &(usize, f64, bool)| chosen(x, k);
+    let x = [1.0, 2.0, 3.0];
+    let first = (3, 2.0, false);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), (&x, Constant(&first))).unwrap();
+    let cases = [
+        (first, [2.0, 4.0, 6.0]),
+        ((2, 2.0, false), [2.0, 4.0, 0.0]),
+        ((2, 3.0, true), [-3.0, -12.0, 0.0]),
+        ((0, 3.0, true), [0.0; 3]),
+    ];
+    for round in 0..3 {
+        for (k, expected) in &cases {
+            let mut grad = [0.0; 3];
+            let (allocations, _) = costs(|| prepared.gradient_into(&mut grad, (&x, Constant(k))).unwrap());
+            assert_eq!(grad, *expected, "{k:?}");
+            // All four recordings are kept.
+            assert!(round == 0 || allocations == 0, "{allocations} allocations for {k:?} in round {round}");
+        }
+    }
+}
+
+/// A branch on x and a constant, which is also what escapes into a table.
+#[test]
+fn constants_and_branches_together() {
+    fn step<T: Real>(x: &[T], k: &f64) -> T {
+        let slope = if x[0] > *k { 3.0 } else { 5.0 };
+        let table = [10.0, 20.0, 30.0];
+        let cell = Scalar::primal(x[1].floor()) as usize;
+        x[0] * slope + x[1] * table[cell] * *k
+    }
+    let f = |x: &[_], k: &f64| step(x, k);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), (&[1.0, 0.5], Constant(&0.0))).unwrap();
+    for k in [-1.0, 0.0, 2.0, 7.0] {
+        for x in [[1.0, 0.5], [3.0, 1.5], [-2.0, 2.5], [8.0, 0.0]] {
+            let expected = [if x[0] > k { 3.0 } else { 5.0 }, [10.0, 20.0, 30.0][x[1] as usize] * k];
+            assert_eq!(prepared.gradient((&x, Constant(&k))).unwrap(), expected, "x = {x:?}, k = {k}");
+        }
+    }
+}
+
+/// Hessian of Rosenbrock's function, tridiagonal.
+fn rosenbrock<T: Real>(x: &[T]) -> T {
+    called();
+    x.windows(2).map(|w| (w[1] - w[0] * w[0]).powi(2) * 100.0 + (-w[0] + 1.0).powi(2)).sum()
+}
+
+#[test]
+fn inside_of_forward_mode_the_program_of_the_gradient_is_differentiated() {
+    let n = 15;
+    let x: Vec<f64> = (0..n).map(|i| 0.1 * i as f64 - 0.4).collect();
+    let mut expected = Matrix::filled(n, n, 0.0);
+    for i in 0..n - 1 {
+        expected[(i, i)] += 1200.0 * x[i] * x[i] - 400.0 * x[i + 1] + 2.0;
+        expected[(i + 1, i + 1)] += 200.0;
+        expected[(i, i + 1)] -= 400.0 * x[i];
+        expected[(i + 1, i)] -= 400.0 * x[i];
+    }
+    let f = |x: &[_]| rosenbrock(x);
+    // Twelve lanes, in three times four; one lane; a chunk that four does not divide.
+    macro_rules! check {
+        ($outer:expr) => {{
+            let backend = SecondOrder($outer, AutoReverseDiff::compiled());
+            let mut prepared = prepare_hessian(&f, &backend, &vec![0.3; n]).unwrap();
+            let mut hess = Matrix::filled(n, n, 0.0);
+            assert_eq!(costs(|| prepared.hessian_into(&mut hess, &x).unwrap()), (0, 0), "{backend:?}");
+            for (found, expected) in hess.as_slice().iter().zip(expected.as_slice()) {
+                assert!((found - expected).abs() <= 1e-12 * 1200.0, "{backend:?}: {found} and {expected}");
+            }
+        }};
+    }
+    check!(AutoForwardDiff::default());
+    check!(AutoForwardDiff::with_chunk::<1>());
+    check!(AutoForwardDiff::with_chunk::<6>());
+}
+
+/// A cotangent that depends on the outer variable is differentiated too: d/dx (x · f'(x)) with f = x³.
+#[test]
+fn seeds_with_tangents_are_differentiated() {
+    fn outer<T: Real>(x: T) -> T {
+        let backend = AutoReverseDiff::compiled();
+        let cube = |y: &[_; 1]| [y[0] * y[0] * y[0]];
+        pullback(&cube, &backend, [x], [&[x]]).unwrap()[0][0]
+    }
+    // x · 3 x² has the derivative 9 x².
+    assert_eq!(derivative(&outer, &AutoForwardDiff::default(), 2.0).unwrap(), 36.0);
+    assert_eq!(derivative(&outer, &AutoReverseDiff::default(), 2.0).unwrap(), 36.0);
+}
