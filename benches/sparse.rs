@@ -196,14 +196,14 @@ fn jacobians(side: usize) {
             black_box(prepared.jacobian_into(&mut jac, black_box(x)).is_ok());
             black_box(&mut jac);
         }),
+        detection_row!("detection by the tracer", jacobian_sparsity, TracerSparsityDetector, f, x, expected),
+        detection_row!("detection by a recording", jacobian_sparsity, GraphSparsityDetector, f, x, expected),
         Row {
             allocates: true,
             ..row("preparation", || {
                 black_box(prepare_jacobian(f, &backend, black_box(x)).is_ok());
             })
         },
-        detection_row!("detection by the tracer", jacobian_sparsity, TracerSparsityDetector, f, x, expected),
-        detection_row!("detection by a recording", jacobian_sparsity, GraphSparsityDetector, f, x, expected),
     ];
     print(Brusselator::NAME, n, grid.nnz(), rows);
 }
