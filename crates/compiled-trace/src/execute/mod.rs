@@ -342,15 +342,12 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
     }
 }
 
-/// The error of a run as the error of an operator: a failed guard has no kind of its own there.
+/// The error of a run as the error of an operator.
 impl From<RunError> for Error {
     fn from(error: RunError) -> Error {
         match error {
             RunError::Length { expected, found } => ErrorKind::BufferLength { expected, found }.into(),
-            RunError::Guard(GuardFailed { place }) => match place {
-                Some(place) => ErrorKind::ValueDecides { place }.into(),
-                None => ErrorKind::TapeOverflow.into(),
-            },
+            RunError::Guard(GuardFailed { place }) => ErrorKind::OtherBranch { place }.into(),
         }
     }
 }

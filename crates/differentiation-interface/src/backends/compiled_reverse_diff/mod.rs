@@ -67,7 +67,7 @@ impl Default for AutoCompiledReverseDiff {
 }
 
 impl AutoCompiledReverseDiff {
-    /// The same with an error of kind [`ErrorKind::ValueDecides`] where a call takes another branch than the recording of
+    /// The same with an error of kind [`ErrorKind::OtherBranch`] where a call takes another branch than the recording of
     /// the preparation, in place of a new recording.
     pub fn refusing_other_branches(self) -> Self {
         AutoCompiledReverseDiff { refuse: true, ..self }
@@ -84,13 +84,13 @@ impl AutoCompiledReverseDiff {
         AutoCompiledReverseDiff { limits: Limits { bytes }, ..self }
     }
 
-    fn most_recordings(&self) -> usize {
+    pub(in crate::backends) fn most_recordings(&self) -> usize {
         self.most_recordings
     }
-    fn refuses_other_branches(&self) -> bool {
+    pub(in crate::backends) fn refuses_other_branches(&self) -> bool {
         self.refuse
     }
-    fn limits(&self) -> Limits {
+    pub(in crate::backends) fn limits(&self) -> Limits {
         self.limits
     }
 }
@@ -149,6 +149,8 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
+        // Preparing again is asking for a new recording: what the function captured may have changed.
+        state.forget();
         let mut matrix = Vec::new();
         state.matrix(backend, f, x, &mut Rows::growing(&mut matrix, x.len()))?;
         y.clear();

@@ -243,6 +243,12 @@ impl<S: Scalar> CompiledState<S> {
         CompiledState { recordings: Vec::new(), current: 0, buffers, plain: Vec::new(), lengths: Vec::new(), fresh }
     }
 
+    /// Gives all recordings up.
+    pub(super) fn forget(&mut self) {
+        self.recordings.clear();
+        self.current = 0;
+    }
+
     /// The outputs of the last run.
     pub(super) fn outputs(&self) -> &[S] {
         &self.buffers.y
