@@ -38,7 +38,7 @@ use state::Direction;
 /// inner backend of any [`SecondOrder`](crate::backend::SecondOrder); inside of a tape its programs run operation by operation.
 ///
 /// **Speed.** With the feature `native` programs over `f64` become machine code where that is possible; else, and for `f32`,
-/// an interpreter runs them on blocks of numbers, which has a fixed cost of some hundred nanoseconds per call.
+/// an interpreter runs them, small ones as one list of operations, large ones on blocks of numbers.
 ///
 /// # Example
 /// ```
