@@ -2,7 +2,9 @@
 //!
 //! Called by users of a [`Program`]; calls kernels that the compiler vectorises, chosen once per block for the vector width of
 //! the machine by `pulp`. Nests whose work is the same for many iterations run a block of [`BLOCK`] iterations (fewer if the
-//! body needs many buffers) instruction by instruction, so that results stay in cache; the rest runs number by number.
+//! body needs many buffers) instruction by instruction, so that results stay in cache; the rest runs number by number. Small
+//! programs are written out as one list of operations when they are made ready, see [`flat`](mod@flat): then a run has next to
+//! nothing to do besides the operations, where nests in blocks cost some hundred nanoseconds each time.
 //!
 //! # Which answers?
 //! The order of additions is fixed by the program, and the same for every machine and vector width: a sum over a vectorised
@@ -13,6 +15,8 @@ mod block;
 mod flat;
 mod plan;
 mod single;
+#[cfg(test)]
+mod tests;
 
 use crate::program::{Address, GuardFailed, Program, RuleCall, Space, Statement};
 use differentiation_interface_core::error::{Error, ErrorKind};

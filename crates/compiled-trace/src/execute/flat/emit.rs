@@ -188,7 +188,7 @@ impl Writer<'_> {
     }
 
     fn push(&mut self, code: Code, to: u16, x: u16, y: u16, n: u16, rule: u16) {
-        self.flat.steps.push(Step { code, mode: Mode::Result, to, x, y, n, rule });
+        self.flat.steps.push(Step { code, mode: Mode::Result, factor: 1, to, x, y, n, rule });
     }
 
     fn nest(&mut self, plan: &Plan) -> Option<()> {
@@ -264,7 +264,12 @@ impl Writer<'_> {
                     self.dismiss(a, x);
                     self.dismiss(b, y);
                 }
-                Instruction::Apply { op, a, b } => place = self.apply(op, a, b, wide)?,
+                Instruction::Apply { op, a, b } => {
+                    place = match self.scaled(op, a, b, i) {
+                        Some(place) => place,
+                        None => self.apply(op, a, b, wide)?,
+                    };
+                }
                 Instruction::Store { value, address } => self.store(plan, value, address, wide, Mode::Store, i)?,
                 Instruction::Accumulate { value, address } => {
                     let same = plan.nest.addresses[address as usize].table.is_none()
@@ -391,6 +396,22 @@ impl Writer<'_> {
         }
     }
 
+    /// Twice a wide result, or its negative, by the step that makes it, if nobody else asks for the result.
+    fn scaled(&mut self, op: Op, a: u32, b: u32, now: usize) -> Option<Place> {
+        let factor = match op {
+            Op::Binary(PLUS) if a == b => 2,
+            Op::Unary(NEGATE) => -1,
+            _ => return None,
+        };
+        let place = self.places[a as usize];
+        let fits = |step: &&mut Step| place.wide && step.code != Code::Spread && (step.factor * factor).abs() <= 2;
+        let step = self.maker(a, now).filter(fits)?;
+        step.factor *= factor;
+        // The slots have a new owner.
+        self.places[a as usize].owner = Owner::Fixed;
+        Some(place)
+    }
+
     fn apply(&mut self, op: Op, a: u32, b: u32, wide: bool) -> Option<Place> {
         use Code::*;
         let n = self.width as u16;
@@ -468,7 +489,8 @@ impl Writer<'_> {
             self.clear_listed(list);
             let x = self.operand(value, true)?;
             let rule = u16::try_from(list >> 16).ok()?;
-            let step = Step { code: Code::Scatter, mode, to: 0, x: x.at, y: list as u16, n: width as u16, rule };
+            let step =
+                Step { code: Code::Scatter, mode, factor: 1, to: 0, x: x.at, y: list as u16, n: width as u16, rule };
             self.flat.steps.push(step);
             self.dismiss(value, x);
             return Some(());
@@ -489,7 +511,7 @@ impl Writer<'_> {
         }
         let x = self.operand(value, wide)?;
         let code = if wide { Code::WideSame } else { Code::Same };
-        self.flat.steps.push(Step { code, mode, to, x: x.at, y: 0, n: width as u16, rule: 0 });
+        self.flat.steps.push(Step { code, mode, factor: 1, to, x: x.at, y: 0, n: width as u16, rule: 0 });
         self.dismiss(value, x);
         Some(())
     }
@@ -503,12 +525,13 @@ impl Writer<'_> {
         if place.wide
             && let Some(step) = self.maker(value, now)
             && step.code == Code::WideTimes
+            && step.factor == 1
         {
             (step.code, step.mode, step.to) = (Code::SumTimes, mode, to);
             return Some(());
         }
         let code = if place.wide { Code::Sum } else { Code::Sums };
-        self.flat.steps.push(Step { code, mode, to, x: place.at, y: 0, n, rule: 0 });
+        self.flat.steps.push(Step { code, mode, factor: 1, to, x: place.at, y: 0, n, rule: 0 });
         Some(())
     }
 }

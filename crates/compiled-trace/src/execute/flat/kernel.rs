@@ -81,16 +81,21 @@ fn put_group<S: Scalar>(cells: &Group<S>, mode: Mode, rest: usize, results: [S; 
 macro_rules! each {
     ($slots:ident, $step:ident, $n:ident, $operands:expr, $names:pat => $results:expr) => {{
         let cells = groups($slots, $step.to, $n);
-        if $step.mode == Mode::Result {
-            for (cells, $names) in cells.iter().zip($operands) {
-                set(cells, $results);
+        let factor = S::Base::from_f64($step.factor as f64);
+        let mut rest = $n;
+        for (cells, $names) in cells.iter().zip($operands) {
+            let mut results: [S; LANES] = $results;
+            if $step.factor != 1 {
+                for result in &mut results {
+                    *result = result.scale(factor);
+                }
             }
-        } else {
-            let mut rest = $n;
-            for (cells, $names) in cells.iter().zip($operands) {
-                put_group(cells, $step.mode, rest, $results);
-                rest = rest.saturating_sub(LANES);
+            if $step.mode == Mode::Result {
+                set(cells, results);
+            } else {
+                put_group(cells, $step.mode, rest, results);
             }
+            rest = rest.saturating_sub(LANES);
         }
     }};
 }

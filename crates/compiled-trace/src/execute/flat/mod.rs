@@ -112,6 +112,9 @@ enum Mode {
 struct Step {
     code: Code,
     mode: Mode,
+    /// What a wide result is multiplied by: 1, 2, -1 or -2, where the next instructions would have added it to itself or negated
+    /// it, which is the same.
+    factor: i8,
     to: u16,
     x: u16,
     y: u16,

@@ -40,7 +40,7 @@ use state::Direction;
 /// backend of any other [`SecondOrder`](crate::backend::SecondOrder) too.
 ///
 /// **Speed.** With the feature `native` programs over `f64` become machine code where that is possible; else, and for `f32`,
-/// an interpreter runs them on blocks of numbers, which has a fixed cost of some hundred nanoseconds per call.
+/// an interpreter runs them, small ones as one list of operations, large ones on blocks of numbers.
 ///
 /// # Example
 /// ```
