@@ -36,6 +36,9 @@ pub(in super::super) fn flat(program: &Program, steps: &[Outer], plans: &[Plan])
     let work = inputs + length(&program.inputs);
     let outputs = work + program.work;
     let cells = outputs + length(&program.outputs);
+    if cells > u16::MAX as usize {
+        return None;
+    }
     let mut writer = Writer {
         program,
         plans,
