@@ -19,6 +19,8 @@ use crate::rule::{MINUS, NEGATE, OVER, PLUS, TIMES};
 
 /// Most operations that a program with loops may become; straight-line code may have more.
 const MOST_STEPS: usize = 4096;
+/// Most slots in lists.
+const MOST_LISTED: usize = 1 << 16;
 /// Nobody.
 const NONE: u32 = u32::MAX;
 
@@ -34,6 +36,9 @@ pub(in super::super) fn flat(program: &Program, steps: &[Outer], plans: &[Plan])
     let work = inputs + length(&program.inputs);
     let outputs = work + program.work;
     let cells = outputs + length(&program.outputs);
+    if cells > u16::MAX as usize {
+        return None;
+    }
     let mut writer = Writer {
         program,
         plans,
@@ -238,6 +243,10 @@ impl Writer<'_> {
         for lane in 0..self.width {
             let cell = self.cell(plan, address, lane)?;
             self.flat.lists.push(cell);
+        }
+        // Longer lists fall out of the cache, and blocks gather as well.
+        if self.flat.lists.len() > MOST_LISTED {
+            return None;
         }
         Some(start)
     }
