@@ -102,25 +102,24 @@ fn partners(
             return None;
         }
     }
+    let agree = |k: &usize| match &statements[*k] {
+        Statement::Nest(nest) => scalar || iterations_agree(nest, second, loops),
+        _ => false,
+    };
+    if !group.iter().all(agree) {
+        return None;
+    }
     let end = *group.last()?;
     let mut before: Vec<usize> = Vec::new();
     for k in (end + 1..j).rev() {
         if summaries[k].conflicts(&summaries[j]) || before.iter().any(|d| summaries[k].conflicts(&summaries[*d])) {
+            if group.iter().any(|member| summaries[k].conflicts(&summaries[*member])) {
+                return None;
+            }
             before.push(k);
         }
     }
     before.reverse();
-    for k in group {
-        if before.iter().any(|d| summaries[*d].conflicts(&summaries[*k])) {
-            return None;
-        }
-        if !scalar
-            && let Statement::Nest(nest) = &statements[*k]
-            && !iterations_agree(nest, second, loops)
-        {
-            return None;
-        }
-    }
     Some(before)
 }
 

@@ -35,7 +35,8 @@ impl Intervals {
     /// Whether the sets have a cell in common.
     pub(crate) fn intersects(&self, other: &Intervals) -> bool {
         let (few, many) = if self.merged.len() < other.merged.len() { (self, other) } else { (other, self) };
-        few.merged.iter().any(|(low, high)| many.meets(*low, *high))
+        let (Some((low, _)), Some((_, high))) = (many.merged.first(), many.merged.last()) else { return false };
+        few.merged.iter().any(|(from, to)| from <= high && low <= to && many.meets(*from, *to))
     }
 
     /// The intervals of the set inside `low..=high`.
