@@ -110,19 +110,6 @@ macro_rules! first_order_agrees {
             let point = (&X, Constant(&k), Cache(&work));
             value_and_gradient(&|x: &[_], k: &Vec<f64>, work: &mut Vec<_>| scaled(x, k, work), b, point).unwrap()
         });
-        agree!(any, fixed, |b| {
-            let f = |x: &[_], k: &Vec<_>| weighted(x, k);
-            let (k, other) = (vec![2.0, 0.5, 1.0, 3.0, 1.5], vec![-1.0, 0.25, -4.0, 0.0, 2.0]);
-            let mut prepared = prepare_gradient(&f, b, (&X, Parameter(&k))).unwrap();
-            let mut at = |k| prepared.value_and_gradient((&X, Parameter(k))).unwrap();
-            (at(&k), at(&other), at(&k))
-        });
-        // Chosen without a branch.
-        agree!(any, fixed, |b| {
-            let f = |x: &[_]| chosen(x);
-            let mut prepared = prepare_jacobian(&f, b, &X).unwrap();
-            (prepared.jacobian(&X).unwrap(), prepared.jacobian(&DX).unwrap(), prepared.jacobian(&DX2).unwrap())
-        });
         // Prepared at another point, and used twice.
         agree!(any, fixed, |b| {
             let f = |x: &[_]| vector(x);
@@ -168,6 +155,14 @@ macro_rules! second_order_agrees {
             let product = product.map(|product| if compiled_inside(&any) { rounded(&product) } else { product });
             (prepared.hessian(&X).unwrap(), prepared.hessian(&DX).unwrap(), same.gradient(), product)
         });
+    })*};
+}
+
+/// What recordings must not take for constants: parameters, and choices without a branch.
+macro_rules! changes_agree {
+    ($($fixed:expr),*) => {$({
+        let fixed = $fixed;
+        let any = AnyBackend::from(fixed);
         agree!(any, fixed, |b| {
             let k = vec![2.0, 0.5, 1.0, 3.0, 1.5];
             let f = |x: &[_], k: &Vec<_>| weighted(x, k);
@@ -181,6 +176,33 @@ macro_rules! second_order_agrees {
             prepared.second_derivative((0.9, Parameter(&vec![-1.0, 0.5]))).unwrap()
         });
     })*};
+}
+
+#[test]
+fn parameters_and_choices_give_the_static_result() {
+    let (forward, reverse, compiled) =
+        (AutoForwardDiff::default(), AutoReverseDiff::default(), AutoReverseDiff::compiled());
+    changes_agree!(forward, compiled, SecondOrder(compiled, reverse), SecondOrder(forward, compiled));
+    macro_rules! first_order_changes_agree {
+        ($($fixed:expr),*) => {$({
+            let fixed = $fixed;
+            let any = AnyBackend::from(fixed);
+            agree!(any, fixed, |b| {
+                let f = |x: &[_], k: &Vec<_>| weighted(x, k);
+                let (k, other) = (vec![2.0, 0.5, 1.0, 3.0, 1.5], vec![-1.0, 0.25, -4.0, 0.0, 2.0]);
+                let mut prepared = prepare_gradient(&f, b, (&X, Parameter(&k))).unwrap();
+                let mut at = |k| prepared.value_and_gradient((&X, Parameter(k))).unwrap();
+                (at(&k), at(&other), at(&k))
+            });
+            // Chosen without a branch.
+            agree!(any, fixed, |b| {
+                let f = |x: &[_]| chosen(x);
+                let mut prepared = prepare_jacobian(&f, b, &X).unwrap();
+                (prepared.jacobian(&X).unwrap(), prepared.jacobian(&DX).unwrap(), prepared.jacobian(&DX2).unwrap())
+            });
+        })*};
+    }
+    first_order_changes_agree!(reverse, compiled);
 }
 
 #[test]
