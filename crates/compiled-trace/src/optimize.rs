@@ -5,6 +5,7 @@
 
 use crate::build::{Builder, Shared, interval, is_injective, without_dead};
 use crate::program::*;
+use rustc_hash::FxHashMap;
 
 /// Bodies longer than this are not fused further, except outside of loops.
 const LONGEST: usize = 768;
@@ -138,8 +139,41 @@ fn summary(statement: &Statement, loops: &[u32]) -> Vec<Access> {
     merged
 }
 
-/// Whether two statements may not change places, by their summaries. Those of long irregular statements have thousands of
-/// intervals, and every pair of statements is asked, so each interval looks for its place in the longer summary.
+/// The accesses of a statement, under a number of its own.
+#[derive(Debug)]
+struct Summary {
+    number: usize,
+    accesses: Vec<Access>,
+}
+
+/// Which statements may not change places. Every statement is compared with all in the window again and again while groups
+/// grow, so answers are kept.
+#[derive(Default)]
+struct Conflicts {
+    statements: usize,
+    known: FxHashMap<(usize, usize), bool>,
+}
+
+/// Most answers that are kept.
+const MOST_KNOWN: usize = 1 << 18;
+
+impl Conflicts {
+    fn summary(&mut self, statement: &Statement, loops: &[u32]) -> Summary {
+        self.statements += 1;
+        Summary { number: self.statements, accesses: summary(statement, loops) }
+    }
+
+    fn between(&mut self, a: &Summary, b: &Summary) -> bool {
+        if self.known.len() >= MOST_KNOWN {
+            self.known.clear();
+        }
+        let key = (a.number.min(b.number), a.number.max(b.number));
+        *self.known.entry(key).or_insert_with(|| conflict(&a.accesses, &b.accesses))
+    }
+}
+
+/// Whether two statements may not change places. Each interval of the shorter summary looks for its place in the longer one:
+/// those of long irregular statements have thousands.
 fn conflict(a: &[Access], b: &[Access]) -> bool {
     let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     few.iter().any(|x| {
@@ -160,14 +194,15 @@ fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: &[u32]) {
             fuse(body, shared, &inner);
         }
     }
-    let mut summaries: Vec<Vec<Access>> = statements.iter().map(|s| summary(s, loops)).collect();
+    let mut conflicts = Conflicts::default();
+    let mut summaries: Vec<Summary> = statements.iter().map(|s| conflicts.summary(s, loops)).collect();
     let mut i = 0;
     while i < statements.len() {
         // Scalar nests grow long: gather all partners first and write the body once.
         let mut group = vec![i];
         let mut j = i + 1;
         while j < statements.len() && j < i + WINDOW {
-            if let Some(between) = partners(statements, &summaries, &group, j, loops) {
+            if let Some(between) = partners(statements, &summaries, &mut conflicts, &group, j, loops) {
                 // What the partner needs goes first, then the group, then the rest.
                 let end = *group.last().expect("a group has a first nest");
                 let mut order: Vec<usize> = (0..group[0]).collect();
@@ -200,7 +235,7 @@ fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: &[u32]) {
             statements.drain(group[0] + 1..group[0] + group.len());
             summaries.drain(group[0] + 1..group[0] + group.len());
             statements[group[0]] = Statement::Nest(nest);
-            summaries[group[0]] = summary(&statements[group[0]], loops);
+            summaries[group[0]] = conflicts.summary(&statements[group[0]], loops);
         }
         i += 1;
     }
@@ -214,7 +249,8 @@ fn permute<T>(items: &mut Vec<T>, order: &[usize]) {
 /// Whether the nest at `j` can join the group; then the statements between that must go before the group.
 fn partners(
     statements: &[Statement],
-    summaries: &[Vec<Access>],
+    summaries: &[Summary],
+    conflicts: &mut Conflicts,
     group: &[usize],
     j: usize,
     loops: &[u32],
@@ -244,13 +280,15 @@ fn partners(
     let end = *group.last()?;
     let mut before: Vec<usize> = Vec::new();
     for k in (end + 1..j).rev() {
-        if conflict(&summaries[k], &summaries[j]) || before.iter().any(|d| conflict(&summaries[k], &summaries[*d])) {
+        if conflicts.between(&summaries[k], &summaries[j])
+            || before.iter().any(|d| conflicts.between(&summaries[k], &summaries[*d]))
+        {
             before.push(k);
         }
     }
     before.reverse();
     for k in group {
-        if before.iter().any(|d| conflict(&summaries[*d], &summaries[*k])) {
+        if before.iter().any(|d| conflicts.between(&summaries[*d], &summaries[*k])) {
             return None;
         }
         if !scalar
