@@ -101,9 +101,9 @@ impl Work for Triangles {
                 let centred: Vec<T> = point.iter().zip(mean).map(|(p, m)| *p - *m).collect();
                 let mut mapped: Vec<T> = centred.iter().zip(factor).map(|(c, f)| *c * f.exp()).collect();
                 let mut entry = Self::SIDE;
-                for column in 0..Self::SIDE {
-                    for row in column + 1..Self::SIDE {
-                        mapped[row] += factor[entry] * centred[column];
+                for (column, c) in centred.iter().enumerate() {
+                    for v in &mut mapped[column + 1..] {
+                        *v += factor[entry] * *c;
                         entry += 1;
                     }
                 }
@@ -288,7 +288,7 @@ fn parameters_and_lanes_cost_no_derivative_twice() {
         x.iter().zip(&shifts).map(|(x, s)| (*x * *s).tanh()).collect()
     }
     let count = |program: &Program, name: &str| program.to_string().lines().filter(|l| l.contains(name)).count();
-    let constant = derived(&numbers(50, 0.0), &numbers(50, 1.0), |x, p| f(x, p));
+    let constant = derived(&numbers(50, 0.0), &numbers(50, 1.0), f);
     let adjoint = constant.adjoint(1).unwrap();
     for name in ["sin", "exp", "cos", "tanh"] {
         assert_eq!(

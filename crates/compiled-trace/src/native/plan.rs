@@ -213,13 +213,17 @@ impl<'a> Plan<'a> {
                 moving.push(address as usize);
             }
         }
-        let overlaps = |a: usize, b: usize| {
-            let (first, second) = (&self.nest.addresses[a], &self.nest.addresses[b]);
-            let distance = first.base.abs_diff(second.base);
-            let near = (self.lanes + 1..STALLING * self.lanes).contains(&distance);
-            near && first.space == second.space && self.strides[a] == self.strides[b]
+        let alike = |a: usize| (self.nest.addresses[a].space, &self.strides[a]);
+        moving.sort_unstable_by(|a, b| {
+            alike(*a).cmp(&alike(*b)).then(self.nest.addresses[*a].base.cmp(&self.nest.addresses[*b].base))
+        });
+        let distance = |a: usize, b: usize| self.nest.addresses[b].base - self.nest.addresses[a].base;
+        let stalled = |(i, a): &(usize, &usize)| {
+            let ahead = moving[i + 1..].iter().take_while(|b| alike(**a) == alike(**b));
+            let mut near = ahead.map(|b| distance(**a, *b)).take_while(|distance| *distance < STALLING * self.lanes);
+            near.any(|distance| distance > self.lanes)
         };
-        moving.iter().filter(|a| moving.iter().any(|b| overlaps(**a, *b))).count()
+        moving.iter().enumerate().filter(stalled).count()
     }
 
     /// Sets `level` and `sum` for the present order.
