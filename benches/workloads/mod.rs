@@ -5,10 +5,16 @@
 
 #![allow(dead_code, reason = "each benchmark uses a part")]
 
+pub(crate) mod bundle;
 pub(crate) mod duals;
 pub(crate) mod grids;
+pub(crate) mod irregular;
+pub(crate) mod losses;
+pub(crate) mod mixture;
+pub(crate) mod peak;
 pub(crate) mod sums;
 pub(crate) mod systems;
+pub(crate) mod table;
 pub(crate) mod tape;
 pub(crate) mod timing;
 
@@ -77,6 +83,11 @@ impl Random {
     /// In [0, 1).
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+    /// Of mean 0 and variance 1.
+    pub(crate) fn normal(&mut self) -> f64 {
+        let (u, v) = (self.unit(), self.unit());
+        (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }
     /// In [-1, 1).
     pub(crate) fn signed(&mut self) -> f64 {

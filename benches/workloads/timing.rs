@@ -1,8 +1,10 @@
-//! How contenders are timed: in rounds, one sample of each contender after the other, so that ratios hold on a noisy machine.
+//! How contenders are timed: in rounds, one sample of each contender after the other, so that ratios hold on a noisy machine,
+//! and by the time this thread had a processor where the system tells it, because calls of many milliseconds are interrupted
+//! by other programs and short ones are not.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The system's allocator, counting.
 pub(crate) struct Counting;
@@ -70,11 +72,25 @@ pub(crate) fn measure(contenders: &mut [Box<dyn FnMut() + '_>]) -> Samples {
 }
 
 fn sample(call: &mut Box<dyn FnMut() + '_>, loops: usize) -> Duration {
-    let start = Instant::now();
+    let start = now();
     for _ in 0..loops {
         call();
     }
-    start.elapsed()
+    now() - start
+}
+
+/// How long this thread has had a processor.
+#[cfg(unix)]
+pub(crate) fn now() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// The time since the first call.
+#[cfg(not(unix))]
+pub(crate) fn now() -> Duration {
+    static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+    START.elapsed()
 }
 
 impl Samples {

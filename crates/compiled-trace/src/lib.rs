@@ -47,6 +47,7 @@ mod build;
 mod constants;
 mod custom;
 mod derive;
+mod evaluate;
 mod execute;
 mod fuse;
 mod graph;

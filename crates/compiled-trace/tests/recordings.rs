@@ -3,7 +3,7 @@
 use compiled_trace::{Executable, Limits, Recorded, RunError, compile, record};
 use differentiation_interface::prelude::*;
 use differentiation_interface_core::error::ErrorKind;
-use num_traits::Float;
+use num_traits::{Float, ToPrimitive};
 use std::sync::Arc;
 
 fn gradient_of(point: &[f64], parameters: &[f64], f: impl FnOnce(&[Recorded], &[Recorded]) -> Recorded) -> Executable {
@@ -55,6 +55,31 @@ fn values_that_escape_are_guarded() {
     let gradient = gradient_of(&[1.5], &[], f);
     assert_eq!(run(&gradient, &[1.25], &[]), Ok((12.5, vec![10.0])));
     assert!(matches!(run(&gradient, &[2.5], &[]), Err(RunError::Guard(_))));
+}
+
+/// The value itself need not be the same, which a sum in another order would not be even at the point of the recording.
+#[test]
+fn casts_to_integers_are_guarded_by_the_integer() {
+    let f = |x: &[Recorded], _: &[Recorded]| {
+        let sum: Recorded = x.iter().map(|v| v.sin()).sum();
+        sum * sum.to_i64().unwrap_or(0) as f64
+    };
+    let x: Vec<f64> = (0..100).map(|i| 0.02 + 1e-4 * f64::from(i)).collect();
+    let gradient = gradient_of(&x, &[], f);
+    let expected = |x: &[f64]| {
+        let sum: f64 = x.iter().map(|v| v.sin()).sum();
+        (sum * sum.trunc(), sum.trunc() * x[0].cos())
+    };
+    // The sum is 2.49, 2.64, and 3.04.
+    for (step, holds) in [(0.0, true), (0.0015, true), (0.0055, false)] {
+        let x: Vec<f64> = x.iter().map(|v| v + step).collect();
+        match run(&gradient, &x, &[]) {
+            Ok((y, grad)) => {
+                assert!(holds && (y - expected(&x).0).abs() < 1e-12 && (grad[0] - expected(&x).1).abs() < 1e-12);
+            }
+            Err(error) => assert!(!holds && matches!(error, RunError::Guard(_)), "{error}"),
+        }
+    }
 }
 
 #[test]

@@ -3,8 +3,9 @@
 mod support;
 
 use differentiation_interface::prelude::*;
-use differentiation_interface::rules::{self, Binary, RuleVisitor, Unary, each_binary, each_unary};
+use differentiation_interface::rules;
 use proptest::prelude::*;
+use support::rule_table::{Apply, Argument};
 use support::same;
 
 /// One step of a program: which rule, and which earlier values it reads (modulo how many there are).
@@ -23,76 +24,6 @@ struct Program {
     inputs: usize,
     steps: Vec<Step>,
     outputs: Vec<usize>,
-}
-
-/// Applies the rule number `wanted` of the table.
-struct Apply<S> {
-    wanted: usize,
-    seen: usize,
-    x: S,
-    y: Argument<S>,
-    result: Option<S>,
-}
-
-#[derive(Clone, Copy)]
-enum Argument<S> {
-    None,
-    Active(S),
-    Right(f64),
-    Left(f64),
-}
-
-impl<S: Scalar<Base = f64>> Apply<S> {
-    fn unary(rule: usize, x: S) -> S {
-        let mut visitor = Apply { wanted: rule % count(true), seen: 0, x, y: Argument::None, result: None };
-        each_unary(&mut visitor);
-        visitor.result.expect("the number of the rule was reduced to the table")
-    }
-    fn binary(rule: usize, x: S, y: Argument<S>) -> S {
-        let mut visitor = Apply { wanted: rule % count(false), seen: 0, x, y, result: None };
-        each_binary(&mut visitor);
-        visitor.result.expect("the number of the rule was reduced to the table")
-    }
-}
-
-impl<S: Scalar<Base = f64>> RuleVisitor for Apply<S> {
-    fn unary<R: Unary>(&mut self, rule: R) {
-        if self.seen == self.wanted {
-            self.result = Some(self.x.apply(rule));
-        }
-        self.seen += 1;
-    }
-    fn binary<R: Binary>(&mut self, rule: R) {
-        if self.seen == self.wanted {
-            self.result = Some(match self.y {
-                Argument::None => unreachable!("a rule of two arguments has two"),
-                Argument::Active(y) => self.x.apply2(y, rule),
-                Argument::Right(y) => self.x.apply2_right(y, rule),
-                Argument::Left(first) => S::apply2_left(first, self.x, rule),
-            });
-        }
-        self.seen += 1;
-    }
-}
-
-/// How many rules there are of one argument, or of two.
-fn count(unary: bool) -> usize {
-    struct Count(usize);
-    impl RuleVisitor for Count {
-        fn unary<R: Unary>(&mut self, _: R) {
-            self.0 += 1;
-        }
-        fn binary<R: Binary>(&mut self, _: R) {
-            self.0 += 1;
-        }
-    }
-    let mut visitor = Count(0);
-    if unary {
-        each_unary(&mut visitor)
-    } else {
-        each_binary(&mut visitor)
-    }
-    visitor.0
 }
 
 impl Program {

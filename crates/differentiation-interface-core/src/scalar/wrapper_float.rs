@@ -38,16 +38,17 @@ impl<C: Core> NumTrait for Num<C> {
     }
 }
 
-/// Conversions to integers round the value, as piecewise constant functions do. Conversions to floating point are `None`
+/// Conversions to integers cut the value off, as piecewise constant functions do, and engines that record what decides see the
+/// integer only. Conversions to floating point are `None`
 /// for a number that carries a derivative, which would be lost silently.
 impl<C: Core> ToPrimitive for Num<C> {
     #[track_caller]
     fn to_i64(&self) -> Option<i64> {
-        self.0.observe().to_i64()
+        rules::trunc(*self).0.observe().to_i64()
     }
     #[track_caller]
     fn to_u64(&self) -> Option<u64> {
-        self.0.observe().to_u64()
+        rules::trunc(*self).0.observe().to_u64()
     }
     #[track_caller]
     fn to_f32(&self) -> Option<f32> {

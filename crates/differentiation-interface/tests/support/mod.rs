@@ -4,6 +4,7 @@
 #![allow(dead_code, unused_macros, unused_imports, reason = "each test binary uses a part")]
 
 pub(crate) mod data;
+pub(crate) mod rule_table;
 
 /// Exact methods agree with 50-digit arithmetic to this.
 pub(crate) const EXACT: f64 = 1e-12;

@@ -406,8 +406,8 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(refused(&|program, _| program.statements.push(clear(0))), None);
     assert_eq!(refused(&|program, _| program.statements.push(clear(1))), Some(Refused::Inconsistent));
     assert_eq!(
-        refused(&|program, _| program.inputs = vec![4; 14]),
-        Some(Refused::TooManySlices { found: 15, most: 14 })
+        refused(&|program, _| program.inputs = vec![4; 46]),
+        Some(Refused::TooManySlices { found: 47, most: 46 })
     );
     let few = Options { most_instructions: 3, ..Options::default() };
     assert_eq!(Compiled::<f64>::new(&good, few).err(), Some(Refused::TooLarge { found: 4, most: 3 }));
