@@ -59,7 +59,7 @@ pub(super) const MOST_IN_REGISTERS: usize = 12;
 /// Most sums that are kept there; more would need too much stack, and are added to their cells term by term.
 const MOST_IN_FUNCTION: usize = 4096;
 /// What waiting for a cell that was just written by a vector costs, in operations, and how many vectors back that may be.
-const STALL: f64 = 10.0;
+const STALL: f64 = 20.0;
 const STALLING: u32 = 8;
 /// What a call of an elementary function costs, in operations.
 const CALL: f64 = 25.0;
