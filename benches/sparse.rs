@@ -9,6 +9,8 @@
 mod workloads;
 
 use differentiation_interface::prelude::*;
+use differentiation_interface::sparse::GraphSparsityDetector;
+use differentiation_interface::sparse::sparsity_tracer::{TracerSparsityDetector, hessian_sparsity, jacobian_sparsity};
 use matrix_coloring::Substitution;
 use std::hint::black_box;
 use workloads::grids::Brusselator;
@@ -89,6 +91,21 @@ fn print(workload: &str, n: usize, nnz: usize, rows: Vec<Row<'_>>) {
     println!();
 }
 
+/// A row of detections, which find as many entries as are expected.
+macro_rules! detection_row {
+    ($engine:expr, $detect:ident, $detector:expr, $f:expr, $x:expr, $expected:expr) => {{
+        let (f, x) = ($f, $x);
+        let found = $detect(f, &$detector, x).expect("the function does not branch");
+        assert_eq!(found.nnz(), $expected.len(), "{}: stored entries", $engine);
+        Row {
+            allocates: true,
+            ..row($engine, move || {
+                black_box($detect(f, &$detector, black_box(x)).is_ok());
+            })
+        }
+    }};
+}
+
 /// A row of sparse Hessians.
 macro_rules! hessian_row {
     ($engine:expr, $backend:expr, $f:expr, $x:expr, $expected:expr) => {{
@@ -143,6 +160,8 @@ fn hessians() {
                 black_box(prepare_hessian(f, &AutoSparse::new(mixed), black_box(x)).is_ok());
             })
         },
+        detection_row!("detection by the tracer", hessian_sparsity, TracerSparsityDetector, f, x, expected),
+        detection_row!("detection by a recording", hessian_sparsity, GraphSparsityDetector, f, x, expected),
         row("dense forward over reverse", || {
             black_box(prepared.hessian_into(&mut dense, black_box(x)).is_ok());
             black_box(&mut dense);
@@ -177,6 +196,8 @@ fn jacobians(side: usize) {
             black_box(prepared.jacobian_into(&mut jac, black_box(x)).is_ok());
             black_box(&mut jac);
         }),
+        detection_row!("detection by the tracer", jacobian_sparsity, TracerSparsityDetector, f, x, expected),
+        detection_row!("detection by a recording", jacobian_sparsity, GraphSparsityDetector, f, x, expected),
         Row {
             allocates: true,
             ..row("preparation", || {

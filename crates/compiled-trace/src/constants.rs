@@ -99,7 +99,7 @@ impl Graph {
 
     fn operand_at(&self, place: Place) -> u32 {
         match self.nodes.get(place as usize / 2) {
-            Some(node) if place % 2 == 0 => node.a,
+            Some(node) if place.is_multiple_of(2) => node.a,
             Some(node) => node.b,
             None => self.outputs[place as usize - 2 * self.nodes.len()],
         }
@@ -135,7 +135,7 @@ impl Graph {
         graph.outputs.iter_mut().for_each(moved);
         for (parameter, place) in (first..).zip(places) {
             match graph.nodes.get_mut(*place as usize / 2) {
-                Some(node) if place % 2 == 0 => node.a = parameter,
+                Some(node) if place.is_multiple_of(2) => node.a = parameter,
                 Some(node) => node.b = parameter,
                 None => graph.outputs[*place as usize - 2 * self.nodes.len()] = parameter,
             }

@@ -4,6 +4,7 @@
 //! run backwards, whose body computes the forward values again and then the adjoints; a load becomes an accumulation to the
 //! adjoint of the cell, a store or accumulation becomes a load of it. Partial derivatives are those of the rule table.
 
+use crate::activity::Activity;
 use crate::build::{Builder, Shared};
 use crate::custom::Half;
 use crate::graph::Op;
@@ -37,6 +38,7 @@ impl Program {
         let first_seed = self.inputs.len();
         let mut derivation = Derivation {
             shared: Shared::new(self.constants.clone(), self.rules.clone()),
+            activity: Activity::new(&self.statements),
             work: self.work,
             lanes,
             seeds: (0..self.outputs.len()).map(|o| first_seed + o).collect(),
@@ -110,6 +112,7 @@ impl Program {
     pub fn tangent(&self, lanes: usize) -> Result<Program, Error> {
         let mut derivation = Derivation {
             shared: Shared::new(self.constants.clone(), self.rules.clone()),
+            activity: Activity::new(&self.statements),
             work: self.work,
             lanes,
             seeds: vec![self.inputs.len()],
@@ -144,6 +147,8 @@ impl Program {
 /// How the spaces of a program map to those of its derivative.
 struct Derivation {
     shared: Shared,
+    /// What has a derivative.
+    activity: Activity,
     /// Work cells of the program; those of lane `l` of the derivative follow after `(l + 1)` times as many.
     work: usize,
     lanes: usize,
@@ -158,6 +163,16 @@ struct Derivation {
 }
 
 impl Derivation {
+    /// Trip counts of all counters of a nest.
+    fn trips(&self, nest: &Nest) -> Vec<u32> {
+        self.loops.iter().copied().chain(nest.dimensions.iter().map(|dimension| dimension.trip)).collect()
+    }
+
+    /// Whether a call depends on the first input slice.
+    fn is_active(&self, call: &RuleCall) -> bool {
+        call.arguments.iter().any(|argument| self.activity.reaches(argument, &self.loops))
+    }
+
     /// The same cells in the work space of a lane.
     fn shadow(&self, address: &Address, lane: usize) -> Address {
         let shift = (self.work * (lane + 1)) as u32;
@@ -208,11 +223,12 @@ impl Derivation {
                         out.push(Statement::Loop { trip: *trip, reversed: !reversed, body });
                     }
                 }
-                Statement::Call(call) => {
+                Statement::Call(call) if self.is_active(call) => {
                     for lane in 0..self.lanes {
                         out.push(Statement::Call(self.adjoint_of_call(call, lane)?));
                     }
                 }
+                Statement::Call(_) => {}
             }
         }
         Ok(out)
@@ -241,20 +257,14 @@ impl Derivation {
 
     fn adjoint_of_nest(&mut self, nest: &Nest) -> Result<Nest, Error> {
         let lanes = self.lanes;
+        let active = self.activity.results(nest, &self.trips(nest));
         let mut shared = std::mem::replace(&mut self.shared, Shared::new(Vec::new(), Default::default()));
         let mut builder = Builder::new(&mut shared, nest.dimensions.clone(), !nest.reversed);
         let mut renamed = vec![0u32; nest.body.len()];
-        let mut active = vec![false; nest.body.len()];
         for (i, instruction) in nest.body.iter().enumerate() {
-            match instruction {
-                Instruction::Store { .. } | Instruction::Accumulate { .. } => continue,
-                Instruction::Apply { op: Op::Guard(_), .. } => continue,
-                Instruction::Load(address) => {
-                    active[i] = self.adjoint_of_loaded(&nest.addresses[*address as usize], 0).is_some();
-                }
-                _ => instruction.operands(|operand| active[i] |= active[operand as usize]),
+            if !instruction.has_effect() {
+                renamed[i] = builder.copy(*instruction, &nest.addresses, &renamed);
             }
-            renamed[i] = builder.copy(*instruction, &nest.addresses, &renamed);
         }
         let mut adjoints: Vec<Vec<Option<u32>>> = vec![vec![None; nest.body.len()]; lanes];
         let mut result = Ok(());
@@ -271,7 +281,8 @@ impl Derivation {
                         }
                     }
                     Instruction::Load(address) => {
-                        if let Some(adjoint) = adjoints[i]
+                        if active[i]
+                            && let Some(adjoint) = adjoints[i]
                             && let Some(address) = self.adjoint_of_loaded(&nest.addresses[address as usize], lane)
                         {
                             builder.accumulate(&address, adjoint);
@@ -362,7 +373,7 @@ impl Derivation {
                 Statement::Call(call) => {
                     // Tangents first: a call may accumulate to cells that its tangent reads.
                     out.push(statement.clone());
-                    for lane in 0..self.lanes {
+                    for lane in 0..if self.is_active(call) { self.lanes } else { 0 } {
                         out.push(Statement::Call(self.tangent_of_call(call, lane)?));
                     }
                 }
@@ -373,12 +384,13 @@ impl Derivation {
 
     fn tangent_of_call(&mut self, call: &RuleCall, lane: usize) -> Result<RuleCall, Error> {
         let zero = self.shared.constant(0.0);
-        let counters = self.loops.len();
-        let tangents: Vec<Address> = call
-            .arguments
-            .iter()
-            .map(|a| self.tangent_of_cell(a, lane).unwrap_or_else(|| Address::fixed(Space::Constant, zero, counters)))
-            .collect();
+        let tangent = |argument: &Address| match self.activity.reaches(argument, &self.loops) {
+            true => self.tangent_of_cell(argument, lane),
+            false => None,
+        };
+        let zero = Address::fixed(Space::Constant, zero, self.loops.len());
+        let tangents: Vec<Address> =
+            call.arguments.iter().map(|argument| tangent(argument).unwrap_or_else(|| zero.clone())).collect();
         let mut arguments = call.arguments.clone();
         let half = match call.half {
             Half::Value => {
@@ -395,6 +407,8 @@ impl Derivation {
     }
 
     fn tangent_of_nest(&mut self, nest: &Nest) -> Result<Nest, Error> {
+        let trips = self.trips(nest);
+        let reaches: Vec<bool> = nest.addresses.iter().map(|address| self.activity.reaches(address, &trips)).collect();
         let mut shared = std::mem::replace(&mut self.shared, Shared::new(Vec::new(), Default::default()));
         let mut builder = Builder::new(&mut shared, nest.dimensions.clone(), nest.reversed);
         let mut renamed = vec![0u32; nest.body.len()];
@@ -406,6 +420,10 @@ impl Derivation {
                 let mut sum = None;
                 match *instruction {
                     Instruction::Constant(_) => {}
+                    Instruction::Load(address)
+                    | Instruction::Store { address, .. }
+                    | Instruction::Accumulate { address, .. }
+                        if !reaches[address as usize] => {}
                     Instruction::Load(address) => {
                         let address = self.tangent_of_cell(&nest.addresses[address as usize], lane);
                         sum = address.map(|address| builder.load(&address));

@@ -41,12 +41,17 @@
 //! An adjoint or tangent that is zero meets no partial derivative: zero times an infinite derivative is zero here, as on the
 //! tape of reverse mode, so the side that `select` does not take cannot spoil the other. The products of the rule `mul` are plain.
 
+mod access;
+mod activity;
 mod build;
 mod constants;
 mod custom;
 mod derive;
+mod evaluate;
 mod execute;
+mod fuse;
 mod graph;
+mod intervals;
 mod lower;
 #[cfg(feature = "native")]
 pub mod native;

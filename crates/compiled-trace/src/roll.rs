@@ -39,6 +39,9 @@ pub(crate) struct Rolled {
 /// Fewest iterations and fewest nodes of a loop.
 const FEWEST_ITERATIONS: usize = 4;
 const FEWEST_NODES: usize = 16;
+/// Fewest iterations of a loop with irregular operands, and of one where most operands are irregular: gathered inputs.
+const FEWEST_TABLED: usize = 8;
+const FEWEST_GATHERS: usize = 32;
 /// Lengths of the words whose recurrence suggests a period, and how many recurrences of each are tried.
 const WORDS: [(usize, usize); 4] = [(1, 2), (4, 3), (16, 2), (64, 2)];
 const DEEPEST: usize = 8;
@@ -47,13 +50,8 @@ const DEEPEST: usize = 8;
 pub(crate) fn roll(sequence: &Sequence) -> Rolled {
     let mut roller =
         Roller { sequence, shapes: Vec::new(), operations: FxHashMap::default(), loops: FxHashMap::default() };
-    let mut tokens = roller.operations();
-    for _ in 0..DEEPEST {
-        match roller.pass(&tokens) {
-            Some(next) => tokens = next,
-            None => break,
-        }
-    }
+    let tokens = roller.operations();
+    let tokens = roller.passes(tokens);
     Rolled { shapes: roller.shapes, tokens }
 }
 
@@ -106,6 +104,17 @@ impl Roller<'_> {
         tokens
     }
 
+    /// Sweeps over the tokens until there is no further loop.
+    fn passes(&mut self, mut tokens: Vec<Token>) -> Vec<Token> {
+        for _ in 0..DEEPEST {
+            match self.pass(&tokens) {
+                Some(next) => tokens = next,
+                None => break,
+            }
+        }
+        tokens
+    }
+
     /// One sweep over the tokens; nothing if there was no loop.
     fn pass(&mut self, tokens: &[Token]) -> Option<Vec<Token>> {
         let words = Words::new(tokens);
@@ -148,16 +157,27 @@ impl Roller<'_> {
                     }
                 }
             });
-            let Some((begin, period, iterations, nodes, stretches)) = next else {
+            let Some(found_here) = next else {
                 out.push(tokens[p]);
                 p += 1;
                 continue;
             };
             found = true;
-            out.extend_from_slice(&tokens[p..begin]);
+            let (mut begin, period, mut iterations, nodes, mut stretches) = found_here;
+            match self.one_before(tokens, &out, begin, period, nodes, iterations) {
+                Some((kept, earlier)) => {
+                    out.truncate(kept);
+                    (begin, iterations, stretches) = (begin - period, iterations + 1, earlier);
+                }
+                None => out.extend_from_slice(&tokens[p..begin]),
+            }
             let start = tokens[begin].start;
-            let body: Vec<Token> =
-                tokens[begin..begin + period].iter().map(|t| Token { start: t.start - start, ..*t }).collect();
+            // A long word may have been found before the loops inside it were.
+            let mut body = tokens[begin..begin + period].to_vec();
+            if period >= FEWEST_ITERATIONS {
+                body = self.passes(body);
+            }
+            body.iter_mut().for_each(|token| token.start -= start);
             let mut done = 0;
             for stretch in stretches {
                 out.extend_from_slice(&tokens[begin + done * period..begin + stretch.from * period]);
@@ -169,6 +189,29 @@ impl Roller<'_> {
             p = begin + iterations * period;
         }
         found.then_some(out)
+    }
+
+    /// Whether the iteration before a loop belongs to it; then how many tokens of `out` lie before that, and the stretches.
+    /// The loop was missed there if a shorter one was found at its beginning.
+    fn one_before(
+        &self,
+        tokens: &[Token],
+        out: &[Token],
+        begin: usize,
+        period: usize,
+        nodes: usize,
+        iterations: usize,
+    ) -> Option<(usize, Vec<Stretch>)> {
+        let earlier = begin.checked_sub(period)?;
+        let same = tokens[earlier..begin].iter().zip(&tokens[begin..]).all(|(a, b)| a.shape == b.shape);
+        let start = tokens[earlier].start;
+        let kept = out.partition_point(|token| token.start < start);
+        let is_clear = out[..kept].last().is_none_or(|t| t.start + self.shapes[t.shape as usize].nodes <= start);
+        if !same || !is_clear {
+            return None;
+        }
+        let stretches = self.stretches(start as usize, nodes, iterations + 1)?;
+        (stretches.first()?.from == 0).then_some((kept, stretches))
     }
 
     fn loop_shape(&mut self, trip: u32, body: &[Token], nodes: usize) -> u32 {
@@ -186,18 +229,17 @@ impl Roller<'_> {
         let (start, first) = (tokens[p].start as usize, self.sequence.first);
         // Crossings of the boundary before each node of the word, from differences.
         let mut crossings = vec![0i32; nodes + 1];
-        for j in 0..nodes {
-            let i = start + nodes + j;
+        // The last node that added to each sum: a term passes the sum on to the next term, and the last one to its reader.
+        let mut added: FxHashMap<u32, usize> = FxHashMap::default();
+        for i in start..start + 2 * nodes {
             let node = &self.sequence.nodes[i];
-            let mut edge = |operand: u32| {
-                if operand & (CONSTANT | SUM) != 0 || (operand as usize) < first + start {
-                    return;
-                }
-                let distance = i + first - operand as usize;
-                if distance >= nodes || distance == 0 {
+            let mut edge = |from: usize| {
+                let distance = i - from;
+                if i < start + nodes || distance >= nodes {
                     return;
                 }
                 // The boundaries before nodes j - distance + 1 ..= j, in a circle.
+                let j = i - start - nodes;
                 if distance <= j {
                     crossings[j - distance + 1] += 1;
                     crossings[j + 1] -= 1;
@@ -207,9 +249,19 @@ impl Roller<'_> {
                     crossings[j + nodes - distance + 1] += 1;
                 }
             };
-            edge(node.a);
-            if !matches!(node.op, Op::Unary(_) | Op::Output | Op::Accumulate | Op::CallOutput) {
-                edge(node.b);
+            let mut operand = |operand: u32| {
+                if operand & SUM != 0 {
+                    added.get(&operand).copied().into_iter().for_each(&mut edge);
+                } else if operand & CONSTANT == 0 && operand as usize >= first + start {
+                    edge(operand as usize - first);
+                }
+            };
+            operand(node.a);
+            if !matches!(node.op, Op::Unary(_) | Op::CallOutput) {
+                operand(node.b);
+            }
+            if node.op == Op::Accumulate {
+                added.insert(node.b, i);
             }
         }
         let (mut sum, mut boundary, mut best) = (0, 0, (i32::MAX, 0));
@@ -248,14 +300,19 @@ impl Roller<'_> {
         let irregular: Vec<bool> = breaks.iter().map(|breaks| 4 * *breaks as usize > iterations).collect();
         let count = irregular.iter().filter(|i| **i).count();
         if count > 0 {
-            let own = (self.sequence.first + start) as u32..(self.sequence.first + start + all.len()) as u32;
-            let inside = (0..slots).filter(|slot| irregular[*slot]).any(|slot| {
-                (0..iterations).any(|t| {
-                    let node = &all[t * nodes + slot / 2];
-                    own.contains(if slot % 2 == 1 { &node.b } else { &node.a })
-                })
-            });
-            if inside || iterations < 8 || 4 * count > 3 * nodes {
+            let first = self.sequence.first as u32;
+            let own = first + start as u32..first + (start + all.len()) as u32;
+            // Whether irregular operands are results of the loop, or of any operation.
+            let (mut inside, mut computed) = (false, false);
+            for slot in (0..slots).filter(|slot| irregular[*slot]) {
+                for node in all.iter().skip(slot / 2).step_by(nodes) {
+                    let operand = if slot % 2 == 1 { node.b } else { node.a };
+                    inside |= own.contains(&operand);
+                    computed |= operand & CONSTANT == 0 && operand >= first;
+                }
+            }
+            let many = 4 * count > 3 * nodes && (computed || iterations < FEWEST_GATHERS);
+            if inside || iterations < FEWEST_TABLED || many {
                 return None;
             }
         }

@@ -6,7 +6,7 @@
 use crate::graph::{CONSTANT, Call, Graph, Node, Op, SUM};
 use crate::rule::{MINUS, NEGATE, PLUS};
 
-/// The operations that matter, in order, with sums recognised and outputs as operations of their own.
+/// The operations that matter, in order, with sums recognised.
 #[derive(Debug)]
 pub(crate) struct Sequence {
     pub(crate) inputs: usize,
@@ -15,7 +15,8 @@ pub(crate) struct Sequence {
     pub(crate) constants: Vec<f64>,
     pub(crate) sums: Vec<Sum>,
     pub(crate) calls: Vec<Call>,
-    pub(crate) outputs: usize,
+    /// The operands that are the outputs.
+    pub(crate) outputs: Vec<u32>,
 }
 
 /// A sum of many terms.
@@ -33,7 +34,7 @@ const SHORTEST: u32 = 8;
 /// Which operands of a node are values.
 fn operands(graph: &Graph, node: &Node, mut act: impl FnMut(u32)) {
     match node.op {
-        Op::Unary(_) | Op::Output => act(node.a),
+        Op::Unary(_) => act(node.a),
         Op::Call => graph.calls[node.a as usize].arguments.iter().for_each(|a| act(*a)),
         Op::CallOutput => {}
         _ => {
@@ -104,18 +105,8 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
         renamed[i] = (first + nodes.len()) as u32;
         nodes.push(new);
     }
-    for (index, output) in graph.outputs.iter().enumerate() {
-        nodes.push(Node { op: Op::Output, a: rename(&renamed, *output), b: index as u32 });
-    }
-    Sequence {
-        inputs: graph.inputs,
-        first,
-        nodes,
-        constants: graph.constants.clone(),
-        sums,
-        calls,
-        outputs: graph.outputs.len(),
-    }
+    let outputs = graph.outputs.iter().map(|output| rename(&renamed, *output)).collect();
+    Sequence { inputs: graph.inputs, first, nodes, constants: graph.constants.clone(), sums, calls, outputs }
 }
 
 fn is_zero(graph: &Graph, operand: u32) -> bool {

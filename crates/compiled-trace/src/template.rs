@@ -4,7 +4,7 @@
 //! whose derivative branches on a value are recorded with choices in place of the branches; they are listed here and nothing
 //! else is. A user's rule that branches is evaluated as it is.
 
-use crate::graph::{CONSTANT, Graph, Op, relation};
+use crate::graph::{CONSTANT, Graph, Op};
 use crate::recorder::{Limits, Recorded, record};
 use crate::rule::{Opaque, OpaqueBinary, OpaqueUnary};
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -121,26 +121,11 @@ impl Template {
             TemplatePartial::One => constant(1.0),
             TemplatePartial::Constant(c) => constant(*c),
             TemplatePartial::Value(graph) => {
-                let mut values = arguments.to_vec();
-                for node in &graph.nodes {
-                    let get = |operand: u32| match operand & CONSTANT {
-                        0 => values[operand as usize],
-                        _ => constant(graph.constants[(operand & !CONSTANT) as usize]),
-                    };
-                    let value = match node.op {
-                        Op::Unary(rule) => graph.rules.apply(rule, get(node.a)),
-                        Op::Binary(rule) => graph.rules.apply2(rule, get(node.a), get(node.b)),
-                        Op::Compare(number) => {
-                            let holds = relation(number).holds(get(node.a).partial_cmp(&get(node.b)));
-                            constant(if holds { 1.0 } else { 0.0 })
-                        }
-                        Op::Keep if get(node.a).primal() == S::Base::ZERO => constant(-0.0),
-                        Op::Drop if get(node.a).primal() != S::Base::ZERO => constant(-0.0),
-                        _ => get(node.b),
-                    };
-                    values.push(value);
-                }
-                values[graph.outputs[0] as usize]
+                let mut y = Vec::with_capacity(1);
+                // The derivative of a rule calls no custom rules.
+                let done = graph.evaluate(arguments, &[], |_, _| {}, &mut y);
+                done.expect("a template is recorded with the arguments of its rule");
+                y[0]
             }
         }
     }

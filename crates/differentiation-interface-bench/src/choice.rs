@@ -22,9 +22,10 @@ pub(crate) enum Choice {
 }
 
 /// What may stand in the list of backends, for readers.
-pub(crate) const FORMS: [(&str, &str); 5] = [
+pub(crate) const FORMS: [(&str, &str); 6] = [
     ("ForwardDiff", "forward mode by dual numbers; ForwardDiff(chunk=4) fixes the lanes, from 1 to 12"),
     ("ReverseDiff", "reverse mode by a tape"),
+    ("ReverseDiff(compile=true)", "by a compiled recording; also refuse_other_branches, most_recordings, memory_limit"),
     ("FiniteDiff", "differences; FiniteDiff(scheme=central), also relative_step and absolute_step"),
     ("SecondOrder(outer, inner)", "two of these, for second_derivative, hvp and hessian"),
     ("Sparse(backend)", "detection and colouring around any of these, for jacobian and hessian"),
@@ -73,6 +74,7 @@ macro_rules! first_order {
             FirstOrder::ForwardDiff($backend) => $body,
             FirstOrder::ReverseDiff($backend) => $body,
             FirstOrder::FiniteDiff($backend) => $body,
+            FirstOrder::CompiledReverseDiff($backend) => $body,
             _ => return false,
         }
     };

@@ -22,7 +22,8 @@ fn files(folder: &Path) -> Vec<String> {
 fn list_names_backends_operators_and_scenarios() {
     let (code, out, _) = run(&["--list"]);
     assert_eq!(code, 0);
-    for name in ["ForwardDiff", "SecondOrder(outer, inner)", "second_derivative", "pullback", "rosenbrock", "||x||²"] {
+    let backends = ["ForwardDiff", "ReverseDiff(compile=true)", "SecondOrder(outer, inner)"];
+    for name in backends.into_iter().chain(["second_derivative", "pullback", "rosenbrock", "||x||²"]) {
         assert!(out.contains(name), "{name} is not in\n{out}");
     }
 }
@@ -32,6 +33,7 @@ fn misspelt_names_are_answered_with_what_was_meant() {
     for (arguments, answer) in [
         (["--backends", "ForwardDiff,RevrseDiff"], "did you mean `ReverseDiff`?"),
         (["--backends", "Sparse(ForwadDiff)"], "did you mean `ForwardDiff`?"),
+        (["--backends", "ReverseDiff(compil=true)"], "did you mean `compile`?"),
         (["--backends", "FiniteDiff(scheme=centrl)"], "did you mean `central`?"),
         (["--operators", "gradient, hesian"], "unknown operator `hesian`; did you mean `hessian`?"),
         (["--scenarios", "rosenbrok"], "unknown scenario `rosenbrok`; did you mean `rosenbrock`?"),
@@ -69,7 +71,9 @@ fn what_cannot_run_is_an_error() {
 fn every_backend_has_right_derivatives_at_every_kind_of_size() {
     let backends = "ForwardDiff, ForwardDiff(chunk=2), ReverseDiff, FiniteDiff, FiniteDiff(scheme=central), \
                     SecondOrder(ForwardDiff, ReverseDiff), SecondOrder(ReverseDiff, FiniteDiff), Sparse(ForwardDiff), \
-                    Sparse(ReverseDiff), Sparse(SecondOrder(ForwardDiff, ReverseDiff))";
+                    Sparse(ReverseDiff), Sparse(SecondOrder(ForwardDiff, ReverseDiff)), ReverseDiff(compile=true), \
+                    SecondOrder(ForwardDiff, ReverseDiff(compile=true)), \
+                    SecondOrder(ReverseDiff(compile=true), ReverseDiff), Sparse(ReverseDiff(compile=true))";
     let (code, out, complaint) = run(&["--check-only", "--sizes", "2, 3, 4, 13, 30", "--backends", backends]);
     assert_eq!(code, 0, "{out}\n{complaint}");
     assert!(out.contains("checks of derivatives, 0 failures"), "{out}");

@@ -21,7 +21,7 @@ pub struct Constant<'a, K: ?Sized>(
 ///
 /// They carry no derivative, and their values may differ in every call, like those of a [`Constant`]. A backend that
 /// compiles a recording of the function keeps the recording when they change; when a [`Constant`] is there it cannot know
-/// what has changed, and records anew.
+/// what has changed, and runs the function to see.
 ///
 /// # Example
 /// ```

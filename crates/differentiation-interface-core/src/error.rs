@@ -73,7 +73,7 @@ pub enum ErrorKind {
         /// Number of colours.
         colors: usize,
     },
-    /// The function recorded more operations than a tape can index.
+    /// The function recorded more operations than a tape can index or a memory limit allows.
     TapeOverflow,
     /// An active number of another differentiation entered the computation: of an outer one that a closure captured, or of an
     /// earlier call that was kept in a `RefCell`.
@@ -133,6 +133,11 @@ pub enum ErrorKind {
     ValueDecides {
         /// Where it asked. Inside the standard library if a function there did the comparing, as `sort_by` does.
         place: &'static Location<'static>,
+    },
+    /// A call decides otherwise by a value than where the function was recorded, and a recording for every branch was refused.
+    OtherBranch {
+        /// Where it decides, if that is known.
+        place: Option<&'static Location<'static>>,
     },
 }
 
@@ -208,7 +213,10 @@ impl fmt::Display for Error {
                 "chunk size {chunk} is larger than the {colors} colours of the sparse derivative; fix a chunk of at most {colors} or use the automatic one"
             ),
             ErrorKind::TapeOverflow => {
-                write!(f, "the function recorded more than 4294967295 operations; split it or use a forward backend")
+                write!(
+                    f,
+                    "the function recorded more operations than a tape or a memory limit has room for; split it, raise the limit or use a forward backend"
+                )
             }
             ErrorKind::ForeignNumber => write!(
                 f,
@@ -250,6 +258,15 @@ impl fmt::Display for Error {
                 f,
                 "{place} asks for the value of a number, which is not known when all points are covered at once; write `max`, `min`, `abs`, `clamp` or `x.less_than(y).select(a, b)` instead of the branch, or cover one point"
             ),
+            ErrorKind::OtherBranch { place } => {
+                match place {
+                    Some(place) => {
+                        write!(f, "{place} decides otherwise at this point than where the function was recorded")
+                    }
+                    None => write!(f, "the function decides otherwise at this point than where it was recorded"),
+                }?;
+                write!(f, "; prepare again at this point or do not refuse other branches")
+            }
         }
     }
 }

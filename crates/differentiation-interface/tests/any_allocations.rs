@@ -30,7 +30,9 @@ fn first_order_allocates_nothing() {
     let mut grad = [0.0; N];
     let mut jac = Matrix::filled(N - 1, N, 0.0);
     let mut product = [0.0; N - 1];
-    for name in ["ForwardDiff", "ForwardDiff(chunk=5)", "ReverseDiff", "FiniteDiff", "FiniteDiff(scheme=central)"] {
+    let differences = ["FiniteDiff", "FiniteDiff(scheme=central)"];
+    let exact = ["ForwardDiff", "ForwardDiff(chunk=5)", "ReverseDiff", "ReverseDiff(compile=true)"];
+    for name in exact.into_iter().chain(differences) {
         let backend: AnyBackend = name.parse().unwrap();
         let f = |x: &[_]| rosenbrock(x);
         let mut prepared = prepare_gradient(&f, &backend, &[0.1; N]).unwrap();
@@ -67,7 +69,9 @@ fn second_order_allocates_nothing() {
     let mut product = [0.0; N];
     let mut hess = Matrix::filled(N, N, 0.0);
     let first = ["ForwardDiff", "ReverseDiff", "FiniteDiff(scheme=central)"];
-    for (outer, inner) in first.iter().flat_map(|outer| first.iter().map(move |inner| (outer, inner))) {
+    let compiled = first.iter().map(|outer| (outer, &"ReverseDiff(compile=true)"));
+    let pairs = first.iter().flat_map(|outer| first.iter().map(move |inner| (outer, inner)));
+    for (outer, inner) in pairs.chain(compiled) {
         let backend: AnyBackend = format!("SecondOrder({outer}, {inner})").parse().unwrap();
         let f = |x: &[_]| rosenbrock(x);
         let mut prepared = prepare_hessian(&f, &backend, &[0.1; N]).unwrap();

@@ -37,6 +37,35 @@ fn scaled<T: Real>(x: &[T], k: &[f64], work: &mut [T]) -> T {
     smooth(work)
 }
 
+/// Takes another branch where the weighted sum is negative.
+fn weighted<T: Real>(x: &[T], k: &[T]) -> T {
+    let sum: T = x.iter().zip(k).map(|(x, k)| x * x * k).sum();
+    if sum > 0.0 { sum.sqrt() } else { sum * x[0] + x[1].powf(k[4]) }
+}
+fn chosen<T: Real>(x: &[T]) -> Vec<T> {
+    let one = T::constant(1.0);
+    vec![x[0].less_than(x[1]).select(x[0] * x[2], x[1]), x[2].at_least(one).select(one, x[3] * x[3])]
+}
+fn bent<T: Real>(x: &[T]) -> T {
+    if x[4] < 0.5 { smooth(x) * x[0] } else { smooth(x) + x[4].powi(3) }
+}
+fn ripple<T: Real>(t: T, k: &[T]) -> T {
+    (k[0] * t).sin() * k[1] + t.powi(3)
+}
+
+/// Whether the inner backend makes compiled recordings.
+fn compiled_inside(backend: &AnyBackend) -> bool {
+    matches!(
+        backend,
+        AnyBackend::FirstOrder(FirstOrder::CompiledReverseDiff(_))
+            | AnyBackend::SecondOrder(_, FirstOrder::CompiledReverseDiff(_))
+    )
+}
+/// Numbers without their last digits.
+fn rounded(numbers: &[f64]) -> Vec<f64> {
+    numbers.iter().map(|v| format!("{v:.10e}").parse().expect("it was printed")).collect()
+}
+
 const X: [f64; 5] = [0.3, -0.8, 1.2, 0.5, -0.4];
 const DX: [f64; 5] = [1.0, 0.5, -2.0, 0.0, 0.25];
 const DX2: [f64; 5] = [0.0, 1.0, 0.0, -1.5, 3.0];
@@ -121,9 +150,59 @@ macro_rules! second_order_agrees {
             let (f, g) = (|x: &[_]| smooth(x), |x: &[_]| smooth(x));
             let mut prepared = prepare_hessian(&f, b, &[0.1; 5]).unwrap();
             let mut same = prepare_hvp_same_point(&g, b, &X, [&DX]).unwrap();
-            (prepared.hessian(&X).unwrap(), prepared.hessian(&DX).unwrap(), same.gradient(), same.hvp([&DX2]).unwrap())
+            let product = same.hvp([&DX2]).unwrap();
+            // The chosen backend keeps a compiled linearisation by pushforwards, the static one by pullbacks.
+            let product = product.map(|product| if compiled_inside(&any) { rounded(&product) } else { product });
+            (prepared.hessian(&X).unwrap(), prepared.hessian(&DX).unwrap(), same.gradient(), product)
         });
     })*};
+}
+
+/// What recordings must not take for constants: parameters, and choices without a branch.
+macro_rules! changes_agree {
+    ($($fixed:expr),*) => {$({
+        let fixed = $fixed;
+        let any = AnyBackend::from(fixed);
+        agree!(any, fixed, |b| {
+            let k = vec![2.0, 0.5, 1.0, 3.0, 1.5];
+            let f = |x: &[_], k: &Vec<_>| weighted(x, k);
+            let mut prepared = prepare_hessian(&f, b, (&X, Parameter(&k))).unwrap();
+            let other = vec![-1.0, 0.25, 4.0, 0.0, 2.0];
+            (prepared.hessian((&X, Parameter(&k))).unwrap(), prepared.hessian((&DX, Parameter(&other))).unwrap())
+        });
+        agree!(any, fixed, |b| {
+            let f = |t, k: &Vec<_>| ripple(t, k);
+            let mut prepared = prepare_second_derivative(&f, b, (0.7, Parameter(&vec![2.0, 3.0]))).unwrap();
+            prepared.second_derivative((0.9, Parameter(&vec![-1.0, 0.5]))).unwrap()
+        });
+    })*};
+}
+
+#[test]
+fn parameters_and_choices_give_the_static_result() {
+    let (forward, reverse, compiled) =
+        (AutoForwardDiff::default(), AutoReverseDiff::default(), AutoReverseDiff::compiled());
+    changes_agree!(forward, compiled, SecondOrder(compiled, reverse), SecondOrder(forward, compiled));
+    macro_rules! first_order_changes_agree {
+        ($($fixed:expr),*) => {$({
+            let fixed = $fixed;
+            let any = AnyBackend::from(fixed);
+            agree!(any, fixed, |b| {
+                let f = |x: &[_], k: &Vec<_>| weighted(x, k);
+                let (k, other) = (vec![2.0, 0.5, 1.0, 3.0, 1.5], vec![-1.0, 0.25, -4.0, 0.0, 2.0]);
+                let mut prepared = prepare_gradient(&f, b, (&X, Parameter(&k))).unwrap();
+                let mut at = |k| prepared.value_and_gradient((&X, Parameter(k))).unwrap();
+                (at(&k), at(&other), at(&k))
+            });
+            // Chosen without a branch.
+            agree!(any, fixed, |b| {
+                let f = |x: &[_]| chosen(x);
+                let mut prepared = prepare_jacobian(&f, b, &X).unwrap();
+                (prepared.jacobian(&X).unwrap(), prepared.jacobian(&DX).unwrap(), prepared.jacobian(&DX2).unwrap())
+            });
+        })*};
+    }
+    first_order_changes_agree!(reverse, compiled);
 }
 
 #[test]
@@ -135,7 +214,9 @@ fn every_operator_gives_the_static_result() {
         AutoReverseDiff::default(),
         AutoFiniteDiff::forward(),
         AutoFiniteDiff::backward().relative_step(1e-6),
-        AutoFiniteDiff::central().relative_step(1e-5).absolute_step(1e-7)
+        AutoFiniteDiff::central().relative_step(1e-5).absolute_step(1e-7),
+        AutoReverseDiff::compiled(),
+        AutoReverseDiff::compiled().with_most_recordings(1)
     );
 }
 
@@ -143,6 +224,7 @@ fn every_operator_gives_the_static_result() {
 fn every_pair_gives_the_static_result() {
     let (forward, reverse, finite) =
         (AutoForwardDiff::default(), AutoReverseDiff::default(), AutoFiniteDiff::central());
+    let compiled = AutoReverseDiff::compiled();
     second_order_agrees!(
         SecondOrder(forward, forward),
         SecondOrder(forward, reverse),
@@ -153,7 +235,13 @@ fn every_pair_gives_the_static_result() {
         SecondOrder(finite, forward),
         SecondOrder(finite, reverse),
         SecondOrder(finite, finite),
-        SecondOrder(AutoForwardDiff::with_chunk::<2>(), AutoForwardDiff::with_chunk::<5>())
+        SecondOrder(AutoForwardDiff::with_chunk::<2>(), AutoForwardDiff::with_chunk::<5>()),
+        SecondOrder(compiled, forward),
+        SecondOrder(compiled, reverse),
+        SecondOrder(compiled, finite),
+        SecondOrder(forward, compiled),
+        SecondOrder(reverse, compiled),
+        SecondOrder(finite, compiled)
     );
 }
 
@@ -285,15 +373,17 @@ macro_rules! second_order_calls {
 fn the_function_is_called_as_often() {
     let (forward, reverse, finite) =
         (AutoForwardDiff::default(), AutoReverseDiff::default(), AutoFiniteDiff::central());
+    let compiled = AutoReverseDiff::compiled();
     calls_agree!(
         forward, reverse, finite, AutoFiniteDiff::forward(), AutoForwardDiff::with_chunk::<4>(),
-        AutoForwardDiff::with_chunk::<1>();
+        AutoForwardDiff::with_chunk::<1>(), AutoReverseDiff::compiled();
         first_order_calls
     );
     calls_agree!(
         SecondOrder(forward, reverse), SecondOrder(reverse, forward), SecondOrder(reverse, reverse),
         SecondOrder(finite, forward), SecondOrder(forward, finite), SecondOrder(reverse, finite),
-        SecondOrder(finite, reverse), SecondOrder(AutoForwardDiff::with_chunk::<4>(), forward);
+        SecondOrder(finite, reverse), SecondOrder(AutoForwardDiff::with_chunk::<4>(), forward),
+        SecondOrder(compiled, forward), SecondOrder(forward, compiled), SecondOrder(reverse, compiled);
         second_order_calls
     );
 }
@@ -390,7 +480,7 @@ fn custom_rules_pass() {
         }
     });
     let norm2 = Custom::new(norm2);
-    for name in ["ForwardDiff", "ReverseDiff"] {
+    for name in ["ForwardDiff", "ReverseDiff", "ReverseDiff(compile=true)"] {
         let backend: AnyBackend = name.parse().unwrap();
         let f = |x: &[_]| norm2.number(&[x[0], x[1], Scalar::constant(3.0)]) * x[0];
         assert_eq!(gradient(&f, &backend, &[1.0, 2.0]), Ok(vec![16.0, 4.0]), "{name}");
@@ -418,6 +508,46 @@ fn an_inner_function_can_be_differentiated_by_a_chosen_backend() {
     assert_eq!(grad, gradient(&|x: &[f64]| smooth(x), &AutoFiniteDiff::central(), &X).unwrap());
 }
 
+#[test]
+fn compiled_recordings_are_kept_and_guarded() {
+    let calls = Cell::new(0);
+    let f = |x: &[_]| {
+        calls.set(calls.get() + 1);
+        bent(x)
+    };
+    let low = [1.0, 1.0, 1.0, 1.0, 1.0];
+    let backend: AnyBackend = "ReverseDiff(compile=true)".parse().unwrap();
+    let mut prepared = prepare_gradient(&f, &backend, &X).unwrap();
+    assert_eq!(calls.get(), 1);
+    for (point, expected) in [(&X, 1), (&DX, 1), (&low, 2), (&DX, 2), (&low, 2)] {
+        let by_tape = gradient(&|x: &[_]| bent(x), &AutoReverseDiff::default(), point).unwrap();
+        let found = prepared.gradient(point).unwrap();
+        assert!(found.iter().zip(&by_tape).all(|(a, b)| (a - b).abs() <= 1e-13 * b.abs().max(1.0)), "{point:?}");
+        assert_eq!(calls.get(), expected);
+    }
+    let refusing: AnyBackend = "ReverseDiff(compile=true, refuse_other_branches=true)".parse().unwrap();
+    let mut prepared = prepare_gradient(&f, &refusing, &X).unwrap();
+    let error = prepared.gradient(&low).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OtherBranch { place: Some(place) } if place.file().ends_with(file!())));
+    assert!(prepared.gradient(&DX).is_ok());
+}
+
+/// A static compiled recording over numbers chosen at run time sees the branches of the function.
+#[test]
+fn branches_are_recorded_through_an_inner_backend_chosen_at_run_time() {
+    fn bend<T: Real>(x: T, backend: AnyBackend) -> T {
+        derivative(&|y| if y > 1.0 { y * y * y } else { y * lift(&backend, T::constant(5.0)) }, &backend, &x).unwrap()
+    }
+    for name in ["ForwardDiff", "ReverseDiff"] {
+        let backend: AnyBackend = name.parse().unwrap();
+        let f = |x| bend(x, backend);
+        let mut prepared = prepare_derivative(&f, &AutoReverseDiff::compiled(), 2.0).unwrap();
+        assert_eq!(prepared.derivative(3.0), Ok(18.0), "{name}");
+        assert_eq!(prepared.derivative(0.5), Ok(0.0), "{name}");
+        assert_eq!(prepared.derivative(4.0), Ok(24.0), "{name}");
+    }
+}
+
 fn parse_error(text: &str) -> String {
     text.parse::<AnyBackend>().unwrap_err().to_string()
 }
@@ -438,7 +568,41 @@ fn mistakes_in_names_are_explained() {
         ),
         ("ForwardDiff(chnk=4)", "ForwardDiff has no option `chnk`, found at column 13; did you mean `chunk`?"),
         ("ForwardDiff(size=4)", "ForwardDiff has no option `size`, found at column 13; its options: chunk"),
-        ("ReverseDiff(chunk=4)", "ReverseDiff has no option `chunk`, found at column 13; its options: none"),
+        (
+            "ReverseDiff(chunk=4)",
+            "ReverseDiff has no option `chunk`, found at column 13; its options: compile, refuse_other_branches, \
+             most_recordings and memory_limit",
+        ),
+        (
+            "ReverseDiff(compiled=true)",
+            "ReverseDiff has no option `compiled`, found at column 13; did you mean `compile`?",
+        ),
+        (
+            "ReverseDiff(compile=true, most_recording=4)",
+            "ReverseDiff has no option `most_recording`, found at column 27; did you mean `most_recordings`?",
+        ),
+        (
+            "ReverseDiff(compile=true, refusing_other_branches=true)",
+            "ReverseDiff has no option `refusing_other_branches`, found at column 27; did you mean `refuse_other_branches`?",
+        ),
+        ("ReverseDiff(compile=ture)", "`compile` at column 21 is `ture`, expected true or false; did you mean `true`?"),
+        ("ReverseDiff(compile=yes)", "`compile` at column 21 is `yes`, expected true or false"),
+        (
+            "ReverseDiff(compile=true, refuse_other_branches=1)",
+            "`refuse_other_branches` at column 49 is `1`, expected true or false",
+        ),
+        (
+            "ReverseDiff(compile=true, most_recordings=0)",
+            "`most_recordings` at column 43 is `0`, expected a whole number from 1",
+        ),
+        (
+            "ReverseDiff(compile=true, memory_limit=1e6)",
+            "`memory_limit` at column 40 is `1e6`, expected a whole number of bytes from 1",
+        ),
+        (
+            "SecondOrder(ForwardDiff, ReverseDiff(most_recordings=4))",
+            "option `most_recordings` at column 38 is for `compile=true`, which is not given; give both",
+        ),
         (
             "FiniteDiff(step=1)",
             "FiniteDiff has no option `step`, found at column 12; its options: scheme, relative_step and absolute_step",
@@ -484,6 +648,17 @@ fn strings_may_be_written_loosely() {
         ("ForwardDiff()", "ForwardDiff"),
         (" AutoForwardDiff ( chunk = 4 ) ", "ForwardDiff(chunk=4)"),
         ("FiniteDiff(scheme=forward)", "FiniteDiff"),
+        ("ReverseDiff(compile=false)", "ReverseDiff"),
+        ("AutoReverseDiff( compile = true )", "ReverseDiff(compile=true)"),
+        ("ReverseDiff(refuse_other_branches=false, compile=true, most_recordings=8)", "ReverseDiff(compile=true)"),
+        (
+            "ReverseDiff(memory_limit=1000000, most_recordings=4, refuse_other_branches=true, compile=true)",
+            "ReverseDiff(compile=true, refuse_other_branches=true, most_recordings=4, memory_limit=1000000)",
+        ),
+        (
+            "SecondOrder(ForwardDiff, ReverseDiff(compile=true, most_recordings=1))",
+            "SecondOrder(ForwardDiff, ReverseDiff(compile=true, most_recordings=1))",
+        ),
         ("FiniteDiff(relative_step=0.000001,scheme=central)", "FiniteDiff(scheme=central, relative_step=1e-6)"),
         ("AutoSecondOrder(AutoForwardDiff,ReverseDiff())", "SecondOrder(ForwardDiff, ReverseDiff)"),
     ] {
@@ -501,7 +676,14 @@ fn first_orders() -> impl Strategy<Value = FirstOrder> {
     });
     let forward = prop::option::of(1usize..=12)
         .prop_map(|chunk| FirstOrder::from(AutoForwardDiff::with_runtime_chunk(chunk).expect("a chunk from 1 to 12")));
-    prop_oneof![forward, Just(AutoReverseDiff::default().into()), finite]
+    let compiled = (any::<bool>(), prop::option::of(1usize..20), prop::option::of(1usize..=usize::MAX));
+    let compiled = compiled.prop_map(|(refuses, recordings, bytes)| {
+        let backend = AutoReverseDiff::compiled();
+        let backend = if refuses { backend.refusing_other_branches() } else { backend };
+        let backend = recordings.map_or(backend, |recordings| backend.with_most_recordings(recordings));
+        bytes.map_or(backend, |bytes| backend.with_memory_limit(bytes)).into()
+    });
+    prop_oneof![forward, Just(AutoReverseDiff::default().into()), finite, compiled]
 }
 
 proptest! {
@@ -514,7 +696,7 @@ proptest! {
     }
 
     #[test]
-    fn no_string_makes_the_parser_panic(text in "(SecondOrder|ForwardDiff|FiniteDiff|chunk|scheme|[(),=é 1])*") {
+    fn no_string_makes_the_parser_panic(text in "(SecondOrder|ForwardDiff|ReverseDiff|FiniteDiff|chunk|scheme|compile|true|[(),=é 1])*") {
         if let Ok(backend) = text.parse::<AnyBackend>() {
             prop_assert_eq!(backend.to_string().parse(), Ok(backend));
         }
@@ -531,6 +713,12 @@ mod configuration {
         for (value, canonical) in [
             (json!("SecondOrder(ForwardDiff, ReverseDiff)"), "SecondOrder(ForwardDiff, ReverseDiff)"),
             (json!({"name": "ForwardDiff", "chunk": 4}), "ForwardDiff(chunk=4)"),
+            (json!({"name": "ReverseDiff", "compile": true}), "ReverseDiff(compile=true)"),
+            (
+                json!({"name": "ReverseDiff", "compile": true, "refuse_other_branches": true, "most_recordings": 4,
+                       "memory_limit": 1000000}),
+                "ReverseDiff(compile=true, refuse_other_branches=true, most_recordings=4, memory_limit=1000000)",
+            ),
             (
                 json!({"name": "FiniteDiff", "scheme": "central", "relative_step": 1e-6}),
                 "FiniteDiff(scheme=central, relative_step=1e-6)",
@@ -555,9 +743,14 @@ mod configuration {
                 "`chunk` at column 19 is `40`, expected a whole number from 1 to 12 of `ForwardDiff(chunk=40)`",
             ),
             (
+                json!({"name": "ReverseDiff", "most_recordings": 4}),
+                "option `most_recordings` at column 13 is for `compile=true`, which is not given; give both of \
+                 `ReverseDiff(most_recordings=4)`",
+            ),
+            (
                 json!({"name": "ForwardDiff", "chunks": 4}),
                 "unknown field `chunks`, expected one of `name`, `chunk`, `scheme`, `relative_step`, `absolute_step`, \
-                 `outer`, `inner`",
+                 `compile`, `refuse_other_branches`, `most_recordings`, `memory_limit`, `outer`, `inner`",
             ),
             (
                 json!(4),

@@ -109,7 +109,7 @@ fn rosenbrock<T: Real>(x: &[T]) -> T {
 }
 
 #[test]
-fn inside_of_forward_mode_the_program_of_the_gradient_is_differentiated() {
+fn in_second_order_the_program_of_the_gradient_is_differentiated() {
     let n = 15;
     let x: Vec<f64> = (0..n).map(|i| 0.1 * i as f64 - 0.4).collect();
     let mut expected = Matrix::filled(n, n, 0.0);
@@ -120,10 +120,9 @@ fn inside_of_forward_mode_the_program_of_the_gradient_is_differentiated() {
         expected[(i + 1, i)] -= 400.0 * x[i];
     }
     let f = |x: &[_]| rosenbrock(x);
-    // Twelve lanes, in three times four; one lane; a chunk that four does not divide.
     macro_rules! check {
-        ($outer:expr) => {{
-            let backend = SecondOrder($outer, AutoReverseDiff::compiled());
+        ($backend:expr) => {{
+            let backend = $backend;
             let mut prepared = prepare_hessian(&f, &backend, &vec![0.3; n]).unwrap();
             let mut hess = Matrix::filled(n, n, 0.0);
             assert_eq!(costs(|| prepared.hessian_into(&mut hess, &x).unwrap()), (0, 0), "{backend:?}");
@@ -132,9 +131,33 @@ fn inside_of_forward_mode_the_program_of_the_gradient_is_differentiated() {
             }
         }};
     }
+    let compiled = AutoReverseDiff::compiled();
+    check!(compiled);
+    check!(SecondOrder(AutoForwardDiff::default(), compiled));
+    check!(SecondOrder(AutoReverseDiff::default(), compiled));
+}
+
+/// The gradient program on dual numbers: twelve lanes, in three times four; one lane; a chunk that four does not divide.
+#[test]
+fn on_dual_numbers_the_pushforward_of_a_program_runs() {
+    let f = |x: &[_]| rosenbrock(x);
+    let x: Vec<f64> = (0..15).map(|i| 0.1 * i as f64 - 0.4).collect();
+    let expected = hessian(&f, &AutoReverseDiff::default(), &x).unwrap();
+    fn gradient_of<T: Real>(x: &[T]) -> Vec<T> {
+        gradient(&|x: &[_]| rosenbrock(x), &AutoReverseDiff::compiled(), x).unwrap()
+    }
+    macro_rules! check {
+        ($backend:expr) => {{
+            let found = jacobian(&|x: &[_]| gradient_of(x), &$backend, &x).unwrap();
+            for (found, expected) in found.as_slice().iter().zip(expected.as_slice()) {
+                assert!((found - expected).abs() <= 1e-12 * 1200.0, "{:?}: {found} and {expected}", $backend);
+            }
+        }};
+    }
     check!(AutoForwardDiff::default());
     check!(AutoForwardDiff::with_chunk::<1>());
     check!(AutoForwardDiff::with_chunk::<6>());
+    check!(AutoReverseDiff::default());
 }
 
 /// A cotangent that depends on the outer variable is differentiated too: d/dx (x · f'(x)) with f = x³.

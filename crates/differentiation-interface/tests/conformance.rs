@@ -25,9 +25,11 @@ fn differences() -> [Named<AutoFiniteDiff>; 3] {
 
 /// Backends chosen at run time, each under the string it comes from.
 fn chosen() -> Vec<Named<AnyBackend>> {
-    ["ForwardDiff", "ForwardDiff(chunk=3)", "ReverseDiff", "FiniteDiff(scheme=central)"]
+    ["ForwardDiff", "ForwardDiff(chunk=3)", "ReverseDiff", "ReverseDiff(compile=true)", "FiniteDiff(scheme=central)"]
         .into_iter()
         .chain(["SecondOrder(ForwardDiff, ReverseDiff)", "SecondOrder(ReverseDiff, ForwardDiff)"])
+        .chain(["SecondOrder(ForwardDiff, ReverseDiff(compile=true))"])
+        .chain(["SecondOrder(ReverseDiff(compile=true), ReverseDiff)"])
         .map(|name| named(name, name.parse().expect("these are names")))
         .collect()
 }

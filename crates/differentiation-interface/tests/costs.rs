@@ -68,8 +68,8 @@ fn vector_of_number<T: Real>(y: &mut [T], x: T) {
     }
 }
 
-/// Asserts that the action allocates nothing, unless a compiled backend must record anew in it: for another length, and in
-/// every call with a constant.
+/// Asserts that the action allocates nothing, unless a compiled backend must compile anew in it: for another length, and where
+/// a constant changes for the first time.
 fn assert_kept(name: &str, mut action: impl FnMut()) {
     if name == "compiled_reverse_diff" { action() } else { assert_allocations(name, 0, action) }
 }

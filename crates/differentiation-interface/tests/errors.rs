@@ -283,7 +283,7 @@ fn the_text_of_an_overflowing_tape_says_what_to_do() {
     let error = Error::new(ErrorKind::TapeOverflow).during("gradient", "reverse_diff");
     assert_eq!(
         error.to_string(),
-        "gradient with reverse_diff: the function recorded more than 4294967295 operations; split it or use a forward backend"
+        "gradient with reverse_diff: the function recorded more operations than a tape or a memory limit has room for; split it, raise the limit or use a forward backend"
     );
     assert_eq!(
         Error::from(ErrorKind::NoSeeds).to_string(),

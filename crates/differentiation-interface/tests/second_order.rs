@@ -4,6 +4,7 @@
 mod pairs;
 mod support;
 
+use differentiation_interface::backend::{Again, ForwardOverGradient, ReverseOverGradient, Routed};
 use differentiation_interface::function::{Const, Work};
 use differentiation_interface::prelude::*;
 use differentiation_interface::rules::{self, Binary, RuleVisitor, Unary};
@@ -340,6 +341,66 @@ fn more_tangents_than_lanes_on_the_stack_go_in_batches() {
         let products = gradient_and_hvp(&|x: &[_]| cubic(x), &backend, &[2.0, 5.0], tangents.each_ref()).unwrap();
         assert_eq!(products.0, [20.0, 4.0], "{backend:?}");
     });
+}
+
+/// √x₀ has infinite derivatives at 0, which are in no other entry.
+#[test]
+fn infinite_derivatives_stay_where_they_are() {
+    fn f<T: Real>(x: &[T]) -> T {
+        x[0].sqrt() * 2.0 + x[1] * x[1] * x[2] + (x[0] + x[3]).exp() + x[4].sin() + x[5] + x[6] * x[7] + x[8] + x[9]
+    }
+    let x: &[f64; 10] = &[0.0, 3.0, 2.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+    each_exact_pair!(|backend| {
+        let hess = hessian(&|x: &[_]| f(x), &backend, x).unwrap();
+        assert!(!hess[(0, 0)].is_finite(), "{backend:?}: the only entry that is infinite is {}", hess[(0, 0)]);
+        for i in 0..10 {
+            for j in 0..10 {
+                let expected = match (i, j) {
+                    (0, 0) => continue,
+                    (1, 1) => 4.0,
+                    (1, 2) | (2, 1) => 6.0,
+                    (0, 3) | (3, 0) | (3, 3) | (6, 7) | (7, 6) => 1.0,
+                    _ => 0.0,
+                };
+                assert_eq!(hess[(i, j)], expected, "{backend:?}: entry ({i}, {j})");
+            }
+        }
+        let mut tangent = [0.0; 10];
+        tangent[1] = 1.0;
+        let [product] = hvp(&|x: &[_]| f(x), &backend, x, [&tangent]).unwrap();
+        assert_eq!(product, [0.0, 4.0, 6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], "{backend:?}");
+    });
+}
+
+/// What an engine does alone in second order it can do by nesting its numbers as well, which any two engines can.
+#[test]
+fn engines_that_take_both_places_agree_with_nested_numbers() {
+    fn f<T: Real>(x: &[T]) -> T {
+        let products = x.windows(2).map(|w| (w[0] * w[1]).sin() / (1.0 + w[1] * w[1])).sum::<T>();
+        products * x[0].exp() + x[2].powf(x[1]) + x[0].max(x[1])
+    }
+    let n = 14;
+    let x = &(0..n).map(|i| 0.3 + 0.1 * i as f64).collect::<Vec<_>>()[..];
+    let (v, w) = (tangent(n, 1.0), tangent(n, 2.0));
+    macro_rules! check {
+        ($alone:expr, $Route:ty) => {{
+            let alone = $alone;
+            let nested = Routed::<_, _, $Route>::new(&(alone, alone));
+            let (value, grad, hess) = value_gradient_and_hessian(&|x: &[_]| f(x), &alone, x).unwrap();
+            let (value2, grad2, hess2) = value_gradient_and_hessian(&|x: &[_]| f(x), &nested, x).unwrap();
+            assert_eq!(value, value2, "{alone:?}");
+            assert_near("gradient", &grad, &grad2, 1e-14);
+            assert_near("Hessian", hess.as_slice(), hess2.as_slice(), 1e-13);
+            let [p, q] = hvp(&|x: &[_]| f(x), &alone, x, [&v, &w]).unwrap();
+            let mut held = prepare_hvp_same_point(&|x: &[_]| f(x), &nested, x, [&w, &v]).unwrap();
+            let [q2, p2] = held.hvp([&w, &v]).unwrap();
+            assert_near("product", &p, &p2, 1e-13);
+            assert_near("second product", &q, &q2, 1e-13);
+        }};
+    }
+    check!(AutoForwardDiff::default(), ForwardOverGradient<Again>);
+    check!(AutoForwardDiff::with_chunk::<5>(), ForwardOverGradient<Again>);
+    check!(AutoReverseDiff::default(), ReverseOverGradient);
 }
 
 #[test]

@@ -284,7 +284,7 @@ fn hessian_nests_in_a_gradient_without_confusing_perturbations() {
             let transform = |q: &[_]| {
                 let at = [lift(&outer, 0.0); 2];
                 let inner = |v: &[_]| {
-                    let q: Vec<_> = q.iter().map(|&q| lift(&second, lift(&first, q))).collect();
+                    let q: Vec<_> = q.iter().map(|&q| lift(&SecondOrder(first, second), q)).collect();
                     lagrangian(&q, v)
                 };
                 let (_, b, m) = value_gradient_and_hessian(&inner, &SecondOrder(first, second), &at).unwrap();

@@ -1,6 +1,7 @@
 //! No entry is ever missing: patterns against dense derivatives by forward mode, at points of every sign.
 
 use differentiation_interface::prelude::*;
+use differentiation_interface::sparse::GraphSparsityDetector;
 use differentiation_interface_core::rules::{Binary, RuleVisitor, Unary, each_binary, each_unary};
 use sparsity_tracer::{
     Pattern, TracerLocalSparsityDetector, TracerSparsityDetector, hessian_sparsity, jacobian_sparsity,
@@ -53,6 +54,11 @@ macro_rules! check {
         let points: Vec<Vec<f64>> = $points;
         let everywhere = jacobian_sparsity(&f, &TracerSparsityDetector, &vec![0.0; n]).unwrap();
         let curved = hessian_sparsity(&total, &TracerSparsityDetector, &vec![0.0; n]).unwrap();
+        // A recording has the same patterns, but for what it knows of exponents.
+        let recorded = jacobian_sparsity(&f, &GraphSparsityDetector, &points[0]).unwrap();
+        assert!(recorded == everywhere || what == "Powf" && is_subset(&recorded, &everywhere), "{what}: {recorded:?}");
+        let recorded = hessian_sparsity(&total, &GraphSparsityDetector, &points[0]).unwrap();
+        assert!(recorded == curved || what == "Powf" && is_subset(&recorded, &curved), "{what}: {recorded:?}");
         for x in &points {
             let jac = jacobian(&f, &AutoForwardDiff::default(), x).unwrap();
             let hess = hessian(&total, &AutoForwardDiff::default(), x).unwrap();

@@ -2,7 +2,9 @@
 //!
 //! Called by users of a [`Program`]; calls kernels that the compiler vectorises, chosen once per block for the vector width of
 //! the machine by `pulp`. Nests whose work is the same for many iterations run a block of [`BLOCK`] iterations (fewer if the
-//! body needs many buffers) instruction by instruction, so that results stay in cache; the rest runs number by number.
+//! body needs many buffers) instruction by instruction, so that results stay in cache; the rest runs number by number. Small
+//! programs are written out as one list of operations when they are made ready, see [`flat`](mod@flat): then a run has next to
+//! nothing to do besides the operations, where nests in blocks cost some hundred nanoseconds each time.
 //!
 //! # Which answers?
 //! The order of additions is fixed by the program, and the same for every machine and vector width: a sum over a vectorised
@@ -10,13 +12,18 @@
 //! contracted. Cells that several instructions accumulate to get their terms block by block.
 
 mod block;
+mod flat;
 mod plan;
 mod single;
+#[cfg(test)]
+mod tests;
 
 use crate::program::{Address, GuardFailed, Program, RuleCall, Space, Statement};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::{Base, Scalar};
+use flat::{Flat, flat};
 use plan::Plan;
+use pulp::Arch;
 use std::any::Any;
 
 /// Most iterations of a block.
@@ -29,6 +36,8 @@ pub struct Executable {
     plans: Vec<Plan>,
     /// The statements with nests replaced by plan numbers.
     steps: Vec<Step>,
+    /// The same for plain numbers, if it is small.
+    flat: Option<Flat>,
     buffers: usize,
     values: usize,
     sums: usize,
@@ -45,6 +54,8 @@ enum Step {
 /// The memory of one run after another of one executable, on the scalar `S`. One per thread.
 #[derive(Clone, Debug)]
 pub struct Workspace<S> {
+    /// Of a small program on plain numbers.
+    slots: Vec<S>,
     cells: Vec<S>,
     constants: Vec<S>,
     buffers: Vec<Vec<S>>,
@@ -90,10 +101,11 @@ impl Program {
         let buffers = plans.iter().map(|plan: &Plan| plan.buffers).max().unwrap_or(0);
         let values = plans.iter().map(|plan: &Plan| plan.nest.body.len()).max().unwrap_or(0);
         let sums = plans.iter().map(|plan: &Plan| plan.sums).max().unwrap_or(0);
+        let flat = flat(&self, &steps, &plans);
         let mut program = self;
         // The plans own the nests.
         program.statements = Vec::new();
-        Executable { program, plans, steps, buffers, values, sums }
+        Executable { program, plans, steps, flat, buffers, values, sums }
     }
 }
 
@@ -127,7 +139,9 @@ impl Executable {
         let constants = self.program.constants.iter().map(|c| S::constant(S::Base::from_f64(*c))).collect();
         let addresses = self.plans.iter().map(|plan| plan.nest.addresses.len()).max().unwrap_or(0);
         let counters = self.plans.iter().map(|plan| plan.trips.len()).max().unwrap_or(0);
+        let flat = self.flat.as_ref().filter(|_| crate::custom::is_plain::<S>());
         Workspace {
+            slots: flat.map(|flat| flat.workspace()).unwrap_or_default(),
             cells: vec![zero; self.program.work],
             constants,
             buffers: vec![vec![zero; BLOCK]; self.buffers],
@@ -171,23 +185,26 @@ impl Executable {
         done.map_err(RunError::Guard)
     }
 
-    /// Runs on plain numbers, if that is what they are and if there are not too many slices.
+    /// Runs on plain numbers, if that is what they are.
     fn run_plain<S: Scalar>(
         &self,
         workspace: &mut Workspace<S::Base>,
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
     ) -> Option<Result<(), GuardFailed>> {
-        let mut plain_inputs: [&[S::Base]; PLAIN_SLICES] = [&[]; PLAIN_SLICES];
-        let mut plain_outputs: [&mut [S::Base]; PLAIN_SLICES] = Default::default();
-        for (plain, slice) in plain_inputs.get_mut(..inputs.len())?.iter_mut().zip(inputs) {
-            *plain = S::as_plain(slice)?;
+        let (inputs, outputs) = (S::as_plain(inputs)?, S::as_plain_mut(outputs)?);
+        if let Some(flat) = &self.flat {
+            let done = flat.run(&self.program.rules, Arch::new(), &mut workspace.slots, inputs, outputs);
+            return Some(done.map_err(|guard| self.failed(guard)));
         }
-        let count = outputs.len();
-        for (plain, slice) in plain_outputs.get_mut(..count)?.iter_mut().zip(outputs) {
-            *plain = S::as_plain_mut(slice)?;
-        }
-        Some(self.run_by(workspace, &plain_inputs[..inputs.len()], &mut plain_outputs[..count], in_blocks))
+        Some(self.run_by(workspace, inputs, outputs, in_blocks))
+    }
+
+    /// Where the guard is that failed.
+    #[cold]
+    fn failed(&self, guard: u16) -> GuardFailed {
+        let (place, _) = crate::graph::guard_parts(guard);
+        GuardFailed { place: self.program.places.get(place).copied() }
     }
 
     fn run_by<S: Scalar>(
@@ -197,7 +214,7 @@ impl Executable {
         outputs: &mut [&mut [S]],
         nest: RunNest<S>,
     ) -> Result<(), GuardFailed> {
-        let Workspace { cells, constants, buffers, values, sums, rows, counters, call } = workspace;
+        let Workspace { cells, constants, slots: _, buffers, values, sums, rows, counters, call } = workspace;
         let mut run = Run {
             executable: self,
             memory: Memory { constants, inputs, cells, outputs },
@@ -222,9 +239,6 @@ fn in_blocks<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<(),
 fn one_by_one<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<(), GuardFailed> {
     run.singly(plan)
 }
-
-/// Most input or output slices of a program that runs in blocks.
-const PLAIN_SLICES: usize = 32;
 
 fn check(expected: &[usize], found: impl ExactSizeIterator<Item = usize>) -> Result<(), RunError> {
     if found.len() != expected.len() {
@@ -308,11 +322,8 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
         }
     }
 
-    /// Where the guard is that failed.
-    #[cold]
     fn failed(&self, guard: u16) -> GuardFailed {
-        let (place, _) = crate::graph::guard_parts(guard);
-        GuardFailed { place: self.executable.program.places.get(place).copied() }
+        self.executable.failed(guard)
     }
 
     fn custom(&mut self, call: &RuleCall, trips: &[u32]) {
@@ -335,15 +346,12 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
     }
 }
 
-/// The error of a run as the error of an operator: a failed guard has no kind of its own there.
+/// The error of a run as the error of an operator.
 impl From<RunError> for Error {
     fn from(error: RunError) -> Error {
         match error {
             RunError::Length { expected, found } => ErrorKind::BufferLength { expected, found }.into(),
-            RunError::Guard(GuardFailed { place }) => match place {
-                Some(place) => ErrorKind::ValueDecides { place }.into(),
-                None => ErrorKind::TapeOverflow.into(),
-            },
+            RunError::Guard(GuardFailed { place }) => ErrorKind::OtherBranch { place }.into(),
         }
     }
 }

@@ -20,6 +20,9 @@ use std::sync::{Arc, Mutex};
 /// A function of machine code: pointers to the slices, counters of enclosing loops; 0 or the number of a failed guard plus 1.
 type Entry = unsafe extern "C" fn(*const *mut u8, *const u64) -> u32;
 
+/// Slices of a program with a short table: a gradient has constants, work, point, parameters, seed, value, gradient.
+const FEW: usize = 8;
+
 /// The slices of a run.
 pub(super) struct Memory<'a, 'i, 'o, S> {
     pub(super) constants: &'a [S],
@@ -109,7 +112,18 @@ impl Code {
         counters: &[u64],
     ) -> Result<u32, RunError> {
         self.lengths.check(memory, counters)?;
-        let mut slices = [std::ptr::null_mut::<u8>(); SPACES];
+        // A long table takes longer to clear than a small program to run.
+        if 2 + memory.inputs.len() + memory.outputs.len() <= FEW {
+            Ok(self.enter::<S, FEW>(entry, memory, counters))
+        } else {
+            Ok(self.enter::<S, SPACES>(entry, memory, counters))
+        }
+    }
+
+    /// Runs a function on slices that were checked, at most `N` with constants and work.
+    #[inline(always)]
+    fn enter<S: Number, const N: usize>(&self, entry: usize, memory: &mut Memory<S>, counters: &[u64]) -> u32 {
+        let mut slices = [std::ptr::null_mut::<u8>(); N];
         slices[0] = memory.constants.as_ptr().cast_mut().cast();
         slices[1] = memory.cells.as_mut_ptr().cast();
         let mut at = 2;
@@ -122,9 +136,12 @@ impl Code {
             at += 1;
         }
         #[expect(unsafe_code, reason = "machine code checks nothing itself")]
-        // SAFETY: the slices have the lengths the program was checked with, and are borrowed, mutably where the code writes,
-        // until it returns. They are of numbers `S` as the code is, which `Compiled` keeps together.
-        Ok(unsafe { self.entries[entry](slices.as_ptr(), counters.as_ptr()) })
+        // SAFETY: `run`, the only caller, has compared the slices with the lengths the program was checked with. They are all
+        // in the table (an index of it would have panicked), and are borrowed, mutably where the code writes, until it
+        // returns. They are of numbers `S` as the code is, which `Compiled` keeps together.
+        unsafe {
+            self.entries[entry](slices.as_ptr(), counters.as_ptr())
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::graph::Op;
 use crate::program::{Address, Instruction, Nest, Program, Space, Statement};
 
 /// Most slices a program may take: pointers to all of them are passed on the stack.
-pub(super) const SPACES: usize = 16;
+pub(super) const SPACES: usize = 48;
 
 /// The number of a space: constants, work, inputs, outputs.
 pub(super) fn space_number(program: &Program, space: Space) -> usize {

@@ -58,6 +58,9 @@ pub(super) const WRITTEN_OUT: u32 = 96;
 pub(super) const MOST_IN_REGISTERS: usize = 12;
 /// Most sums that are kept there; more would need too much stack, and are added to their cells term by term.
 const MOST_IN_FUNCTION: usize = 4096;
+/// What waiting for a cell that was just written by a vector costs, in operations, and how many vectors back that may be.
+const STALL: f64 = 20.0;
+const STALLING: u32 = 8;
 /// What a call of an elementary function costs, in operations.
 const CALL: f64 = 25.0;
 
@@ -184,6 +187,9 @@ impl<'a> Plan<'a> {
                 },
             };
         }
+        if self.lanes > 1 {
+            per_level[depth] += STALL * lanes * self.stalls() as f64;
+        }
         let mut rows = 1.0;
         let mut total = per_level[0];
         for (l, counter) in self.order.iter().enumerate() {
@@ -192,6 +198,32 @@ impl<'a> Plan<'a> {
             total += blocks * per_level[l + 1];
         }
         total
+    }
+
+    /// Accumulations whose vectors overlap those that another one has just written, too far ahead for a window: the machine
+    /// waits until the written cells are in the cache.
+    fn stalls(&self) -> usize {
+        let mut moving = Vec::new();
+        for (i, instruction) in self.nest.body.iter().enumerate() {
+            if let Instruction::Accumulate { address, .. } = *instruction
+                && self.sum[i].is_none()
+                && self.step(address).abs() == 1
+                && self.nest.addresses[address as usize].table.is_none()
+            {
+                moving.push(address as usize);
+            }
+        }
+        let alike = |a: usize| (self.nest.addresses[a].space, &self.strides[a]);
+        moving.sort_unstable_by(|a, b| {
+            alike(*a).cmp(&alike(*b)).then(self.nest.addresses[*a].base.cmp(&self.nest.addresses[*b].base))
+        });
+        let distance = |a: usize, b: usize| self.nest.addresses[b].base - self.nest.addresses[a].base;
+        let stalled = |(i, a): &(usize, &usize)| {
+            let ahead = moving[i + 1..].iter().take_while(|b| alike(**a) == alike(**b));
+            let mut near = ahead.map(|b| distance(**a, *b)).take_while(|distance| *distance < STALLING * self.lanes);
+            near.any(|distance| distance > self.lanes)
+        };
+        moving.iter().enumerate().filter(stalled).count()
     }
 
     /// Sets `level` and `sum` for the present order.

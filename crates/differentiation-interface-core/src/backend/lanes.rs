@@ -10,6 +10,11 @@ pub trait Lanes: Copy + Debug + PartialEq + Send + Sync + 'static {
     /// An array of one value per lane.
     type Of<S: Scalar>: Copy + Debug + Send + Sync + 'static;
 
+    /// An array of anything per lane.
+    type Array<T: Copy + Debug + Send + Sync + 'static>: Copy + Debug + Send + Sync + 'static + AsRef<[T]> + AsMut<[T]>;
+
+    /// Makes an array with the same value in each lane.
+    fn repeat<T: Copy + Debug + Send + Sync + 'static>(value: T) -> Self::Array<T>;
     /// Makes an array lane by lane.
     fn each<S: Scalar>(make: impl FnMut(usize) -> S) -> Self::Of<S>;
     /// Reads the lanes as a slice.
@@ -29,7 +34,12 @@ pub struct Lane<const N: usize>;
 impl<const N: usize> Lanes for Lane<N> {
     const N: usize = N;
     type Of<S: Scalar> = [S; N];
+    type Array<T: Copy + Debug + Send + Sync + 'static> = [T; N];
 
+    #[inline(always)]
+    fn repeat<T: Copy + Debug + Send + Sync + 'static>(value: T) -> [T; N] {
+        [value; N]
+    }
     #[inline(always)]
     fn each<S: Scalar>(make: impl FnMut(usize) -> S) -> [S; N] {
         std::array::from_fn(make)

@@ -12,13 +12,14 @@ mod second_order;
 mod seeds;
 
 pub use lanes::{Lane, Lanes};
-pub use mode::{Both, Forward, Mode, Reverse};
+pub use mode::{Both, BothTwice, Forward, ForwardTwice, Mode, Reverse, ReverseTwice};
 pub use primitive::{PullbackPrimitive, PushforwardPrimitive};
 pub use route::{MatrixRoute, Native, PullbackRoute, PushforwardRoute, ViaPullback, ViaPushforward};
 pub use rows::Rows;
 pub use second_order::{
-    Again, AtPoint, ByInner, Compose, ForwardOverGradient, HvpRoute, HvpState, ReverseOverForward, ReverseOverGradient,
-    Routed, SecondOrder, SecondOrderBackend, Want,
+    Again, AtPoint, ByInner, Compose, ForwardOverGradient, HvpRoute, HvpState, HyperDualPrimitive, HyperDualRoute,
+    ReverseOverForward, ReverseOverGradient, Routed, SecondAdjoint, SecondAdjointPrimitive, SecondAdjointState,
+    SecondOrder, SecondOrderBackend, ValueAndGradient, Want,
 };
 pub use seeds::Seeds;
 
@@ -93,7 +94,8 @@ pub trait Backend: Clone + Send + Sync + 'static {
 /// Takes a number of an outer differentiation into an inner one by `backend`, where it is a constant.
 ///
 /// Nested differentiations have different number types, so that their derivatives cannot be confused; an outer number
-/// enters the inner function through this function, and the inner point is a number of the outer type.
+/// enters the inner function through this function, and the inner point is a number of the outer type. The inner function of
+/// a [`SecondOrder`] takes it as `lift(&SecondOrder(outer, inner), value)`.
 ///
 /// # Example
 /// ```
@@ -123,7 +125,26 @@ pub fn lift<B: Lift<S, N>, S: Scalar, N>(_backend: &B, value: S) -> N {
     message = "a number `{S}` cannot be lifted to `{N}` with `{Self}`",
     note = "`lift(&backend, value)` takes a number of the outer differentiation to the number type of `backend` over it"
 )]
-pub trait Lift<S, N>: Backend {
+pub trait Lift<S, N> {
     /// The number `value` as a constant of the backend's number type.
     fn lift(value: S) -> N;
+}
+
+/// An inner backend whose number type over the scalar `S` is `N` where the outer backend is `O`; see [`lift`].
+///
+/// Numbers of a pair whose engines nest can also be lifted through one backend after the other.
+#[diagnostic::on_unimplemented(
+    message = "a number `{S}` cannot be lifted to `{N}` with `SecondOrder` of `{O}` and `{Self}`",
+    note = "two backends whose numbers nest take it one after the other, `lift(&inner, lift(&outer, value))`"
+)]
+pub trait LiftPair<O, S, N>: Backend {
+    /// The number `value` as a constant of the pair's number type.
+    fn lift_pair(value: S) -> N;
+}
+
+impl<O: Backend, I: LiftPair<O, S, N>, S: Scalar, N> Lift<S, N> for SecondOrder<O, I> {
+    #[inline(always)]
+    fn lift(value: S) -> N {
+        I::lift_pair(value)
+    }
 }

@@ -25,14 +25,14 @@ pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
     fn from_f64(value: f64) -> Self;
     /// The value as `f64`, exactly.
     fn as_f64(self) -> f64;
-    /// The slice as doubles, if that is what this type is.
+    /// The slices as slices of doubles, if that is what this type is.
     #[inline(always)]
-    fn as_doubles(_slice: &[Self]) -> Option<&[f64]> {
+    fn as_doubles<'s, 'a>(_slices: &'s [&'a [Self]]) -> Option<&'s [&'a [f64]]> {
         None
     }
     /// The same, to write to.
     #[inline(always)]
-    fn as_doubles_mut(_slice: &mut [Self]) -> Option<&mut [f64]> {
+    fn as_doubles_mut<'s, 'a>(_slices: &'s mut [&'a mut [Self]]) -> Option<&'s mut [&'a mut [f64]]> {
         None
     }
     /// Value of the error function.
@@ -54,12 +54,12 @@ impl Base for f64 {
         value
     }
     #[inline(always)]
-    fn as_doubles(slice: &[f64]) -> Option<&[f64]> {
-        Some(slice)
+    fn as_doubles<'s, 'a>(slices: &'s [&'a [f64]]) -> Option<&'s [&'a [f64]]> {
+        Some(slices)
     }
     #[inline(always)]
-    fn as_doubles_mut(slice: &mut [f64]) -> Option<&mut [f64]> {
-        Some(slice)
+    fn as_doubles_mut<'s, 'a>(slices: &'s mut [&'a mut [f64]]) -> Option<&'s mut [&'a mut [f64]]> {
+        Some(slices)
     }
     #[inline(always)]
     fn as_f64(self) -> f64 {
@@ -118,12 +118,12 @@ macro_rules! scalar_base {
                 self
             }
             #[inline(always)]
-            fn as_plain(slice: &[$base]) -> Option<&[$base]> {
-                Some(slice)
+            fn as_plain<'s, 'a>(slices: &'s [&'a [$base]]) -> Option<&'s [&'a [$base]]> {
+                Some(slices)
             }
             #[inline(always)]
-            fn as_plain_mut(slice: &mut [$base]) -> Option<&mut [$base]> {
-                Some(slice)
+            fn as_plain_mut<'s, 'a>(slices: &'s mut [&'a mut [$base]]) -> Option<&'s mut [&'a mut [$base]]> {
+                Some(slices)
             }
             #[inline(always)]
             fn is_constant(&self) -> bool {

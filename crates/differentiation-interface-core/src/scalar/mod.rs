@@ -67,15 +67,16 @@ pub trait Scalar:
         Self::constant(value)
     }
 
-    /// The slice as plain numbers, if that is what this type is.
+    /// The slices as slices of plain numbers, if that is what this type is. Slices of slices, so that nobody has to make a table of
+    /// the same slices in another type.
     #[inline(always)]
-    fn as_plain(_slice: &[Self]) -> Option<&[Self::Base]> {
+    fn as_plain<'s, 'a>(_slices: &'s [&'a [Self]]) -> Option<&'s [&'a [Self::Base]]> {
         None
     }
 
     /// The same, to write to.
     #[inline(always)]
-    fn as_plain_mut(_slice: &mut [Self]) -> Option<&mut [Self::Base]> {
+    fn as_plain_mut<'s, 'a>(_slices: &'s mut [&'a mut [Self]]) -> Option<&'s mut [&'a mut [Self::Base]]> {
         None
     }
 

@@ -5,6 +5,7 @@
 
 mod convert;
 mod detectors;
+mod graph;
 mod hessian;
 mod jacobian;
 mod lanes;
@@ -12,6 +13,7 @@ mod matrix;
 mod name;
 
 pub use detectors::{DenseMethod, DenseSparsityDetector, KnownPattern, NoSparsityDetector};
+pub use graph::{GraphLocalSparsityDetector, GraphSparsityDetector};
 pub use hessian::SparseHessianState;
 pub use jacobian::{JacobianSides, MixedMode, Partition, SparseJacobianState};
 pub use matrix::SparseMatrix;

@@ -25,14 +25,10 @@ pub(crate) fn assert_near(what: &str, found: &[f64], expected: &[f64], tolerance
 }
 
 /// Runs the body once per pair of exact engines that records anew in some calls, and so allocates: a compiled outer backend
-/// does where the value is wanted as well, where a constant is there, and over pushforwards.
+/// does over another one where the value is wanted as well, where a constant is there, and over pushforwards.
 macro_rules! each_recording_pair {
     (|$backend:ident| $body:block) => {{
         let (forward, reverse) = (AutoForwardDiff::default(), AutoReverseDiff::default());
-        {
-            let $backend = AutoReverseDiff::compiled();
-            $body
-        }
         {
             let $backend = SecondOrder(AutoReverseDiff::compiled(), reverse);
             $body
@@ -78,7 +74,7 @@ macro_rules! each_steady_exact_pair {
             $body
         }
         {
-            let $backend = SecondOrder(forward, AutoReverseDiff::compiled());
+            let $backend = AutoReverseDiff::compiled();
             $body
         }
     }};

@@ -7,17 +7,28 @@
 //! reverse   forward   ReverseOverForward    pullback (outer) of the pushforwards (inner), batched over tangents
 //! reverse   reverse   ReverseOverGradient   pullback (outer) of the gradient (inner)
 //! ```
-//! A backend that is both counts as forward on the outside and reverse on the inside where that helps. In every mode the
-//! inner differentiation keeps its state between calls, several tangents go together, and value and gradient come from the
-//! same evaluations.
+//! A backend that is both counts as forward on the outside and reverse on the inside where that helps. A backend may do better
+//! alone than by nesting its numbers, and says so by its mode: beside one of the same mode the inner one then takes both
+//! places, beside all others it is plainly forward or reverse.
+//! ```text
+//! ForwardTwice   ForwardTwice   HyperDualRoute   numbers for both differentiations; `AutoForwardDiff`
+//! ReverseTwice   ReverseTwice   SecondAdjoint    one recording, swept forwards and back; `AutoReverseDiff`
+//! any of the three BothTwice    SecondAdjoint    the same by compiled programs; `AutoReverseDiff::compiled()`
+//! ```
+//! In every mode the inner differentiation keeps its state between calls, several tangents go
+//! together, and value and gradient come from the same evaluations.
 
+mod hyper_dual;
 mod over_gradient;
 mod over_pushforwards;
+mod second_adjoint;
 
+pub use hyper_dual::{HyperDualPrimitive, HyperDualRoute, ValueAndGradient};
 pub use over_gradient::{Again, AtPoint, ByInner, ForwardOverGradient, ReverseOverGradient};
 pub use over_pushforwards::ReverseOverForward;
+pub use second_adjoint::{SecondAdjoint, SecondAdjointPrimitive, SecondAdjointState};
 
-use super::{Backend, Both, Forward, Lanes, Reverse, Rows, Seeds};
+use super::{Backend, Both, BothTwice, Forward, ForwardTwice, Lanes, Reverse, ReverseTwice, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -50,7 +61,7 @@ pub struct SecondOrder<O, I>(
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used for second order",
     note = "pass a backend, or `SecondOrder(outer, inner)` of two backends, neither of them a `SecondOrder` itself",
-    note = "the `Mode` of each backend must be `Forward`, `Reverse` or `Both`"
+    note = "the `Mode` of each backend must be `Forward`, `ForwardTwice`, `Reverse`, `ReverseTwice`, `Both` or `BothTwice`"
 )]
 pub trait SecondOrderBackend: Clone + Send + Sync + 'static {
     /// The outer backend.
@@ -140,7 +151,7 @@ fn pair_of<O: Backend, I: Backend>(outer: &O, inner: &I) -> (O, I) {
 /// The table of modes: which route an outer mode takes over the inner mode `I`.
 #[diagnostic::on_unimplemented(
     message = "there is no second-order route for the mode `{Self}` over the mode `{I}`",
-    note = "the `Mode` of a backend must be `Forward`, `Reverse` or `Both` for second order"
+    note = "the `Mode` of a backend must be `Forward`, `ForwardTwice`, `Reverse`, `ReverseTwice`, `Both` or `BothTwice` for second order"
 )]
 pub trait Compose<I> {
     /// The route.
@@ -156,15 +167,42 @@ macro_rules! compose {
     )*};
 }
 compose! {
-    Forward, Reverse => ForwardOverGradient<ByInner>;
-    Forward, Both => ForwardOverGradient<ByInner>;
     Forward, Forward => ForwardOverGradient<Again>;
+    Forward, ForwardTwice => ForwardOverGradient<Again>;
+    Forward, Reverse => ForwardOverGradient<ByInner<ReverseOverGradient>>;
+    Forward, ReverseTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
+    Forward, Both => ForwardOverGradient<ByInner<ReverseOverGradient>>;
+    ForwardTwice, Forward => ForwardOverGradient<Again>;
+    ForwardTwice, ForwardTwice => HyperDualRoute;
+    ForwardTwice, Reverse => ForwardOverGradient<ByInner<ReverseOverGradient>>;
+    ForwardTwice, ReverseTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
+    ForwardTwice, Both => ForwardOverGradient<ByInner<ReverseOverGradient>>;
     Reverse, Forward => ReverseOverForward;
-    Reverse, Both => ReverseOverForward;
+    Reverse, ForwardTwice => ReverseOverForward;
     Reverse, Reverse => ReverseOverGradient;
-    Both, Reverse => ForwardOverGradient<ByInner>;
-    Both, Both => ForwardOverGradient<ByInner>;
+    Reverse, ReverseTwice => ReverseOverGradient;
+    Reverse, Both => ReverseOverForward;
+    ReverseTwice, Forward => ReverseOverForward;
+    ReverseTwice, ForwardTwice => ReverseOverForward;
+    ReverseTwice, Reverse => ReverseOverGradient;
+    ReverseTwice, ReverseTwice => SecondAdjoint;
+    ReverseTwice, Both => ReverseOverForward;
     Both, Forward => ReverseOverForward;
+    Both, ForwardTwice => ReverseOverForward;
+    Both, Reverse => ForwardOverGradient<ByInner<ReverseOverGradient>>;
+    Both, ReverseTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
+    Both, Both => ForwardOverGradient<ByInner<ReverseOverGradient>>;
+    Forward, BothTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
+    ForwardTwice, BothTwice => SecondAdjoint;
+    Reverse, BothTwice => ReverseOverForward;
+    ReverseTwice, BothTwice => SecondAdjoint;
+    Both, BothTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
+    BothTwice, BothTwice => SecondAdjoint;
+    BothTwice, Forward => ReverseOverForward;
+    BothTwice, ForwardTwice => ReverseOverForward;
+    BothTwice, Reverse => ForwardOverGradient<ByInner<ReverseOverGradient>>;
+    BothTwice, ReverseTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
+    BothTwice, Both => ForwardOverGradient<ByInner<ReverseOverGradient>>;
 }
 
 /// What a second-order call leaves in its state besides the products.

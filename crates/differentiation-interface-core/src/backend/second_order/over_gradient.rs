@@ -82,9 +82,9 @@ where
 #[derive(Clone, Copy, Debug)]
 pub struct ForwardOverGradient<A>(PhantomData<A>);
 
-/// At a fixed point the inner backend, in reverse mode, takes both places: it keeps the linearisation.
+/// At a fixed point the inner backend, in reverse mode, takes both places by the route `R`: it keeps the linearisation.
 #[derive(Clone, Copy, Debug)]
-pub struct ByInner;
+pub struct ByInner<R>(PhantomData<R>);
 
 /// At a fixed point the function is run again for other tangents.
 #[derive(Clone, Copy, Debug)]
@@ -98,8 +98,8 @@ pub trait AtPoint<O: Backend, I: Backend>: Copy + 'static {
     fn of(pair: &(O, I)) -> Self::Backend;
 }
 
-impl<O: Backend, I: PullbackPrimitive> AtPoint<O, I> for ByInner {
-    type Backend = Routed<I, I, ReverseOverGradient>;
+impl<O: Backend, I: PullbackPrimitive, R: HvpRoute<I, I> + Copy + 'static> AtPoint<O, I> for ByInner<R> {
+    type Backend = Routed<I, I, R>;
     fn of((_, inner): &(O, I)) -> Self::Backend {
         Routed::new(&(inner.clone(), inner.clone()))
     }

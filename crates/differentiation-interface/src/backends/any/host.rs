@@ -2,21 +2,25 @@
 //!
 //! Called by `routes.rs`; calls the user's function.
 
+use super::RuntimeForward;
 use super::number::Holds;
+use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Core, Num};
 use std::marker::PhantomData;
 
-/// One value out of three, by the engine chosen.
+/// One value out of four, by the engine chosen.
 #[derive(Clone, Debug)]
 #[expect(clippy::enum_variant_names, reason = "they are the names of the backends")]
-pub enum PerEngine<F, R, D> {
+pub enum PerEngine<F, R, D, C> {
     /// For forward mode.
     ForwardDiff(F),
     /// For reverse mode.
     ReverseDiff(R),
     /// For finite differences.
     FiniteDiff(D),
+    /// For reverse mode by compiled recordings.
+    CompiledReverseDiff(C),
 }
 
 /// A static engine (or two) with its state.
@@ -74,6 +78,93 @@ where
         y.clear();
         y.extend(numbers.y.iter().map(|v| v.0.take()));
     }
+    fn is_pure(&self) -> bool {
+        self.f.is_pure()
+    }
+    fn parameters(&self, values: &mut Vec<f64>) {
+        self.f.parameters(values);
+    }
+    fn lengths(&self, lengths: &mut Vec<usize>) {
+        self.f.lengths(lengths);
+    }
+    fn has_failed(&self) -> bool {
+        self.f.has_failed()
+    }
+}
+
+/// How an engine, or a pair of engines, gets at the user's function.
+pub(super) trait Sees {
+    /// What it calls.
+    type Through<'a, N: 'a, F: Flat<N> + 'a>: Flat<N>;
+    /// Makes that of the function.
+    fn through<'a, N, F: Flat<N>>(f: &'a mut F) -> Self::Through<'a, N, F>;
+}
+
+/// A function behind a pointer. A compiled recording calls it only to record, so its routes, which are large, are compiled once
+/// for all functions.
+pub(super) struct Behind<'a, N>(&'a mut dyn Flat<N>);
+
+/// A function as it is, for engines that call it each time.
+pub(super) struct Direct<'a, F>(&'a mut F);
+
+/// Passes every method on to what is inside.
+macro_rules! pass_on {
+    ($([$($generics:tt)*] $Function:ty => $N:ident;)*) => {$(
+        impl<$($generics)*> Flat<$N> for $Function {
+            #[inline(always)]
+            fn call(&mut self, x: &[$N], y: &mut Vec<$N>) {
+                self.0.call(x, y);
+            }
+            #[inline(always)]
+            fn is_pure(&self) -> bool {
+                self.0.is_pure()
+            }
+            fn parameters(&self, values: &mut Vec<f64>) {
+                self.0.parameters(values);
+            }
+            fn lengths(&self, lengths: &mut Vec<usize>) {
+                self.0.lengths(lengths);
+            }
+            fn has_failed(&self) -> bool {
+                self.0.has_failed()
+            }
+        }
+    )*};
+}
+pass_on! {
+    [N] Behind<'_, N> => N;
+    [N, F: Flat<N>] Direct<'_, F> => N;
+}
+
+/// Which engines call the function each time, and which only to record it.
+macro_rules! sees {
+    (directly: $($direct:ty),*; to record: $($behind:ty),*;) => {
+        $(impl Sees for $direct {
+            type Through<'a, N: 'a, F: Flat<N> + 'a> = Direct<'a, F>;
+            #[inline(always)]
+            fn through<'a, N, F: Flat<N>>(f: &'a mut F) -> Direct<'a, F> {
+                Direct(f)
+            }
+        })*
+        $(impl Sees for $behind {
+            type Through<'a, N: 'a, F: Flat<N> + 'a> = Behind<'a, N>;
+            fn through<'a, N, F: Flat<N>>(f: &'a mut F) -> Behind<'a, N> {
+                Behind(f)
+            }
+        })*
+    };
+}
+sees! {
+    directly:
+        RuntimeForward, AutoReverseDiff, AutoFiniteDiff,
+        (RuntimeForward, RuntimeForward), (RuntimeForward, AutoReverseDiff), (RuntimeForward, AutoFiniteDiff),
+        (AutoReverseDiff, RuntimeForward), (AutoReverseDiff, AutoReverseDiff), (AutoReverseDiff, AutoFiniteDiff),
+        (AutoFiniteDiff, RuntimeForward), (AutoFiniteDiff, AutoReverseDiff), (AutoFiniteDiff, AutoFiniteDiff);
+    to record:
+        AutoCompiledReverseDiff, (AutoCompiledReverseDiff, AutoCompiledReverseDiff),
+        (RuntimeForward, AutoCompiledReverseDiff), (AutoCompiledReverseDiff, RuntimeForward),
+        (AutoReverseDiff, AutoCompiledReverseDiff), (AutoCompiledReverseDiff, AutoReverseDiff),
+        (AutoFiniteDiff, AutoCompiledReverseDiff), (AutoCompiledReverseDiff, AutoFiniteDiff);
 }
 
 /// Makes a [`PerEngine`] from a [`FirstOrder`], with the static backend at hand.
@@ -90,6 +181,10 @@ macro_rules! make {
             }),
             FirstOrder::FiniteDiff($backend) => PerEngine::FiniteDiff({
                 type $B = AutoFiniteDiff;
+                $make
+            }),
+            FirstOrder::CompiledReverseDiff($backend) => PerEngine::CompiledReverseDiff({
+                type $B = AutoCompiledReverseDiff;
                 $make
             }),
         }
@@ -110,6 +205,10 @@ macro_rules! per_engine {
             }
             $Choice::FiniteDiff($engine) => {
                 type $B = AutoFiniteDiff;
+                $call
+            }
+            $Choice::CompiledReverseDiff($engine) => {
+                type $B = AutoCompiledReverseDiff;
                 $call
             }
         }

@@ -16,7 +16,7 @@ pub use routes::Chosen;
 pub use text::{ParseBackendError, ParseBackendErrorKind};
 
 use super::forward_diff::{AutoChunk, AutoForwardDiff, Chunk, ChunkSize, RuntimeChunk};
-use super::{AutoFiniteDiff, AutoReverseDiff};
+use super::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::{Backend, Lanes, Lift, SecondOrder};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::{Num, Scalar};
@@ -33,13 +33,14 @@ pub type RuntimeForward = AutoForwardDiff<RuntimeChunk>;
 /// | string | options |
 /// |---|---|
 /// | `ForwardDiff` | `chunk`, from 1 to 12 |
-/// | `ReverseDiff` | |
+/// | `ReverseDiff` | `compile` (`true` or `false`); with `compile=true` `refuse_other_branches`, `most_recordings`, `memory_limit` in bytes |
 /// | `FiniteDiff` | `scheme` (`forward`, `backward`, `central`), `relative_step`, `absolute_step` |
 /// | `SecondOrder(outer, inner)` | |
 ///
 /// All choices share one number type, so that a closure serves whichever is chosen. Operators take the routes of the static
 /// backend, give its results and call the function as often as it does; only the numbers are larger and each operation asks
-/// which one they are. A `SecondOrder` serves `second_derivative`, `hvp` and `hessian`; the other operators return
+/// which one they are. One route differs: products at a fixed point with a compiled inner backend are pushforwards of its
+/// gradient, not pullbacks, and may differ in the last digits. A `SecondOrder` serves `second_derivative`, `hvp` and `hessian`; the other operators return
 /// [`ErrorKind::SecondOrderOnly`].
 ///
 /// # Example
@@ -49,7 +50,7 @@ pub type RuntimeForward = AutoForwardDiff<RuntimeChunk>;
 ///     x[0] * x[0] * x[1]
 /// }
 /// let f = |x: &[_]| cubic(x);
-/// for name in ["ForwardDiff(chunk=2)", "ReverseDiff"] {
+/// for name in ["ForwardDiff(chunk=2)", "ReverseDiff", "ReverseDiff(compile=true)"] {
 ///     let backend: AnyBackend = name.parse()?;
 ///     assert_eq!(gradient(&f, &backend, &[2.0, 5.0])?, [20.0, 4.0]);
 ///     assert_eq!(backend.to_string(), name);
@@ -81,6 +82,8 @@ pub enum FirstOrder {
     ReverseDiff(AutoReverseDiff),
     /// Finite differences.
     FiniteDiff(AutoFiniteDiff),
+    /// Reverse mode by a compiled recording, `ReverseDiff(compile=true)` in strings.
+    CompiledReverseDiff(AutoCompiledReverseDiff),
 }
 
 impl Backend for AnyBackend {
@@ -151,7 +154,7 @@ impl FirstOrder {
     pub const fn name(&self) -> &'static str {
         match self {
             FirstOrder::ForwardDiff(_) => "ForwardDiff",
-            FirstOrder::ReverseDiff(_) => "ReverseDiff",
+            FirstOrder::ReverseDiff(_) | FirstOrder::CompiledReverseDiff(_) => "ReverseDiff",
             FirstOrder::FiniteDiff(_) => "FiniteDiff",
         }
     }
@@ -182,6 +185,7 @@ from_static! {
     [] RuntimeForward, backend => FirstOrder::ForwardDiff(backend);
     [] AutoReverseDiff, backend => FirstOrder::ReverseDiff(backend);
     [] AutoFiniteDiff, backend => FirstOrder::FiniteDiff(backend);
+    [] AutoCompiledReverseDiff, backend => FirstOrder::CompiledReverseDiff(backend);
 }
 
 impl From<FirstOrder> for AnyBackend {

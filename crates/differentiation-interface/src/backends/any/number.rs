@@ -4,15 +4,18 @@
 //! them and puts them in.
 
 use super::RuntimeForward;
-use crate::backends::forward_diff::{AutoChunk, ChunkSize, Dual, DualCore};
-use crate::backends::reverse_diff::{Var, VarCore};
-use crate::backends::{AutoFiniteDiff, AutoReverseDiff};
-use differentiation_interface_core::backend::Lanes;
+use crate::backends::forward_diff::{AutoChunk, ChunkSize, Dual, DualCore, HyperDual, HyperDualCore};
+use crate::backends::reverse_diff::{TwiceVar, TwiceVarCore, Var, VarCore};
+use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
+use compiled_trace::Recorded;
+use differentiation_interface_core::backend::{Lanes, Lift};
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::rules::{Binary, Unary};
-use differentiation_interface_core::scalar::{Core, Num, Scalar};
+use differentiation_interface_core::scalar::{Core, Num, Relation, Scalar};
+use std::any::Any;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The number of [`AnyBackend`](super::AnyBackend) over the scalar `S`, with room for lanes `L`.
@@ -40,8 +43,44 @@ macro_rules! operations {
             type Base = S::Base;
             #[inline(always)]
             fn constant(value: S::Base) -> Self { Self::Plain(S::constant(value)) }
+            fn parameter(index: usize, value: S::Base) -> Self {
+                // Which engine runs is not known here, but a parameter of a recording is one where no other engine has any.
+                let (below, recorded) = (S::parameter(index, value), Recorded::<S::Base>::parameter(index, value));
+                if below.is_constant() && !recorded.is_constant() { Self::Recorded(recorded) } else { Self::Plain(below) }
+            }
             #[inline]
-            fn primal(&self) -> S::Base { match self { $(Self::$Variant(v) => v.primal(),)* } }
+            fn primal(&self) -> S::Base { match self { $(Self::$Variant(v) => v.peek(),)* } }
+            // What the user's code decides by is asked of the engine's number, which may record it.
+            #[inline]
+            #[track_caller]
+            fn observe(&self) -> S::Base { match self { $(Self::$Variant(v) => v.primal(),)* } }
+            #[inline]
+            #[track_caller]
+            fn compare(&self, other: &Self) -> Option<Ordering> {
+                match (self, other) {
+                    $((Self::$Variant(a), Self::$Variant(b)) => a.partial_cmp(b),)*
+                    (a, b) => a.compare_mixed(*b),
+                }
+            }
+            #[inline]
+            #[track_caller]
+            fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
+                match self { $(Self::$Variant(v) => v.partial_cmp(&<$Active>::constant(other)),)* }
+            }
+            #[inline]
+            #[track_caller]
+            fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
+                match (left, right, then, otherwise) {
+                    (Self::Plain(l), Self::Plain(r), Self::Plain(t), Self::Plain(o)) => {
+                        Self::Plain(S::select(l, relation, r, t, o))
+                    }
+                    _ => match [left, right, then, otherwise].map(Self::as_recorded) {
+                        [Some(l), Some(r), Some(t), Some(o)] => Self::Recorded(Scalar::select(l, relation, r, t, o)),
+                        _ if relation.holds(left.compare(&right)) => then,
+                        _ => otherwise,
+                    },
+                }
+            }
             #[inline]
             fn is_constant(&self) -> bool { match self { $(Self::$Variant(v) => v.is_constant(),)* } }
             #[inline]
@@ -76,7 +115,10 @@ macro_rules! operations {
 /// A number with one variant per engine, the first of which is plain. Mixing an engine's number with a plain one makes the
 /// plain one a constant; mixing those of two engines is a fault.
 macro_rules! one_of_numbers {
-    ($(#[$doc:meta])* $Core:ident: $($Variant:ident($Active:ty) of $Key:ty, from $v:ident by $lift:expr, to plain by $plain:expr;)*) => {
+    ($(#[$doc:meta])* $Core:ident: $(
+        $Variant:ident($Active:ty) of $Key:ty $(| $Other:ty)*, from $v:ident by $lift:expr, to plain by $plain:expr
+        $(, from parameter $p:ident by $raise:expr)?;
+    )*) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         #[expect(missing_docs, reason = "each variant is the number of the engines it is named after")]
@@ -92,14 +134,37 @@ macro_rules! one_of_numbers {
                 match (self, other) {
                     $((Self::$Variant(a), Self::Plain($v)) => Self::$Variant(a.apply2($lift, rule)),
                     (Self::Plain($v), Self::$Variant(b)) => Self::$Variant($lift.apply2(b, rule)),)*
+                    $($((Self::$Variant(a), Self::Recorded($p)) => Self::$Variant(a.apply2($raise, rule)),
+                    (Self::Recorded($p), Self::$Variant(b)) => Self::$Variant($raise.apply2(b, rule)),)?)*
                     (a, _) => foreign(a),
+                }
+            }
+            /// A comparison of two variants.
+            #[track_caller]
+            #[allow(unreachable_patterns, reason = "the plain variant is in the table as well")]
+            fn compare_mixed(self, other: Self) -> Option<Ordering> {
+                match (self, other) {
+                    $((Self::$Variant(a), Self::Plain($v)) => a.partial_cmp(&$lift),
+                    (Self::Plain($v), Self::$Variant(b)) => $lift.partial_cmp(&b),)*
+                    $($((Self::$Variant(a), Self::Recorded($p)) => a.partial_cmp(&$raise),
+                    (Self::Recorded($p), Self::$Variant(b)) => $raise.partial_cmp(&b),)?)*
+                    (a, b) => foreign(a).primal().partial_cmp(&b.primal()),
+                }
+            }
+            /// The number as one of a recording, if it is one or a plain one.
+            #[inline]
+            fn as_recorded(self) -> Option<Recorded<S::Base>> {
+                match self {
+                    Self::Recorded(v) => Some(v),
+                    Self::Plain(v) => Some(recorded::<S, L>(v)),
+                    _ => None,
                 }
             }
         }
         $(impl<S: Scalar, L: Lanes> Holds<$Key> for $Core<S, L> {
             type Active = $Active;
             #[inline(always)]
-fn put(active: $Active) -> Self {
+            fn put(active: $Active) -> Self {
                 $plain(&active).map_or(Self::$Variant(active), Self::Plain)
             }
             #[inline(always)]
@@ -108,10 +173,22 @@ fn put(active: $Active) -> Self {
                 match self {
                     Self::$Variant(active) => active,
                     Self::Plain($v) => $lift,
+                    $(Self::Recorded($p) => $raise,)?
                     other => <$Active>::constant(foreign(other).primal()),
                 }
             }
-        })*
+        }
+        $(impl<S: Scalar, L: Lanes> Holds<$Other> for $Core<S, L> {
+            type Active = $Active;
+            #[inline(always)]
+            fn put(active: $Active) -> Self {
+                <Self as Holds<$Key>>::put(active)
+            }
+            #[inline(always)]
+            fn take(self) -> $Active {
+                <Self as Holds<$Key>>::take(self)
+            }
+        })*)*
     };
 }
 
@@ -140,6 +217,7 @@ one_of_numbers! {
     Plain(S) of AutoFiniteDiff, from v by v, to plain by as_is;
     Dual(Dual<S, L>) of RuntimeForward, from v by dual(v), to plain by inert_dual;
     Var(Var<S>) of AutoReverseDiff, from v by var(v), to plain by inert_var;
+    Recorded(Recorded<S::Base>) of AutoCompiledReverseDiff, from v by recorded::<S, L>(v), to plain by inert_recorded;
 }
 
 one_of_numbers! {
@@ -149,11 +227,17 @@ one_of_numbers! {
     FiniteDual(Dual<S, Inner>) of (AutoFiniteDiff, RuntimeForward), from v by dual(v), to plain by inert_dual;
     FiniteVar(Var<S>) of (AutoFiniteDiff, AutoReverseDiff), from v by var(v), to plain by inert_var;
     DualFinite(Dual<S, L>) of (RuntimeForward, AutoFiniteDiff), from v by dual(v), to plain by inert_dual;
-    DualDual(Dual<Dual<S, L>, Inner>) of (RuntimeForward, RuntimeForward), from v by dual(dual(v)), to plain by |v| inert_dual(v).and_then(|v| inert_dual(&v));
+    HyperDual(HyperDual<S, L, Inner>) of (RuntimeForward, RuntimeForward), from v by Num(HyperDualCore::inert(dual(v))), to plain by inert_hyper_dual;
     DualVar(Var<Dual<S, L>>) of (RuntimeForward, AutoReverseDiff), from v by var(dual(v)), to plain by |v| inert_var(v).and_then(|v| inert_dual(&v));
     VarFinite(Var<S>) of (AutoReverseDiff, AutoFiniteDiff), from v by var(v), to plain by inert_var;
     VarDual(Dual<Var<S>, L>) of (AutoReverseDiff, RuntimeForward), from v by dual(var(v)), to plain by |v| inert_dual(v).and_then(|v| inert_var(&v));
-    VarVar(Var<Var<S>>) of (AutoReverseDiff, AutoReverseDiff), from v by var(var(v)), to plain by |v| inert_var(v).and_then(|v| inert_var(&v));
+    TwiceVar(TwiceVar<S>) of (AutoReverseDiff, AutoReverseDiff), from v by Num(TwiceVarCore::inert(v)), to plain by inert_twice_var;
+    Recorded(Recorded<S::Base>) of (AutoCompiledReverseDiff, AutoCompiledReverseDiff)
+        | (AutoCompiledReverseDiff, AutoFiniteDiff) | (AutoFiniteDiff, AutoCompiledReverseDiff)
+        | (RuntimeForward, AutoCompiledReverseDiff) | (AutoReverseDiff, AutoCompiledReverseDiff),
+        from v by recorded::<S, L>(v), to plain by inert_recorded;
+    RecordedDual(Dual<Recorded<S::Base>, L>) of (AutoCompiledReverseDiff, RuntimeForward), from v by dual(recorded::<S, L>(v)), to plain by |v| inert_dual(v).and_then(|v| inert_recorded(&v)), from parameter p by dual(p);
+    RecordedVar(Var<Recorded<S::Base>>) of (AutoCompiledReverseDiff, AutoReverseDiff), from v by var(recorded::<S, L>(v)), to plain by |v| inert_var(v).and_then(|v| inert_recorded(&v)), from parameter p by var(p);
 }
 
 impl<S: Scalar, L: Lanes> Default for AnyCore<S, L> {
@@ -180,6 +264,20 @@ fn var<S: Scalar>(value: S) -> Var<S> {
     Num(VarCore::inert(value))
 }
 
+/// A constant of a recording, which has plain constants only. A number of a recording one level down stays what it is, and the
+/// recording finds out whether it is its own: a parameter is.
+#[inline]
+fn recorded<S: Scalar, L: Lanes>(value: S) -> Recorded<S::Base> {
+    let below: &dyn Any = &value;
+    if let Some(number) = below.downcast_ref() {
+        return *number;
+    }
+    match below.downcast_ref::<AnyNum<S::Base, L>>() {
+        Some(Num(AnyCore::Recorded(number))) => *number,
+        _ => AutoCompiledReverseDiff::lift(value),
+    }
+}
+
 /// A plain number.
 #[inline(always)]
 fn as_is<S: Scalar>(number: &S) -> Option<S> {
@@ -193,10 +291,28 @@ fn inert_dual<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> Option<S> {
     number.0.is_inert().then(|| number.0.value())
 }
 
+/// The same of one that keeps second derivatives.
+#[inline(always)]
+fn inert_hyper_dual<S: Scalar, O: Lanes, L: Lanes>(number: &HyperDual<S, O, L>) -> Option<S> {
+    number.0.is_inert().then(|| number.0.value().0.value())
+}
+
 /// The value of a number of reverse mode without derivative.
 #[inline(always)]
 fn inert_var<S: Scalar>(number: &Var<S>) -> Option<S> {
     number.0.is_inert().then(|| number.0.value())
+}
+
+/// The same of one that keeps second derivatives.
+#[inline(always)]
+fn inert_twice_var<S: Scalar>(number: &TwiceVar<S>) -> Option<S> {
+    number.0.is_inert().then(|| number.0.value())
+}
+
+/// The value of a constant of a recording.
+#[inline(always)]
+fn inert_recorded<S: Scalar>(number: &Recorded<S::Base>) -> Option<S> {
+    number.is_constant().then(|| S::constant(number.peek()))
 }
 
 impl<S: Scalar, L: Lanes> AnyCore<S, L> {
@@ -213,6 +329,7 @@ impl<S: Scalar, L: Lanes> AnyCore<S, L> {
             Self::Plain(v) => *v,
             Self::Dual(v) => v.0.value(),
             Self::Var(v) => v.0.value(),
+            Self::Recorded(v) => S::constant(v.peek()),
         }
     }
 }

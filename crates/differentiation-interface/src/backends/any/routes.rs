@@ -2,10 +2,10 @@
 //!
 //! Called by operators; calls the static backends' routes, on numbers that `host.rs` converts.
 
-use super::host::{Engine, PerEngine, Running, Seen, make, per_engine};
+use super::host::{Engine, PerEngine, Running, Seen, Sees, make, per_engine};
 use super::number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
 use super::{AnyBackend, FirstOrder, RuntimeForward};
-use crate::backends::{AutoFiniteDiff, AutoReverseDiff};
+use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::{
     Backend, Compose, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Routed, Rows, Seeds, Want,
 };
@@ -33,13 +33,14 @@ type MatrixEngine<B, S, L> = Engine<B, <<B as Backend>::Jacobian as MatrixRoute<
 type PairRoute<O, I> = <<O as Backend>::Mode as Compose<<I as Backend>::Mode>>::Route;
 type PairEngine<O, I, S, L> = Engine<(O, I), <PairRoute<O, I> as HvpRoute<O, I>>::State<S, L>>;
 
-/// The states of the three engines.
+/// The states of the four engines.
 macro_rules! engines {
     ($Engine:ident $(, $outer:ident)?) => {
         PerEngine<
             $Engine<$($outer,)? RuntimeForward, S, L>,
             $Engine<$($outer,)? AutoReverseDiff, S, L>,
             $Engine<$($outer,)? AutoFiniteDiff, S, L>,
+            $Engine<$($outer,)? AutoCompiledReverseDiff, S, L>,
         >
     };
 }
@@ -66,7 +67,8 @@ impl PushforwardRoute<AnyBackend> for Chosen {
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
         per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut f = <B as Sees>::through(&mut seen);
             <<B as Backend>::Pushforward as PushforwardRoute<B>>::hold::<S, L, _>(
                 &engine.backend,
                 &mut engine.state,
@@ -86,7 +88,8 @@ impl PushforwardRoute<AnyBackend> for Chosen {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut f = <B as Sees>::through(&mut seen);
             <<B as Backend>::Pushforward as PushforwardRoute<B>>::pushforward::<S, L, _>(
                 &engine.backend,
                 &mut engine.state,
@@ -106,7 +109,8 @@ impl PushforwardRoute<AnyBackend> for Chosen {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut f = <B as Sees>::through(&mut seen);
             <<B as Backend>::Pushforward as PushforwardRoute<B>>::held::<S, L, _>(
                 &engine.backend,
                 &mut engine.state,
@@ -136,7 +140,8 @@ impl PullbackRoute<AnyBackend> for Chosen {
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
         per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut f = <B as Sees>::through(&mut seen);
             <<B as Backend>::Pullback as PullbackRoute<B>>::record::<S, L, _>(
                 &engine.backend,
                 &mut engine.state,
@@ -154,7 +159,8 @@ impl PullbackRoute<AnyBackend> for Chosen {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut f = <B as Sees>::through(&mut seen);
             <<B as Backend>::Pullback as PullbackRoute<B>>::sweep::<S, L, _>(
                 &engine.backend,
                 &mut engine.state,
@@ -184,7 +190,8 @@ impl MatrixRoute<AnyBackend> for Chosen {
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
         per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut f = <B as Sees>::through(&mut seen);
             <<B as Backend>::Jacobian as MatrixRoute<B>>::warm::<S, L, _>(
                 &engine.backend,
                 &mut engine.state,
@@ -203,7 +210,8 @@ impl MatrixRoute<AnyBackend> for Chosen {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut f = <B as Sees>::through(&mut seen);
             <<B as Backend>::Jacobian as MatrixRoute<B>>::matrix::<S, L, _>(
                 &engine.backend,
                 &mut engine.state,
@@ -247,7 +255,13 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
 
     fn same_point((outer, inner): &(AnyBackend, AnyBackend)) -> Self::SamePoint {
         // As the static backends do: a reverse inner backend keeps the linearisation if the outer one cannot.
-        let keeps = matches!(inner, AnyBackend::FirstOrder(FirstOrder::ReverseDiff(_)));
+        let keeps = match inner {
+            AnyBackend::FirstOrder(FirstOrder::ReverseDiff(_)) => true,
+            AnyBackend::FirstOrder(FirstOrder::CompiledReverseDiff(_)) => {
+                !matches!(outer, AnyBackend::FirstOrder(FirstOrder::ReverseDiff(_)))
+            }
+            _ => false,
+        };
         let outer = if keeps { inner } else { outer };
         Routed::new(&(*outer, *inner))
     }
@@ -286,7 +300,8 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         per_pair!(&mut state.engine, |engine: O, I| {
-            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut f = <(O, I) as Sees>::through(&mut seen);
             <PairRoute<O, I> as HvpRoute<O, I>>::products::<S, L, _>(
                 &engine.backend,
                 &mut engine.state,
@@ -305,7 +320,8 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         x: &[S],
     ) -> Result<(), Error> {
         per_pair!(&mut state.engine, |engine: O, I| {
-            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut f = <(O, I) as Sees>::through(&mut seen);
             <PairRoute<O, I> as HvpRoute<O, I>>::hold::<S, L, _>(&engine.backend, &mut engine.state, &mut f, x)
         })
     }
@@ -318,7 +334,8 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         per_pair!(&mut state.engine, |engine: O, I| {
-            let mut f = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut f = <(O, I) as Sees>::through(&mut seen);
             <PairRoute<O, I> as HvpRoute<O, I>>::held::<S, L, _>(
                 &engine.backend,
                 &mut engine.state,

@@ -16,6 +16,10 @@ struct Parts {
     scheme: Option<String>,
     relative_step: Option<f64>,
     absolute_step: Option<f64>,
+    compile: Option<bool>,
+    refuse_other_branches: Option<bool>,
+    most_recordings: Option<usize>,
+    memory_limit: Option<usize>,
     outer: Option<FirstOrder>,
     inner: Option<FirstOrder>,
 }
@@ -30,6 +34,10 @@ impl Parts {
             self.scheme.map(|scheme| format!("scheme={scheme}")),
             self.relative_step.map(|step| format!("relative_step={step:?}")),
             self.absolute_step.map(|step| format!("absolute_step={step:?}")),
+            self.compile.map(|compile| format!("compile={compile}")),
+            self.refuse_other_branches.map(|refuse| format!("refuse_other_branches={refuse}")),
+            self.most_recordings.map(|recordings| format!("most_recordings={recordings}")),
+            self.memory_limit.map(|bytes| format!("memory_limit={bytes}")),
         ];
         let options: Vec<String> = options.into_iter().flatten().collect();
         format!("{}({})", self.name, options.join(", "))

@@ -10,7 +10,7 @@
 use super::{AnyBackend, FirstOrder, RuntimeForward};
 use crate::backends::finite_diff::Scheme;
 use crate::backends::forward_diff::{AutoForwardDiff, RuntimeChunk};
-use crate::backends::{AutoFiniteDiff, AutoReverseDiff};
+use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use std::fmt;
 use std::str::FromStr;
 
@@ -57,6 +57,13 @@ pub enum ParseBackendErrorKind {
     RepeatedOption {
         /// Name of the option.
         option: &'static str,
+    },
+    /// An option means something only beside another one.
+    MissingOption {
+        /// Name of the option.
+        option: &'static str,
+        /// The other one with its value.
+        needed: &'static str,
     },
     /// An option cannot have this value.
     InvalidValue {
@@ -111,6 +118,12 @@ impl fmt::Display for ParseBackendError {
             }
             RepeatedOption { option } => {
                 return write!(f, "option `{option}` is given again at column {column}; give it once");
+            }
+            MissingOption { option, needed } => {
+                return write!(
+                    f,
+                    "option `{option}` at column {column} is for `{needed}`, which is not given; give both"
+                );
             }
             InvalidValue { option, found, accepted, .. } => {
                 write!(f, "`{option}` at column {column} is `{found}`, expected {accepted}")?;
@@ -245,10 +258,7 @@ impl<'a> Parser<'a> {
         }
         match word.text.strip_prefix("Auto").unwrap_or(word.text) {
             "ForwardDiff" => self.forward_diff().map(AnyBackend::FirstOrder),
-            "ReverseDiff" => {
-                self.options("ReverseDiff", &[], |_, _, _, _| Ok(()))?;
-                Ok(AutoReverseDiff::default().into())
-            }
+            "ReverseDiff" => self.reverse_diff().map(AnyBackend::FirstOrder),
             "FiniteDiff" => self.finite_diff().map(AnyBackend::FirstOrder),
             "SecondOrder" => {
                 self.expect('(', "`(` and two backends")?;
@@ -287,6 +297,39 @@ impl<'a> Parser<'a> {
         Ok(FirstOrder::ForwardDiff(backend))
     }
 
+    fn reverse_diff(&mut self) -> Result<FirstOrder, ParseBackendError> {
+        const OPTIONS: &[&str] = &["compile", "refuse_other_branches", "most_recordings", "memory_limit"];
+        let (mut compile, mut compiled) = (false, AutoCompiledReverseDiff::default());
+        let given = self.options("ReverseDiff", OPTIONS, |parser, option, value, index| {
+            let truth = || {
+                let suggestion = closest(value.text, ["true", "false"]);
+                let wrong = || parser.invalid(option, value, "true or false", suggestion);
+                value.text.parse::<bool>().map_err(|_| wrong())
+            };
+            let positive = |accepted| {
+                let number = value.text.parse().ok().filter(|number: &usize| *number > 0);
+                number.ok_or_else(|| parser.invalid(option, value, accepted, None))
+            };
+            match index {
+                0 => compile = truth()?,
+                1 if truth()? => compiled = compiled.refusing_other_branches(),
+                1 => {}
+                2 => compiled = compiled.with_most_recordings(positive("a whole number from 1")?),
+                _ => compiled = compiled.with_memory_limit(positive("a whole number of bytes from 1")?),
+            }
+            Ok(())
+        })?;
+        // All options but the first mean nothing without it.
+        match given.into_iter().find(|(index, _)| *index > 0) {
+            _ if compile => Ok(compiled.into()),
+            None => Ok(AutoReverseDiff::default().into()),
+            Some((index, start)) => {
+                let kind = ParseBackendErrorKind::MissingOption { option: OPTIONS[index], needed: "compile=true" };
+                Err(self.error(start, kind))
+            }
+        }
+    }
+
     fn finite_diff(&mut self) -> Result<FirstOrder, ParseBackendError> {
         const OPTIONS: &[&str] = &["scheme", "relative_step", "absolute_step"];
         let mut scheme = AutoFiniteDiff::default();
@@ -321,17 +364,17 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads the options in parentheses, if there are any, and calls `set` with each: the option, its value, and its index
-    /// in `accepted`.
+    /// in `accepted`. Returns the indices, and where the options begin.
     fn options(
         &mut self,
         backend: &'static str,
         accepted: &'static [&'static str],
         mut set: impl FnMut(&Self, &'static str, Word<'a>, usize) -> Result<(), ParseBackendError>,
-    ) -> Result<(), ParseBackendError> {
-        if !self.take('(') || self.take(')') {
-            return Ok(());
-        }
+    ) -> Result<Vec<(usize, usize)>, ParseBackendError> {
         let mut seen = Vec::new();
+        if !self.take('(') || self.take(')') {
+            return Ok(seen);
+        }
         loop {
             let name = self.word();
             if name.text.is_empty() {
@@ -344,15 +387,15 @@ impl<'a> Parser<'a> {
                 return Err(self.error(name.start, kind));
             };
             let option = accepted[index];
-            if seen.contains(&index) {
+            if seen.iter().any(|(known, _)| *known == index) {
                 return Err(self.error(name.start, ParseBackendErrorKind::RepeatedOption { option }));
             }
-            seen.push(index);
+            seen.push((index, name.start));
             self.expect('=', "`=` and a value")?;
             let value = self.word();
             set(self, option, value, index)?;
             if self.take(')') {
-                return Ok(());
+                return Ok(seen);
             }
             self.expect(',', "`,` or `)`")?;
         }
@@ -375,6 +418,19 @@ impl fmt::Display for FirstOrder {
         match self {
             FirstOrder::ForwardDiff(backend) => options.extend(backend.chunk().map(|chunk| format!("chunk={chunk}"))),
             FirstOrder::ReverseDiff(_) => {}
+            FirstOrder::CompiledReverseDiff(backend) => {
+                let standard = AutoCompiledReverseDiff::default();
+                options.push("compile=true".to_owned());
+                if backend.refuses_other_branches() {
+                    options.push("refuse_other_branches=true".to_owned());
+                }
+                if backend.most_recordings() != standard.most_recordings() {
+                    options.push(format!("most_recordings={}", backend.most_recordings()));
+                }
+                if backend.limits() != standard.limits() {
+                    options.push(format!("memory_limit={}", backend.limits().bytes));
+                }
+            }
             FirstOrder::FiniteDiff(backend) => {
                 let scheme = match backend.scheme() {
                     Scheme::Forward => None,

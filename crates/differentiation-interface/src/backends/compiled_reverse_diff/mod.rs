@@ -10,7 +10,8 @@ pub use state::CompiledState;
 
 use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::backend::{
-    Backend, Both, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds,
+    Backend, BothTwice, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive, Rows,
+    SecondAdjointPrimitive, Seeds,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -34,11 +35,12 @@ use state::Direction;
 /// number of steps, a constant exponent of a power) lead to another recording, of which several are kept. State that a closure
 /// captures is taken to be constant.
 ///
-/// **Second order.** Use it alone or inside of a forward backend: the program of the gradient is differentiated as a program. It is outer and
-/// inner backend of any [`SecondOrder`](crate::backend::SecondOrder); inside of a tape its programs run operation by operation.
+/// **Second order.** Alone or inside of [`AutoForwardDiff`](super::AutoForwardDiff) or [`AutoReverseDiff`](super::AutoReverseDiff),
+/// `hvp` and `hessian` run the pushforward of the program of the gradient, whichever the outer backend. It is outer and inner
+/// backend of any other [`SecondOrder`](crate::backend::SecondOrder) too.
 ///
 /// **Speed.** With the feature `native` programs over `f64` become machine code where that is possible; else, and for `f32`,
-/// an interpreter runs them on blocks of numbers, which has a fixed cost of some hundred nanoseconds per call.
+/// an interpreter runs them, small ones as one list of operations, large ones on blocks of numbers.
 ///
 /// # Example
 /// ```
@@ -65,7 +67,7 @@ impl Default for AutoCompiledReverseDiff {
 }
 
 impl AutoCompiledReverseDiff {
-    /// The same with an error of kind [`ErrorKind::ValueDecides`] where a call takes another branch than the recording of
+    /// The same with an error of kind [`ErrorKind::OtherBranch`] where a call takes another branch than the recording of
     /// the preparation, in place of a new recording.
     pub fn refusing_other_branches(self) -> Self {
         AutoCompiledReverseDiff { refuse: true, ..self }
@@ -82,13 +84,13 @@ impl AutoCompiledReverseDiff {
         AutoCompiledReverseDiff { limits: Limits { bytes }, ..self }
     }
 
-    fn most_recordings(&self) -> usize {
+    pub(in crate::backends) fn most_recordings(&self) -> usize {
         self.most_recordings
     }
-    fn refuses_other_branches(&self) -> bool {
+    pub(in crate::backends) fn refuses_other_branches(&self) -> bool {
         self.refuse
     }
-    fn limits(&self) -> Limits {
+    pub(in crate::backends) fn limits(&self) -> Limits {
         self.limits
     }
 }
@@ -97,7 +99,7 @@ impl Backend for AutoCompiledReverseDiff {
     const NAME: &'static str = "compiled_reverse_diff";
     type Lanes = Lane<1>;
     type Num<S: Scalar, L: Lanes> = Recorded<S::Base>;
-    type Mode = Both;
+    type Mode = BothTwice;
     type Pushforward = Native;
     type Pullback = Native;
     type Derivative = Replay;
@@ -147,6 +149,8 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
+        // Preparing again is asking for a new recording: what the function captured may have changed.
+        state.forget();
         let mut matrix = Vec::new();
         state.matrix(backend, f, x, &mut Rows::growing(&mut matrix, x.len()))?;
         y.clear();
@@ -237,5 +241,35 @@ impl PushforwardPrimitive for AutoCompiledReverseDiff {
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         state.held_products(Direction::Forward, &seeds, &mut rows)
+    }
+}
+
+impl SecondAdjointPrimitive for AutoCompiledReverseDiff {
+    type NumTwice<S: Scalar> = Recorded<S::Base>;
+    type StateTwice<S: Scalar> = CompiledState<S>;
+
+    fn state_twice<S: Scalar>(&self, _inputs: usize) -> Result<CompiledState<S>, Error> {
+        Ok(CompiledState::new())
+    }
+    fn record_twice<S: Scalar, F: Flat<Recorded<S::Base>>>(
+        &self,
+        state: &mut CompiledState<S>,
+        f: &mut F,
+        x: &[S],
+    ) -> Result<S, Error> {
+        state.value(self, f, x)?;
+        match state.outputs() {
+            [value] => Ok(*value),
+            outputs => Err(ErrorKind::OutputLength { expected: 1, found: outputs.len() }.into()),
+        }
+    }
+    fn products<S: Scalar>(
+        &self,
+        state: &mut CompiledState<S>,
+        seeds: Seeds<'_, S>,
+        gradient: Option<&mut Vec<S>>,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        state.held_hessian_products(&seeds, gradient, &mut rows)
     }
 }

@@ -48,9 +48,10 @@ impl Kind {
 
 /// A program, or its pushforward with one tangent or with [`LANES`] tangents of the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Which {
-    kind: Kind,
-    tangents: usize,
+pub(super) struct Which {
+    pub(super) kind: Kind,
+    /// 0, 1 or [`LANES`].
+    pub(super) tangents: usize,
 }
 
 const PROGRAMS: usize = 3 * KINDS;
@@ -146,7 +147,9 @@ impl Recording {
 
     /// Whether it was made for a point and contexts of these lengths.
     pub(super) fn fits(&self, inputs: usize, parameters: usize, lengths: &[usize]) -> bool {
-        self.inputs == inputs && self.parameters == parameters && self.lengths == lengths
+        // Not `==`, which calls `memcmp`: that of glibc for AVX-512 takes 80 ns for empty vectors, whose pointers point nowhere
+        // (a masked load from an unmapped page), and they are empty where there are no contexts.
+        self.inputs == inputs && self.parameters == parameters && self.lengths.iter().eq(lengths)
     }
 
     fn executable(&self, which: Which) -> Result<&Executable, Error> {
@@ -224,21 +227,12 @@ impl<B: Base> Plain<B> {
         inputs: &[&[B]],
         outputs: &mut [&mut [B]],
     ) -> Option<Result<(), Failure>> {
-        let mut plain_inputs: [&[f64]; MOST_INPUTS] = Default::default();
-        let mut plain_outputs: [&mut [f64]; MOST_OUTPUTS] = Default::default();
-        for (plain, slice) in plain_inputs.iter_mut().zip(inputs) {
-            *plain = B::as_doubles(slice)?;
-        }
-        let count = outputs.len();
-        for (plain, slice) in plain_outputs.iter_mut().zip(outputs) {
-            *plain = B::as_doubles_mut(slice)?;
-        }
+        let (inputs, outputs) = (B::as_doubles(inputs)?, B::as_doubles_mut(outputs)?);
         let code = match recording.code(which) {
             Ok(code) => code?,
             Err(error) => return Some(Err(error.into())),
         };
-        let run = code.run(&mut self.native, &plain_inputs[..inputs.len()], &mut plain_outputs[..count]);
-        Some(run.map_err(Failure::Invalid))
+        Some(code.run(&mut self.native, inputs, outputs).map_err(Failure::Invalid))
     }
 }
 
@@ -257,7 +251,7 @@ pub(super) struct Held<S: Scalar> {
     pub(super) recording: Arc<Recording>,
     plain: Plain<S::Base>,
     apart: Apart<S::Base>,
-    workspaces: [Option<Box<Workspace<S>>>; KINDS],
+    workspaces: [Option<Box<Workspace<S>>>; PROGRAMS],
 }
 
 /// Why a recording did not give the answer.
@@ -280,34 +274,28 @@ impl<S: Scalar> Held<S> {
         Held { recording, plain: Plain::new(), apart, workspaces: Default::default() }
     }
 
-    /// Runs a program. `inputs` are the point, the parameters, and the seeds; `outputs` the outputs and the products.
+    /// Runs a program. `inputs` are the point, the parameters, the seeds and the tangents of the point; `outputs` the outputs
+    /// and the products, and the tangents of both.
     ///
     /// On plain numbers as it is. On dual numbers over plain ones its pushforward runs on their parts. On all other numbers
     /// its operations are done one by one, which is slower than a tape.
-    pub(super) fn run(&mut self, kind: Kind, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
-        if let Some(done) = self.run_plain(kind, inputs, outputs) {
+    pub(super) fn run(&mut self, which: Which, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
+        if let Some(done) = self.run_plain(which, inputs, outputs) {
             return done;
         }
-        if let Some(done) = self.run_apart(kind, inputs, outputs) {
+        if which.tangents == 0
+            && let Some(done) = self.run_apart(which.kind, inputs, outputs)
+        {
             return done;
         }
-        let executable = self.recording.executable(Which { kind, tangents: 0 })?;
-        let workspace = self.workspaces[kind as usize].get_or_insert_with(|| Box::new(executable.workspace()));
+        let executable = self.recording.executable(which)?;
+        let workspace = self.workspaces[which.index()].get_or_insert_with(|| Box::new(executable.workspace()));
         executable.run(workspace, inputs, outputs).map_err(Failure::Invalid)
     }
 
-    fn run_plain(&mut self, kind: Kind, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
-        let mut plain_inputs: [&[S::Base]; MOST_INPUTS] = Default::default();
-        let mut plain_outputs: [&mut [S::Base]; MOST_OUTPUTS] = Default::default();
-        for (plain, slice) in plain_inputs.iter_mut().zip(inputs) {
-            *plain = S::as_plain(slice)?;
-        }
-        let count = outputs.len();
-        for (plain, slice) in plain_outputs.iter_mut().zip(outputs) {
-            *plain = S::as_plain_mut(slice)?;
-        }
-        let which = Which { kind, tangents: 0 };
-        Some(self.plain.run(&self.recording, which, &plain_inputs[..inputs.len()], &mut plain_outputs[..count]))
+    fn run_plain(&mut self, which: Which, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
+        let (inputs, outputs) = (S::as_plain(inputs)?, S::as_plain_mut(outputs)?);
+        Some(self.plain.run(&self.recording, which, inputs, outputs))
     }
 
     /// Runs the program's pushforward, if the numbers are dual ones and only those of the point have tangents, all by one

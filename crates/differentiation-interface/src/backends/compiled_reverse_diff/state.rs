@@ -1,7 +1,7 @@
 //! What the calls of a preparation share: recordings, the point, and buffers.
 
 use super::AutoCompiledReverseDiff;
-use super::recording::{Failure, Held, Kind, LANES, Recording};
+use super::recording::{Failure, Held, Kind, LANES, Recording, Which};
 use compiled_trace::{Graph, Place, Recorded, Recorder, RunError};
 use differentiation_interface_core::backend::{Rows, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -36,9 +36,11 @@ struct Fresh<B: Base> {
 /// The arguments and results of programs.
 #[derive(Clone, Debug)]
 struct Buffers<S> {
+    /// The point of [`CompiledState::value`].
     x: Vec<S>,
     parameters: Vec<S>,
     y: Vec<S>,
+    gradient: Vec<S>,
     /// Up to [`LANES`] seeds, one after the other.
     seeds: Vec<S>,
     /// As many products.
@@ -56,15 +58,38 @@ pub(super) enum Direction {
 
 impl<S: Scalar> Buffers<S> {
     /// Runs the value program.
-    fn value(&mut self, held: &mut Held<S>) -> Result<(), Failure> {
+    fn value(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {
         self.y.resize(held.recording.outputs, S::default());
-        held.run(Kind::Value, &[&self.x, &self.parameters], &mut [&mut self.y])
+        held.run(Which { kind: Kind::Value, tangents: 0 }, &[x, &self.parameters], &mut [&mut self.y])
+    }
+
+    /// Runs one pullback, as a gradient does: there are no lanes to fill, and the product goes where it belongs. What follows in
+    /// [`products`](Self::products) costs as much as a gradient of ten inputs.
+    fn pullback(
+        &mut self,
+        held: &mut Held<S>,
+        x: &[S],
+        seeds: &Seeds<'_, S>,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
+        let seed: &[S] = if let Seeds::Vectors([seed]) = seeds {
+            seed
+        } else {
+            self.seeds.resize(held.recording.outputs, S::default());
+            for (i, seed) in self.seeds.iter_mut().enumerate() {
+                *seed = seeds.entry(0, i);
+            }
+            &self.seeds
+        };
+        let row = rows.part(0, 0, held.recording.inputs);
+        held.run(Which { kind: Kind::Pullback, tangents: 0 }, &[x, &self.parameters, seed], &mut [&mut self.y, row])
     }
 
     /// Runs programs until all seeds have gone through; leaves the outputs too.
     fn products(
         &mut self,
         held: &mut Held<S>,
+        x: &[S],
         direction: Direction,
         seeds: &Seeds<'_, S>,
         rows: &mut Rows<'_, S>,
@@ -76,9 +101,12 @@ impl<S: Scalar> Buffers<S> {
         };
         rows.set_rows(if direction == Direction::Forward { outputs } else { total }).map_err(Error::from)?;
         if total == 0 {
-            return self.value(held);
+            return self.value(held, x);
         }
         self.y.resize(outputs, S::default());
+        if direction == Direction::Backward && total == 1 {
+            return self.pullback(held, x, seeds, rows);
+        }
         let mut first = 0;
         while first < total {
             let (kind, lanes) = match direction {
@@ -86,21 +114,10 @@ impl<S: Scalar> Buffers<S> {
                 Direction::Backward => Kind::pullback_of(total - first),
             };
             let count = lanes.min(total - first);
-            self.seeds.clear();
-            let vectors: &[&[S]] =
-                if let Seeds::Vectors(vectors) = seeds { &vectors[first..first + count] } else { &[] };
-            for k in vectors.len()..lanes {
-                let entry = |i| if k < count { seeds.entry(first + k, i) } else { S::default() };
-                self.seeds.extend((0..length).map(entry));
-            }
+            let staged = stage(&mut self.seeds, seeds, first, lanes, length);
             let mut arguments: [&[S]; 2 + LANES] = [&[]; 2 + LANES];
-            (arguments[0], arguments[1]) = (&self.x, &self.parameters);
-            for (k, argument) in arguments[2..2 + lanes].iter_mut().enumerate() {
-                *argument = match vectors.get(k) {
-                    Some(vector) => vector,
-                    None => &self.seeds[(k - vectors.len()) * length..][..length],
-                };
-            }
+            (arguments[0], arguments[1]) = (x, &self.parameters);
+            arguments[2..].copy_from_slice(&staged);
             // The product of a single cotangent goes where it belongs, without a copy.
             let in_place = direction == Direction::Backward && lanes == 1;
             self.products.resize(if in_place { 0 } else { lanes * width }, S::default());
@@ -114,7 +131,7 @@ impl<S: Scalar> Buffers<S> {
                     (*result, rest) = rest.split_at_mut(width);
                 }
             }
-            held.run(kind, &arguments[..2 + lanes], &mut results[..1 + lanes])?;
+            held.run(Which { kind, tangents: 0 }, &arguments[..2 + lanes], &mut results[..1 + lanes])?;
             if !in_place {
                 for k in 0..count {
                     let product = &self.products[k * width..][..width];
@@ -132,15 +149,104 @@ impl<S: Scalar> Buffers<S> {
         }
         Ok(())
     }
+
+    /// Runs the pushforward of the gradient's program until all tangents have gone through; leaves value and gradient too.
+    fn hessian_products(
+        &mut self,
+        held: &mut Held<S>,
+        seeds: &Seeds<'_, S>,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
+        let (n, total) = (held.recording.inputs, seeds.count());
+        rows.set_rows(total).map_err(Error::from)?;
+        self.y.resize(1, S::default());
+        self.gradient.resize(n, S::default());
+        let cotangent = [S::constant(S::Base::ONE)];
+        let mut first = 0;
+        loop {
+            let tangents = match total - first {
+                0 => 0,
+                1 => 1,
+                _ => LANES,
+            };
+            let staged = stage(&mut self.seeds, seeds, first, tangents, n);
+            let mut arguments: [&[S]; 3 + LANES] = [&[]; 3 + LANES];
+            (arguments[0], arguments[1], arguments[2]) = (&self.x, &self.parameters, &cotangent);
+            arguments[3..].copy_from_slice(&staged);
+            // A single product goes where it belongs, without a copy.
+            let in_place = tangents == 1;
+            self.products.resize(if in_place { 0 } else { tangents * n }, S::default());
+            let mut slopes = [S::default(); LANES];
+            let mut results: [&mut [S]; 2 + 2 * LANES] = Default::default();
+            (results[0], results[1]) = (&mut self.y, &mut self.gradient);
+            let mut rest = &mut self.products[..];
+            let mut in_place = in_place.then(|| rows.part(first, 0, n));
+            for (pair, slope) in results[2..2 + 2 * tangents].chunks_mut(2).zip(slopes.chunks_mut(1)) {
+                pair[0] = slope;
+                match in_place.take() {
+                    Some(row) => pair[1] = row,
+                    None => (pair[1], rest) = rest.split_at_mut(n),
+                }
+            }
+            let which = Which { kind: Kind::Pullback, tangents };
+            held.run(which, &arguments[..3 + tangents], &mut results[..2 + 2 * tangents])?;
+            let count = tangents.min(total - first);
+            for (k, product) in self.products.chunks(n.max(1)).take(count).enumerate() {
+                rows.part(first + k, 0, n).copy_from_slice(product);
+            }
+            first += count;
+            if first >= total {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The seeds from `first` on, as many as there are lanes, with zeros for those that are too many. Vectors are taken where they
+/// lie; others are written to `memory`.
+fn stage<'a, S: Scalar>(
+    memory: &'a mut Vec<S>,
+    seeds: &Seeds<'a, S>,
+    first: usize,
+    lanes: usize,
+    length: usize,
+) -> [&'a [S]; LANES] {
+    let count = lanes.min(seeds.count() - first);
+    let vectors: &[&[S]] = if let Seeds::Vectors(vectors) = seeds { &vectors[first..first + count] } else { &[] };
+    memory.clear();
+    for k in vectors.len()..lanes {
+        let entry = |i| if k < count { seeds.entry(first + k, i) } else { S::default() };
+        memory.extend((0..length).map(entry));
+    }
+    let mut staged: [&[S]; LANES] = [&[]; LANES];
+    for (k, seed) in staged.iter_mut().enumerate().take(lanes) {
+        *seed = match vectors.get(k) {
+            Some(vector) => vector,
+            None => &memory[(k - vectors.len()) * length..][..length],
+        };
+    }
+    staged
 }
 
 impl<S: Scalar> CompiledState<S> {
     pub(super) fn new() -> Self {
-        let buffers =
-            Buffers { x: Vec::new(), parameters: Vec::new(), y: Vec::new(), seeds: Vec::new(), products: Vec::new() };
+        let buffers = Buffers {
+            x: Vec::new(),
+            parameters: Vec::new(),
+            y: Vec::new(),
+            gradient: Vec::new(),
+            seeds: Vec::new(),
+            products: Vec::new(),
+        };
         let fresh =
             Fresh { recorder: Recorder::default(), point: Vec::new(), parameters: Vec::new(), more: Vec::new() };
         CompiledState { recordings: Vec::new(), current: 0, buffers, plain: Vec::new(), lengths: Vec::new(), fresh }
+    }
+
+    /// Gives all recordings up.
+    pub(super) fn forget(&mut self) {
+        self.recordings.clear();
+        self.current = 0;
     }
 
     /// The outputs of the last run.
@@ -155,7 +261,10 @@ impl<S: Scalar> CompiledState<S> {
         f: &mut F,
         x: &[S],
     ) -> Result<(), Error> {
-        self.with_recording(backend, f, x, |held, buffers| buffers.value(held))
+        self.with_recording(backend, f, x, |held, buffers| buffers.value(held, x))?;
+        self.buffers.x.clear();
+        self.buffers.x.extend_from_slice(x);
+        Ok(())
     }
 
     /// Sends seeds through the derivative at `x`.
@@ -168,7 +277,7 @@ impl<S: Scalar> CompiledState<S> {
         seeds: &Seeds<'_, S>,
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Error> {
-        self.with_recording(backend, f, x, |held, buffers| buffers.products(held, direction, seeds, rows))
+        self.with_recording(backend, f, x, |held, buffers| buffers.products(held, x, direction, seeds, rows))
     }
 
     /// Fills the matrix of derivatives at `x` by whichever direction takes fewer seeds.
@@ -182,9 +291,9 @@ impl<S: Scalar> CompiledState<S> {
         self.with_recording(backend, f, x, |held, buffers| {
             let (inputs, outputs) = (held.recording.inputs, held.recording.outputs);
             if inputs < outputs {
-                buffers.products(held, Direction::Forward, &Seeds::all(inputs), rows)
+                buffers.products(held, x, Direction::Forward, &Seeds::all(inputs), rows)
             } else {
-                buffers.products(held, Direction::Backward, &Seeds::all(outputs), rows)
+                buffers.products(held, x, Direction::Backward, &Seeds::all(outputs), rows)
             }
         })
     }
@@ -197,7 +306,27 @@ impl<S: Scalar> CompiledState<S> {
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Error> {
         let held = self.recordings.get_mut(self.current).ok_or(ErrorKind::ForeignNumber)?;
-        self.buffers.products(held, direction, seeds, rows).map_err(final_error)
+        let x = std::mem::take(&mut self.buffers.x);
+        let done = self.buffers.products(held, &x, direction, seeds, rows).map_err(final_error);
+        self.buffers.x = x;
+        done
+    }
+
+    /// Sends tangents through the derivative of the gradient at the last point, and hands out the gradient.
+    pub(super) fn held_hessian_products(
+        &mut self,
+        seeds: &Seeds<'_, S>,
+        gradient: Option<&mut Vec<S>>,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Error> {
+        let held = self.recordings.get_mut(self.current).ok_or(ErrorKind::ForeignNumber)?;
+        if seeds.count() > 0 || gradient.is_some() {
+            self.buffers.hessian_products(held, seeds, rows).map_err(final_error)?;
+        }
+        if let Some(gradient) = gradient {
+            gradient.clone_from(&self.buffers.gradient);
+        }
+        Ok(())
     }
 
     /// Runs `go` on a recording that holds at `x`: the last one, another one, or a new one.
@@ -208,8 +337,6 @@ impl<S: Scalar> CompiledState<S> {
         x: &[S],
         mut go: impl FnMut(&mut Held<S>, &mut Buffers<S>) -> Result<(), Failure>,
     ) -> Result<(), Error> {
-        self.buffers.x.clear();
-        self.buffers.x.extend_from_slice(x);
         self.plain.clear();
         f.parameters(&mut self.plain);
         self.lengths.clear();
@@ -224,7 +351,7 @@ impl<S: Scalar> CompiledState<S> {
         }
         let known = self.recordings.len();
         for k in 0..known {
-            let index = (self.current + k) % known;
+            let index = if self.current + k < known { self.current + k } else { self.current + k - known };
             let held = &mut self.recordings[index];
             if !held.recording.fits(x.len(), self.plain.len(), &self.lengths) {
                 continue;
@@ -241,14 +368,29 @@ impl<S: Scalar> CompiledState<S> {
                 Err(failure) => return Err(final_error(failure)),
             }
         }
+        self.record(backend, f, x)?;
+        go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error)
+    }
+
+    /// Records the function at `x` and makes that the current recording. Out of line: what it needs of the stack is more than calls
+    /// that find their recording should touch.
+    #[cold]
+    #[inline(never)]
+    fn record<F: Flat<Recorded<S::Base>>>(
+        &mut self,
+        backend: &AutoCompiledReverseDiff,
+        f: &mut F,
+        x: &[S],
+    ) -> Result<(), Error> {
         let graph = self.fresh.record(backend, f, x, &self.plain)?;
         let recording = Recording::new(graph, &self.lengths)?;
         self.keep(backend, recording);
-        go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error)
+        Ok(())
     }
 
     /// Makes current a recording for a function whose constants may have changed: one that does what a new one does, which it
     /// is compared with.
+    #[inline(never)]
     fn select<F: Flat<Recorded<S::Base>>>(
         &mut self,
         backend: &AutoCompiledReverseDiff,

@@ -1,6 +1,6 @@
 //! The dual number: a value and, unless it is zero, a tangent in several lanes.
 
-use differentiation_interface_core::backend::Lanes;
+use differentiation_interface_core::backend::{Lane, Lanes};
 use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
@@ -38,7 +38,7 @@ thread_local! {
 }
 
 /// Mark of tangents in which two differentiations have met. It stays on everything computed from them.
-const MIXED: NonZeroU32 = NonZeroU32::MAX;
+pub(super) const MIXED: NonZeroU32 = NonZeroU32::MAX;
 
 /// One differentiation: a mark for its tangents.
 ///
@@ -57,6 +57,12 @@ impl Level {
         let mark = NonZeroU32::new(next).filter(|&mark| mark != MIXED).unwrap_or(NonZeroU32::MIN);
         LAST_LEVEL.set(mark.get());
         Level { mark }
+    }
+
+    /// The mark.
+    #[inline(always)]
+    pub(super) fn mark(&self) -> NonZeroU32 {
+        self.mark
     }
 
     /// Refuses results into which another differentiation entered.
@@ -139,6 +145,35 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
             let Some(t) = self.tangent else { return Self::inert(value) };
             t.times(value, partial())
         }
+    }
+}
+
+impl<S: Scalar, L: Lanes> DualCore<S, L> {
+    /// The number `value` with a tangent for engines that follow directions of their own: it belongs to no differentiation by
+    /// duals.
+    #[inline(always)]
+    pub(crate) fn with_lanes(value: S, lanes: L::Of<S>) -> Self {
+        DualCore { value, tangent: Some(Tangent { level: NonZeroU32::MIN, lanes }) }
+    }
+
+    /// The lanes of the tangent, unless it is absent.
+    #[inline(always)]
+    pub(super) fn lanes(&self) -> Option<&L::Of<S>> {
+        self.tangent.as_ref().map(|tangent| &tangent.lanes)
+    }
+}
+
+impl<S: Scalar> DualCore<S, Lane<1>> {
+    /// The number `value` with the tangent `tangent`, which belongs to no differentiation by duals.
+    #[inline(always)]
+    pub(crate) fn along(value: S, tangent: S) -> Self {
+        Self::with_lanes(value, [tangent])
+    }
+
+    /// The tangent, unless it is absent.
+    #[inline(always)]
+    pub(crate) fn slope(&self) -> Option<S> {
+        self.tangent.map(|tangent| tangent.lanes[0])
     }
 }
 
@@ -327,7 +362,6 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use differentiation_interface_core::backend::Lane;
 
     #[test]
     fn mark_and_absence_of_the_tangent_share_one_word() {

@@ -1,13 +1,19 @@
 //! Forward mode: dual numbers with several lanes of tangents.
 //!
-//! Reached by operators through the routes below; runs the user's function on [`Dual`].
+//! Reached by operators through the routes below; runs the user's function on [`Dual`]. Products with a Hessian by this
+//! backend alone are in `twice.rs`, which runs it on [`HyperDual`].
 
 mod dual;
+mod hyper_dual;
+mod twice;
 
 pub use dual::{Dual, DualCore};
+pub use hyper_dual::{HyperDual, HyperDualCore};
+pub use twice::HyperState;
 
+use super::reverse_diff::{AutoReverseDiff, Var};
 use differentiation_interface_core::backend::{
-    Backend, Forward, Lane, Lanes, Lift, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
+    Backend, ForwardTwice, Lane, Lanes, Lift, LiftPair, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -42,7 +48,7 @@ impl<C: ChunkSize> Backend for AutoForwardDiff<C> {
     const NAME: &'static str = "forward_diff";
     type Lanes = C::Lanes;
     type Num<S: Scalar, L: Lanes> = Dual<S, L>;
-    type Mode = Forward;
+    type Mode = ForwardTwice;
     type Pushforward = Native;
     type Pullback = ViaPushforward;
     type Derivative = ViaPushforward;
@@ -63,6 +69,13 @@ impl<C: ChunkSize, S: Scalar, L: Lanes> Lift<S, Dual<S, L>> for AutoForwardDiff<
     #[inline(always)]
     fn lift(value: S) -> Dual<S, L> {
         Num(DualCore::inert(value))
+    }
+}
+
+impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoReverseDiff, S, Dual<Var<S>, L>> for AutoForwardDiff<C> {
+    #[inline(always)]
+    fn lift_pair(value: S) -> Dual<Var<S>, L> {
+        Self::lift(AutoReverseDiff::lift(value))
     }
 }
 

@@ -1,15 +1,22 @@
 //! Reverse mode: a tape of binary operations, recorded at each call.
 //!
-//! Reached by operators through the routes below; runs the user's function on [`Var`].
+//! Reached by operators through the routes below; runs the user's function on [`Var`]. Products with a Hessian by this
+//! backend alone are in `twice.rs`, which runs it on [`TwiceVar`].
 
 mod tape;
+mod twice;
+mod twice_tape;
+mod twice_var;
 mod var;
 
+pub use twice::TwiceState;
+pub use twice_var::{TwiceVar, TwiceVarCore};
 pub use var::{Var, VarCore};
 
 use super::AutoCompiledReverseDiff;
+use super::forward_diff::{AutoForwardDiff, ChunkSize, Dual};
 use differentiation_interface_core::backend::{
-    Backend, Lane, Lanes, Lift, Native, PullbackPrimitive, Reverse, Rows, Seeds, ViaPullback,
+    Backend, Lane, Lanes, Lift, LiftPair, Native, PullbackPrimitive, ReverseTwice, Rows, Seeds, ViaPullback,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -46,7 +53,7 @@ impl Backend for AutoReverseDiff {
     const NAME: &'static str = "reverse_diff";
     type Lanes = Lane<1>;
     type Num<S: Scalar, L: Lanes> = Var<S>;
-    type Mode = Reverse;
+    type Mode = ReverseTwice;
     type Pushforward = ViaPullback;
     type Pullback = Native;
     type Derivative = ViaPullback;
@@ -67,6 +74,13 @@ impl<S: Scalar> Lift<S, Var<S>> for AutoReverseDiff {
     #[inline(always)]
     fn lift(value: S) -> Var<S> {
         Num(VarCore::inert(value))
+    }
+}
+
+impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoForwardDiff<C>, S, Var<Dual<S, L>>> for AutoReverseDiff {
+    #[inline(always)]
+    fn lift_pair(value: S) -> Var<Dual<S, L>> {
+        Self::lift(AutoForwardDiff::<C>::lift(value))
     }
 }
 

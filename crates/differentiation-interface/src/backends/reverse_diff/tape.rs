@@ -7,7 +7,11 @@
 //! The innermost recording over `f64` keeps its entries in a [`Desk`] instead, a plain thread-local that is reached without
 //! the thread check of a slot: two thirds of the time of a recording went into that check. An inner recording over `f64`
 //! moves the outer one's entries to its slot and back, so numbers of a suspended recording still work, the slow way.
+//!
+//! All of this is the same for entries with first derivatives, [`Node`], and for those with second ones, which live in
+//! `twice_tape.rs`: they are an [`Entry`] each.
 
+use super::twice_tape::{TwiceCall, TwiceNode};
 use super::var::VarCore;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::Scalar;
@@ -19,22 +23,65 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
 
+/// What a tape is made of.
+pub(super) trait Entry: Copy + fmt::Debug + Send + Sync + 'static {
+    /// What custom rules leave on the tape.
+    type Call: Clone + Send + Sync + 'static;
+    /// An entry without arguments.
+    fn source() -> Self;
+    /// Runs `action` on the desk for entries of this type, if there is one and this thread has not ended.
+    fn with_desk<R>(action: impl FnOnce(&Desk<Self>) -> R) -> Option<R>;
+}
+
+/// The table of desks: on each, entries of one type over `f64`.
+macro_rules! entry_with_desk {
+    ($DESK:ident: $Node:ident, $Call:ident, source $source:expr) => {
+        thread_local! {
+            static $DESK: Desk<$Node<f64>> = const { Desk::new() };
+        }
+        impl<S: Scalar> Entry for $Node<S> {
+            type Call = $Call<S>;
+            #[inline(always)]
+            fn source() -> Self {
+                $source
+            }
+            // The type test is decided when this is compiled. `try_with` is inlined where `with` is not, and then the
+            // entry stays in registers.
+            #[inline(always)]
+            fn with_desk<R>(action: impl FnOnce(&Desk<Self>) -> R) -> Option<R> {
+                if TypeId::of::<S>() != TypeId::of::<f64>() {
+                    return None;
+                }
+                $DESK.try_with(|desk| (desk as &dyn Any).downcast_ref().map(action)).ok().flatten()
+            }
+        }
+    };
+}
+entry_with_desk! { DESK: Node, Call, source Node { partials: [S::default(); 2], parents: [0; 2] } }
+entry_with_desk! {
+    TWICE_DESK: TwiceNode, TwiceCall, source TwiceNode {
+        partials: [S::default(); 2],
+        seconds: [S::default(); 3],
+        parents: [0; 2],
+    }
+}
+
 /// An entry: the derivatives of one operation with respect to its two arguments, which are inputs or earlier entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node<S> {
-    partials: [S; 2],
-    parents: [u32; 2],
+    pub(super) partials: [S; 2],
+    pub(super) parents: [u32; 2],
 }
 
 /// A custom rule on the tape: its outputs are a row of entries without arguments of their own.
 #[derive(Clone)]
 pub(super) struct Call<S> {
     /// The first output's entry.
-    first: u32,
-    outputs: usize,
+    pub(super) first: u32,
+    pub(super) outputs: usize,
     /// Per argument, the entry it hangs on and its derivative with respect to it; nothing for a constant.
-    arguments: Vec<Option<(u32, S)>>,
-    pullback: Pullback<S>,
+    pub(super) arguments: Vec<Option<(u32, S)>>,
+    pub(super) pullback: Pullback<S>,
 }
 
 /// Fills the second slice, cotangents of the arguments, from the first, cotangents of the outputs.
@@ -47,44 +94,46 @@ impl<S> fmt::Debug for Call<S> {
 }
 
 /// The place of a running recording. Bound to its thread: a number that wanders to another one is refused there.
-#[derive(Debug)]
-pub(super) struct Slot<S: Scalar> {
-    tape: Fragile<Tape<S>>,
+pub(super) struct Slot<E: Entry> {
+    tape: Fragile<Tape<E>>,
 }
 
-#[derive(Debug)]
-struct Tape<S> {
-    nodes: RefCell<Vec<Node<S>>>,
-    calls: RefCell<Vec<Call<S>>>,
+struct Tape<E: Entry> {
+    nodes: RefCell<Vec<E>>,
+    calls: RefCell<Vec<E::Call>>,
     inputs: Cell<u32>,
     /// Which recording of this slot is running; entries of another one mean nothing.
     epoch: Cell<u32>,
     fault: Cell<Option<ErrorKind>>,
 }
 
+impl<E: Entry> fmt::Debug for Slot<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Slot")
+    }
+}
+
 thread_local! {
-    /// Free slots of each scalar type, as `Vec<&'static Slot<S>>`.
+    /// Free slots of each type of entries, as `Vec<&'static Slot<E>>`.
     static FREE: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `action` on the free slots of the scalar `S`.
-fn with_free<S: Scalar, R>(action: impl FnOnce(&mut Vec<&'static Slot<S>>) -> R) -> R {
+/// Runs `action` on the free slots for entries `E`.
+fn with_free<E: Entry, R>(action: impl FnOnce(&mut Vec<&'static Slot<E>>) -> R) -> R {
     FREE.with_borrow_mut(|lists| {
-        let found = lists.iter().position(|list| list.is::<Vec<&'static Slot<S>>>());
+        let found = lists.iter().position(|list| list.is::<Vec<&'static Slot<E>>>());
         let index = found.unwrap_or_else(|| {
-            lists.push(Box::new(Vec::<&'static Slot<S>>::new()));
+            lists.push(Box::new(Vec::<&'static Slot<E>>::new()));
             lists.len() - 1
         });
         action(lists[index].downcast_mut().expect("the list was found or made by its type"))
     })
 }
 
-impl<S: Scalar> Slot<S> {
-    fn acquire() -> &'static Slot<S> {
-        if TypeId::of::<S>() == TypeId::of::<f64>()
-            && let Some(spare) = DESK.with(|desk| desk.spare.take())
-        {
-            return (spare as &'static dyn Any).downcast_ref().expect("the type was just tested");
+impl<E: Entry> Slot<E> {
+    fn acquire() -> &'static Slot<E> {
+        if let Some(spare) = E::with_desk(|desk| desk.spare.take()).flatten() {
+            return spare;
         }
         with_free(Vec::pop).unwrap_or_else(|| {
             let tape = Tape {
@@ -94,48 +143,38 @@ impl<S: Scalar> Slot<S> {
                 epoch: Cell::new(0),
                 fault: Cell::new(None),
             };
-            // A few dozen bytes per depth of nesting, scalar type and thread stay for good.
+            // A few dozen bytes per depth of nesting, type of entries and thread stay for good.
             Box::leak(Box::new(Slot { tape: Fragile::new(tape) }))
         })
     }
 
     fn release(&'static self) {
-        match self.over_f64() {
-            Some(slot) => {
-                if let Some(older) = DESK.with(|desk| desk.spare.replace(Some(slot))) {
-                    with_free(|free| free.push(older));
-                }
-            }
-            None => with_free(|free| free.push(self)),
+        let displaced = E::with_desk(|desk| desk.spare.replace(Some(self))).unwrap_or(Some(self));
+        if let Some(slot) = displaced {
+            with_free(|free| free.push(slot));
         }
     }
 
-    /// Appends the operation with derivatives `partials` with respect to `parents`; `None` if that is impossible.
+    /// Appends an entry; its number, or `None` if that is impossible.
     #[inline(always)]
-    pub(super) fn push(&'static self, partials: [S; 2], parents: [u32; 2], epoch: u32) -> Option<u32> {
-        let node = Node { partials, parents };
-        // The type test is decided when this is compiled.
-        if let Some(node) = (&node as &dyn Any).downcast_ref::<Node<f64>>() {
-            // `try_with` is inlined where `with` is not, and then the entry stays in registers.
-            let pushed = DESK.try_with(|desk| desk.push(*node, ptr::from_ref(self).addr(), epoch));
-            if let Ok(Some(entry)) = pushed {
-                return Some(entry);
-            }
-            return self.push_past_desk(*node, epoch);
+    pub(super) fn push(&'static self, node: E, epoch: u32) -> Option<u32> {
+        match E::with_desk(|desk| desk.push(node, ptr::from_ref(self).addr(), epoch)) {
+            Some(Some(entry)) => Some(entry),
+            Some(None) => self.push_past_desk(node, epoch),
+            None => self.push_in_slot(node, epoch),
         }
-        self.push_in_slot(node, epoch)
     }
 
     /// Appends an entry that the desk has refused.
     #[cold]
     #[inline(never)]
-    fn push_past_desk(&'static self, node: Node<f64>, epoch: u32) -> Option<u32> {
-        self.over_f64()?.push_in_slot(node, epoch)
+    fn push_past_desk(&'static self, node: E, epoch: u32) -> Option<u32> {
+        self.push_in_slot(node, epoch)
     }
 
     /// Appends to the entries in the slot, unless they are on the desk. Inlined, as a call would pass the entry in memory.
     #[inline(always)]
-    fn push_in_slot(&'static self, node: Node<S>, epoch: u32) -> Option<u32> {
+    fn push_in_slot(&'static self, node: E, epoch: u32) -> Option<u32> {
         let tape = self.tape.get();
         if epoch != tape.epoch.get() {
             return tape.refuse(ErrorKind::ForeignNumber);
@@ -151,30 +190,24 @@ impl<S: Scalar> Slot<S> {
 
     #[inline]
     fn is_on_desk(&'static self) -> bool {
-        TypeId::of::<S>() == TypeId::of::<f64>() && DESK.with(|desk| desk.is_open_at(ptr::from_ref(self).addr()))
+        E::with_desk(|desk| desk.is_open_at(ptr::from_ref(self).addr())).unwrap_or(false)
     }
 
-    /// Itself, if it can be on the desk.
-    fn over_f64(&'static self) -> Option<&'static Slot<f64>> {
-        (self as &'static dyn Any).downcast_ref()
-    }
-
-    /// Appends a custom rule with `outputs` outputs; the entry of the first one, or `None` if that is impossible.
+    /// Appends a custom rule with `outputs` outputs, made by `make` from the entry of the first one, which is returned;
+    /// `None` if that is impossible.
     pub(super) fn push_call(
         &'static self,
-        arguments: Vec<Option<(u32, S)>>,
         outputs: usize,
         epoch: u32,
-        pullback: Pullback<S>,
+        make: impl FnOnce(u32) -> E::Call,
     ) -> Option<u32> {
-        let zero = S::default();
         let mut first = None;
         for _ in 0..outputs {
-            let entry = self.push([zero; 2], [0; 2], epoch)?;
+            let entry = self.push(E::source(), epoch)?;
             first.get_or_insert(entry);
         }
         let first = first?;
-        self.tape.get().calls.borrow_mut().push(Call { first, outputs, arguments, pullback });
+        self.tape.get().calls.borrow_mut().push(make(first));
         Some(first)
     }
 
@@ -186,7 +219,7 @@ impl<S: Scalar> Slot<S> {
     }
 }
 
-impl<S> Tape<S> {
+impl<E: Entry> Tape<E> {
     #[cold]
     #[inline(never)]
     fn refuse(&self, kind: ErrorKind) -> Option<u32> {
@@ -196,19 +229,19 @@ impl<S> Tape<S> {
 }
 
 /// Where the innermost recording over `f64` of a thread keeps its entries.
-struct Desk {
+pub(super) struct Desk<E: Entry> {
     /// The entries; without a destructor, which makes access plain. Empty while nothing is recorded.
-    nodes: RefCell<ManuallyDrop<Vec<Node<f64>>>>,
+    nodes: RefCell<ManuallyDrop<Vec<E>>>,
     /// The slot of that recording, with a copy of what its tape says.
-    slot: Cell<Option<&'static Slot<f64>>>,
+    slot: Cell<Option<&'static Slot<E>>>,
     epoch: Cell<u32>,
     inputs: Cell<u32>,
     /// A free slot, without a look at the list of them.
-    spare: Cell<Option<&'static Slot<f64>>>,
+    spare: Cell<Option<&'static Slot<E>>>,
 }
 
-thread_local! {
-    static DESK: Desk = const {
+impl<E: Entry> Desk<E> {
+    const fn new() -> Self {
         Desk {
             nodes: RefCell::new(ManuallyDrop::new(Vec::new())),
             slot: Cell::new(None),
@@ -216,12 +249,10 @@ thread_local! {
             inputs: Cell::new(0),
             spare: Cell::new(None),
         }
-    };
-}
+    }
 
-impl Desk {
     /// Puts the entries on the desk back into their slot, and takes those of `slot`. Returns the former slot.
-    fn switch_to(&self, slot: Option<&'static Slot<f64>>) -> Option<&'static Slot<f64>> {
+    fn switch_to(&self, slot: Option<&'static Slot<E>>) -> Option<&'static Slot<E>> {
         let former = self.slot.replace(slot);
         let mut nodes = self.nodes.borrow_mut();
         if let Some(former) = former {
@@ -244,7 +275,7 @@ impl Desk {
 
     /// Appends an entry of the recording on the desk; `None` if it belongs to another one or the tape is full.
     #[inline(always)]
-    fn push(&self, node: Node<f64>, slot: usize, epoch: u32) -> Option<u32> {
+    fn push(&self, node: E, slot: usize, epoch: u32) -> Option<u32> {
         if !self.is_open_at(slot) || self.epoch.get() != epoch {
             return None;
         }
@@ -259,23 +290,19 @@ impl Desk {
 }
 
 /// A running recording into the memory of a state. Gives slot and memory back when it ends, also by a panic.
-pub(super) struct Recorder<'a, S: Scalar> {
-    slot: &'static Slot<S>,
-    epoch: u32,
+pub(super) struct Recorder<'a, E: Entry> {
+    pub(super) slot: &'static Slot<E>,
+    pub(super) epoch: u32,
     /// The recording that was on the desk before.
-    suspended: Option<&'static Slot<f64>>,
-    nodes: &'a mut Vec<Node<S>>,
-    calls: &'a mut Vec<Call<S>>,
+    suspended: Option<&'static Slot<E>>,
+    nodes: &'a mut Vec<E>,
+    calls: &'a mut Vec<E::Call>,
 }
 
-impl<'a, S: Scalar> Recorder<'a, S> {
-    pub(super) fn begin(
-        nodes: &'a mut Vec<Node<S>>,
-        calls: &'a mut Vec<Call<S>>,
-        inputs: usize,
-    ) -> Result<Self, Error> {
+impl<'a, E: Entry> Recorder<'a, E> {
+    pub(super) fn begin(nodes: &'a mut Vec<E>, calls: &'a mut Vec<E::Call>, inputs: usize) -> Result<Self, Error> {
         let inputs = u32::try_from(inputs).map_err(|_| ErrorKind::TapeOverflow)?;
-        let slot = Slot::<S>::acquire();
+        let slot = Slot::<E>::acquire();
         let tape = slot.tape.get();
         nodes.clear();
         tape.nodes.replace(std::mem::take(nodes));
@@ -284,20 +311,8 @@ impl<'a, S: Scalar> Recorder<'a, S> {
         tape.inputs.set(inputs);
         tape.epoch.set(tape.epoch.get().wrapping_add(1));
         tape.fault.set(None);
-        let suspended = slot.over_f64().and_then(|slot| DESK.with(|desk| desk.switch_to(Some(slot))));
+        let suspended = E::with_desk(|desk| desk.switch_to(Some(slot))).flatten();
         Ok(Recorder { slot, epoch: tape.epoch.get(), suspended, nodes, calls })
-    }
-
-    /// Input `i` with value `value`.
-    #[inline(always)]
-    pub(super) fn input(&mut self, i: usize, value: S) -> VarCore<S> {
-        VarCore::entry(value, self.slot, i as u32, self.epoch)
-    }
-
-    /// Which entry an output hangs on, and its derivative with respect to it; nothing for a constant.
-    #[inline(always)]
-    pub(super) fn output(&self, output: &VarCore<S>) -> Option<(u32, S)> {
-        output.hangs_on(self.slot, self.epoch)
     }
 
     /// Ends the recording. An error if numbers of other recordings entered or the tape overflowed.
@@ -309,11 +324,23 @@ impl<'a, S: Scalar> Recorder<'a, S> {
     }
 }
 
-impl<S: Scalar> Drop for Recorder<'_, S> {
+impl<S: Scalar> Recorder<'_, Node<S>> {
+    /// Input `i` with value `value`.
+    #[inline(always)]
+    pub(super) fn input(&mut self, i: usize, value: S) -> VarCore<S> {
+        VarCore::entry(value, self.slot, i as u32, self.epoch)
+    }
+
+    /// Which entry an output hangs on, and its derivative with respect to it; nothing for a constant.
+    #[inline(always)]
+    pub(super) fn output(&self, output: &VarCore<S>) -> Option<(u32, S)> {
+        output.hangs_on(self.slot, self.epoch)
+    }
+}
+
+impl<E: Entry> Drop for Recorder<'_, E> {
     fn drop(&mut self) {
-        if self.slot.over_f64().is_some() {
-            DESK.with(|desk| desk.switch_to(self.suspended));
-        }
+        E::with_desk(|desk| desk.switch_to(self.suspended));
         *self.nodes = self.slot.tape.get().nodes.take();
         *self.calls = self.slot.tape.get().calls.take();
         self.slot.release();
@@ -389,26 +416,27 @@ mod tests {
     use super::*;
 
     /// Slots that are free after three recordings, and after two at once.
-    fn recycled<S: Scalar>() -> [usize; 2] {
-        let spare = || usize::from(DESK.with(|desk| desk.spare.get().is_some()));
-        let count = || with_free::<S, _>(|free| free.len()) + spare();
+    fn recycled<E: Entry>() -> [usize; 2] {
+        let spare = || usize::from(E::with_desk(|desk| desk.spare.get().is_some()).unwrap_or(false));
+        let count = || with_free::<E, _>(|free| free.len()) + spare();
         let (mut outer, mut inner) = (Vec::new(), Vec::new());
         let (mut outer_calls, mut inner_calls) = (Vec::new(), Vec::new());
         for _ in 0..3 {
-            drop(Recorder::<S>::begin(&mut outer, &mut outer_calls, 2).expect("two inputs fit"));
+            drop(Recorder::<E>::begin(&mut outer, &mut outer_calls, 2).expect("two inputs fit"));
         }
         let one = count();
         for _ in 0..3 {
-            let _outer = Recorder::<S>::begin(&mut outer, &mut outer_calls, 2).expect("two inputs fit");
-            drop(Recorder::<S>::begin(&mut inner, &mut inner_calls, 2).expect("two inputs fit"));
+            let _outer = Recorder::<E>::begin(&mut outer, &mut outer_calls, 2).expect("two inputs fit");
+            drop(Recorder::<E>::begin(&mut inner, &mut inner_calls, 2).expect("two inputs fit"));
         }
         [one, count()]
     }
 
     #[test]
     fn slots_are_recycled() {
-        assert_eq!(recycled::<f32>(), [1, 2]);
-        assert_eq!(recycled::<f64>(), [1, 2]);
+        assert_eq!(recycled::<Node<f32>>(), [1, 2]);
+        assert_eq!(recycled::<Node<f64>>(), [1, 2]);
+        assert_eq!(recycled::<TwiceNode<f64>>(), [1, 2]);
     }
 
     #[test]

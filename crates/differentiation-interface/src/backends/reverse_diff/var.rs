@@ -1,6 +1,6 @@
 //! The tape variable.
 
-use super::tape::Slot;
+use super::tape::{Call, Node, Slot};
 use differentiation_interface_core::custom::{CustomRule, pullback_by_rule};
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
@@ -19,7 +19,7 @@ pub struct VarCore<S: Scalar> {
     value: S,
     /// Derivative with respect to the entry; without meaning for a constant.
     derivative: S,
-    slot: Option<&'static Slot<S>>,
+    slot: Option<&'static Slot<Node<S>>>,
     entry: u32,
     epoch: u32,
 }
@@ -33,7 +33,7 @@ impl<S: Scalar> VarCore<S> {
 
     /// The number that an entry of the tape stands for.
     #[inline(always)]
-    pub(super) fn entry(value: S, slot: &'static Slot<S>, entry: u32, epoch: u32) -> Self {
+    pub(super) fn entry(value: S, slot: &'static Slot<Node<S>>, entry: u32, epoch: u32) -> Self {
         VarCore { value, derivative: S::constant(S::Base::ONE), slot: Some(slot), entry, epoch }
     }
 
@@ -51,7 +51,7 @@ impl<S: Scalar> VarCore<S> {
 
     /// The entry it hangs on in the given recording and the derivative with respect to it.
     #[inline(always)]
-    pub(super) fn hangs_on(&self, slot: &'static Slot<S>, epoch: u32) -> Option<(u32, S)> {
+    pub(super) fn hangs_on(&self, slot: &'static Slot<Node<S>>, epoch: u32) -> Option<(u32, S)> {
         let own = self.slot?;
         if !std::ptr::eq(own, slot) || self.epoch != epoch {
             slot.note_foreign();
@@ -137,7 +137,7 @@ impl<S: Scalar> Core for VarCore<S> {
         if self.entry == other.entry {
             return VarCore { value: r, derivative: px + py, ..self };
         }
-        match slot.push([px, py], [self.entry, other.entry], self.epoch) {
+        match slot.push(Node { partials: [px, py], parents: [self.entry, other.entry] }, self.epoch) {
             Some(entry) => Self::entry(r, slot, entry, self.epoch),
             None => Self::inert(r),
         }
@@ -163,7 +163,8 @@ impl<S: Scalar> Core for VarCore<S> {
         let arguments = x.iter().map(|v| v.0.hangs_on(slot, epoch)).collect();
         let (rule, count) = (Arc::clone(rule), outputs.len());
         let pullback = move |dy: &[S], dx: &mut [S]| pullback_by_rule(&*rule, &values, &outputs, dy, dx);
-        if let Some(first) = slot.push_call(arguments, count, epoch, Arc::new(pullback)) {
+        let call = |first| Call { first, outputs: count, arguments, pullback: Arc::new(pullback) };
+        if let Some(first) = slot.push_call(count, epoch, call) {
             for (i, y) in y.iter_mut().enumerate() {
                 *y = Num(Self::entry(y.0.value, slot, first + i as u32, epoch));
             }

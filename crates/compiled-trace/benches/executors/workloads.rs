@@ -1,133 +1,14 @@
-//! Compiled gradients by the portable executor beside gradients written by hand: W1, W2 and the GMM of W7.
-//!
-//! `cargo bench -p compiled-trace` prints everything, `-- W2 1000` only groups whose name and size match. Samples of at least
-//! 0.5 ms in turns, ratios are medians over the rounds; every gradient is compared with the one by hand first.
+//! What is differentiated: W1, W2, the mixture of W7, with their gradients by hand.
 
 #![expect(clippy::needless_range_loop, reason = "the gradient by hand is written with indices, as its formulas are")]
 
-use compiled_trace::{Limits, Recorded, compile, record};
 use differentiation_interface_core::Real;
-use std::hint::black_box;
-use std::time::{Duration, Instant};
-
-const SAMPLE: Duration = Duration::from_micros(500);
-const BUDGET: f64 = 1.5;
-
-fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
-    let is_wanted = |name: &str, n: usize| match wanted.as_slice() {
-        [] => true,
-        [only] => only == name,
-        [group, size, ..] => group == name && *size == n.to_string(),
-    };
-    println!(
-        "work         n  operations  statements  instructions  bytes/op  record ns/op  compile ns/op  by hand ns  interpreter/hand"
-    );
-    for n in [10, 100, 1_000, 10_000, 100_000, 1_000_000] {
-        if is_wanted("W1", n) {
-            measure("W1", &random(1, n), squares::<Recorded>, squares_by_hand);
-        }
-        if is_wanted("W2", n) {
-            measure("W2", &random(2, n), rosenbrock::<Recorded>, rosenbrock_by_hand);
-        }
-    }
-    for (d, k, points) in [(10, 25, 1000), (20, 50, 1000)] {
-        let gmm = Mixture::new(d, k, points);
-        if is_wanted("GMM", d) {
-            let mut memory = gmm.memory();
-            measure("GMM", &gmm.start, |x| gmm.value(x), |g, x| gmm.by_hand(&mut memory, g, x));
-        }
-    }
-}
-
-/// Compares and times a compiled gradient and the one by hand.
-fn measure(
-    name: &str,
-    x: &[f64],
-    f: impl FnOnce(&[Recorded]) -> Recorded,
-    mut by_hand: impl FnMut(&mut [f64], &[f64]) -> f64,
-) {
-    let start = Instant::now();
-    let graph = record(x, &[], Limits::default(), |x, _, y| y.push(f(x))).expect("the function is recorded");
-    let recording = start.elapsed();
-    let start = Instant::now();
-    let program = compile(&graph).expect("it compiles").adjoint(1).expect("it has an adjoint");
-    let (statements, instructions, bytes) = (program.statement_count(), program.instruction_count(), program.bytes());
-    let executable = program.executable();
-    let mut memory = executable.workspace::<f64>();
-    let compiling = start.elapsed();
-    let operations = graph.nodes().len() as f64;
-
-    let (mut y, mut grad, mut expected) = ([0.0], vec![0.0; x.len()], vec![0.0; x.len()]);
-    let value = by_hand(&mut expected, x);
-    executable.run(&mut memory, &[x, &[], &[1.0]], &mut [&mut y, &mut grad]).expect("the guards hold");
-    assert!((y[0] - value).abs() <= 1e-9 * value.abs().max(1.0), "{name}: value {} is not {value}", y[0]);
-    for (i, (found, expected)) in grad.iter().zip(&expected).enumerate() {
-        assert!(
-            (found - expected).abs() <= 1e-8 * expected.abs().max(1.0),
-            "{name}: gradient {i}: {found} is not {expected}"
-        );
-    }
-    let mut contenders: [Box<dyn FnMut() + '_>; 2] = [
-        Box::new(|| {
-            black_box(by_hand(black_box(&mut expected), black_box(x)));
-        }),
-        Box::new(|| {
-            let inputs = [black_box(x), &[], &[1.0]];
-            black_box(executable.run(&mut memory, &inputs, &mut [&mut y, black_box(&mut grad)]).is_ok());
-        }),
-    ];
-    let (hand, ratio) = in_turns(&mut contenders);
-    println!(
-        "{name:4} {:9}  {:10}  {statements:10}  {instructions:12}  {:8.1}  {:12.1}  {:13.1}  {hand:10.0}  {ratio:16.2}",
-        x.len(),
-        operations,
-        (graph.bytes() + bytes) as f64 / operations,
-        recording.as_nanos() as f64 / operations,
-        compiling.as_nanos() as f64 / operations,
-    );
-}
-
-/// Median time of the first contender, and median ratio of the second to it.
-fn in_turns(contenders: &mut [Box<dyn FnMut() + '_>; 2]) -> (f64, f64) {
-    let sample = |call: &mut Box<dyn FnMut() + '_>, loops: usize| {
-        let start = Instant::now();
-        (0..loops).for_each(|_| call());
-        start.elapsed()
-    };
-    let mut once = Duration::ZERO;
-    let loops = contenders.each_mut().map(|call| {
-        let mut loops = 1;
-        loop {
-            let time = sample(call, loops);
-            if time >= SAMPLE {
-                once += time;
-                return loops;
-            }
-            loops =
-                (loops * 2).max((loops as f64 * 1.1 * SAMPLE.as_secs_f64() / time.as_secs_f64().max(1e-9)) as usize);
-        }
-    });
-    let rounds = ((BUDGET / once.as_secs_f64()) as usize).clamp(7, 101);
-    let (mut times, mut ratios) = (Vec::new(), Vec::new());
-    for _ in 0..rounds {
-        let [hand, other] = [0, 1].map(|c| sample(&mut contenders[c], loops[c]).as_nanos() as f64 / loops[c] as f64);
-        times.push(hand);
-        ratios.push(other / hand);
-    }
-    (median(times), median(ratios))
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
 
 /// The numbers of the workloads: splitmix64.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -140,16 +21,16 @@ impl Random {
     }
 }
 
-fn random(seed: u64, n: usize) -> Vec<f64> {
+pub(crate) fn random(seed: u64, n: usize) -> Vec<f64> {
     let mut random = Random(seed);
     (0..n).map(|_| 2.0 * random.unit() - 1.0).collect()
 }
 
-fn squares<T: Real>(x: &[T]) -> T {
+pub(crate) fn squares<T: Real>(x: &[T]) -> T {
     x.iter().map(|v| *v * *v).sum()
 }
 
-fn squares_by_hand(grad: &mut [f64], x: &[f64]) -> f64 {
+pub(crate) fn squares_by_hand(grad: &mut [f64], x: &[f64]) -> f64 {
     let mut sum = 0.0;
     for (g, v) in grad.iter_mut().zip(x) {
         sum += v * v;
@@ -158,7 +39,7 @@ fn squares_by_hand(grad: &mut [f64], x: &[f64]) -> f64 {
     sum
 }
 
-fn rosenbrock<T: Real>(x: &[T]) -> T {
+pub(crate) fn rosenbrock<T: Real>(x: &[T]) -> T {
     let mut sum = T::constant(0.0);
     for i in 0..x.len() - 1 {
         let d = x[i + 1] - x[i] * x[i];
@@ -168,7 +49,7 @@ fn rosenbrock<T: Real>(x: &[T]) -> T {
     sum
 }
 
-fn rosenbrock_by_hand(grad: &mut [f64], x: &[f64]) -> f64 {
+pub(crate) fn rosenbrock_by_hand(grad: &mut [f64], x: &[f64]) -> f64 {
     let mut sum = 0.0;
     grad[0] = 0.0;
     for i in 0..x.len() - 1 {
@@ -182,16 +63,16 @@ fn rosenbrock_by_hand(grad: &mut [f64], x: &[f64]) -> f64 {
 }
 
 /// The Gaussian mixture of W7, without its constant term.
-struct Mixture {
+pub(crate) struct Mixture {
     d: usize,
     k: usize,
     points: Vec<f64>,
     /// Weights, means, factors: the parameters at which it is measured.
-    start: Vec<f64>,
+    pub(crate) start: Vec<f64>,
 }
 
 /// What the gradient by hand keeps.
-struct Memory {
+pub(crate) struct Memory {
     exp_q: Vec<f64>,
     sum_q: Vec<f64>,
     terms: Vec<f64>,
@@ -200,7 +81,7 @@ struct Memory {
 }
 
 impl Mixture {
-    fn new(d: usize, k: usize, n: usize) -> Mixture {
+    pub(crate) fn new(d: usize, k: usize, n: usize) -> Mixture {
         let mut random = Random(8);
         let mut start: Vec<f64> = (0..k).map(|_| random.normal()).collect();
         start.extend((0..k * d).map(|_| random.unit()));
@@ -209,7 +90,7 @@ impl Mixture {
         Mixture { d, k, points, start }
     }
 
-    fn memory(&self) -> Memory {
+    pub(crate) fn memory(&self) -> Memory {
         let (d, k) = (self.d, self.k);
         Memory {
             exp_q: vec![0.0; k * d],
@@ -220,7 +101,7 @@ impl Mixture {
         }
     }
 
-    fn value<T: Real>(&self, x: &[T]) -> T {
+    pub(crate) fn value<T: Real>(&self, x: &[T]) -> T {
         let (d, k) = (self.d, self.k);
         let (alpha, rest) = x.split_at(k);
         let (means, factors) = rest.split_at(k * d);
@@ -271,7 +152,7 @@ impl Mixture {
         total + 0.5 * prior
     }
 
-    fn by_hand(&self, memory: &mut Memory, grad: &mut [f64], x: &[f64]) -> f64 {
+    pub(crate) fn by_hand(&self, memory: &mut Memory, grad: &mut [f64], x: &[f64]) -> f64 {
         let (d, k) = (self.d, self.k);
         let n = self.points.len() / d;
         let (alpha, rest) = x.split_at(k);

@@ -1,0 +1,309 @@
+//! Runs the steps of a small program.
+
+use super::super::single::{chain, compare, drop_kept, guard_holds, keep};
+use super::{Code, LANES, Mode, Step};
+use crate::rule::Rules;
+use differentiation_interface_core::scalar::{Base, Scalar};
+use std::cell::Cell;
+
+/// The steps, the slots, and what is copied to and from these. It is copied here because a number is read quickest as it was
+/// written: in vectors of the same width.
+pub(super) struct Run<'a, 'i, 'o, S> {
+    pub(super) steps: &'a [Step],
+    pub(super) lists: &'a [u16],
+    pub(super) rules: &'a Rules,
+    pub(super) slots: &'a mut [S],
+    pub(super) first_input: usize,
+    pub(super) inputs: &'a [&'i [S]],
+    pub(super) first_output: usize,
+    pub(super) outputs: &'a mut [&'o mut [S]],
+}
+
+/// Some lanes of a wide operand.
+type Group<S> = [Cell<S>; LANES];
+
+/// The groups of `n` lanes that begin at a slot, the last one whole.
+#[inline(always)]
+fn groups<S>(slots: &[Cell<S>], first: u16, n: usize) -> &[Group<S>] {
+    let first = first as usize;
+    slots[first..first + n.next_multiple_of(LANES)].as_chunks().0
+}
+
+/// The numbers of a group.
+#[inline(always)]
+fn numbers<S: Copy + Default>(group: &Group<S>) -> [S; LANES] {
+    let mut numbers = [S::default(); LANES];
+    for (number, slot) in numbers.iter_mut().zip(group) {
+        *number = slot.get();
+    }
+    numbers
+}
+
+#[inline(always)]
+fn set<S: Copy>(group: &Group<S>, numbers: [S; LANES]) {
+    for (slot, number) in group.iter().zip(numbers) {
+        slot.set(number);
+    }
+}
+
+/// Puts one result where it belongs.
+#[inline(always)]
+fn put<S: Scalar>(slot: &Cell<S>, mode: Mode, value: S) {
+    match mode {
+        Mode::Result | Mode::Store => slot.set(value),
+        Mode::First => slot.set(S::default() + value),
+        Mode::Add => slot.set(slot.get() + value),
+    }
+}
+
+/// Puts the first `rest` results of a group into cells.
+#[inline(always)]
+fn put_group<S: Scalar>(cells: &Group<S>, mode: Mode, rest: usize, results: [S; LANES]) {
+    let old = numbers(cells);
+    let mut new = results;
+    match mode {
+        Mode::Result | Mode::Store => {}
+        Mode::First => new.iter_mut().for_each(|new| *new = S::default() + *new),
+        Mode::Add => {
+            for (new, old) in new.iter_mut().zip(old) {
+                *new = old + *new;
+            }
+        }
+    }
+    for (i, (new, old)) in new.iter_mut().zip(old).enumerate() {
+        *new = if i < rest { *new } else { old };
+    }
+    set(cells, new);
+}
+
+/// Puts results where they belong, group by group. Macros, because closures of this size are not always compiled in place, and
+/// then not for the vector width of the machine.
+macro_rules! each {
+    ($slots:ident, $step:ident, $n:ident, $operands:expr, $names:pat => $results:expr) => {{
+        let cells = groups($slots, $step.to, $n);
+        let factor = S::Base::from_f64($step.factor as f64);
+        let mut rest = $n;
+        for (cells, $names) in cells.iter().zip($operands) {
+            let mut results: [S; LANES] = $results;
+            if $step.factor != 1 {
+                for result in &mut results {
+                    *result = result.scale(factor);
+                }
+            }
+            if $step.mode == Mode::Result {
+                set(cells, results);
+            } else {
+                put_group(cells, $step.mode, rest, results);
+            }
+            rest = rest.saturating_sub(LANES);
+        }
+    }};
+}
+
+/// An operation on two operands of `n` numbers.
+macro_rules! both {
+    ($slots:ident, $step:ident, $n:ident, $value:expr) => {
+        each!($slots, $step, $n, groups($slots, $step.x, $n).iter().zip(groups($slots, $step.y, $n)), (x, y) => {
+            let (mut results, y) = (numbers(x), numbers(y));
+            for (x, y) in results.iter_mut().zip(y) {
+                *x = $value(*x, y);
+            }
+            results
+        })
+    };
+}
+
+/// An operation on `n` numbers at `x` and the number at `y`.
+macro_rules! same {
+    ($slots:ident, $step:ident, $n:ident, $value:expr) => {{
+        let y = $slots[$step.y as usize].get();
+        each!($slots, $step, $n, groups($slots, $step.x, $n), x => {
+            let mut results = numbers(x);
+            for x in &mut results {
+                *x = $value(*x, y);
+            }
+            results
+        })
+    }};
+}
+
+/// The sum of `n` terms: term `i` goes to partial sum `i mod 16`, these are added pairwise.
+macro_rules! sum {
+    ($n:ident, $operands:expr, $names:pat => $terms:expr) => {{
+        let (mut low, mut high) = ([S::default(); LANES], [S::default(); LANES]);
+        let mut operands = $operands;
+        let mut rest = $n;
+        while let Some($names) = operands.next() {
+            add(&mut low, $terms, rest);
+            rest = rest.saturating_sub(LANES);
+            let Some($names) = operands.next() else { break };
+            add(&mut high, $terms, rest);
+            rest = rest.saturating_sub(LANES);
+        }
+        pairwise(low, high)
+    }};
+}
+
+/// Adds the first `rest` terms to partial sums.
+#[inline(always)]
+fn add<S: Scalar>(sums: &mut [S; LANES], terms: [S; LANES], rest: usize) {
+    for (i, (sum, term)) in sums.iter_mut().zip(terms).enumerate() {
+        *sum = if i < rest { *sum + term } else { *sum };
+    }
+}
+
+#[inline(always)]
+fn pairwise<S: Scalar>(low: [S; 8], high: [S; 8]) -> S {
+    let [mut eight, mut four] = [low, [S::default(); 8]];
+    for (sum, other) in eight.iter_mut().zip(high) {
+        *sum += other;
+    }
+    for i in 0..4 {
+        four[i] = eight[i] + eight[i + 4];
+    }
+    (four[0] + four[2]) + (four[1] + four[3])
+}
+
+/// Copies numbers by groups.
+#[inline(always)]
+fn copy<S: Copy>(from: &[S], to: &mut [S]) {
+    let ((from, from_rest), (to, to_rest)) = (from.as_chunks::<LANES>(), to.as_chunks_mut::<LANES>());
+    for (from, to) in from.iter().zip(to) {
+        *to = *from;
+    }
+    for (from, to) in from_rest.iter().zip(to_rest) {
+        *to = *from;
+    }
+}
+
+impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
+    type Output = Result<(), u16>;
+
+    /// Runs the steps; the number of the guard that failed, if one did.
+    #[inline(always)]
+    fn call(self) -> Result<(), u16> {
+        let Run { steps, lists, rules, slots, first_input, inputs, first_output, outputs } = self;
+        let mut rest = &mut slots[first_input..];
+        for input in inputs {
+            let own;
+            (own, rest) = rest.split_at_mut(input.len());
+            copy(input, own);
+        }
+        let memory = slots;
+        let slots = Cell::from_mut(&mut *memory).as_slice_of_cells();
+        for step in steps {
+            let n = step.n as usize;
+            let x = || slots[step.x as usize].get();
+            let y = || slots[step.y as usize].get();
+            let put = |value: S| put(&slots[step.to as usize], step.mode, value);
+            match step.code {
+                Code::Same => put(x()),
+                Code::Plus => put(x() + y()),
+                Code::Minus => put(x() - y()),
+                Code::Times => put(x() * y()),
+                Code::Over => put(x() / y()),
+                Code::Negate => put(-x()),
+                Code::Chain => put(chain(x(), y())),
+                Code::Keep => put(keep(x(), y())),
+                Code::Drop => put(drop_kept(x(), y())),
+                Code::Compare => put(compare(step.rule as u8, x(), y())),
+                Code::Unary => put(rules.apply(step.rule, x())),
+                Code::Binary => put(rules.apply2(step.rule, x(), y())),
+                Code::Guard => {
+                    if !guard_holds(step.rule, x(), y()) {
+                        return Err(step.rule);
+                    }
+                }
+                Code::Sums => put(S::default() + x().scale(S::Base::from_f64(n as f64))),
+                Code::WideSame => each!(slots, step, n, groups(slots, step.x, n), x => numbers(x)),
+                Code::WidePlus => both!(slots, step, n, |x: S, y: S| x + y),
+                Code::WideMinus => both!(slots, step, n, |x: S, y: S| x - y),
+                Code::WideTimes => both!(slots, step, n, |x: S, y: S| x * y),
+                Code::WideOver => both!(slots, step, n, |x: S, y: S| x / y),
+                Code::WideNegate => each!(slots, step, n, groups(slots, step.x, n), x => {
+                    let mut results = numbers(x);
+                    for x in &mut results {
+                        *x = -*x;
+                    }
+                    results
+                }),
+                Code::WideChain => both!(slots, step, n, chain),
+                Code::WideKeep => both!(slots, step, n, keep),
+                Code::WideDrop => both!(slots, step, n, drop_kept),
+                Code::WideCompare => both!(slots, step, n, |x: S, y: S| compare(step.rule as u8, x, y)),
+                Code::WideUnary => {
+                    let mut left = n;
+                    each!(slots, step, n, groups(slots, step.x, n), x => {
+                        let (x, mut results) = (numbers(x), [S::default(); LANES]);
+                        let count = left.min(LANES);
+                        left -= count;
+                        rules.apply_block(step.rule, &x[..count], &mut results[..count]);
+                        results
+                    });
+                }
+                Code::WideBinary => {
+                    let mut left = n;
+                    each!(slots, step, n, groups(slots, step.x, n).iter().zip(groups(slots, step.y, n)), (x, y) => {
+                        let (x, y, mut results) = (numbers(x), numbers(y), [S::default(); LANES]);
+                        let count = left.min(LANES);
+                        left -= count;
+                        rules.apply2_block(step.rule, |i| x[i], |i| y[i], &mut results[..count]);
+                        results
+                    });
+                }
+                Code::WideGuard => {
+                    let mut holds = true;
+                    for (x, y) in slots[step.x as usize..][..n].iter().zip(&slots[step.y as usize..][..n]) {
+                        holds &= guard_holds(step.rule, x.get(), y.get());
+                    }
+                    if !holds {
+                        return Err(step.rule);
+                    }
+                }
+                Code::PlusSame => same!(slots, step, n, |x: S, y: S| x + y),
+                Code::MinusSame => same!(slots, step, n, |x: S, y: S| x - y),
+                Code::SameMinus => same!(slots, step, n, |x: S, y: S| y - x),
+                Code::TimesSame => same!(slots, step, n, |x: S, y: S| x * y),
+                Code::OverSame => same!(slots, step, n, |x: S, y: S| x / y),
+                Code::SameOver => same!(slots, step, n, |x: S, y: S| y / x),
+                Code::ChainSame => same!(slots, step, n, chain),
+                Code::SameChain => same!(slots, step, n, |x: S, y: S| chain(y, x)),
+                Code::Spread => {
+                    let x = x();
+                    for group in groups(slots, step.to, n) {
+                        set(group, [x; LANES]);
+                    }
+                }
+                Code::Sum => put(sum!(n, groups(slots, step.x, n).iter(), x => numbers(x))),
+                Code::SumTimes => {
+                    let operands = groups(slots, step.x, n).iter().zip(groups(slots, step.y, n));
+                    put(sum!(n, operands, (x, y) => {
+                        let (mut terms, y) = (numbers(x), numbers(y));
+                        for (x, y) in terms.iter_mut().zip(y) {
+                            *x = *x * y;
+                        }
+                        terms
+                    }));
+                }
+                Code::Gather => {
+                    for (to, from) in slots[step.to as usize..][..n].iter().zip(&lists[step.list()..][..n]) {
+                        to.set(slots[*from as usize].get());
+                    }
+                }
+                Code::Scatter => {
+                    for (x, to) in slots[step.x as usize..][..n].iter().zip(&lists[step.list()..][..n]) {
+                        self::put(&slots[*to as usize], step.mode, x.get());
+                    }
+                }
+                Code::Clear => slots[step.to as usize..][..n].iter().for_each(|slot| slot.set(S::default())),
+            }
+        }
+        let mut rest = &memory[first_output..];
+        for output in outputs {
+            let own;
+            (own, rest) = rest.split_at(output.len());
+            copy(own, output);
+        }
+        Ok(())
+    }
+}

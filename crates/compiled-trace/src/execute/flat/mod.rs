@@ -1,0 +1,163 @@
+//! Small programs as one list of operations on one array.
+//!
+//! Made by [`emit`] when a program is made ready and is small enough; run on plain numbers by [`kernel`]. All counters are known
+//! by then, so loops and nests are written out, and every operand is a place in one array of slots: constants, copies of the
+//! inputs, work, outputs, results. A run has no counters, addresses or borrowed buffers left to look after, which is most of
+//! what a small program costs in blocks.
+//!
+//! # Wide operations
+//! An operation on neighbouring iterations works on [`LANES`] slots at a time. The last group may read slots beyond its operands,
+//! whose numbers go nowhere: results have room for whole groups, and cells of the program are only written where they
+//! belong.
+
+mod emit;
+mod kernel;
+
+use crate::rule::Rules;
+use differentiation_interface_core::scalar::{Base, Scalar};
+pub(super) use emit::flat;
+use pulp::Arch;
+
+/// Slots that a wide operation takes at a time.
+const LANES: usize = 8;
+/// Slots behind the last one that the last group may read.
+const BEYOND: usize = LANES;
+
+/// A small program.
+#[derive(Clone, Debug)]
+pub(super) struct Flat {
+    steps: Vec<Step>,
+    /// Slots that wide operations gather from and scatter to.
+    lists: Vec<u16>,
+    constants: Vec<f64>,
+    /// Where the inputs begin, and then the work.
+    inputs: usize,
+    /// Where the outputs begin.
+    outputs: usize,
+    /// Number of slots.
+    slots: usize,
+}
+
+/// What a step computes from the slots `x` and `y`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Code {
+    // On one number.
+    Same,
+    Plus,
+    Minus,
+    Times,
+    Over,
+    Negate,
+    Chain,
+    Keep,
+    Drop,
+    Compare,
+    Unary,
+    Binary,
+    Guard,
+    /// `x` times the number of lanes, as a sum.
+    Sums,
+    // On `n` numbers each.
+    WideSame,
+    WidePlus,
+    WideMinus,
+    WideTimes,
+    WideOver,
+    WideNegate,
+    WideChain,
+    WideKeep,
+    WideDrop,
+    WideCompare,
+    WideUnary,
+    WideBinary,
+    WideGuard,
+    // On `n` numbers and one that is the same for all.
+    PlusSame,
+    MinusSame,
+    SameMinus,
+    TimesSame,
+    OverSame,
+    SameOver,
+    ChainSame,
+    SameChain,
+    /// The number `x`, `n` times.
+    Spread,
+    /// The sum of `n` numbers, one number.
+    Sum,
+    /// The sum of `n` products.
+    SumTimes,
+    /// From the slots of a list.
+    Gather,
+    /// To the slots of a list.
+    Scatter,
+    /// `n` zeros.
+    Clear,
+}
+
+/// What happens to a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Goes to slots of its own, whole groups if it is wide.
+    Result,
+    /// Goes to cells.
+    Store,
+    /// Is added to cells that are 0: goes there, with 0 added so that -0 becomes 0.
+    First,
+    /// Is added to cells.
+    Add,
+}
+
+/// An operation.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    code: Code,
+    mode: Mode,
+    /// What a wide result is multiplied by: 1, 2, -1 or -2, where the next instructions would have added it to itself or negated
+    /// it, which is the same.
+    factor: i8,
+    to: u16,
+    x: u16,
+    y: u16,
+    /// Number of lanes.
+    n: u16,
+    /// Number of a rule, relation or guard; high half of the place in the lists, whose low half is `y`.
+    rule: u16,
+}
+
+impl Step {
+    fn list(&self) -> usize {
+        (self.rule as usize) << 16 | self.y as usize
+    }
+}
+
+impl Flat {
+    /// Slots to run it in.
+    pub(super) fn workspace<S: Scalar>(&self) -> Vec<S> {
+        let mut slots = vec![S::default(); self.slots];
+        for (slot, constant) in slots.iter_mut().zip(&self.constants) {
+            *slot = S::constant(S::Base::from_f64(*constant));
+        }
+        slots
+    }
+
+    /// Runs it on slices of the right lengths; the number of the guard that failed, if one did.
+    pub(super) fn run<S: Scalar>(
+        &self,
+        rules: &Rules,
+        arch: Arch,
+        slots: &mut [S],
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+    ) -> Result<(), u16> {
+        arch.dispatch(kernel::Run {
+            steps: &self.steps,
+            lists: &self.lists,
+            rules,
+            slots,
+            first_input: self.inputs,
+            inputs,
+            first_output: self.outputs,
+            outputs,
+        })
+    }
+}

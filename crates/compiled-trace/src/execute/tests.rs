@@ -1,0 +1,113 @@
+//! Small programs beside the same programs in blocks and number by number: the same answers, bit by bit.
+
+use super::{Executable, RunError};
+use crate::{Limits, Program, Recorded, compile, record};
+use differentiation_interface_core::Real;
+use num_traits::Float;
+
+type Function = fn(&[Recorded], &mut Vec<Recorded>);
+
+/// Sums, recurrences, strides, tables, choices, guards, straight lines.
+const FUNCTIONS: [(&str, Function); 9] = [
+    ("sum of squares", |x, y| y.push(x.iter().map(|v| *v * *v).sum())),
+    ("neighbours", |x, y| {
+        y.push(x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum())
+    }),
+    ("each", |x, y| y.extend(x.iter().map(|v| (v.sin() - 2.0 / (*v + 3.0)) * 0.5))),
+    ("recurrence", |x, y| {
+        let mut v = x[0];
+        for w in x {
+            v = v * 0.7 + *w * v.cos();
+            y.push(v);
+        }
+    }),
+    ("matrix", |x, y| {
+        let n = x.len();
+        for i in 0..n {
+            y.push((0..n).map(|j| x[(i + 2 * j) % n] * (0.1 + (i * j % 5) as f64)).sum());
+        }
+    }),
+    ("scattered", |x, y| {
+        let n = x.len();
+        y.extend((0..n).map(|i| x[(i * i * 7 + 3) % n] * x[(5 * i + 1) % n] - x[i]));
+    }),
+    ("choice", |x, y| {
+        y.extend(x.windows(2).map(|w| w[0].less_than(w[1]).select(w[0].exp(), w[1] * w[0]).max(w[0] * 0.3)))
+    }),
+    ("guards", |x, y| y.extend(x.iter().map(|v| if *v > 0.0 { v.sqrt() } else { *v * *v }))),
+    ("straight line", |x, y| {
+        let mut v: Vec<Recorded> = x.to_vec();
+        for k in 0..60 {
+            let (i, j) = ((k * 11 + k * k) % v.len(), (k * 5 + 2) % v.len());
+            v.push(if k % 3 == 0 { v[i] - v[j] * 0.4 } else { v[i] * v[j] + 0.1 });
+        }
+        y.extend(v.into_iter().rev().take(3));
+    }),
+];
+
+fn point(n: usize) -> Vec<f64> {
+    (0..n).map(|i| (1.3 * i as f64 + 0.4).sin() + 0.01 * i as f64).collect()
+}
+
+/// Runs a program on numbers that depend on nothing but their places.
+fn run(executable: &Executable, x: &[f64]) -> Result<Vec<Vec<u64>>, RunError> {
+    let mut inputs: Vec<Vec<f64>> =
+        executable.inputs().iter().map(|n| (0..*n).map(|i| 0.5 - 0.2 * (i % 7) as f64).collect()).collect();
+    inputs[0] = x.to_vec();
+    let mut outputs: Vec<Vec<f64>> = executable.outputs().iter().map(|n| vec![f64::NAN; *n]).collect();
+    let mut workspace = executable.workspace();
+    workspace.slots.iter_mut().skip(executable.program.constants.len()).for_each(|slot| *slot = f64::NAN);
+    workspace.cells.fill(f64::NAN);
+    let inputs: Vec<&[f64]> = inputs.iter().map(|slice| slice.as_slice()).collect();
+    let mut slices: Vec<&mut [f64]> = outputs.iter_mut().map(|slice| slice.as_mut_slice()).collect();
+    executable.run(&mut workspace, &inputs, &mut slices)?;
+    // A second run finds the memory as the first one left it.
+    executable.run(&mut workspace, &inputs, &mut slices)?;
+    Ok(outputs.iter().map(|slice| slice.iter().map(|v| v.to_bits()).collect()).collect())
+}
+
+fn programs(n: usize, f: Function) -> Vec<Program> {
+    let graph = record(&point(n), &[], Limits::default(), |x, _, y| f(x, y)).unwrap();
+    let program = compile(&graph).unwrap();
+    let adjoint = program.adjoint(1).unwrap();
+    vec![program.tangent(2).unwrap(), program.adjoint(3).unwrap(), adjoint.tangent(1).unwrap(), adjoint, program]
+}
+
+#[test]
+fn small_programs_give_the_answers_of_blocks() {
+    let mut small = 0;
+    for (name, f) in FUNCTIONS {
+        for n in [3, 4, 7, 8, 9, 16, 17, 33] {
+            for (i, program) in programs(n, f).into_iter().enumerate() {
+                let executable = program.executable();
+                small += usize::from(executable.flat.is_some());
+                let blocks = Executable { flat: None, ..executable.clone() };
+                assert_eq!(run(&executable, &point(n)), run(&blocks, &point(n)), "{name}, {n} numbers, program {i}");
+            }
+        }
+    }
+    // Nearly all of them; else the test would compare blocks with blocks.
+    assert!(small > 300, "{small} of 360 programs are small");
+}
+
+#[test]
+fn guards_of_small_programs_name_their_place() {
+    let (_, f) = FUNCTIONS[7];
+    for program in programs(9, f) {
+        let executable = program.executable();
+        assert!(executable.flat.is_some());
+        let blocks = Executable { flat: None, ..executable.clone() };
+        let mut x = point(9);
+        x[6] = -x[6];
+        let found = run(&executable, &x);
+        assert!(matches!(found, Err(RunError::Guard(guard)) if guard.place.is_some()), "{found:?}");
+        assert_eq!(found, run(&blocks, &x));
+    }
+}
+
+#[test]
+fn large_programs_stay_in_blocks() {
+    let large = |n, f| programs(n, f).into_iter().all(|program| program.executable().flat.is_none());
+    assert!(large(2000, FUNCTIONS[0].1));
+    assert!(large(300, FUNCTIONS[2].1));
+}

@@ -1,0 +1,118 @@
+//! Second order by numbers of forward mode that carry both differentiations: hyper-dual numbers.
+//!
+//! Route of `hvp` and `hessian`; it calls the [`HyperDualPrimitive`] of the inner backend, which takes both places.
+
+use super::{HvpRoute, Routed, Want};
+use crate::backend::{Lanes, PushforwardPrimitive, Rows, Seeds};
+use crate::error::Error;
+use crate::evaluate::Flat;
+use crate::scalar::Scalar;
+
+/// Products with the Hessian by one number type for both differentiations, which is smaller than a dual number of dual
+/// numbers: value, tangents along the seeds, tangents along some inputs, and the mixed second derivatives of these.
+///
+/// # For backend authors
+/// 1. Choose [`ForwardTwice`](crate::backend::ForwardTwice) as the `Mode`, or operators never come here.
+/// 2. `hyper_products` calls `f`, which has one output, as few times as the lanes allow, and at least once. Seeds may be none,
+///    `Seeds::all(0)`.
+/// 3. It leaves value and gradient where `point` is given.
+/// 4. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing.
+/// 5. The state has no fixed size, and must be usable after an error or a panic in `f`.
+pub trait HyperDualPrimitive: PushforwardPrimitive {
+    /// What the function runs on, with lanes `L` for the seeds.
+    type HyperDual<S: Scalar, L: Lanes>: Scalar<Base = S::Base>;
+    /// Active inputs and outputs.
+    type HyperState<S: Scalar, L: Lanes>: Clone + Send + 'static;
+
+    /// How many of the lanes `L` this backend fills in a pass as the outer one.
+    fn seeds_at_once<L: Lanes>(&self) -> usize;
+
+    /// Makes an empty state for passes of up to `seeds_at_once` seeds, or refuses points of length `inputs`.
+    fn hyper_state<S: Scalar, L: Lanes>(
+        &self,
+        inputs: usize,
+        seeds_at_once: usize,
+    ) -> Result<Self::HyperState<S, L>, Error>;
+
+    /// Fills the products with the Hessian at `x`, one row per seed.
+    fn hyper_products<S: Scalar, L: Lanes, F: Flat<Self::HyperDual<S, L>>>(
+        &self,
+        state: &mut Self::HyperState<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        point: Option<&mut ValueAndGradient<S>>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error>;
+}
+
+/// What a call leaves besides the products.
+#[derive(Clone, Debug, Default)]
+pub struct ValueAndGradient<S> {
+    /// The value of the function.
+    pub value: S,
+    /// Its gradient.
+    pub gradient: Vec<S>,
+}
+
+/// Hyper-dual numbers of the inner backend, which stands for the outer one too.
+#[derive(Clone, Copy, Debug)]
+pub struct HyperDualRoute;
+
+impl<O: HyperDualPrimitive, I: HyperDualPrimitive> HvpRoute<O, I> for HyperDualRoute {
+    const NAME: &'static str = "hyper-dual numbers";
+    type Lanes = O::Lanes;
+    type Num<S: Scalar, L: Lanes> = I::HyperDual<S, L>;
+    type State<S: Scalar, L: Lanes> = (I::HyperState<S, L>, ValueAndGradient<S>);
+    type SamePoint = Routed<O, I, Self>;
+
+    fn same_point(pair: &(O, I)) -> Self::SamePoint {
+        Routed::new(pair)
+    }
+    fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
+        // The outer backend refuses what it cannot do.
+        pair.0.pushforward_state::<S, L>(inputs, seeds)?;
+        let state = pair.1.hyper_state(inputs, pair.0.seeds_at_once::<L>())?;
+        Ok((state, ValueAndGradient::default()))
+    }
+    fn seeds_are_rows(_pair: &(O, I)) -> bool {
+        true
+    }
+    fn gradient<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> &[S] {
+        &state.1.gradient
+    }
+    fn value<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> S {
+        state.1.value
+    }
+    fn products<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        (state, point): &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        want: Want,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        let point = (want >= Want::Gradient).then_some(point);
+        pair.1.hyper_products(state, f, x, seeds, point, rows)
+    }
+    fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        (state, point): &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+    ) -> Result<(), Error> {
+        let none = Rows::fixed(&mut [], x.len());
+        pair.1.hyper_products(state, f, x, Seeds::all(0), Some(point), none)
+    }
+    fn held<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        (state, _): &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        pair.1.hyper_products(state, f, x, seeds, None, rows)
+    }
+}

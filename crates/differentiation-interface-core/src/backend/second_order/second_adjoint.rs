@@ -1,0 +1,116 @@
+//! Second order by one recording of a reverse mode: a sweep of tangents forwards over it, and one of adjoints back.
+//!
+//! Route of `hvp` and `hessian`; it calls the [`SecondAdjointPrimitive`] of the inner backend, which takes both places.
+
+use super::{HvpRoute, Routed, Want};
+use crate::backend::{Backend, Lanes, PullbackPrimitive, Rows, Seeds};
+use crate::error::Error;
+use crate::evaluate::Flat;
+use crate::scalar::Scalar;
+
+/// Products with the Hessian from one recording of the function, without a second tape: the second-order adjoint.
+///
+/// With entries v of the tape, ẏ the tangent along a seed and v̄ the adjoint of the one output, the sweep back carries the
+/// derivative of v̄ along the seed beside v̄ itself; at the inputs these are H·seed and the gradient.
+///
+/// # For backend authors
+/// 1. Choose [`ReverseTwice`](crate::backend::ReverseTwice) or [`BothTwice`](crate::backend::BothTwice) as the `Mode`, or operators never come here.
+/// 2. `record_twice` calls `f` once; `products` does not call it, and may be repeated with other seeds.
+/// 3. `products` leaves the gradient as well where `gradient` is given. Seeds may be none, `Seeds::all(0)`.
+/// 4. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing.
+/// 5. The state has no fixed size, and must be usable after an error or a panic in `f`.
+pub trait SecondAdjointPrimitive: PullbackPrimitive {
+    /// What the function runs on: a number that leaves first and second derivatives on the tape.
+    type NumTwice<S: Scalar>: Scalar<Base = S::Base>;
+    /// The tape, tangents and adjoints.
+    type StateTwice<S: Scalar>: Clone + Send + 'static;
+
+    /// Makes an empty state, or refuses points of length `inputs`.
+    fn state_twice<S: Scalar>(&self, inputs: usize) -> Result<Self::StateTwice<S>, Error>;
+
+    /// Evaluates `f`, which has one output, at `x`, returns its value, and keeps what [`products`](Self::products) needs.
+    fn record_twice<S: Scalar, F: Flat<Self::NumTwice<S>>>(
+        &self,
+        state: &mut Self::StateTwice<S>,
+        f: &mut F,
+        x: &[S],
+    ) -> Result<S, Error>;
+
+    /// Fills the products with the Hessian at the last recording, one row per seed, and the gradient if asked for.
+    fn products<S: Scalar>(
+        &self,
+        state: &mut Self::StateTwice<S>,
+        seeds: Seeds<'_, S>,
+        gradient: Option<&mut Vec<S>>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error>;
+}
+
+/// The second-order adjoint of the inner backend, which stands for the outer one too.
+#[derive(Clone, Copy, Debug)]
+pub struct SecondAdjoint;
+
+/// State of the second-order adjoint: that of the backend, and what was left besides the products.
+#[derive(Clone, Debug)]
+pub struct SecondAdjointState<State, S> {
+    twice: State,
+    gradient: Vec<S>,
+    value: S,
+}
+
+impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
+    const NAME: &'static str = "second-order adjoint";
+    type Lanes = I::Lanes;
+    type Num<S: Scalar, L: Lanes> = I::NumTwice<S>;
+    type State<S: Scalar, L: Lanes> = SecondAdjointState<I::StateTwice<S>, S>;
+    type SamePoint = Routed<O, I, Self>;
+
+    fn same_point(pair: &(O, I)) -> Self::SamePoint {
+        Routed::new(pair)
+    }
+    fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, _seeds: usize) -> Result<Self::State<S, L>, Error> {
+        Ok(SecondAdjointState { twice: pair.1.state_twice(inputs)?, gradient: Vec::new(), value: S::default() })
+    }
+    fn seeds_are_rows(_pair: &(O, I)) -> bool {
+        true
+    }
+    fn gradient<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> &[S] {
+        &state.gradient
+    }
+    fn value<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> S {
+        state.value
+    }
+    fn products<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        want: Want,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        state.value = pair.1.record_twice(&mut state.twice, f, x)?;
+        let gradient = (want >= Want::Gradient).then_some(&mut state.gradient);
+        pair.1.products(&mut state.twice, seeds, gradient, rows)
+    }
+    fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+    ) -> Result<(), Error> {
+        state.value = pair.1.record_twice(&mut state.twice, f, x)?;
+        let none = Rows::fixed(&mut [], x.len());
+        pair.1.products(&mut state.twice, Seeds::all(0), Some(&mut state.gradient), none)
+    }
+    fn held<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        state: &mut Self::State<S, L>,
+        _f: &mut F,
+        _x: &[S],
+        seeds: Seeds<'_, S>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        pair.1.products(&mut state.twice, seeds, None, rows)
+    }
+}

@@ -1,0 +1,223 @@
+//! Products with a Hessian by hyper-dual numbers: the primitive of second order.
+//!
+//! Called by the route [`HyperDualRoute`](differentiation_interface_core::backend::HyperDualRoute); runs the user's function
+//! on [`HyperDual`].
+
+use super::dual::Level;
+use super::hyper_dual::{HyperDual, HyperDualCore};
+use super::{AutoForwardDiff, ChunkSize, DualCore, ForwardState, chunk_size};
+use differentiation_interface_core::backend::{HyperDualPrimitive, Lanes, LiftPair, Rows, Seeds, ValueAndGradient};
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::scalar::{Num, Scalar};
+use num_traits::Float;
+
+/// Active inputs and outputs, reused by all calls: lanes `O` along seeds, `L` along inputs.
+#[derive(Clone, Debug)]
+pub struct HyperState<S: Scalar, O: Lanes, L: Lanes> {
+    /// The point with its tangents along seeds, and the largest number of seeds in a pass.
+    seeded: ForwardState<S, O>,
+    x: Vec<HyperDual<S, O, L>>,
+    y: Vec<HyperDual<S, O, L>>,
+    /// The largest number of inputs with a lane in a pass.
+    lanes: usize,
+}
+
+impl<B: ChunkSize, C: ChunkSize, S: Scalar, O: Lanes> LiftPair<AutoForwardDiff<B>, S, HyperDual<S, O, C::Lanes>>
+    for AutoForwardDiff<C>
+{
+    #[inline(always)]
+    fn lift_pair(value: S) -> HyperDual<S, O, C::Lanes> {
+        Num(HyperDualCore::inert(Num(DualCore::inert(value))))
+    }
+}
+
+impl<C: ChunkSize> HyperDualPrimitive for AutoForwardDiff<C> {
+    type HyperDual<S: Scalar, L: Lanes> = HyperDual<S, L, C::Lanes>;
+    type HyperState<S: Scalar, L: Lanes> = HyperState<S, L, C::Lanes>;
+
+    fn seeds_at_once<L: Lanes>(&self) -> usize {
+        self.0.fixed().filter(|_| L::N == C::Lanes::N).unwrap_or(L::N)
+    }
+
+    fn hyper_state<S: Scalar, L: Lanes>(
+        &self,
+        inputs: usize,
+        seeds_at_once: usize,
+    ) -> Result<Self::HyperState<S, L>, Error> {
+        match self.0.fixed() {
+            Some(chunk) if chunk > inputs && inputs > 0 => Err(ErrorKind::ChunkTooLarge { chunk, inputs }.into()),
+            fixed => Ok(HyperState {
+                seeded: ForwardState { x: Vec::new(), y: Vec::new(), lanes: seeds_at_once },
+                x: Vec::new(),
+                y: Vec::new(),
+                lanes: fixed.unwrap_or(C::Lanes::N),
+            }),
+        }
+    }
+
+    #[inline]
+    fn hyper_products<S: Scalar, L: Lanes, F: Flat<Self::HyperDual<S, L>>>(
+        &self,
+        state: &mut Self::HyperState<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        point: Option<&mut ValueAndGradient<S>>,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        let total = seeds.count();
+        rows.set_rows(total)?;
+        let mut point = point;
+        if let Some(point) = &mut point {
+            point.gradient.resize(x.len(), S::default());
+        }
+        let mut products = Products { seeds, levels: Levels::enter(), point, rows };
+        let width = chunk_size(total, state.seeded.lanes);
+        let mut first = 0;
+        loop {
+            let count = width.min(total - first);
+            state.products_of(f, x, first, count, &mut products)?;
+            // Value and gradient come with the first seeds.
+            products.point = None;
+            first += count;
+            if first >= total {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The marks of the two differentiations of a call.
+struct Levels {
+    seeds: Level,
+    inputs: Level,
+}
+
+impl Levels {
+    fn enter() -> Self {
+        Levels { seeds: Level::enter(), inputs: Level::enter() }
+    }
+}
+
+/// What a call is to fill.
+struct Products<'a, S> {
+    seeds: Seeds<'a, S>,
+    levels: Levels,
+    point: Option<&'a mut ValueAndGradient<S>>,
+    rows: Rows<'a, S>,
+}
+
+impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
+    /// Takes over the point with the tangents of seeds `first..first + count`.
+    #[inline]
+    fn seed(&mut self, x: &[S], products: &Products<'_, S>, first: usize, count: usize) {
+        self.seeded.set_point(x);
+        self.seeded.seed(&products.seeds, first, count, &products.levels.seeds);
+        self.x.clear();
+        self.x.extend(self.seeded.x.iter().map(|&v| Num(HyperDualCore::inert(v))));
+    }
+
+    /// Fills the products of seeds `first..first + count`, in as many passes as the inputs need.
+    #[inline]
+    fn products_of<F: Flat<HyperDual<S, O, L>>>(
+        &mut self,
+        f: &mut F,
+        x: &[S],
+        first: usize,
+        count: usize,
+        products: &mut Products<'_, S>,
+    ) -> Result<(), Error> {
+        self.seed(x, products, first, count);
+        let inputs = x.len();
+        let width = chunk_size(inputs, self.lanes);
+        let mut start = 0;
+        loop {
+            let lanes = width.min(inputs - start);
+            self.pass(f, start, lanes, &products.levels)?;
+            let spoilt = self.write(start, lanes, first, count, products);
+            if spoilt && (lanes > 1 || count > 1) {
+                self.separate_passes(f, x, start..start + lanes, first..first + count, products)?;
+            }
+            start += lanes;
+            if start >= inputs {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Runs the function once with lanes along inputs `start..start + lanes`.
+    #[inline]
+    fn pass<F: Flat<HyperDual<S, O, L>>>(
+        &mut self,
+        f: &mut F,
+        start: usize,
+        lanes: usize,
+        levels: &Levels,
+    ) -> Result<(), ErrorKind> {
+        for (lane, x) in self.x[start..][..lanes].iter_mut().enumerate() {
+            x.0.set_lane(levels.inputs.mark(), lane);
+        }
+        f.call(&self.x, &mut self.y);
+        for x in &mut self.x[start..][..lanes] {
+            x.0.clear_tangent();
+        }
+        let [y] = &self.y[..] else {
+            return Err(ErrorKind::OutputLength { expected: 1, found: self.y.len() });
+        };
+        levels.seeds.check(&[y.0.value()])?;
+        if y.0.level().is_none_or(|level| level == levels.inputs.mark()) {
+            Ok(())
+        } else {
+            Err(ErrorKind::ForeignNumber)
+        }
+    }
+
+    /// Writes the results of a pass. Whether one of them is not a number although the value is.
+    #[inline]
+    fn write(&self, start: usize, lanes: usize, first: usize, count: usize, products: &mut Products<'_, S>) -> bool {
+        let y = &self.y[0].0;
+        let mut spoilt = false;
+        let mut copy = |out: &mut [S], derivatives: Option<&[S]>| match derivatives {
+            Some(derivatives) => {
+                out.copy_from_slice(&derivatives[..lanes]);
+                spoilt |= out.iter().any(|v| v.peek().is_nan());
+            }
+            None => out.fill(S::default()),
+        };
+        if let Some(point) = &mut products.point {
+            point.value = y.value().0.value();
+            copy(&mut point.gradient[start..][..lanes], y.first());
+        }
+        for seed in 0..count {
+            copy(products.rows.part(first + seed, start, lanes), y.second(seed));
+        }
+        spoilt && !y.value().peek().is_nan()
+    }
+
+    /// Takes seeds and inputs one by one, so that each derivative is what it is alone.
+    ///
+    /// Lanes share the derivatives of operations: where one is infinite, a lane that does not depend on it gets 0 · ∞.
+    #[cold]
+    #[inline(never)]
+    fn separate_passes<F: Flat<HyperDual<S, O, L>>>(
+        &mut self,
+        f: &mut F,
+        x: &[S],
+        inputs: std::ops::Range<usize>,
+        seeds: std::ops::Range<usize>,
+        products: &mut Products<'_, S>,
+    ) -> Result<(), Error> {
+        let (first, count) = (seeds.start, seeds.len());
+        let alone = count.min(1);
+        for seed in first..first + count.max(1) {
+            self.seed(x, products, seed, alone);
+            for input in inputs.clone() {
+                self.pass(f, input, 1, &products.levels)?;
+                self.write(input, 1, seed, alone, products);
+            }
+        }
+        self.seed(x, products, first, count);
+        Ok(())
+    }
+}

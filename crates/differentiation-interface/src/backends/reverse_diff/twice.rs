@@ -1,0 +1,199 @@
+//! Products with a Hessian by one recording: the primitive of second order.
+//!
+//! Called by the route [`SecondAdjoint`](differentiation_interface_core::backend::SecondAdjoint); runs the user's function
+//! on [`TwiceVar`] and sweeps over the tape of `twice_tape.rs`.
+
+use super::AutoReverseDiff;
+use super::tape::Recorder;
+use super::twice_tape::{Sweep, TwiceCall, TwiceNode};
+use super::twice_var::{TwiceVar, TwiceVarCore};
+use differentiation_interface_core::backend::{LiftPair, Rows, SecondAdjointPrimitive, Seeds};
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::scalar::{Base, Num, Scalar};
+use num_traits::Float;
+use std::cell::Cell;
+
+/// A tape of first and second derivatives, with what sweeps leave on it; all memory is reused.
+#[derive(Clone, Debug)]
+pub struct TwiceState<S: Scalar> {
+    x: Vec<TwiceVar<S>>,
+    y: Vec<TwiceVar<S>>,
+    nodes: Vec<TwiceNode<S>>,
+    calls: Vec<TwiceCall<S>>,
+    /// The entry of the tape that the output hangs on and its two derivatives with respect to it.
+    output: Option<(u32, [S; 2])>,
+    tangents: Vec<S>,
+    adjoints: Vec<S>,
+    /// Whether the adjoints are those of the last recording.
+    has_adjoints: bool,
+    products: Vec<S>,
+}
+
+impl<S: Scalar> LiftPair<AutoReverseDiff, S, TwiceVar<S>> for AutoReverseDiff {
+    #[inline(always)]
+    fn lift_pair(value: S) -> TwiceVar<S> {
+        Num(TwiceVarCore::inert(value))
+    }
+}
+
+impl SecondAdjointPrimitive for AutoReverseDiff {
+    type NumTwice<S: Scalar> = TwiceVar<S>;
+    type StateTwice<S: Scalar> = TwiceState<S>;
+
+    fn state_twice<S: Scalar>(&self, _inputs: usize) -> Result<TwiceState<S>, Error> {
+        Ok(TwiceState {
+            x: Vec::new(),
+            y: Vec::new(),
+            nodes: Vec::new(),
+            calls: Vec::new(),
+            output: None,
+            tangents: Vec::new(),
+            adjoints: Vec::new(),
+            has_adjoints: false,
+            products: Vec::new(),
+        })
+    }
+
+    #[inline]
+    fn record_twice<S: Scalar, F: Flat<TwiceVar<S>>>(
+        &self,
+        state: &mut TwiceState<S>,
+        f: &mut F,
+        x: &[S],
+    ) -> Result<S, Error> {
+        state.has_adjoints = false;
+        state.output = None;
+        let recorder = Recorder::<TwiceNode<S>>::begin(&mut state.nodes, &mut state.calls, x.len())?;
+        let (slot, epoch) = (recorder.slot, recorder.epoch);
+        state.x.clear();
+        state.x.extend(x.iter().enumerate().map(|(i, &v)| Num(TwiceVarCore::entry(v, slot, i as u32, epoch))));
+        f.call(&state.x, &mut state.y);
+        let [output] = state.y[..] else {
+            return Err(ErrorKind::OutputLength { expected: 1, found: state.y.len() }.into());
+        };
+        state.output = output.0.hangs_on(slot, epoch);
+        recorder.finish()?;
+        Ok(output.0.value())
+    }
+
+    fn products<S: Scalar>(
+        &self,
+        state: &mut TwiceState<S>,
+        seeds: Seeds<'_, S>,
+        gradient: Option<&mut Vec<S>>,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        let total = seeds.count();
+        rows.set_rows(total)?;
+        let mut first = 0;
+        while first < total {
+            first += match total - first {
+                1 => state.sweep_lanes::<1>(&seeds, first, &mut rows),
+                2..=5 => state.sweep_lanes::<4>(&seeds, first, &mut rows),
+                _ => state.sweep_lanes::<8>(&seeds, first, &mut rows),
+            };
+        }
+        if let Some(gradient) = gradient {
+            if !state.has_adjoints {
+                state.sweep_lanes::<1>(&Seeds::all(0), 0, &mut rows);
+            }
+            gradient.clear();
+            gradient.extend_from_slice(&state.adjoints[..state.x.len()]);
+        }
+        Ok(())
+    }
+}
+
+/// Room for the lanes of `count` inputs and entries, with any content.
+fn room<S: Scalar, const K: usize>(memory: &mut Vec<S>, count: usize) -> &mut [[S; K]] {
+    memory.resize(count * K, S::default());
+    memory.as_chunks_mut::<K>().0
+}
+
+/// Fills lanes `0..count` with the entries of seeds `first..first + count`, and the others with zero.
+fn fill_tangents<S: Scalar, const K: usize>(tangents: &mut [[S; K]], seeds: &Seeds<'_, S>, first: usize, count: usize) {
+    if let (Seeds::Vectors(vectors), 1, 1) = (seeds, K, count) {
+        for (lanes, &entry) in tangents.iter_mut().zip(vectors[first]) {
+            lanes[0] = entry;
+        }
+        return;
+    }
+    tangents.fill([S::default(); K]);
+    match seeds {
+        Seeds::Basis { first: start, .. } => {
+            for (lane, lanes) in tangents[start + first..][..count].iter_mut().enumerate() {
+                lanes[lane] = S::constant(S::Base::ONE);
+            }
+        }
+        Seeds::Vectors(_) | Seeds::Colors { .. } => {
+            for (i, lanes) in tangents.iter_mut().enumerate() {
+                for (lane, tangent) in lanes[..count].iter_mut().enumerate() {
+                    *tangent = seeds.entry(first + lane, i);
+                }
+            }
+        }
+    }
+}
+
+impl<S: Scalar> TwiceState<S> {
+    /// Fills the products of up to `K` seeds from seed `first` on, and the adjoints if they are not there; returns how many.
+    #[inline]
+    fn sweep_lanes<const K: usize>(&mut self, seeds: &Seeds<'_, S>, first: usize, rows: &mut Rows<'_, S>) -> usize {
+        let count = K.min(seeds.count() - first);
+        let inputs = self.x.len();
+        // Entries of the tape behind the one that the output hangs on are never reached, but for the other outputs of its rule.
+        let places = self.output.map_or(inputs, |(entry, _)| inputs.max(entry as usize + 1));
+        let reached = self.calls.partition_point(|call| (call.first as usize) < places);
+        let places = self.calls[..reached].last().map_or(places, |call| places.max(call.first as usize + call.outputs));
+        let end = places - inputs;
+        let wanted = !std::mem::replace(&mut self.has_adjoints, true);
+        if wanted {
+            self.adjoints.clear();
+            self.adjoints.resize(places, S::default());
+        }
+        let tangents = room::<S, K>(&mut self.tangents, places);
+        fill_tangents(&mut tangents[..inputs], seeds, first, count);
+        let products = room::<S, K>(&mut self.products, places);
+        products.fill([S::default(); K]);
+        let sweep = Sweep::<S, K> {
+            inputs,
+            nodes: &self.nodes[..end],
+            calls: &self.calls[..reached],
+            tangents: Cell::from_mut(tangents).as_slice_of_cells(),
+            adjoints: Cell::from_mut(&mut self.adjoints[..]).as_slice_of_cells(),
+            products: Cell::from_mut(products).as_slice_of_cells(),
+        };
+        if let Some((entry, [slope, second])) = self.output {
+            let entry = entry as usize;
+            sweep.forwards();
+            if wanted {
+                sweep.adjoints[entry].set(slope);
+            }
+            let along = sweep.tangents[entry].get();
+            sweep.products[entry].set(along.map(|tangent| {
+                if tangent.is_inert_zero() || second.is_inert_zero() { S::default() } else { second * tangent }
+            }));
+            if wanted {
+                sweep.backwards::<true>();
+            } else {
+                sweep.backwards::<false>();
+            }
+        }
+        let products = &sweep.products[..inputs];
+
+        // Where a derivative on the tape is infinite, a lane with a zero gets 0 · ∞, which it does not alone.
+        if K > 1 && products.iter().any(|lanes| lanes.get().iter().any(|v| v.peek().is_nan())) {
+            for k in first..first + count {
+                self.sweep_lanes::<1>(seeds, k, rows);
+            }
+            return count;
+        }
+        for lane in 0..count {
+            for (product, lanes) in rows.part(first + lane, 0, inputs).iter_mut().zip(products) {
+                *product = lanes.get()[lane];
+            }
+        }
+        count
+    }
+}

@@ -1,0 +1,297 @@
+//! The tape of second order: its entries, and how tangents run forwards and adjoints back over it.
+//!
+//! With ẋ the tangents along a seed and x̄ the adjoints of the one output, an entry w of the tape with arguments u and v does
+//! ẇ = wᵤ u̇ + wᵥ v̇ on the way forwards, and on the way back
+//! ū += wᵤ w̄ and ū̇ += wᵤ w̄̇ + w̄ (wᵤᵤ u̇ + wᵤᵥ v̇), the same for v. At the inputs ū is the gradient and ū̇ the product of the
+//! Hessian with the seed. Called by the state in `twice.rs`; entries come from `twice_var.rs`.
+
+use super::twice_var::{Along, along, fixed};
+use differentiation_interface_core::custom::{CustomRule, pullback_by_rule, pushforward_by_rule};
+use differentiation_interface_core::scalar::Scalar;
+use std::cell::Cell;
+use std::fmt;
+use std::sync::Arc;
+
+/// An entry: the first and second derivatives of an operation with respect to its two arguments, which are inputs or
+/// earlier entries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TwiceNode<S> {
+    pub(super) partials: [S; 2],
+    /// With respect to the first argument twice, both, the second twice.
+    pub(super) seconds: [S; 3],
+    pub(super) parents: [u32; 2],
+}
+
+/// A custom rule on the tape: its outputs are a row of entries without arguments of their own.
+#[derive(Clone)]
+pub(super) struct TwiceCall<S> {
+    /// The first output's entry.
+    pub(super) first: u32,
+    pub(super) outputs: usize,
+    /// Per argument, the entry it hangs on and its two derivatives with respect to it; nothing for a constant.
+    pub(super) arguments: Vec<Option<(u32, [S; 2])>>,
+    pub(super) rule: Arc<dyn Propagate<S>>,
+}
+
+impl<S> fmt::Debug for TwiceCall<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TwiceCall({} -> {})", self.arguments.len(), self.outputs)
+    }
+}
+
+/// What a custom rule does to tangents and adjoints at the point it was called at.
+pub(super) trait Propagate<S>: Send + Sync {
+    /// Fills `dy` with J `dx`.
+    fn tangents(&self, dx: &[S], dy: &mut [S]);
+    /// Returns Jᵀ `dy`.
+    fn adjoints(&self, dy: &[S]) -> Vec<S>;
+    /// Returns Jᵀ `dy` and its derivative, where arguments, outputs and `dy` have tangents.
+    fn products(&self, dx: &[Option<S>], y_tangents: &[S], dy: &[S], dy_tangents: &[S]) -> (Vec<S>, Vec<S>);
+}
+
+/// A custom rule and the point it was called at.
+pub(super) struct AppliedRule<R, S> {
+    pub(super) rule: Arc<R>,
+    pub(super) x: Vec<S>,
+    pub(super) y: Vec<S>,
+}
+
+impl<S: Scalar, R: CustomRule<S::Base>> Propagate<S> for AppliedRule<R, S> {
+    fn tangents(&self, dx: &[S], dy: &mut [S]) {
+        pushforward_by_rule(&*self.rule, &self.x, &self.y, dx, dy);
+    }
+    fn adjoints(&self, dy: &[S]) -> Vec<S> {
+        let mut dx = vec![S::default(); self.x.len()];
+        pullback_by_rule(&*self.rule, &self.x, &self.y, dy, &mut dx);
+        dx
+    }
+    fn products(&self, dx: &[Option<S>], y_tangents: &[S], dy: &[S], dy_tangents: &[S]) -> (Vec<S>, Vec<S>) {
+        let moving = |values: &[S], tangents: &[S]| -> Vec<Along<S>> {
+            values.iter().zip(tangents).map(|(&value, &tangent)| along(value, tangent)).collect()
+        };
+        let x: Vec<_> = self.x.iter().zip(dx).map(|(&x, dx)| dx.map_or(fixed(x), |dx| along(x, dx))).collect();
+        let mut products = vec![Along::default(); x.len()];
+        pullback_by_rule(&*self.rule, &x, &moving(&self.y, y_tangents), &moving(dy, dy_tangents), &mut products);
+        products.iter().map(|product| (product.0.value(), product.0.slope().unwrap_or_default())).unzip()
+    }
+}
+
+/// Tangents, adjoints and products of all inputs and entries, `K` seeds at once. Entry `i` of the tape is at `inputs + i`.
+pub(super) struct Sweep<'a, S, const K: usize> {
+    pub(super) inputs: usize,
+    pub(super) nodes: &'a [TwiceNode<S>],
+    /// Those whose outputs are among the entries in `nodes`.
+    pub(super) calls: &'a [TwiceCall<S>],
+    pub(super) tangents: &'a [Cell<[S; K]>],
+    pub(super) adjoints: &'a [Cell<S>],
+    pub(super) products: &'a [Cell<[S; K]>],
+}
+
+/// Whether a product with these numbers can be skipped, which it must where it would be 0 · ∞.
+#[inline(always)]
+fn all_zero<S: Scalar>(lanes: &[S]) -> bool {
+    lanes.iter().all(S::is_inert_zero)
+}
+
+/// Adds `factor` times `lanes`.
+#[inline(always)]
+fn add_scaled<S: Scalar, const K: usize>(target: &Cell<[S; K]>, factor: S, lanes: &[S; K]) {
+    let mut sums = target.get();
+    for (sum, &lane) in sums.iter_mut().zip(lanes) {
+        *sum += factor * lane;
+    }
+    target.set(sums);
+}
+
+impl<S: Scalar, const K: usize> Sweep<'_, S, K> {
+    /// Propagates the tangents of the inputs to all entries.
+    pub(super) fn forwards(&self) {
+        let mut done = 0;
+        for call in self.calls {
+            let first = call.first as usize - self.inputs;
+            self.tangents_of(done, first);
+            call.push_tangents(self);
+            done = first + call.outputs;
+        }
+        self.tangents_of(done, self.nodes.len());
+    }
+
+    /// Propagates adjoints, if they are `WANTED`, and products back to the inputs.
+    pub(super) fn backwards<const WANTED: bool>(&self) {
+        let mut end = self.nodes.len();
+        for call in self.calls.iter().rev() {
+            let first = call.first as usize - self.inputs;
+            self.products_of::<WANTED>(first + call.outputs, end);
+            call.pull_products::<WANTED, K>(self);
+            end = first;
+        }
+        self.products_of::<WANTED>(0, end);
+    }
+
+    #[inline(always)]
+    fn tangents_of(&self, start: usize, end: usize) {
+        for (node, target) in self.nodes[start..end].iter().zip(&self.tangents[self.inputs + start..]) {
+            let mut sums = [S::default(); K];
+            for (&partial, parent) in node.partials.iter().zip(node.parents) {
+                let lanes = self.tangents[parent as usize].get();
+                if !all_zero(&lanes) {
+                    for (sum, lane) in sums.iter_mut().zip(lanes) {
+                        *sum += partial * lane;
+                    }
+                }
+            }
+            target.set(sums);
+        }
+    }
+
+    #[inline(always)]
+    fn products_of<const WANTED: bool>(&self, start: usize, end: usize) {
+        let (adjoints, products) = (&self.adjoints[self.inputs + start..], &self.products[self.inputs + start..]);
+        for ((node, adjoint), product) in self.nodes[start..end].iter().zip(adjoints).zip(products).rev() {
+            let (adjoint, product) = (adjoint.get(), product.get());
+            let parents = node.parents.map(|parent| parent as usize);
+            if !all_zero(&product) {
+                for (&partial, parent) in node.partials.iter().zip(parents) {
+                    add_scaled(&self.products[parent], partial, &product);
+                }
+            }
+            if adjoint.is_inert_zero() {
+                continue;
+            }
+            if WANTED {
+                for (&partial, parent) in node.partials.iter().zip(parents) {
+                    let sum = &self.adjoints[parent];
+                    sum.set(sum.get() + partial * adjoint);
+                }
+            }
+            if all_zero(&node.seconds) {
+                continue;
+            }
+            let [u, v] = parents;
+            let [uu, uv, vv] = node.seconds;
+            for (second, along, to) in [(uu, u, u), (uv, v, u), (uv, u, v), (vv, v, v)] {
+                if !second.is_inert_zero() {
+                    let tangent = self.tangents[along].get();
+                    if !all_zero(&tangent) {
+                        add_scaled(&self.products[to], adjoint * second, &tangent);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<S: Scalar> TwiceCall<S> {
+    /// The tangents of the arguments in one lane; nothing for a constant.
+    fn tangents<const K: usize>(&self, sweep: &Sweep<'_, S, K>, lane: usize) -> Vec<Option<S>> {
+        let tangent = |&(entry, [first, _]): &(u32, [S; 2])| {
+            let tangent = sweep.tangents[entry as usize].get()[lane];
+            if tangent.is_inert_zero() { tangent } else { first * tangent }
+        };
+        self.arguments.iter().map(|argument| argument.as_ref().map(tangent)).collect()
+    }
+
+    /// One lane of the outputs.
+    fn outputs<T: Copy>(&self, all: &[Cell<T>]) -> Vec<T> {
+        all[self.first as usize..][..self.outputs].iter().map(Cell::get).collect()
+    }
+
+    fn push_tangents<const K: usize>(&self, sweep: &Sweep<'_, S, K>) {
+        let mut dy = vec![S::default(); self.outputs];
+        let mut lanes = vec![[S::default(); K]; self.outputs];
+        for lane in 0..K {
+            let dx: Vec<S> = self.tangents(sweep, lane).into_iter().map(Option::unwrap_or_default).collect();
+            if all_zero(&dx) {
+                continue;
+            }
+            self.rule.tangents(&dx, &mut dy);
+            for (lanes, &dy) in lanes.iter_mut().zip(&dy) {
+                lanes[lane] = dy;
+            }
+        }
+        for (target, lanes) in sweep.tangents[self.first as usize..].iter().zip(lanes) {
+            target.set(lanes);
+        }
+    }
+
+    fn pull_products<const WANTED: bool, const K: usize>(&self, sweep: &Sweep<'_, S, K>) {
+        let dy = self.outputs(sweep.adjoints);
+        let (y_tangents, dy_tangents) = (self.outputs(sweep.tangents), self.outputs(sweep.products));
+        let lane_of = |lanes: &[[S; K]], lane: usize| -> Vec<S> { lanes.iter().map(|lanes| lanes[lane]).collect() };
+        let add_lane = |sum: &Cell<[S; K]>, lane: usize, term: S| {
+            let mut lanes = sum.get();
+            lanes[lane] += term;
+            sum.set(lanes);
+        };
+        // One pullback gives the products of a lane, and the adjoints, which are the same in all of them.
+        let mut adjoints = None;
+        for lane in 0..K {
+            let tangents = self.tangents(sweep, lane);
+            let dy_tangents = lane_of(&dy_tangents, lane);
+            let moves = tangents.iter().flatten().any(|tangent| !tangent.is_inert_zero());
+            let products = match (moves && !all_zero(&dy), all_zero(&dy_tangents)) {
+                (true, _) => {
+                    let found = self.rule.products(&tangents, &lane_of(&y_tangents, lane), &dy, &dy_tangents);
+                    adjoints = Some(found.0);
+                    found.1
+                }
+                (false, false) => self.rule.adjoints(&dy_tangents),
+                (false, true) => continue,
+            };
+            self.add(sweep.products, &products, |sum, [first, _], product| add_lane(sum, lane, first * product));
+        }
+        if all_zero(&dy) {
+            return;
+        }
+        let adjoints = adjoints.unwrap_or_else(|| self.rule.adjoints(&dy));
+        if WANTED {
+            self.add(sweep.adjoints, &adjoints, |sum, [first, _], dx| sum.set(sum.get() + first * dx));
+        }
+        // What is curved between an argument and its entry.
+        for (argument, &dx) in self.arguments.iter().zip(&adjoints) {
+            let Some((entry, [_, second])) = *argument else { continue };
+            if second.is_inert_zero() {
+                continue;
+            }
+            for (lane, tangent) in sweep.tangents[entry as usize].get().into_iter().enumerate() {
+                if !tangent.is_inert_zero() {
+                    add_lane(&sweep.products[entry as usize], lane, second * tangent * dx);
+                }
+            }
+        }
+    }
+
+    /// Adds what the rule gave for each argument where the argument hangs.
+    fn add<T>(&self, sums: &[Cell<T>], terms: &[S], add: impl Fn(&Cell<T>, [S; 2], S)) {
+        for (argument, &term) in self.arguments.iter().zip(terms) {
+            if let Some((entry, derivatives)) = *argument {
+                add(&sums[entry as usize], derivatives, term);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_do_not_meet_infinite_derivatives() {
+        let inf = f64::INFINITY;
+        let nodes = [TwiceNode { partials: [inf, 1.0], seconds: [-inf, 0.0, 2.0], parents: [0, 1] }];
+        let (mut tangents, mut adjoints, mut products) = ([[0.0], [3.0], [0.0]], [0.0, 0.0, 1.0], [[0.0]; 3]);
+        let sweep = Sweep {
+            inputs: 2,
+            nodes: &nodes,
+            calls: &[],
+            tangents: Cell::from_mut(&mut tangents[..]).as_slice_of_cells(),
+            adjoints: Cell::from_mut(&mut adjoints[..]).as_slice_of_cells(),
+            products: Cell::from_mut(&mut products[..]).as_slice_of_cells(),
+        };
+        sweep.forwards();
+        sweep.backwards::<true>();
+        assert_eq!(tangents[2], [3.0]);
+        assert_eq!(adjoints, [inf, 1.0, 1.0]);
+        assert_eq!(products, [[0.0], [6.0], [0.0]]);
+    }
+}

@@ -1,0 +1,273 @@
+//! The tape variable of second order.
+//!
+//! Runs in `hvp` and `hessian` where both backends are this one; leaves its entries on the tape of `twice_tape.rs`.
+
+use super::tape::Slot;
+use super::twice_tape::{AppliedRule, TwiceCall, TwiceNode};
+use crate::backends::forward_diff::{Dual, DualCore};
+use differentiation_interface_core::backend::Lane;
+use differentiation_interface_core::custom::CustomRule;
+use differentiation_interface_core::rules::{Binary, Partial, Unary};
+use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// A number of reverse mode over the scalar `S` that keeps second derivatives too.
+pub type TwiceVar<S> = Num<TwiceVarCore<S>>;
+
+/// The engine's part of a [`TwiceVar`]: a value, and its first and second derivative with respect to one entry of the tape.
+///
+/// As with a [`Var`](super::Var), only operations that join two entries are recorded. Derivatives of the rules are taken by a
+/// dual number along the entry.
+#[derive(Clone, Copy, Debug)]
+pub struct TwiceVarCore<S: Scalar> {
+    value: S,
+    /// Derivatives with respect to the entry; without meaning for a constant.
+    first: S,
+    second: S,
+    slot: Option<&'static Slot<TwiceNode<S>>>,
+    entry: u32,
+    epoch: u32,
+}
+
+/// A number and its derivative along an entry.
+pub(super) type Along<S> = Dual<S, Lane<1>>;
+
+/// The number `value` whose derivative is `tangent`.
+#[inline(always)]
+pub(super) fn along<S: Scalar>(value: S, tangent: S) -> Along<S> {
+    Num(DualCore::along(value, tangent))
+}
+
+/// The number `value`, which does not depend on the entry.
+#[inline(always)]
+pub(super) fn fixed<S: Scalar>(value: S) -> Along<S> {
+    Num(DualCore::inert(value))
+}
+
+#[inline(always)]
+fn zero<S: Scalar>() -> S {
+    S::constant(S::Base::ZERO)
+}
+
+impl<S: Scalar> TwiceVarCore<S> {
+    /// A constant.
+    #[inline(always)]
+    pub fn inert(value: S) -> Self {
+        TwiceVarCore { value, first: zero(), second: zero(), slot: None, entry: 0, epoch: 0 }
+    }
+
+    /// The number that an entry of the tape stands for.
+    #[inline(always)]
+    pub(super) fn entry(value: S, slot: &'static Slot<TwiceNode<S>>, entry: u32, epoch: u32) -> Self {
+        let first = S::constant(S::Base::ONE);
+        TwiceVarCore { value, first, second: zero(), slot: Some(slot), entry, epoch }
+    }
+
+    /// Whether the number has no derivative by this engine.
+    #[inline(always)]
+    pub(crate) fn is_inert(&self) -> bool {
+        self.slot.is_none()
+    }
+
+    /// The value, one level of nesting down.
+    #[inline(always)]
+    pub fn value(&self) -> S {
+        self.value
+    }
+
+    /// The entry it hangs on in the given recording, and the two derivatives with respect to it.
+    #[inline(always)]
+    pub(super) fn hangs_on(&self, slot: &'static Slot<TwiceNode<S>>, epoch: u32) -> Option<(u32, [S; 2])> {
+        let own = self.slot?;
+        if !std::ptr::eq(own, slot) || self.epoch != epoch {
+            slot.note_foreign();
+            return None;
+        }
+        Some((self.entry, [self.first, self.second]))
+    }
+
+    /// The value, along the entry.
+    #[inline(always)]
+    fn along(&self) -> Along<S> {
+        if self.slot.is_some() { along(self.value, self.first) } else { fixed(self.value) }
+    }
+
+    /// The first derivative, along the entry.
+    #[inline(always)]
+    fn slope(&self) -> Along<S> {
+        // A second derivative that is zero must not meet an infinite one.
+        if self.second.is_inert_zero() { fixed(self.first) } else { along(self.first, self.second) }
+    }
+
+    /// The number with value `value` whose derivative is `slope`, along the entry of `self`.
+    #[inline(always)]
+    fn sloped(self, value: Along<S>, slope: Along<S>) -> Self {
+        let (first, second) = (slope.0.value(), slope.0.slope().unwrap_or(zero()));
+        TwiceVarCore { value: value.0.value(), first, second, ..self }
+    }
+
+    /// The number with value `value` whose derivative is that of `self` times `partial`.
+    #[inline(always)]
+    fn chain(self, value: Along<S>, partial: Partial<Along<S>>) -> Self {
+        match partial {
+            Partial::Zero => Self::inert(value.0.value()),
+            partial => self.sloped(value, partial.times(self.slope())),
+        }
+    }
+
+    /// The result of an operation on two numbers that hang on the same entry.
+    #[inline(always)]
+    fn merge<R: Binary>(self, other: Self, rule: R) -> Self {
+        let (x, y) = (self.along(), other.along());
+        let r = x.apply2(y, rule);
+        match (rule.partial_x(x, y, r), rule.partial_y(x, y, r)) {
+            (Partial::Zero, py) => other.chain(r, py),
+            (px, Partial::Zero) => self.chain(r, px),
+            (px, py) => self.sloped(r, px.times(self.slope()) + py.times(other.slope())),
+        }
+    }
+
+    /// The result of an operation on two numbers that hang on different entries: a new entry, unless one does not matter.
+    ///
+    /// The entries are followed one at a time, so that a zero in one direction never meets an infinity of the other.
+    #[inline(always)]
+    fn join<R: Binary>(self, other: Self, slot: &'static Slot<TwiceNode<S>>, rule: R) -> Self {
+        let (x, y) = (self.along(), fixed(other.value));
+        let r = x.apply2(y, rule);
+        let (xx, yx) = (rule.partial_x(x, y, r), rule.partial_y(x, y, r));
+
+        let (x, y) = (fixed(self.value), other.along());
+        let along_other = x.apply2(y, rule);
+        let (xy, yy) = (rule.partial_x(x, y, along_other), rule.partial_y(x, y, along_other));
+
+        // A rule may take a number that is fixed for a constant, so both directions must agree that there is no dependence.
+        if matches!((xx, xy), (Partial::Zero, Partial::Zero)) {
+            return other.chain(r, yy);
+        }
+        if matches!((yx, yy), (Partial::Zero, Partial::Zero)) {
+            return self.chain(r, xx);
+        }
+        let (px, py) = (xx.times(self.slope()), yy.times(other.slope()));
+        let mixed = xy.times(fixed(self.first));
+        let second = |slope: Along<S>| slope.0.slope().unwrap_or(zero());
+        let node = TwiceNode {
+            partials: [px.0.value(), py.0.value()],
+            seconds: [second(px), second(mixed), second(py)],
+            parents: [self.entry, other.entry],
+        };
+        match slot.push(node, self.epoch) {
+            Some(entry) => Self::entry(r.0.value(), slot, entry, self.epoch),
+            None => Self::inert(r.0.value()),
+        }
+    }
+}
+
+impl<S: Scalar> Core for TwiceVarCore<S> {
+    type Base = S::Base;
+
+    #[inline(always)]
+    fn constant(value: S::Base) -> Self {
+        Self::inert(S::constant(value))
+    }
+    #[inline(always)]
+    fn parameter(index: usize, value: S::Base) -> Self {
+        Self::inert(S::parameter(index, value))
+    }
+    #[inline(always)]
+    fn primal(&self) -> S::Base {
+        self.value.peek()
+    }
+    // What the user's code decides by is asked of the number below, which may record it.
+    #[inline(always)]
+    #[track_caller]
+    fn observe(&self) -> S::Base {
+        self.value.primal()
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn compare(&self, other: &Self) -> Option<Ordering> {
+        self.value.partial_cmp(&other.value)
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
+        self.value.partial_cmp(&S::constant(other))
+    }
+    #[inline(always)]
+    fn is_constant(&self) -> bool {
+        self.slot.is_none() && self.value.is_constant()
+    }
+    #[inline(always)]
+    fn unary<R: Unary>(self, rule: R) -> Self {
+        if self.slot.is_none() {
+            return Self::inert(self.value.apply(rule));
+        }
+        let x = self.along();
+        let y = x.apply(rule);
+        self.chain(y, rule.derivative(x, y))
+    }
+    #[inline(always)]
+    fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
+        match (self.slot, other.slot) {
+            (None, None) => Self::inert(self.value.apply2(other.value, rule)),
+            (Some(_), None) => {
+                let (x, y) = (self.along(), fixed(other.value));
+                let r = x.apply2(y, rule);
+                self.chain(r, rule.partial_x(x, y, r))
+            }
+            (None, Some(_)) => {
+                let (x, y) = (fixed(self.value), other.along());
+                let r = x.apply2(y, rule);
+                other.chain(r, rule.partial_y(x, y, r))
+            }
+            (Some(slot), Some(other_slot)) => {
+                if !std::ptr::eq(slot, other_slot) || self.epoch != other.epoch {
+                    slot.note_foreign();
+                    other_slot.note_foreign();
+                    Self::inert(self.value.apply2(other.value, rule))
+                } else if self.entry == other.entry {
+                    self.merge(other, rule)
+                } else {
+                    self.join(other, slot, rule)
+                }
+            }
+        }
+    }
+    #[inline(always)]
+    fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
+        if self.slot.is_none() {
+            return Self::inert(self.value.apply2_right(other, rule));
+        }
+        let x = self.along();
+        let r = x.apply2_right(other, rule);
+        self.chain(r, rule.partial_x(x, Along::constant(other), r))
+    }
+    #[inline(always)]
+    fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
+        if second.slot.is_none() {
+            return Self::inert(S::apply2_left(first, second.value, rule));
+        }
+        let y = second.along();
+        let r = Along::apply2_left(first, y, rule);
+        second.chain(r, rule.partial_y(Along::constant(first), y, r))
+    }
+    fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[TwiceVar<S>], y: &mut Vec<TwiceVar<S>>) {
+        let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
+        let mut outputs = Vec::new();
+        S::custom(rule, &values, &mut outputs);
+        y.clear();
+        y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
+
+        let Some((slot, epoch)) = x.iter().find_map(|v| Some((v.0.slot?, v.0.epoch))) else { return };
+        let arguments = x.iter().map(|v| v.0.hangs_on(slot, epoch)).collect();
+        let count = outputs.len();
+        let rule = Arc::new(AppliedRule { rule: Arc::clone(rule), x: values, y: outputs });
+        if let Some(first) = slot.push_call(count, epoch, |first| TwiceCall { first, outputs: count, arguments, rule })
+        {
+            for (i, y) in y.iter_mut().enumerate() {
+                *y = Num(Self::entry(y.0.value, slot, first + i as u32, epoch));
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Detectors that record the function once and read the pattern off the recording.
+//!
+//! The recording is run again on tracers of `sparsity-tracer`, so there is one algebra of index sets.
+
+use compiled_trace::{Graph, Limits, Recorded, record};
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::scalar::{Base, Scalar};
+use matrix_coloring::Pattern;
+use sparsity_tracer::{Global, Gradient, Hessian, SparsityDetector, Tracer, TracerSparsityDetector, dense_dependence};
+
+/// Reads patterns for all points off a recording of the function.
+///
+/// The function is run once, at the point, on the recording numbers of
+/// [`AutoReverseDiff::compiled`](crate::backends::AutoReverseDiff::compiled) and on no others; so with that backend a closure,
+/// which has one number type, can be differentiated sparsely. The pattern is that of
+/// [`TracerSparsityDetector`], but for elementary functions that are not in the rule table: they count as dense to second order,
+/// as custom rules do. It takes longer than the tracer.
+///
+/// A function that branches on a value, casts it or tests it is refused, with the place in its code.
+/// [`GraphLocalSparsityDetector`] takes it.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::sparse::GraphSparsityDetector;
+///
+/// fn differences<T: Real>(x: &[T], scale: f64) -> Vec<T> {
+///     x.windows(2).map(|w| scale * (w[1] - w[0]).powi(2)).collect()
+/// }
+/// let backend = AutoSparse::new(AutoReverseDiff::compiled()).with_detector(GraphSparsityDetector);
+/// let jac = jacobian(&|x: &[_]| differences(x, 2.0), &backend, &[1.0, 2.0, 4.0])?;
+/// assert_eq!(jac.entries().collect::<Vec<_>>(), [(0, 0, -4.0), (0, 1, 4.0), (1, 1, -8.0), (1, 2, 8.0)]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GraphSparsityDetector;
+
+/// Reads patterns off a recording of the function, on the branches it takes at the point.
+///
+/// As [`GraphSparsityDetector`], for functions that branch on values. The pattern holds wherever every branch goes as it does
+/// at the point, and **nowhere else**: an entry that is nonzero on another branch only is not there. A dense part that refuses
+/// other branches makes an error of that instead of a wrong matrix, as long as it need not record in every call:
+/// [`AutoReverseDiff::compiled().refusing_other_branches()`](crate::backends::AutoCompiledReverseDiff::refusing_other_branches).
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::sparse::GraphLocalSparsityDetector;
+///
+/// fn friction<T: Real>(x: &[T]) -> Vec<T> {
+///     vec![if x[0] > 0.0 { x[1] * x[1] } else { x[2] }]
+/// }
+/// let dense = AutoReverseDiff::compiled().refusing_other_branches();
+/// let backend = AutoSparse::new(dense).with_detector(GraphLocalSparsityDetector);
+/// let f = |x: &[_]| friction(x);
+/// let mut prepared = prepare_jacobian(&f, &backend, &[1.0, 2.0, 3.0])?;
+/// assert_eq!(prepared.jacobian(&[0.5, 3.0, 3.0])?.entries().collect::<Vec<_>>(), [(0, 1, 6.0)]);
+/// assert!(matches!(prepared.jacobian(&[-1.0, 2.0, 3.0]).unwrap_err().kind(), ErrorKind::OtherBranch { .. }));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GraphLocalSparsityDetector;
+
+/// A detector by recordings, which takes or refuses branches.
+macro_rules! graph_detector {
+    ($detector:ty, $name:literal, $branches:literal) => {
+        impl SparsityDetector for $detector {
+            const NAME: &'static str = $name;
+            type JacobianNum<B: Base> = Recorded<B>;
+            type HessianNum<B: Base> = Recorded<B>;
+
+            fn jacobian<S: Scalar>(&self, f: &mut impl Flat<Recorded<S::Base>>, x: &[S]) -> Result<Pattern, Error> {
+                jacobian_of(&recording(f, x, $branches)?)
+            }
+            fn hessian<S: Scalar>(&self, f: &mut impl Flat<Recorded<S::Base>>, x: &[S]) -> Result<Pattern, Error> {
+                hessian_of(&recording(f, x, $branches)?)
+            }
+        }
+    };
+}
+graph_detector! { GraphSparsityDetector, "graph", false }
+graph_detector! { GraphLocalSparsityDetector, "local graph", true }
+
+/// Records the function at `x`; one that branches is refused unless it may.
+fn recording<S: Scalar>(f: &mut impl Flat<Recorded<S::Base>>, x: &[S], branches: bool) -> Result<Graph, Error> {
+    let point: Vec<S::Base> = x.iter().map(S::peek).collect();
+    let mut plain = Vec::new();
+    f.parameters(&mut plain);
+    let parameters: Vec<S::Base> = plain.into_iter().map(S::Base::from_f64).collect();
+    let graph = record(&point, &parameters, Limits::default(), |x, _, y| f.call(x, y))?;
+    if f.has_failed() {
+        return Err(ErrorKind::ForeignNumber.into());
+    }
+    let decided = if branches { None } else { graph.guard_places().next() };
+    decided.map_or(Ok(graph), |place| Err(ErrorKind::ValueDecides { place }.into()))
+}
+
+// The tracers carry no values, so that one number serves recordings over all plain numbers, and what follows is compiled once.
+
+fn jacobian_of(graph: &Graph) -> Result<Pattern, Error> {
+    TracerSparsityDetector.jacobian(&mut Again(graph), &vec![0.0; graph.inputs()])
+}
+
+fn hessian_of(graph: &Graph) -> Result<Pattern, Error> {
+    TracerSparsityDetector.hessian(&mut Again(graph), &vec![0.0; graph.inputs()])
+}
+
+/// A recording as a function of tracers.
+struct Again<'a>(&'a Graph);
+
+/// The function of the recording at tracers of one order.
+macro_rules! again {
+    ($($order:ty),*) => {$(
+        impl Flat<Tracer<f64, Global, $order>> for Again<'_> {
+            fn call(&mut self, x: &[Tracer<f64, Global, $order>], y: &mut Vec<Tracer<f64, Global, $order>>) {
+                let parameters = vec![Tracer::constant(f64::NAN); self.0.parameters()];
+                let dense = |x: &[_], y: &mut [_]| y.fill(dense_dependence(x, f64::NAN));
+                let done = self.0.evaluate(x, &parameters, dense, y);
+                done.expect("the detection makes a tracer per input");
+            }
+        }
+    )*};
+}
+again! { Gradient, Hessian }
