@@ -21,6 +21,7 @@
 //! ```
 
 use crate::graph::{CONSTANT, Graph, MOST, Op};
+use crate::rule::PLUS;
 use differentiation_interface_core::error::{Error, ErrorKind};
 
 /// Where a constant is used in a graph: twice the number of the node, plus 1 for its second operand; the outputs follow.
@@ -105,6 +106,18 @@ impl Graph {
         }
     }
 
+    /// The same without guards: right where it was recorded, and wherever the function is known to decide as it did there.
+    pub fn without_guards(&self) -> Graph {
+        let mut graph = self.clone();
+        for node in &mut graph.nodes {
+            // Nothing uses the result of a guard, so this is dead code.
+            if matches!(node.op, Op::Guard(_)) {
+                node.op = Op::Binary(PLUS);
+            }
+        }
+        graph
+    }
+
     /// The same with parameters, after those that are there, in place of the constants at these places.
     ///
     /// # Errors
@@ -184,6 +197,17 @@ mod tests {
         values.clear();
         first.constants_at(&places, &mut values);
         assert_eq!(run(&general, 3.0, &values), [1.0 + 6.0 + 27.0, 1.0, 2.0 + 18.0, 0.0]);
+    }
+
+    #[test]
+    fn guards_can_be_taken_out() {
+        let graph = record(&[2.0], &[], Limits::default(), |x, _, y| {
+            y.push(if x[0] > 1.0 { x[0] * x[0] } else { x[0] });
+            y.push(x[0]);
+        })
+        .unwrap();
+        assert_eq!((graph.guards(), graph.without_guards().guards()), (1, 0));
+        assert_eq!(run(&graph.without_guards(), -3.0, &[]), [9.0, -3.0, -6.0, 0.0]);
     }
 
     #[test]

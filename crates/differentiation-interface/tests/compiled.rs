@@ -102,6 +102,27 @@ fn constants_and_branches_together() {
     }
 }
 
+/// A comparison that hangs on the rounding of a sum, which the program adds in another order.
+#[test]
+fn recordings_that_fail_their_own_guards_serve_the_call_they_were_made_in() {
+    let x: Vec<f64> = (0..1000).map(|i| 1.0 / (i + 3) as f64).collect();
+    let bound: f64 = x.iter().sum();
+    fn scaled<T: Real>(x: &[T], bound: f64) -> T {
+        let sum: T = x.iter().copied().sum();
+        if sum == bound { sum * 5.0 } else { sum * 2.0 }
+    }
+    let f = |x: &[_]| scaled(x, bound);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), &x).unwrap();
+    for _ in 0..3 {
+        assert!(prepared.gradient(&x).unwrap().iter().all(|g| *g == 5.0));
+    }
+    let mut other = x.clone();
+    other[17] += 1.0;
+    assert!(prepared.gradient(&other).unwrap().iter().all(|g| *g == 2.0));
+    let held = prepare_pullback_same_point(&f, &AutoReverseDiff::compiled(), &x, [1.0]);
+    assert!(held.unwrap().pullback([3.0]).unwrap()[0].iter().all(|g| *g == 15.0));
+}
+
 /// Hessian of Rosenbrock's function, tridiagonal.
 fn rosenbrock<T: Real>(x: &[T]) -> T {
     called();

@@ -27,6 +27,8 @@ use state::Direction;
 /// **Branches.** A recording remembers how every comparison came out, and every value that left into plain code. A call that
 /// decides otherwise records the function again at its point and goes on with the right answer; several recordings are
 /// kept. [`refusing_other_branches`](Self::refusing_other_branches) makes it an error instead.
+/// Programs add long sums in another order than the function, so a comparison that hangs on the last digits of a sum may come
+/// out as at a neighbouring point.
 ///
 /// **Contexts.** Numbers that change between calls are best passed as a [`Parameter`](crate::context::Parameter). Where a
 /// [`Constant`](crate::context::Constant) is there, or the function is not [pure](crate::Function::is_pure), every call runs

@@ -80,6 +80,8 @@ pub(super) struct Recording {
     pub(super) lengths: Vec<usize>,
     /// What later recordings are compared with, where constants may change unseen.
     source: Option<Source>,
+    /// Whether it has no guards, and so is right for the call it was made in alone.
+    once: bool,
 }
 
 /// The recording as it was made, and the places of the constants that are parameters of the programs.
@@ -95,10 +97,17 @@ impl Recording {
         Recording::of(graph, graph.parameters(), lengths, None)
     }
 
-    /// Compiles a recording that later ones will be compared with.
+    /// Compiles a recording for the point it was made at. Sums are added in another order than the function does, so that a
+    /// comparison of numbers that differ by rounding may come out differently there.
+    pub(super) fn once(graph: &Graph, lengths: &[usize]) -> Result<Recording, Error> {
+        let recording = Recording::of(&graph.without_guards(), graph.parameters(), lengths, None)?;
+        Ok(Recording { once: true, ..recording })
+    }
+
+    /// Compiles a recording that later ones will be compared with, which says more than guards do.
     pub(super) fn comparable(graph: &Graph, lengths: &[usize]) -> Result<Recording, Error> {
         let source = Source { graph: Arc::new(graph.clone()), places: Vec::new() };
-        Recording::of(graph, graph.parameters(), lengths, Some(source))
+        Recording::of(&graph.without_guards(), graph.parameters(), lengths, Some(source))
     }
 
     fn of(graph: &Graph, parameters: usize, lengths: &[usize], source: Option<Source>) -> Result<Recording, Error> {
@@ -112,6 +121,7 @@ impl Recording {
             parameters,
             lengths: lengths.to_vec(),
             source,
+            once: false,
         })
     }
 
@@ -140,16 +150,16 @@ impl Recording {
     pub(super) fn widened(&self, more: &[Place]) -> Result<Recording, Error> {
         let Some(Source { graph, places }) = &self.source else { return Err(ErrorKind::ForeignNumber.into()) };
         let places = if places.is_empty() { more.to_vec() } else { graph.places_of_constants() };
-        let wide = graph.with_parameters_at(&places)?;
+        let wide = graph.without_guards().with_parameters_at(&places)?;
         let source = Source { graph: Arc::clone(graph), places };
         Recording::of(&wide, self.parameters, &self.lengths, Some(source))
     }
 
-    /// Whether it was made for a point and contexts of these lengths.
+    /// Whether it was made for points and contexts of these lengths.
     pub(super) fn fits(&self, inputs: usize, parameters: usize, lengths: &[usize]) -> bool {
         // Not `==`, which calls `memcmp`: that of glibc for AVX-512 takes 80 ns for empty vectors, whose pointers point nowhere
         // (a masked load from an unmapped page), and they are empty where there are no contexts.
-        self.inputs == inputs && self.parameters == parameters && self.lengths.iter().eq(lengths)
+        !self.once && self.inputs == inputs && self.parameters == parameters && self.lengths.iter().eq(lengths)
     }
 
     fn executable(&self, which: Which) -> Result<&Executable, Error> {

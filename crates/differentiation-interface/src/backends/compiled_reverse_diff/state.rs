@@ -369,7 +369,14 @@ impl<S: Scalar> CompiledState<S> {
             }
         }
         self.record(backend, f, x)?;
-        go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error)
+        match go(&mut self.recordings[self.current], &mut self.buffers) {
+            Err(Failure::Invalid(RunError::Guard(_))) => {
+                let recording = Recording::once(self.fresh.recorder.graph(), &self.lengths)?;
+                self.recordings[self.current] = Held::new(Arc::new(recording));
+                go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error)
+            }
+            done => done.map_err(final_error),
+        }
     }
 
     /// Records the function at `x` and makes that the current recording. Out of line: what it needs of the stack is more than calls
