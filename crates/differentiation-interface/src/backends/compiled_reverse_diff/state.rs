@@ -118,29 +118,25 @@ impl<S: Scalar> Buffers<S> {
             let mut arguments: [&[S]; 2 + LANES] = [&[]; 2 + LANES];
             (arguments[0], arguments[1]) = (x, &self.parameters);
             arguments[2..].copy_from_slice(&staged);
-            // The product of a single cotangent goes where it belongs, without a copy.
-            let in_place = direction == Direction::Backward && lanes == 1;
+            // Rows go where they belong, without a copy, unless some lanes are empty.
+            let in_place = direction == Direction::Backward && count == lanes;
             self.products.resize(if in_place { 0 } else { lanes * width }, S::default());
             let mut results: [&mut [S]; 1 + LANES] = Default::default();
             results[0] = &mut self.y;
-            if in_place {
-                results[1] = rows.part(first, 0, inputs);
-            } else {
-                let mut rest = &mut self.products[..];
-                for result in &mut results[1..1 + lanes] {
-                    (*result, rest) = rest.split_at_mut(width);
-                }
+            let mut rest = if in_place { rows.part(first, 0, lanes * inputs) } else { &mut self.products[..] };
+            for result in &mut results[1..1 + lanes] {
+                (*result, rest) = rest.split_at_mut(width);
             }
             held.run(Which { kind, tangents: 0 }, &arguments[..2 + lanes], &mut results[..1 + lanes])?;
-            if !in_place {
-                for k in 0..count {
-                    let product = &self.products[k * width..][..width];
-                    match direction {
-                        Direction::Backward => rows.part(first + k, 0, inputs).copy_from_slice(product),
-                        Direction::Forward => {
-                            for (i, entry) in product.iter().enumerate() {
-                                rows.part(i, first + k, 1)[0] = *entry;
-                            }
+            match direction {
+                Direction::Backward if in_place => {}
+                Direction::Backward => {
+                    rows.part(first, 0, count * inputs).copy_from_slice(&self.products[..count * inputs]);
+                }
+                Direction::Forward => {
+                    for i in 0..outputs {
+                        for (k, entry) in rows.part(i, first, count).iter_mut().enumerate() {
+                            *entry = self.products[k * outputs + i];
                         }
                     }
                 }
@@ -173,26 +169,22 @@ impl<S: Scalar> Buffers<S> {
             let mut arguments: [&[S]; 3 + LANES] = [&[]; 3 + LANES];
             (arguments[0], arguments[1], arguments[2]) = (&self.x, &self.parameters, &cotangent);
             arguments[3..].copy_from_slice(&staged);
-            // A single product goes where it belongs, without a copy.
-            let in_place = tangents == 1;
+            let count = tangents.min(total - first);
+            // Rows go where they belong, without a copy, unless some lanes are empty.
+            let in_place = count == tangents;
             self.products.resize(if in_place { 0 } else { tangents * n }, S::default());
             let mut slopes = [S::default(); LANES];
             let mut results: [&mut [S]; 2 + 2 * LANES] = Default::default();
             (results[0], results[1]) = (&mut self.y, &mut self.gradient);
-            let mut rest = &mut self.products[..];
-            let mut in_place = in_place.then(|| rows.part(first, 0, n));
+            let mut rest = if in_place { rows.part(first, 0, count * n) } else { &mut self.products[..] };
             for (pair, slope) in results[2..2 + 2 * tangents].chunks_mut(2).zip(slopes.chunks_mut(1)) {
                 pair[0] = slope;
-                match in_place.take() {
-                    Some(row) => pair[1] = row,
-                    None => (pair[1], rest) = rest.split_at_mut(n),
-                }
+                (pair[1], rest) = rest.split_at_mut(n);
             }
             let which = Which { kind: Kind::Pullback, tangents };
             held.run(which, &arguments[..3 + tangents], &mut results[..2 + 2 * tangents])?;
-            let count = tangents.min(total - first);
-            for (k, product) in self.products.chunks(n.max(1)).take(count).enumerate() {
-                rows.part(first + k, 0, n).copy_from_slice(product);
+            if !in_place {
+                rows.part(first, 0, count * n).copy_from_slice(&self.products[..count * n]);
             }
             first += count;
             if first >= total {
@@ -214,9 +206,23 @@ fn stage<'a, S: Scalar>(
     let count = lanes.min(seeds.count() - first);
     let vectors: &[&[S]] = if let Seeds::Vectors(vectors) = seeds { &vectors[first..first + count] } else { &[] };
     memory.clear();
-    for k in vectors.len()..lanes {
-        let entry = |i| if k < count { seeds.entry(first + k, i) } else { S::default() };
-        memory.extend((0..length).map(entry));
+    memory.resize((lanes - vectors.len()) * length, S::default());
+    let one = S::constant(S::Base::ONE);
+    match seeds {
+        Seeds::Vectors(_) => {}
+        Seeds::Basis { first: start, .. } => {
+            for k in 0..count {
+                memory[k * length + start + first + k] = one;
+            }
+        }
+        Seeds::Colors { colors, first: start, .. } => {
+            for (i, color) in colors.iter().enumerate() {
+                let k = (*color as usize).wrapping_sub(start + first);
+                if k < count {
+                    memory[k * length + i] = one;
+                }
+            }
+        }
     }
     let mut staged: [&[S]; LANES] = [&[]; LANES];
     for (k, seed) in staged.iter_mut().enumerate().take(lanes) {
