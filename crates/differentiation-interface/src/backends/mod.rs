@@ -4,6 +4,7 @@ pub mod any;
 pub mod compiled_reverse_diff;
 pub mod finite_diff;
 pub mod forward_diff;
+mod over;
 pub mod reverse_diff;
 
 pub use any::AnyBackend;

@@ -1,5 +1,6 @@
 //! The dual number: a value and, unless it is zero, a tangent in several lanes.
 
+use crate::backends::over::answered_below;
 use differentiation_interface_core::backend::{Lane, Lanes};
 use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
 use differentiation_interface_core::error::ErrorKind;
@@ -226,34 +227,8 @@ impl<S: Scalar, L: Lanes> Tangent<S, L> {
 impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     type Base = S::Base;
 
-    #[inline(always)]
-    fn constant(value: S::Base) -> Self {
-        Self::inert(S::constant(value))
-    }
-    #[inline(always)]
-    fn parameter(index: usize, value: S::Base) -> Self {
-        Self::inert(S::parameter(index, value))
-    }
-    #[inline(always)]
-    fn primal(&self) -> S::Base {
-        self.value.peek()
-    }
-    // What the user's code decides by is asked of the number below, which may record it.
-    #[inline(always)]
-    #[track_caller]
-    fn observe(&self) -> S::Base {
-        self.value.primal()
-    }
-    #[inline(always)]
-    #[track_caller]
-    fn compare(&self, other: &Self) -> Option<Ordering> {
-        self.value.partial_cmp(&other.value)
-    }
-    #[inline(always)]
-    #[track_caller]
-    fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
-        self.value.partial_cmp(&S::constant(other))
-    }
+    answered_below!(S, carries: tangent);
+
     #[inline(always)]
     fn tangent_lanes() -> usize {
         if S::as_plain(&[]).is_some() { L::N } else { 0 }
@@ -273,10 +248,6 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
             *t = S::constant(tangent(lane));
         }
         DualCore { value: S::constant(value), tangent: Some(Tangent { level, lanes }) }
-    }
-    #[inline(always)]
-    fn is_constant(&self) -> bool {
-        self.tangent.is_none() && self.value.is_constant()
     }
     #[inline(always)]
     fn unary<R: Unary>(self, rule: R) -> Self {

@@ -1,6 +1,7 @@
 //! The hyper-dual number: a dual number with tangents along other directions, and the second derivatives along both.
 
 use super::dual::{Dual, DualCore, MIXED};
+use crate::backends::over::answered_below;
 use differentiation_interface_core::backend::Lanes;
 use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
@@ -190,38 +191,8 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperTangent<S, O, L> {
 impl<S: Scalar, O: Lanes, L: Lanes> Core for HyperDualCore<S, O, L> {
     type Base = S::Base;
 
-    #[inline(always)]
-    fn constant(value: S::Base) -> Self {
-        Self::inert(Dual::constant(value))
-    }
-    #[inline(always)]
-    fn parameter(index: usize, value: S::Base) -> Self {
-        Self::inert(Dual::parameter(index, value))
-    }
-    #[inline(always)]
-    fn primal(&self) -> S::Base {
-        self.value.peek()
-    }
-    // What the user's code decides by is asked of the number below, which may record it.
-    #[inline(always)]
-    #[track_caller]
-    fn observe(&self) -> S::Base {
-        self.value.primal()
-    }
-    #[inline(always)]
-    #[track_caller]
-    fn compare(&self, other: &Self) -> Option<Ordering> {
-        self.value.partial_cmp(&other.value)
-    }
-    #[inline(always)]
-    #[track_caller]
-    fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
-        self.value.partial_cmp(&Dual::constant(other))
-    }
-    #[inline(always)]
-    fn is_constant(&self) -> bool {
-        self.tangent.is_none() && self.value.is_constant()
-    }
+    answered_below!(Dual<S, O>, carries: tangent);
+
     #[cfg_attr(debug_assertions, inline)]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary<R: Unary>(self, rule: R) -> Self {

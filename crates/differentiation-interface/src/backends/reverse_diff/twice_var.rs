@@ -5,6 +5,7 @@
 use super::tape::Slot;
 use super::twice_tape::{AppliedRule, TwiceCall, TwiceNode};
 use crate::backends::forward_diff::{Dual, DualCore};
+use crate::backends::over::answered_below;
 use differentiation_interface_core::backend::Lane;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
@@ -166,38 +167,8 @@ impl<S: Scalar> TwiceVarCore<S> {
 impl<S: Scalar> Core for TwiceVarCore<S> {
     type Base = S::Base;
 
-    #[inline(always)]
-    fn constant(value: S::Base) -> Self {
-        Self::inert(S::constant(value))
-    }
-    #[inline(always)]
-    fn parameter(index: usize, value: S::Base) -> Self {
-        Self::inert(S::parameter(index, value))
-    }
-    #[inline(always)]
-    fn primal(&self) -> S::Base {
-        self.value.peek()
-    }
-    // What the user's code decides by is asked of the number below, which may record it.
-    #[inline(always)]
-    #[track_caller]
-    fn observe(&self) -> S::Base {
-        self.value.primal()
-    }
-    #[inline(always)]
-    #[track_caller]
-    fn compare(&self, other: &Self) -> Option<Ordering> {
-        self.value.partial_cmp(&other.value)
-    }
-    #[inline(always)]
-    #[track_caller]
-    fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
-        self.value.partial_cmp(&S::constant(other))
-    }
-    #[inline(always)]
-    fn is_constant(&self) -> bool {
-        self.slot.is_none() && self.value.is_constant()
-    }
+    answered_below!(S, carries: slot);
+
     #[inline(always)]
     fn unary<R: Unary>(self, rule: R) -> Self {
         if self.slot.is_none() {

@@ -1,0 +1,43 @@
+//! What numbers over another scalar have in common, whatever derivative they carry.
+//!
+//! Used by the engines' implementations of [`Core`](differentiation_interface_core::scalar::Core).
+
+/// The methods of `Core` that are answered by the number below, of type `$Below` in the field `value`; that number may record
+/// what the user's code decides by. A number without the field `$derivative` carries nothing itself; `inert` makes one.
+macro_rules! answered_below {
+    ($Below:ty, carries: $derivative:ident) => {
+        #[inline(always)]
+        fn constant(value: S::Base) -> Self {
+            Self::inert(<$Below>::constant(value))
+        }
+        #[inline(always)]
+        fn parameter(index: usize, value: S::Base) -> Self {
+            Self::inert(<$Below>::parameter(index, value))
+        }
+        #[inline(always)]
+        fn primal(&self) -> S::Base {
+            self.value.peek()
+        }
+        #[inline(always)]
+        #[track_caller]
+        fn observe(&self) -> S::Base {
+            self.value.primal()
+        }
+        #[inline(always)]
+        #[track_caller]
+        fn compare(&self, other: &Self) -> Option<Ordering> {
+            self.value.partial_cmp(&other.value)
+        }
+        #[inline(always)]
+        #[track_caller]
+        fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
+            self.value.partial_cmp(&<$Below>::constant(other))
+        }
+        #[inline(always)]
+        fn is_constant(&self) -> bool {
+            self.$derivative.is_none() && self.value.is_constant()
+        }
+    };
+}
+
+pub(crate) use answered_below;
