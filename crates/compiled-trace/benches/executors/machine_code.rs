@@ -45,7 +45,7 @@ pub(crate) fn settings() {
 }
 
 fn setting(operations: usize) {
-    let mut random = Random(17);
+    let mut random = Random::new(17);
     let x: Vec<f64> = (0..20).map(|_| random.unit()).collect();
     let mut f = |x: &[Recorded], y: &mut Vec<Recorded>| {
         let mut v = x.to_vec();

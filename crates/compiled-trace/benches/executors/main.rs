@@ -9,13 +9,16 @@
 #[cfg(feature = "native")]
 mod machine_code;
 mod turns;
+#[path = "../../../../benches/workloads/mod.rs"]
 mod workloads;
 
 use compiled_trace::{Limits, Recorded, compile, record};
 use std::hint::black_box;
 use std::time::Instant;
 use turns::{Contender, in_turns};
-use workloads::{Mixture, random, rosenbrock, rosenbrock_by_hand, squares, squares_by_hand};
+use workloads::losses::Loss;
+use workloads::mixture::Mixture;
+use workloads::sums::{Rosenbrock, Squares, Sum};
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
@@ -37,10 +40,10 @@ fn main() {
     println!();
     for n in [10, 100, 1_000, 10_000, 100_000, 1_000_000] {
         if is_wanted("W1", n) {
-            measure("W1", &random(1, n), squares::<Recorded>, squares_by_hand);
+            measure("W1", &Squares::point(n), Squares::value::<Recorded>, Squares::by_hand);
         }
         if is_wanted("W2", n) {
-            measure("W2", &random(2, n), rosenbrock::<Recorded>, rosenbrock_by_hand);
+            measure("W2", &Rosenbrock::point(n), Rosenbrock::value::<Recorded>, Rosenbrock::by_hand);
         }
     }
     for n in [1_000, 100_000] {
@@ -71,7 +74,7 @@ fn main() {
         let gmm = Mixture::new(d, k, points);
         if is_wanted("GMM", d) {
             let mut memory = gmm.memory();
-            measure("GMM", &gmm.start, |x| gmm.value(x), |g, x| gmm.by_hand(&mut memory, g, x));
+            measure("GMM", &gmm.point(), |x| gmm.value(x), |g, x| gmm.by_hand(&mut memory, g, x));
         }
     }
 }
