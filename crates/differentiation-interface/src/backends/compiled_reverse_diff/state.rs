@@ -107,6 +107,7 @@ impl<S: Scalar> Buffers<S> {
         if direction == Direction::Backward && total == 1 {
             return self.pullback(held, x, seeds, rows);
         }
+        self.make_room(width, total);
         let mut first = 0;
         while first < total {
             let (kind, lanes) = match direction {
@@ -146,6 +147,14 @@ impl<S: Scalar> Buffers<S> {
         Ok(())
     }
 
+    /// Makes room for products of all lanes, which a later call with another number of seeds may need.
+    fn make_room(&mut self, width: usize, seeds: usize) {
+        self.products.clear();
+        if seeds > 1 {
+            self.products.reserve(LANES * width);
+        }
+    }
+
     /// Runs the pushforward of the gradient's program until all tangents have gone through; leaves value and gradient too.
     fn hessian_products(
         &mut self,
@@ -158,6 +167,7 @@ impl<S: Scalar> Buffers<S> {
         self.y.resize(1, S::default());
         self.gradient.resize(n, S::default());
         let cotangent = [S::constant(S::Base::ONE)];
+        self.make_room(n, total);
         let mut first = 0;
         loop {
             let tangents = match total - first {
