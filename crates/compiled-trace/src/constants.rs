@@ -23,6 +23,7 @@
 use crate::graph::{CONSTANT, Graph, MOST, Op};
 use crate::rule::PLUS;
 use differentiation_interface_core::error::{Error, ErrorKind};
+use std::panic::Location;
 
 /// Where a constant is used in a graph: twice the number of the node, plus 1 for its second operand; the outputs follow.
 pub type Place = u32;
@@ -58,6 +59,13 @@ impl Graph {
         }
         let first = 2 * self.nodes.len();
         self.outputs.iter().zip(&other.outputs).enumerate().all(|(i, (a, b))| operand(first + i, *a, *b))
+    }
+
+    /// The place in the user's code at which the other recording first does something else, if that is a comparison or a value
+    /// that left into plain code.
+    pub fn parts_from(&self, other: &Graph) -> Option<&'static Location<'static>> {
+        let (node, _) = self.nodes.iter().zip(&other.nodes).find(|(a, b)| a.op != b.op)?;
+        self.place_of(node)
     }
 
     fn same_calls(&self, other: &Graph) -> bool {

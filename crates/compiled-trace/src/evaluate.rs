@@ -80,10 +80,15 @@ impl Graph {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn guard_places(&self) -> impl Iterator<Item = &'static Location<'static>> + '_ {
-        self.nodes.iter().filter_map(|node| match node.op {
+        self.nodes.iter().filter_map(|node| self.place_of(node))
+    }
+
+    /// The place of a guard.
+    pub(crate) fn place_of(&self, node: &Node) -> Option<&'static Location<'static>> {
+        match node.op {
             Op::Guard(guard) => self.places.get(crate::graph::guard_parts(guard).0).copied(),
             _ => None,
-        })
+        }
     }
 
     #[inline(always)]

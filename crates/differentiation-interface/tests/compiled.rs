@@ -124,6 +124,31 @@ fn recordings_that_fail_their_own_guards_serve_the_call_they_were_made_in() {
     assert!(held.unwrap().pullback([3.0]).unwrap()[0].iter().all(|g| *g == 15.0));
 }
 
+#[test]
+fn such_recordings_do_not_push_others_out() {
+    let x: Vec<f64> = (0..1000).map(|i| 1.0 / (i + 3) as f64).collect();
+    let bound: f64 = x.iter().sum();
+    fn scaled<T: Real>(x: &[T], bound: f64) -> T {
+        called();
+        let sum: T = x[..x.len() - 1].iter().copied().sum();
+        match x[x.len() - 1] > 0.0 {
+            true if sum == bound => sum * 5.0,
+            true => sum * 2.0,
+            false => sum * 7.0,
+        }
+    }
+    let f = |x: &[_]| scaled(x, bound);
+    let tie = [&x[..], &[1.0]].concat();
+    let below = [&x[..], &[-1.0]].concat();
+    let backend = AutoReverseDiff::compiled().with_most_recordings(2);
+    let mut prepared = prepare_gradient(&f, &backend, &below).unwrap();
+    for _ in 0..3 {
+        assert_eq!(prepared.gradient(&tie).unwrap()[0], 5.0);
+    }
+    let (_, calls) = costs(|| assert_eq!(prepared.gradient(&below).unwrap()[0], 7.0));
+    assert_eq!(calls, 0, "the first recording is there");
+}
+
 /// Hessian of Rosenbrock's function, tridiagonal.
 fn rosenbrock<T: Real>(x: &[T]) -> T {
     called();
@@ -229,6 +254,23 @@ fn another_branch_that_is_refused_is_named() {
     assert_eq!(error.to_string(), text);
     prepared.prepare_again(&[0.5]).unwrap();
     assert_eq!(prepared.gradient(&[0.25]), Ok(vec![-1.0]));
+
+    // Where constants may change, doing anything else is another branch.
+    let f = |x: &[_], count: &usize, bound: &f64| {
+        let sum = x[..*count].iter().fold(x[0], |a, b| a + *b * *bound);
+        if sum > *bound { sum * 2.0 } else { sum }
+    };
+    let mut prepared = prepare_gradient(&f, &backend, (&[2.0, 1.0], Constant(&2), Constant(&3.0))).unwrap();
+    assert_eq!(prepared.gradient((&[2.0, 1.0], Constant(&2), Constant(&4.0))), Ok(vec![10.0, 8.0]));
+    let error = prepared.gradient((&[-2.0, 1.0], Constant(&2), Constant(&4.0))).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::OtherBranch { place: Some(place) } if place.file().ends_with(file!())),
+        "{error}"
+    );
+    let error = prepared.gradient((&[2.0, 1.0], Constant(&1), Constant(&4.0))).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OtherBranch { .. }), "{error}");
+    assert_eq!(prepared.gradient((&[2.0, 1.0], Constant(&2), Constant(&5.0))), Ok(vec![12.0, 10.0]));
+
     // The place of a guard can be unknown.
     let unknown = Error::from(RunError::Guard(GuardFailed { place: None }));
     assert_eq!(unknown.kind(), ErrorKind::OtherBranch { place: None });

@@ -155,6 +155,13 @@ fn branches_are_refused_or_followed_and_leaving_one_is_an_error() {
     assert_eq!(prepared.jacobian(&right).unwrap().nnz(), 2);
     prepared.prepare_again(&left).unwrap();
     assert_eq!(prepared.jacobian(&left).unwrap().entries().collect::<Vec<_>>(), [(0, 2, 3.0), (1, 3, 1.0)]);
+
+    // The same where a constant may change the branch.
+    let f = |x: &[_], limit: &f64| vec![if x[0] > *limit { x[1] * x[1] } else { x[2] * *limit }];
+    let mut prepared = prepare_jacobian(&f, &backend, (&right, Constant(&0.0))).unwrap();
+    assert_eq!(prepared.jacobian((&right, Constant(&0.5))).unwrap().entries().collect::<Vec<_>>(), [(0, 1, 4.0)]);
+    let error = prepared.jacobian((&right, Constant(&1.5))).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OtherBranch { place: Some(_) }), "{error}");
 }
 
 struct Branching;

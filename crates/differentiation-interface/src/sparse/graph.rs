@@ -2,7 +2,8 @@
 //!
 //! The recording is run again on tracers of `sparsity-tracer`, so there is one algebra of index sets.
 
-use compiled_trace::{Graph, Limits, Recorded, record};
+use crate::backends::compiled_reverse_diff::fresh::Fresh;
+use compiled_trace::{Graph, Limits, Recorded};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Scalar};
@@ -40,7 +41,7 @@ pub struct GraphSparsityDetector;
 ///
 /// As [`GraphSparsityDetector`], for functions that branch on values. The pattern holds wherever every branch goes as it does
 /// at the point, and **nowhere else**: an entry that is nonzero on another branch only is not there. A dense part that refuses
-/// other branches makes an error of that instead of a wrong matrix, as long as it need not record in every call:
+/// other branches makes an error of that instead of a wrong matrix:
 /// [`AutoReverseDiff::compiled().refusing_other_branches()`](crate::backends::AutoCompiledReverseDiff::refusing_other_branches).
 ///
 /// # Example
@@ -71,10 +72,10 @@ macro_rules! graph_detector {
             type HessianNum<B: Base> = Recorded<B>;
 
             fn jacobian<S: Scalar>(&self, f: &mut impl Flat<Recorded<S::Base>>, x: &[S]) -> Result<Pattern, Error> {
-                jacobian_of(&recording(f, x, $branches)?)
+                jacobian_of(recording(f, x, $branches)?.graph())
             }
             fn hessian<S: Scalar>(&self, f: &mut impl Flat<Recorded<S::Base>>, x: &[S]) -> Result<Pattern, Error> {
-                hessian_of(&recording(f, x, $branches)?)
+                hessian_of(recording(f, x, $branches)?.graph())
             }
         }
     };
@@ -83,17 +84,17 @@ graph_detector! { GraphSparsityDetector, "graph", false }
 graph_detector! { GraphLocalSparsityDetector, "local graph", true }
 
 /// Records the function at `x`; one that branches is refused unless it may.
-fn recording<S: Scalar>(f: &mut impl Flat<Recorded<S::Base>>, x: &[S], branches: bool) -> Result<Graph, Error> {
-    let point: Vec<S::Base> = x.iter().map(S::peek).collect();
-    let mut plain = Vec::new();
-    f.parameters(&mut plain);
-    let parameters: Vec<S::Base> = plain.into_iter().map(S::Base::from_f64).collect();
-    let graph = record(&point, &parameters, Limits::default(), |x, _, y| f.call(x, y))?;
-    if f.has_failed() {
-        return Err(ErrorKind::ForeignNumber.into());
-    }
+fn recording<S: Scalar>(
+    f: &mut impl Flat<Recorded<S::Base>>,
+    x: &[S],
+    branches: bool,
+) -> Result<Fresh<S::Base>, Error> {
+    let mut parameters = Vec::new();
+    f.parameters(&mut parameters);
+    let mut fresh = Fresh::default();
+    let graph = fresh.record(Limits::default(), f, x, &parameters)?;
     let decided = if branches { None } else { graph.guard_places().next() };
-    decided.map_or(Ok(graph), |place| Err(ErrorKind::ValueDecides { place }.into()))
+    decided.map_or(Ok(fresh), |place| Err(ErrorKind::ValueDecides { place }.into()))
 }
 
 // The tracers carry no values, so that one number serves recordings over all plain numbers, and what follows is compiled once.

@@ -39,8 +39,7 @@ pub type RuntimeForward = AutoForwardDiff<RuntimeChunk>;
 ///
 /// All choices share one number type, so that a closure serves whichever is chosen. Operators take the routes of the static
 /// backend, give its results and call the function as often as it does; only the numbers are larger and each operation asks
-/// which one they are. One route differs: products at a fixed point with a compiled inner backend are pushforwards of its
-/// gradient, not pullbacks, and may differ in the last digits. A `SecondOrder` serves `second_derivative`, `hvp` and `hessian`; the other operators return
+/// which one they are. A `SecondOrder` serves `second_derivative`, `hvp` and `hessian`; the other operators return
 /// [`ErrorKind::SecondOrderOnly`].
 ///
 /// # Example

@@ -255,13 +255,8 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
 
     fn same_point((outer, inner): &(AnyBackend, AnyBackend)) -> Self::SamePoint {
         // As the static backends do: a reverse inner backend keeps the linearisation if the outer one cannot.
-        let keeps = match inner {
-            AnyBackend::FirstOrder(FirstOrder::ReverseDiff(_)) => true,
-            AnyBackend::FirstOrder(FirstOrder::CompiledReverseDiff(_)) => {
-                !matches!(outer, AnyBackend::FirstOrder(FirstOrder::ReverseDiff(_)))
-            }
-            _ => false,
-        };
+        let keeps =
+            matches!(inner, AnyBackend::FirstOrder(FirstOrder::ReverseDiff(_) | FirstOrder::CompiledReverseDiff(_)));
         let outer = if keeps { inner } else { outer };
         Routed::new(&(*outer, *inner))
     }

@@ -3,6 +3,7 @@
 //! Reached by operators through the routes below. Runs the user's function on the recording number of `compiled-trace` when
 //! there is no recording that holds, and the programs made of the recording otherwise.
 
+pub(crate) mod fresh;
 mod recording;
 mod state;
 
@@ -70,7 +71,8 @@ impl Default for AutoCompiledReverseDiff {
 
 impl AutoCompiledReverseDiff {
     /// The same with an error of kind [`ErrorKind::OtherBranch`] where a call takes another branch than the recording of
-    /// the preparation, in place of a new recording.
+    /// the preparation, in place of a new recording. Where constants may change, doing anything else than at the preparation is another
+    /// branch.
     pub fn refusing_other_branches(self) -> Self {
         AutoCompiledReverseDiff { refuse: true, ..self }
     }
@@ -142,7 +144,7 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
     type State<S: Scalar, L: Lanes> = CompiledState<S>;
 
     fn state<S: Scalar, L: Lanes>(_: &AutoCompiledReverseDiff, _inputs: usize) -> Result<CompiledState<S>, Error> {
-        Ok(CompiledState::new())
+        Ok(CompiledState::default())
     }
     fn warm<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
         backend: &AutoCompiledReverseDiff,
@@ -180,7 +182,7 @@ impl PullbackPrimitive for AutoCompiledReverseDiff {
     type PullbackState<S: Scalar, L: Lanes> = CompiledState<S>;
 
     fn pullback_state<S: Scalar, L: Lanes>(&self, _inputs: usize) -> Result<CompiledState<S>, Error> {
-        Ok(CompiledState::new())
+        Ok(CompiledState::default())
     }
     fn record<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
         &self,
@@ -208,7 +210,7 @@ impl PushforwardPrimitive for AutoCompiledReverseDiff {
     type PushforwardState<S: Scalar, L: Lanes> = CompiledState<S>;
 
     fn pushforward_state<S: Scalar, L: Lanes>(&self, _inputs: usize, _seeds: usize) -> Result<CompiledState<S>, Error> {
-        Ok(CompiledState::new())
+        Ok(CompiledState::default())
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
         &self,
@@ -251,7 +253,7 @@ impl SecondAdjointPrimitive for AutoCompiledReverseDiff {
     type StateTwice<S: Scalar> = CompiledState<S>;
 
     fn state_twice<S: Scalar>(&self, _inputs: usize) -> Result<CompiledState<S>, Error> {
-        Ok(CompiledState::new())
+        Ok(CompiledState::default())
     }
     fn record_twice<S: Scalar, F: Flat<Recorded<S::Base>>>(
         &self,

@@ -9,6 +9,7 @@ use compiled_trace::{Executable, Graph, Place, Program, RunError, Workspace, com
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::num::NonZeroU32;
+use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
 /// What a program computes beside the outputs.
@@ -81,7 +82,7 @@ pub(super) struct Recording {
     /// What later recordings are compared with, where constants may change unseen.
     source: Option<Source>,
     /// Whether it has no guards, and so is right for the call it was made in alone.
-    once: bool,
+    pub(super) once: bool,
 }
 
 /// The recording as it was made, and the places of the constants that are parameters of the programs.
@@ -137,6 +138,11 @@ impl Recording {
                 more.push(place);
             }
         })
+    }
+
+    /// The place in the user's code where another recording first decides otherwise; none if it differs in something else.
+    pub(super) fn parts_from(&self, graph: &Graph) -> Option<&'static Location<'static>> {
+        self.source.as_ref()?.graph.parts_from(graph)
     }
 
     /// Appends the values in `graph` of the constants that are parameters.
@@ -196,7 +202,7 @@ impl Recording {
 }
 
 /// The memory that programs run in on plain numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Plain<B: Base> {
     workspaces: [Option<Box<Workspace<B>>>; PROGRAMS],
     #[cfg(feature = "native")]
@@ -204,14 +210,6 @@ struct Plain<B: Base> {
 }
 
 impl<B: Base> Plain<B> {
-    fn new() -> Self {
-        Plain {
-            workspaces: Default::default(),
-            #[cfg(feature = "native")]
-            native: Default::default(),
-        }
-    }
-
     fn run(
         &mut self,
         recording: &Recording,
@@ -280,8 +278,7 @@ impl From<Error> for Failure {
 
 impl<S: Scalar> Held<S> {
     pub(super) fn new(recording: Arc<Recording>) -> Self {
-        let apart = Apart { arguments: Vec::new(), results: Vec::new() };
-        Held { recording, plain: Plain::new(), apart, workspaces: Default::default() }
+        Held { recording, plain: Plain::default(), apart: Apart::default(), workspaces: Default::default() }
     }
 
     /// Runs a program. `inputs` are the point, the parameters, the seeds and the tangents of the point; `outputs` the outputs
@@ -407,5 +404,31 @@ fn cut<'a, 's, B: 'a, S>(
 {
     for (slice, slot) in like.iter().zip(slots) {
         (*slot, whole) = whole.split_at_mut(slice.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backends::forward_diff::Dual;
+    use compiled_trace::{Limits, Recorded, record};
+    use differentiation_interface_core::backend::Lane;
+
+    /// Results do not tell which way a program ran.
+    #[test]
+    fn dual_numbers_are_taken_apart() {
+        let f = |x: &[Recorded<f64>], _: &[Recorded<f64>], y: &mut Vec<Recorded<f64>>| y.push(x[0] * x[0] * x[1]);
+        let graph = record(&[1.0, 2.0], &[], Limits::default(), f).unwrap();
+        let mut held: Held<Dual<f64, Lane<1>>> = Held::new(Arc::new(Recording::new(&graph, &[]).unwrap()));
+        let mark = NonZeroU32::new(7).unwrap();
+        let x = [Dual::with_tangents(3.0, mark, |_| 1.0), Dual::constant(5.0)];
+        let (mut y, mut gradient) = ([Dual::constant(0.0)], [Dual::constant(0.0); 2]);
+        let which = Which { kind: Kind::Pullback, tangents: 0 };
+        let inputs: [&[_]; 3] = [&x, &[], &[Dual::constant(1.0)]];
+        let outputs: &mut [&mut [_]] = &mut [&mut y, &mut gradient];
+        assert!(held.run(which, &inputs, outputs).is_ok());
+        assert_eq!((gradient[0].peek(), gradient[0].tangent(0)), (30.0, 10.0));
+        assert_eq!((gradient[1].peek(), gradient[1].tangent(0)), (9.0, 6.0));
+        assert!(held.workspaces.iter().all(Option::is_none), "no memory for dual numbers one by one");
     }
 }

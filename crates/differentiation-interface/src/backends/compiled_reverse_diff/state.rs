@@ -1,8 +1,9 @@
 //! What the calls of a preparation share: recordings, the point, and buffers.
 
 use super::AutoCompiledReverseDiff;
+use super::fresh::Fresh;
 use super::recording::{Failure, Held, Kind, LANES, Recording, Which};
-use compiled_trace::{Graph, Place, Recorded, Recorder, RunError};
+use compiled_trace::{GuardFailed, Place, Recorded, RunError};
 use differentiation_interface_core::backend::{Rows, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -10,7 +11,7 @@ use differentiation_interface_core::scalar::{Base, Scalar};
 use std::sync::Arc;
 
 /// Recordings of a function with everything its calls reuse.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CompiledState<S: Scalar> {
     recordings: Vec<Held<S>>,
     /// The one that held at the last point.
@@ -21,20 +22,12 @@ pub struct CompiledState<S: Scalar> {
     /// Lengths of the contexts.
     lengths: Vec<usize>,
     fresh: Fresh<S::Base>,
-}
-
-/// The memory of new recordings.
-#[derive(Clone, Debug)]
-struct Fresh<B: Base> {
-    recorder: Recorder<B>,
-    point: Vec<B>,
-    parameters: Vec<B>,
-    /// Where it differs from a recording that is there.
+    /// Where the last new recording differs from one that is there.
     more: Vec<Place>,
 }
 
 /// The arguments and results of programs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Buffers<S> {
     /// The point of [`CompiledState::value`].
     x: Vec<S>,
@@ -245,20 +238,6 @@ fn stage<'a, S: Scalar>(
 }
 
 impl<S: Scalar> CompiledState<S> {
-    pub(super) fn new() -> Self {
-        let buffers = Buffers {
-            x: Vec::new(),
-            parameters: Vec::new(),
-            y: Vec::new(),
-            gradient: Vec::new(),
-            seeds: Vec::new(),
-            products: Vec::new(),
-        };
-        let fresh =
-            Fresh { recorder: Recorder::default(), point: Vec::new(), parameters: Vec::new(), more: Vec::new() };
-        CompiledState { recordings: Vec::new(), current: 0, buffers, plain: Vec::new(), lengths: Vec::new(), fresh }
-    }
-
     /// Gives all recordings up.
     pub(super) fn forget(&mut self) {
         self.recordings.clear();
@@ -387,7 +366,7 @@ impl<S: Scalar> CompiledState<S> {
         self.record(backend, f, x)?;
         match go(&mut self.recordings[self.current], &mut self.buffers) {
             Err(Failure::Invalid(RunError::Guard(_))) => {
-                let recording = Recording::once(self.fresh.recorder.graph(), &self.lengths)?;
+                let recording = Recording::once(self.fresh.graph(), &self.lengths)?;
                 self.recordings[self.current] = Held::new(Arc::new(recording));
                 go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error)
             }
@@ -405,7 +384,7 @@ impl<S: Scalar> CompiledState<S> {
         f: &mut F,
         x: &[S],
     ) -> Result<(), Error> {
-        let graph = self.fresh.record(backend, f, x, &self.plain)?;
+        let graph = self.fresh.record(backend.limits(), f, x, &self.plain)?;
         let recording = Recording::new(graph, &self.lengths)?;
         self.keep(backend, recording);
         Ok(())
@@ -420,68 +399,53 @@ impl<S: Scalar> CompiledState<S> {
         f: &mut F,
         x: &[S],
     ) -> Result<(), Error> {
-        self.fresh.record(backend, f, x, &self.plain)?;
-        let Fresh { recorder, more, .. } = &mut self.fresh;
-        let graph = recorder.graph();
+        let graph = self.fresh.record(backend.limits(), f, x, &self.plain)?;
         let known = self.recordings.len();
         let found = (0..known)
             .map(|k| (self.current + k) % known)
-            .find(|index| self.recordings[*index].recording.compare(graph, more));
+            .find(|index| self.recordings[*index].recording.compare(graph, &mut self.more));
         match found {
             Some(index) => {
                 self.current = index;
-                if !more.is_empty() {
-                    let recording = self.recordings[index].recording.widened(more)?;
+                if !self.more.is_empty() {
+                    let recording = self.recordings[index].recording.widened(&self.more)?;
                     self.recordings[index] = Held::new(Arc::new(recording));
                 }
             }
             None => {
+                let fits = |held: &&Held<S>| held.recording.fits(x.len(), self.plain.len(), &self.lengths);
+                if backend.refuses_other_branches()
+                    && let Some(other) = self.recordings.iter().find(fits)
+                {
+                    let place = other.recording.parts_from(graph);
+                    return Err(RunError::Guard(GuardFailed { place }).into());
+                }
                 let recording = Recording::comparable(graph, &self.lengths)?;
-                // Constants that are equal now may differ in the next call.
-                let most = graph.places_of_constants().len();
-                recorder.reserve_constants(most);
+                self.fresh.make_room();
                 self.keep(backend, recording);
             }
         }
         self.plain.clear();
-        self.recordings[self.current].recording.constants(self.fresh.recorder.graph(), &mut self.plain);
+        self.recordings[self.current].recording.constants(self.fresh.graph(), &mut self.plain);
         let constant = |v: &f64| S::constant(S::Base::from_f64(*v));
         self.buffers.parameters.extend(self.plain.iter().map(constant));
         Ok(())
     }
 
-    /// Makes a recording the current one, in place of the oldest one if there are many.
+    /// Makes a recording the current one, in place of one that was for a single call, or of the oldest one if there are many.
     fn keep(&mut self, backend: &AutoCompiledReverseDiff, recording: Recording) {
         let held = Held::new(Arc::new(recording));
-        if self.recordings.len() < backend.most_recordings() {
-            self.current = self.recordings.len();
+        let spent = self.recordings.iter().position(|held| held.recording.once);
+        self.current = match spent {
+            Some(spent) => spent,
+            None if self.recordings.len() < backend.most_recordings() => self.recordings.len(),
+            None => (self.current + 1) % self.recordings.len(),
+        };
+        if self.current == self.recordings.len() {
             self.recordings.push(held);
         } else {
-            self.current = (self.current + 1) % self.recordings.len();
             self.recordings[self.current] = held;
         }
-    }
-}
-
-impl<B: Base> Fresh<B> {
-    /// Records the function at `x`.
-    fn record<S: Scalar<Base = B>, F: Flat<Recorded<B>>>(
-        &mut self,
-        backend: &AutoCompiledReverseDiff,
-        f: &mut F,
-        x: &[S],
-        parameters: &[f64],
-    ) -> Result<&Graph, Error> {
-        self.point.clear();
-        self.point.extend(x.iter().map(S::peek));
-        self.parameters.clear();
-        self.parameters.extend(parameters.iter().map(|v| B::from_f64(*v)));
-        let recorded = self.recorder.record(&self.point, &self.parameters, backend.limits(), |x, _, y| f.call(x, y));
-        if f.has_failed() {
-            // The caller reports the failure itself.
-            return Err(ErrorKind::ForeignNumber.into());
-        }
-        recorded
     }
 }
 

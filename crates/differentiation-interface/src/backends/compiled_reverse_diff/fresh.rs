@@ -1,0 +1,49 @@
+//! Recording a function as backends see it.
+//!
+//! Called by the compiled backend and by the detectors that read patterns off recordings.
+
+use compiled_trace::{Graph, Limits, Recorded, Recorder};
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::scalar::{Base, Scalar};
+
+/// The memory of recordings, and the last one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fresh<B: Base> {
+    recorder: Recorder<B>,
+    point: Vec<B>,
+    parameters: Vec<B>,
+}
+
+impl<B: Base> Fresh<B> {
+    /// Records the function at `x`, whose derivatives are dropped.
+    pub(crate) fn record<S: Scalar<Base = B>, F: Flat<Recorded<B>>>(
+        &mut self,
+        limits: Limits,
+        f: &mut F,
+        x: &[S],
+        parameters: &[f64],
+    ) -> Result<&Graph, Error> {
+        self.point.clear();
+        self.point.extend(x.iter().map(S::peek));
+        self.parameters.clear();
+        self.parameters.extend(parameters.iter().map(|v| B::from_f64(*v)));
+        let recorded = self.recorder.record(&self.point, &self.parameters, limits, |x, _, y| f.call(x, y));
+        if f.has_failed() {
+            // The caller reports the failure itself.
+            return Err(ErrorKind::ForeignNumber.into());
+        }
+        recorded
+    }
+
+    /// The last recording.
+    pub(crate) fn graph(&self) -> &Graph {
+        self.recorder.graph()
+    }
+
+    /// Makes room for recordings like the last one whose constants all differ.
+    pub(super) fn make_room(&mut self) {
+        let most = self.graph().places_of_constants().len();
+        self.recorder.reserve_constants(most);
+    }
+}
