@@ -1,67 +1,13 @@
-//! Writing bodies: every instruction once, what is known is computed.
+//! Writing bodies: every instruction once.
 //!
 //! Called by the passes that derive and optimise programs. Equal loads and operations become one, stores are forwarded to loads
-//! of the same cells, products with 1 and operations on constants disappear.
+//! of the same cells.
 
+use crate::expressions::{Expressions, Shared};
 use crate::graph::Op;
 use crate::program::{Address, Dimension, Instruction, Nest, Space};
-use crate::rule::{MINUS, NEGATE, PLUS, Rules, TIMES};
-use crate::template::{Template, TemplatePartial};
-use differentiation_interface_core::error::{Error, ErrorKind};
+use crate::rule::{NEGATE, PLUS, TIMES};
 use rustc_hash::FxHashMap;
-
-/// What all bodies of a program share.
-pub(crate) struct Shared {
-    pub(crate) constants: Vec<f64>,
-    pub(crate) rules: Rules,
-    known: FxHashMap<u64, u32>,
-    unary: FxHashMap<u16, Vec<Template>>,
-    binary: FxHashMap<u16, Vec<Template>>,
-}
-
-impl Shared {
-    pub(crate) fn new(constants: Vec<f64>, rules: Rules) -> Shared {
-        let mut known = FxHashMap::default();
-        if constants.len() < 1 << 16 {
-            for (i, constant) in constants.iter().enumerate().rev() {
-                known.insert(constant.to_bits(), i as u32);
-            }
-        }
-        Shared { constants, rules, known, unary: FxHashMap::default(), binary: FxHashMap::default() }
-    }
-
-    /// The number of a constant.
-    pub(crate) fn constant(&mut self, value: f64) -> u32 {
-        *self.known.entry(value.to_bits()).or_insert_with(|| {
-            self.constants.push(value);
-            (self.constants.len() - 1) as u32
-        })
-    }
-
-    /// The derivatives of an operation by the rule table.
-    fn templates(&mut self, op: Op) -> Result<Vec<Template>, Error> {
-        let templates = match op {
-            Op::Unary(rule) => match self.unary.get(&rule) {
-                Some(known) => known.clone(),
-                None => {
-                    let new = self.rules.unary_templates(rule)?;
-                    self.unary.insert(rule, new.clone());
-                    new
-                }
-            },
-            Op::Binary(rule) => match self.binary.get(&rule) {
-                Some(known) => known.clone(),
-                None => {
-                    let new = self.rules.binary_templates(rule)?;
-                    self.binary.insert(rule, new.clone());
-                    new
-                }
-            },
-            _ => Vec::new(),
-        };
-        Ok(templates)
-    }
-}
 
 /// A body being written.
 pub(crate) struct Builder<'a> {
@@ -69,29 +15,12 @@ pub(crate) struct Builder<'a> {
     pub(crate) nest: Nest,
     addresses: FxHashMap<Address, u32>,
     known: FxHashMap<Instruction, u32>,
-    /// Constants and partial derivatives written so far, by what they are of.
-    partials: FxHashMap<(u32, usize), Partial>,
-}
-
-/// A partial derivative in a body.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Partial {
-    Zero,
-    One,
-    /// A result; whether it is finite wherever the arguments are.
-    Value(u32, bool),
 }
 
 impl<'a> Builder<'a> {
     pub(crate) fn new(shared: &'a mut Shared, dimensions: Vec<Dimension>, reversed: bool) -> Builder<'a> {
         let nest = Nest { dimensions, reversed, addresses: Vec::new(), body: Vec::new() };
-        Builder {
-            shared,
-            nest,
-            addresses: FxHashMap::default(),
-            known: FxHashMap::default(),
-            partials: FxHashMap::default(),
-        }
+        Builder { shared, nest, addresses: FxHashMap::default(), known: FxHashMap::default() }
     }
 
     pub(crate) fn address(&mut self, address: &Address) -> u32 {
@@ -118,11 +47,6 @@ impl<'a> Builder<'a> {
         index
     }
 
-    pub(crate) fn constant(&mut self, value: f64) -> u32 {
-        let index = self.shared.constant(value);
-        self.once(Instruction::Constant(index))
-    }
-
     pub(crate) fn load(&mut self, address: &Address) -> u32 {
         let address = self.address(address);
         self.once(Instruction::Load(address))
@@ -142,47 +66,6 @@ impl<'a> Builder<'a> {
         self.known.remove(&Instruction::Load(cells));
     }
 
-    fn value(&self, result: u32) -> Option<f64> {
-        match self.nest.body[result as usize] {
-            Instruction::Constant(c) => Some(self.shared.constants[c as usize]),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn apply(&mut self, op: Op, a: u32, b: u32) -> u32 {
-        let (x, y) = (self.value(a), self.value(b));
-        match (op, x, y) {
-            (Op::Binary(TIMES), Some(1.0), _) => return b,
-            (Op::Binary(TIMES), _, Some(1.0)) => return a,
-            (Op::Binary(TIMES), Some(-1.0), _) => return self.apply(Op::Unary(NEGATE), b, b),
-            (Op::Binary(TIMES), _, Some(-1.0)) => return self.apply(Op::Unary(NEGATE), a, a),
-            (Op::Binary(TIMES), Some(x), Some(y)) => return self.constant(x * y),
-            (Op::Binary(PLUS), Some(x), Some(y)) => return self.constant(x + y),
-            (Op::Binary(MINUS), Some(x), Some(y)) => return self.constant(x - y),
-            (Op::Unary(NEGATE), Some(x), _) => return self.constant(-x),
-            (Op::Unary(NEGATE), None, _) => {
-                if let Instruction::Apply { op: Op::Unary(NEGATE), a, .. } = self.nest.body[a as usize] {
-                    return a;
-                }
-            }
-            (Op::Chain, Some(x), _) if x != 0.0 => return self.apply(Op::Binary(TIMES), a, b),
-            (Op::Chain, _, Some(y)) if y.is_finite() => return self.apply(Op::Binary(TIMES), a, b),
-            _ => {}
-        }
-        let (mut a, mut b) = (a, b);
-        if matches!(op, Op::Unary(_)) {
-            b = a;
-        }
-        // One order for what commutes exactly.
-        if matches!(op, Op::Binary(PLUS | TIMES)) && a > b {
-            std::mem::swap(&mut a, &mut b);
-        }
-        match op {
-            Op::Guard(_) => self.push(Instruction::Apply { op, a, b }),
-            _ => self.once(Instruction::Apply { op, a, b }),
-        }
-    }
-
     /// Copies an instruction of another body without effects; its operands and address are given as they are here.
     pub(crate) fn copy(&mut self, instruction: Instruction, addresses: &[Address], renamed: &[u32]) -> u32 {
         match instruction {
@@ -200,72 +83,44 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub(crate) fn add(&mut self, sum: &mut Option<u32>, term: u32) {
-        *sum = Some(match *sum {
-            None => term,
-            Some(sum) => self.apply(Op::Binary(PLUS), sum, term),
-        });
-    }
-
-    /// The partial derivative of the operation with result `result` with respect to an argument.
-    pub(crate) fn partial(&mut self, op: Op, a: u32, b: u32, result: u32, argument: usize) -> Result<Partial, Error> {
-        // The result may have been simplified to another operation, so the key is made of all.
-        let key = (result, argument);
-        let key_is_safe = matches!(self.nest.body[result as usize], Instruction::Apply { op: own, .. } if own == op);
-        if let (true, Some(known)) = (key_is_safe, self.partials.get(&key)) {
-            return Ok(*known);
-        }
-        let templates = self.shared.templates(op)?;
-        let Some(template) = templates.get(argument) else { return Ok(Partial::Zero) };
-        let partial = match &template.partial {
-            TemplatePartial::Zero => Partial::Zero,
-            TemplatePartial::One => Partial::One,
-            TemplatePartial::Constant(c) => Partial::Value(self.constant(*c), true),
-            TemplatePartial::Value(graph) => {
-                let mut values = match op {
-                    Op::Unary(_) => vec![a, result],
-                    _ => vec![a, b, result],
-                };
-                for node in &graph.nodes {
-                    let mut get = |operand: u32| {
-                        if operand & crate::graph::CONSTANT != 0 {
-                            self.constant(graph.constants[(operand & !crate::graph::CONSTANT) as usize])
-                        } else {
-                            values[operand as usize]
-                        }
-                    };
-                    let x = get(node.a);
-                    let y = if matches!(node.op, Op::Unary(_)) { x } else { get(node.b) };
-                    let adopted = match node.op {
-                        Op::Unary(rule) => self.shared.rules.adopt_unary(&graph.rules, rule).map(Op::Unary),
-                        Op::Binary(rule) => self.shared.rules.adopt_binary(&graph.rules, rule).map(Op::Binary),
-                        other => Some(other),
-                    };
-                    let value = self.apply(adopted.ok_or(ErrorKind::TapeOverflow)?, x, y);
-                    values.push(value);
-                }
-                Partial::Value(values[graph.outputs[0] as usize], op == Op::Binary(TIMES))
-            }
-        };
-        if key_is_safe {
-            self.partials.insert(key, partial);
-        }
-        Ok(partial)
-    }
-
-    /// An adjoint or tangent times a partial derivative; nothing if that is zero.
-    pub(crate) fn times(&mut self, t: u32, partial: Partial) -> Option<u32> {
-        match partial {
-            Partial::Zero => None,
-            Partial::One => Some(t),
-            Partial::Value(value, true) => Some(self.apply(Op::Binary(TIMES), value, t)),
-            Partial::Value(value, false) => Some(self.apply(Op::Chain, t, value)),
-        }
-    }
-
     /// The nest, without instructions that have no effect.
     pub(crate) fn finish(self) -> Nest {
         without_dead(self.nest)
+    }
+}
+
+impl Expressions for Builder<'_> {
+    fn shared(&mut self) -> &mut Shared {
+        self.shared
+    }
+    fn constant(&mut self, value: f64) -> u32 {
+        let index = self.shared.constant(value);
+        self.once(Instruction::Constant(index))
+    }
+    fn value(&self, result: u32) -> Option<f64> {
+        match self.nest.body[result as usize] {
+            Instruction::Constant(c) => Some(self.shared.constants[c as usize]),
+            _ => None,
+        }
+    }
+    fn negated(&self, result: u32) -> Option<u32> {
+        match self.nest.body[result as usize] {
+            Instruction::Apply { op: Op::Unary(NEGATE), a, .. } => Some(a),
+            _ => None,
+        }
+    }
+    fn write(&mut self, op: Op, mut a: u32, mut b: u32) -> u32 {
+        if matches!(op, Op::Unary(_)) {
+            b = a;
+        }
+        // One order for what commutes exactly.
+        if matches!(op, Op::Binary(PLUS | TIMES)) && a > b {
+            std::mem::swap(&mut a, &mut b);
+        }
+        match op {
+            Op::Guard(_) => self.push(Instruction::Apply { op, a, b }),
+            _ => self.once(Instruction::Apply { op, a, b }),
+        }
     }
 }
 

@@ -145,7 +145,7 @@ impl Graph {
         for node in &mut graph.nodes {
             match node.op {
                 Op::Call | Op::CallOutput => {}
-                Op::Unary(_) | Op::Accumulate | Op::Output => moved(&mut node.a),
+                Op::Unary(_) | Op::Accumulate => moved(&mut node.a),
                 _ => {
                     moved(&mut node.a);
                     moved(&mut node.b);

@@ -5,8 +5,9 @@
 //! adjoint of the cell, a store or accumulation becomes a load of it. Partial derivatives are those of the rule table.
 
 use crate::activity::Activity;
-use crate::build::{Builder, Shared};
+use crate::build::Builder;
 use crate::custom::Half;
+use crate::expressions::{Expressions, Shared};
 use crate::graph::Op;
 use crate::program::*;
 use crate::rule::PLUS;

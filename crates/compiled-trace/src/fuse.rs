@@ -4,7 +4,8 @@
 //! where nothing in between forbids it; so values meet their adjoints while they are still in the iteration.
 
 use crate::access::{Access, Kind, Summary};
-use crate::build::{Builder, Shared, interval, is_injective};
+use crate::build::{Builder, interval, is_injective};
+use crate::expressions::Shared;
 use crate::program::*;
 
 /// Bodies longer than this are not fused further, except outside of loops.

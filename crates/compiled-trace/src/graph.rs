@@ -28,8 +28,6 @@ pub enum Op {
     Guard(u16),
     /// Adds the first operand to a sum.
     Accumulate,
-    /// Hands the first operand out.
-    Output,
     /// A call of a custom rule, whose first output this is; the first operand is the number of the call.
     Call,
     /// A further output of the call before it.
@@ -208,7 +206,6 @@ impl Graph {
             Op::Compare(number) => (format!("{:?}", relation(number)), vec![node.a, node.b]),
             Op::Call => ("call".to_string(), self.calls[node.a as usize].arguments.clone()),
             Op::CallOutput => ("call output".to_string(), Vec::new()),
-            Op::Output => ("output".to_string(), vec![node.a]),
             op => (format!("{op:?}").to_lowercase(), vec![node.a, node.b]),
         }
     }

@@ -4,7 +4,8 @@
 //! nest's results, gives the one loop a careful programmer writes: values are computed once and stay in the iteration.
 
 use crate::access::{Kind, accesses};
-use crate::build::{Shared, without_dead};
+use crate::build::without_dead;
+use crate::expressions::Shared;
 use crate::fuse::{fuse, rewritten};
 use crate::intervals::Intervals;
 use crate::program::*;

@@ -1,7 +1,7 @@
 //! Random programs: straight lines, nested and triangular loops, recurrences, sums, gathers, remainders, parameters, branches;
 //! compiled derivatives beside forward mode, on both sides of branches and with other parameters.
 
-use compiled_trace::{Executable, Limits, RunError, compile, record};
+use compiled_trace::{Executable, Graph, Limits, RunError, compile, record};
 use differentiation_interface::prelude::*;
 use proptest::prelude::*;
 
@@ -182,17 +182,50 @@ fn close(what: &str, found: &[f64], expected: &[f64]) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// The recorded programs: tangent of two lanes, adjoint, its tangent.
-fn compiled(steps: &[Step], x: &[f64], p: &[f64]) -> (Executable, Executable, Executable) {
-    let graph = record(x, p, Limits::default(), |x, p, y| y.extend(function(steps, x, p))).unwrap();
-    let program = compile(&graph).unwrap();
-    let adjoint = program.adjoint(1).unwrap();
-    let product = adjoint.tangent(1).unwrap();
-    (program.tangent(2).unwrap().executable(), adjoint.executable(), product.executable())
+/// The recorded programs.
+struct Programs {
+    /// Of two lanes.
+    tangent: Executable,
+    adjoint: Executable,
+    /// Tangent of the adjoint.
+    product: Executable,
+    /// All entries.
+    jacobian: Executable,
+    /// All entries, of the weighted sum of the outputs.
+    hessian: Executable,
+}
+
+impl Programs {
+    fn of(steps: &[Step], x: &[f64], p: &[f64]) -> Programs {
+        let graph = record(x, p, Limits::default(), |x, p, y| y.extend(function(steps, x, p))).unwrap();
+        let program = compile(&graph).unwrap();
+        let adjoint = program.adjoint(1).unwrap();
+        let (starts, columns) = dense(graph.outputs().len(), x.len());
+        let entries = graph.jacobian_entries(&starts, &columns, usize::MAX);
+        let weighted = record(x, p, Limits::default(), |x, p, y| {
+            y.push(function(steps, x, p).into_iter().enumerate().map(|(i, y)| y * weight(i)).sum());
+        });
+        let (starts, columns) = dense(x.len(), x.len());
+        let second = weighted.unwrap().hessian_entries(&starts, &columns, usize::MAX);
+        let executable = |graph: Result<Option<Graph>, Error>| compile(&graph.unwrap().unwrap()).unwrap().executable();
+        Programs {
+            tangent: program.tangent(2).unwrap().executable(),
+            product: adjoint.tangent(1).unwrap().executable(),
+            adjoint: adjoint.executable(),
+            jacobian: executable(entries),
+            hessian: executable(second),
+        }
+    }
+}
+
+/// A dense matrix as compressed rows.
+fn dense(rows: usize, columns: usize) -> (Vec<u32>, Vec<u32>) {
+    let starts = (0..=rows).map(|i| (i * columns) as u32).collect();
+    (starts, (0..rows).flat_map(|_| 0..columns as u32).collect())
 }
 
 fn check(steps: &[Step], points: &[(Vec<f64>, Vec<f64>)]) -> Result<(), TestCaseError> {
-    let mut programs = compiled(steps, &points[0].0, &points[0].1);
+    let mut programs = Programs::of(steps, &points[0].0, &points[0].1);
     for (x, p) in points {
         let n = x.len();
         let direction: Vec<f64> = (0..n).map(|i| 0.4 - 0.15 * i as f64).collect();
@@ -205,28 +238,37 @@ fn check(steps: &[Step], points: &[(Vec<f64>, Vec<f64>)]) -> Result<(), TestCase
         for attempt in 0.. {
             let inputs: &[&[f64]] = &[x, p, &weights, &direction];
             let outputs = &mut [&mut y[..], &mut grad, &mut dy, &mut hv];
-            match programs.2.run(&mut programs.2.workspace(), inputs, outputs) {
+            match programs.product.run(&mut programs.product.workspace(), inputs, outputs) {
                 Ok(()) => break,
-                Err(RunError::Guard(_)) if attempt == 0 => programs = compiled(steps, x, p),
+                Err(RunError::Guard(_)) if attempt == 0 => programs = Programs::of(steps, x, p),
                 Err(error) => return Err(TestCaseError::fail(format!("{error}"))),
             }
         }
         close("value", &y, &value)?;
-        let expected = gradient(&|x: &[_]| weighted(steps, x, p), &AutoForwardDiff::default(), x).unwrap();
+        let forward = AutoForwardDiff::default();
+        let expected = gradient(&|x: &[_]| weighted(steps, x, p), &forward, x).unwrap();
         close("gradient with product", &grad, &expected)?;
-        let expected_hv = hvp(&|x: &[_]| weighted(steps, x, p), &AutoForwardDiff::default(), x, [&direction]).unwrap();
+        let expected_hv = hvp(&|x: &[_]| weighted(steps, x, p), &forward, x, [&direction]).unwrap();
         close("product", &hv, &expected_hv[0])?;
         grad.fill(f64::NAN);
-        programs.1.run(&mut programs.1.workspace(), &[x, p, &weights], &mut [&mut y, &mut grad]).unwrap();
+        programs.adjoint.run(&mut programs.adjoint.workspace(), &[x, p, &weights], &mut [&mut y, &mut grad]).unwrap();
         close("gradient", &grad, &expected)?;
         let (mut first, mut second) = (nan(), nan());
         let outputs = &mut [&mut y[..], &mut first, &mut second];
-        programs.0.run(&mut programs.0.workspace(), &[x, p, &direction, &other], outputs).unwrap();
+        programs.tangent.run(&mut programs.tangent.workspace(), &[x, p, &direction, &other], outputs).unwrap();
         for (dx, dy) in [(&direction, first), (&other, second)] {
             let f = |x: &[_]| at_parameters(steps, x, p);
-            let expected = pushforward(&f, &AutoForwardDiff::default(), x, [dx]).unwrap();
+            let expected = pushforward(&f, &forward, x, [dx]).unwrap();
             close("tangent", &dy, &expected[0])?;
         }
+        let mut entries = vec![f64::NAN; value.len() * n];
+        programs.jacobian.run(&mut programs.jacobian.workspace(), &[x, p], &mut [&mut entries]).unwrap();
+        let expected = jacobian(&|x: &[_]| at_parameters(steps, x, p), &forward, x).unwrap();
+        close("jacobian", &entries, expected.as_slice())?;
+        let mut entries = vec![f64::NAN; n * n];
+        programs.hessian.run(&mut programs.hessian.workspace(), &[x, p], &mut [&mut entries]).unwrap();
+        let expected = hessian(&|x: &[_]| weighted(steps, x, p), &forward, x).unwrap();
+        close("hessian", &entries, expected.as_slice())?;
     }
     Ok(())
 }
@@ -237,7 +279,7 @@ fn point(seed: u64) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if cfg!(debug_assertions) { 12 } else { 120 }, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if cfg!(debug_assertions) { 8 } else { 120 }, ..ProptestConfig::default() })]
     #[test]
     fn compiled_derivatives_agree_with_forward_mode(
         steps in prop::collection::vec(step(), 1..6),

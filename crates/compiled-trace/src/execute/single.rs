@@ -137,7 +137,7 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
                             }
                             continue;
                         }
-                        Op::Accumulate | Op::Output | Op::Call | Op::CallOutput => continue,
+                        Op::Accumulate | Op::Call | Op::CallOutput => continue,
                     }
                 }
                 Instruction::Store { value, address } => {

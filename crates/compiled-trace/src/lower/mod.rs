@@ -102,9 +102,10 @@ pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rolled) -> Resu
     lowering.allocate()?;
     let bodies = (0..lowering.groups.len()).map(|g| lowering.body(g)).collect::<Result<Vec<_>, _>>()?;
     lowering.fill_halos()?;
+    let cleared = lowering.clear_outputs();
     let copies = lowering.copy_outputs()?;
     let mut bodies: Vec<Option<Nest>> = bodies.into_iter().map(Some).collect();
-    let mut statements = Vec::new();
+    let mut statements = Vec::from_iter(cleared);
     if !sequence.sums.is_empty() {
         statements.push(Statement::Zero { space: Space::Work, start: 0, length: sequence.sums.len() as u32 });
     }

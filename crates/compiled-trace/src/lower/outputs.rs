@@ -2,7 +2,8 @@
 //!
 //! Called by `lower`. Where a slot's results are outputs in all iterations, its group stores them to the output slice itself,
 //! so that a function that writes an array leaves one loop and no copies. Other outputs (inputs, sums, the last step of a
-//! recurrence) are copied at the end of the program: in runs where cells advance regularly, by a table otherwise.
+//! recurrence) are copied at the end of the program: in runs where cells advance regularly, by a table otherwise. Where many are
+//! zero, outputs are cleared at the beginning.
 
 use super::fit::{Fit, each_iteration};
 use super::{Lowering, NONE};
@@ -70,6 +71,22 @@ impl Lowering<'_> {
                 self.groups[place.group as usize].slots[place.slot as usize].stored = true;
             }
         }
+    }
+
+    /// The statement that clears the outputs among which many are zero, before others are written; they need no copies then.
+    pub(super) fn clear_outputs(&mut self) -> Option<Statement> {
+        let sequence = self.sequence;
+        let is_zero = |output: &u32| {
+            let operand = sequence.outputs[*output as usize];
+            operand & CONSTANT != 0 && sequence.constants[(operand & !CONSTANT) as usize].to_bits() == 0
+        };
+        let mut zeros = self.copied_outputs.iter().copied().filter(is_zero);
+        let (first, last) = (zeros.next()?, zeros.next_back()?);
+        if zeros.count() + 2 < SHORTEST_RUN {
+            return None;
+        }
+        self.copied_outputs.retain(|output| !is_zero(output));
+        Some(Statement::Zero { space: Space::Output(0), start: first, length: last - first + 1 })
     }
 
     /// The statements that copy the other outputs.

@@ -126,7 +126,7 @@ impl<S: Number> Emitter<'_, '_, S> {
                 self.choose(FloatCC::Equal, x, zero, zero, product)
             }
             // Refused or handled before.
-            Op::Guard(_) | Op::Accumulate | Op::Output | Op::Call | Op::CallOutput => x,
+            Op::Guard(_) | Op::Accumulate | Op::Call | Op::CallOutput => x,
         }
     }
 

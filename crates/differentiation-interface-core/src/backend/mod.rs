@@ -3,6 +3,7 @@
 //! Called by operators. A backend implements [`PushforwardPrimitive`] or [`PullbackPrimitive`] (or both) on flat slices
 //! and names, operator by operator, the route, [`Native`] or assembled, from the operator to its primitive. Everything else is assembled.
 
+mod entries;
 mod lanes;
 mod mode;
 mod primitive;
@@ -11,6 +12,7 @@ mod rows;
 mod second_order;
 mod seeds;
 
+pub use entries::Entries;
 pub use lanes::{Lane, Lanes};
 pub use mode::{Both, BothTwice, Forward, ForwardTwice, Mode, Reverse, ReverseTwice};
 pub use primitive::{PullbackPrimitive, PushforwardPrimitive};

@@ -10,7 +10,7 @@
 //!               ViaPullback   -> one pullback of all basis vectors of the output
 //! ```
 
-use super::{Backend, Lanes, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds};
+use super::{Backend, Entries, Lanes, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::{Base, Scalar};
@@ -55,6 +55,16 @@ pub trait PushforwardRoute<B: Backend> {
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+    fn entries<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        _backend: &B,
+        _state: &mut Self::State<S, L>,
+        _f: &mut F,
+        _x: &[S],
+        _entries: Entries<'_, S>,
+        _y: Option<&mut Vec<S>>,
+    ) -> Result<bool, Error> {
+        Ok(false)
+    }
 }
 
 impl<B: PushforwardPrimitive> PushforwardRoute<B> for Native {
@@ -95,6 +105,17 @@ impl<B: PushforwardPrimitive> PushforwardRoute<B> for Native {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         backend.pushforward_held(state, f, seeds, rows)
+    }
+    #[inline]
+    fn entries<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        backend: &B,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        entries: Entries<'_, S>,
+        y: Option<&mut Vec<S>>,
+    ) -> Result<bool, Error> {
+        backend.entries(state, f, x, entries, y)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Called by users. Reaches two backends through the `type Hvp` route of the [`SecondOrderBackend`], with all basis vectors
 //! as tangents.
 
-use crate::backend::{HvpRoute, Lanes, Rows, SecondOrderBackend, Seeds, Want};
+use crate::backend::{Entries, HvpRoute, Lanes, Rows, SecondOrderBackend, Seeds, Want};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, NumberOutput};
@@ -278,6 +278,25 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         }
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
         fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows))
+            .map_err(named::<B>)
+    }
+
+    /// Fills entries of the Hessian at `x` without products, if the backends have a way; else returns `false`, and
+    /// [`products`](Self::products) is to be called.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`], and those of the backends.
+    pub fn entries<F, P>(&mut self, f: &F, x: &P, entries: Entries<'_, X::Scalar>, want: Want) -> Result<bool, Error>
+    where
+        F: Evaluate<X, C, NumOf<B, X, L>>,
+        P: Point<Shape = X, Contexts = C>,
+    {
+        let (n, found) = (self.inputs, x.coordinates().len());
+        if found != n {
+            return Err(named::<B>(ErrorKind::PreparedLength { prepared: n, found }));
+        }
+        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
+        fault::watch(|| B::Hvp::entries(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, want))
             .map_err(named::<B>)
     }
 

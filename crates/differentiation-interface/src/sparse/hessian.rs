@@ -1,11 +1,12 @@
 //! Sparse Hessians: products with one seed per colour, then decompression.
 //!
-//! Called by `hessian` through [`HessianBackend`]; calls the second-order route of the dense backend.
+//! Called by `hessian` through [`HessianBackend`]; calls the second-order route of the dense backend, which is asked first whether it
+//! writes the entries down itself.
 
 use super::lanes::{Narrow, is_narrow};
 use super::name::HessianName;
 use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error};
-use differentiation_interface_core::backend::{HvpRoute, Rows, SecondOrderBackend, Seeds, Want};
+use differentiation_interface_core::backend::{Entries, HvpRoute, Rows, SecondOrderBackend, Seeds, Want};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::{Bound, Evaluate, NumberOutput};
@@ -77,7 +78,8 @@ impl<D: SecondOrderBackend, X: Shape, C: Contexts, K: DecompressionKind> SparseH
     pub fn column_groups(&self) -> Option<&Groups> {
         self.coloring().map(SymmetricColoring::column_groups)
     }
-    /// The number of colours, which is the number of Hessian-vector products of a call; 0 before preparation.
+    /// The number of colours, which is the number of Hessian-vector products of a call, if the backends make products; 0 before
+    /// preparation.
     pub fn ncolors(&self) -> usize {
         self.coloring().map_or(0, SymmetricColoring::ncolors)
     }
@@ -139,9 +141,14 @@ where
             Work::Wide(wide)
         };
         let seeds = Seeds::Colors { colors: colors.column_colors(), first: 0, count };
-        either!(&mut state.work, |work| work.warm(f, x, seeds)).map_err(named::<D>)?;
         state.compressed.clear();
-        state.compressed.resize(colors.compressed_len(), X::Scalar::default());
+        let mut scratch = vec![X::Scalar::default(); pattern.nnz()];
+        let (starts, columns) = pattern.csr();
+        let entries = Entries { starts, columns, values: &mut scratch, products: count };
+        if !either!(&mut state.work, |work| work.entries(f, x, entries, Want::Value)).map_err(named::<D>)? {
+            either!(&mut state.work, |work| work.warm(f, x, seeds)).map_err(named::<D>)?;
+            state.compressed.resize(colors.compressed_len(), X::Scalar::default());
+        }
         state.plan = Some((Arc::new(pattern), Arc::new(colors)));
         Ok(())
     }
@@ -178,7 +185,13 @@ where
             return Err(named::<D>(ErrorKind::BufferPattern));
         }
         let count = colors.ncolors();
+        let (starts, columns) = pattern.csr();
+        let entries = Entries { starts, columns, values: hess.values_mut(), products: count };
+        if either!(&mut state.work, |work| work.entries(f, x, entries, want)).map_err(named::<D>)? {
+            return Ok(());
+        }
         let seeds = Seeds::Colors { colors: colors.column_colors(), first: 0, count };
+        state.compressed.resize(colors.compressed_len(), X::Scalar::default());
         either!(&mut state.work, |work| {
             let width = if work.seeds_are_rows() { work.inputs() } else { count };
             work.products(f, x, seeds, want, Rows::fixed(&mut state.compressed, width))

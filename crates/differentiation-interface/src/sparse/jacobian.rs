@@ -1,12 +1,13 @@
 //! Sparse Jacobians: pushforwards with one seed per column colour, pullbacks with one per row colour, then decompression.
 //!
-//! Called by `jacobian` through [`JacobianBackend`]; calls the pushforward and pullback routes of the dense backends.
+//! Called by `jacobian` through [`JacobianBackend`]; calls the pushforward and pullback routes of the dense backends. A backend that
+//! writes the entries down itself is asked first.
 
 use super::lanes::{Narrow, is_narrow};
 use super::name::{JacobianName, same};
 use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error};
 use differentiation_interface_core::backend::{
-    Backend, Lanes, Mode, PullbackRoute, PushforwardRoute, Reverse, Rows, Seeds,
+    Backend, Entries, Lanes, Mode, PullbackRoute, PushforwardRoute, Reverse, Rows, Seeds,
 };
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -126,6 +127,22 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Pushforwards<B, X, C, L> {
         let mut f = Bound::<F, X, C, NumOf<B, X, L>>::new(f, x.contexts(), &mut self.storage);
         B::Pushforward::pushforward(backend, &mut self.state, &mut f, x.coordinates(), seeds, y, rows)
     }
+
+    fn entries<F, P>(
+        &mut self,
+        backend: &B,
+        f: &F,
+        x: &P,
+        entries: Entries<'_, X::Scalar>,
+        y: Option<&mut Vec<X::Scalar>>,
+    ) -> Result<bool, Error>
+    where
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, NumOf<B, X, L>>,
+    {
+        let mut f = Bound::<F, X, C, NumOf<B, X, L>>::new(f, x.contexts(), &mut self.storage);
+        B::Pushforward::entries(backend, &mut self.state, &mut f, x.coordinates(), entries, y)
+    }
 }
 
 /// The pushforwards of a preparation, whose lanes follow from the number of colours.
@@ -207,7 +224,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind> SparseJacobi
             Plan::Both(colors) => Some(colors.row_groups()),
         }
     }
-    /// The number of colours, which is the number of products of a call; 0 before preparation.
+    /// The number of colours, which is the number of products of a call, if the backends make products; 0 before preparation.
     pub fn ncolors(&self) -> usize {
         match self.plan.as_ref().map(|(_, plan)| &**plan) {
             Some(Plan::Columns(colors)) => colors.ncolors(),
@@ -279,7 +296,7 @@ where
                 Plan::Both(coloring(&pattern, Bidirectional(self.decompression), &self.coloring).map_err(refused)?)
             }
         };
-        let (outputs, inputs) = (pattern.nrows(), pattern.ncols());
+        let inputs = pattern.ncols();
         let (forward, reverse) = self.dense.sides();
         let (columns, rows) = match &plan {
             Plan::Columns(colors) => (colors.ncolors(), 0),
@@ -302,13 +319,12 @@ where
             state.reverse = Some(<D::Reverse as Backend>::Pullback::state(reverse, inputs).map_err(named::<D>)?);
         }
         state.by_columns.clear();
-        state.by_columns.resize(outputs * columns, X::Scalar::default());
         state.by_rows.clear();
-        state.by_rows.resize(rows * inputs, X::Scalar::default());
         state.inputs = inputs;
+        let mut scratch = vec![X::Scalar::default(); pattern.nnz()];
         state.plan = Some((Arc::new(pattern), Arc::new(plan)));
         // One call sizes all work memory.
-        self.run(state, f, x, true)
+        if self.entries(state, f, x, true, &mut scratch)? { Ok(()) } else { self.products(state, f, x, true) }
     }
 
     fn matrix<P: Point<Shape = X, Contexts = C>>(
@@ -346,7 +362,10 @@ where
         if !Arc::ptr_eq(pattern, jac.pattern()) && **pattern != **jac.pattern() {
             return Err(named::<D>(ErrorKind::BufferPattern));
         }
-        self.run(state, f, x, with_value)?;
+        if self.entries(state, f, x, with_value, jac.values_mut())? {
+            return Ok(());
+        }
+        self.products(state, f, x, with_value)?;
         let (_, plan) = state.plan.as_ref().expect("the preparation made it");
         match &**plan {
             Plan::Columns(colors) => colors.decompress_into(jac.values_mut(), &state.by_columns),
@@ -362,8 +381,37 @@ where
 }
 
 impl<D: JacobianSides, S, A, K> AutoSparse<D, S, A, K> {
+    /// Fills the entries themselves, and the value if asked for, where the forward backend has a way that takes less than products.
+    fn entries<F, X, C, P>(
+        &self,
+        state: &mut SparseJacobianState<D, X, C, K>,
+        f: &F,
+        x: &P,
+        with_value: bool,
+        values: &mut [X::Scalar],
+    ) -> Result<bool, Error>
+    where
+        X: Shape,
+        C: Contexts,
+        P: Point<Shape = X, Contexts = C>,
+        K: DecompressionKind,
+        F: Evaluate<X, C, ForwardNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>>,
+    {
+        let products = state.ncolors();
+        let (Some(work), Some((pattern, _))) = (&mut state.forward, &state.plan) else { return Ok(false) };
+        let (starts, columns) = pattern.csr();
+        let entries = Entries { starts, columns, values, products };
+        let (forward, _) = self.dense.sides();
+        let y = with_value.then_some(&mut state.y);
+        fault::watch(|| match work {
+            Forward::Wide(work) => work.entries(forward, f, x, entries, y),
+            Forward::Few(work) => work.entries(forward, f, x, entries, y),
+        })
+        .map_err(named::<D>)
+    }
+
     /// Fills the compressed matrices, and the value if asked for.
-    fn run<F, X, C, P>(
+    fn products<F, X, C, P>(
         &self,
         state: &mut SparseJacobianState<D, X, C, K>,
         f: &F,
@@ -380,14 +428,16 @@ impl<D: JacobianSides, S, A, K> AutoSparse<D, S, A, K> {
         let flat = x.coordinates();
         let (forward, reverse) = self.dense.sides();
         let (pattern, plan) = state.plan.as_ref().expect("the preparation made it");
-        let (column_colors, row_colors): (&[u32], &[u32]) = match &**plan {
-            Plan::Columns(colors) => (colors.column_colors(), &[]),
-            Plan::Rows(colors) => (&[], colors.row_colors()),
-            Plan::Both(colors) => (colors.column_colors(), colors.row_colors()),
+        let ((column_colors, columns), (row_colors, rows)): ((&[u32], usize), (&[u32], usize)) = match &**plan {
+            Plan::Columns(colors) => ((colors.column_colors(), colors.ncolors()), (&[], 0)),
+            Plan::Rows(colors) => ((&[], 0), (colors.row_colors(), colors.ncolors())),
+            Plan::Both(colors) => {
+                ((colors.column_colors(), colors.ncolumn_colors()), (colors.row_colors(), colors.nrow_colors()))
+            }
         };
         let outputs = pattern.nrows();
-        let columns = state.by_columns.len().checked_div(outputs).unwrap_or(0);
-        let rows = state.by_rows.len().checked_div(state.inputs).unwrap_or(0);
+        state.by_columns.resize(outputs * columns, X::Scalar::default());
+        state.by_rows.resize(rows * state.inputs, X::Scalar::default());
         let mut with_value = with_value;
         fault::watch(|| {
             if let Some(work) = &mut state.forward {

@@ -439,7 +439,7 @@ impl Writer<'_> {
             Op::Keep => (Keep, WideKeep, 0),
             Op::Drop => (Drop, WideDrop, 0),
             Op::Chain => (Chain, WideChain, 0),
-            Op::Guard(_) | Op::Accumulate | Op::Output | Op::Call | Op::CallOutput => return None,
+            Op::Guard(_) | Op::Accumulate | Op::Call | Op::CallOutput => return None,
         };
         if !wide {
             self.push(code, to, x.at, y.at, n, rule);

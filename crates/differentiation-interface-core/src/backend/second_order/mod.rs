@@ -28,7 +28,7 @@ pub use over_gradient::{Again, AtPoint, ByInner, ForwardOverGradient, ReverseOve
 pub use over_pushforwards::ReverseOverForward;
 pub use second_adjoint::{SecondAdjoint, SecondAdjointPrimitive, SecondAdjointState};
 
-use super::{Backend, Both, BothTwice, Forward, ForwardTwice, Lanes, Reverse, ReverseTwice, Rows, Seeds};
+use super::{Backend, Both, BothTwice, Entries, Forward, ForwardTwice, Lanes, Reverse, ReverseTwice, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -308,6 +308,19 @@ pub trait HvpRoute<O: Backend, I: Backend> {
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+
+    /// Fills entries of the Hessian at `x`, and leaves in the state what is wanted; or returns `false`, and products are the
+    /// better way. A state is asked for the same entries in all calls.
+    fn entries<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        _pair: &(O, I),
+        _state: &mut Self::State<S, L>,
+        _f: &mut F,
+        _x: &[S],
+        _entries: Entries<'_, S>,
+        _want: Want,
+    ) -> Result<bool, Error> {
+        Ok(false)
+    }
 }
 
 /// The first error of an inner differentiation, else that of the outer one.

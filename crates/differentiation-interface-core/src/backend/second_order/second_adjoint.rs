@@ -3,7 +3,7 @@
 //! Route of `hvp` and `hessian`; it calls the [`SecondAdjointPrimitive`] of the inner backend, which takes both places.
 
 use super::{HvpRoute, Routed, Want};
-use crate::backend::{Backend, Lanes, PullbackPrimitive, Rows, Seeds};
+use crate::backend::{Backend, Entries, Lanes, PullbackPrimitive, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -44,6 +44,22 @@ pub trait SecondAdjointPrimitive: PullbackPrimitive {
         gradient: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+
+    /// Fills entries of the Hessian at `x`, and value and gradient where they are given. Returns `false`, and may have written
+    /// nothing, where products with seeds are the better way: the operator then makes them.
+    ///
+    /// A state is asked for the same entries in all calls.
+    fn hessian_entries<S: Scalar, F: Flat<Self::NumTwice<S>>>(
+        &self,
+        _state: &mut Self::StateTwice<S>,
+        _f: &mut F,
+        _x: &[S],
+        _entries: Entries<'_, S>,
+        _value: Option<&mut S>,
+        _gradient: Option<&mut Vec<S>>,
+    ) -> Result<bool, Error> {
+        Ok(false)
+    }
 }
 
 /// The second-order adjoint of the inner backend, which stands for the outer one too.
@@ -112,5 +128,17 @@ impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         pair.1.products(&mut state.twice, seeds, None, rows)
+    }
+    fn entries<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        entries: Entries<'_, S>,
+        want: Want,
+    ) -> Result<bool, Error> {
+        let value = (want >= Want::Value).then_some(&mut state.value);
+        let gradient = (want >= Want::Gradient).then_some(&mut state.gradient);
+        pair.1.hessian_entries(&mut state.twice, f, x, entries, value, gradient)
     }
 }

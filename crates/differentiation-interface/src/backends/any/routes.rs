@@ -7,7 +7,8 @@ use super::number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
 use super::{AnyBackend, FirstOrder, RuntimeForward};
 use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::{
-    Backend, Compose, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Routed, Rows, Seeds, Want,
+    Backend, Compose, Entries, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Routed, Rows,
+    Seeds, Want,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -117,6 +118,27 @@ impl PushforwardRoute<AnyBackend> for Chosen {
                 &mut f,
                 seeds,
                 rows,
+            )
+        })
+    }
+    fn entries<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
+        _: &AnyBackend,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        entries: Entries<'_, S>,
+        y: Option<&mut Vec<S>>,
+    ) -> Result<bool, Error> {
+        per_engine!(PerEngine, &mut state.engine, |engine: B| {
+            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut f = <B as Sees>::through(&mut seen);
+            <<B as Backend>::Pushforward as PushforwardRoute<B>>::entries::<S, L, _>(
+                &engine.backend,
+                &mut engine.state,
+                &mut f,
+                x,
+                entries,
+                y,
             )
         })
     }
@@ -338,6 +360,27 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
                 x,
                 seeds,
                 rows,
+            )
+        })
+    }
+    fn entries<S: Scalar, L: Lanes, F: Flat<AnyPairNum<S, L>>>(
+        _: &(AnyBackend, AnyBackend),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        entries: Entries<'_, S>,
+        want: Want,
+    ) -> Result<bool, Error> {
+        per_pair!(&mut state.engine, |engine: O, I| {
+            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
+            let mut f = <(O, I) as Sees>::through(&mut seen);
+            <PairRoute<O, I> as HvpRoute<O, I>>::entries::<S, L, _>(
+                &engine.backend,
+                &mut engine.state,
+                &mut f,
+                x,
+                entries,
+                want,
             )
         })
     }

@@ -3,6 +3,7 @@
 //! Reached by operators through the routes below. Runs the user's function on the recording number of `compiled-trace` when
 //! there is no recording that holds, and the programs made of the recording otherwise.
 
+mod asked;
 pub(crate) mod fresh;
 mod recording;
 mod state;
@@ -11,7 +12,7 @@ pub use state::CompiledState;
 
 use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::backend::{
-    Backend, BothTwice, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive, Rows,
+    Backend, BothTwice, Entries, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive, Rows,
     SecondAdjointPrimitive, Seeds,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -156,10 +157,7 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
         // Preparing again is asking for a new recording: what the function captured may have changed.
         state.forget();
         let mut matrix = Vec::new();
-        state.matrix(backend, f, x, &mut Rows::growing(&mut matrix, x.len()))?;
-        y.clear();
-        y.extend_from_slice(state.outputs());
-        Ok(())
+        state.matrix(backend, f, x, Some(y), &mut Rows::growing(&mut matrix, x.len()))
     }
     fn matrix<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
         backend: &AutoCompiledReverseDiff,
@@ -169,12 +167,7 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
         y: Option<&mut Vec<S>>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        state.matrix(backend, f, x, &mut rows)?;
-        if let Some(y) = y {
-            y.clear();
-            y.extend_from_slice(state.outputs());
-        }
-        Ok(())
+        state.matrix(backend, f, x, y, &mut rows)
     }
 }
 
@@ -246,6 +239,16 @@ impl PushforwardPrimitive for AutoCompiledReverseDiff {
     ) -> Result<(), Error> {
         state.held_products(Direction::Forward, &seeds, &mut rows)
     }
+    fn entries<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+        &self,
+        state: &mut CompiledState<S>,
+        f: &mut F,
+        x: &[S],
+        entries: Entries<'_, S>,
+        y: Option<&mut Vec<S>>,
+    ) -> Result<bool, Error> {
+        state.jacobian_entries(self, f, x, entries, y)
+    }
 }
 
 impl SecondAdjointPrimitive for AutoCompiledReverseDiff {
@@ -275,5 +278,16 @@ impl SecondAdjointPrimitive for AutoCompiledReverseDiff {
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         state.held_hessian_products(&seeds, gradient, &mut rows)
+    }
+    fn hessian_entries<S: Scalar, F: Flat<Recorded<S::Base>>>(
+        &self,
+        state: &mut CompiledState<S>,
+        f: &mut F,
+        x: &[S],
+        entries: Entries<'_, S>,
+        value: Option<&mut S>,
+        gradient: Option<&mut Vec<S>>,
+    ) -> Result<bool, Error> {
+        state.hessian_entries(self, f, x, entries, value, gradient)
     }
 }

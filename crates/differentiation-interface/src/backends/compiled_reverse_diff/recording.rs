@@ -3,6 +3,7 @@
 //!
 //! Immutable and shared by all copies of a preparation, on all threads; made when a program is first asked for.
 
+use super::asked::Asked;
 #[cfg(feature = "native")]
 use compiled_trace::native;
 use compiled_trace::{Executable, Graph, Place, Program, RunError, Workspace, compile};
@@ -25,11 +26,13 @@ pub(super) enum Kind {
     Pushforward,
     /// [`LANES`] pushforwards.
     Pushforwards,
+    /// The entries asked for, in place of the outputs.
+    Entries,
 }
 
 /// How many seeds go through a program at once, if there are several.
 pub(super) const LANES: usize = 4;
-const KINDS: usize = 5;
+const KINDS: usize = 6;
 /// Most input slices of a program: point, parameters, seeds, and tangents of the point.
 const MOST_INPUTS: usize = 2 + 2 * LANES;
 /// Most output slices: outputs, products, and the tangents of both.
@@ -67,6 +70,8 @@ impl Which {
 #[derive(Debug)]
 pub(super) struct Recording {
     program: Program,
+    /// The program of the entries asked for, where it is better than products.
+    entries: Option<Program>,
     executables: [OnceLock<Executable>; PROGRAMS],
     /// Machine code of the same programs; none where it was refused.
     #[cfg(feature = "native")]
@@ -94,26 +99,34 @@ struct Source {
 
 impl Recording {
     /// Compiles a recording of a function whose constants never change.
-    pub(super) fn new(graph: &Graph, lengths: &[usize]) -> Result<Recording, Error> {
-        Recording::of(graph, graph.parameters(), lengths, None)
+    pub(super) fn new(graph: &Graph, lengths: &[usize], asked: &Asked) -> Result<Recording, Error> {
+        Recording::of(graph, graph.parameters(), lengths, asked, None)
     }
 
     /// Compiles a recording for the point it was made at. Sums are added in another order than the function does, so that a
     /// comparison of numbers that differ by rounding may come out differently there.
-    pub(super) fn once(graph: &Graph, lengths: &[usize]) -> Result<Recording, Error> {
-        let recording = Recording::of(&graph.without_guards(), graph.parameters(), lengths, None)?;
+    pub(super) fn once(graph: &Graph, lengths: &[usize], asked: &Asked) -> Result<Recording, Error> {
+        let recording = Recording::of(&graph.without_guards(), graph.parameters(), lengths, asked, None)?;
         Ok(Recording { once: true, ..recording })
     }
 
     /// Compiles a recording that later ones will be compared with, which says more than guards do.
-    pub(super) fn comparable(graph: &Graph, lengths: &[usize]) -> Result<Recording, Error> {
+    pub(super) fn comparable(graph: &Graph, lengths: &[usize], asked: &Asked) -> Result<Recording, Error> {
         let source = Source { graph: Arc::new(graph.clone()), places: Vec::new() };
-        Recording::of(&graph.without_guards(), graph.parameters(), lengths, Some(source))
+        Recording::of(&graph.without_guards(), graph.parameters(), lengths, asked, Some(source))
     }
 
-    fn of(graph: &Graph, parameters: usize, lengths: &[usize], source: Option<Source>) -> Result<Recording, Error> {
+    fn of(
+        graph: &Graph,
+        parameters: usize,
+        lengths: &[usize],
+        asked: &Asked,
+        source: Option<Source>,
+    ) -> Result<Recording, Error> {
+        let program = compile(graph)?;
         Ok(Recording {
-            program: compile(graph)?,
+            entries: asked.program(graph, &program),
+            program,
             executables: Default::default(),
             #[cfg(feature = "native")]
             codes: Default::default(),
@@ -153,12 +166,17 @@ impl Recording {
     }
 
     /// The same with more parameters: these constants the first time, all of them the second time.
-    pub(super) fn widened(&self, more: &[Place]) -> Result<Recording, Error> {
+    pub(super) fn widened(&self, more: &[Place], asked: &Asked) -> Result<Recording, Error> {
         let Some(Source { graph, places }) = &self.source else { return Err(ErrorKind::ForeignNumber.into()) };
         let places = if places.is_empty() { more.to_vec() } else { graph.places_of_constants() };
         let wide = graph.without_guards().with_parameters_at(&places)?;
         let source = Source { graph: Arc::clone(graph), places };
-        Recording::of(&wide, self.parameters, &self.lengths, Some(source))
+        Recording::of(&wide, self.parameters, &self.lengths, asked, Some(source))
+    }
+
+    /// Whether there is a program of the entries asked for.
+    pub(super) fn has_entries(&self) -> bool {
+        self.entries.is_some()
     }
 
     /// Whether it was made for points and contexts of these lengths.
@@ -185,6 +203,7 @@ impl Recording {
             Kind::Pullbacks => self.program.adjoint(LANES)?,
             Kind::Pushforward => self.program.tangent(1)?,
             Kind::Pushforwards => self.program.tangent(LANES)?,
+            Kind::Entries => self.entries.clone().ok_or(ErrorKind::ForeignNumber)?,
         };
         if which.tangents == 0 { Ok(program) } else { program.tangent(which.tangents) }
     }
@@ -419,7 +438,8 @@ mod tests {
     fn dual_numbers_are_taken_apart() {
         let f = |x: &[Recorded<f64>], _: &[Recorded<f64>], y: &mut Vec<Recorded<f64>>| y.push(x[0] * x[0] * x[1]);
         let graph = record(&[1.0, 2.0], &[], Limits::default(), f).unwrap();
-        let mut held: Held<Dual<f64, Lane<1>>> = Held::new(Arc::new(Recording::new(&graph, &[]).unwrap()));
+        let mut held: Held<Dual<f64, Lane<1>>> =
+            Held::new(Arc::new(Recording::new(&graph, &[], &Asked::default()).unwrap()));
         let mark = NonZeroU32::new(7).unwrap();
         let x = [Dual::with_tangents(3.0, mark, |_| 1.0), Dual::constant(5.0)];
         let (mut y, mut gradient) = ([Dual::constant(0.0)], [Dual::constant(0.0); 2]);

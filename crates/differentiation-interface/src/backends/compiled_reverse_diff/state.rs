@@ -1,10 +1,11 @@
 //! What the calls of a preparation share: recordings, the point, and buffers.
 
 use super::AutoCompiledReverseDiff;
+use super::asked::Asked;
 use super::fresh::Fresh;
 use super::recording::{Failure, Held, Kind, LANES, Recording, Which};
 use compiled_trace::{GuardFailed, Place, Recorded, RunError};
-use differentiation_interface_core::backend::{Rows, Seeds};
+use differentiation_interface_core::backend::{Entries, Rows, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Scalar};
@@ -22,6 +23,10 @@ pub struct CompiledState<S: Scalar> {
     /// Lengths of the contexts.
     lengths: Vec<usize>,
     fresh: Fresh<S::Base>,
+    /// What its recordings have programs for beside products.
+    asked: Asked,
+    /// Whether some recording has no program of the entries asked for, so that products serve all.
+    needs_products: bool,
     /// Where the last new recording differs from one that is there.
     more: Vec<Place>,
 }
@@ -54,6 +59,21 @@ impl<S: Scalar> Buffers<S> {
     fn value(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {
         self.y.resize(held.recording.outputs, S::default());
         held.run(Which { kind: Kind::Value, tangents: 0 }, &[x, &self.parameters], &mut [&mut self.y])
+    }
+
+    /// Runs the program of the entries asked for.
+    fn entries(&mut self, held: &mut Held<S>, x: &[S], values: &mut [S], with_value: bool) -> Result<(), Failure> {
+        held.run(Which { kind: Kind::Entries, tangents: 0 }, &[x, &self.parameters], &mut [values])?;
+        if with_value { self.value(held, x) } else { Ok(()) }
+    }
+
+    /// Runs the pullback of the one output.
+    fn gradient(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {
+        self.y.resize(1, S::default());
+        self.gradient.resize(held.recording.inputs, S::default());
+        let cotangent = [S::constant(S::Base::ONE)];
+        let which = Which { kind: Kind::Pullback, tangents: 0 };
+        held.run(which, &[x, &self.parameters, &cotangent], &mut [&mut self.y, &mut self.gradient])
     }
 
     /// Runs one pullback, as a gradient does: there are no lanes to fill, and the product goes where it belongs. What follows in
@@ -242,6 +262,7 @@ impl<S: Scalar> CompiledState<S> {
     pub(super) fn forget(&mut self) {
         self.recordings.clear();
         self.current = 0;
+        self.needs_products = false;
     }
 
     /// The outputs of the last run.
@@ -275,22 +296,113 @@ impl<S: Scalar> CompiledState<S> {
         self.with_recording(backend, f, x, |held, buffers| buffers.products(held, x, direction, seeds, rows))
     }
 
-    /// Fills the matrix of derivatives at `x` by whichever direction takes fewer seeds.
+    /// Fills the matrix of derivatives at `x` by a program of its own if that takes less, else by whichever direction takes fewer
+    /// seeds. Leaves the outputs in `y`.
     pub(super) fn matrix<F: Flat<Recorded<S::Base>>>(
         &mut self,
         backend: &AutoCompiledReverseDiff,
         f: &mut F,
         x: &[S],
+        y: Option<&mut Vec<S>>,
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Error> {
+        if self.asked.is_nothing() {
+            self.asked = Asked::jacobian(backend.limits());
+        }
+        let with_value = y.is_some();
         self.with_recording(backend, f, x, |held, buffers| {
             let (inputs, outputs) = (held.recording.inputs, held.recording.outputs);
-            if inputs < outputs {
+            if held.recording.has_entries() {
+                rows.set_rows(outputs).map_err(Error::from)?;
+                buffers.entries(held, x, rows.data(), with_value)
+            } else if inputs < outputs {
                 buffers.products(held, x, Direction::Forward, &Seeds::all(inputs), rows)
             } else {
                 buffers.products(held, x, Direction::Backward, &Seeds::all(outputs), rows)
             }
-        })
+        })?;
+        self.hand_out(y);
+        Ok(())
+    }
+
+    /// Fills entries of the Jacobian, unless products take less.
+    pub(super) fn jacobian_entries<F: Flat<Recorded<S::Base>>>(
+        &mut self,
+        backend: &AutoCompiledReverseDiff,
+        f: &mut F,
+        x: &[S],
+        entries: Entries<'_, S>,
+        y: Option<&mut Vec<S>>,
+    ) -> Result<bool, Error> {
+        if self.asked.is_nothing() {
+            self.asked = Asked::sparse_jacobian(&entries, backend.limits());
+        }
+        let with_value = y.is_some();
+        let run = |held: &mut Held<S>, buffers: &mut Buffers<S>| buffers.entries(held, x, entries.values, with_value);
+        let served = self.with_entries(backend, f, x, run)?;
+        if served {
+            self.hand_out(y);
+        }
+        Ok(served)
+    }
+
+    /// Fills entries of the Hessian, unless products take less.
+    pub(super) fn hessian_entries<F: Flat<Recorded<S::Base>>>(
+        &mut self,
+        backend: &AutoCompiledReverseDiff,
+        f: &mut F,
+        x: &[S],
+        entries: Entries<'_, S>,
+        value: Option<&mut S>,
+        gradient: Option<&mut Vec<S>>,
+    ) -> Result<bool, Error> {
+        if self.asked.is_nothing() {
+            self.asked = Asked::sparse_hessian(&entries, backend.limits());
+        }
+        let (wants_value, wants_gradient) = (value.is_some(), gradient.is_some());
+        let served = self.with_entries(backend, f, x, |held, buffers| {
+            buffers.entries(held, x, entries.values, wants_value && !wants_gradient)?;
+            if wants_gradient {
+                buffers.gradient(held, x)?;
+            }
+            Ok(())
+        })?;
+        if served {
+            if let (Some(value), [found]) = (value, &self.buffers.y[..]) {
+                *value = *found;
+            }
+            if let Some(gradient) = gradient {
+                gradient.clone_from(&self.buffers.gradient);
+            }
+        }
+        Ok(served)
+    }
+
+    /// Runs `go` on a recording that holds at `x` and has a program of the entries asked for; `false` if some recording has none.
+    fn with_entries<F: Flat<Recorded<S::Base>>>(
+        &mut self,
+        backend: &AutoCompiledReverseDiff,
+        f: &mut F,
+        x: &[S],
+        mut go: impl FnMut(&mut Held<S>, &mut Buffers<S>) -> Result<(), Failure>,
+    ) -> Result<bool, Error> {
+        if self.needs_products {
+            return Ok(false);
+        }
+        let mut served = false;
+        self.with_recording(backend, f, x, |held, buffers| {
+            served = held.recording.has_entries();
+            if served { go(held, buffers) } else { Ok(()) }
+        })?;
+        self.needs_products = !served;
+        Ok(served)
+    }
+
+    fn hand_out(&self, y: Option<&mut Vec<S>>) {
+        if let Some(y) = y {
+            y.clear();
+            y.extend_from_slice(&self.buffers.y);
+        }
     }
 
     /// Sends seeds through the derivative at the last point.
@@ -366,7 +478,7 @@ impl<S: Scalar> CompiledState<S> {
         self.record(backend, f, x)?;
         match go(&mut self.recordings[self.current], &mut self.buffers) {
             Err(Failure::Invalid(RunError::Guard(_))) => {
-                let recording = Recording::once(self.fresh.graph(), &self.lengths)?;
+                let recording = Recording::once(self.fresh.graph(), &self.lengths, &self.asked)?;
                 self.recordings[self.current] = Held::new(Arc::new(recording));
                 go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error)
             }
@@ -385,7 +497,7 @@ impl<S: Scalar> CompiledState<S> {
         x: &[S],
     ) -> Result<(), Error> {
         let graph = self.fresh.record(backend.limits(), f, x, &self.plain)?;
-        let recording = Recording::new(graph, &self.lengths)?;
+        let recording = Recording::new(graph, &self.lengths, &self.asked)?;
         self.keep(backend, recording);
         Ok(())
     }
@@ -408,7 +520,7 @@ impl<S: Scalar> CompiledState<S> {
             Some(index) => {
                 self.current = index;
                 if !self.more.is_empty() {
-                    let recording = self.recordings[index].recording.widened(&self.more)?;
+                    let recording = self.recordings[index].recording.widened(&self.more, &self.asked)?;
                     self.recordings[index] = Held::new(Arc::new(recording));
                 }
             }
@@ -420,7 +532,7 @@ impl<S: Scalar> CompiledState<S> {
                     let place = other.recording.parts_from(graph);
                     return Err(RunError::Guard(GuardFailed { place }).into());
                 }
-                let recording = Recording::comparable(graph, &self.lengths)?;
+                let recording = Recording::comparable(graph, &self.lengths, &self.asked)?;
                 self.fresh.make_room();
                 self.keep(backend, recording);
             }

@@ -1,0 +1,149 @@
+//! Writing expressions: what is known is computed, partial derivatives come from the rule table.
+//!
+//! Used wherever derivatives are written down: in the bodies of programs (`build`) and in graphs (`entries`).
+
+use crate::graph::{CONSTANT, Op};
+use crate::rule::{MINUS, NEGATE, PLUS, Rules, TIMES};
+use crate::template::{Template, TemplatePartial};
+use differentiation_interface_core::error::{Error, ErrorKind};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// The constants and rules that all expressions of a program or graph share.
+pub(crate) struct Shared {
+    pub(crate) constants: Vec<f64>,
+    pub(crate) rules: Rules,
+    known: FxHashMap<u64, u32>,
+    templates: FxHashMap<Op, Arc<[Template]>>,
+}
+
+impl Shared {
+    pub(crate) fn new(constants: Vec<f64>, rules: Rules) -> Shared {
+        let mut known = FxHashMap::default();
+        if constants.len() < 1 << 16 {
+            for (i, constant) in constants.iter().enumerate().rev() {
+                known.insert(constant.to_bits(), i as u32);
+            }
+        }
+        Shared { constants, rules, known, templates: FxHashMap::default() }
+    }
+
+    /// The number of a constant.
+    pub(crate) fn constant(&mut self, value: f64) -> u32 {
+        *self.known.entry(value.to_bits()).or_insert_with(|| {
+            self.constants.push(value);
+            (self.constants.len() - 1) as u32
+        })
+    }
+
+    /// The derivatives of an operation by the rule table.
+    fn templates(&mut self, op: Op) -> Result<Arc<[Template]>, Error> {
+        if let Some(known) = self.templates.get(&op) {
+            return Ok(Arc::clone(known));
+        }
+        let templates: Arc<[Template]> = match op {
+            Op::Unary(rule) => self.rules.unary_templates(rule)?.into(),
+            Op::Binary(rule) => self.rules.binary_templates(rule)?.into(),
+            _ => Arc::new([]),
+        };
+        self.templates.insert(op, Arc::clone(&templates));
+        Ok(templates)
+    }
+}
+
+/// A partial derivative that has been written.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Partial {
+    Zero,
+    One,
+    /// A result; whether it is finite wherever the arguments are.
+    Value(u32, bool),
+}
+
+/// Where expressions are written. Results are numbers.
+pub(crate) trait Expressions {
+    fn shared(&mut self) -> &mut Shared;
+    /// The result that is a constant.
+    fn constant(&mut self, value: f64) -> u32;
+    /// The constant that a result is.
+    fn value(&self, result: u32) -> Option<f64>;
+    /// What a result is the negative of, as far as it shows.
+    fn negated(&self, result: u32) -> Option<u32>;
+    /// Writes an operation that cannot be simplified.
+    fn write(&mut self, op: Op, a: u32, b: u32) -> u32;
+
+    /// Writes an operation, or what it comes to.
+    fn apply(&mut self, op: Op, a: u32, b: u32) -> u32 {
+        let (x, y) = (self.value(a), self.value(b));
+        match (op, x, y) {
+            (Op::Binary(TIMES), Some(1.0), _) => return b,
+            (Op::Binary(TIMES), _, Some(1.0)) => return a,
+            (Op::Binary(TIMES), Some(-1.0), _) => return self.apply(Op::Unary(NEGATE), b, b),
+            (Op::Binary(TIMES), _, Some(-1.0)) => return self.apply(Op::Unary(NEGATE), a, a),
+            (Op::Binary(TIMES), Some(x), Some(y)) => return self.constant(x * y),
+            (Op::Binary(PLUS), Some(x), Some(y)) => return self.constant(x + y),
+            (Op::Binary(MINUS), Some(x), Some(y)) => return self.constant(x - y),
+            (Op::Unary(NEGATE), Some(x), _) => return self.constant(-x),
+            (Op::Unary(NEGATE), None, _) => {
+                if let Some(a) = self.negated(a) {
+                    return a;
+                }
+            }
+            (Op::Chain, Some(x), _) if x != 0.0 => return self.apply(Op::Binary(TIMES), a, b),
+            (Op::Chain, _, Some(y)) if y.is_finite() => return self.apply(Op::Binary(TIMES), a, b),
+            _ => {}
+        }
+        self.write(op, a, b)
+    }
+
+    /// Adds a term to a sum.
+    fn add(&mut self, sum: &mut Option<u32>, term: u32) {
+        *sum = Some(match *sum {
+            None => term,
+            Some(sum) => self.apply(Op::Binary(PLUS), sum, term),
+        });
+    }
+
+    /// The partial derivative of the operation with this result with respect to an argument.
+    fn partial(&mut self, op: Op, a: u32, b: u32, result: u32, argument: usize) -> Result<Partial, Error> {
+        let templates = self.shared().templates(op)?;
+        let Some(template) = templates.get(argument) else { return Ok(Partial::Zero) };
+        let graph = match &template.partial {
+            TemplatePartial::Zero => return Ok(Partial::Zero),
+            TemplatePartial::One => return Ok(Partial::One),
+            TemplatePartial::Constant(c) => return Ok(Partial::Value(self.constant(*c), true)),
+            TemplatePartial::Value(graph) => graph,
+        };
+        let mut values = match op {
+            Op::Unary(_) => vec![a, result],
+            _ => vec![a, b, result],
+        };
+        for node in &graph.nodes {
+            let mut get = |operand: u32| match operand & CONSTANT {
+                0 => values[operand as usize],
+                _ => self.constant(graph.constants[(operand & !CONSTANT) as usize]),
+            };
+            let x = get(node.a);
+            let y = if matches!(node.op, Op::Unary(_)) { x } else { get(node.b) };
+            let rules = &mut self.shared().rules;
+            let adopted = match node.op {
+                Op::Unary(rule) => rules.adopt_unary(&graph.rules, rule).map(Op::Unary),
+                Op::Binary(rule) => rules.adopt_binary(&graph.rules, rule).map(Op::Binary),
+                other => Some(other),
+            };
+            let value = self.apply(adopted.ok_or(ErrorKind::TapeOverflow)?, x, y);
+            values.push(value);
+        }
+        Ok(Partial::Value(values[graph.outputs[0] as usize], op == Op::Binary(TIMES)))
+    }
+
+    /// An adjoint or tangent times a partial derivative; nothing if that is zero.
+    fn times(&mut self, t: u32, partial: Partial) -> Option<u32> {
+        match partial {
+            Partial::Zero => None,
+            Partial::One => Some(t),
+            Partial::Value(value, true) => Some(self.apply(Op::Binary(TIMES), value, t)),
+            Partial::Value(value, false) => Some(self.apply(Op::Chain, t, value)),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Programs for single entries of Jacobians and Hessians, where they take less than products with seeds.
+//!
+//! Made with each recording, for what its preparation is asked for.
+
+use compiled_trace::{Graph, Limits, Node, Program, compile};
+use differentiation_interface_core::backend::Entries;
+use std::sync::Arc;
+
+/// What a preparation is asked for beside products with seeds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asked {
+    entries: Option<Arc<Chosen>>,
+    most_bytes: usize,
+}
+
+/// Entries of a matrix of derivatives.
+#[derive(Debug)]
+enum Chosen {
+    /// All of the Jacobian.
+    Jacobian,
+    /// Some of the Jacobian.
+    SparseJacobian(Pattern),
+    /// Some of the Hessian.
+    SparseHessian(Pattern),
+}
+
+/// Entries in compressed rows, and how many products with seeds would give the same.
+#[derive(Debug)]
+struct Pattern {
+    starts: Vec<u32>,
+    columns: Vec<u32>,
+    products: usize,
+}
+
+impl Pattern {
+    fn of<S>(entries: &Entries<'_, S>) -> Pattern {
+        let (starts, columns) = (entries.starts.to_vec(), entries.columns.to_vec());
+        Pattern { starts, columns, products: entries.products }
+    }
+}
+
+/// Most operations of a graph of entries: 400 MB while it is compiled.
+const MOST_OPERATIONS: usize = 1 << 25;
+/// Most entries of a dense Jacobian.
+const MOST_ENTRIES: usize = 1 << 24;
+/// Code that has no more instructions than this may have any number of instructions per product.
+const SHORT: usize = 1 << 14;
+/// A product with a Hessian is a pass over the program of the gradient and one over its derivative, of several operations each
+/// for one of the function.
+const PER_HESSIAN_PRODUCT: usize = 8;
+
+impl Asked {
+    /// All entries of the Jacobian.
+    pub(super) fn jacobian(limits: Limits) -> Asked {
+        Asked { entries: Some(Arc::new(Chosen::Jacobian)), most_bytes: limits.bytes }
+    }
+    /// Some entries of the Jacobian.
+    pub(super) fn sparse_jacobian<S>(entries: &Entries<'_, S>, limits: Limits) -> Asked {
+        let entries = Chosen::SparseJacobian(Pattern::of(entries));
+        Asked { entries: Some(Arc::new(entries)), most_bytes: limits.bytes }
+    }
+    /// Some entries of the Hessian.
+    pub(super) fn sparse_hessian<S>(entries: &Entries<'_, S>, limits: Limits) -> Asked {
+        let entries = Chosen::SparseHessian(Pattern::of(entries));
+        Asked { entries: Some(Arc::new(entries)), most_bytes: limits.bytes }
+    }
+    /// Whether nothing is asked for yet.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.entries.is_none()
+    }
+
+    /// The program of the entries asked for; nothing if products take less. `value` is the program of the outputs.
+    pub(super) fn program(&self, graph: &Graph, value: &Program) -> Option<Program> {
+        let bound = MOST_OPERATIONS.min(self.most_bytes / size_of::<Node>());
+        let most = |products: usize| products.saturating_mul(graph.nodes().len()).min(bound);
+        let (entries, products) = match &**self.entries.as_ref()? {
+            Chosen::Jacobian => {
+                let (rows, columns) = (graph.outputs().len(), graph.inputs());
+                let products = rows.min(columns);
+                if products < 2 || rows.saturating_mul(columns) > MOST_ENTRIES {
+                    return None;
+                }
+                let starts: Vec<u32> = (0..=rows).map(|i| (i * columns) as u32).collect();
+                let columns: Vec<u32> = (0..rows).flat_map(|_| 0..columns as u32).collect();
+                (graph.jacobian_entries(&starts, &columns, most(products)), products)
+            }
+            Chosen::SparseJacobian(Pattern { starts, columns, products }) => {
+                (graph.jacobian_entries(starts, columns, most(*products)), *products)
+            }
+            Chosen::SparseHessian(Pattern { starts, columns, products }) => {
+                let products = PER_HESSIAN_PRODUCT * products;
+                (graph.hessian_entries(starts, columns, most(products)), products)
+            }
+        };
+        // What cannot be written down is left to products, and so are its errors.
+        let program = compile(&entries.ok()??).ok()?;
+        let length = program.instruction_count();
+        (length <= SHORT || length <= products.saturating_mul(value.instruction_count())).then_some(program)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compiled_trace::{Recorded, record};
+    use num_traits::Float;
+
+    /// Whether there is a program of all entries, and how many instructions it has.
+    fn length(inputs: usize, f: impl FnOnce(&[Recorded]) -> Vec<Recorded>) -> Option<usize> {
+        let x: Vec<f64> = (0..inputs).map(|i| 0.5 + i as f64).collect();
+        let graph = record(&x, &[], Limits::default(), |x, _, y| *y = f(x)).unwrap();
+        let program = Asked::jacobian(Limits::default()).program(&graph, &compile(&graph).unwrap())?;
+        Some(program.instruction_count())
+    }
+
+    #[test]
+    fn rows_of_their_own_have_a_program() {
+        let squares = |x: &[Recorded]| x.iter().map(|v| *v * *v).collect();
+        assert!(length(100, squares).is_some_and(|length| length < 20));
+    }
+
+    #[test]
+    fn rows_with_a_long_computation_in_common_are_left_to_products() {
+        let coupled = |x: &[Recorded]| {
+            let state = x.iter().cycle().take(400).fold(x[0], |state, v| (state * 0.5 + *v).sin());
+            x.iter().map(|v| *v * state).collect()
+        };
+        assert_eq!(length(4, coupled), None);
+    }
+
+    #[test]
+    fn gradients_and_derivatives_are_single_products() {
+        assert_eq!(length(3, |x| vec![x[0] * x[1] * x[2]]), None);
+        assert_eq!(length(1, |x| vec![x[0] * 2.0, x[0].sin()]), None);
+    }
+
+    #[test]
+    fn limits_of_the_user_count() {
+        let graph = record(&[1.0; 9], &[], Limits::default(), |x, _, y| y.extend(x.iter().map(|v| v.sin()))).unwrap();
+        let value = compile(&graph).unwrap();
+        assert!(Asked::jacobian(Limits { bytes: 9 * 2 * 12 }).program(&graph, &value).is_some());
+        assert!(Asked::jacobian(Limits { bytes: 9 * 12 }).program(&graph, &value).is_none());
+    }
+}
