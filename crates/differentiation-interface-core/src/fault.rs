@@ -7,23 +7,42 @@ use std::cell::Cell;
 
 thread_local! {
     static FAULT: Cell<Option<ErrorKind>> = const { Cell::new(None) };
+    /// Whether there is a fault: a byte to look at in calls that end well, which are all but a few.
+    static RAISED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Makes the operator that is running on this thread return this error. The first fault counts.
 #[cold]
 #[inline(never)]
 pub fn raise(kind: ErrorKind) {
-    if FAULT.get().is_none() {
+    if !RAISED.replace(true) {
         FAULT.set(Some(kind));
     }
+}
+
+/// Takes the fault away.
+#[inline]
+fn take() -> Option<ErrorKind> {
+    if RAISED.get() { taken() } else { None }
+}
+
+#[cold]
+#[inline(never)]
+fn taken() -> Option<ErrorKind> {
+    RAISED.set(false);
+    FAULT.take()
 }
 
 /// Runs `call`, and returns the fault raised during it if there is one. Nested calls each return their own.
 #[inline]
 pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
-    let outer = FAULT.take();
+    let outer = take();
     let result = call();
-    match FAULT.replace(outer) {
+    let own = take();
+    if let Some(outer) = outer {
+        raise(outer);
+    }
+    match own {
         Some(kind) => Err(kind.into()),
         None => result,
     }

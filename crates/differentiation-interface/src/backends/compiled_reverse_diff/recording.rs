@@ -61,6 +61,7 @@ pub(super) struct Which {
 const PROGRAMS: usize = 3 * KINDS;
 
 impl Which {
+    #[inline(always)]
     fn index(self) -> usize {
         3 * self.kind as usize + self.tangents.min(2)
     }
@@ -175,25 +176,33 @@ impl Recording {
     }
 
     /// Whether there is a program of the entries asked for.
+    #[inline]
     pub(super) fn has_entries(&self) -> bool {
         self.entries.is_some()
     }
 
     /// Whether it was made for points and contexts of these lengths.
+    #[inline]
     pub(super) fn fits(&self, inputs: usize, parameters: usize, lengths: &[usize]) -> bool {
         // Not `==`, which calls `memcmp`: that of glibc for AVX-512 takes 80 ns for empty vectors, whose pointers point nowhere
         // (a masked load from an unmapped page), and they are empty where there are no contexts.
         !self.once && self.inputs == inputs && self.parameters == parameters && self.lengths.iter().eq(lengths)
     }
 
+    #[inline]
     fn executable(&self, which: Which) -> Result<&Executable, Error> {
-        let cell = &self.executables[which.index()];
-        if let Some(made) = cell.get() {
-            return Ok(made);
+        match self.executables[which.index()].get() {
+            Some(made) => Ok(made),
+            None => self.new_executable(which),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn new_executable(&self, which: Which) -> Result<&Executable, Error> {
         let program = self.program_of(which)?;
         // Another thread may have made it meanwhile; both are the same.
-        Ok(cell.get_or_init(|| program.executable()))
+        Ok(self.executables[which.index()].get_or_init(|| program.executable()))
     }
 
     fn program_of(&self, which: Which) -> Result<Program, Error> {
@@ -210,12 +219,20 @@ impl Recording {
 
     /// The machine code, unless it is refused: then the portable executor runs the program.
     #[cfg(feature = "native")]
+    #[inline]
     fn code(&self, which: Which) -> Result<Option<&native::Compiled<f64>>, Error> {
-        let cell = &self.codes[which.index()];
-        if let Some(made) = cell.get() {
-            return Ok(made.as_ref());
+        match self.codes[which.index()].get() {
+            Some(made) => Ok(made.as_ref()),
+            None => self.new_code(which),
         }
+    }
+
+    #[cfg(feature = "native")]
+    #[cold]
+    #[inline(never)]
+    fn new_code(&self, which: Which) -> Result<Option<&native::Compiled<f64>>, Error> {
         let program = self.program_of(which)?;
+        let cell = &self.codes[which.index()];
         Ok(cell.get_or_init(|| native::Compiled::new(&program, native::Options::default()).ok()).as_ref())
     }
 }
@@ -229,6 +246,7 @@ struct Plain<B: Base> {
 }
 
 impl<B: Base> Plain<B> {
+    #[inline]
     fn run(
         &mut self,
         recording: &Recording,
@@ -247,6 +265,7 @@ impl<B: Base> Plain<B> {
 
     /// Runs machine code, if the numbers are doubles and there is such code.
     #[cfg(feature = "native")]
+    #[inline]
     fn run_natively(
         &mut self,
         recording: &Recording,
@@ -305,6 +324,7 @@ impl<S: Scalar> Held<S> {
     ///
     /// On plain numbers as it is. On dual numbers over plain ones its pushforward runs on their parts. On all other numbers
     /// its operations are done one by one, which is slower than a tape.
+    #[inline]
     pub(super) fn run(&mut self, which: Which, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
         if let Some(done) = self.run_plain(which, inputs, outputs) {
             return done;
@@ -319,6 +339,7 @@ impl<S: Scalar> Held<S> {
         executable.run(workspace, inputs, outputs).map_err(Failure::Invalid)
     }
 
+    #[inline]
     fn run_plain(&mut self, which: Which, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
         let (inputs, outputs) = (S::as_plain(inputs)?, S::as_plain_mut(outputs)?);
         Some(self.plain.run(&self.recording, which, inputs, outputs))

@@ -76,8 +76,9 @@ impl<S: Scalar> Buffers<S> {
         held.run(which, &[x, &self.parameters, &cotangent], &mut [&mut self.y, &mut self.gradient])
     }
 
-    /// Runs one pullback, as a gradient does: there are no lanes to fill, and the product goes where it belongs. What follows in
-    /// [`products`](Self::products) costs as much as a gradient of ten inputs.
+    /// Runs one pullback, as a gradient does: there are no lanes to fill, and the product goes where it belongs. What
+    /// [`lanes`](Self::lanes) does costs as much as a gradient of ten inputs.
+    #[inline]
     fn pullback(
         &mut self,
         held: &mut Held<S>,
@@ -85,21 +86,49 @@ impl<S: Scalar> Buffers<S> {
         seeds: &Seeds<'_, S>,
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Failure> {
-        let seed: &[S] = if let Seeds::Vectors([seed]) = seeds {
-            seed
-        } else {
-            self.seeds.resize(held.recording.outputs, S::default());
-            for (i, seed) in self.seeds.iter_mut().enumerate() {
-                *seed = seeds.entry(0, i);
+        let alone;
+        let seed: &[S] = match (seeds, held.recording.outputs) {
+            (Seeds::Vectors([seed]), _) => seed,
+            (_, 1) => {
+                alone = [seeds.entry(0, 0)];
+                &alone
             }
-            &self.seeds
+            (_, outputs) => {
+                self.seeds.clear();
+                self.seeds.extend((0..outputs).map(|i| seeds.entry(0, i)));
+                &self.seeds
+            }
         };
         let row = rows.part(0, 0, held.recording.inputs);
         held.run(Which { kind: Kind::Pullback, tangents: 0 }, &[x, &self.parameters, seed], &mut [&mut self.y, row])
     }
 
     /// Runs programs until all seeds have gone through; leaves the outputs too.
+    #[inline]
     fn products(
+        &mut self,
+        held: &mut Held<S>,
+        x: &[S],
+        direction: Direction,
+        seeds: &Seeds<'_, S>,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
+        let (outputs, total) = (held.recording.outputs, seeds.count());
+        rows.set_rows(if direction == Direction::Forward { outputs } else { total }).map_err(Error::from)?;
+        if self.y.len() != outputs {
+            self.y.resize(outputs, S::default());
+        }
+        if direction == Direction::Backward && total == 1 {
+            self.pullback(held, x, seeds, rows)
+        } else {
+            self.lanes(held, x, direction, seeds, rows)
+        }
+    }
+
+    /// The same by programs of several lanes, for rows and outputs that have the right lengths. Out of line, because calls with one
+    /// seed do not come here.
+    #[inline(never)]
+    fn lanes(
         &mut self,
         held: &mut Held<S>,
         x: &[S],
@@ -112,13 +141,8 @@ impl<S: Scalar> Buffers<S> {
             Direction::Forward => (inputs, outputs),
             Direction::Backward => (outputs, inputs),
         };
-        rows.set_rows(if direction == Direction::Forward { outputs } else { total }).map_err(Error::from)?;
         if total == 0 {
             return self.value(held, x);
-        }
-        self.y.resize(outputs, S::default());
-        if direction == Direction::Backward && total == 1 {
-            return self.pullback(held, x, seeds, rows);
         }
         self.make_room(width, total);
         let mut first = 0;
@@ -298,6 +322,7 @@ impl<S: Scalar> CompiledState<S> {
 
     /// Fills the matrix of derivatives at `x` by a program of its own if that takes less, else by whichever direction takes fewer
     /// seeds. Leaves the outputs in `y`.
+    #[inline]
     pub(super) fn matrix<F: Flat<Recorded<S::Base>>>(
         &mut self,
         backend: &AutoCompiledReverseDiff,
@@ -398,10 +423,14 @@ impl<S: Scalar> CompiledState<S> {
         Ok(served)
     }
 
+    #[inline]
     fn hand_out(&self, y: Option<&mut Vec<S>>) {
-        if let Some(y) = y {
-            y.clear();
-            y.extend_from_slice(&self.buffers.y);
+        let Some(y) = y else { return };
+        // What a gradient hands out, without `memcpy`.
+        if let ([to], [value]) = (&mut y[..], &self.buffers.y[..]) {
+            *to = *value;
+        } else {
+            y.clone_from(&self.buffers.y);
         }
     }
 
@@ -437,6 +466,7 @@ impl<S: Scalar> CompiledState<S> {
     }
 
     /// Runs `go` on a recording that holds at `x`: the last one, another one, or a new one.
+    #[inline(always)]
     fn with_recording<F: Flat<Recorded<S::Base>>>(
         &mut self,
         backend: &AutoCompiledReverseDiff,
@@ -452,12 +482,37 @@ impl<S: Scalar> CompiledState<S> {
         self.buffers.parameters.clear();
         self.buffers.parameters.extend(self.plain.iter().enumerate().map(parameter));
 
+        let mut first = 0;
+        if f.is_pure()
+            && let Some(held) = self.recordings.get_mut(self.current)
+            && held.recording.fits(x.len(), self.plain.len(), &self.lengths)
+        {
+            match go(held, &mut self.buffers) {
+                Ok(()) => return Ok(()),
+                Err(Failure::Invalid(RunError::Guard(_))) if !backend.refuses_other_branches() => first = 1,
+                Err(failure) => return Err(final_error(failure)),
+            }
+        }
+        self.with_another(backend, f, x, first, go)
+    }
+
+    /// Runs `go` on a recording other than the `first` ones, counted from the current one, or on a new one. Out of line, as most
+    /// calls find their recording at once.
+    #[inline(never)]
+    fn with_another<F: Flat<Recorded<S::Base>>>(
+        &mut self,
+        backend: &AutoCompiledReverseDiff,
+        f: &mut F,
+        x: &[S],
+        first: usize,
+        mut go: impl FnMut(&mut Held<S>, &mut Buffers<S>) -> Result<(), Failure>,
+    ) -> Result<(), Error> {
         if !f.is_pure() {
             self.select(backend, f, x)?;
             return go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error);
         }
         let known = self.recordings.len();
-        for k in 0..known {
+        for k in first..known {
             let index = if self.current + k < known { self.current + k } else { self.current + k - known };
             let held = &mut self.recordings[index];
             if !held.recording.fits(x.len(), self.plain.len(), &self.lengths) {
@@ -468,10 +523,7 @@ impl<S: Scalar> CompiledState<S> {
                     self.current = index;
                     return Ok(());
                 }
-                Err(Failure::Invalid(guard @ RunError::Guard(_))) if backend.refuses_other_branches() => {
-                    return Err(guard.into());
-                }
-                Err(Failure::Invalid(RunError::Guard(_))) => {}
+                Err(Failure::Invalid(RunError::Guard(_))) if !backend.refuses_other_branches() => {}
                 Err(failure) => return Err(final_error(failure)),
             }
         }
@@ -562,6 +614,7 @@ impl<S: Scalar> CompiledState<S> {
 }
 
 /// A failure that nothing can be done about.
+#[cold]
 fn final_error(failure: Failure) -> Error {
     match failure {
         Failure::Invalid(error) => error.into(),
