@@ -30,6 +30,7 @@ pub enum Seeds<'a, S> {
 
 impl<'a, S: Scalar> Seeds<'a, S> {
     /// All `count` basis vectors of a space of that dimension.
+    #[inline]
     pub fn all(count: usize) -> Self {
         Seeds::Basis { first: 0, count }
     }

@@ -190,7 +190,7 @@ impl Recording {
     }
 
     #[inline]
-    fn executable(&self, which: Which) -> Result<&Executable, Error> {
+    fn executable(&self, which: Which) -> Result<&Executable, Failure> {
         match self.executables[which.index()].get() {
             Some(made) => Ok(made),
             None => self.new_executable(which),
@@ -199,7 +199,7 @@ impl Recording {
 
     #[cold]
     #[inline(never)]
-    fn new_executable(&self, which: Which) -> Result<&Executable, Error> {
+    fn new_executable(&self, which: Which) -> Result<&Executable, Failure> {
         let program = self.program_of(which)?;
         // Another thread may have made it meanwhile; both are the same.
         Ok(self.executables[which.index()].get_or_init(|| program.executable()))
@@ -220,7 +220,7 @@ impl Recording {
     /// The machine code, unless it is refused: then the portable executor runs the program.
     #[cfg(feature = "native")]
     #[inline]
-    fn code(&self, which: Which) -> Result<Option<&native::Compiled<f64>>, Error> {
+    fn code(&self, which: Which) -> Result<Option<&native::Compiled<f64>>, Failure> {
         match self.codes[which.index()].get() {
             Some(made) => Ok(made.as_ref()),
             None => self.new_code(which),
@@ -230,7 +230,7 @@ impl Recording {
     #[cfg(feature = "native")]
     #[cold]
     #[inline(never)]
-    fn new_code(&self, which: Which) -> Result<Option<&native::Compiled<f64>>, Error> {
+    fn new_code(&self, which: Which) -> Result<Option<&native::Compiled<f64>>, Failure> {
         let program = self.program_of(which)?;
         let cell = &self.codes[which.index()];
         Ok(cell.get_or_init(|| native::Compiled::new(&program, native::Options::default()).ok()).as_ref())
@@ -274,11 +274,10 @@ impl<B: Base> Plain<B> {
         outputs: &mut [&mut [B]],
     ) -> Option<Result<(), Failure>> {
         let (inputs, outputs) = (B::as_doubles(inputs)?, B::as_doubles_mut(outputs)?);
-        let code = match recording.code(which) {
-            Ok(code) => code?,
-            Err(error) => return Some(Err(error.into())),
-        };
-        Some(code.run(&mut self.native, inputs, outputs).map_err(Failure::Invalid))
+        match recording.code(which) {
+            Ok(code) => Some(code?.run(&mut self.native, inputs, outputs).map_err(Failure::Invalid)),
+            Err(failure) => Some(Err(failure)),
+        }
     }
 }
 
@@ -304,13 +303,14 @@ pub(super) struct Held<S: Scalar> {
 pub(super) enum Failure {
     /// It is not valid at this point, or it has other sizes.
     Invalid(RunError),
-    /// There is no such program.
-    Error(Error),
+    /// There is no such program. In a box: calls that end well would move the room for it from one to the next.
+    Error(Box<Error>),
 }
 
 impl From<Error> for Failure {
+    #[cold]
     fn from(error: Error) -> Failure {
-        Failure::Error(error)
+        Failure::Error(Box::new(error))
     }
 }
 

@@ -78,7 +78,7 @@ impl<S: Scalar> Buffers<S> {
 
     /// Runs one pullback, as a gradient does: there are no lanes to fill, and the product goes where it belongs. What
     /// [`lanes`](Self::lanes) does costs as much as a gradient of ten inputs.
-    #[inline]
+    #[inline(always)]
     fn pullback(
         &mut self,
         held: &mut Held<S>,
@@ -99,6 +99,10 @@ impl<S: Scalar> Buffers<S> {
                 &self.seeds
             }
         };
+        if self.y.len() != held.recording.outputs {
+            self.y.resize(held.recording.outputs, S::default());
+        }
+        rows.set_rows(1).map_err(Error::from)?;
         let row = rows.part(0, 0, held.recording.inputs);
         held.run(Which { kind: Kind::Pullback, tangents: 0 }, &[x, &self.parameters, seed], &mut [&mut self.y, row])
     }
@@ -113,20 +117,14 @@ impl<S: Scalar> Buffers<S> {
         seeds: &Seeds<'_, S>,
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Failure> {
-        let (outputs, total) = (held.recording.outputs, seeds.count());
-        rows.set_rows(if direction == Direction::Forward { outputs } else { total }).map_err(Error::from)?;
-        if self.y.len() != outputs {
-            self.y.resize(outputs, S::default());
-        }
-        if direction == Direction::Backward && total == 1 {
+        if direction == Direction::Backward && seeds.count() == 1 {
             self.pullback(held, x, seeds, rows)
         } else {
             self.lanes(held, x, direction, seeds, rows)
         }
     }
 
-    /// The same by programs of several lanes, for rows and outputs that have the right lengths. Out of line, because calls with one
-    /// seed do not come here.
+    /// The same by programs of several lanes. Out of line, because calls with one seed do not come here.
     #[inline(never)]
     fn lanes(
         &mut self,
@@ -141,9 +139,11 @@ impl<S: Scalar> Buffers<S> {
             Direction::Forward => (inputs, outputs),
             Direction::Backward => (outputs, inputs),
         };
+        rows.set_rows(if direction == Direction::Forward { outputs } else { total }).map_err(Error::from)?;
         if total == 0 {
             return self.value(held, x);
         }
+        self.y.resize(outputs, S::default());
         self.make_room(width, total);
         let mut first = 0;
         while first < total {
@@ -337,7 +337,9 @@ impl<S: Scalar> CompiledState<S> {
         let with_value = y.is_some();
         self.with_recording(backend, f, x, |held, buffers| {
             let (inputs, outputs) = (held.recording.inputs, held.recording.outputs);
-            if held.recording.has_entries() {
+            if outputs == 1 && !held.recording.has_entries() && inputs > 0 {
+                buffers.pullback(held, x, &Seeds::all(1), rows)
+            } else if held.recording.has_entries() {
                 rows.set_rows(outputs).map_err(Error::from)?;
                 buffers.entries(held, x, rows.data(), with_value)
             } else if inputs < outputs {
@@ -618,6 +620,6 @@ impl<S: Scalar> CompiledState<S> {
 fn final_error(failure: Failure) -> Error {
     match failure {
         Failure::Invalid(error) => error.into(),
-        Failure::Error(error) => error,
+        Failure::Error(error) => *error,
     }
 }
