@@ -48,6 +48,7 @@ pub(in super::super) fn flat(program: &Program, steps: &[Outer], plans: &[Plan])
             constants: program.constants.clone(),
             inputs,
             outputs,
+            waiting: 0,
             slots: cells,
         },
         work,
@@ -57,14 +58,22 @@ pub(in super::super) fn flat(program: &Program, steps: &[Outer], plans: &[Plan])
         counters: vec![0; plans.iter().map(|plan| plan.trips.len()).max().unwrap_or(0) + 1],
         places: Vec::new(),
         last_use: Vec::new(),
+        uses: Vec::new(),
         wide: Vec::new(),
+        unwritten: Vec::new(),
         width: 1,
     };
     writer.steps(steps, 0)?;
     // The work means nothing after a run.
     writer.clear(outputs, cells - outputs);
     let mut flat = writer.flat;
-    flat.slots += BEYOND;
+    flat.waiting = flat.slots;
+    let mut widest = 0;
+    for step in flat.steps.iter_mut().filter(|step| step.is_wide()) {
+        step.then = step.mode != Mode::Result || step.factor != 1;
+        widest = widest.max((step.n as usize).next_multiple_of(LANES));
+    }
+    flat.slots += widest + BEYOND;
     (flat.slots <= u16::MAX as usize).then_some(flat)
 }
 
@@ -109,6 +118,8 @@ enum Owner {
     Cells,
     /// Slots of its own.
     Own,
+    /// Those of another result, of which it is the negative.
+    Negative(u32),
 }
 
 struct Writer<'p> {
@@ -127,7 +138,11 @@ struct Writer<'p> {
     // Of the present nest.
     places: Vec<Place>,
     last_use: Vec<usize>,
+    /// How many instructions ask for a result.
+    uses: Vec<u32>,
     wide: Vec<bool>,
+    /// Which negatives are not computed: products that ask for them have the other sign instead, which is the same.
+    unwritten: Vec<bool>,
     /// Number of lanes.
     width: usize,
 }
@@ -193,7 +208,7 @@ impl Writer<'_> {
     }
 
     fn push(&mut self, code: Code, to: u16, x: u16, y: u16, n: u16, rule: u16) {
-        self.flat.steps.push(Step { code, mode: Mode::Result, factor: 1, to, x, y, n, rule });
+        self.flat.steps.push(Step { code, mode: Mode::Result, factor: 1, then: false, to, x, y, n, rule });
     }
 
     fn nest(&mut self, plan: &Plan) -> Option<()> {
@@ -201,14 +216,21 @@ impl Writer<'_> {
         let body = &plan.nest.body;
         self.last_use.clear();
         self.last_use.extend(0..body.len());
+        self.uses.clear();
+        self.uses.resize(body.len(), 0);
         for (i, instruction) in body.iter().enumerate() {
-            instruction.operands(|operand| self.last_use[operand as usize] = i);
+            instruction.operands(|operand| {
+                // One that asks twice counts once.
+                self.uses[operand as usize] += u32::from(self.last_use[operand as usize] != i);
+                self.last_use[operand as usize] = i;
+            });
         }
         self.wide.clear();
         self.wide.resize(body.len(), plan.vector.is_some());
         for i in &plan.uniform {
             self.wide[*i as usize] = false;
         }
+        self.find_unwritten(body);
         self.width = plan.vector.map_or(1, |vector| plan.trips[vector] as usize);
         let others: Vec<usize> = (loops..plan.trips.len()).filter(|c| Some(*c) != plan.vector).collect();
         let rows: usize = others.iter().map(|c| plan.trips[*c] as usize).product();
@@ -221,6 +243,30 @@ impl Writer<'_> {
             self.row(plan)?;
         }
         Some(())
+    }
+
+    /// Finds negatives that only products ask for, of results that others ask for too. These results then live as long.
+    fn find_unwritten(&mut self, body: &[Instruction]) {
+        self.unwritten.clear();
+        self.unwritten.extend_from_slice(&self.wide);
+        for instruction in body {
+            if !matches!(instruction, Instruction::Apply { op: Op::Binary(TIMES), a, b } if a != b) {
+                instruction.operands(|operand| self.unwritten[operand as usize] = false);
+            }
+        }
+        for (i, instruction) in body.iter().enumerate() {
+            let of = match *instruction {
+                Instruction::Apply { op: Op::Unary(NEGATE), a, .. } if self.uses[a as usize] > 1 => a as usize,
+                _ => {
+                    self.unwritten[i] = false;
+                    continue;
+                }
+            };
+            self.unwritten[i] &= matches!(body[of], Instruction::Apply { .. }) && !self.unwritten[of];
+            if self.unwritten[i] {
+                self.last_use[of] = self.last_use[of].max(self.last_use[i]);
+            }
+        }
     }
 
     /// The slot of an address at a lane.
@@ -273,8 +319,11 @@ impl Writer<'_> {
                     self.dismiss(a, x);
                     self.dismiss(b, y);
                 }
+                Instruction::Apply { a, .. } if self.unwritten[i] => {
+                    place = Place { owner: Owner::Negative(a), ..self.places[a as usize] };
+                }
                 Instruction::Apply { op, a, b } => {
-                    place = match self.scaled(op, a, b, i) {
+                    place = match self.scaled(op, a, b).or_else(|| self.with_product(op, a, b, i)) {
                         Some(place) => place,
                         None => self.apply(op, a, b, wide)?,
                     };
@@ -301,7 +350,7 @@ impl Writer<'_> {
                 }
             });
             for value in &ended[..count] {
-                self.release(*value);
+                self.release(*value, i);
             }
         }
         Some(())
@@ -329,12 +378,14 @@ impl Writer<'_> {
     }
 
     /// Ends a result.
-    fn release(&mut self, value: u32) {
+    fn release(&mut self, value: u32, now: usize) {
         let place = self.places[value as usize];
         match place.owner {
             Owner::Fixed => {}
             Owner::Own => self.give_back(place),
             Owner::Cells => self.let_go(place),
+            Owner::Negative(of) if self.last_use[of as usize] == now => self.release(of, now),
+            Owner::Negative(_) => {}
         }
         self.places[value as usize].owner = Owner::Fixed;
     }
@@ -406,19 +457,51 @@ impl Writer<'_> {
     }
 
     /// Twice a wide result, or its negative, by the step that makes it, if nobody else asks for the result.
-    fn scaled(&mut self, op: Op, a: u32, b: u32, now: usize) -> Option<Place> {
+    fn scaled(&mut self, op: Op, a: u32, b: u32) -> Option<Place> {
         let factor = match op {
             Op::Binary(PLUS) if a == b => 2,
             Op::Unary(NEGATE) => -1,
             _ => return None,
         };
         let place = self.places[a as usize];
-        let fits = |step: &&mut Step| place.wide && step.code != Code::Spread && (step.factor * factor).abs() <= 2;
-        let step = self.maker(a, now).filter(fits)?;
+        if !place.wide || place.owner != Owner::Own || self.uses[a as usize] != 1 {
+            return None;
+        }
+        let made = |step: &&mut Step| step.is_wide() && step.mode == Mode::Result && step.to == place.at;
+        let step = self.flat.steps.iter_mut().rev().find(made)?;
+        if (step.factor * factor).abs() > 2 {
+            return None;
+        }
         step.factor *= factor;
         // The slots have a new owner.
         self.places[a as usize].owner = Owner::Fixed;
         Some(place)
+    }
+
+    /// The sum of a product and other numbers, or their difference, by the step that makes the product, if it is the last one and
+    /// nobody else asks for the product.
+    fn with_product(&mut self, op: Op, a: u32, b: u32, now: usize) -> Option<Place> {
+        let (x, y) = (self.places[a as usize], self.places[b as usize]);
+        if a == b || !x.wide || !y.wide {
+            return None;
+        }
+        let candidates = match op {
+            Op::Binary(PLUS) => [Some((b, x, Code::TimesPlus)), Some((a, y, Code::TimesPlus))],
+            Op::Binary(MINUS) => [Some((b, x, Code::MinusTimes)), None],
+            _ => return None,
+        };
+        for (product, other, code) in candidates.into_iter().flatten() {
+            if let Some(step) = self.maker(product, now)
+                && step.code == Code::WideTimes
+                && step.factor == 1
+            {
+                (step.code, step.rule) = (code, other.at);
+                let place = self.places[product as usize];
+                self.places[product as usize].owner = Owner::Fixed;
+                return Some(place);
+            }
+        }
+        None
     }
 
     fn apply(&mut self, op: Op, a: u32, b: u32, wide: bool) -> Option<Place> {
@@ -447,6 +530,7 @@ impl Writer<'_> {
         }
         if matches!(op, Op::Unary(_)) || x.wide && y.wide {
             self.push(wide_code, to, x.at, y.at, n, rule);
+            self.change_sign(x, y);
             return done;
         }
         // The wide operand comes first.
@@ -464,7 +548,10 @@ impl Writer<'_> {
             _ => None,
         };
         match mixed {
-            Some((code, x, y)) => self.push(code, to, x.at, y.at, n, rule),
+            Some((code, x, y)) => {
+                self.push(code, to, x.at, y.at, n, rule);
+                self.change_sign(x, y);
+            }
             None => {
                 let (x, y) = (self.operand(a, true)?, self.operand(b, true)?);
                 self.push(wide_code, to, x.at, y.at, n, rule);
@@ -473,6 +560,16 @@ impl Writer<'_> {
             }
         }
         done
+    }
+
+    /// Gives the last step the sign of the product of its operands.
+    fn change_sign(&mut self, x: Place, y: Place) {
+        let negative = |place: Place| matches!(place.owner, Owner::Negative(_));
+        if negative(x) != negative(y)
+            && let Some(step) = self.flat.steps.last_mut()
+        {
+            step.factor = -step.factor;
+        }
     }
 
     /// The last step, if it is the one that made `value` and nobody else asks for that.
@@ -498,8 +595,17 @@ impl Writer<'_> {
             self.clear_listed(list);
             let x = self.operand(value, true)?;
             let rule = u16::try_from(list >> 16).ok()?;
-            let step =
-                Step { code: Code::Scatter, mode, factor: 1, to: 0, x: x.at, y: list as u16, n: width as u16, rule };
+            let step = Step {
+                code: Code::Scatter,
+                mode,
+                factor: 1,
+                then: false,
+                to: 0,
+                x: x.at,
+                y: list as u16,
+                n: width as u16,
+                rule,
+            };
             self.flat.steps.push(step);
             self.dismiss(value, x);
             return Some(());
@@ -508,19 +614,17 @@ impl Writer<'_> {
         for cell in to as usize..to as usize + n {
             self.overwrite(cell)?;
         }
+        // The operation itself may write the cells, after they are cleared.
+        let same = self.places[value as usize].wide == wide && self.maker(value, now).is_some();
+        let made = if same { self.flat.steps.pop() } else { None };
         let mode = self.mode(mode, to, n);
-        // The operation itself may write the cells, unless it still reads some of them for later lanes.
-        let near = |place: u16| place != to && (place.abs_diff(to) as usize) < n;
-        if self.places[value as usize].wide == wide
-            && let Some(step) = self.maker(value, now)
-            && !(wide && (near(step.x) || near(step.y)))
-        {
-            (step.mode, step.to) = (mode, to);
+        if let Some(step) = made {
+            self.flat.steps.push(Step { mode, to, ..step });
             return Some(());
         }
         let x = self.operand(value, wide)?;
         let code = if wide { Code::WideSame } else { Code::Same };
-        self.flat.steps.push(Step { code, mode, factor: 1, to, x: x.at, y: 0, n: width as u16, rule: 0 });
+        self.flat.steps.push(Step { code, mode, factor: 1, then: false, to, x: x.at, y: 0, n: width as u16, rule: 0 });
         self.dismiss(value, x);
         Some(())
     }
@@ -540,7 +644,7 @@ impl Writer<'_> {
             return Some(());
         }
         let code = if place.wide { Code::Sum } else { Code::Sums };
-        self.flat.steps.push(Step { code, mode, factor: 1, to, x: place.at, y: 0, n, rule: 0 });
+        self.flat.steps.push(Step { code, mode, factor: 1, then: false, to, x: place.at, y: 0, n, rule: 0 });
         Some(())
     }
 }

@@ -17,6 +17,7 @@ pub(super) struct Run<'a, 'i, 'o, S> {
     pub(super) inputs: &'a [&'i [S]],
     pub(super) first_output: usize,
     pub(super) outputs: &'a mut [&'o mut [S]],
+    pub(super) waiting: u16,
 }
 
 /// Some lanes of a wide operand.
@@ -56,54 +57,73 @@ fn put<S: Scalar>(slot: &Cell<S>, mode: Mode, value: S) {
     }
 }
 
-/// Puts the first `rest` results of a group into cells.
+/// Multiplies `n` results by a factor and puts them where they belong.
 #[inline(always)]
-fn put_group<S: Scalar>(cells: &Group<S>, mode: Mode, rest: usize, results: [S; LANES]) {
-    let old = numbers(cells);
-    let mut new = results;
-    match mode {
-        Mode::Result | Mode::Store => {}
-        Mode::First => new.iter_mut().for_each(|new| *new = S::default() + *new),
+fn put_all<S: Scalar>(slots: &[Cell<S>], step: &Step, from: u16, n: usize) {
+    let factor = S::Base::from_f64(step.factor as f64);
+    let from = groups(slots, from, n);
+    if step.mode == Mode::Result {
+        for group in from {
+            set(group, scaled(group, factor));
+        }
+        return;
+    }
+    let cells = &slots[step.to as usize..][..n];
+    let (whole, rest) = cells.as_chunks::<LANES>();
+    match step.mode {
+        Mode::Result | Mode::Store => {
+            for (cells, group) in whole.iter().zip(from) {
+                set(cells, scaled(group, factor));
+            }
+        }
+        Mode::First => {
+            for (cells, group) in whole.iter().zip(from) {
+                let mut new = scaled(group, factor);
+                new.iter_mut().for_each(|new| *new = S::default() + *new);
+                set(cells, new);
+            }
+        }
         Mode::Add => {
-            for (new, old) in new.iter_mut().zip(old) {
-                *new = old + *new;
+            for (cells, group) in whole.iter().zip(from) {
+                let (mut new, old) = (scaled(group, factor), numbers(cells));
+                for (new, old) in new.iter_mut().zip(old) {
+                    *new = old + *new;
+                }
+                set(cells, new);
             }
         }
     }
-    for (i, (new, old)) in new.iter_mut().zip(old).enumerate() {
-        *new = if i < rest { *new } else { old };
+    if let Some(group) = from.get(whole.len()) {
+        for (cell, result) in rest.iter().zip(group) {
+            put(cell, step.mode, result.get().scale(factor));
+        }
     }
-    set(cells, new);
 }
 
-/// Puts results where they belong, group by group. Macros, because closures of this size are not always compiled in place, and
-/// then not for the vector width of the machine.
+#[inline(always)]
+fn scaled<S: Scalar>(group: &Group<S>, factor: S::Base) -> [S; LANES] {
+    let mut results = numbers(group);
+    for result in &mut results {
+        *result = result.scale(factor);
+    }
+    results
+}
+
+/// Computes results group by group, and nothing else, so that each group is written in whole vectors, which are read again at
+/// once. Macros, because closures of this size are not always compiled in place, and then not for the vector width of the
+/// machine.
 macro_rules! each {
-    ($slots:ident, $step:ident, $n:ident, $operands:expr, $names:pat => $results:expr) => {{
-        let cells = groups($slots, $step.to, $n);
-        let factor = S::Base::from_f64($step.factor as f64);
-        let mut rest = $n;
-        for (cells, $names) in cells.iter().zip($operands) {
-            let mut results: [S; LANES] = $results;
-            if $step.factor != 1 {
-                for result in &mut results {
-                    *result = result.scale(factor);
-                }
-            }
-            if $step.mode == Mode::Result {
-                set(cells, results);
-            } else {
-                put_group(cells, $step.mode, rest, results);
-            }
-            rest = rest.saturating_sub(LANES);
+    ($slots:ident, $to:ident, $n:ident, $operands:expr, $names:pat => $results:expr) => {{
+        for (to, $names) in groups($slots, $to, $n).iter().zip($operands) {
+            set(to, $results);
         }
     }};
 }
 
 /// An operation on two operands of `n` numbers.
 macro_rules! both {
-    ($slots:ident, $step:ident, $n:ident, $value:expr) => {
-        each!($slots, $step, $n, groups($slots, $step.x, $n).iter().zip(groups($slots, $step.y, $n)), (x, y) => {
+    ($slots:ident, $step:ident, $to:ident, $n:ident, $value:expr) => {
+        each!($slots, $to, $n, groups($slots, $step.x, $n).iter().zip(groups($slots, $step.y, $n)), (x, y) => {
             let (mut results, y) = (numbers(x), numbers(y));
             for (x, y) in results.iter_mut().zip(y) {
                 *x = $value(*x, y);
@@ -115,12 +135,29 @@ macro_rules! both {
 
 /// An operation on `n` numbers at `x` and the number at `y`.
 macro_rules! same {
-    ($slots:ident, $step:ident, $n:ident, $value:expr) => {{
+    ($slots:ident, $step:ident, $to:ident, $n:ident, $value:expr) => {{
         let y = $slots[$step.y as usize].get();
-        each!($slots, $step, $n, groups($slots, $step.x, $n), x => {
+        each!($slots, $to, $n, groups($slots, $step.x, $n), x => {
             let mut results = numbers(x);
             for x in &mut results {
                 *x = $value(*x, y);
+            }
+            results
+        })
+    }};
+}
+
+/// An operation on a product of `n` numbers each and `n` other numbers.
+macro_rules! third {
+    ($slots:ident, $step:ident, $to:ident, $n:ident, $value:expr) => {{
+        let operands = groups($slots, $step.x, $n).iter().zip(groups($slots, $step.y, $n));
+        each!($slots, $to, $n, operands.zip(groups($slots, $step.rule, $n)), ((x, y), z) => {
+            let (mut results, y, z) = (numbers(x), numbers(y), numbers(z));
+            for (x, y) in results.iter_mut().zip(y) {
+                *x = *x * y;
+            }
+            for (x, z) in results.iter_mut().zip(z) {
+                *x = $value(*x, z);
             }
             results
         })
@@ -182,7 +219,7 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
     /// Runs the steps; the number of the guard that failed, if one did.
     #[inline(always)]
     fn call(self) -> Result<(), u16> {
-        let Run { steps, lists, rules, slots, first_input, inputs, first_output, outputs } = self;
+        let Run { steps, lists, rules, slots, first_input, inputs, first_output, outputs, waiting } = self;
         let mut rest = &mut slots[first_input..];
         for input in inputs {
             let own;
@@ -193,6 +230,7 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
         let slots = Cell::from_mut(&mut *memory).as_slice_of_cells();
         for step in steps {
             let n = step.n as usize;
+            let to = if step.then && step.mode != Mode::Result { waiting } else { step.to };
             let x = || slots[step.x as usize].get();
             let y = || slots[step.y as usize].get();
             let put = |value: S| put(&slots[step.to as usize], step.mode, value);
@@ -215,25 +253,25 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                     }
                 }
                 Code::Sums => put(S::default() + x().scale(S::Base::from_f64(n as f64))),
-                Code::WideSame => each!(slots, step, n, groups(slots, step.x, n), x => numbers(x)),
-                Code::WidePlus => both!(slots, step, n, |x: S, y: S| x + y),
-                Code::WideMinus => both!(slots, step, n, |x: S, y: S| x - y),
-                Code::WideTimes => both!(slots, step, n, |x: S, y: S| x * y),
-                Code::WideOver => both!(slots, step, n, |x: S, y: S| x / y),
-                Code::WideNegate => each!(slots, step, n, groups(slots, step.x, n), x => {
+                Code::WideSame => each!(slots, to, n, groups(slots, step.x, n), x => numbers(x)),
+                Code::WidePlus => both!(slots, step, to, n, |x: S, y: S| x + y),
+                Code::WideMinus => both!(slots, step, to, n, |x: S, y: S| x - y),
+                Code::WideTimes => both!(slots, step, to, n, |x: S, y: S| x * y),
+                Code::WideOver => both!(slots, step, to, n, |x: S, y: S| x / y),
+                Code::WideNegate => each!(slots, to, n, groups(slots, step.x, n), x => {
                     let mut results = numbers(x);
                     for x in &mut results {
                         *x = -*x;
                     }
                     results
                 }),
-                Code::WideChain => both!(slots, step, n, chain),
-                Code::WideKeep => both!(slots, step, n, keep),
-                Code::WideDrop => both!(slots, step, n, drop_kept),
-                Code::WideCompare => both!(slots, step, n, |x: S, y: S| compare(step.rule as u8, x, y)),
+                Code::WideChain => both!(slots, step, to, n, chain),
+                Code::WideKeep => both!(slots, step, to, n, keep),
+                Code::WideDrop => both!(slots, step, to, n, drop_kept),
+                Code::WideCompare => both!(slots, step, to, n, |x: S, y: S| compare(step.rule as u8, x, y)),
                 Code::WideUnary => {
                     let mut left = n;
-                    each!(slots, step, n, groups(slots, step.x, n), x => {
+                    each!(slots, to, n, groups(slots, step.x, n), x => {
                         let (x, mut results) = (numbers(x), [S::default(); LANES]);
                         let count = left.min(LANES);
                         left -= count;
@@ -243,7 +281,7 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                 }
                 Code::WideBinary => {
                     let mut left = n;
-                    each!(slots, step, n, groups(slots, step.x, n).iter().zip(groups(slots, step.y, n)), (x, y) => {
+                    each!(slots, to, n, groups(slots, step.x, n).iter().zip(groups(slots, step.y, n)), (x, y) => {
                         let (x, y, mut results) = (numbers(x), numbers(y), [S::default(); LANES]);
                         let count = left.min(LANES);
                         left -= count;
@@ -251,6 +289,8 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                         results
                     });
                 }
+                Code::TimesPlus => third!(slots, step, to, n, |product: S, z: S| product + z),
+                Code::MinusTimes => third!(slots, step, to, n, |product: S, z: S| z - product),
                 Code::WideGuard => {
                     let mut holds = true;
                     for (x, y) in slots[step.x as usize..][..n].iter().zip(&slots[step.y as usize..][..n]) {
@@ -260,14 +300,14 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                         return Err(step.rule);
                     }
                 }
-                Code::PlusSame => same!(slots, step, n, |x: S, y: S| x + y),
-                Code::MinusSame => same!(slots, step, n, |x: S, y: S| x - y),
-                Code::SameMinus => same!(slots, step, n, |x: S, y: S| y - x),
-                Code::TimesSame => same!(slots, step, n, |x: S, y: S| x * y),
-                Code::OverSame => same!(slots, step, n, |x: S, y: S| x / y),
-                Code::SameOver => same!(slots, step, n, |x: S, y: S| y / x),
-                Code::ChainSame => same!(slots, step, n, chain),
-                Code::SameChain => same!(slots, step, n, |x: S, y: S| chain(y, x)),
+                Code::PlusSame => same!(slots, step, to, n, |x: S, y: S| x + y),
+                Code::MinusSame => same!(slots, step, to, n, |x: S, y: S| x - y),
+                Code::SameMinus => same!(slots, step, to, n, |x: S, y: S| y - x),
+                Code::TimesSame => same!(slots, step, to, n, |x: S, y: S| x * y),
+                Code::OverSame => same!(slots, step, to, n, |x: S, y: S| x / y),
+                Code::SameOver => same!(slots, step, to, n, |x: S, y: S| y / x),
+                Code::ChainSame => same!(slots, step, to, n, chain),
+                Code::SameChain => same!(slots, step, to, n, |x: S, y: S| chain(y, x)),
                 Code::Spread => {
                     let x = x();
                     for group in groups(slots, step.to, n) {
@@ -295,7 +335,12 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                         self::put(&slots[*to as usize], step.mode, x.get());
                     }
                 }
+                // Often a single one, without `memset`.
+                Code::Clear if n == 1 => slots[step.to as usize].set(S::default()),
                 Code::Clear => slots[step.to as usize..][..n].iter().for_each(|slot| slot.set(S::default())),
+            }
+            if step.then {
+                put_all(slots, step, to, n);
             }
         }
         let mut rest = &memory[first_output..];

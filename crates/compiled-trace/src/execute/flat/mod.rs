@@ -34,6 +34,8 @@ pub(super) struct Flat {
     inputs: usize,
     /// Where the outputs begin.
     outputs: usize,
+    /// Where results wait that go to cells: room for the widest ones, the last of the slots.
+    waiting: usize,
     /// Number of slots.
     slots: usize,
 }
@@ -70,6 +72,10 @@ enum Code {
     WideCompare,
     WideUnary,
     WideBinary,
+    /// `x` times `y` plus the numbers at `rule`, rounded twice.
+    TimesPlus,
+    /// The numbers at `rule` minus `x` times `y`, rounded twice.
+    MinusTimes,
     WideGuard,
     // On `n` numbers and one that is the same for all.
     PlusSame,
@@ -115,18 +121,51 @@ struct Step {
     /// What a wide result is multiplied by: 1, 2, -1 or -2, where the next instructions would have added it to itself or negated
     /// it, which is the same.
     factor: i8,
+    /// Whether wide results are not yet what they shall be, or where, when they are computed.
+    then: bool,
     to: u16,
     x: u16,
     y: u16,
     /// Number of lanes.
     n: u16,
-    /// Number of a rule, relation or guard; high half of the place in the lists, whose low half is `y`.
+    /// Number of a rule, relation or guard; slots of a third operand; high half of the place in the lists, whose low half is
+    /// `y`.
     rule: u16,
 }
 
 impl Step {
     fn list(&self) -> usize {
         (self.rule as usize) << 16 | self.y as usize
+    }
+
+    /// Whether it computes each of `n` results on its own.
+    fn is_wide(&self) -> bool {
+        use Code::*;
+        matches!(
+            self.code,
+            WideSame
+                | WidePlus
+                | WideMinus
+                | WideTimes
+                | WideOver
+                | WideNegate
+                | WideChain
+                | WideKeep
+                | WideDrop
+                | WideCompare
+                | WideUnary
+                | WideBinary
+                | TimesPlus
+                | MinusTimes
+                | PlusSame
+                | MinusSame
+                | SameMinus
+                | TimesSame
+                | OverSame
+                | SameOver
+                | ChainSame
+                | SameChain
+        )
     }
 }
 
@@ -158,6 +197,7 @@ impl Flat {
             inputs,
             first_output: self.outputs,
             outputs,
+            waiting: self.waiting as u16,
         })
     }
 }
