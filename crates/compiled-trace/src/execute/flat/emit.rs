@@ -48,7 +48,6 @@ pub(in super::super) fn flat(program: &Program, steps: &[Outer], plans: &[Plan])
             constants: program.constants.clone(),
             inputs,
             outputs,
-            waiting: 0,
             slots: cells,
         },
         work,
@@ -67,11 +66,16 @@ pub(in super::super) fn flat(program: &Program, steps: &[Outer], plans: &[Plan])
     // The work means nothing after a run.
     writer.clear(outputs, cells - outputs);
     let mut flat = writer.flat;
-    flat.waiting = flat.slots;
+    // Results that go to cells wait behind all the other slots.
+    let waiting = flat.slots;
     let mut widest = 0;
     for step in flat.steps.iter_mut().filter(|step| step.is_wide()) {
+        step.cells = step.to;
         step.then = step.mode != Mode::Result || step.factor != 1;
-        widest = widest.max((step.n as usize).next_multiple_of(LANES));
+        if step.mode != Mode::Result {
+            step.to = u16::try_from(waiting).ok()?;
+        }
+        widest = widest.max(step.room as usize);
     }
     flat.slots += widest + BEYOND;
     (flat.slots <= u16::MAX as usize).then_some(flat)
@@ -208,7 +212,7 @@ impl Writer<'_> {
     }
 
     fn push(&mut self, code: Code, to: u16, x: u16, y: u16, n: u16, rule: u16) {
-        self.flat.steps.push(Step { code, mode: Mode::Result, factor: 1, then: false, to, x, y, n, rule });
+        self.flat.steps.push(Step::new(code, Mode::Result, to, [x, y], n, rule));
     }
 
     fn nest(&mut self, plan: &Plan) -> Option<()> {
@@ -595,17 +599,7 @@ impl Writer<'_> {
             self.clear_listed(list);
             let x = self.operand(value, true)?;
             let rule = u16::try_from(list >> 16).ok()?;
-            let step = Step {
-                code: Code::Scatter,
-                mode,
-                factor: 1,
-                then: false,
-                to: 0,
-                x: x.at,
-                y: list as u16,
-                n: width as u16,
-                rule,
-            };
+            let step = Step::new(Code::Scatter, mode, 0, [x.at, list as u16], width as u16, rule);
             self.flat.steps.push(step);
             self.dismiss(value, x);
             return Some(());
@@ -624,7 +618,7 @@ impl Writer<'_> {
         }
         let x = self.operand(value, wide)?;
         let code = if wide { Code::WideSame } else { Code::Same };
-        self.flat.steps.push(Step { code, mode, factor: 1, then: false, to, x: x.at, y: 0, n: width as u16, rule: 0 });
+        self.flat.steps.push(Step::new(code, mode, to, [x.at, 0], width as u16, 0));
         self.dismiss(value, x);
         Some(())
     }
@@ -644,7 +638,7 @@ impl Writer<'_> {
             return Some(());
         }
         let code = if place.wide { Code::Sum } else { Code::Sums };
-        self.flat.steps.push(Step { code, mode, factor: 1, then: false, to, x: place.at, y: 0, n, rule: 0 });
+        self.flat.steps.push(Step::new(code, mode, to, [place.at, 0], n, 0));
         Some(())
     }
 }

@@ -1,7 +1,7 @@
 //! Runs the steps of a small program.
 
 use super::super::single::{chain, compare, drop_kept, guard_holds, keep};
-use super::{Code, LANES, Mode, Step};
+use super::{Code, Flat, LANES, Mode, Step};
 use crate::rule::Rules;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::cell::Cell;
@@ -9,25 +9,21 @@ use std::cell::Cell;
 /// The steps, the slots, and what is copied to and from these. It is copied here because a number is read quickest as it was
 /// written: in vectors of the same width.
 pub(super) struct Run<'a, 'i, 'o, S> {
-    pub(super) steps: &'a [Step],
-    pub(super) lists: &'a [u16],
+    pub(super) flat: &'a Flat,
     pub(super) rules: &'a Rules,
     pub(super) slots: &'a mut [S],
-    pub(super) first_input: usize,
     pub(super) inputs: &'a [&'i [S]],
-    pub(super) first_output: usize,
     pub(super) outputs: &'a mut [&'o mut [S]],
-    pub(super) waiting: u16,
 }
 
 /// Some lanes of a wide operand.
 type Group<S> = [Cell<S>; LANES];
 
-/// The groups of `n` lanes that begin at a slot, the last one whole.
+/// The groups that begin at a slot and have room for so many lanes.
 #[inline(always)]
-fn groups<S>(slots: &[Cell<S>], first: u16, n: usize) -> &[Group<S>] {
+fn groups<S>(slots: &[Cell<S>], first: u16, room: usize) -> &[Group<S>] {
     let first = first as usize;
-    slots[first..first + n.next_multiple_of(LANES)].as_chunks().0
+    slots[first..first + room].as_chunks().0
 }
 
 /// The numbers of a group.
@@ -59,16 +55,16 @@ fn put<S: Scalar>(slot: &Cell<S>, mode: Mode, value: S) {
 
 /// Multiplies `n` results by a factor and puts them where they belong.
 #[inline(always)]
-fn put_all<S: Scalar>(slots: &[Cell<S>], step: &Step, from: u16, n: usize) {
+fn put_all<S: Scalar>(slots: &[Cell<S>], step: &Step) {
     let factor = S::Base::from_f64(step.factor as f64);
-    let from = groups(slots, from, n);
+    let from = groups(slots, step.to, step.room as usize);
     if step.mode == Mode::Result {
         for group in from {
             set(group, scaled(group, factor));
         }
         return;
     }
-    let cells = &slots[step.to as usize..][..n];
+    let cells = &slots[step.cells as usize..][..step.n as usize];
     let (whole, rest) = cells.as_chunks::<LANES>();
     match step.mode {
         Mode::Result | Mode::Store => {
@@ -113,8 +109,8 @@ fn scaled<S: Scalar>(group: &Group<S>, factor: S::Base) -> [S; LANES] {
 /// once. Macros, because closures of this size are not always compiled in place, and then not for the vector width of the
 /// machine.
 macro_rules! each {
-    ($slots:ident, $to:ident, $n:ident, $operands:expr, $names:pat => $results:expr) => {{
-        for (to, $names) in groups($slots, $to, $n).iter().zip($operands) {
+    ($slots:ident, $step:ident, $room:ident, $operands:expr, $names:pat => $results:expr) => {{
+        for (to, $names) in groups($slots, $step.to, $room).iter().zip($operands) {
             set(to, $results);
         }
     }};
@@ -122,8 +118,8 @@ macro_rules! each {
 
 /// An operation on two operands of `n` numbers.
 macro_rules! both {
-    ($slots:ident, $step:ident, $to:ident, $n:ident, $value:expr) => {
-        each!($slots, $to, $n, groups($slots, $step.x, $n).iter().zip(groups($slots, $step.y, $n)), (x, y) => {
+    ($slots:ident, $step:ident, $room:ident, $value:expr) => {
+        each!($slots, $step, $room, groups($slots, $step.x, $room).iter().zip(groups($slots, $step.y, $room)), (x, y) => {
             let (mut results, y) = (numbers(x), numbers(y));
             for (x, y) in results.iter_mut().zip(y) {
                 *x = $value(*x, y);
@@ -135,9 +131,9 @@ macro_rules! both {
 
 /// An operation on `n` numbers at `x` and the number at `y`.
 macro_rules! same {
-    ($slots:ident, $step:ident, $to:ident, $n:ident, $value:expr) => {{
+    ($slots:ident, $step:ident, $room:ident, $value:expr) => {{
         let y = $slots[$step.y as usize].get();
-        each!($slots, $to, $n, groups($slots, $step.x, $n), x => {
+        each!($slots, $step, $room, groups($slots, $step.x, $room), x => {
             let mut results = numbers(x);
             for x in &mut results {
                 *x = $value(*x, y);
@@ -149,9 +145,9 @@ macro_rules! same {
 
 /// An operation on a product of `n` numbers each and `n` other numbers.
 macro_rules! third {
-    ($slots:ident, $step:ident, $to:ident, $n:ident, $value:expr) => {{
-        let operands = groups($slots, $step.x, $n).iter().zip(groups($slots, $step.y, $n));
-        each!($slots, $to, $n, operands.zip(groups($slots, $step.rule, $n)), ((x, y), z) => {
+    ($slots:ident, $step:ident, $room:ident, $value:expr) => {{
+        let operands = groups($slots, $step.x, $room).iter().zip(groups($slots, $step.y, $room));
+        each!($slots, $step, $room, operands.zip(groups($slots, $step.rule, $room)), ((x, y), z) => {
             let (mut results, y, z) = (numbers(x), numbers(y), numbers(z));
             for (x, y) in results.iter_mut().zip(y) {
                 *x = *x * y;
@@ -219,8 +215,9 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
     /// Runs the steps; the number of the guard that failed, if one did.
     #[inline(always)]
     fn call(self) -> Result<(), u16> {
-        let Run { steps, lists, rules, slots, first_input, inputs, first_output, outputs, waiting } = self;
-        let mut rest = &mut slots[first_input..];
+        let Run { flat, rules, slots, inputs, outputs } = self;
+        let lists = &flat.lists[..];
+        let mut rest = &mut slots[flat.inputs..];
         for input in inputs {
             let own;
             (own, rest) = rest.split_at_mut(input.len());
@@ -228,9 +225,9 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
         }
         let memory = slots;
         let slots = Cell::from_mut(&mut *memory).as_slice_of_cells();
-        for step in steps {
+        for step in &flat.steps {
             let n = step.n as usize;
-            let to = if step.then && step.mode != Mode::Result { waiting } else { step.to };
+            let room = step.room as usize;
             let x = || slots[step.x as usize].get();
             let y = || slots[step.y as usize].get();
             let put = |value: S| put(&slots[step.to as usize], step.mode, value);
@@ -253,25 +250,25 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                     }
                 }
                 Code::Sums => put(S::default() + x().scale(S::Base::from_f64(n as f64))),
-                Code::WideSame => each!(slots, to, n, groups(slots, step.x, n), x => numbers(x)),
-                Code::WidePlus => both!(slots, step, to, n, |x: S, y: S| x + y),
-                Code::WideMinus => both!(slots, step, to, n, |x: S, y: S| x - y),
-                Code::WideTimes => both!(slots, step, to, n, |x: S, y: S| x * y),
-                Code::WideOver => both!(slots, step, to, n, |x: S, y: S| x / y),
-                Code::WideNegate => each!(slots, to, n, groups(slots, step.x, n), x => {
+                Code::WideSame => each!(slots, step, room, groups(slots, step.x, room), x => numbers(x)),
+                Code::WidePlus => both!(slots, step, room, |x: S, y: S| x + y),
+                Code::WideMinus => both!(slots, step, room, |x: S, y: S| x - y),
+                Code::WideTimes => both!(slots, step, room, |x: S, y: S| x * y),
+                Code::WideOver => both!(slots, step, room, |x: S, y: S| x / y),
+                Code::WideNegate => each!(slots, step, room, groups(slots, step.x, room), x => {
                     let mut results = numbers(x);
                     for x in &mut results {
                         *x = -*x;
                     }
                     results
                 }),
-                Code::WideChain => both!(slots, step, to, n, chain),
-                Code::WideKeep => both!(slots, step, to, n, keep),
-                Code::WideDrop => both!(slots, step, to, n, drop_kept),
-                Code::WideCompare => both!(slots, step, to, n, |x: S, y: S| compare(step.rule as u8, x, y)),
+                Code::WideChain => both!(slots, step, room, chain),
+                Code::WideKeep => both!(slots, step, room, keep),
+                Code::WideDrop => both!(slots, step, room, drop_kept),
+                Code::WideCompare => both!(slots, step, room, |x: S, y: S| compare(step.rule as u8, x, y)),
                 Code::WideUnary => {
                     let mut left = n;
-                    each!(slots, to, n, groups(slots, step.x, n), x => {
+                    each!(slots, step, room, groups(slots, step.x, room), x => {
                         let (x, mut results) = (numbers(x), [S::default(); LANES]);
                         let count = left.min(LANES);
                         left -= count;
@@ -281,7 +278,7 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                 }
                 Code::WideBinary => {
                     let mut left = n;
-                    each!(slots, to, n, groups(slots, step.x, n).iter().zip(groups(slots, step.y, n)), (x, y) => {
+                    each!(slots, step, room, groups(slots, step.x, room).iter().zip(groups(slots, step.y, room)), (x, y) => {
                         let (x, y, mut results) = (numbers(x), numbers(y), [S::default(); LANES]);
                         let count = left.min(LANES);
                         left -= count;
@@ -289,8 +286,8 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                         results
                     });
                 }
-                Code::TimesPlus => third!(slots, step, to, n, |product: S, z: S| product + z),
-                Code::MinusTimes => third!(slots, step, to, n, |product: S, z: S| z - product),
+                Code::TimesPlus => third!(slots, step, room, |product: S, z: S| product + z),
+                Code::MinusTimes => third!(slots, step, room, |product: S, z: S| z - product),
                 Code::WideGuard => {
                     let mut holds = true;
                     for (x, y) in slots[step.x as usize..][..n].iter().zip(&slots[step.y as usize..][..n]) {
@@ -300,23 +297,23 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                         return Err(step.rule);
                     }
                 }
-                Code::PlusSame => same!(slots, step, to, n, |x: S, y: S| x + y),
-                Code::MinusSame => same!(slots, step, to, n, |x: S, y: S| x - y),
-                Code::SameMinus => same!(slots, step, to, n, |x: S, y: S| y - x),
-                Code::TimesSame => same!(slots, step, to, n, |x: S, y: S| x * y),
-                Code::OverSame => same!(slots, step, to, n, |x: S, y: S| x / y),
-                Code::SameOver => same!(slots, step, to, n, |x: S, y: S| y / x),
-                Code::ChainSame => same!(slots, step, to, n, chain),
-                Code::SameChain => same!(slots, step, to, n, |x: S, y: S| chain(y, x)),
+                Code::PlusSame => same!(slots, step, room, |x: S, y: S| x + y),
+                Code::MinusSame => same!(slots, step, room, |x: S, y: S| x - y),
+                Code::SameMinus => same!(slots, step, room, |x: S, y: S| y - x),
+                Code::TimesSame => same!(slots, step, room, |x: S, y: S| x * y),
+                Code::OverSame => same!(slots, step, room, |x: S, y: S| x / y),
+                Code::SameOver => same!(slots, step, room, |x: S, y: S| y / x),
+                Code::ChainSame => same!(slots, step, room, chain),
+                Code::SameChain => same!(slots, step, room, |x: S, y: S| chain(y, x)),
                 Code::Spread => {
                     let x = x();
-                    for group in groups(slots, step.to, n) {
+                    for group in groups(slots, step.to, room) {
                         set(group, [x; LANES]);
                     }
                 }
-                Code::Sum => put(sum!(n, groups(slots, step.x, n).iter(), x => numbers(x))),
+                Code::Sum => put(sum!(n, groups(slots, step.x, room).iter(), x => numbers(x))),
                 Code::SumTimes => {
-                    let operands = groups(slots, step.x, n).iter().zip(groups(slots, step.y, n));
+                    let operands = groups(slots, step.x, room).iter().zip(groups(slots, step.y, room));
                     put(sum!(n, operands, (x, y) => {
                         let (mut terms, y) = (numbers(x), numbers(y));
                         for (x, y) in terms.iter_mut().zip(y) {
@@ -340,10 +337,10 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                 Code::Clear => slots[step.to as usize..][..n].iter().for_each(|slot| slot.set(S::default())),
             }
             if step.then {
-                put_all(slots, step, to, n);
+                put_all(slots, step);
             }
         }
-        let mut rest = &memory[first_output..];
+        let mut rest = &memory[flat.outputs..];
         for output in outputs {
             let own;
             (own, rest) = rest.split_at(output.len());

@@ -34,8 +34,6 @@ pub(super) struct Flat {
     inputs: usize,
     /// Where the outputs begin.
     outputs: usize,
-    /// Where results wait that go to cells: room for the widest ones, the last of the slots.
-    waiting: usize,
     /// Number of slots.
     slots: usize,
 }
@@ -123,17 +121,27 @@ struct Step {
     factor: i8,
     /// Whether wide results are not yet what they shall be, or where, when they are computed.
     then: bool,
+    /// Where results are computed.
     to: u16,
+    /// Where they belong.
+    cells: u16,
     x: u16,
     y: u16,
     /// Number of lanes.
     n: u16,
+    /// The same in whole groups.
+    room: u16,
     /// Number of a rule, relation or guard; slots of a third operand; high half of the place in the lists, whose low half is
     /// `y`.
     rule: u16,
 }
 
 impl Step {
+    fn new(code: Code, mode: Mode, to: u16, [x, y]: [u16; 2], n: u16, rule: u16) -> Step {
+        let room = n.next_multiple_of(LANES as u16);
+        Step { code, mode, factor: 1, then: false, to, cells: to, x, y, n, room, rule }
+    }
+
     fn list(&self) -> usize {
         (self.rule as usize) << 16 | self.y as usize
     }
@@ -188,16 +196,6 @@ impl Flat {
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
     ) -> Result<(), u16> {
-        arch.dispatch(kernel::Run {
-            steps: &self.steps,
-            lists: &self.lists,
-            rules,
-            slots,
-            first_input: self.inputs,
-            inputs,
-            first_output: self.outputs,
-            outputs,
-            waiting: self.waiting as u16,
-        })
+        arch.dispatch(kernel::Run { flat: self, rules, slots, inputs, outputs })
     }
 }
