@@ -179,7 +179,7 @@ fn unpack<S: Simd>(simd: S, memory: &mut Memory, factors: &[f64], d: usize, k: u
     let (even, width) = (memory.even, d * (d + 1) / 2);
     let exp_q = memory.exp_q.slice();
     for (exp_q, factor) in exp_q.chunks_mut(d).zip(factors.chunks(width)) {
-        exp_q.copy_from_slice(&factor[..exp_q.len()]);
+        exp_q.copy_from_slice(&factor[..d]);
     }
     S::as_mut_simd_f64s(exp_q).0.iter_mut().for_each(|q| *q = exp(simd, *q));
     let mut squares = 0.0;
