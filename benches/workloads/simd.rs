@@ -1,11 +1,14 @@
 //! W1, W2 and the mixture of W7 by hand in vector instructions: what compiled recordings are compared with at best.
 //!
 //! `pulp` chooses the instructions at run time and falls back to single numbers where it knows no better ones. As its features
-//! are set here that is AVX2 with fused multiplication on x86-64, four numbers a vector, and two on AArch64; the machine code of
-//! all inner loops was read on x86-64, it holds nothing else. AVX-512 is left out: `pulp` would then use it in the interpreter of
-//! compiled recordings as well, beside which this is measured, and users would not get what is measured. (With it these took 2 to
-//! 11 % less on a Zen 4, which halves such vectors: W2 2 to 5 %, the mixture 11 % for d = 10 and 4 % for d = 20.) Called by the
-//! benchmark of compiled recordings; the mixture's kernels are in [`mixture`].
+//! are set here that is AVX2 with fused multiplication on x86-64, four numbers a vector, and two on AArch64. The machine code
+//! was read on x86-64: all inner loops over entries and points work on four numbers and call nothing.
+//!
+//! AVX-512 is left out, because `pulp` would then use it in the interpreter of compiled recordings too, and users would not get
+//! what is measured. With it these gradients took less time by 2 to 5 % (W2), 11 % and 4 % (mixture, d = 10 and 20) on a Zen 4,
+//! which takes such vectors in halves.
+//!
+//! Called by the benchmark of compiled recordings; the mixture's kernels are in [`mixture`].
 
 pub(crate) mod mixture;
 
