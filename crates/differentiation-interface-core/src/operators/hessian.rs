@@ -300,18 +300,16 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
             .map_err(named::<B>)
     }
 
-    /// Sizes all memory for products with `seeds` at `x`, which may have another length than before.
+    /// Sizes all memory for products with `seeds` at `x`.
     ///
     /// # Errors
-    /// Those of the backends.
+    /// Those of [`products`](Self::products).
     pub fn warm<F, P>(&mut self, f: &F, x: &P, seeds: Seeds<'_, X::Scalar>) -> Result<(), Error>
     where
         F: Evaluate<X, C, NumOf<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
-        let (inputs, total) = (x.coordinates().len(), seeds.count());
-        B::Hvp::state::<X::Scalar, L>(&self.pair, inputs, total).map_err(named::<B>)?;
-        self.inputs = inputs;
+        let (inputs, total) = (self.inputs, seeds.count());
         // As many products as go together size all work memory, unless others may need more.
         let stretch = total.min(L::N.max(16));
         let mut scratch = Vec::new();
@@ -345,7 +343,10 @@ where
         HessianWork::new(self, x, x.coordinates().len())
     }
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
-        state.warm(f, x, Seeds::all(x.coordinates().len()))
+        let mut fresh = <Self as HessianBackend<F, X, C>>::unprepared(self, x)?;
+        fresh.warm(f, x, Seeds::all(fresh.inputs))?;
+        *state = fresh;
+        Ok(())
     }
     fn matrix<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -463,7 +464,8 @@ where
         Ok(B::value(&self.state))
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory.
+    /// Prepares again for points of the length of `x`, as if for the first time. What the function captured may
+    /// have changed. An error leaves the old preparation.
     ///
     /// # Errors
     /// Those of [`hessian`].

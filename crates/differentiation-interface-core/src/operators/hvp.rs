@@ -23,6 +23,10 @@ type SamePoint<B> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
     <B as SecondOrderBackend>::Inner,
 >>::SamePoint;
 /// Results in the shape of the point.
+type State<B, X, const T: usize> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
+    <B as SecondOrderBackend>::Outer,
+    <B as SecondOrderBackend>::Inner,
+>>::State<<X as Shape>::Scalar, Lane<T>>;
 type Like<P> = <<P as Point>::Shape as Shape>::Like;
 
 /// Returns `[H·v for v in tangents]`, where H is the Hessian of `f` at `x`; each product has the shape of `x`.
@@ -295,7 +299,7 @@ where
 pub struct PreparedHvp<H, B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts = ()> {
     function: H,
     pair: (B::Outer, B::Inner),
-    state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, Lane<T>>,
+    state: State<B, X, T>,
     storage: C::Storage<Lanes<B, X, T>>,
     inputs: usize,
     products: Vec<X::Scalar>,
@@ -333,11 +337,10 @@ impl<H, B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> PreparedHv
         })
     }
 
-    /// Checks that points like `x` can be served, and serves them from now on.
-    fn accept(&mut self, x: &[X::Scalar]) -> Result<(), Error> {
-        B::Hvp::state::<X::Scalar, Lane<T>>(&self.pair, x.len(), T).map_err(named::<B>)?;
-        self.inputs = x.len();
-        Ok(())
+    /// Makes a state for points like `x`, which are served from now on; returns the one before, and its number of inputs.
+    fn accept(&mut self, x: &[X::Scalar]) -> Result<(State<B, X, T>, usize), Error> {
+        let state = B::Hvp::state(&self.pair, x.len(), T).map_err(named::<B>)?;
+        Ok((std::mem::replace(&mut self.state, state), std::mem::replace(&mut self.inputs, x.len())))
     }
 
     /// The value that the last call left.
@@ -493,7 +496,8 @@ where
         Ok(self.value())
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory.
+    /// Prepares again for points of the length of `x`, as if for the first time. What the function captured may
+    /// have changed. An error leaves the old preparation.
     ///
     /// # Errors
     /// Those of [`hvp`].
@@ -502,10 +506,14 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.accept(x.coordinates())?;
+        let before = self.accept(x.coordinates())?;
         let given = tangents.each_ref().map(Point::coordinates);
         let ones = self.dense_tangent();
-        self.products(&x, &Self::sizing_tangents(&given, &ones), Want::Value)
+        let done = self.products(&x, &Self::sizing_tangents(&given, &ones), Want::Value);
+        if done.is_err() {
+            (self.state, self.inputs) = before;
+        }
+        done
     }
 
     /// Evaluates what depends on the point `x` alone.

@@ -360,7 +360,8 @@ where
         Ok(B::Output::borrow(B::value(&self.state)))
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory.
+    /// Prepares again for points of the length of `x`, as if for the first time. What the function captured may
+    /// have changed. An error leaves the old preparation.
     ///
     /// # Errors
     /// Those of [`jacobian`].

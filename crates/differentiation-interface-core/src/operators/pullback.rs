@@ -346,7 +346,8 @@ where
         Ok(<H::Target as Evaluate<X, C, Wide<B, X>>>::Output::borrow(&self.y))
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory.
+    /// Prepares again for points of the length of `x`, as if for the first time. What the function captured may
+    /// have changed. An error leaves the old preparation.
     ///
     /// # Errors
     /// Those of [`pullback`].
@@ -355,17 +356,19 @@ where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.record(&x)?;
-        self.sweep(&x, &cotangents)
+        let fresh =
+            <B::Pullback as PullbackRoute<B>>::state(&self.backend, x.coordinates().len()).map_err(named::<B>)?;
+        let before = (std::mem::replace(&mut self.state, fresh), self.inputs);
+        let done = self.record(&x).and_then(|()| self.sweep(&x, &cotangents));
+        if done.is_err() {
+            (self.state, self.inputs) = before;
+        }
+        done
     }
 
     /// Evaluates the function at `x`, of any length, and keeps what sweeps need.
     fn record<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P) -> Result<(), Error> {
         let flat = x.coordinates();
-        if flat.len() != self.inputs {
-            <B::Pullback as PullbackRoute<B>>::state::<X::Scalar, B::Lanes>(&self.backend, flat.len())
-                .map_err(named::<B>)?;
-        }
         let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
         fault::watch(|| {
             <B::Pullback as PullbackRoute<B>>::record(&self.backend, &mut self.state, &mut f, flat, &mut self.y)

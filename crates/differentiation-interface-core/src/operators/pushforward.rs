@@ -13,6 +13,8 @@ use std::ops::Deref;
 
 /// The number type of `pushforward` with `T` tangents.
 type Lanes<B, X, const T: usize> = NumOf<B, X, Lane<T>>;
+type State<B, X, const T: usize> =
+    <<B as Backend>::Pushforward as PushforwardRoute<B>>::State<<X as Shape>::Scalar, Lane<T>>;
 
 /// Returns `[J·dx for dx in tangents]`, where J is the Jacobian of `f` at `x`; each product has the shape of the output.
 ///
@@ -221,7 +223,7 @@ where
 pub struct PreparedPushforward<H, B: Backend, X: Shape, const T: usize, C: Contexts = ()> {
     function: H,
     backend: B,
-    state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, Lane<T>>,
+    state: State<B, X, T>,
     storage: C::Storage<Lanes<B, X, T>>,
     inputs: usize,
     y: Vec<X::Scalar>,
@@ -378,7 +380,8 @@ where
         Ok(<H::Target as Evaluate<X, C, Lanes<B, X, T>>>::Output::borrow(&self.y))
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory.
+    /// Prepares again for points of the length of `x`, as if for the first time. What the function captured may
+    /// have changed. An error leaves the old preparation.
     ///
     /// # Errors
     /// Those of [`pushforward`].
@@ -387,23 +390,24 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.accept(x.coordinates(), &tangents)?;
-        self.run(&x, &tangents, true)?;
+        let before = self.accept(x.coordinates(), &tangents)?;
+        let done = self.run(&x, &tangents, true);
+        if done.is_err() {
+            (self.state, self.inputs) = before;
+        }
         self.column.clone_from(&self.y);
-        Ok(())
+        done
     }
 
-    /// Checks that points like `x` can be served, and serves them from now on.
+    /// Makes a state for points like `x`, which are served from now on; returns the one before, and its number of inputs.
     fn accept<D: Point<Shape: Shape<Scalar = X::Scalar>>>(
         &mut self,
         x: &[X::Scalar],
         tangents: &[D; T],
-    ) -> Result<(), Error> {
+    ) -> Result<(State<B, X, T>, usize), Error> {
         checked::<B, D, T>(tangents, x.len())?;
-        <B::Pushforward as PushforwardRoute<B>>::state::<X::Scalar, Lane<T>>(&self.backend, x.len(), T)
-            .map_err(named::<B>)?;
-        self.inputs = x.len();
-        Ok(())
+        let state = <B::Pushforward as PushforwardRoute<B>>::state(&self.backend, x.len(), T).map_err(named::<B>)?;
+        Ok((std::mem::replace(&mut self.state, state), std::mem::replace(&mut self.inputs, x.len())))
     }
 
     /// Evaluates the function at `x` and keeps what calls at the same point need.
