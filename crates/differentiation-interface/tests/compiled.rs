@@ -246,12 +246,6 @@ fn preparing_again_sees_what_a_closure_captured() {
     reverse.prepare_again(&[0.0], [&[1.0]]).unwrap();
     assert_eq!(forward.pushforward(&[3.0], [&[1.0]]).unwrap(), [[9.0]]);
     assert_eq!(reverse.pullback(&[3.0], [&[1.0]]).unwrap(), [[9.0]]);
-    // A mistake leaves what was prepared.
-    assert!(forward.prepare_again(&[0.0], [&[1.0; 2]]).is_err());
-    assert!(reverse.prepare_again(&[0.0, 1.0], [&[1.0; 2]]).is_err());
-    assert_eq!(forward.pushforward(&[3.0], [&[1.0]]).unwrap(), [[9.0]]);
-    assert_eq!(reverse.pullback(&[3.0], [&[1.0]]).unwrap(), [[9.0]]);
-
     let f = |x: &[_]| x[0] * x[0] * factor.get();
     let mut product = prepare_hvp(&f, &backend, &[0.0], [&[1.0]]).unwrap();
     let mut matrix = prepare_hessian(&f, &backend, &[0.0]).unwrap();

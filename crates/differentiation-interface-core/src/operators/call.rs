@@ -54,18 +54,25 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         })
     }
 
-    /// Makes a new state and sizes all buffers by one evaluation at `point`, which may have another length than before.
+    /// Sizes all buffers by one evaluation at `point`, which may have another length than before.
     pub(super) fn prepare<P, F>(&mut self, backend: &B, function: &F, point: &P) -> Result<(), Error>
     where
         P: Point<Shape = X, Contexts = C>,
         F: Evaluate<X, C, NumOf<B, X, L>>,
     {
-        let mut fresh = Self::new(self.operator, backend, point)?;
-        let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut fresh.storage);
-        fault::watch(|| R::warm(backend, &mut fresh.state, &mut f, point.coordinates(), &mut fresh.y))
-            .map_err(|error| error.during(self.operator, B::NAME))?;
-        fresh.outputs = Some(fresh.y.len());
-        *self = fresh;
+        let x = point.coordinates();
+        let operator = self.operator;
+        fault::watch(|| {
+            let state = R::state(backend, x.len())?;
+            if backend.keeps_recordings() {
+                self.state = state;
+            }
+            let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
+            R::warm(backend, &mut self.state, &mut f, x, &mut self.y)
+        })
+        .map_err(|error| error.during(operator, B::NAME))?;
+        self.inputs = x.len();
+        self.outputs = Some(self.y.len());
         Ok(())
     }
 

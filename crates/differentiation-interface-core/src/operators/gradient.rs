@@ -230,8 +230,8 @@ where
         Ok(self.call.work.y[0])
     }
 
-    /// Prepares again for points of the length of `x`, as if for the first time. What the function captured may
-    /// have changed. An error leaves the old preparation.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
+    /// may have changed.
     ///
     /// # Errors
     /// Those of [`gradient`].

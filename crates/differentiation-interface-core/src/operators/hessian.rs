@@ -3,7 +3,7 @@
 //! Called by users. Reaches two backends through the `type Hvp` route of the [`SecondOrderBackend`], with all basis vectors
 //! as tangents.
 
-use crate::backend::{Entries, HvpRoute, Lanes, Rows, SecondOrderBackend, Seeds, Want};
+use crate::backend::{Backend, Entries, HvpRoute, Lanes, Rows, SecondOrderBackend, Seeds, Want};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, NumberOutput};
@@ -300,6 +300,16 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
             .map_err(named::<B>)
     }
 
+    /// Serves points of this length from now on, with a new state if the old one has recordings.
+    fn accept(&mut self, inputs: usize) -> Result<(), Error> {
+        let state = B::Hvp::state(&self.pair, inputs, inputs).map_err(named::<B>)?;
+        if self.pair.0.keeps_recordings() || self.pair.1.keeps_recordings() {
+            self.state = state;
+        }
+        self.inputs = inputs;
+        Ok(())
+    }
+
     /// Sizes all memory for products with `seeds` at `x`.
     ///
     /// # Errors
@@ -343,10 +353,8 @@ where
         HessianWork::new(self, x, x.coordinates().len())
     }
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
-        let mut fresh = <Self as HessianBackend<F, X, C>>::unprepared(self, x)?;
-        fresh.warm(f, x, Seeds::all(fresh.inputs))?;
-        *state = fresh;
-        Ok(())
+        state.accept(x.coordinates().len())?;
+        state.warm(f, x, Seeds::all(state.inputs))
     }
     fn matrix<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -464,8 +472,8 @@ where
         Ok(B::value(&self.state))
     }
 
-    /// Prepares again for points of the length of `x`, as if for the first time. What the function captured may
-    /// have changed. An error leaves the old preparation.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
+    /// may have changed.
     ///
     /// # Errors
     /// Those of [`hessian`].

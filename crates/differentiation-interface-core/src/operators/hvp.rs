@@ -3,7 +3,7 @@
 //! Called by users. Reaches two backends through the `type Hvp` route of the [`SecondOrderBackend`], with one lane per
 //! tangent.
 
-use crate::backend::{HvpRoute, Lane, Rows, SecondOrderBackend, Seeds, Want};
+use crate::backend::{Backend, HvpRoute, Lane, Rows, SecondOrderBackend, Seeds, Want};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, NumberOutput};
@@ -23,10 +23,6 @@ type SamePoint<B> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
     <B as SecondOrderBackend>::Inner,
 >>::SamePoint;
 /// Results in the shape of the point.
-type State<B, X, const T: usize> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
-    <B as SecondOrderBackend>::Outer,
-    <B as SecondOrderBackend>::Inner,
->>::State<<X as Shape>::Scalar, Lane<T>>;
 type Like<P> = <<P as Point>::Shape as Shape>::Like;
 
 /// Returns `[H·v for v in tangents]`, where H is the Hessian of `f` at `x`; each product has the shape of `x`.
@@ -299,7 +295,7 @@ where
 pub struct PreparedHvp<H, B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts = ()> {
     function: H,
     pair: (B::Outer, B::Inner),
-    state: State<B, X, T>,
+    state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, Lane<T>>,
     storage: C::Storage<Lanes<B, X, T>>,
     inputs: usize,
     products: Vec<X::Scalar>,
@@ -337,10 +333,14 @@ impl<H, B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> PreparedHv
         })
     }
 
-    /// Makes a state for points like `x`, which are served from now on; returns the one before, and its number of inputs.
-    fn accept(&mut self, x: &[X::Scalar]) -> Result<(State<B, X, T>, usize), Error> {
+    /// Checks that points like `x` can be served, and serves them from now on.
+    fn accept(&mut self, x: &[X::Scalar]) -> Result<(), Error> {
         let state = B::Hvp::state(&self.pair, x.len(), T).map_err(named::<B>)?;
-        Ok((std::mem::replace(&mut self.state, state), std::mem::replace(&mut self.inputs, x.len())))
+        if self.pair.0.keeps_recordings() || self.pair.1.keeps_recordings() {
+            self.state = state;
+        }
+        self.inputs = x.len();
+        Ok(())
     }
 
     /// The value that the last call left.
@@ -496,8 +496,8 @@ where
         Ok(self.value())
     }
 
-    /// Prepares again for points of the length of `x`, as if for the first time. What the function captured may
-    /// have changed. An error leaves the old preparation.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
+    /// may have changed.
     ///
     /// # Errors
     /// Those of [`hvp`].
@@ -506,14 +506,10 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        let before = self.accept(x.coordinates())?;
+        self.accept(x.coordinates())?;
         let given = tangents.each_ref().map(Point::coordinates);
         let ones = self.dense_tangent();
-        let done = self.products(&x, &Self::sizing_tangents(&given, &ones), Want::Value);
-        if done.is_err() {
-            (self.state, self.inputs) = before;
-        }
-        done
+        self.products(&x, &Self::sizing_tangents(&given, &ones), Want::Value)
     }
 
     /// Evaluates what depends on the point `x` alone.

@@ -346,8 +346,8 @@ where
         Ok(<H::Target as Evaluate<X, C, Wide<B, X>>>::Output::borrow(&self.y))
     }
 
-    /// Prepares again for points of the length of `x`, as if for the first time. What the function captured may
-    /// have changed. An error leaves the old preparation.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
+    /// may have changed.
     ///
     /// # Errors
     /// Those of [`pullback`].
@@ -356,14 +356,13 @@ where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        let fresh =
-            <B::Pullback as PullbackRoute<B>>::state(&self.backend, x.coordinates().len()).map_err(named::<B>)?;
-        let before = (std::mem::replace(&mut self.state, fresh), self.inputs);
-        let done = self.record(&x).and_then(|()| self.sweep(&x, &cotangents));
-        if done.is_err() {
-            (self.state, self.inputs) = before;
+        let inputs = x.coordinates().len();
+        let state = <B::Pullback as PullbackRoute<B>>::state(&self.backend, inputs).map_err(named::<B>)?;
+        if self.backend.keeps_recordings() {
+            (self.state, self.inputs) = (state, inputs);
         }
-        done
+        self.record(&x)?;
+        self.sweep(&x, &cotangents)
     }
 
     /// Evaluates the function at `x`, of any length, and keeps what sweeps need.

@@ -13,8 +13,6 @@ use std::ops::Deref;
 
 /// The number type of `pushforward` with `T` tangents.
 type Lanes<B, X, const T: usize> = NumOf<B, X, Lane<T>>;
-type State<B, X, const T: usize> =
-    <<B as Backend>::Pushforward as PushforwardRoute<B>>::State<<X as Shape>::Scalar, Lane<T>>;
 
 /// Returns `[J·dx for dx in tangents]`, where J is the Jacobian of `f` at `x`; each product has the shape of the output.
 ///
@@ -223,7 +221,7 @@ where
 pub struct PreparedPushforward<H, B: Backend, X: Shape, const T: usize, C: Contexts = ()> {
     function: H,
     backend: B,
-    state: State<B, X, T>,
+    state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, Lane<T>>,
     storage: C::Storage<Lanes<B, X, T>>,
     inputs: usize,
     y: Vec<X::Scalar>,
@@ -380,8 +378,8 @@ where
         Ok(<H::Target as Evaluate<X, C, Lanes<B, X, T>>>::Output::borrow(&self.y))
     }
 
-    /// Prepares again for points of the length of `x`, as if for the first time. What the function captured may
-    /// have changed. An error leaves the old preparation.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
+    /// may have changed.
     ///
     /// # Errors
     /// Those of [`pushforward`].
@@ -390,24 +388,25 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        let before = self.accept(x.coordinates(), &tangents)?;
-        let done = self.run(&x, &tangents, true);
-        if done.is_err() {
-            (self.state, self.inputs) = before;
-        }
+        self.accept(x.coordinates(), &tangents)?;
+        self.run(&x, &tangents, true)?;
         self.column.clone_from(&self.y);
-        done
+        Ok(())
     }
 
-    /// Makes a state for points like `x`, which are served from now on; returns the one before, and its number of inputs.
+    /// Checks that points like `x` can be served, and serves them from now on.
     fn accept<D: Point<Shape: Shape<Scalar = X::Scalar>>>(
         &mut self,
         x: &[X::Scalar],
         tangents: &[D; T],
-    ) -> Result<(State<B, X, T>, usize), Error> {
+    ) -> Result<(), Error> {
         checked::<B, D, T>(tangents, x.len())?;
         let state = <B::Pushforward as PushforwardRoute<B>>::state(&self.backend, x.len(), T).map_err(named::<B>)?;
-        Ok((std::mem::replace(&mut self.state, state), std::mem::replace(&mut self.inputs, x.len())))
+        if self.backend.keeps_recordings() {
+            self.state = state;
+        }
+        self.inputs = x.len();
+        Ok(())
     }
 
     /// Evaluates the function at `x` and keeps what calls at the same point need.

@@ -115,6 +115,10 @@ impl Backend for AutoCompiledReverseDiff {
     type Gradient = Replay;
     type Jacobian = Replay;
 
+    fn keeps_recordings(&self) -> bool {
+        true
+    }
+
     #[inline(always)]
     fn raise<S: Scalar, L: Lanes>(value: S) -> Recorded<S::Base> {
         constant_of(value)
