@@ -251,10 +251,10 @@ impl<'a> Rows<'a> {
             return Ok(true);
         }
         let first = self.graph.first_node();
-        if let Some(node) = (output as usize).checked_sub(first) {
-            if !self.write_guards(node) || !self.write_values(&[output]) {
-                return Ok(false);
-            }
+        if let Some(node) = (output as usize).checked_sub(first)
+            && !(self.write_guards(node) && self.write_values(&[output]))
+        {
+            return Ok(false);
         }
         self.find_part(output);
         self.part.sort_unstable_by(|a, b| b.cmp(a));
