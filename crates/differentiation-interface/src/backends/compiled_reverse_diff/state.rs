@@ -282,13 +282,6 @@ fn stage<'a, S: Scalar>(
 }
 
 impl<S: Scalar> CompiledState<S> {
-    /// Gives all recordings up.
-    pub(super) fn forget(&mut self) {
-        self.recordings.clear();
-        self.current = 0;
-        self.needs_products = false;
-    }
-
     /// The outputs of the last run.
     pub(super) fn outputs(&self) -> &[S] {
         &self.buffers.y
