@@ -105,6 +105,22 @@ fn guards_of_small_programs_name_their_place() {
     }
 }
 
+/// Written one by one these are 21: a run of a small program takes as long as it has operations.
+#[test]
+fn products_sums_and_signs_share_operations() {
+    let rosenbrock: Function = |x, y| {
+        let term = |w: &[Recorded]| {
+            let (d, e) = (w[1] - w[0] * w[0], 1.0 - w[0]);
+            100.0 * (d * d) + e * e
+        };
+        y.push(x.windows(2).map(term).sum());
+    };
+    let gradient = programs(10, rosenbrock).swap_remove(3).executable();
+    assert_eq!(gradient.flat.as_ref().map(|flat| flat.length()), Some(16));
+    let blocks = Executable { flat: None, ..gradient.clone() };
+    assert_eq!(run(&gradient, &point(10)), run(&blocks, &point(10)));
+}
+
 #[test]
 fn large_programs_stay_in_blocks() {
     let large = |n, f| programs(n, f).into_iter().all(|program| program.executable().flat.is_none());

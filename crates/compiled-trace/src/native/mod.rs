@@ -230,21 +230,39 @@ impl<S: Number> Compiled<S> {
     /// [`RunError::Guard`] if the recording does not hold at this point; the outputs are then without meaning.
     /// [`RunError::Length`] if slices are missing or of other lengths than [`inputs`](Compiled::inputs) and
     /// [`outputs`](Compiled::outputs).
-    #[inline]
+    #[inline(always)]
     pub fn run(&self, workspace: &mut Workspace<S>, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), RunError> {
-        // A workspace of another program is made to fit.
         if workspace.cells.len() != self.work || workspace.counters.len() != self.loops {
-            workspace.cells.resize(self.work, S::ZERO);
-            workspace.counters.resize(self.loops, 0);
+            self.fit(workspace);
         }
-        let Workspace { cells, counters, call } = workspace;
+        let ([Step::Code(entry)], false) = (self.steps.as_slice(), self.uses_rules) else {
+            return self.run_steps(workspace, inputs, outputs);
+        };
+        let Workspace { cells, counters, .. } = workspace;
         let mut memory = Memory { constants: &self.constants, cells, inputs, outputs };
-        if let ([Step::Code(entry)], false) = (self.steps.as_slice(), self.uses_rules) {
-            return match self.code.run(*entry, &mut memory, counters)? {
-                0 => Ok(()),
-                code => Err(self.failed(code)),
-            };
+        match self.code.run(*entry, &mut memory, counters)? {
+            0 => Ok(()),
+            code => Err(self.failed(code)),
         }
+    }
+
+    /// Makes a workspace of another program fit.
+    #[cold]
+    fn fit(&self, workspace: &mut Workspace<S>) {
+        workspace.cells.resize(self.work, S::ZERO);
+        workspace.counters.resize(self.loops, 0);
+    }
+
+    /// Runs a program that is more than one function. Out of line, to keep callers of small programs short.
+    #[inline(never)]
+    fn run_steps(
+        &self,
+        workspace: &mut Workspace<S>,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+    ) -> Result<(), RunError> {
+        let Workspace { cells, counters, call } = workspace;
+        let memory = Memory { constants: &self.constants, cells, inputs, outputs };
         let result = Run { compiled: self, memory, counters, call }.steps(&self.steps, 0);
         if self.uses_rules {
             call::resume_panic();

@@ -471,8 +471,11 @@ impl Writer<'_> {
         if !place.wide || place.owner != Owner::Own || self.uses[a as usize] != 1 {
             return None;
         }
-        let made = |step: &&mut Step| step.is_wide() && step.mode == Mode::Result && step.to == place.at;
-        let step = self.flat.steps.iter_mut().rev().find(made)?;
+        // Whatever wrote the slots last.
+        let step = self.flat.steps.iter_mut().rev().find(|step| step.to == place.at)?;
+        if !step.is_wide() || step.mode != Mode::Result {
+            return None;
+        }
         if (step.factor * factor).abs() > 2 {
             return None;
         }

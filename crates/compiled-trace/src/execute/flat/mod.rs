@@ -178,6 +178,12 @@ impl Step {
 }
 
 impl Flat {
+    /// Number of operations.
+    #[cfg(test)]
+    pub(super) fn length(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Slots to run it in.
     pub(super) fn workspace<S: Scalar>(&self) -> Vec<S> {
         let mut slots = vec![S::default(); self.slots];

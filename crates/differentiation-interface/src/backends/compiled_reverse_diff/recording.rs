@@ -246,7 +246,7 @@ struct Plain<B: Base> {
 }
 
 impl<B: Base> Plain<B> {
-    #[inline]
+    #[inline(always)]
     fn run(
         &mut self,
         recording: &Recording,
@@ -258,6 +258,17 @@ impl<B: Base> Plain<B> {
         if let Some(done) = self.run_natively(recording, which, inputs, outputs) {
             return done;
         }
+        self.interpret(recording, which, inputs, outputs)
+    }
+
+    #[inline(never)]
+    fn interpret(
+        &mut self,
+        recording: &Recording,
+        which: Which,
+        inputs: &[&[B]],
+        outputs: &mut [&mut [B]],
+    ) -> Result<(), Failure> {
         let executable = recording.executable(which)?;
         let workspace = self.workspaces[which.index()].get_or_insert_with(|| Box::new(executable.workspace()));
         executable.run(workspace, inputs, outputs).map_err(Failure::Invalid)
@@ -265,7 +276,7 @@ impl<B: Base> Plain<B> {
 
     /// Runs machine code, if the numbers are doubles and there is such code.
     #[cfg(feature = "native")]
-    #[inline]
+    #[inline(always)]
     fn run_natively(
         &mut self,
         recording: &Recording,
@@ -324,11 +335,17 @@ impl<S: Scalar> Held<S> {
     ///
     /// On plain numbers as it is. On dual numbers over plain ones its pushforward runs on their parts. On all other numbers
     /// its operations are done one by one, which is slower than a tape.
-    #[inline]
+    #[inline(always)]
     pub(super) fn run(&mut self, which: Which, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
         if let Some(done) = self.run_plain(which, inputs, outputs) {
             return done;
         }
+        self.run_otherwise(which, inputs, outputs)
+    }
+
+    /// The same on numbers that are not plain.
+    #[inline(never)]
+    fn run_otherwise(&mut self, which: Which, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
         if which.tangents == 0
             && let Some(done) = self.run_apart(which.kind, inputs, outputs)
         {
@@ -339,7 +356,7 @@ impl<S: Scalar> Held<S> {
         executable.run(workspace, inputs, outputs).map_err(Failure::Invalid)
     }
 
-    #[inline]
+    #[inline(always)]
     fn run_plain(&mut self, which: Which, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
         let (inputs, outputs) = (S::as_plain(inputs)?, S::as_plain_mut(outputs)?);
         Some(self.plain.run(&self.recording, which, inputs, outputs))

@@ -56,6 +56,7 @@ pub(super) enum Direction {
 
 impl<S: Scalar> Buffers<S> {
     /// Runs the value program.
+    #[inline(never)]
     fn value(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {
         self.y.resize(held.recording.outputs, S::default());
         held.run(Which { kind: Kind::Value, tangents: 0 }, &[x, &self.parameters], &mut [&mut self.y])
