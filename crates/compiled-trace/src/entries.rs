@@ -143,17 +143,26 @@ impl LowerHalf {
             half.columns.extend(row(i)?.iter().filter(|j| **j as usize <= i));
             half.starts.push(half.columns.len() as u32);
         }
+        // The images of entries above the diagonal are asked for in the order of the columns of their row.
+        let mut next = half.starts.clone();
         for i in 0..starts.len() - 1 {
+            let mut own = half.starts[i];
             for j in row(i)? {
-                let (i, j) = (i.max(*j as usize), i.min(*j as usize) as u32);
-                let first = *half.starts.get(i)? as usize;
-                let place = half.columns[first..*half.starts.get(i + 1)? as usize].binary_search(&j).ok()?;
-                half.places.push((first + place) as u32);
+                let (j, cursor) = (*j as usize, if *j as usize <= i { &mut own } else { next.get_mut(*j as usize)? });
+                half.places.push(*cursor);
+                let is_image = half.columns.get(*cursor as usize) == Some(&(i.min(j) as u32));
+                if !is_image || *cursor >= *half.starts.get(i.max(j) + 1)? {
+                    return None;
+                }
+                *cursor += 1;
+            }
+            // Those below the diagonal have been asked for by earlier rows.
+            let has_diagonal = own > half.starts[i] && half.columns[own as usize - 1] as usize == i;
+            if next[i] + u32::from(has_diagonal) != own {
+                return None;
             }
         }
-        // Each entry below the diagonal has an image above it.
-        let diagonal = (0..starts.len() - 1).filter(|i| row(*i).is_some_and(|row| row.contains(&(*i as u32)))).count();
-        (columns.len() == 2 * half.columns.len() - diagonal).then_some(half)
+        Some(half)
     }
 }
 

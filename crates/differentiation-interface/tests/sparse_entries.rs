@@ -207,6 +207,15 @@ fn hessians_are_symmetric_to_the_last_bit_and_come_with_value_and_gradient() {
                 assert!((v - expected[(i, j)]).abs() <= 1e-12 * v.abs().max(1.0), "{i} {j}: {v}");
             }
             assert_eq!(hess.nnz(), 40 + 2 * (39 + 38));
+            // Dense ones too.
+            let mut prepared = prepare_hessian(&Smooth, &$backend, &x).unwrap();
+            let mut dense = prepared.hessian(&x).unwrap();
+            let before = allocations();
+            prepared.value_gradient_and_hessian_into(&mut g, &mut dense, &x).unwrap();
+            assert_eq!(allocations(), before);
+            for (i, j) in (0..x.len()).flat_map(|i| (0..x.len()).map(move |j| (i, j))) {
+                assert_eq!(dense[(i, j)], hess.get(i, j), "{i} {j}");
+            }
         };
     }
     check!(AutoReverseDiff::compiled());

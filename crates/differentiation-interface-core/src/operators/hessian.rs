@@ -354,7 +354,9 @@ where
     }
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
         state.accept(x.coordinates().len())?;
-        state.warm(f, x, Seeds::all(state.inputs))
+        let (n, mut scratch) = (state.inputs, Vec::new());
+        let entries = Entries { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
+        if state.entries(f, x, entries, Want::Value)? { Ok(()) } else { state.warm(f, x, Seeds::all(n)) }
     }
     fn matrix<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -378,6 +380,10 @@ where
         let n = state.inputs;
         if hess.size() != (n, n) {
             return Err(named::<B>(ErrorKind::BufferSize { expected: (n, n), found: hess.size() }));
+        }
+        let entries = Entries { pattern: None, values: Rows::fixed(hess.as_mut_slice(), n), products: n };
+        if state.entries(f, x, entries, want)? {
+            return Ok(());
         }
         state.products(f, x, Seeds::all(n), want, Rows::fixed(hess.as_mut_slice(), n))
     }

@@ -43,7 +43,7 @@ use state::Direction;
 /// `hvp` and `hessian` run the pushforward of the program of the gradient, whichever the outer backend. It is outer and inner
 /// backend of any other [`SecondOrder`](crate::backend::SecondOrder) too.
 ///
-/// **Matrices.** Where it takes less than products with seeds, a Jacobian, and a sparse Jacobian or Hessian by
+/// **Matrices.** Where it takes less than products with seeds, a Jacobian or Hessian, dense or by
 /// [`AutoSparse`](crate::sparse::AutoSparse), is a program whose outputs are the entries themselves: each row is swept backwards over the
 /// operations it depends on. Rows that share long computations are left to products.
 ///
