@@ -53,11 +53,13 @@ mod execute;
 mod expressions;
 mod fuse;
 mod graph;
+mod guards;
 mod intervals;
 mod lower;
 #[cfg(feature = "native")]
 pub mod native;
 mod optimize;
+mod parts;
 mod print;
 pub mod program;
 mod recorder;
@@ -94,7 +96,6 @@ use differentiation_interface_core::error::Error;
 /// # Ok::<(), differentiation_interface_core::error::Error>(())
 /// ```
 pub fn compile(graph: &Graph) -> Result<Program, Error> {
-    let sequence = sums::sequence(graph);
-    let rolled = roll::roll(&sequence);
+    let (sequence, rolled) = parts::gathered(sums::sequence(graph));
     Ok(lower::lower(graph, &sequence, &rolled)?.optimized())
 }
