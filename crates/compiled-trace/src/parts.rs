@@ -69,8 +69,6 @@ struct Part {
 /// The search for parts.
 struct Parts<'a> {
     sequence: &'a Sequence,
-    /// Per sum, the node that adds the first term.
-    first_terms: Vec<u32>,
     /// Operations to be written before each node.
     written: Vec<u32>,
     /// Nodes of runs that are sorted.
@@ -84,13 +82,6 @@ struct Parts<'a> {
 impl<'a> Parts<'a> {
     fn new(sequence: &'a Sequence, rolled: &Rolled) -> Parts<'a> {
         let length = sequence.nodes.len();
-        let mut first_terms = vec![u32::MAX; sequence.sums.len()];
-        for (i, node) in sequence.nodes.iter().enumerate() {
-            if node.op == Op::Accumulate {
-                let first = &mut first_terms[(node.b & !SUM) as usize];
-                *first = (*first).min(i as u32);
-            }
-        }
         let mut written = vec![0; length + 1];
         for token in &rolled.tokens {
             written[token.start as usize + 1] = rolled.written_of(token) as u32;
@@ -100,7 +91,7 @@ impl<'a> Parts<'a> {
         }
         let order = (0..length as u32).collect();
         let sorted = vec![false; length];
-        Parts { sequence, first_terms, written, sorted, order, gathered: Vec::new(), gain: 0 }
+        Parts { sequence, written, sorted, order, gathered: Vec::new(), gain: 0 }
     }
 
     /// Sorts the runs of all distances, of a program of so many operations to be written.
@@ -119,8 +110,8 @@ impl<'a> Parts<'a> {
         let mut operand = |operand: u32| {
             if operand & CONSTANT != 0 {
             } else if operand & SUM != 0 {
-                let sum = (operand & !SUM) as usize;
-                act(self.first_terms[sum] as usize, self.sequence.sums[sum].last as usize);
+                let sum = &self.sequence.sums[(operand & !SUM) as usize];
+                act(sum.first as usize, sum.last as usize);
             } else if operand as usize >= first {
                 act(operand as usize - first, operand as usize - first);
             }
@@ -267,7 +258,7 @@ fn permuted(sequence: &Sequence, order: &[u32], gathered: Vec<Gathered>) -> Sequ
         _ => operand,
     };
     let mut sums = sequence.sums.clone();
-    sums.iter_mut().for_each(|sum| sum.last = 0);
+    sums.iter_mut().for_each(|sum| (sum.first, sum.last) = (u32::MAX, 0));
     let mut nodes = Vec::with_capacity(order.len());
     for (new, old) in order.iter().enumerate() {
         let mut node = sequence.nodes[*old as usize];
@@ -280,8 +271,8 @@ fn permuted(sequence: &Sequence, order: &[u32], gathered: Vec<Gathered>) -> Sequ
             }
         }
         if node.op == Op::Accumulate {
-            let last = &mut sums[(node.b & !SUM) as usize].last;
-            *last = (*last).max(new as u32);
+            let sum = &mut sums[(node.b & !SUM) as usize];
+            (sum.first, sum.last) = (sum.first.min(new as u32), new as u32);
         }
         nodes.push(node);
     }

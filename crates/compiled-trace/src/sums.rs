@@ -35,7 +35,8 @@ pub(crate) struct Gathered {
 pub(crate) struct Sum {
     /// Its number of terms.
     pub(crate) terms: u32,
-    /// The node that adds the last one.
+    /// The nodes that add the first and the last one.
+    pub(crate) first: u32,
     pub(crate) last: u32,
 }
 
@@ -80,7 +81,7 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
             let sum = &mut number[chain as usize - 1];
             if *sum == u32::MAX {
                 *sum = sums.len() as u32;
-                sums.push(Sum { terms: 0, last: 0 });
+                sums.push(Sum { terms: 0, first: u32::MAX, last: 0 });
             }
             let before = member.before(graph, i, &uses);
             for (k, operand) in [node.a, node.b].into_iter().enumerate() {
@@ -92,8 +93,9 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
                     nodes.push(Node { op: Op::Unary(NEGATE), a: term, b: 0 });
                     term = (first + nodes.len() - 1) as u32;
                 }
-                sums[*sum as usize].terms += 1;
-                sums[*sum as usize].last = nodes.len() as u32;
+                let place = nodes.len() as u32;
+                let known = &mut sums[*sum as usize];
+                *known = Sum { terms: known.terms + 1, first: known.first.min(place), last: place };
                 nodes.push(Node { op: Op::Accumulate, a: term, b: SUM | *sum });
             }
             renamed[i] = SUM | *sum;
