@@ -19,18 +19,19 @@ use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
 /// Distances at which results are used nearby.
-const DISTANCES: [usize; 6] = [16, 64, 256, 1024, 4096, 16_384];
+const DISTANCES: [usize; 4] = [16, 128, 1024, 8192];
 /// Fewest parts of one shape that become a loop, and fewest nodes of all of them.
 const FEWEST_PARTS: usize = 8;
 const FEWEST_NODES: usize = 128;
-/// Programs with fewer operations than this after rolling are good enough.
+/// Programs with fewer operations than this after rolling are good enough, and those that have become so many times shorter.
 const SHORT: usize = 400;
+const SHORTER: usize = 64;
 
 /// Rolls the sequence, sorted if that helps.
 pub(crate) fn gathered(sequence: Sequence) -> (Sequence, Rolled) {
     let rolled = roll(&sequence);
     let before = rolled.written();
-    if before < SHORT {
+    if before < SHORT.max(sequence.nodes.len() / SHORTER) {
         return (sequence, rolled);
     }
     let mut parts = Parts::new(&sequence, &rolled);

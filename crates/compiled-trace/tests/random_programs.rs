@@ -92,7 +92,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0usize..9, pick(), pick(), 2usize..13).prop_map(|(op, a, b, rows)| Step::Triangle { op, a, b, rows }),
         1 => (0usize..9, pick(), 2usize..30).prop_map(|(op, b, trip)| Step::Recurrence { op, b, trip }),
         1 => (pick(), pick()).prop_map(|(a, b)| Step::Branch { a, b }),
-        1 => (0usize..9, pick(), pick(), 10usize..70, any::<bool>())
+        1 => (0usize..9, pick(), pick(), 8usize..40, any::<bool>())
             .prop_map(|(op, a, b, elements, added)| Step::Elements { op, a, b, elements, added }),
         1 => pick().prop_map(|a| Step::Search { a }),
     ];
@@ -166,7 +166,7 @@ fn run<T: Real>(steps: &[Step], i: usize, x: &[T], p: &[T], values: &mut Vec<T>)
                     let start = get(*a, k, values) + 0.1 * x[k % x.len()];
                     // Halved, so that states made of the one before do not grow over the elements.
                     let mut state = start;
-                    for _ in 0..6 {
+                    for _ in 0..5 {
                         state = apply(*op, state, get(*b, i, values)) * 0.5 + 0.03 * start;
                         if state.abs() < 0.3317 {
                             break;
