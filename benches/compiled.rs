@@ -20,6 +20,7 @@ use workloads::grids::Brusselator;
 use workloads::irregular::{Kepler, RandomGraph, Table};
 use workloads::losses::{AsFunction, Loss, OfLength};
 use workloads::mixture::Mixture;
+use workloads::simd::{self, Gradient};
 use workloads::sums::{self, Differences, Rosenbrock, Squares, Sum};
 use workloads::systems::{self, Lorenz96, Quadrotor, System};
 use workloads::table::{Row, check, prepared, print, row, time_of, timed, wanted};
@@ -54,7 +55,19 @@ where
     })
 }
 
-fn gradients<L: Loss>(loss: &L) {
+/// The row of a gradient by hand in vector instructions.
+fn simd_row<'a>(mut gradient: Gradient<'a>, x: &'a [f64], expected: (f64, &[f64])) -> Row<'a> {
+    let mut grad = vec![f64::NAN; x.len()];
+    check("SIMD", &[gradient(&mut grad, x)], &[expected.0], 1e-10);
+    check("SIMD", &grad, expected.1, 1e-10);
+    row("SIMD", move || {
+        black_box(gradient(&mut grad, black_box(x)));
+        black_box(&mut grad);
+    })
+}
+
+/// Gradients, where there is one also by hand in vector instructions.
+fn gradients<L: Loss>(loss: &L, simd: Option<Gradient<'_>>) {
     let x = &loss.point()[..];
     if !wanted(&format!("{} gradient", loss.name()), x.len()) {
         return;
@@ -69,12 +82,10 @@ fn gradients<L: Loss>(loss: &L) {
     let function = row("function", || {
         black_box(loss.value(black_box(x)));
     });
-    let rows = vec![
-        by_hand,
-        function,
-        gradient_row("compiled", AutoReverseDiff::compiled(), f, x, (value, &expected)),
-        gradient_row("tape", AutoReverseDiff::default(), f, x, (value, &expected)),
-    ];
+    let mut rows = vec![by_hand, function];
+    rows.extend(simd.map(|simd| simd_row(simd, x, (value, &expected))));
+    rows.push(gradient_row("compiled", AutoReverseDiff::compiled(), f, x, (value, &expected)));
+    rows.push(gradient_row("tape", AutoReverseDiff::default(), f, x, (value, &expected)));
     print(&loss.name(), x.len(), rows);
 }
 
@@ -394,8 +405,9 @@ fn main() {
         println!("compiled = AutoReverseDiff::compiled(), run by {executor}; tape = AutoReverseDiff::default()\n");
     }
     let sizes: &[usize] = if timed() { &[10, 100, 1_000, 10_000, 100_000, 1_000_000] } else { &[10, 100] };
-    sizes.iter().for_each(|&n| gradients(&OfLength(Squares, n)));
-    sizes.iter().for_each(|&n| gradients(&OfLength(Rosenbrock, n)));
+    let simd = |n, gradient: fn() -> Gradient<'static>| (n >= 100).then(gradient);
+    sizes.iter().for_each(|&n| gradients(&OfLength(Squares, n), simd(n, simd::squares)));
+    sizes.iter().for_each(|&n| gradients(&OfLength(Rosenbrock, n), simd(n, simd::rosenbrock)));
     hessians();
     products();
     (if timed() { &[16, 32, 64, 128][..] } else { &[4] }).iter().for_each(|&side| grids(side));
@@ -403,13 +415,13 @@ fn main() {
     jacobians(&systems::AsFunction(Quadrotor));
     let mixtures: &[_] = if timed() { &[(10, 25, 1000), (20, 50, 1000)] } else { &[(3, 4, 10)] };
     let mixtures = mixtures.iter().map(|&(d, k, n)| Mixture::new(d, k, n)).collect::<Vec<_>>();
-    mixtures.iter().for_each(gradients);
+    mixtures.iter().for_each(|mixture| gradients(mixture, Some(simd::mixture::gradient(mixture))));
     bundles();
     let steps: &[usize] = if timed() { &[1000, 16_000, 64_000] } else { &[200] };
-    steps.iter().for_each(|&steps| gradients(&RandomGraph::new(steps)));
+    steps.iter().for_each(|&steps| gradients(&RandomGraph::new(steps), None));
     let inputs = if timed() { 1000 } else { 20 };
-    gradients(&Kepler(inputs));
-    gradients(&Table::new(inputs));
+    gradients(&Kepler(inputs), None);
+    gradients(&Table::new(inputs), None);
 
     let large = if timed() { 100_000 } else { 200 };
     costs(&OfLength(Squares, large));

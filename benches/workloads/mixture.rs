@@ -8,9 +8,9 @@ use differentiation_interface::Real;
 
 /// Weights, means and factors of `k` components in `d` dimensions, without the constant term of the objective.
 pub(crate) struct Mixture {
-    d: usize,
-    k: usize,
-    points: Vec<f64>,
+    pub(super) d: usize,
+    pub(super) k: usize,
+    pub(super) points: Vec<f64>,
     /// Weights, means, factors: the parameters at which it is measured.
     start: Vec<f64>,
 }

@@ -12,6 +12,7 @@ pub(crate) mod irregular;
 pub(crate) mod losses;
 pub(crate) mod mixture;
 pub(crate) mod peak;
+pub(crate) mod simd;
 pub(crate) mod sums;
 pub(crate) mod systems;
 pub(crate) mod table;

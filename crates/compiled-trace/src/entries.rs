@@ -18,13 +18,14 @@ impl Graph {
     /// The graph whose outputs are entries of the Jacobian, in place of the function's own: ∂yᵢ/∂xⱼ for `j` in
     /// `columns[starts[i]..starts[i + 1]]`, row by row.
     ///
-    /// Nothing if it takes more than `most` operations, or if derivatives of custom rules with many outputs are needed. Outputs
-    /// that depend on large parts of the recording each, as those of a chain of matrix products do, have large graphs; products with
-    /// seeds ([`Program::adjoint`](crate::Program::adjoint), [`Program::tangent`](crate::Program::tangent)) serve these better.
-    /// All guards of the recording are there.
+    /// Nothing if it takes more than `most` operations, if rows depend on more than so many in all, or if custom rules
+    /// ([`CallObject`](crate::CallObject)) are in the way. Outputs that depend on large parts of the recording each, as those of a
+    /// chain of matrix products do, have large graphs; products with seeds ([`Program::adjoint`](crate::Program::adjoint),
+    /// [`Program::tangent`](crate::Program::tangent)) serve these better. All guards of the recording are there.
     ///
     /// # Errors
-    /// [`ErrorKind::BufferLength`] if the number of rows is not that of the outputs;
+    /// [`ErrorKind::PatternSize`] if the rows are not one per output or a column is no input; [`ErrorKind::BufferLength`] if
+    /// `starts` does not rise from 0 to the number of `columns`;
     /// [`ErrorKind::RuleOrder`] if a rule has no derivative that can be recorded.
     ///
     /// # Example
@@ -45,11 +46,11 @@ impl Graph {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn jacobian_entries(&self, starts: &[u32], columns: &[u32], most: usize) -> Result<Option<Graph>, Error> {
-        let (expected, found) = (self.outputs.len(), starts.len().saturating_sub(1));
-        if expected != found {
-            return Err(ErrorKind::BufferLength { expected, found }.into());
-        }
+        check_pattern((self.outputs.len(), self.inputs), starts, columns)?;
         let mut rows = Rows::new(self, most);
+        if !rows.may_fit() {
+            return Ok(None);
+        }
         let mut outputs = Vec::with_capacity(columns.len());
         for (output, range) in self.outputs.iter().zip(starts.windows(2)) {
             let row = &columns[range[0] as usize..range[1] as usize];
@@ -77,12 +78,12 @@ impl Graph {
     /// [`jacobian_entries`](Graph::jacobian_entries): the Jacobian of the gradient's graph. Entries (i, j) and (j, i) are the same
     /// number.
     ///
-    /// Nothing if gradient or Hessian takes more than `most` operations, if derivatives of custom rules with many outputs are
-    /// needed, or if the pattern is not symmetric.
+    /// Nothing if gradient or Hessian takes more than `most` operations, if custom rules are in the way, or if the pattern is not
+    /// symmetric.
     ///
     /// # Errors
     /// [`ErrorKind::OutputLength`] if there is not one output;
-    /// [`ErrorKind::BufferLength`] if the number of rows is not that of the inputs;
+    /// Those of [`jacobian_entries`](Graph::jacobian_entries) for a matrix of inputs × inputs;
     /// [`ErrorKind::RuleOrder`] if a rule has no second derivative that can be recorded.
     ///
     /// # Example
@@ -101,6 +102,7 @@ impl Graph {
         if self.outputs.len() != 1 {
             return Err(ErrorKind::OutputLength { expected: 1, found: self.outputs.len() }.into());
         }
+        check_pattern((self.inputs, self.inputs), starts, columns)?;
         let Some(half) = LowerHalf::of(starts, columns) else { return Ok(None) };
         let inputs: Vec<u32> = (0..self.inputs as u32).collect();
         let Some(gradient) = self.jacobian_entries(&[0, self.inputs as u32], &inputs, most)? else { return Ok(None) };
@@ -108,6 +110,20 @@ impl Graph {
         graph.outputs = half.places.iter().map(|place| graph.outputs[*place as usize]).collect();
         Ok(Some(graph))
     }
+}
+
+/// Checks that compressed rows are those of a matrix of this size.
+fn check_pattern(expected: (usize, usize), starts: &[u32], columns: &[u32]) -> Result<(), Error> {
+    let width = columns.iter().map(|column| *column as usize + 1).max().unwrap_or(0);
+    let found = (starts.len().saturating_sub(1), width.max(expected.1));
+    if found != expected {
+        return Err(ErrorKind::PatternSize { expected, found }.into());
+    }
+    let (first, last) = (starts.first().copied(), starts.last().copied().unwrap_or(0) as usize);
+    if first == Some(0) && starts.is_sorted() && last == columns.len() {
+        return Ok(());
+    }
+    Err(ErrorKind::BufferLength { expected: columns.len(), found: last }.into())
 }
 
 /// The entries of a symmetric pattern at and below the diagonal.
@@ -127,17 +143,26 @@ impl LowerHalf {
             half.columns.extend(row(i)?.iter().filter(|j| **j as usize <= i));
             half.starts.push(half.columns.len() as u32);
         }
+        // The images of entries above the diagonal are asked for in the order of the columns of their row.
+        let mut next = half.starts.clone();
         for i in 0..starts.len() - 1 {
+            let mut own = half.starts[i];
             for j in row(i)? {
-                let (i, j) = (i.max(*j as usize), i.min(*j as usize) as u32);
-                let first = *half.starts.get(i)? as usize;
-                let place = half.columns[first..*half.starts.get(i + 1)? as usize].binary_search(&j).ok()?;
-                half.places.push((first + place) as u32);
+                let (j, cursor) = (*j as usize, if *j as usize <= i { &mut own } else { next.get_mut(*j as usize)? });
+                half.places.push(*cursor);
+                let is_image = half.columns.get(*cursor as usize) == Some(&(i.min(j) as u32));
+                if !is_image || *cursor >= *half.starts.get(i.max(j) + 1)? {
+                    return None;
+                }
+                *cursor += 1;
+            }
+            // Those below the diagonal have been asked for by earlier rows.
+            let has_diagonal = own > half.starts[i] && half.columns[own as usize - 1] as usize == i;
+            if next[i] + u32::from(has_diagonal) != own {
+                return None;
             }
         }
-        // Each entry below the diagonal has an image above it.
-        let diagonal = (0..starts.len() - 1).filter(|i| row(*i).is_some_and(|row| row.contains(&(*i as u32)))).count();
-        (columns.len() == 2 * half.columns.len() - diagonal).then_some(half)
+        Some(half)
     }
 }
 
@@ -213,6 +238,20 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Whether the parts that rows depend on have few enough nodes, which is found out much sooner than by writing.
+    fn may_fit(&mut self) -> bool {
+        let mut total = 0;
+        for output in &self.graph.outputs {
+            self.find_part(*output);
+            total += self.part.len();
+            self.part.drain(..).for_each(|node| self.is_in_part[node as usize] = false);
+            if total > self.most {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Writes the entries of a row; `false` if there is no room or no way.
     fn write_row(&mut self, output: u32, columns: &[u32], entries: &mut Vec<u32>) -> Result<bool, Error> {
         let zero = self.constant(0.0);
@@ -221,12 +260,13 @@ impl<'a> Rows<'a> {
             return Ok(true);
         }
         let first = self.graph.first_node();
-        if let Some(node) = (output as usize).checked_sub(first) {
-            if !self.write_guards(node) || !self.write_values(&[output]) {
-                return Ok(false);
-            }
+        if let Some(node) = (output as usize).checked_sub(first)
+            && !(self.write_guards(node) && self.write_values(&[output]))
+        {
+            return Ok(false);
         }
         self.find_part(output);
+        self.part.sort_unstable_by(|a, b| b.cmp(a));
         self.adjoints[output as usize] = Some(self.constant(1.0));
         let mut part = std::mem::take(&mut self.part);
         let mut inputs: Vec<u32> = Vec::new();
@@ -306,7 +346,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Finds the nodes with derivatives that an output depends on, last ones first.
+    /// Finds the nodes with derivatives that an output depends on.
     fn find_part(&mut self, output: u32) {
         let first = self.graph.first_node() as u32;
         self.stack.push(output);
@@ -325,7 +365,6 @@ impl<'a> Rows<'a> {
                 }
             }
         }
-        self.part.sort_unstable_by(|a, b| b.cmp(a));
     }
 
     /// Writes values with all that they need and that is not there; `false` if that is a custom rule's.
@@ -383,5 +422,77 @@ fn is_active(graph: &Graph, active: &[bool], operand: u32) -> bool {
         _ if operand & CONSTANT != 0 => false,
         Some(node) => active[node],
         None => (operand as usize) < graph.inputs,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, Recorded, compile, record};
+    use differentiation_interface_core::Scalar;
+    use num_traits::Float;
+
+    fn recorded(inputs: usize, f: impl FnOnce(&[Recorded]) -> Vec<Recorded>) -> Graph {
+        record(&vec![1.5; inputs], &[], Limits::default(), |x, _, y| y.extend(f(x))).unwrap()
+    }
+
+    #[test]
+    fn patterns_that_do_not_fit_are_refused() {
+        let graph = recorded(2, |x| vec![x[0] * x[1], x[0]]);
+        let kind = |starts: &[u32], columns: &[u32]| graph.jacobian_entries(starts, columns, 100).unwrap_err().kind();
+        let size = |rows, columns| ErrorKind::PatternSize { expected: (2, 2), found: (rows, columns) };
+        assert_eq!(kind(&[0, 1], &[0]), size(1, 2));
+        assert_eq!(kind(&[], &[]), size(0, 2));
+        assert_eq!(kind(&[0, 1, 2], &[0, 2]), size(2, 3));
+        assert_eq!(kind(&[0, 1, 1], &[0, 1]), ErrorKind::BufferLength { expected: 2, found: 1 });
+        assert_eq!(kind(&[0, 2, 1], &[0]), ErrorKind::BufferLength { expected: 1, found: 1 });
+        assert_eq!(kind(&[1, 1, 2], &[0, 1]), ErrorKind::BufferLength { expected: 2, found: 2 });
+        let error = graph.hessian_entries(&[0, 0, 0], &[], 100).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutputLength { expected: 1, found: 2 });
+        let graph = recorded(2, |x| vec![x[0] * x[1]]);
+        assert!(graph.hessian_entries(&[0, 1], &[0], 100).is_err());
+        // Only one of two mirror images is there.
+        assert!(graph.hessian_entries(&[0, 1, 1], &[1], 100).unwrap().is_none());
+        assert!(graph.hessian_entries(&[0, 0, 1], &[0], 100).unwrap().is_none());
+    }
+
+    /// The loop over rows is found again: the program does not grow with their number.
+    #[test]
+    fn rows_are_a_loop() {
+        let lengths = [50, 500].map(|n: u32| {
+            let graph =
+                recorded(n as usize + 2, |x| x.windows(3).map(|w| w[0] * w[1].sin() + w[2] * w[2] * w[1]).collect());
+            let starts: Vec<u32> = (0..=n).map(|i| 3 * i).collect();
+            let columns: Vec<u32> = (0..n).flat_map(|i| i..i + 3).collect();
+            compile(&graph.jacobian_entries(&starts, &columns, 100 * n as usize).unwrap().unwrap()).unwrap()
+        });
+        assert_eq!(lengths[0].instruction_count(), lengths[1].instruction_count());
+        assert!(lengths[0].instruction_count() <= 15, "{}", lengths[0]);
+    }
+
+    #[test]
+    fn there_is_a_limit() {
+        let graph = recorded(4, |x| x.iter().map(|v| v.sin() * 2.0).collect());
+        let (starts, columns) = ([0, 1, 2, 3, 4], [0, 1, 2, 3]);
+        assert!(graph.jacobian_entries(&starts, &columns, 7).unwrap().is_none());
+        assert!(graph.jacobian_entries(&starts, &columns, 100).unwrap().is_some());
+    }
+
+    /// Guards are checked, also those that nothing else depends on.
+    #[test]
+    fn guards_are_kept() {
+        let graph = recorded(2, |x| {
+            let first = if x[0] > 1.0 { x[0] * x[1] } else { x[0] };
+            assert!(x[1].peek() < 2.0 && x[1] < 2.0);
+            vec![first]
+        });
+        let entries = graph.jacobian_entries(&[0, 2], &[0, 1], 100).unwrap().unwrap();
+        assert_eq!(entries.guards(), 2);
+        let program = compile(&entries).unwrap().executable();
+        let run = |x: [f64; 2]| {
+            let mut values = [0.0; 2];
+            program.run(&mut program.workspace(), &[&x, &[]], &mut [&mut values]).map(|()| values).ok()
+        };
+        assert_eq!((run([3.0, 1.0]), run([0.5, 1.0]), run([3.0, 4.0])), (Some([1.0, 3.0]), None, None));
     }
 }

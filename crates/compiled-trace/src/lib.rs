@@ -27,6 +27,7 @@
 //! compile         sums (chains of additions), roll (loops found     -> Program: boxes of iterations with
 //!                 again), lower (to memory), optimisation              straight-line bodies, over cells
 //! adjoint/tangent statement by statement, optimised again           -> Program
+//! jacobian_entries before compile: every entry is an output         -> Graph
 //! executable      registers, uniform parts, vector dimension        -> Executable, run in a Workspace
 //! ```
 //! [`program`] is the contract for executors. [`Executable`] is the portable one; with the feature `native` the module `native`

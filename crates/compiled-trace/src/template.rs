@@ -172,11 +172,9 @@ fn unbranched(rule: &dyn Any, x: Number, y: Number, r: Number) -> Option<[Partia
     } else if rule.is::<Powf>() {
         let singular = |of_y: Number| x.equal_to(zero).select(zero, of_y);
         let by_base = y * x.apply2(y - one, Powf);
-        let by_exponent = r * ln(x);
-        [
-            y.equal_to(zero).select(singular(by_base), by_base),
-            y.greater_than(zero).select(singular(by_exponent), by_exponent),
-        ]
+        // 0 · ln 1 in place of 0 · ln 0, whose derivative is not a number either.
+        let argument = y.greater_than(zero).select(x.equal_to(zero).select(one, x), x);
+        [y.equal_to(zero).select(singular(by_base), by_base), r * ln(argument)]
     } else if rule.is::<Atan2>() {
         // The arguments are (y, x) here.
         let radius = x.apply2(y, Hypot);

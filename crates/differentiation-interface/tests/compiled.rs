@@ -238,6 +238,22 @@ fn preparing_again_sees_what_a_closure_captured() {
     factor.set(7.0);
     prepared.prepare_again(&[0.0]).unwrap();
     assert_eq!(prepared.jacobian(&[3.0]).unwrap().as_slice(), [7.0]);
+    let mut forward = prepare_pushforward(&f, &backend, &[0.0], [&[1.0]]).unwrap();
+    let mut reverse = prepare_pullback(&f, &backend, &[0.0], [&[1.0]]).unwrap();
+    factor.set(9.0);
+    assert_eq!(forward.pushforward(&[3.0], [&[1.0]]).unwrap(), [[7.0]]);
+    forward.prepare_again(&[0.0], [&[1.0]]).unwrap();
+    reverse.prepare_again(&[0.0], [&[1.0]]).unwrap();
+    assert_eq!(forward.pushforward(&[3.0], [&[1.0]]).unwrap(), [[9.0]]);
+    assert_eq!(reverse.pullback(&[3.0], [&[1.0]]).unwrap(), [[9.0]]);
+    let f = |x: &[_]| x[0] * x[0] * factor.get();
+    let mut product = prepare_hvp(&f, &backend, &[0.0], [&[1.0]]).unwrap();
+    let mut matrix = prepare_hessian(&f, &backend, &[0.0]).unwrap();
+    factor.set(11.0);
+    product.prepare_again(&[0.0], [&[1.0]]).unwrap();
+    matrix.prepare_again(&[0.0]).unwrap();
+    assert_eq!(product.hvp(&[3.0], [&[1.0]]).unwrap(), [[22.0]]);
+    assert_eq!(matrix.hessian(&[3.0]).unwrap().as_slice(), [22.0]);
 }
 
 #[test]

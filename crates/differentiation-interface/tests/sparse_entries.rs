@@ -207,10 +207,36 @@ fn hessians_are_symmetric_to_the_last_bit_and_come_with_value_and_gradient() {
                 assert!((v - expected[(i, j)]).abs() <= 1e-12 * v.abs().max(1.0), "{i} {j}: {v}");
             }
             assert_eq!(hess.nnz(), 40 + 2 * (39 + 38));
+            // Dense ones too.
+            let mut prepared = prepare_hessian(&Smooth, &$backend, &x).unwrap();
+            let mut dense = prepared.hessian(&x).unwrap();
+            let before = allocations();
+            prepared.value_gradient_and_hessian_into(&mut g, &mut dense, &x).unwrap();
+            assert_eq!(allocations(), before);
+            for (i, j) in (0..x.len()).flat_map(|i| (0..x.len()).map(move |j| (i, j))) {
+                assert_eq!(dense[(i, j)], hess.get(i, j), "{i} {j}");
+            }
         };
     }
     check!(AutoReverseDiff::compiled());
     check!(SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::compiled()));
+}
+
+#[test]
+fn a_backend_chosen_at_run_time_writes_entries_too() {
+    let chosen: AnyBackend = "ReverseDiff(compile=true)".parse().unwrap();
+    let x = [1.0, 4.0, 9.0, 16.0];
+    let mut prepared = prepare_jacobian(&Circle, &AutoSparse::new(chosen), &x).unwrap();
+    assert_close(&prepared.jacobian(&x).unwrap(), &circle_by_hand(&x));
+    struct Cubes;
+    impl<T: Real> Function<[T]> for Cubes {
+        type Output = T;
+        fn call(&self, x: &[T]) -> T {
+            x.windows(2).map(|w| w[0] * w[0] * w[1]).sum()
+        }
+    }
+    let hess = hessian(&Cubes, &AutoSparse::new(chosen), &x).unwrap();
+    assert_eq!(hess.values(), [8.0, 2.0, 2.0, 18.0, 8.0, 8.0, 32.0, 18.0, 18.0]);
 }
 
 /// Single precision stays single.

@@ -13,6 +13,8 @@ use differentiation_interface_core::error::{Error, ErrorKind};
 
 /// Fewest outputs that are copied as a run of their own.
 const SHORTEST_RUN: usize = 8;
+/// Outputs are cleared where at least one in so many is zero.
+const SPARSEST_ZEROS: usize = 16;
 /// Most outputs that are copied one by one.
 const ONE_BY_ONE: usize = 8;
 
@@ -82,11 +84,12 @@ impl Lowering<'_> {
         };
         let mut zeros = self.copied_outputs.iter().copied().filter(is_zero);
         let (first, last) = (zeros.next()?, zeros.next_back()?);
-        if zeros.count() + 2 < SHORTEST_RUN {
+        let (count, length) = (zeros.count() + 2, last - first + 1);
+        if count < SHORTEST_RUN || length as usize > SPARSEST_ZEROS * count {
             return None;
         }
         self.copied_outputs.retain(|output| !is_zero(output));
-        Some(Statement::Zero { space: Space::Output(0), start: first, length: last - first + 1 })
+        Some(Statement::Zero { space: Space::Output(0), start: first, length })
     }
 
     /// The statements that copy the other outputs.

@@ -1,17 +1,18 @@
-//! Which entries of a sparse matrix of derivatives are asked for.
+//! Which entries of a matrix of derivatives are asked for.
 
-/// Entries of a Jacobian or Hessian in compressed rows, to be filled all at once.
+use super::Rows;
+
+/// Entries of a Jacobian or Hessian, to be filled all at once.
 ///
-/// Backends that know the operations of a function can do better than products with one seed per colour: see
+/// Backends that know the operations of a function can do better than products with one seed per colour or input: see
 /// [`PushforwardPrimitive::entries`](super::PushforwardPrimitive::entries).
 #[derive(Debug)]
 pub struct Entries<'a, S> {
-    /// Where each row starts among the entries, and the number of entries.
-    pub starts: &'a [u32],
-    /// The column of each entry, rising in each row.
-    pub columns: &'a [u32],
-    /// The values, to be filled.
-    pub values: &'a mut [S],
-    /// How many products with seeds, one per colour, would give the same.
+    /// Which entries, in compressed rows: where each row starts among them and their number, and the column of each, rising in
+    /// each row. All entries of the matrix if there is no pattern.
+    pub pattern: Option<(&'a [u32], &'a [u32])>,
+    /// Where the values go, row by row: a single row for those of a pattern, the matrix itself for all.
+    pub values: Rows<'a, S>,
+    /// How many products with seeds would give the same.
     pub products: usize,
 }

@@ -81,6 +81,12 @@ pub trait Backend: Clone + Send + Sync + 'static {
         Self::EXACT
     }
 
+    /// Whether states keep what the function did for later calls, so that preparing again begins with a new state. Others keep
+    /// their memory.
+    fn keeps_recordings(&self) -> bool {
+        false
+    }
+
     /// The backends that differentiate outside and inside in second order: itself twice, unless it holds two.
     fn outer_and_inner(&self) -> (Self, Self) {
         (self.clone(), self.clone())

@@ -63,7 +63,10 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         let x = point.coordinates();
         let operator = self.operator;
         fault::watch(|| {
-            R::state::<X::Scalar, L>(backend, x.len())?;
+            let state = R::state(backend, x.len())?;
+            if backend.keeps_recordings() {
+                self.state = state;
+            }
             let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
             R::warm(backend, &mut self.state, &mut f, x, &mut self.y)
         })

@@ -230,7 +230,8 @@ where
         Ok(self.call.work.y[0])
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
+    /// may have changed.
     ///
     /// # Errors
     /// Those of [`gradient`].

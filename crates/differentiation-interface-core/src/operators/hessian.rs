@@ -3,7 +3,7 @@
 //! Called by users. Reaches two backends through the `type Hvp` route of the [`SecondOrderBackend`], with all basis vectors
 //! as tangents.
 
-use crate::backend::{Entries, HvpRoute, Lanes, Rows, SecondOrderBackend, Seeds, Want};
+use crate::backend::{Backend, Entries, HvpRoute, Lanes, Rows, SecondOrderBackend, Seeds, Want};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, NumberOutput};
@@ -300,18 +300,26 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
             .map_err(named::<B>)
     }
 
-    /// Sizes all memory for products with `seeds` at `x`, which may have another length than before.
+    /// Serves points of this length from now on, with a new state if the old one has recordings.
+    fn accept(&mut self, inputs: usize) -> Result<(), Error> {
+        let state = B::Hvp::state(&self.pair, inputs, inputs).map_err(named::<B>)?;
+        if self.pair.0.keeps_recordings() || self.pair.1.keeps_recordings() {
+            self.state = state;
+        }
+        self.inputs = inputs;
+        Ok(())
+    }
+
+    /// Sizes all memory for products with `seeds` at `x`.
     ///
     /// # Errors
-    /// Those of the backends.
+    /// Those of [`products`](Self::products).
     pub fn warm<F, P>(&mut self, f: &F, x: &P, seeds: Seeds<'_, X::Scalar>) -> Result<(), Error>
     where
         F: Evaluate<X, C, NumOf<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
-        let (inputs, total) = (x.coordinates().len(), seeds.count());
-        B::Hvp::state::<X::Scalar, L>(&self.pair, inputs, total).map_err(named::<B>)?;
-        self.inputs = inputs;
+        let (inputs, total) = (self.inputs, seeds.count());
         // As many products as go together size all work memory, unless others may need more.
         let stretch = total.min(L::N.max(16));
         let mut scratch = Vec::new();
@@ -345,7 +353,10 @@ where
         HessianWork::new(self, x, x.coordinates().len())
     }
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
-        state.warm(f, x, Seeds::all(x.coordinates().len()))
+        state.accept(x.coordinates().len())?;
+        let (n, mut scratch) = (state.inputs, Vec::new());
+        let entries = Entries { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
+        if state.entries(f, x, entries, Want::Value)? { Ok(()) } else { state.warm(f, x, Seeds::all(n)) }
     }
     fn matrix<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -369,6 +380,10 @@ where
         let n = state.inputs;
         if hess.size() != (n, n) {
             return Err(named::<B>(ErrorKind::BufferSize { expected: (n, n), found: hess.size() }));
+        }
+        let entries = Entries { pattern: None, values: Rows::fixed(hess.as_mut_slice(), n), products: n };
+        if state.entries(f, x, entries, want)? {
+            return Ok(());
         }
         state.products(f, x, Seeds::all(n), want, Rows::fixed(hess.as_mut_slice(), n))
     }
@@ -463,7 +478,8 @@ where
         Ok(B::value(&self.state))
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
+    /// may have changed.
     ///
     /// # Errors
     /// Those of [`hessian`].

@@ -3,7 +3,7 @@
 //! Called by users. Reaches two backends through the `type Hvp` route of the [`SecondOrderBackend`], with one lane per
 //! tangent.
 
-use crate::backend::{HvpRoute, Lane, Rows, SecondOrderBackend, Seeds, Want};
+use crate::backend::{Backend, HvpRoute, Lane, Rows, SecondOrderBackend, Seeds, Want};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, NumberOutput};
@@ -335,7 +335,10 @@ impl<H, B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> PreparedHv
 
     /// Checks that points like `x` can be served, and serves them from now on.
     fn accept(&mut self, x: &[X::Scalar]) -> Result<(), Error> {
-        B::Hvp::state::<X::Scalar, Lane<T>>(&self.pair, x.len(), T).map_err(named::<B>)?;
+        let state = B::Hvp::state(&self.pair, x.len(), T).map_err(named::<B>)?;
+        if self.pair.0.keeps_recordings() || self.pair.1.keeps_recordings() {
+            self.state = state;
+        }
         self.inputs = x.len();
         Ok(())
     }
@@ -493,7 +496,8 @@ where
         Ok(self.value())
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
+    /// may have changed.
     ///
     /// # Errors
     /// Those of [`hvp`].

@@ -360,7 +360,8 @@ where
         Ok(B::Output::borrow(B::value(&self.state)))
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
+    /// may have changed.
     ///
     /// # Errors
     /// Those of [`jacobian`].

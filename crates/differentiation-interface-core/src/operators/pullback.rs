@@ -346,7 +346,8 @@ where
         Ok(<H::Target as Evaluate<X, C, Wide<B, X>>>::Output::borrow(&self.y))
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
+    /// may have changed.
     ///
     /// # Errors
     /// Those of [`pullback`].
@@ -355,6 +356,11 @@ where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
+        let inputs = x.coordinates().len();
+        let state = <B::Pullback as PullbackRoute<B>>::state(&self.backend, inputs).map_err(named::<B>)?;
+        if self.backend.keeps_recordings() {
+            (self.state, self.inputs) = (state, inputs);
+        }
         self.record(&x)?;
         self.sweep(&x, &cotangents)
     }
@@ -362,10 +368,6 @@ where
     /// Evaluates the function at `x`, of any length, and keeps what sweeps need.
     fn record<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P) -> Result<(), Error> {
         let flat = x.coordinates();
-        if flat.len() != self.inputs {
-            <B::Pullback as PullbackRoute<B>>::state::<X::Scalar, B::Lanes>(&self.backend, flat.len())
-                .map_err(named::<B>)?;
-        }
         let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
         fault::watch(|| {
             <B::Pullback as PullbackRoute<B>>::record(&self.backend, &mut self.state, &mut f, flat, &mut self.y)

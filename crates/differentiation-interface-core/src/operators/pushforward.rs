@@ -378,7 +378,8 @@ where
         Ok(<H::Target as Evaluate<X, C, Lanes<B, X, T>>>::Output::borrow(&self.y))
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
+    /// may have changed.
     ///
     /// # Errors
     /// Those of [`pushforward`].
@@ -400,8 +401,10 @@ where
         tangents: &[D; T],
     ) -> Result<(), Error> {
         checked::<B, D, T>(tangents, x.len())?;
-        <B::Pushforward as PushforwardRoute<B>>::state::<X::Scalar, Lane<T>>(&self.backend, x.len(), T)
-            .map_err(named::<B>)?;
+        let state = <B::Pushforward as PushforwardRoute<B>>::state(&self.backend, x.len(), T).map_err(named::<B>)?;
+        if self.backend.keeps_recordings() {
+            self.state = state;
+        }
         self.inputs = x.len();
         Ok(())
     }

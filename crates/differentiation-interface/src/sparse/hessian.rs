@@ -142,9 +142,9 @@ where
         };
         let seeds = Seeds::Colors { colors: colors.column_colors(), first: 0, count };
         state.compressed.clear();
-        let mut scratch = vec![X::Scalar::default(); pattern.nnz()];
-        let (starts, columns) = pattern.csr();
-        let entries = Entries { starts, columns, values: &mut scratch, products: count };
+        let mut scratch = Vec::new();
+        let values = Rows::growing(&mut scratch, pattern.nnz());
+        let entries = Entries { pattern: Some(pattern.csr()), values, products: count };
         if !either!(&mut state.work, |work| work.entries(f, x, entries, Want::Value)).map_err(named::<D>)? {
             either!(&mut state.work, |work| work.warm(f, x, seeds)).map_err(named::<D>)?;
             state.compressed.resize(colors.compressed_len(), X::Scalar::default());
@@ -185,8 +185,8 @@ where
             return Err(named::<D>(ErrorKind::BufferPattern));
         }
         let count = colors.ncolors();
-        let (starts, columns) = pattern.csr();
-        let entries = Entries { starts, columns, values: hess.values_mut(), products: count };
+        let values = Rows::fixed(hess.values_mut(), pattern.nnz());
+        let entries = Entries { pattern: Some(pattern.csr()), values, products: count };
         if either!(&mut state.work, |work| work.entries(f, x, entries, want)).map_err(named::<D>)? {
             return Ok(());
         }

@@ -399,8 +399,8 @@ impl<D: JacobianSides, S, A, K> AutoSparse<D, S, A, K> {
     {
         let products = state.ncolors();
         let (Some(work), Some((pattern, _))) = (&mut state.forward, &state.plan) else { return Ok(false) };
-        let (starts, columns) = pattern.csr();
-        let entries = Entries { starts, columns, values, products };
+        let values = Rows::fixed(values, pattern.nnz());
+        let entries = Entries { pattern: Some(pattern.csr()), values, products };
         let (forward, _) = self.dense.sides();
         let y = with_value.then_some(&mut state.y);
         fault::watch(|| match work {

@@ -1,7 +1,7 @@
 //! Sparse Jacobians and Hessians: detection, colouring, compressed derivatives, decompression.
 //!
 //! [`AutoSparse`] is a backend for `jacobian` and `hessian` that holds a dense backend, a detector and a colouring algorithm.
-//! It calls the dense backend's routes with one seed per colour, all of them at once.
+//! It calls the dense backend's routes with one seed per colour, all of them at once, unless that fills the entries itself.
 
 mod convert;
 mod detectors;
@@ -32,6 +32,9 @@ use sparsity_tracer::TracerSparsityDetector;
 ///
 /// Works with `jacobian` (`D` a backend or [`MixedMode`]) and `hessian` (`D` a backend or `SecondOrder`), in all variants. The
 /// result is a [`SparseMatrix`]. Preparation finds the pattern and the colours once; a one-shot call pays for them each time.
+///
+/// The derivatives are products with one seed per colour, unless the dense backend has a way to the entries that takes less:
+/// [`AutoReverseDiff::compiled()`](crate::backends::AutoCompiledReverseDiff) writes down what each entry takes.
 ///
 /// The pattern belongs to the function and the length of the point. With a detector for one point it is valid there only.
 ///

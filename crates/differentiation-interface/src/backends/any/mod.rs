@@ -111,6 +111,13 @@ impl Backend for AnyBackend {
             AnyBackend::SecondOrder(outer, inner) => outer.is_exact() && inner.is_exact(),
         }
     }
+    fn keeps_recordings(&self) -> bool {
+        let keeps = |choice: &FirstOrder| matches!(choice, FirstOrder::CompiledReverseDiff(_));
+        match self {
+            AnyBackend::FirstOrder(choice) => keeps(choice),
+            AnyBackend::SecondOrder(outer, inner) => keeps(outer) || keeps(inner),
+        }
+    }
     fn for_nested_differences(&self) -> Self {
         let nested = |choice: &FirstOrder| match choice {
             FirstOrder::FiniteDiff(backend) => FirstOrder::FiniteDiff(backend.for_nested_differences()),

@@ -13,35 +13,27 @@ pub(super) struct Asked {
     most_bytes: usize,
 }
 
-/// Entries of a matrix of derivatives.
+/// Entries of a matrix of derivatives, and how many products with seeds would give the same.
 #[derive(Debug)]
-enum Chosen {
-    /// All of the Jacobian.
-    Jacobian,
-    /// Some of the Jacobian.
-    SparseJacobian(Pattern),
-    /// Some of the Hessian.
-    SparseHessian(Pattern),
-}
-
-/// Entries in compressed rows, and how many products with seeds would give the same.
-#[derive(Debug)]
-struct Pattern {
-    starts: Vec<u32>,
-    columns: Vec<u32>,
+struct Chosen {
+    order: Order,
+    /// Compressed rows; all entries if there are none.
+    pattern: Option<(Vec<u32>, Vec<u32>)>,
     products: usize,
 }
 
-impl Pattern {
-    fn of<S>(entries: &Entries<'_, S>) -> Pattern {
-        let (starts, columns) = (entries.starts.to_vec(), entries.columns.to_vec());
-        Pattern { starts, columns, products: entries.products }
-    }
+/// Which matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// The Jacobian.
+    First,
+    /// The Hessian.
+    Second,
 }
 
 /// Most operations of a graph of entries: 400 MB while it is compiled.
 const MOST_OPERATIONS: usize = 1 << 25;
-/// Most entries of a dense Jacobian.
+/// Most entries of a dense matrix.
 const MOST_ENTRIES: usize = 1 << 24;
 /// Code that has no more instructions than this may have any number of instructions per product.
 const SHORT: usize = 1 << 14;
@@ -50,19 +42,16 @@ const SHORT: usize = 1 << 14;
 const PER_HESSIAN_PRODUCT: usize = 8;
 
 impl Asked {
+    /// These entries.
+    pub(super) fn of<S>(order: Order, entries: &Entries<'_, S>, limits: Limits) -> Asked {
+        let pattern = entries.pattern.map(|(starts, columns)| (starts.to_vec(), columns.to_vec()));
+        let chosen = Chosen { order, pattern, products: entries.products };
+        Asked { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes }
+    }
     /// All entries of the Jacobian.
     pub(super) fn jacobian(limits: Limits) -> Asked {
-        Asked { entries: Some(Arc::new(Chosen::Jacobian)), most_bytes: limits.bytes }
-    }
-    /// Some entries of the Jacobian.
-    pub(super) fn sparse_jacobian<S>(entries: &Entries<'_, S>, limits: Limits) -> Asked {
-        let entries = Chosen::SparseJacobian(Pattern::of(entries));
-        Asked { entries: Some(Arc::new(entries)), most_bytes: limits.bytes }
-    }
-    /// Some entries of the Hessian.
-    pub(super) fn sparse_hessian<S>(entries: &Entries<'_, S>, limits: Limits) -> Asked {
-        let entries = Chosen::SparseHessian(Pattern::of(entries));
-        Asked { entries: Some(Arc::new(entries)), most_bytes: limits.bytes }
+        let chosen = Chosen { order: Order::First, pattern: None, products: usize::MAX };
+        Asked { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes }
     }
     /// Whether nothing is asked for yet.
     pub(super) fn is_nothing(&self) -> bool {
@@ -71,26 +60,30 @@ impl Asked {
 
     /// The program of the entries asked for; nothing if products take less. `value` is the program of the outputs.
     pub(super) fn program(&self, graph: &Graph, value: &Program) -> Option<Program> {
+        let Chosen { order, pattern, products } = &**self.entries.as_ref()?;
+        let (rows, columns) = match order {
+            Order::First => (graph.outputs().len(), graph.inputs()),
+            Order::Second => (graph.inputs(), graph.inputs()),
+        };
+        let mut products = rows.min(columns).min(*products);
+        let all;
+        let (starts, columns) = match pattern {
+            Some((starts, columns)) => (starts, columns),
+            None if products < 2 || rows.saturating_mul(columns) > MOST_ENTRIES => return None,
+            None => {
+                let starts = (0..=rows).map(|i| (i * columns) as u32).collect();
+                all = (starts, (0..rows).flat_map(|_| 0..columns as u32).collect());
+                (&all.0, &all.1)
+            }
+        };
+        if *order == Order::Second {
+            products = products.saturating_mul(PER_HESSIAN_PRODUCT);
+        }
         let bound = MOST_OPERATIONS.min(self.most_bytes / size_of::<Node>());
-        let most = |products: usize| products.saturating_mul(graph.nodes().len()).min(bound);
-        let (entries, products) = match &**self.entries.as_ref()? {
-            Chosen::Jacobian => {
-                let (rows, columns) = (graph.outputs().len(), graph.inputs());
-                let products = rows.min(columns);
-                if products < 2 || rows.saturating_mul(columns) > MOST_ENTRIES {
-                    return None;
-                }
-                let starts: Vec<u32> = (0..=rows).map(|i| (i * columns) as u32).collect();
-                let columns: Vec<u32> = (0..rows).flat_map(|_| 0..columns as u32).collect();
-                (graph.jacobian_entries(&starts, &columns, most(products)), products)
-            }
-            Chosen::SparseJacobian(Pattern { starts, columns, products }) => {
-                (graph.jacobian_entries(starts, columns, most(*products)), *products)
-            }
-            Chosen::SparseHessian(Pattern { starts, columns, products }) => {
-                let products = PER_HESSIAN_PRODUCT * products;
-                (graph.hessian_entries(starts, columns, most(products)), products)
-            }
+        let most = products.saturating_mul(graph.nodes().len()).min(bound);
+        let entries = match order {
+            Order::First => graph.jacobian_entries(starts, columns, most),
+            Order::Second => graph.hessian_entries(starts, columns, most),
         };
         // What cannot be written down is left to products, and so are its errors.
         let program = compile(&entries.ok()??).ok()?;

@@ -43,6 +43,10 @@ use state::Direction;
 /// `hvp` and `hessian` run the pushforward of the program of the gradient, whichever the outer backend. It is outer and inner
 /// backend of any other [`SecondOrder`](crate::backend::SecondOrder) too.
 ///
+/// **Matrices.** Where it takes less than products with seeds, a Jacobian or Hessian, dense or by
+/// [`AutoSparse`](crate::sparse::AutoSparse), is a program whose outputs are the entries themselves: each row is swept backwards over the
+/// operations it depends on. Rows that share long computations are left to products.
+///
 /// **Speed.** With the feature `native` programs over `f64` become machine code where that is possible; else, and for `f32`,
 /// an interpreter runs them, small ones as one list of operations, large ones on blocks of numbers.
 ///
@@ -111,6 +115,10 @@ impl Backend for AutoCompiledReverseDiff {
     type Gradient = Replay;
     type Jacobian = Replay;
 
+    fn keeps_recordings(&self) -> bool {
+        true
+    }
+
     #[inline(always)]
     fn raise<S: Scalar, L: Lanes>(value: S) -> Recorded<S::Base> {
         constant_of(value)
@@ -154,8 +162,6 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        // Preparing again is asking for a new recording: what the function captured may have changed.
-        state.forget();
         let mut matrix = Vec::new();
         state.matrix(backend, f, x, Some(y), &mut Rows::growing(&mut matrix, x.len()))
     }

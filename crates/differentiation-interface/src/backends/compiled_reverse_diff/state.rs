@@ -1,7 +1,7 @@
 //! What the calls of a preparation share: recordings, the point, and buffers.
 
 use super::AutoCompiledReverseDiff;
-use super::asked::Asked;
+use super::asked::{Asked, Order};
 use super::fresh::Fresh;
 use super::recording::{Failure, Held, Kind, LANES, Recording, Which};
 use compiled_trace::{GuardFailed, Place, Recorded, RunError};
@@ -258,13 +258,6 @@ fn stage<'a, S: Scalar>(
 }
 
 impl<S: Scalar> CompiledState<S> {
-    /// Gives all recordings up.
-    pub(super) fn forget(&mut self) {
-        self.recordings.clear();
-        self.current = 0;
-        self.needs_products = false;
-    }
-
     /// The outputs of the last run.
     pub(super) fn outputs(&self) -> &[S] {
         &self.buffers.y
@@ -335,10 +328,14 @@ impl<S: Scalar> CompiledState<S> {
         y: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
         if self.asked.is_nothing() {
-            self.asked = Asked::sparse_jacobian(&entries, backend.limits());
+            self.asked = Asked::of(Order::First, &entries, backend.limits());
         }
-        let with_value = y.is_some();
-        let run = |held: &mut Held<S>, buffers: &mut Buffers<S>| buffers.entries(held, x, entries.values, with_value);
+        let (with_value, is_dense) = (y.is_some(), entries.pattern.is_none());
+        let mut values = entries.values;
+        let run = |held: &mut Held<S>, buffers: &mut Buffers<S>| {
+            values.set_rows(if is_dense { held.recording.outputs } else { 1 }).map_err(Error::from)?;
+            buffers.entries(held, x, values.data(), with_value)
+        };
         let served = self.with_entries(backend, f, x, run)?;
         if served {
             self.hand_out(y);
@@ -357,11 +354,14 @@ impl<S: Scalar> CompiledState<S> {
         gradient: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
         if self.asked.is_nothing() {
-            self.asked = Asked::sparse_hessian(&entries, backend.limits());
+            self.asked = Asked::of(Order::Second, &entries, backend.limits());
         }
+        let is_dense = entries.pattern.is_none();
+        let mut values = entries.values;
         let (wants_value, wants_gradient) = (value.is_some(), gradient.is_some());
         let served = self.with_entries(backend, f, x, |held, buffers| {
-            buffers.entries(held, x, entries.values, wants_value && !wants_gradient)?;
+            values.set_rows(if is_dense { held.recording.inputs } else { 1 }).map_err(Error::from)?;
+            buffers.entries(held, x, values.data(), wants_value && !wants_gradient)?;
             if wants_gradient {
                 buffers.gradient(held, x)?;
             }

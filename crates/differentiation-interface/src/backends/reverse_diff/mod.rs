@@ -136,22 +136,34 @@ impl PullbackPrimitive for AutoReverseDiff {
         seeds: Seeds<'_, S>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
+        state.sweep_all(&seeds, &mut rows)
+    }
+}
+
+/// A recording that is swept for several seeds at once.
+trait InLanes<S: Scalar> {
+    /// Takes up to `K` seeds from seed `first` on and fills their rows; returns how many.
+    fn sweep_lanes<const K: usize>(&mut self, seeds: &Seeds<'_, S>, first: usize, rows: &mut Rows<'_, S>) -> usize;
+
+    /// Takes all seeds, a row for each.
+    #[inline]
+    fn sweep_all(&mut self, seeds: &Seeds<'_, S>, rows: &mut Rows<'_, S>) -> Result<(), Error> {
         let total = seeds.count();
         rows.set_rows(total)?;
         let mut first = 0;
         while first < total {
             first += match total - first {
-                1 => state.sweep_lanes::<1>(&seeds, first, &mut rows),
-                2..=5 => state.sweep_lanes::<4>(&seeds, first, &mut rows),
-                _ => state.sweep_lanes::<8>(&seeds, first, &mut rows),
+                1 => self.sweep_lanes::<1>(seeds, first, rows),
+                2..=5 => self.sweep_lanes::<4>(seeds, first, rows),
+                _ => self.sweep_lanes::<8>(seeds, first, rows),
             };
         }
         Ok(())
     }
 }
 
-impl<S: Scalar> ReverseState<S> {
-    /// Propagates up to `K` cotangents from seed `first` on back to the inputs; returns how many.
+impl<S: Scalar> InLanes<S> for ReverseState<S> {
+    /// Propagates cotangents back to the inputs.
     #[inline]
     fn sweep_lanes<const K: usize>(&mut self, seeds: &Seeds<'_, S>, first: usize, rows: &mut Rows<'_, S>) -> usize {
         let zero = S::constant(S::Base::ZERO);

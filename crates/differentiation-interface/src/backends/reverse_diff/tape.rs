@@ -211,6 +211,16 @@ impl<E: Entry> Slot<E> {
         Some(first)
     }
 
+    /// Whether a number of the recording `own` is one of the recording `epoch` of this slot; notes it if not.
+    #[inline(always)]
+    pub(super) fn owns(&'static self, own: (&'static Slot<E>, u32), epoch: u32) -> bool {
+        let owns = std::ptr::eq(own.0, self) && own.1 == epoch;
+        if !owns {
+            self.note_foreign();
+        }
+        owns
+    }
+
     /// Notes that a number of another recording met one of this.
     #[cold]
     #[inline(never)]

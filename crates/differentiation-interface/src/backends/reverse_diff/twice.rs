@@ -3,10 +3,10 @@
 //! Called by the route [`SecondAdjoint`](differentiation_interface_core::backend::SecondAdjoint); runs the user's function
 //! on [`TwiceVar`] and sweeps over the tape of `twice_tape.rs`.
 
-use super::AutoReverseDiff;
 use super::tape::Recorder;
 use super::twice_tape::{Sweep, TwiceCall, TwiceNode};
 use super::twice_var::{TwiceVar, TwiceVarCore};
+use super::{AutoReverseDiff, InLanes};
 use differentiation_interface_core::backend::{LiftPair, Rows, SecondAdjointPrimitive, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -84,16 +84,7 @@ impl SecondAdjointPrimitive for AutoReverseDiff {
         gradient: Option<&mut Vec<S>>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        let total = seeds.count();
-        rows.set_rows(total)?;
-        let mut first = 0;
-        while first < total {
-            first += match total - first {
-                1 => state.sweep_lanes::<1>(&seeds, first, &mut rows),
-                2..=5 => state.sweep_lanes::<4>(&seeds, first, &mut rows),
-                _ => state.sweep_lanes::<8>(&seeds, first, &mut rows),
-            };
-        }
+        state.sweep_all(&seeds, &mut rows)?;
         if let Some(gradient) = gradient {
             if !state.has_adjoints {
                 state.sweep_lanes::<1>(&Seeds::all(0), 0, &mut rows);
@@ -136,8 +127,8 @@ fn fill_tangents<S: Scalar, const K: usize>(tangents: &mut [[S; K]], seeds: &See
     }
 }
 
-impl<S: Scalar> TwiceState<S> {
-    /// Fills the products of up to `K` seeds from seed `first` on, and the adjoints if they are not there; returns how many.
+impl<S: Scalar> InLanes<S> for TwiceState<S> {
+    /// Fills products, and the adjoints if they are not there.
     #[inline]
     fn sweep_lanes<const K: usize>(&mut self, seeds: &Seeds<'_, S>, first: usize, rows: &mut Rows<'_, S>) -> usize {
         let count = K.min(seeds.count() - first);

@@ -80,9 +80,7 @@ impl<S: Scalar> TwiceVarCore<S> {
     /// The entry it hangs on in the given recording, and the two derivatives with respect to it.
     #[inline(always)]
     pub(super) fn hangs_on(&self, slot: &'static Slot<TwiceNode<S>>, epoch: u32) -> Option<(u32, [S; 2])> {
-        let own = self.slot?;
-        if !std::ptr::eq(own, slot) || self.epoch != epoch {
-            slot.note_foreign();
+        if !slot.owns((self.slot?, self.epoch), epoch) {
             return None;
         }
         Some((self.entry, [self.first, self.second]))

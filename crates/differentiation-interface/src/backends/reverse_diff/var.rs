@@ -53,9 +53,7 @@ impl<S: Scalar> VarCore<S> {
     /// The entry it hangs on in the given recording and the derivative with respect to it.
     #[inline(always)]
     pub(super) fn hangs_on(&self, slot: &'static Slot<Node<S>>, epoch: u32) -> Option<(u32, S)> {
-        let own = self.slot?;
-        if !std::ptr::eq(own, slot) || self.epoch != epoch {
-            slot.note_foreign();
+        if !slot.owns((self.slot?, self.epoch), epoch) {
             return None;
         }
         Some((self.entry, self.derivative))

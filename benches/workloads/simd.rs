@@ -1,0 +1,140 @@
+//! W1, W2 and the mixture of W7 by hand in vector instructions: what compiled recordings are compared with at best.
+//!
+//! `pulp` chooses the instructions at run time and falls back to single numbers where it knows no better ones. As its features
+//! are set here that is AVX2 with fused multiplication on x86-64, four numbers a vector, and two on AArch64. The machine code
+//! was read on x86-64: all inner loops over entries and points work on four numbers and call nothing.
+//!
+//! AVX-512 is left out, because `pulp` would then use it in the interpreter of compiled recordings too, and users would not get
+//! what is measured. With it these gradients took less time by 2 to 5 % (W2), 11 % and 4 % (mixture, d = 10 and 20) on a Zen 4,
+//! which takes such vectors in halves.
+//!
+//! Called by the benchmark of compiled recordings; the mixture's kernels are in [`mixture`].
+
+pub(crate) mod mixture;
+
+use pulp::{Arch, Simd, WithSimd, as_arrays, as_arrays_mut};
+
+/// Writes the gradient and returns the value.
+pub(crate) type Gradient<'a> = Box<dyn FnMut(&mut [f64], &[f64]) -> f64 + 'a>;
+
+/// W1: Σ xᵢ².
+pub(crate) fn squares() -> Gradient<'static> {
+    let arch = Arch::new();
+    Box::new(move |grad, x| arch.dispatch(Squares { grad, x }))
+}
+
+/// W2: Σ 100 (xᵢ₊₁ - xᵢ²)² + (1 - xᵢ)².
+pub(crate) fn rosenbrock() -> Gradient<'static> {
+    let arch = Arch::new();
+    Box::new(move |grad, x| arch.dispatch(Rosenbrock { grad, x }))
+}
+
+/// So many vectors are in flight, because a sum waits for the last one.
+const AT_ONCE: usize = 4;
+
+struct Squares<'a> {
+    grad: &'a mut [f64],
+    x: &'a [f64],
+}
+
+impl WithSimd for Squares<'_> {
+    type Output = f64;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let (x, x_rest) = S::as_simd_f64s(self.x);
+        let (grad, grad_rest) = S::as_mut_simd_f64s(&mut self.grad[..self.x.len()]);
+        let (x, x_last) = as_arrays::<AT_ONCE, _>(x);
+        let (grad, grad_last) = as_arrays_mut::<AT_ONCE, _>(grad);
+        let mut sums = [simd.splat_f64s(0.0); AT_ONCE];
+        for (grad, x) in grad.iter_mut().zip(x) {
+            for i in 0..AT_ONCE {
+                sums[i] = simd.mul_add_e_f64s(x[i], x[i], sums[i]);
+                grad[i] = simd.add_f64s(x[i], x[i]);
+            }
+        }
+        for (grad, x) in grad_last.iter_mut().zip(x_last) {
+            sums[0] = simd.mul_add_e_f64s(*x, *x, sums[0]);
+            *grad = simd.add_f64s(*x, *x);
+        }
+        let mut sum = total(simd, sums);
+        for (grad, x) in grad_rest.iter_mut().zip(x_rest) {
+            sum += x * x;
+            *grad = x + x;
+        }
+        sum
+    }
+}
+
+struct Rosenbrock<'a> {
+    grad: &'a mut [f64],
+    x: &'a [f64],
+}
+
+impl WithSimd for Rosenbrock<'_> {
+    type Output = f64;
+    /// All but the first and the last entry look alike, with dᵢ = xᵢ₊₁ - xᵢ²: 200 dᵢ₋₁ - 400 dᵢ xᵢ - 2 (1 - xᵢ). To take
+    /// dᵢ₋₁ again from two loads is cheaper than to move it from one vector into the next.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let (x, n) = (self.x, self.x.len());
+        let grad = &mut self.grad[..n];
+        let (d, e) = (x[1] - x[0] * x[0], 1.0 - x[0]);
+        let mut sum = 100.0 * (d * d) + e * e;
+        grad[0] = -400.0 * d * x[0] - 2.0 * e;
+        grad[n - 1] = 200.0 * (x[n - 1] - x[n - 2] * x[n - 2]);
+
+        let (before, before_rest) = S::as_simd_f64s(&x[..n - 2]);
+        let (here, here_rest) = S::as_simd_f64s(&x[1..n - 1]);
+        let (after, after_rest) = S::as_simd_f64s(&x[2..]);
+        let (grad, grad_rest) = S::as_mut_simd_f64s(&mut grad[1..n - 1]);
+        let (before, before_last) = as_arrays::<AT_ONCE, _>(before);
+        let (here, here_last) = as_arrays::<AT_ONCE, _>(here);
+        let (after, after_last) = as_arrays::<AT_ONCE, _>(after);
+        let (grad, grad_last) = as_arrays_mut::<AT_ONCE, _>(grad);
+        let zero = simd.splat_f64s(0.0);
+        let (mut ds, mut es) = ([zero; AT_ONCE], [zero; AT_ONCE]);
+        for ((grad, before), (here, after)) in grad.iter_mut().zip(before).zip(here.iter().zip(after)) {
+            for i in 0..AT_ONCE {
+                grad[i] = entries(simd, before[i], here[i], after[i], &mut ds[i], &mut es[i]);
+            }
+        }
+        for ((grad, before), (here, after)) in
+            grad_last.iter_mut().zip(before_last).zip(here_last.iter().zip(after_last))
+        {
+            *grad = entries(simd, *before, *here, *after, &mut ds[0], &mut es[0]);
+        }
+        for ((grad, before), (here, after)) in
+            grad_rest.iter_mut().zip(before_rest).zip(here_rest.iter().zip(after_rest))
+        {
+            let (d, e) = (after - here * here, 1.0 - here);
+            sum += 100.0 * (d * d) + e * e;
+            *grad = 200.0 * (here - before * before) - 400.0 * d * here - 2.0 * e;
+        }
+        sum + 100.0 * total(simd, ds) + total(simd, es)
+    }
+}
+
+/// Entries of the gradient of W2; Σ d² and Σ (1 - x)² go into the sums.
+#[inline(always)]
+fn entries<S: Simd>(
+    simd: S,
+    before: S::f64s,
+    here: S::f64s,
+    after: S::f64s,
+    ds: &mut S::f64s,
+    es: &mut S::f64s,
+) -> S::f64s {
+    let d_before = simd.negate_mul_add_e_f64s(before, before, here);
+    let d = simd.negate_mul_add_e_f64s(here, here, after);
+    let e = simd.sub_f64s(here, simd.splat_f64s(1.0));
+    *ds = simd.mul_add_e_f64s(d, d, *ds);
+    *es = simd.mul_add_e_f64s(e, e, *es);
+    let own = simd.mul_add_e_f64s(simd.splat_f64s(-400.0), simd.mul_f64s(d, here), simd.add_f64s(e, e));
+    simd.mul_add_e_f64s(simd.splat_f64s(200.0), d_before, own)
+}
+
+#[inline(always)]
+fn total<S: Simd>(simd: S, sums: [S::f64s; AT_ONCE]) -> f64 {
+    let [a, b, c, d] = sums;
+    simd.reduce_sum_f64s(simd.add_f64s(simd.add_f64s(a, b), simd.add_f64s(c, d)))
+}
