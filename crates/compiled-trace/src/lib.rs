@@ -24,8 +24,10 @@
 //! # The way of a function
 //! ```text
 //! record          the function runs once on recording numbers       -> Graph: 12 bytes an operation
-//! compile         sums (chains of additions), roll (loops found     -> Program: boxes of iterations with
-//!                 again), lower (to memory), optimisation              straight-line bodies, over cells
+//! compile         guards (implied ones go), sums (chains of         -> Program: boxes of iterations with
+//!                 additions), roll (loops found again), parts          straight-line bodies, over cells
+//!                 (iterations that end or branch by value, brought
+//!                 together by shape), lower (to memory), optimisation
 //! adjoint/tangent statement by statement, optimised again           -> Program
 //! jacobian_entries before compile: every entry is an output         -> Graph
 //! executable      registers, uniform parts, vector dimension        -> Executable, run in a Workspace
@@ -35,8 +37,8 @@
 //!
 //! # When is a recording valid?
 //! Where its guards hold. Comparisons and values that left into plain code are recorded with their outcome and checked at every
-//! run; [`GuardFailed`] names the line. `select` needs no guard. What changes without a new recording is an input or a parameter;
-//! all other plain numbers are constants.
+//! run, but for comparisons with constants that nearer constants imply; [`GuardFailed`] names the line. `select` needs no guard.
+//! What changes without a new recording is an input or a parameter; all other plain numbers are constants.
 //!
 //! # Products with zero
 //! An adjoint or tangent that is zero meets no partial derivative: zero times an infinite derivative is zero here, as on the
@@ -54,11 +56,13 @@ mod execute;
 mod expressions;
 mod fuse;
 mod graph;
+mod guards;
 mod intervals;
 mod lower;
 #[cfg(feature = "native")]
 pub mod native;
 mod optimize;
+mod parts;
 mod print;
 pub mod program;
 mod recorder;
@@ -95,7 +99,6 @@ use differentiation_interface_core::error::Error;
 /// # Ok::<(), differentiation_interface_core::error::Error>(())
 /// ```
 pub fn compile(graph: &Graph) -> Result<Program, Error> {
-    let sequence = sums::sequence(graph);
-    let rolled = roll::roll(&sequence);
+    let (sequence, rolled) = parts::gathered(sums::sequence(graph));
     Ok(lower::lower(graph, &sequence, &rolled)?.optimized())
 }

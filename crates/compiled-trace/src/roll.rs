@@ -278,6 +278,15 @@ impl Roller<'_> {
         best.1
     }
 
+    /// Whether all iterations are parts that were brought together.
+    fn is_gathered(&self, start: usize, nodes: usize, iterations: usize) -> bool {
+        let gathered = &self.sequence.gathered;
+        let next = gathered.partition_point(|parts| parts.end <= start);
+        gathered.get(next).is_some_and(|parts| {
+            parts.start <= start && start + nodes * iterations <= parts.end && parts.nodes == nodes
+        })
+    }
+
     /// Splits iterations of `nodes` nodes into stretches with regular operands. Nothing if too little is regular.
     fn stretches(&self, start: usize, nodes: usize, iterations: usize) -> Option<Vec<Stretch>> {
         let all = &self.sequence.nodes[start..start + nodes * iterations];
@@ -297,7 +306,9 @@ impl Roller<'_> {
                 }
             }
         }
-        let irregular: Vec<bool> = breaks.iter().map(|breaks| 4 * *breaks as usize > iterations).collect();
+        // Parts that were brought together come in no order that is worth stretches.
+        let most = if self.is_gathered(start, nodes, iterations) { 0 } else { iterations / 4 };
+        let irregular: Vec<bool> = breaks.iter().map(|breaks| *breaks as usize > most).collect();
         let count = irregular.iter().filter(|i| **i).count();
         if count > 0 {
             let first = self.sequence.first as u32;

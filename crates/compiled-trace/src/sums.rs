@@ -1,9 +1,10 @@
-//! First pass: what is not needed goes, and long chains of additions become sums.
+//! First pass: what is not needed goes, guards that others imply too, and long chains of additions become sums.
 //!
 //! Called by [`compile`](crate::compile). A chain `s = s + t` whose intermediate results nobody else uses is a sum of many
 //! terms in no particular order; as such it has no dependence from term to term, and loops around it can run as vectors.
 
 use crate::graph::{CONSTANT, Call, Graph, Node, Op, SUM};
+use crate::guards::Bounds;
 use crate::rule::{MINUS, NEGATE, PLUS};
 
 /// The operations that matter, in order, with sums recognised.
@@ -17,6 +18,16 @@ pub(crate) struct Sequence {
     pub(crate) calls: Vec<Call>,
     /// The operands that are the outputs.
     pub(crate) outputs: Vec<u32>,
+    /// Parts of one shape that were brought together, in order of their nodes.
+    pub(crate) gathered: Vec<Gathered>,
+}
+
+/// Parts of one shape side by side: the nodes `start..end`, so many for every part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gathered {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) nodes: usize,
 }
 
 /// A sum of many terms.
@@ -24,7 +35,8 @@ pub(crate) struct Sequence {
 pub(crate) struct Sum {
     /// Its number of terms.
     pub(crate) terms: u32,
-    /// The node that adds the last one.
+    /// The nodes that add the first and the last one.
+    pub(crate) first: u32,
     pub(crate) last: u32,
 }
 
@@ -49,6 +61,7 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
     let first = graph.first_node();
     let uses = count_uses(graph);
     let member = chains(graph, &uses);
+    let bounds = Bounds::new(graph);
 
     let mut nodes: Vec<Node> = Vec::with_capacity(graph.nodes.len());
     let mut sums: Vec<Sum> = Vec::new();
@@ -68,7 +81,7 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
             let sum = &mut number[chain as usize - 1];
             if *sum == u32::MAX {
                 *sum = sums.len() as u32;
-                sums.push(Sum { terms: 0, last: 0 });
+                sums.push(Sum { terms: 0, first: u32::MAX, last: 0 });
             }
             let before = member.before(graph, i, &uses);
             for (k, operand) in [node.a, node.b].into_iter().enumerate() {
@@ -80,8 +93,9 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
                     nodes.push(Node { op: Op::Unary(NEGATE), a: term, b: 0 });
                     term = (first + nodes.len() - 1) as u32;
                 }
-                sums[*sum as usize].terms += 1;
-                sums[*sum as usize].last = nodes.len() as u32;
+                let place = nodes.len() as u32;
+                let known = &mut sums[*sum as usize];
+                *known = Sum { terms: known.terms + 1, first: known.first.min(place), last: place };
                 nodes.push(Node { op: Op::Accumulate, a: term, b: SUM | *sum });
             }
             renamed[i] = SUM | *sum;
@@ -89,6 +103,15 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
         }
         let mut new = *node;
         match node.op {
+            Op::Guard(_) => {
+                let kept = bounds.at(graph, i).into_iter().flatten();
+                nodes.extend(kept.map(|guard| Node {
+                    a: rename(&renamed, guard.a),
+                    b: rename(&renamed, guard.b),
+                    ..guard
+                }));
+                continue;
+            }
             Op::Unary(_) => new.a = rename(&renamed, node.a),
             Op::Call => {
                 let call = &graph.calls[node.a as usize];
@@ -106,7 +129,8 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
         nodes.push(new);
     }
     let outputs = graph.outputs.iter().map(|output| rename(&renamed, *output)).collect();
-    Sequence { inputs: graph.inputs, first, nodes, constants: graph.constants.clone(), sums, calls, outputs }
+    let constants = graph.constants.clone();
+    Sequence { inputs: graph.inputs, first, nodes, constants, sums, calls, outputs, gathered: Vec::new() }
 }
 
 fn is_zero(graph: &Graph, operand: u32) -> bool {

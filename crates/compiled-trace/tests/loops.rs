@@ -140,3 +140,100 @@ fn loops_are_found_and_differentiated() {
     check!(lse, point(40), 6);
     check!(gather, point(50), 3);
 }
+
+/// Σ sin Eᵢ where Eᵢ - e sin Eᵢ = xᵢ and e is computed from the last input; Newton's method takes 3 or 4 steps.
+fn kepler<T: Real>(x: &[T]) -> Vec<T> {
+    let (eccentricity, x) = x.split_last().expect("the last input is there");
+    let eccentricity = eccentricity.tanh();
+    let mut sum = T::constant(0.0);
+    for mean in x {
+        let mut e = *mean;
+        loop {
+            let step = (e - eccentricity * e.sin() - *mean) / (1.0 - eccentricity * e.cos());
+            e -= step;
+            if step.abs() < 1e-6 {
+                break;
+            }
+        }
+        sum += e.sin();
+    }
+    vec![sum]
+}
+
+/// Elements without order in (-3, 3), and an eccentricity.
+fn orbits(n: usize) -> Vec<f64> {
+    let mut x: Vec<f64> = (0..n).map(|i| 3.0 * (1.0 + i as f64 * 78.233).sin()).collect();
+    x.push(0.3);
+    x
+}
+
+/// Elements with the same number of iterations are one loop, wherever they are.
+#[test]
+fn loops_that_end_by_value_are_gathered_by_their_iterations() {
+    let x = orbits(200);
+    let graph = record(&x, &[], Limits::default(), |x, _, y| y.extend(kepler(x))).unwrap();
+    let program = compile(&graph).unwrap();
+    assert_eq!((graph.nodes().len(), program.instruction_count()), (7947, 157), "{program}");
+    let adjoint = program.adjoint(1).unwrap();
+    let product = adjoint.tangent(1).unwrap().executable();
+    assert!(adjoint.instruction_count() <= 480, "{adjoint}");
+    let direction: Vec<f64> = (0..x.len()).map(|i| 0.5 - 0.1 * (i % 5) as f64).collect();
+    let mut found = [vec![0.0], vec![0.0; x.len()], vec![0.0], vec![0.0; x.len()]];
+    let mut run = |x: &[f64]| {
+        let mut outputs = found.each_mut().map(|output| &mut output[..]);
+        product.run(&mut product.workspace(), &[x, &[], &[1.0], &direction], &mut outputs)
+    };
+    // An element that needs other iterations than at the recording.
+    let mut other = x.clone();
+    other[7] = 0.0;
+    assert!(run(&other).is_err());
+    run(&x).unwrap();
+    let forward = AutoForwardDiff::default();
+    let expected = hvp(&|x: &[_]| kepler(x)[0], &forward, &x[..], [&direction[..]]).unwrap();
+    let grad = gradient(&|x: &[_]| kepler(x)[0], &forward, &x[..]).unwrap();
+    for (found, expected) in [(&found[1], &grad), (&found[3], &expected[0])] {
+        for (i, (a, b)) in found.iter().zip(expected).enumerate() {
+            assert!((a - b).abs() <= 1e-10 * (1.0 + b.abs()), "{i}: {a} {b}");
+        }
+    }
+}
+
+/// The elements before a search in a table by bisection: only the two nearest places decide where it ends.
+#[test]
+fn searches_keep_two_guards() {
+    fn search<T: Real>(x: &[T]) -> T {
+        x.iter()
+            .map(|x| {
+                let (mut low, mut high) = (0, 1024);
+                while high - low > 1 {
+                    let middle = usize::midpoint(low, high);
+                    *(if *x < middle as f64 { &mut high } else { &mut low }) = middle;
+                }
+                (*x - low as f64) * (low % 10) as f64
+            })
+            .sum()
+    }
+    let x: Vec<f64> = (0..200).map(|i| 500.3 + 400.0 * (i as f64 * 78.233).sin()).collect();
+    let graph = record(&x, &[], Limits::default(), |x, _, y| y.push(search(x))).unwrap();
+    let program = compile(&graph).unwrap();
+    assert_eq!((graph.guards(), program.instruction_count()), (2000, 12), "{program}");
+    let executable = program.executable();
+    let run = |x: &[f64]| {
+        let mut y = [f64::NAN];
+        executable.run(&mut executable.workspace(), &[x, &[]], &mut [&mut y]).map(|()| y[0])
+    };
+    assert!((run(&x).unwrap() - search(&x)).abs() < 1e-9);
+    // Inside the places at which the search ended it is the same function, beside them another one.
+    for (i, x_i) in x.iter().enumerate() {
+        for (moved, holds) in
+            [(x_i.floor() + 0.01, true), (x_i.floor() + 0.99, true), (x_i - 1.0, false), (x_i + 1.0, false)]
+        {
+            let mut x = x.clone();
+            x[i] = moved;
+            assert_eq!(run(&x).is_ok(), holds, "element {i} moved to {moved}");
+            if holds {
+                assert!((run(&x).unwrap() - search(&x)).abs() < 1e-9);
+            }
+        }
+    }
+}

@@ -1,5 +1,5 @@
-//! Random programs: straight lines, nested and triangular loops, recurrences, sums, gathers, remainders, parameters, branches;
-//! compiled derivatives beside forward mode, on both sides of branches and with other parameters.
+//! Random programs: straight lines, nested and triangular loops, recurrences, sums, gathers, remainders, parameters, branches,
+//! loops that end by value, searches in tables; compiled derivatives beside forward mode, on both sides of branches and with other parameters.
 
 use compiled_trace::{Executable, Graph, Limits, RunError, compile, record};
 use differentiation_interface::prelude::*;
@@ -54,6 +54,19 @@ enum Step {
         a: Pick,
         b: Pick,
     },
+    /// A loop for every element that ends by value: every element has a number of iterations of its own. The last states are
+    /// added, or values.
+    Elements {
+        op: usize,
+        a: Pick,
+        b: Pick,
+        elements: usize,
+        added: bool,
+    },
+    /// Interpolation in a table, the place found by bisection.
+    Search {
+        a: Pick,
+    },
     Repeat {
         trip: usize,
         body: Vec<Step>,
@@ -79,6 +92,9 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0usize..9, pick(), pick(), 2usize..13).prop_map(|(op, a, b, rows)| Step::Triangle { op, a, b, rows }),
         1 => (0usize..9, pick(), 2usize..30).prop_map(|(op, b, trip)| Step::Recurrence { op, b, trip }),
         1 => (pick(), pick()).prop_map(|(a, b)| Step::Branch { a, b }),
+        1 => (0usize..9, pick(), pick(), 8usize..40, any::<bool>())
+            .prop_map(|(op, a, b, elements, added)| Step::Elements { op, a, b, elements, added }),
+        1 => pick().prop_map(|a| Step::Search { a }),
     ];
     leaf.prop_recursive(3, 24, 5, |inner| {
         (2usize..14, prop::collection::vec(inner, 1..5)).prop_map(|(trip, body)| Step::Repeat { trip, body })
@@ -143,6 +159,38 @@ fn run<T: Real>(steps: &[Step], i: usize, x: &[T], p: &[T], values: &mut Vec<T>)
                 let (a, b) = (get(*a, i, values), get(*b, i, values));
                 // Equal sums of different orders would be a tie.
                 values.push(if a > b * 1.0137 + 0.0071 { a * b } else { a + 0.5 });
+            }
+            Step::Elements { op, a, b, elements, added } => {
+                let mut sum = T::constant(0.0);
+                for k in 0..*elements {
+                    let start = get(*a, k, values) + 0.1 * x[k % x.len()];
+                    // Halved, so that states made of the one before do not grow over the elements.
+                    let mut state = start;
+                    for _ in 0..5 {
+                        state = apply(*op, state, get(*b, i, values)) * 0.5 + 0.03 * start;
+                        if state.abs() < 0.3317 {
+                            break;
+                        }
+                    }
+                    if *added {
+                        sum += state;
+                    } else {
+                        values.push(state);
+                    }
+                }
+                if *added {
+                    values.push(sum * (0.83 / *elements as f64));
+                }
+            }
+            Step::Search { a } => {
+                let a = get(*a, i, values);
+                let place = |k: usize| -1.5071 + 0.2113 * k as f64;
+                let (mut low, mut high) = (0, 16);
+                while high - low > 1 {
+                    let middle = usize::midpoint(low, high);
+                    *(if a < place(middle) { &mut high } else { &mut low }) = middle;
+                }
+                values.push((a - place(low)) * (0.5 - 0.1 * (low % 7) as f64) + 0.1 * (low % 3) as f64);
             }
             Step::Repeat { trip, body } => (0..*trip).for_each(|i| run(body, i, x, p, values)),
         }
@@ -304,4 +352,14 @@ fn what_lies_before_an_inner_loop_may_be_computed_after_it() {
     let inner = Step::Repeat { trip: 5, body: vec![Step::Apply { op: 0, a: fixed, b: fixed }, triangle] };
     let body = vec![inner, Step::Apply { op: 0, a: Pick::Back(1), b: fixed }];
     check(&[Step::Repeat { trip: 8, body }], &[(point(0), point(1000)), (point(1), point(7))]).unwrap();
+}
+
+/// An iteration completes a sum that an inner loop of the iteration before began, and reads it: the loop is carried by it.
+#[test]
+fn sums_may_begin_in_the_iteration_before() {
+    let fixed = Pick::Fixed(0);
+    let apply = |op, b| Step::Apply { op, a: fixed, b };
+    let inner = Step::Repeat { trip: 2, body: vec![apply(1, Pick::Back(2)), apply(0, fixed)] };
+    let body = vec![inner, Step::Triangle { op: 0, a: fixed, b: Pick::Back(4), rows: 10 }];
+    check(&[Step::Repeat { trip: 6, body }], &[(point(0), point(1000)), (point(1), point(7))]).unwrap();
 }

@@ -129,7 +129,9 @@ impl Lowering<'_> {
                     if operand & CONSTANT != 0 {
                         false
                     } else if operand & SUM != 0 {
-                        own.contains(&self.sequence.sums[(operand & !SUM) as usize].last)
+                        // The last term may be of this iteration and others of earlier ones.
+                        let sum = &self.sequence.sums[(operand & !SUM) as usize];
+                        sum.first < own.end && sum.last >= own.start
                     } else {
                         operand >= first && own.contains(&(operand - first))
                     }
