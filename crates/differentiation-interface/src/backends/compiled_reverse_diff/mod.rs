@@ -4,12 +4,14 @@
 //! there is no recording that holds, and the programs made of the recording otherwise.
 
 mod asked;
+mod buffers;
 pub(crate) mod fresh;
 mod recording;
 mod state;
 
 pub use state::CompiledState;
 
+use buffers::Direction;
 use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::backend::{
     Backend, BothTwice, Entries, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive, Rows,
@@ -19,7 +21,6 @@ use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::scalar::Scalar;
-use state::Direction;
 
 /// Reverse mode by a compiled recording, made by [`AutoReverseDiff::compiled`](super::AutoReverseDiff::compiled).
 ///

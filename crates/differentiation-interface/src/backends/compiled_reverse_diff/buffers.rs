@@ -1,0 +1,265 @@
+//! The arguments and results of programs, and how seeds go through them.
+//!
+//! Called by `state` with a recording that is tried; runs its programs.
+
+use super::recording::{Failure, Held, Kind, LANES, Which};
+use differentiation_interface_core::backend::{Rows, Seeds};
+use differentiation_interface_core::error::Error;
+use differentiation_interface_core::scalar::{Base, Scalar};
+
+/// The arguments and results of programs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Buffers<S> {
+    /// The point of [`CompiledState::value`].
+    pub(super) x: Vec<S>,
+    pub(super) parameters: Vec<S>,
+    pub(super) y: Vec<S>,
+    pub(super) gradient: Vec<S>,
+    /// Up to [`LANES`] seeds, one after the other.
+    seeds: Vec<S>,
+    /// As many products.
+    products: Vec<S>,
+}
+
+/// Which way seeds go through a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// Tangents, to a column per seed.
+    Forward,
+    /// Cotangents, to a row per seed.
+    Backward,
+}
+
+impl<S: Scalar> Buffers<S> {
+    /// Runs the value program.
+    #[inline(never)]
+    pub(super) fn value(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {
+        self.y.resize(held.recording.outputs, S::default());
+        held.run(Which { kind: Kind::Value, tangents: 0 }, &[x, &self.parameters], &mut [&mut self.y])
+    }
+
+    /// Runs the program of the entries asked for.
+    pub(super) fn entries(
+        &mut self,
+        held: &mut Held<S>,
+        x: &[S],
+        values: &mut [S],
+        with_value: bool,
+    ) -> Result<(), Failure> {
+        held.run(Which { kind: Kind::Entries, tangents: 0 }, &[x, &self.parameters], &mut [values])?;
+        if with_value { self.value(held, x) } else { Ok(()) }
+    }
+
+    /// Runs the pullback of the one output.
+    pub(super) fn gradient(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {
+        self.y.resize(1, S::default());
+        self.gradient.resize(held.recording.inputs, S::default());
+        let cotangent = [S::constant(S::Base::ONE)];
+        let which = Which { kind: Kind::Pullback, tangents: 0 };
+        held.run(which, &[x, &self.parameters, &cotangent], &mut [&mut self.y, &mut self.gradient])
+    }
+
+    /// Runs one pullback, as a gradient does: there are no lanes to fill, and the product goes where it belongs. What
+    /// [`lanes`](Self::lanes) does costs as much as a gradient of ten inputs.
+    #[inline(always)]
+    pub(super) fn pullback(
+        &mut self,
+        held: &mut Held<S>,
+        x: &[S],
+        seeds: &Seeds<'_, S>,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
+        let alone;
+        let seed: &[S] = match (seeds, held.recording.outputs) {
+            (Seeds::Vectors([seed]), _) => seed,
+            (_, 1) => {
+                alone = [seeds.entry(0, 0)];
+                &alone
+            }
+            (_, outputs) => {
+                self.seeds.clear();
+                self.seeds.extend((0..outputs).map(|i| seeds.entry(0, i)));
+                &self.seeds
+            }
+        };
+        if self.y.len() != held.recording.outputs {
+            self.y.resize(held.recording.outputs, S::default());
+        }
+        rows.set_rows(1).map_err(Error::from)?;
+        let row = rows.part(0, 0, held.recording.inputs);
+        held.run(Which { kind: Kind::Pullback, tangents: 0 }, &[x, &self.parameters, seed], &mut [&mut self.y, row])
+    }
+
+    /// Runs programs until all seeds have gone through; leaves the outputs too.
+    #[inline]
+    pub(super) fn products(
+        &mut self,
+        held: &mut Held<S>,
+        x: &[S],
+        direction: Direction,
+        seeds: &Seeds<'_, S>,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
+        if direction == Direction::Backward && seeds.count() == 1 {
+            self.pullback(held, x, seeds, rows)
+        } else {
+            self.lanes(held, x, direction, seeds, rows)
+        }
+    }
+
+    /// The same by programs of several lanes. Out of line, because calls with one seed do not come here.
+    #[inline(never)]
+    pub(super) fn lanes(
+        &mut self,
+        held: &mut Held<S>,
+        x: &[S],
+        direction: Direction,
+        seeds: &Seeds<'_, S>,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
+        let (inputs, outputs, total) = (held.recording.inputs, held.recording.outputs, seeds.count());
+        let (length, width) = match direction {
+            Direction::Forward => (inputs, outputs),
+            Direction::Backward => (outputs, inputs),
+        };
+        rows.set_rows(if direction == Direction::Forward { outputs } else { total }).map_err(Error::from)?;
+        if total == 0 {
+            return self.value(held, x);
+        }
+        self.y.resize(outputs, S::default());
+        self.make_room(width, total);
+        let mut first = 0;
+        while first < total {
+            let (kind, lanes) = match direction {
+                Direction::Forward => Kind::pushforward_of(total - first),
+                Direction::Backward => Kind::pullback_of(total - first),
+            };
+            let count = lanes.min(total - first);
+            let staged = stage(&mut self.seeds, seeds, first, lanes, length);
+            let mut arguments: [&[S]; 2 + LANES] = [&[]; 2 + LANES];
+            (arguments[0], arguments[1]) = (x, &self.parameters);
+            arguments[2..].copy_from_slice(&staged);
+            // Rows go where they belong, without a copy, unless some lanes are empty.
+            let in_place = direction == Direction::Backward && count == lanes;
+            self.products.resize(if in_place { 0 } else { lanes * width }, S::default());
+            let mut results: [&mut [S]; 1 + LANES] = Default::default();
+            results[0] = &mut self.y;
+            let mut rest = if in_place { rows.part(first, 0, lanes * inputs) } else { &mut self.products[..] };
+            for result in &mut results[1..1 + lanes] {
+                (*result, rest) = rest.split_at_mut(width);
+            }
+            held.run(Which { kind, tangents: 0 }, &arguments[..2 + lanes], &mut results[..1 + lanes])?;
+            match direction {
+                Direction::Backward if in_place => {}
+                Direction::Backward => {
+                    rows.part(first, 0, count * inputs).copy_from_slice(&self.products[..count * inputs]);
+                }
+                Direction::Forward => {
+                    for i in 0..outputs {
+                        for (k, entry) in rows.part(i, first, count).iter_mut().enumerate() {
+                            *entry = self.products[k * outputs + i];
+                        }
+                    }
+                }
+            }
+            first += count;
+        }
+        Ok(())
+    }
+
+    /// Makes room for products of all lanes, which a later call with another number of seeds may need.
+    pub(super) fn make_room(&mut self, width: usize, seeds: usize) {
+        self.products.clear();
+        if seeds > 1 {
+            self.products.reserve(LANES * width);
+        }
+    }
+
+    /// Runs the pushforward of the gradient's program until all tangents have gone through; leaves value and gradient too.
+    pub(super) fn hessian_products(
+        &mut self,
+        held: &mut Held<S>,
+        seeds: &Seeds<'_, S>,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
+        let (n, total) = (held.recording.inputs, seeds.count());
+        rows.set_rows(total).map_err(Error::from)?;
+        self.y.resize(1, S::default());
+        self.gradient.resize(n, S::default());
+        let cotangent = [S::constant(S::Base::ONE)];
+        self.make_room(n, total);
+        let mut first = 0;
+        loop {
+            let tangents = match total - first {
+                0 => 0,
+                1 => 1,
+                _ => LANES,
+            };
+            let staged = stage(&mut self.seeds, seeds, first, tangents, n);
+            let mut arguments: [&[S]; 3 + LANES] = [&[]; 3 + LANES];
+            (arguments[0], arguments[1], arguments[2]) = (&self.x, &self.parameters, &cotangent);
+            arguments[3..].copy_from_slice(&staged);
+            let count = tangents.min(total - first);
+            // Rows go where they belong, without a copy, unless some lanes are empty.
+            let in_place = count == tangents;
+            self.products.resize(if in_place { 0 } else { tangents * n }, S::default());
+            let mut slopes = [S::default(); LANES];
+            let mut results: [&mut [S]; 2 + 2 * LANES] = Default::default();
+            (results[0], results[1]) = (&mut self.y, &mut self.gradient);
+            let mut rest = if in_place { rows.part(first, 0, count * n) } else { &mut self.products[..] };
+            for (pair, slope) in results[2..2 + 2 * tangents].chunks_mut(2).zip(slopes.chunks_mut(1)) {
+                pair[0] = slope;
+                (pair[1], rest) = rest.split_at_mut(n);
+            }
+            let which = Which { kind: Kind::Pullback, tangents };
+            held.run(which, &arguments[..3 + tangents], &mut results[..2 + 2 * tangents])?;
+            if !in_place {
+                rows.part(first, 0, count * n).copy_from_slice(&self.products[..count * n]);
+            }
+            first += count;
+            if first >= total {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The seeds from `first` on, as many as there are lanes, with zeros for those that are too many. Vectors are taken where they
+/// lie; others are written to `memory`.
+fn stage<'a, S: Scalar>(
+    memory: &'a mut Vec<S>,
+    seeds: &Seeds<'a, S>,
+    first: usize,
+    lanes: usize,
+    length: usize,
+) -> [&'a [S]; LANES] {
+    let count = lanes.min(seeds.count() - first);
+    let vectors: &[&[S]] = if let Seeds::Vectors(vectors) = seeds { &vectors[first..first + count] } else { &[] };
+    memory.clear();
+    memory.resize((lanes - vectors.len()) * length, S::default());
+    let one = S::constant(S::Base::ONE);
+    match seeds {
+        Seeds::Vectors(_) => {}
+        Seeds::Basis { first: start, .. } => {
+            for k in 0..count {
+                memory[k * length + start + first + k] = one;
+            }
+        }
+        Seeds::Colors { colors, first: start, .. } => {
+            for (i, color) in colors.iter().enumerate() {
+                let k = (*color as usize).wrapping_sub(start + first);
+                if k < count {
+                    memory[k * length + i] = one;
+                }
+            }
+        }
+    }
+    let mut staged: [&[S]; LANES] = [&[]; LANES];
+    for (k, seed) in staged.iter_mut().enumerate().take(lanes) {
+        *seed = match vectors.get(k) {
+            Some(vector) => vector,
+            None => &memory[(k - vectors.len()) * length..][..length],
+        };
+    }
+    staged
+}
