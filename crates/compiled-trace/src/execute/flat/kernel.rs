@@ -231,6 +231,7 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
             let x = || slots[step.x as usize].get();
             let y = || slots[step.y as usize].get();
             let put = |value: S| put(&slots[step.to as usize], step.mode, value);
+            // Operations on single numbers, which large programs consist of, go the short way: nothing is left to do after them.
             match step.code {
                 Code::Same => put(x()),
                 Code::Plus => put(x() + y()),
@@ -250,44 +251,6 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                     }
                 }
                 Code::Sums => put(S::default() + x().scale(S::Base::from_f64(n as f64))),
-                Code::WideSame => each!(slots, step, room, groups(slots, step.x, room), x => numbers(x)),
-                Code::WidePlus => both!(slots, step, room, |x: S, y: S| x + y),
-                Code::WideMinus => both!(slots, step, room, |x: S, y: S| x - y),
-                Code::WideTimes => both!(slots, step, room, |x: S, y: S| x * y),
-                Code::WideOver => both!(slots, step, room, |x: S, y: S| x / y),
-                Code::WideNegate => each!(slots, step, room, groups(slots, step.x, room), x => {
-                    let mut results = numbers(x);
-                    for x in &mut results {
-                        *x = -*x;
-                    }
-                    results
-                }),
-                Code::WideChain => both!(slots, step, room, chain),
-                Code::WideKeep => both!(slots, step, room, keep),
-                Code::WideDrop => both!(slots, step, room, drop_kept),
-                Code::WideCompare => both!(slots, step, room, |x: S, y: S| compare(step.rule as u8, x, y)),
-                Code::WideUnary => {
-                    let mut left = n;
-                    each!(slots, step, room, groups(slots, step.x, room), x => {
-                        let (x, mut results) = (numbers(x), [S::default(); LANES]);
-                        let count = left.min(LANES);
-                        left -= count;
-                        rules.apply_block(step.rule, &x[..count], &mut results[..count]);
-                        results
-                    });
-                }
-                Code::WideBinary => {
-                    let mut left = n;
-                    each!(slots, step, room, groups(slots, step.x, room).iter().zip(groups(slots, step.y, room)), (x, y) => {
-                        let (x, y, mut results) = (numbers(x), numbers(y), [S::default(); LANES]);
-                        let count = left.min(LANES);
-                        left -= count;
-                        rules.apply2_block(step.rule, |i| x[i], |i| y[i], &mut results[..count]);
-                        results
-                    });
-                }
-                Code::TimesPlus => third!(slots, step, room, |product: S, z: S| product + z),
-                Code::MinusTimes => third!(slots, step, room, |product: S, z: S| z - product),
                 Code::WideGuard => {
                     let mut holds = true;
                     for (x, y) in slots[step.x as usize..][..n].iter().zip(&slots[step.y as usize..][..n]) {
@@ -297,14 +260,6 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                         return Err(step.rule);
                     }
                 }
-                Code::PlusSame => same!(slots, step, room, |x: S, y: S| x + y),
-                Code::MinusSame => same!(slots, step, room, |x: S, y: S| x - y),
-                Code::SameMinus => same!(slots, step, room, |x: S, y: S| y - x),
-                Code::TimesSame => same!(slots, step, room, |x: S, y: S| x * y),
-                Code::OverSame => same!(slots, step, room, |x: S, y: S| x / y),
-                Code::SameOver => same!(slots, step, room, |x: S, y: S| y / x),
-                Code::ChainSame => same!(slots, step, room, chain),
-                Code::SameChain => same!(slots, step, room, |x: S, y: S| chain(y, x)),
                 Code::Spread => {
                     let x = x();
                     for group in groups(slots, step.to, room) {
@@ -335,9 +290,60 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                 // Often a single one, without `memset`.
                 Code::Clear if n == 1 => slots[step.to as usize].set(S::default()),
                 Code::Clear => slots[step.to as usize..][..n].iter().for_each(|slot| slot.set(S::default())),
-            }
-            if step.then {
-                put_all(slots, step);
+                _ => {
+                    match step.code {
+                        Code::WideSame => each!(slots, step, room, groups(slots, step.x, room), x => numbers(x)),
+                        Code::WidePlus => both!(slots, step, room, |x: S, y: S| x + y),
+                        Code::WideMinus => both!(slots, step, room, |x: S, y: S| x - y),
+                        Code::WideTimes => both!(slots, step, room, |x: S, y: S| x * y),
+                        Code::WideOver => both!(slots, step, room, |x: S, y: S| x / y),
+                        Code::WideNegate => each!(slots, step, room, groups(slots, step.x, room), x => {
+                            let mut results = numbers(x);
+                            for x in &mut results {
+                                *x = -*x;
+                            }
+                            results
+                        }),
+                        Code::WideChain => both!(slots, step, room, chain),
+                        Code::WideKeep => both!(slots, step, room, keep),
+                        Code::WideDrop => both!(slots, step, room, drop_kept),
+                        Code::WideCompare => both!(slots, step, room, |x: S, y: S| compare(step.rule as u8, x, y)),
+                        Code::WideUnary => {
+                            let mut left = n;
+                            each!(slots, step, room, groups(slots, step.x, room), x => {
+                                let (x, mut results) = (numbers(x), [S::default(); LANES]);
+                                let count = left.min(LANES);
+                                left -= count;
+                                rules.apply_block(step.rule, &x[..count], &mut results[..count]);
+                                results
+                            });
+                        }
+                        Code::WideBinary => {
+                            let mut left = n;
+                            each!(slots, step, room, groups(slots, step.x, room).iter().zip(groups(slots, step.y, room)), (x, y) => {
+                                let (x, y, mut results) = (numbers(x), numbers(y), [S::default(); LANES]);
+                                let count = left.min(LANES);
+                                left -= count;
+                                rules.apply2_block(step.rule, |i| x[i], |i| y[i], &mut results[..count]);
+                                results
+                            });
+                        }
+                        Code::TimesPlus => third!(slots, step, room, |product: S, z: S| product + z),
+                        Code::MinusTimes => third!(slots, step, room, |product: S, z: S| z - product),
+                        Code::PlusSame => same!(slots, step, room, |x: S, y: S| x + y),
+                        Code::MinusSame => same!(slots, step, room, |x: S, y: S| x - y),
+                        Code::SameMinus => same!(slots, step, room, |x: S, y: S| y - x),
+                        Code::TimesSame => same!(slots, step, room, |x: S, y: S| x * y),
+                        Code::OverSame => same!(slots, step, room, |x: S, y: S| x / y),
+                        Code::SameOver => same!(slots, step, room, |x: S, y: S| y / x),
+                        Code::ChainSame => same!(slots, step, room, chain),
+                        Code::SameChain => same!(slots, step, room, |x: S, y: S| chain(y, x)),
+                        _ => {}
+                    }
+                    if step.then {
+                        put_all(slots, step);
+                    }
+                }
             }
         }
         let mut rest = &memory[flat.outputs..];
