@@ -292,42 +292,16 @@ impl Derivation {
                     Instruction::Apply { op, a, b } => {
                         let Some(adjoint) = adjoints[i] else { continue };
                         let (x, y) = (renamed[a as usize], renamed[b as usize]);
-                        let mut pass = |builder: &mut Builder, to: u32, term: Option<u32>| {
-                            if let (true, Some(term)) = (active[to as usize], term) {
-                                builder.add(&mut adjoints[to as usize], term);
-                            }
-                        };
-                        match op {
-                            Op::Unary(_) | Op::Binary(_) => {
-                                let arguments = if matches!(op, Op::Unary(_)) { 1 } else { 2 };
-                                for (argument, to) in [a, b].into_iter().enumerate().take(arguments) {
-                                    if !active[to as usize] {
-                                        continue;
-                                    }
-                                    match builder.partial(op, x, y, renamed[i], argument) {
-                                        Ok(partial) => {
-                                            let term = builder.times(adjoint, partial);
-                                            pass(&mut builder, to, term);
-                                        }
-                                        Err(error) => result = Err(error),
+                        let asks = [active[a as usize], active[b as usize]];
+                        match builder.pullback(op, [x, y], renamed[i], adjoint, asks) {
+                            Ok(terms) => {
+                                for (to, term) in [a, b].into_iter().zip(terms) {
+                                    if let Some(term) = term {
+                                        builder.add(&mut adjoints[to as usize], term);
                                     }
                                 }
                             }
-                            Op::Keep | Op::Drop => {
-                                let term = builder.apply(op, x, adjoint);
-                                pass(&mut builder, b, Some(term));
-                            }
-                            Op::Chain => {
-                                if active[a as usize] {
-                                    let term = builder.apply(Op::Chain, adjoint, y);
-                                    pass(&mut builder, a, Some(term));
-                                }
-                                if active[b as usize] {
-                                    let term = builder.apply(Op::Chain, adjoint, x);
-                                    pass(&mut builder, b, Some(term));
-                                }
-                            }
-                            _ => {}
+                            Err(error) => result = Err(error),
                         }
                     }
                 }

@@ -292,46 +292,21 @@ impl<'a> Rows<'a> {
     fn pass_on(&mut self, node: u32, adjoint: u32, inputs: &mut Vec<u32>) -> Result<bool, Error> {
         let Node { op, a, b } = self.graph.nodes[node as usize];
         let result = self.renamed[node as usize];
-        let mut give = |this: &mut Self, to: u32, term: Option<u32>| {
-            if (to as usize) < this.graph.inputs && this.adjoints[to as usize].is_none() {
+        if matches!(op, Op::Call | Op::CallOutput) {
+            return Ok(false);
+        }
+        let x = self.moved(a);
+        let y = if matches!(op, Op::Unary(_)) { x } else { self.moved(b) };
+        let active = [a, b].map(|operand| is_active(self.graph, &self.active, operand));
+        let terms = self.pullback(op, [x, y], result, adjoint, active)?;
+        for (to, term) in [a, b].into_iter().zip(terms) {
+            let Some(term) = term else { continue };
+            if (to as usize) < self.graph.inputs {
                 inputs.push(to);
             }
-            if let Some(term) = term {
-                let mut sum = this.adjoints[to as usize];
-                this.add(&mut sum, term);
-                this.adjoints[to as usize] = sum;
-            }
-        };
-        let active = |this: &Self, operand: u32| is_active(this.graph, &this.active, operand);
-        match op {
-            Op::Unary(_) | Op::Binary(_) => {
-                let x = self.moved(a);
-                let y = if matches!(op, Op::Unary(_)) { x } else { self.moved(b) };
-                let arguments = if matches!(op, Op::Unary(_)) { 1 } else { 2 };
-                for (argument, to) in [a, b].into_iter().enumerate().take(arguments) {
-                    if active(self, to) {
-                        let partial = self.partial(op, x, y, result, argument)?;
-                        let term = self.times(adjoint, partial);
-                        give(self, to, term);
-                    }
-                }
-            }
-            Op::Keep | Op::Drop => {
-                let mask = self.moved(a);
-                let term = self.apply(op, mask, adjoint);
-                give(self, b, Some(term));
-            }
-            Op::Chain => {
-                for (to, other) in [(a, b), (b, a)] {
-                    if active(self, to) {
-                        let other = self.moved(other);
-                        let term = self.apply(Op::Chain, adjoint, other);
-                        give(self, to, Some(term));
-                    }
-                }
-            }
-            Op::Call | Op::CallOutput => return Ok(false),
-            Op::Compare(_) | Op::Guard(_) | Op::Accumulate => {}
+            let mut sum = self.adjoints[to as usize];
+            self.add(&mut sum, term);
+            self.adjoints[to as usize] = sum;
         }
         Ok(true)
     }

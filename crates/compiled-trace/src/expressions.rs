@@ -137,6 +137,35 @@ pub(crate) trait Expressions {
         Ok(Partial::Value(values[graph.outputs[0] as usize], op == Op::Binary(TIMES)))
     }
 
+    /// What the adjoint of an operation's result adds to those of its two operands, of which the active ones ask.
+    fn pullback(
+        &mut self,
+        op: Op,
+        [x, y]: [u32; 2],
+        result: u32,
+        adjoint: u32,
+        active: [bool; 2],
+    ) -> Result<[Option<u32>; 2], Error> {
+        let mut terms = [None; 2];
+        match op {
+            Op::Unary(_) | Op::Binary(_) => {
+                let arguments = if matches!(op, Op::Unary(_)) { 1 } else { 2 };
+                for argument in (0..arguments).filter(|argument| active[*argument]) {
+                    let partial = self.partial(op, x, y, result, argument)?;
+                    terms[argument] = self.times(adjoint, partial);
+                }
+            }
+            Op::Keep | Op::Drop if active[1] => terms[1] = Some(self.apply(op, x, adjoint)),
+            Op::Chain => {
+                for (argument, other) in [y, x].into_iter().enumerate().filter(|(argument, _)| active[*argument]) {
+                    terms[argument] = Some(self.apply(Op::Chain, adjoint, other));
+                }
+            }
+            _ => {}
+        }
+        Ok(terms)
+    }
+
     /// An adjoint or tangent times a partial derivative; nothing if that is zero.
     fn times(&mut self, t: u32, partial: Partial) -> Option<u32> {
         match partial {

@@ -222,6 +222,38 @@ fn hessians_are_symmetric_to_the_last_bit_and_come_with_value_and_gradient() {
     check!(SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::compiled()));
 }
 
+/// With a pattern that misses entries of a row, a product adds them to those that are there.
+#[test]
+fn entries_are_not_products() {
+    // A diagonal, and a block that takes three colours.
+    let block = (3..6).flat_map(|i| (3..6).map(move |j| (i, j)));
+    let pattern = Pattern::from_triplets(6, 6, (0..3).map(|i| (i, i)).chain(block)).unwrap();
+    let detector = || KnownPattern(Arc::new(pattern.clone()));
+    let x = [1.0, 4.0, 9.0, 16.0, 25.0, 36.0];
+    struct Cubes;
+    impl<T: Real> Function<[T]> for Cubes {
+        type Output = T;
+        fn call(&self, x: &[T]) -> T {
+            x.windows(2).map(|w| w[0] * w[0] * w[1]).sum()
+        }
+    }
+    let chosen: AnyBackend = "ReverseDiff(compile=true)".parse().unwrap();
+    let compiled = AutoReverseDiff::compiled();
+    macro_rules! check {
+        ($backend:expr, $jacobian:expr, $hessian:expr) => {
+            let sparse = AutoSparse::new($backend).with_detector(detector());
+            assert_eq!(jacobian(&Circle, &sparse, &x).unwrap().get(0, 0), $jacobian);
+            assert_eq!(hessian(&Cubes, &sparse, &x).unwrap().get(0, 0), $hessian);
+        };
+    }
+    // y₀ = x₀² x₁ + √x₀ has 2 x₀ x₁ + 1 / 2√x₀ and x₀²; x₀² x₁ has 2 x₁ and 2 x₀.
+    check!(compiled, 8.5, 8.0);
+    check!(chosen, 8.5, 8.0);
+    check!(AutoForwardDiff::default(), 9.5, 10.0);
+    let pair = AutoSparse::new(SecondOrder(AutoForwardDiff::default(), compiled)).with_detector(detector());
+    assert_eq!(hessian(&Cubes, &pair, &x).unwrap().get(0, 0), 8.0);
+}
+
 #[test]
 fn a_backend_chosen_at_run_time_writes_entries_too() {
     let chosen: AnyBackend = "ReverseDiff(compile=true)".parse().unwrap();

@@ -321,10 +321,11 @@ where
         state.by_columns.clear();
         state.by_rows.clear();
         state.inputs = inputs;
-        let mut scratch = vec![X::Scalar::default(); pattern.nnz()];
+        let (mut scratch, count) = (Vec::new(), pattern.nnz());
         state.plan = Some((Arc::new(pattern), Arc::new(plan)));
         // One call sizes all work memory.
-        if self.entries(state, f, x, true, &mut scratch)? { Ok(()) } else { self.products(state, f, x, true) }
+        let served = self.entries(state, f, x, true, Rows::growing(&mut scratch, count))?;
+        if served { Ok(()) } else { self.products(state, f, x, true) }
     }
 
     fn matrix<P: Point<Shape = X, Contexts = C>>(
@@ -362,7 +363,8 @@ where
         if !Arc::ptr_eq(pattern, jac.pattern()) && **pattern != **jac.pattern() {
             return Err(named::<D>(ErrorKind::BufferPattern));
         }
-        if self.entries(state, f, x, with_value, jac.values_mut())? {
+        let values = Rows::fixed(jac.values_mut(), pattern.nnz());
+        if self.entries(state, f, x, with_value, values)? {
             return Ok(());
         }
         self.products(state, f, x, with_value)?;
@@ -388,7 +390,7 @@ impl<D: JacobianSides, S, A, K> AutoSparse<D, S, A, K> {
         f: &F,
         x: &P,
         with_value: bool,
-        values: &mut [X::Scalar],
+        values: Rows<'_, X::Scalar>,
     ) -> Result<bool, Error>
     where
         X: Shape,
@@ -399,7 +401,6 @@ impl<D: JacobianSides, S, A, K> AutoSparse<D, S, A, K> {
     {
         let products = state.ncolors();
         let (Some(work), Some((pattern, _))) = (&mut state.forward, &state.plan) else { return Ok(false) };
-        let values = Rows::fixed(values, pattern.nnz());
         let entries = Entries { pattern: Some(pattern.csr()), values, products };
         let (forward, _) = self.dense.sides();
         let y = with_value.then_some(&mut state.y);
