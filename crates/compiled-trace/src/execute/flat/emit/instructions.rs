@@ -1,0 +1,305 @@
+//! The steps for the instructions of a body: where operands and results are, and what one step does of several instructions.
+//!
+//! Called for each body by the rest of `emit`.
+
+use super::{NONE, Owner, Place, Writer};
+use crate::execute::flat::{Code, LANES, Mode, Step};
+use crate::execute::plan::Plan;
+use crate::graph::Op;
+use crate::program::Space;
+use crate::rule::{MINUS, NEGATE, OVER, PLUS, TIMES};
+
+impl Writer<'_> {
+    /// Slots of a result's own.
+    pub(super) fn take(&mut self, wide: bool) -> Option<u16> {
+        let size = if wide { self.width.next_multiple_of(LANES) } else { 1 };
+        if let Some((_, free)) = self.free.iter_mut().find(|(own, _)| *own == size)
+            && let Some(at) = free.pop()
+        {
+            return Some(at);
+        }
+        let at = u16::try_from(self.flat.slots).ok()?;
+        self.flat.slots += size;
+        Some(at)
+    }
+
+    pub(super) fn give_back(&mut self, place: Place) {
+        let size = if place.wide { self.width.next_multiple_of(LANES) } else { 1 };
+        match self.free.iter_mut().find(|(own, _)| *own == size) {
+            Some((_, free)) => free.push(place.at),
+            None => self.free.push((size, vec![place.at])),
+        }
+    }
+
+    /// Ends a result.
+    pub(super) fn release(&mut self, value: u32, now: usize) {
+        let place = self.places[value as usize];
+        match place.owner {
+            Owner::Fixed => {}
+            Owner::Own => self.give_back(place),
+            Owner::Cells => self.let_go(place),
+            Owner::Negative(of) if self.last_use[of as usize] == now => self.release(of, now),
+            Owner::Negative(_) => {}
+        }
+        self.places[value as usize].owner = Owner::Fixed;
+    }
+
+    pub(super) fn let_go(&mut self, place: Place) {
+        let n = if place.wide { self.width } else { 1 };
+        self.holder[place.at as usize..place.at as usize + n].fill(NONE);
+    }
+
+    /// A copy of a result.
+    pub(super) fn copy(&mut self, place: Place) -> Option<Place> {
+        let at = self.take(place.wide)?;
+        let code = if place.wide { Code::WideSame } else { Code::Same };
+        self.push(code, at, place.at, 0, self.width as u16, 0);
+        Some(Place { at, owner: Owner::Own, ..place })
+    }
+
+    pub(super) fn load(&mut self, plan: &Plan, address: u32, wide: bool, value: usize) -> Option<Place> {
+        let info = &plan.nest.addresses[address as usize];
+        if wide && !Self::is_dense(plan, address) {
+            let list = self.list(plan, info)?;
+            self.clear_listed(list);
+            let at = self.take(true)?;
+            self.push(Code::Gather, at, 0, list as u16, self.width as u16, u16::try_from(list >> 16).ok()?);
+            return Some(Place { at, wide, owner: Owner::Own });
+        }
+        let at = self.cell(plan, info, 0)?;
+        let place = Place { at, wide, owner: Owner::Fixed };
+        if matches!(info.space, Space::Constant | Space::Input(_)) {
+            return Some(place);
+        }
+        let n = if wide { self.width } else { 1 };
+        self.clear(at as usize, n);
+        let holders = &mut self.holder[at as usize..at as usize + n];
+        if holders.iter().any(|holder| *holder != NONE) {
+            return self.copy(place);
+        }
+        holders.fill(value as u32);
+        Some(Place { owner: Owner::Cells, ..place })
+    }
+
+    /// Makes sure that nobody waits for a cell's old number.
+    pub(super) fn overwrite(&mut self, cell: usize) -> Option<()> {
+        let holder = self.holder[cell];
+        if holder != NONE {
+            let place = self.places[holder as usize];
+            self.let_go(place);
+            self.places[holder as usize] = self.copy(place)?;
+        }
+        Some(())
+    }
+
+    /// An operand as wide as asked for.
+    pub(super) fn operand(&mut self, value: u32, wide: bool) -> Option<Place> {
+        let place = self.places[value as usize];
+        if place.wide || !wide {
+            return Some(place);
+        }
+        let at = self.take(true)?;
+        self.push(Code::Spread, at, place.at, 0, self.width as u16, 0);
+        Some(Place { at, wide, owner: Owner::Own })
+    }
+
+    /// Ends what [`operand`](Self::operand) made.
+    pub(super) fn dismiss(&mut self, value: u32, operand: Place) {
+        if operand.wide != self.places[value as usize].wide {
+            self.give_back(operand);
+        }
+    }
+
+    /// Twice a wide result, or its negative, by the step that makes it, if nobody else asks for the result.
+    pub(super) fn scaled(&mut self, op: Op, a: u32, b: u32) -> Option<Place> {
+        let factor = match op {
+            Op::Binary(PLUS) if a == b => 2,
+            Op::Unary(NEGATE) => -1,
+            _ => return None,
+        };
+        let place = self.places[a as usize];
+        if !place.wide || place.owner != Owner::Own || self.uses[a as usize] != 1 {
+            return None;
+        }
+        // Whatever wrote the slots last.
+        let step = self.flat.steps.iter_mut().rev().find(|step| step.to == place.at)?;
+        if !step.is_wide() || step.mode != Mode::Result {
+            return None;
+        }
+        if (step.factor * factor).abs() > 2 {
+            return None;
+        }
+        step.factor *= factor;
+        // The slots have a new owner.
+        self.places[a as usize].owner = Owner::Fixed;
+        Some(place)
+    }
+
+    /// The sum of a product and other numbers, or their difference, by the step that makes the product, if it is the last one and
+    /// nobody else asks for the product.
+    pub(super) fn with_product(&mut self, op: Op, a: u32, b: u32, now: usize) -> Option<Place> {
+        let (x, y) = (self.places[a as usize], self.places[b as usize]);
+        if a == b || !x.wide || !y.wide {
+            return None;
+        }
+        let candidates = match op {
+            Op::Binary(PLUS) => [Some((b, x, Code::TimesPlus)), Some((a, y, Code::TimesPlus))],
+            Op::Binary(MINUS) => [Some((b, x, Code::MinusTimes)), None],
+            _ => return None,
+        };
+        for (product, other, code) in candidates.into_iter().flatten() {
+            if let Some(step) = self.maker(product, now)
+                && step.code == Code::WideTimes
+                && step.factor == 1
+            {
+                (step.code, step.rule) = (code, other.at);
+                let place = self.places[product as usize];
+                self.places[product as usize].owner = Owner::Fixed;
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    pub(super) fn apply(&mut self, op: Op, a: u32, b: u32, wide: bool) -> Option<Place> {
+        use Code::*;
+        let n = self.width as u16;
+        let to = self.take(wide)?;
+        let done = Some(Place { at: to, wide, owner: Owner::Own });
+        let (x, y) = (self.places[a as usize], self.places[b as usize]);
+        let (code, wide_code, rule) = match op {
+            Op::Unary(NEGATE) => (Negate, WideNegate, 0),
+            Op::Unary(rule) => (Unary, WideUnary, rule),
+            Op::Binary(PLUS) => (Plus, WidePlus, 0),
+            Op::Binary(MINUS) => (Minus, WideMinus, 0),
+            Op::Binary(TIMES) => (Times, WideTimes, 0),
+            Op::Binary(OVER) => (Over, WideOver, 0),
+            Op::Binary(rule) => (Binary, WideBinary, rule),
+            Op::Compare(number) => (Compare, WideCompare, number as u16),
+            Op::Keep => (Keep, WideKeep, 0),
+            Op::Drop => (Drop, WideDrop, 0),
+            Op::Chain => (Chain, WideChain, 0),
+            Op::Guard(_) | Op::Accumulate | Op::Call | Op::CallOutput => return None,
+        };
+        if !wide {
+            self.push(code, to, x.at, y.at, n, rule);
+            return done;
+        }
+        if matches!(op, Op::Unary(_)) || x.wide && y.wide {
+            self.push(wide_code, to, x.at, y.at, n, rule);
+            self.change_sign(x, y);
+            return done;
+        }
+        // The wide operand comes first.
+        let mixed = match (wide_code, x.wide) {
+            (WidePlus, true) => Some((PlusSame, x, y)),
+            (WidePlus, false) => Some((PlusSame, y, x)),
+            (WideMinus, true) => Some((MinusSame, x, y)),
+            (WideMinus, false) => Some((SameMinus, y, x)),
+            (WideTimes, true) => Some((TimesSame, x, y)),
+            (WideTimes, false) => Some((TimesSame, y, x)),
+            (WideOver, true) => Some((OverSame, x, y)),
+            (WideOver, false) => Some((SameOver, y, x)),
+            (WideChain, true) => Some((ChainSame, x, y)),
+            (WideChain, false) => Some((SameChain, y, x)),
+            _ => None,
+        };
+        match mixed {
+            Some((code, x, y)) => {
+                self.push(code, to, x.at, y.at, n, rule);
+                self.change_sign(x, y);
+            }
+            None => {
+                let (x, y) = (self.operand(a, true)?, self.operand(b, true)?);
+                self.push(wide_code, to, x.at, y.at, n, rule);
+                self.dismiss(a, x);
+                self.dismiss(b, y);
+            }
+        }
+        done
+    }
+
+    /// Gives the last step the sign of the product of its operands.
+    pub(super) fn change_sign(&mut self, x: Place, y: Place) {
+        let negative = |place: Place| matches!(place.owner, Owner::Negative(_));
+        if negative(x) != negative(y)
+            && let Some(step) = self.flat.steps.last_mut()
+        {
+            step.factor = -step.factor;
+        }
+    }
+
+    /// The last step, if it is the one that made `value` and nobody else asks for that.
+    pub(super) fn maker(&mut self, value: u32, now: usize) -> Option<&mut Step> {
+        let place = self.places[value as usize];
+        if place.owner != Owner::Own || self.last_use[value as usize] != now {
+            return None;
+        }
+        self.flat.steps.last_mut().filter(|step| {
+            let other = matches!(step.code, Code::Scatter | Code::Gather | Code::Clear | Code::Guard | Code::WideGuard);
+            step.mode == Mode::Result && step.to == place.at && !other
+        })
+    }
+
+    pub(super) fn store(
+        &mut self,
+        plan: &Plan,
+        value: u32,
+        address: u32,
+        wide: bool,
+        mode: Mode,
+        now: usize,
+    ) -> Option<()> {
+        let info = &plan.nest.addresses[address as usize];
+        let (width, n) = (self.width, if wide { self.width } else { 1 });
+        if wide && !Self::is_dense(plan, address) {
+            let list = self.list(plan, info)?;
+            for lane in 0..width {
+                self.overwrite(self.flat.lists[list + lane] as usize)?;
+            }
+            self.clear_listed(list);
+            let x = self.operand(value, true)?;
+            let rule = u16::try_from(list >> 16).ok()?;
+            let step = Step::new(Code::Scatter, mode, 0, [x.at, list as u16], width as u16, rule);
+            self.flat.steps.push(step);
+            self.dismiss(value, x);
+            return Some(());
+        }
+        let to = self.cell(plan, info, 0)?;
+        for cell in to as usize..to as usize + n {
+            self.overwrite(cell)?;
+        }
+        // The operation itself may write the cells, after they are cleared.
+        let same = self.places[value as usize].wide == wide && self.maker(value, now).is_some();
+        let made = if same { self.flat.steps.pop() } else { None };
+        let mode = self.mode(mode, to, n);
+        if let Some(step) = made {
+            self.flat.steps.push(Step { mode, to, ..step });
+            return Some(());
+        }
+        let x = self.operand(value, wide)?;
+        let code = if wide { Code::WideSame } else { Code::Same };
+        self.flat.steps.push(Step::new(code, mode, to, [x.at, 0], width as u16, 0));
+        self.dismiss(value, x);
+        Some(())
+    }
+
+    /// Adds a row to one cell.
+    pub(super) fn reduce(&mut self, plan: &Plan, value: u32, address: u32, now: usize) -> Option<()> {
+        let to = self.cell(plan, &plan.nest.addresses[address as usize], 0)?;
+        self.overwrite(to as usize)?;
+        let mode = self.mode(Mode::Add, to, 1);
+        let (place, n) = (self.places[value as usize], self.width as u16);
+        if place.wide
+            && let Some(step) = self.maker(value, now)
+            && step.code == Code::WideTimes
+            && step.factor == 1
+        {
+            (step.code, step.mode, step.to) = (Code::SumTimes, mode, to);
+            return Some(());
+        }
+        let code = if place.wide { Code::Sum } else { Code::Sums };
+        self.flat.steps.push(Step::new(code, mode, to, [place.at, 0], n, 0));
+        Some(())
+    }
+}
