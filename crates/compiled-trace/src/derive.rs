@@ -37,23 +37,55 @@ impl Program {
     /// ```
     pub fn adjoint(&self, lanes: usize) -> Result<Program, Error> {
         let first_seed = self.inputs.len();
+        self.adjoint_by(lanes, (0..self.outputs.len()).map(|o| first_seed + o).collect())
+    }
+
+    /// The program that computes the output and its gradient, if there is one output: the adjoint with the cotangent 1.
+    ///
+    /// Inputs: those of this program. Outputs: y, then ∂y/∂x.
+    ///
+    /// # Errors
+    /// Those of [`adjoint`](Program::adjoint), and [`ErrorKind::OutputLength`] if there is not one output.
+    ///
+    /// # Example
+    /// ```
+    /// use compiled_trace::{Limits, compile, record};
+    /// let graph = record(&[2.0, 5.0], &[], Limits::default(), |x, _, y| y.push(x[0] * x[0] * x[1]))?;
+    /// let gradient = compile(&graph)?.gradient()?.executable();
+    /// let mut memory = gradient.workspace();
+    /// let (mut y, mut grad) = ([0.0], [0.0; 2]);
+    /// gradient.run(&mut memory, &[&[3.0, 1.0], &[]], &mut [&mut y, &mut grad]).unwrap();
+    /// assert_eq!((y, grad), ([9.0], [6.0, 9.0]));
+    /// # Ok::<(), differentiation_interface_core::error::Error>(())
+    /// ```
+    pub fn gradient(&self) -> Result<Program, Error> {
+        match self.outputs[..] {
+            [1] => self.adjoint_by(1, Vec::new()),
+            _ => Err(ErrorKind::OutputLength { expected: 1, found: self.outputs.iter().sum() }.into()),
+        }
+    }
+
+    /// The adjoint with cotangents in the input slices `seeds`, or with the cotangent 1 if there are none.
+    fn adjoint_by(&self, lanes: usize, seeds: Vec<usize>) -> Result<Program, Error> {
+        let mut inputs = self.inputs.clone();
+        for _ in 0..if seeds.is_empty() { 0 } else { lanes } {
+            inputs.extend(&self.outputs);
+        }
+        let mut shared = Shared::new(self.constants.clone(), self.rules.clone());
         let mut derivation = Derivation {
-            shared: Shared::new(self.constants.clone(), self.rules.clone()),
+            one: shared.constant(1.0),
+            shared,
             activity: Activity::new(&self.statements),
             work: self.work,
             lanes,
-            seeds: (0..self.outputs.len()).map(|o| first_seed + o).collect(),
+            seeds,
             results: vec![Some(self.outputs.len()), None],
             spare: None,
             loops: Vec::new(),
         };
         derivation.results.resize(self.inputs.len(), None);
-        let mut inputs = self.inputs.clone();
         let mut outputs = self.outputs.clone();
-        for _ in 0..lanes {
-            inputs.extend(&self.outputs);
-            outputs.push(self.inputs[0]);
-        }
+        outputs.extend(std::iter::repeat_n(self.inputs[0], lanes));
         if inputs.len() > 255 || outputs.len() > 255 {
             return Err(ErrorKind::TapeOverflow.into());
         }
@@ -111,8 +143,10 @@ impl Program {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn tangent(&self, lanes: usize) -> Result<Program, Error> {
+        let mut shared = Shared::new(self.constants.clone(), self.rules.clone());
         let mut derivation = Derivation {
-            shared: Shared::new(self.constants.clone(), self.rules.clone()),
+            one: shared.constant(1.0),
+            shared,
             activity: Activity::new(&self.statements),
             work: self.work,
             lanes,
@@ -153,10 +187,12 @@ struct Derivation {
     /// Work cells of the program; those of lane `l` of the derivative follow after `(l + 1)` times as many.
     work: usize,
     lanes: usize,
-    /// Input slices with the seeds of lane 0.
+    /// Input slices with the seeds of lane 0; none if the one seed is 1.
     seeds: Vec<usize>,
     /// Output slices with the results of lane 0, per input (adjoint) or output (tangent).
     results: Vec<Option<usize>>,
+    /// The constant 1.
+    one: u32,
     /// A cell for what nobody wants.
     spare: Option<u32>,
     /// Trip counts of the loops around.
@@ -197,6 +233,9 @@ impl Derivation {
     fn adjoint_of_written(&self, address: &Address, lane: usize) -> Option<Address> {
         match address.space {
             Space::Work => Some(self.shadow(address, lane)),
+            Space::Output(_) if self.seeds.is_empty() => {
+                Some(Address::fixed(Space::Constant, self.one, address.strides.len()))
+            }
             Space::Output(o) => {
                 let space = Space::Input((self.seeds[o as usize] + lane * self.seeds.len()) as u8);
                 Some(Address { space, ..address.clone() })
@@ -277,7 +316,10 @@ impl Derivation {
                         if active[value as usize]
                             && let Some(address) = self.adjoint_of_written(&nest.addresses[address as usize], lane)
                         {
-                            let seed = builder.load(&address);
+                            let seed = match address.space {
+                                Space::Constant => builder.constant(1.0),
+                                _ => builder.load(&address),
+                            };
                             builder.add(&mut adjoints[value as usize], seed);
                         }
                     }

@@ -73,7 +73,7 @@ mod template;
 
 pub use constants::Place;
 pub use custom::{CallObject, Half};
-pub use execute::{BLOCK, Executable, RunError, Workspace};
+pub use execute::{BLOCK, Executable, RunError, Single, Workspace};
 pub use graph::{CONSTANT, Graph, Node, Op, Outcome, RELATIONS, guard_parts, relation};
 pub use program::{GuardFailed, Program};
 pub use recorder::{Limits, Recorded, RecordedCore, Recorder, record};

@@ -3,7 +3,7 @@
 //! Called at the end of every pass that makes a program. Fusing a nest with its adjoint, where nothing in between needs the
 //! nest's results, gives the one loop a careful programmer writes: values are computed once and stay in the iteration.
 
-use crate::access::{Kind, accesses};
+use crate::access::{Access, Kind, accesses};
 use crate::build::without_dead;
 use crate::expressions::Shared;
 use crate::fuse::{fuse, rewritten};
@@ -16,6 +16,7 @@ impl Program {
         let mut shared = Shared::new(self.constants, self.rules);
         let mut statements = self.statements;
         clean(&mut statements, &mut shared);
+        compute_in_outputs(&mut statements);
         drop_dead_stores(&mut statements);
         fuse(&mut statements, &mut shared, &[]);
         drop_dead_stores(&mut statements);
@@ -32,6 +33,103 @@ fn clean(statements: &mut [Statement], shared: &mut Shared) {
             _ => {}
         }
     }
+}
+
+/// Lets sums that are only copied to an output be added up there.
+fn compute_in_outputs(statements: &mut Vec<Statement>) {
+    let mut all = Vec::new();
+    statements.iter().for_each(|statement| accesses(statement, &mut Vec::new(), &mut all));
+    let mut at = 0;
+    while at < statements.len() {
+        let place = copy_of_cell(&statements[at]).and_then(|(cell, output)| {
+            let meets = |space, cell| {
+                all.iter().filter(move |a: &&Access| a.space == space && a.low <= cell && cell <= a.high)
+            };
+            let added = terms(&statements[..at], cell, &mut Vec::new());
+            let cleared = statements[..at].iter().filter(|statement| clears(statement, cell)).count();
+            // Besides the copy, which reads it.
+            let others = meets(Space::Work, cell).count() - 1;
+            let only_added = cleared > 0 && others == added + cleared;
+            (only_added && meets(output.space, output.base).count() == 1).then_some((cell, output))
+        });
+        match place {
+            Some((cell, output)) => {
+                statements.remove(at);
+                move_terms(&mut statements[..at], cell, &output, &mut Vec::new());
+                statements.insert(0, Statement::Zero { space: output.space, start: output.base, length: 1 });
+            }
+            None => at += 1,
+        }
+    }
+}
+
+/// The work cell and the output cell of a statement that copies one number.
+fn copy_of_cell(statement: &Statement) -> Option<(u32, Address)> {
+    let Statement::Nest(nest) = statement else { return None };
+    let [Instruction::Load(from), Instruction::Store { value: 0, address }] = nest.body[..] else { return None };
+    let (from, to) = (&nest.addresses[from as usize], &nest.addresses[address as usize]);
+    let is_copy = nest.dimensions.is_empty() && from.space == Space::Work && matches!(to.space, Space::Output(_));
+    is_copy.then(|| (from.base, to.clone()))
+}
+
+fn clears(statement: &Statement, cell: u32) -> bool {
+    matches!(statement, Statement::Zero { space: Space::Work, start, length } if (*start..start + length).contains(&cell))
+}
+
+/// Whether an address means one work cell in all iterations.
+fn is_cell(address: &Address, cell: u32, trips: &[u32]) -> bool {
+    address.space == Space::Work && address.range(trips) == (cell, cell)
+}
+
+/// Number of accumulations to one work cell.
+fn terms(statements: &[Statement], cell: u32, loops: &mut Vec<u32>) -> usize {
+    let mut count = 0;
+    for statement in statements {
+        match statement {
+            Statement::Loop { trip, body, .. } => {
+                loops.push(*trip);
+                count += terms(body, cell, loops);
+                loops.pop();
+            }
+            Statement::Nest(nest) => {
+                let trips = trips(nest, loops);
+                let adds = |instruction: &&Instruction| match **instruction {
+                    Instruction::Accumulate { address, .. } => is_cell(&nest.addresses[address as usize], cell, &trips),
+                    _ => false,
+                };
+                count += nest.body.iter().filter(adds).count();
+            }
+            _ => {}
+        }
+    }
+    count
+}
+
+/// Makes accumulations to one work cell such to an output.
+fn move_terms(statements: &mut [Statement], cell: u32, output: &Address, loops: &mut Vec<u32>) {
+    for statement in statements {
+        match statement {
+            Statement::Loop { trip, body, .. } => {
+                loops.push(*trip);
+                move_terms(body, cell, output, loops);
+                loops.pop();
+            }
+            Statement::Nest(nest) => {
+                let trips = trips(nest, loops);
+                for address in &mut nest.addresses {
+                    if is_cell(address, cell, &trips) {
+                        *address = Address::fixed(output.space, output.base, trips.len());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Trip counts of all counters of a nest.
+fn trips(nest: &Nest, loops: &[u32]) -> Vec<u32> {
+    loops.iter().copied().chain(nest.dimensions.iter().map(|dimension| dimension.trip)).collect()
 }
 
 /// Removes stores and accumulations to work cells that nobody loads, and narrows what is cleared.
@@ -64,7 +162,7 @@ fn remove_dead(statements: &mut Vec<Statement>, loops: &mut Vec<u32>, is_loaded:
                 loops.pop();
             }
             Statement::Nest(nest) => {
-                let trips: Vec<u32> = loops.iter().copied().chain(nest.dimensions.iter().map(|d| d.trip)).collect();
+                let trips = trips(nest, loops);
                 let dead: Vec<bool> = nest
                     .addresses
                     .iter()

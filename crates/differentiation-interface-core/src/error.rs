@@ -11,6 +11,12 @@ use std::panic::Location;
 /// `jacobian with forward_diff: prepared for 3 inputs, called with 5; prepare again with a point of length 5`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
+    // In a box, so that the results of calls that end well fit in a register.
+    parts: Box<Parts>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Parts {
     operator: &'static str,
     backend: &'static str,
     kind: ErrorKind,
@@ -143,28 +149,32 @@ pub enum ErrorKind {
 
 impl Error {
     /// Makes an error; the operator and backend are named by whoever knows them.
+    #[cold]
+    #[inline(never)]
     pub fn new(kind: ErrorKind) -> Error {
-        Error { operator: "differentiation", backend: "", kind }
+        Error { parts: Box::new(Parts { operator: "differentiation", backend: "", kind }) }
     }
 
     /// The same error, with the operator and backend it came from.
+    #[cold]
+    #[inline(never)]
     pub fn during(mut self, operator: &'static str, backend: &'static str) -> Error {
-        self.operator = operator;
-        self.backend = backend;
+        self.parts.operator = operator;
+        self.parts.backend = backend;
         self
     }
 
     /// What went wrong.
     pub fn kind(&self) -> ErrorKind {
-        self.kind
+        self.parts.kind
     }
     /// The operator that was called.
     pub fn operator(&self) -> &'static str {
-        self.operator
+        self.parts.operator
     }
     /// The backend that was used.
     pub fn backend(&self) -> &'static str {
-        self.backend
+        self.parts.backend
     }
 }
 
@@ -176,12 +186,13 @@ impl From<ErrorKind> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.operator)?;
-        if !self.backend.is_empty() {
-            write!(f, " with {}", self.backend)?;
+        let Parts { operator, backend, kind } = *self.parts;
+        write!(f, "{operator}")?;
+        if !backend.is_empty() {
+            write!(f, " with {backend}")?;
         }
         write!(f, ": ")?;
-        match self.kind {
+        match kind {
             ErrorKind::PreparedLength { prepared, found } => write!(
                 f,
                 "prepared for {prepared} inputs, called with {found}; prepare again with a point of length {found}"

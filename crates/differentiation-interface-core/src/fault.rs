@@ -22,15 +22,15 @@ pub fn raise(kind: ErrorKind) {
 
 /// Takes the fault away.
 #[inline]
-fn take() -> Option<ErrorKind> {
+fn take() -> Option<Error> {
     if RAISED.get() { taken() } else { None }
 }
 
 #[cold]
 #[inline(never)]
-fn taken() -> Option<ErrorKind> {
+fn taken() -> Option<Error> {
     RAISED.set(false);
-    FAULT.take()
+    FAULT.take().map(Error::new)
 }
 
 /// Runs `call`, and returns the fault raised during it if there is one. Nested calls each return their own.
@@ -40,10 +40,10 @@ pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
     let result = call();
     let own = take();
     if let Some(outer) = outer {
-        raise(outer);
+        raise(outer.kind());
     }
     match own {
-        Some(kind) => Err(kind.into()),
+        Some(fault) => Err(fault),
         None => result,
     }
 }

@@ -21,10 +21,11 @@ mod tests;
 use crate::program::{Address, GuardFailed, Program, RuleCall, Space, Statement};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::{Base, Scalar};
+pub use flat::Single;
 use flat::{Flat, flat};
 use plan::Plan;
-use pulp::Arch;
 use std::any::Any;
+use std::sync::Arc;
 
 /// Most iterations of a block.
 pub const BLOCK: usize = 256;
@@ -37,7 +38,7 @@ pub struct Executable {
     /// The statements with nests replaced by plan numbers.
     steps: Vec<Step>,
     /// The same for plain numbers, if it is small.
-    flat: Option<Flat>,
+    flat: Option<Arc<Flat>>,
     buffers: usize,
     values: usize,
     sums: usize,
@@ -101,7 +102,7 @@ impl Program {
         let buffers = plans.iter().map(|plan: &Plan| plan.buffers).max().unwrap_or(0);
         let values = plans.iter().map(|plan: &Plan| plan.nest.body.len()).max().unwrap_or(0);
         let sums = plans.iter().map(|plan: &Plan| plan.sums).max().unwrap_or(0);
-        let flat = flat(&self, &steps, &plans);
+        let flat = flat(&self, &steps, &plans).map(Arc::new);
         let mut program = self;
         // The plans own the nests.
         program.statements = Vec::new();
@@ -185,6 +186,25 @@ impl Executable {
         done.map_err(RunError::Guard)
     }
 
+    /// The program with memory of its own, for calls on plain numbers in which little else happens; `None` if it is not a small
+    /// one, has other numbers of slices, or the numbers are not plain.
+    ///
+    /// # Example
+    /// ```
+    /// use compiled_trace::{Limits, compile, record};
+    /// let graph = record(&[1.0, 2.0], &[], Limits::default(), |x, _, y| y.push(x[0] * x[1] + 3.0))?;
+    /// let mut single = compile(&graph)?.executable().single::<f64, 2, 1>().unwrap();
+    /// let mut y = [0.0];
+    /// assert!(single.run(&[&[4.0, 5.0], &[]], &mut [&mut y]));
+    /// assert_eq!(y, [23.0]);
+    /// assert!(!single.run(&[&[4.0], &[]], &mut [&mut y]), "a number is missing");
+    /// # Ok::<(), differentiation_interface_core::error::Error>(())
+    /// ```
+    pub fn single<S: Scalar, const INPUTS: usize, const OUTPUTS: usize>(&self) -> Option<Single<S, INPUTS, OUTPUTS>> {
+        let flat = self.flat.as_ref().filter(|_| crate::custom::is_plain::<S>())?;
+        Single::new(flat, &self.program.inputs, &self.program.outputs)
+    }
+
     /// Runs on plain numbers, if that is what they are.
     fn run_plain<S: Scalar>(
         &self,
@@ -194,7 +214,7 @@ impl Executable {
     ) -> Option<Result<(), GuardFailed>> {
         let (inputs, outputs) = (S::as_plain(inputs)?, S::as_plain_mut(outputs)?);
         if let Some(flat) = &self.flat {
-            let done = flat.run(&self.program.rules, Arch::new(), &mut workspace.slots, inputs, outputs);
+            let done = flat.run(&mut workspace.slots, inputs, outputs);
             return Some(done.map_err(|guard| self.failed(guard)));
         }
         Some(self.run_by(workspace, inputs, outputs, in_blocks))

@@ -3,7 +3,7 @@
 //! # Invariant
 //! A [`Code`] is made from functions that `emit` wrote for a program that passed `check`, so every cell the code reads or
 //! writes is inside the slice it belongs to, provided that the slices have the lengths the program states; [`Code::run`]
-//! compares these at every call. Pointers to rules and tables that are written into the code point to memory that [`Code`] owns
+//! compares these at every call. A [`Single`] has constants and work of its own, which have these lengths from the beginning. Pointers to rules and tables that are written into the code point to memory that [`Code`] owns
 //! and never moves. Inputs and constants are only read: `check` refuses programs that write to them.
 
 use super::check::SPACES;
@@ -141,6 +141,68 @@ impl Code {
         // returns. They are of numbers `S` as the code is, which `Compiled` keeps together.
         unsafe {
             self.entries[entry](slices.as_ptr(), counters.as_ptr())
+        }
+    }
+}
+
+/// A program that is one function, with constants and work of its own: a call compares lengths, and enters.
+///
+/// For programs so small that everything else a call looks up would take as long. Made by
+/// [`Compiled::single`](super::Compiled::single).
+#[derive(Clone, Debug)]
+pub struct Single<S, const INPUTS: usize, const OUTPUTS: usize> {
+    /// Owns the function.
+    _code: Arc<Code>,
+    entry: Entry,
+    constants: Arc<[S]>,
+    cells: Box<[S]>,
+    inputs: [usize; INPUTS],
+    outputs: [usize; OUTPUTS],
+}
+
+impl<S: Number, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUTPUTS> {
+    /// `None` if the program has other numbers of slices, or loops outside of the function.
+    pub(super) fn new(code: &Arc<Code>, entry: usize, constants: &[S]) -> Option<Self> {
+        const { assert!(2 + INPUTS + OUTPUTS <= FEW) };
+        let Lengths { constants: length, work, inputs, outputs, loops } = &code.lengths;
+        if *loops > 0 || *length != constants.len() {
+            return None;
+        }
+        Some(Single {
+            entry: *code.entries.get(entry)?,
+            constants: constants.into(),
+            cells: vec![S::ZERO; *work].into(),
+            inputs: inputs[..].try_into().ok()?,
+            outputs: outputs[..].try_into().ok()?,
+            _code: Arc::clone(code),
+        })
+    }
+
+    /// Whether the slices have the right lengths and no guard failed. Otherwise the outputs are without meaning, and
+    /// [`Compiled::run`](super::Compiled::run) tells why.
+    #[inline(always)]
+    pub fn run(&mut self, inputs: &[&[S]; INPUTS], outputs: &mut [&mut [S]; OUTPUTS]) -> bool {
+        let mut slices = [std::ptr::null_mut::<u8>(); FEW];
+        slices[0] = self.constants.as_ptr().cast_mut().cast();
+        slices[1] = self.cells.as_mut_ptr().cast();
+        for (k, input) in inputs.iter().enumerate() {
+            if input.len() != self.inputs[k] {
+                return false;
+            }
+            slices[2 + k] = input.as_ptr().cast_mut().cast();
+        }
+        for (k, output) in outputs.iter_mut().enumerate() {
+            if output.len() != self.outputs[k] {
+                return false;
+            }
+            slices[2 + INPUTS + k] = output.as_mut_ptr().cast();
+        }
+        #[expect(unsafe_code, reason = "machine code checks nothing itself")]
+        // SAFETY: the slices were compared with the lengths the program was checked with, as constants and work were when they
+        // were made. They are of numbers `S`, as [`Compiled`](super::Compiled) is whose code and constants these are, and are
+        // borrowed, mutably where the code writes, until it returns. It reads no counters.
+        unsafe {
+            (self.entry)(slices.as_ptr(), std::ptr::null()) == 0
         }
     }
 }

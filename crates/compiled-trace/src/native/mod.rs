@@ -37,6 +37,7 @@ mod tests;
 mod window;
 
 pub use build::Listing;
+pub use call::Single;
 pub use functions::Number;
 
 use crate::execute::RunError;
@@ -45,6 +46,7 @@ use crate::program::{GuardFailed, Program, RuleCall, Space};
 use build::{Built, Step, build};
 use call::{Code, Memory};
 use std::panic::Location;
+use std::sync::Arc;
 
 /// How a program is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +155,7 @@ impl std::error::Error for Refused {}
 /// ```
 #[derive(Debug)]
 pub struct Compiled<S> {
-    code: Code,
+    code: Arc<Code>,
     steps: Vec<Step>,
     constants: Vec<S>,
     inputs: Vec<usize>,
@@ -183,7 +185,7 @@ impl<S: Number> Compiled<S> {
     pub fn new(program: &Program, options: Options) -> Result<Compiled<S>, Refused> {
         let Built { code, steps, instructions, bytes, listing, uses_rules } = build::<S>(program, options)?;
         Ok(Compiled {
-            code,
+            code: Arc::new(code),
             loops: build::depth(&steps),
             steps,
             constants: program.constants.iter().map(|c| S::from_f64(*c)).collect(),
@@ -243,6 +245,30 @@ impl<S: Number> Compiled<S> {
         match self.code.run(*entry, &mut memory, counters)? {
             0 => Ok(()),
             code => Err(self.failed(code)),
+        }
+    }
+
+    /// The program with memory of its own, for calls in which little else happens; `None` if it is more than one function, calls
+    /// custom rules, or has other numbers of slices.
+    ///
+    /// # Example
+    /// ```
+    /// use compiled_trace::{Limits, compile, native, record};
+    /// let graph = record(&[1.0, 2.0], &[], Limits::default(), |x, _, y| y.push(x[0] * x[1] + 3.0))?;
+    /// let program = compile(&graph)?;
+    /// if let Ok(compiled) = native::Compiled::<f64>::new(&program, native::Options::default()) {
+    ///     let mut single = compiled.single().unwrap();
+    ///     let mut y = [0.0];
+    ///     assert!(single.run(&[&[4.0, 5.0], &[]], &mut [&mut y]));
+    ///     assert_eq!(y, [23.0]);
+    ///     assert!(!single.run(&[&[4.0], &[]], &mut [&mut y]), "a number is missing");
+    /// }
+    /// # Ok::<(), differentiation_interface_core::error::Error>(())
+    /// ```
+    pub fn single<const INPUTS: usize, const OUTPUTS: usize>(&self) -> Option<Single<S, INPUTS, OUTPUTS>> {
+        match (self.steps.as_slice(), self.uses_rules) {
+            ([Step::Code(entry)], false) => Single::new(&self.code, *entry, &self.constants),
+            _ => None,
         }
     }
 

@@ -2,7 +2,6 @@
 
 use super::super::single::{chain, compare, drop_kept, guard_holds, keep};
 use super::{Code, Flat, LANES, Mode, Step};
-use crate::rule::Rules;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::cell::Cell;
 
@@ -10,7 +9,6 @@ use std::cell::Cell;
 /// written: in vectors of the same width.
 pub(super) struct Run<'a, 'i, 'o, S> {
     pub(super) flat: &'a Flat,
-    pub(super) rules: &'a Rules,
     pub(super) slots: &'a mut [S],
     pub(super) inputs: &'a [&'i [S]],
     pub(super) outputs: &'a mut [&'o mut [S]],
@@ -215,7 +213,8 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
     /// Runs the steps; the number of the guard that failed, if one did.
     #[inline(always)]
     fn call(self) -> Result<(), u16> {
-        let Run { flat, rules, slots, inputs, outputs } = self;
+        let Run { flat, slots, inputs, outputs } = self;
+        let rules = &flat.rules;
         let lists = &flat.lists[..];
         let mut rest = &mut slots[flat.inputs..];
         for input in inputs {

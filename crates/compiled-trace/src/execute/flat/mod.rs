@@ -17,6 +17,7 @@ use crate::rule::Rules;
 use differentiation_interface_core::scalar::{Base, Scalar};
 pub(super) use emit::flat;
 use pulp::Arch;
+use std::sync::Arc;
 
 /// Slots that a wide operation takes at a time.
 const LANES: usize = 8;
@@ -30,6 +31,9 @@ pub(super) struct Flat {
     /// Slots that wide operations gather from and scatter to.
     lists: Vec<u16>,
     constants: Vec<f64>,
+    rules: Rules,
+    /// The vectors of the machine.
+    arch: Arch,
     /// Where the inputs begin, and then the work.
     inputs: usize,
     /// Where the outputs begin.
@@ -193,15 +197,47 @@ impl Flat {
         slots
     }
 
-    /// Runs it on slices of the right lengths; the number of the guard that failed, if one did.
+    /// Runs it on slices of the right lengths; the number of the guard that failed, if one did. Out of line, as it has much on
+    /// the stack.
+    #[inline(never)]
     pub(super) fn run<S: Scalar>(
         &self,
-        rules: &Rules,
-        arch: Arch,
         slots: &mut [S],
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
     ) -> Result<(), u16> {
-        arch.dispatch(kernel::Run { flat: self, rules, slots, inputs, outputs })
+        self.arch.dispatch(kernel::Run { flat: self, slots, inputs, outputs })
+    }
+}
+
+/// A small program with slots of its own: a call compares lengths, and runs. Made by
+/// [`Executable::single`](crate::Executable::single).
+#[derive(Clone, Debug)]
+pub struct Single<S, const INPUTS: usize, const OUTPUTS: usize> {
+    flat: Arc<Flat>,
+    slots: Vec<S>,
+    inputs: [usize; INPUTS],
+    outputs: [usize; OUTPUTS],
+}
+
+impl<S: Scalar, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUTPUTS> {
+    /// `None` if the program has other numbers of slices.
+    pub(super) fn new(flat: &Arc<Flat>, inputs: &[usize], outputs: &[usize]) -> Option<Self> {
+        let (inputs, outputs) = (inputs.try_into().ok()?, outputs.try_into().ok()?);
+        Some(Single { slots: flat.workspace(), flat: Arc::clone(flat), inputs, outputs })
+    }
+
+    /// Whether the slices have the right lengths and no guard failed. Otherwise the outputs are without meaning, and
+    /// [`Executable::run`](crate::Executable::run) tells why.
+    #[inline(always)]
+    pub fn run(&mut self, inputs: &[&[S]; INPUTS], outputs: &mut [&mut [S]; OUTPUTS]) -> bool {
+        let mut fits = true;
+        for (input, length) in inputs.iter().zip(self.inputs) {
+            fits &= input.len() == length;
+        }
+        for (output, length) in outputs.iter().zip(self.outputs) {
+            fits &= output.len() == length;
+        }
+        fits && self.flat.run(&mut self.slots, inputs, outputs).is_ok()
     }
 }

@@ -50,19 +50,46 @@ impl<S: Scalar> Buffers<S> {
         if with_value { self.value(held, x) } else { Ok(()) }
     }
 
-    /// Runs the pullback of the one output.
+    /// Runs the program of the gradient of the one output.
     pub(super) fn gradient(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {
         self.y.resize(1, S::default());
         self.gradient.resize(held.recording.inputs, S::default());
-        let cotangent = [S::constant(S::Base::ONE)];
-        let which = Which { kind: Kind::Pullback, tangents: 0 };
-        held.run(which, &[x, &self.parameters, &cotangent], &mut [&mut self.y, &mut self.gradient])
+        held.gradient(&[x, &self.parameters], &mut [&mut self.y, &mut self.gradient])
     }
 
-    /// Runs one pullback, as a gradient does: there are no lanes to fill, and the product goes where it belongs. What
-    /// [`lanes`](Self::lanes) does costs as much as a gradient of ten inputs.
+    /// Runs the program of the gradient if it is small, and tells whether there is an answer.
     #[inline(always)]
-    pub(super) fn pullback(
+    pub(super) fn small_gradient(&mut self, held: &mut Held<S>, x: &[S], rows: &mut Rows<'_, S>) -> bool {
+        held.small_gradient(&[x, &self.parameters], &mut [&mut self.y, rows.data()])
+    }
+
+    /// Fills the matrix of derivatives by a program of the entries if there is one, else by whichever direction takes fewer
+    /// seeds. Leaves the outputs, if `with_value` at least.
+    pub(super) fn matrix(
+        &mut self,
+        held: &mut Held<S>,
+        x: &[S],
+        with_value: bool,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
+        let (inputs, outputs) = (held.recording.inputs, held.recording.outputs);
+        if held.recording.has_entries() {
+            rows.set_rows(outputs).map_err(Error::from)?;
+            self.entries(held, x, rows.data(), with_value)
+        } else if outputs == 1 && inputs > 0 {
+            rows.set_rows(1).map_err(Error::from)?;
+            self.y.resize(1, S::default());
+            held.gradient(&[x, &self.parameters], &mut [&mut self.y, rows.data()])
+        } else if inputs < outputs {
+            self.products(held, x, Direction::Forward, &Seeds::all(inputs), rows)
+        } else {
+            self.products(held, x, Direction::Backward, &Seeds::all(outputs), rows)
+        }
+    }
+
+    /// Runs one pullback: there are no lanes to fill, and the product goes where it belongs. What [`lanes`](Self::lanes) does
+    /// costs as much as a gradient of ten inputs.
+    fn pullback(
         &mut self,
         held: &mut Held<S>,
         x: &[S],
@@ -186,7 +213,6 @@ impl<S: Scalar> Buffers<S> {
         rows.set_rows(total).map_err(Error::from)?;
         self.y.resize(1, S::default());
         self.gradient.resize(n, S::default());
-        let cotangent = [S::constant(S::Base::ONE)];
         self.make_room(n, total);
         let mut first = 0;
         loop {
@@ -196,9 +222,9 @@ impl<S: Scalar> Buffers<S> {
                 _ => LANES,
             };
             let staged = stage(&mut self.seeds, seeds, first, tangents, n);
-            let mut arguments: [&[S]; 3 + LANES] = [&[]; 3 + LANES];
-            (arguments[0], arguments[1], arguments[2]) = (&self.x, &self.parameters, &cotangent);
-            arguments[3..].copy_from_slice(&staged);
+            let mut arguments: [&[S]; 2 + LANES] = [&[]; 2 + LANES];
+            (arguments[0], arguments[1]) = (&self.x, &self.parameters);
+            arguments[2..].copy_from_slice(&staged);
             let count = tangents.min(total - first);
             // Rows go where they belong, without a copy, unless some lanes are empty.
             let in_place = count == tangents;
@@ -211,8 +237,8 @@ impl<S: Scalar> Buffers<S> {
                 pair[0] = slope;
                 (pair[1], rest) = rest.split_at_mut(n);
             }
-            let which = Which { kind: Kind::Pullback, tangents };
-            held.run(which, &arguments[..3 + tangents], &mut results[..2 + 2 * tangents])?;
+            let which = Which { kind: Kind::Gradient, tangents };
+            held.run(which, &arguments[..2 + tangents], &mut results[..2 + 2 * tangents])?;
             if !in_place {
                 rows.part(first, 0, count * n).copy_from_slice(&self.products[..count * n]);
             }

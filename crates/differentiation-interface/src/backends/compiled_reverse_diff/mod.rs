@@ -153,8 +153,11 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
     const NAME: &'static str = "replay";
     type State<S: Scalar, L: Lanes> = CompiledState<S>;
 
-    fn state<S: Scalar, L: Lanes>(_: &AutoCompiledReverseDiff, _inputs: usize) -> Result<CompiledState<S>, Error> {
-        Ok(CompiledState::default())
+    fn state<S: Scalar, L: Lanes>(
+        backend: &AutoCompiledReverseDiff,
+        _inputs: usize,
+    ) -> Result<CompiledState<S>, Error> {
+        Ok(CompiledState::of_matrix(backend))
     }
     fn warm<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
         backend: &AutoCompiledReverseDiff,
@@ -166,6 +169,7 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
         let mut matrix = Vec::new();
         state.matrix(backend, f, x, Some(y), &mut Rows::growing(&mut matrix, x.len()))
     }
+    #[inline]
     fn matrix<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
         backend: &AutoCompiledReverseDiff,
         state: &mut CompiledState<S>,

@@ -6,7 +6,7 @@
 use super::asked::Asked;
 #[cfg(feature = "native")]
 use compiled_trace::native;
-use compiled_trace::{Executable, Graph, Place, Program, RunError, Workspace, compile};
+use compiled_trace::{Executable, Graph, Place, Program, RunError, Single, Workspace, compile};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::num::NonZeroU32;
@@ -18,6 +18,8 @@ use std::sync::{Arc, OnceLock};
 pub(super) enum Kind {
     /// Nothing.
     Value,
+    /// The gradient of the one output.
+    Gradient,
     /// One pullback.
     Pullback,
     /// [`LANES`] pullbacks.
@@ -32,7 +34,7 @@ pub(super) enum Kind {
 
 /// How many seeds go through a program at once, if there are several.
 pub(super) const LANES: usize = 4;
-const KINDS: usize = 6;
+const KINDS: usize = 7;
 /// Most input slices of a program: point, parameters, seeds, and tangents of the point.
 const MOST_INPUTS: usize = 2 + 2 * LANES;
 /// Most output slices: outputs, products, and the tangents of both.
@@ -208,6 +210,7 @@ impl Recording {
     fn program_of(&self, which: Which) -> Result<Program, Error> {
         let program = match which.kind {
             Kind::Value => self.program.clone(),
+            Kind::Gradient => self.program.gradient()?,
             Kind::Pullback => self.program.adjoint(1)?,
             Kind::Pullbacks => self.program.adjoint(LANES)?,
             Kind::Pushforward => self.program.tangent(1)?,
@@ -234,6 +237,47 @@ impl Recording {
         let program = self.program_of(which)?;
         let cell = &self.codes[which.index()];
         Ok(cell.get_or_init(|| native::Compiled::new(&program, native::Options::default()).ok()).as_ref())
+    }
+}
+
+/// The program of the gradient if it is a small one, on plain numbers and with memory of its own: for ten inputs, looking things up
+/// takes longer than computing.
+#[derive(Clone, Debug)]
+enum Small<B: Base> {
+    #[cfg(feature = "native")]
+    Code(native::Single<f64, 2, 2>),
+    List(Single<B, 2, 2>),
+}
+
+impl<B: Base> Small<B> {
+    /// Of a recording whose gradient has been run.
+    fn of(recording: &Recording) -> Option<Small<B>> {
+        let index = Which { kind: Kind::Gradient, tangents: 0 }.index();
+        #[cfg(feature = "native")]
+        if B::as_doubles(&[]).is_some()
+            && let Some(Some(code)) = recording.codes[index].get()
+        {
+            return code.single().map(Small::Code);
+        }
+        recording.executables[index].get()?.single().map(Small::List)
+    }
+
+    /// Whether there is an answer; otherwise the outputs are without meaning.
+    #[inline(always)]
+    fn run(&mut self, inputs: &[&[B]; 2], outputs: &mut [&mut [B]; 2]) -> bool {
+        match self {
+            #[cfg(feature = "native")]
+            Small::Code(code) => {
+                let (Some(inputs), Some(outputs)) = (B::as_doubles(inputs), B::as_doubles_mut(outputs)) else {
+                    return false;
+                };
+                match (inputs.try_into(), outputs.try_into()) {
+                    (Ok(inputs), Ok(outputs)) => code.run(inputs, outputs),
+                    _ => false,
+                }
+            }
+            Small::List(list) => list.run(inputs, outputs),
+        }
     }
 }
 
@@ -305,6 +349,8 @@ struct Apart<B> {
 #[derive(Clone, Debug)]
 pub(super) struct Held<S: Scalar> {
     pub(super) recording: Arc<Recording>,
+    /// If it has been run and is small.
+    gradient: Option<Small<S::Base>>,
     plain: Plain<S::Base>,
     apart: Apart<S::Base>,
     workspaces: [Option<Box<Workspace<S>>>; PROGRAMS],
@@ -314,20 +360,47 @@ pub(super) struct Held<S: Scalar> {
 pub(super) enum Failure {
     /// It is not valid at this point, or it has other sizes.
     Invalid(RunError),
-    /// There is no such program. In a box: calls that end well would move the room for it from one to the next.
-    Error(Box<Error>),
+    /// There is no such program.
+    Error(Error),
 }
 
 impl From<Error> for Failure {
     #[cold]
     fn from(error: Error) -> Failure {
-        Failure::Error(Box::new(error))
+        Failure::Error(error)
     }
 }
 
 impl<S: Scalar> Held<S> {
     pub(super) fn new(recording: Arc<Recording>) -> Self {
-        Held { recording, plain: Plain::default(), apart: Apart::default(), workspaces: Default::default() }
+        Held {
+            recording,
+            gradient: None,
+            plain: Plain::default(),
+            apart: Apart::default(),
+            workspaces: Default::default(),
+        }
+    }
+
+    /// Runs the program of the gradient if it is small, and tells whether there is an answer. If not, [`run`](Self::run) gives it, or
+    /// tells why.
+    #[inline(always)]
+    pub(super) fn small_gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> bool {
+        let Some(small) = &mut self.gradient else { return false };
+        let (Some(inputs), Some(outputs)) = (S::as_plain(inputs), S::as_plain_mut(outputs)) else { return false };
+        match (inputs.try_into(), outputs.try_into()) {
+            (Ok(inputs), Ok(outputs)) => small.run(inputs, outputs),
+            _ => false,
+        }
+    }
+
+    /// Runs the program of the gradient, small or not.
+    pub(super) fn gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> Result<(), Failure> {
+        self.run(Which { kind: Kind::Gradient, tangents: 0 }, inputs, outputs)?;
+        if self.gradient.is_none() && S::as_plain(&[]).is_some() {
+            self.gradient = Small::of(&self.recording);
+        }
+        Ok(())
     }
 
     /// Runs a program. `inputs` are the point, the parameters, the seeds and the tangents of the point; `outputs` the outputs

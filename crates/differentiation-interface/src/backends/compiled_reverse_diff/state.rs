@@ -33,6 +33,11 @@ pub struct CompiledState<S: Scalar> {
 }
 
 impl<S: Scalar> CompiledState<S> {
+    /// For dense matrices of derivatives.
+    pub(super) fn of_matrix(backend: &AutoCompiledReverseDiff) -> Self {
+        CompiledState { asked: Asked::jacobian(backend.limits()), ..CompiledState::default() }
+    }
+
     /// The outputs of the last run.
     pub(super) fn outputs(&self) -> &[S] {
         &self.buffers.y
@@ -64,9 +69,8 @@ impl<S: Scalar> CompiledState<S> {
         self.with_recording(backend, f, x, |held, buffers| buffers.products(held, x, direction, seeds, rows))
     }
 
-    /// Fills the matrix of derivatives at `x` by a program of its own if that takes less, else by whichever direction takes fewer
-    /// seeds. Leaves the outputs in `y`.
-    #[inline]
+    /// Fills the matrix of derivatives at `x`. Leaves the outputs in `y`.
+    #[inline(always)]
     pub(super) fn matrix<F: Flat<Recorded<S::Base>>>(
         &mut self,
         backend: &AutoCompiledReverseDiff,
@@ -75,23 +79,28 @@ impl<S: Scalar> CompiledState<S> {
         y: Option<&mut Vec<S>>,
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Error> {
-        if self.asked.is_nothing() {
-            self.asked = Asked::jacobian(backend.limits());
+        self.read_contexts(f);
+        if let Some(held) = held(&mut self.recordings, self.current, f, x, &self.plain, &self.lengths)
+            && self.buffers.small_gradient(held, x, rows)
+        {
+            self.hand_out(y);
+            return Ok(());
         }
+        self.any_matrix(backend, f, x, y, rows)
+    }
+
+    /// The same where the gradient has no small program. Out of line, to keep the way of small ones short.
+    #[inline(never)]
+    fn any_matrix<F: Flat<Recorded<S::Base>>>(
+        &mut self,
+        backend: &AutoCompiledReverseDiff,
+        f: &mut F,
+        x: &[S],
+        y: Option<&mut Vec<S>>,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Error> {
         let with_value = y.is_some();
-        self.with_recording(backend, f, x, |held, buffers| {
-            let (inputs, outputs) = (held.recording.inputs, held.recording.outputs);
-            if outputs == 1 && !held.recording.has_entries() && inputs > 0 {
-                buffers.pullback(held, x, &Seeds::all(1), rows)
-            } else if held.recording.has_entries() {
-                rows.set_rows(outputs).map_err(Error::from)?;
-                buffers.entries(held, x, rows.data(), with_value)
-            } else if inputs < outputs {
-                buffers.products(held, x, Direction::Forward, &Seeds::all(inputs), rows)
-            } else {
-                buffers.products(held, x, Direction::Backward, &Seeds::all(outputs), rows)
-            }
-        })?;
+        self.with_recording(backend, f, x, |held, buffers| buffers.matrix(held, x, with_value, rows))?;
         self.hand_out(y);
         Ok(())
     }
@@ -218,15 +227,9 @@ impl<S: Scalar> CompiledState<S> {
         Ok(())
     }
 
-    /// Runs `go` on a recording that holds at `x`: the last one, another one, or a new one.
+    /// Takes parameters and lengths of the contexts.
     #[inline(always)]
-    fn with_recording<F: Flat<Recorded<S::Base>>>(
-        &mut self,
-        backend: &AutoCompiledReverseDiff,
-        f: &mut F,
-        x: &[S],
-        mut go: impl FnMut(&mut Held<S>, &mut Buffers<S>) -> Result<(), Failure>,
-    ) -> Result<(), Error> {
+    fn read_contexts<F: Flat<Recorded<S::Base>>>(&mut self, f: &F) {
         self.plain.clear();
         f.parameters(&mut self.plain);
         self.lengths.clear();
@@ -234,12 +237,19 @@ impl<S: Scalar> CompiledState<S> {
         let parameter = |(i, v): (usize, &f64)| S::parameter(i, S::Base::from_f64(*v));
         self.buffers.parameters.clear();
         self.buffers.parameters.extend(self.plain.iter().enumerate().map(parameter));
+    }
 
+    /// Runs `go` on a recording that holds at `x`: the last one, another one, or a new one.
+    fn with_recording<F: Flat<Recorded<S::Base>>>(
+        &mut self,
+        backend: &AutoCompiledReverseDiff,
+        f: &mut F,
+        x: &[S],
+        mut go: impl FnMut(&mut Held<S>, &mut Buffers<S>) -> Result<(), Failure>,
+    ) -> Result<(), Error> {
+        self.read_contexts(f);
         let mut first = 0;
-        if f.is_pure()
-            && let Some(held) = self.recordings.get_mut(self.current)
-            && held.recording.fits(x.len(), self.plain.len(), &self.lengths)
-        {
+        if let Some(held) = held(&mut self.recordings, self.current, f, x, &self.plain, &self.lengths) {
             match go(held, &mut self.buffers) {
                 Ok(()) => return Ok(()),
                 Err(Failure::Invalid(RunError::Guard(_))) if !backend.refuses_other_branches() => first = 1,
@@ -366,11 +376,25 @@ impl<S: Scalar> CompiledState<S> {
     }
 }
 
+/// The current recording, if it was made for points and contexts of these lengths and need not be compared with a new one.
+#[inline(always)]
+fn held<'a, S: Scalar, F: Flat<Recorded<S::Base>>>(
+    recordings: &'a mut [Held<S>],
+    current: usize,
+    f: &F,
+    x: &[S],
+    parameters: &[f64],
+    lengths: &[usize],
+) -> Option<&'a mut Held<S>> {
+    let held = if f.is_pure() { recordings.get_mut(current)? } else { return None };
+    held.recording.fits(x.len(), parameters.len(), lengths).then_some(held)
+}
+
 /// A failure that nothing can be done about.
 #[cold]
 fn final_error(failure: Failure) -> Error {
     match failure {
         Failure::Invalid(error) => error.into(),
-        Failure::Error(error) => *error,
+        Failure::Error(error) => error,
     }
 }

@@ -18,6 +18,7 @@ use crate::execute::plan::Plan;
 use crate::graph::Op;
 use crate::program::{Address, Instruction, Program, Space};
 use crate::rule::{NEGATE, TIMES};
+use pulp::Arch;
 
 /// Most operations that a program with loops may become; straight-line code may have more.
 const MOST_STEPS: usize = 4096;
@@ -48,6 +49,8 @@ pub(in crate::execute) fn flat(program: &Program, steps: &[Outer], plans: &[Plan
             steps: Vec::with_capacity(executed),
             lists: Vec::new(),
             constants: program.constants.clone(),
+            rules: program.rules.clone(),
+            arch: Arch::new(),
             inputs,
             outputs,
             slots: cells,
