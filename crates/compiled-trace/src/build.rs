@@ -109,6 +109,14 @@ impl Expressions for Builder<'_> {
             _ => None,
         }
     }
+    fn multiple(&self, result: u32) -> Option<(f64, u32)> {
+        match self.nest.body[result as usize] {
+            Instruction::Apply { op: Op::Binary(TIMES), a, b } => {
+                self.value(a).map(|factor| (factor, b)).or_else(|| self.value(b).map(|factor| (factor, a)))
+            }
+            _ => None,
+        }
+    }
     fn write(&mut self, op: Op, mut a: u32, mut b: u32) -> u32 {
         if matches!(op, Op::Unary(_)) {
             b = a;

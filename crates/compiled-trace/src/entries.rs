@@ -8,7 +8,7 @@
 
 use crate::expressions::{Expressions, Shared};
 use crate::graph::{CONSTANT, Graph, MOST, Node, Op};
-use crate::rule::NEGATE;
+use crate::rule::{NEGATE, TIMES};
 use differentiation_interface_core::error::{Error, ErrorKind};
 
 /// Nothing is there.
@@ -200,6 +200,11 @@ impl Expressions for Rows<'_> {
     fn negated(&self, result: u32) -> Option<u32> {
         let node = (result as usize).checked_sub(self.graph.first_node()).and_then(|i| self.nodes.get(i))?;
         (node.op == Op::Unary(NEGATE)).then_some(node.a)
+    }
+    fn multiple(&self, result: u32) -> Option<(f64, u32)> {
+        let node = (result as usize).checked_sub(self.graph.first_node()).and_then(|i| self.nodes.get(i))?;
+        let [a, b] = (node.op == Op::Binary(TIMES)).then_some([node.a, node.b])?;
+        self.value(a).map(|factor| (factor, b)).or_else(|| self.value(b).map(|factor| (factor, a)))
     }
     fn write(&mut self, op: Op, a: u32, b: u32) -> u32 {
         let b = if matches!(op, Op::Unary(_)) { 0 } else { b };

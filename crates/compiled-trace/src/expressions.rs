@@ -51,6 +51,9 @@ impl Shared {
     }
 }
 
+/// Factors whose double is as exact as they are, as singles too.
+const MODERATE: std::ops::Range<f64> = 1e-30..1e30;
+
 /// A partial derivative that has been written.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Partial {
@@ -69,6 +72,8 @@ pub(crate) trait Expressions {
     fn value(&self, result: u32) -> Option<f64>;
     /// What a result is the negative of, as far as it shows.
     fn negated(&self, result: u32) -> Option<u32>;
+    /// The constant that a result is a multiple of, and of what.
+    fn multiple(&self, result: u32) -> Option<(f64, u32)>;
     /// Writes an operation that cannot be simplified.
     fn write(&mut self, op: Op, a: u32, b: u32) -> u32;
 
@@ -96,10 +101,18 @@ pub(crate) trait Expressions {
         self.write(op, a, b)
     }
 
-    /// Adds a term to a sum.
+    /// Adds a term to a sum. Twice the same multiple becomes twice the multiple, which is rounded as it is.
     fn add(&mut self, sum: &mut Option<u32>, term: u32) {
         *sum = Some(match *sum {
             None => term,
+            Some(sum)
+                if sum == term
+                    && let Some((factor, of)) = self.multiple(sum)
+                    && MODERATE.contains(&factor.abs()) =>
+            {
+                let factor = self.constant(2.0 * factor);
+                self.apply(Op::Binary(TIMES), factor, of)
+            }
             Some(sum) => self.apply(Op::Binary(PLUS), sum, term),
         });
     }

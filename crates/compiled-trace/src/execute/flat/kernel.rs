@@ -293,6 +293,8 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                     match step.code {
                         Code::WideSame => each!(slots, step, room, groups(slots, step.x, room), x => numbers(x)),
                         Code::WidePlus => both!(slots, step, room, |x: S, y: S| x + y),
+                        Code::PlusNegated => both!(slots, step, room, |x: S, y: S| -(x + y)),
+                        Code::TimesNegated => both!(slots, step, room, |x: S, y: S| -(x * y)),
                         Code::WideMinus => both!(slots, step, room, |x: S, y: S| x - y),
                         Code::WideTimes => both!(slots, step, room, |x: S, y: S| x * y),
                         Code::WideOver => both!(slots, step, room, |x: S, y: S| x / y),

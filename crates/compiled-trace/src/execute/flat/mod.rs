@@ -78,6 +78,12 @@ enum Code {
     TimesPlus,
     /// The numbers at `rule` minus `x` times `y`, rounded twice.
     MinusTimes,
+    /// The negative of a sum.
+    PlusNegated,
+    /// The negative of a product.
+    TimesNegated,
+    /// Only what is done with results.
+    Put,
     WideGuard,
     // On `n` numbers and one that is the same for all.
     PlusSame,
@@ -206,8 +212,18 @@ impl Flat {
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
     ) -> Result<(), u16> {
-        self.arch.dispatch(kernel::Run { flat: self, slots, inputs, outputs })
+        let run = kernel::Run { flat: self, slots, inputs, outputs };
+        match self.arch {
+            Arch::Scalar => without_vectors(run),
+            arch => arch.dispatch(run),
+        }
     }
+}
+
+/// On machines without wide vectors. Out of line, as it has much on the stack.
+#[inline(never)]
+fn without_vectors<S: Scalar>(run: kernel::Run<'_, '_, '_, S>) -> Result<(), u16> {
+    Arch::Scalar.dispatch(run)
 }
 
 /// A small program with slots of its own: a call compares lengths, and runs. Made by

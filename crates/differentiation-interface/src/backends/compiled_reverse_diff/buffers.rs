@@ -57,12 +57,6 @@ impl<S: Scalar> Buffers<S> {
         held.gradient(&[x, &self.parameters], &mut [&mut self.y, &mut self.gradient])
     }
 
-    /// Runs the program of the gradient if it is small, and tells whether there is an answer.
-    #[inline(always)]
-    pub(super) fn small_gradient(&mut self, held: &mut Held<S>, x: &[S], rows: &mut Rows<'_, S>) -> bool {
-        held.small_gradient(&[x, &self.parameters], &mut [&mut self.y, rows.data()])
-    }
-
     /// Fills the matrix of derivatives by a program of the entries if there is one, else by whichever direction takes fewer
     /// seeds. Leaves the outputs, if `with_value` at least.
     pub(super) fn matrix(

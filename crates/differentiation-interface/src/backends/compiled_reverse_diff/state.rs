@@ -76,15 +76,19 @@ impl<S: Scalar> CompiledState<S> {
         backend: &AutoCompiledReverseDiff,
         f: &mut F,
         x: &[S],
-        y: Option<&mut Vec<S>>,
+        mut y: Option<&mut Vec<S>>,
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Error> {
         self.read_contexts(f);
-        if let Some(held) = held(&mut self.recordings, self.current, f, x, &self.plain, &self.lengths)
-            && self.buffers.small_gradient(held, x, rows)
-        {
-            self.hand_out(y);
-            return Ok(());
+        if let Some(held) = held(&mut self.recordings, self.current, f, x, &self.plain, &self.lengths) {
+            // Of another length before the first call, and then not written to.
+            let value = match &mut y {
+                Some(y) => &mut y[..],
+                None => &mut self.buffers.y,
+            };
+            if held.small_gradient(&[x, &self.buffers.parameters], &mut [value, rows.data()]) {
+                return Ok(());
+            }
         }
         self.any_matrix(backend, f, x, y, rows)
     }
@@ -185,13 +189,8 @@ impl<S: Scalar> CompiledState<S> {
         Ok(served)
     }
 
-    #[inline]
     fn hand_out(&self, y: Option<&mut Vec<S>>) {
-        let Some(y) = y else { return };
-        // What a gradient hands out, without `memcpy`.
-        if let ([to], [value]) = (&mut y[..], &self.buffers.y[..]) {
-            *to = *value;
-        } else {
+        if let Some(y) = y {
             y.clone_from(&self.buffers.y);
         }
     }

@@ -76,9 +76,13 @@ pub(in crate::execute) fn flat(program: &Program, steps: &[Outer], plans: &[Plan
     let mut widest = 0;
     for step in flat.steps.iter_mut().filter(|step| step.is_wide()) {
         step.cells = step.to;
-        step.then = step.mode != Mode::Result || step.factor != 1;
-        if step.mode != Mode::Result {
-            step.to = u16::try_from(waiting).ok()?;
+        match (step.mode, step.factor, step.code) {
+            (Mode::Result, 1, _) => {}
+            (Mode::Result, -1, Code::WidePlus) => (step.code, step.factor) = (Code::PlusNegated, 1),
+            (Mode::Result, -1, Code::WideTimes) => (step.code, step.factor) = (Code::TimesNegated, 1),
+            (Mode::Result, ..) => step.then = true,
+            (_, _, Code::WideSame) => (step.code, step.to, step.then) = (Code::Put, step.x, true),
+            _ => (step.to, step.then) = (u16::try_from(waiting).ok()?, true),
         }
         widest = widest.max(step.room as usize);
     }
