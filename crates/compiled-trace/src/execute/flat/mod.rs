@@ -28,6 +28,8 @@ const BEYOND: usize = LANES;
 #[derive(Clone, Debug)]
 pub(super) struct Flat {
     steps: Vec<Step>,
+    /// What the steps with the code [`Code::Line`] consist of.
+    lines: Vec<Line>,
     /// Slots that wide operations gather from and scatter to.
     lists: Vec<u16>,
     constants: Vec<f64>,
@@ -106,6 +108,8 @@ enum Code {
     Scatter,
     /// `n` zeros.
     Clear,
+    /// The scalar operations of line number `x`.
+    Line,
 }
 
 /// What happens to a result.
@@ -144,6 +148,24 @@ struct Step {
     /// Number of a rule, relation or guard; slots of a third operand; high half of the place in the lists, whose low half is
     /// `y`.
     rule: u16,
+}
+
+/// Scalar operations in an order in which those of one kind are neighbours.
+#[derive(Clone, Debug)]
+struct Line {
+    runs: Vec<Run>,
+    /// For each operation the slots of its result and of what it reads.
+    operands: Vec<[u16; 3]>,
+}
+
+/// So many operations of one kind.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    code: Code,
+    /// [`Mode::Store`] also for results.
+    mode: Mode,
+    rule: u16,
+    count: u32,
 }
 
 impl Step {
