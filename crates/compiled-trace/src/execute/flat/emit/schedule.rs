@@ -1,13 +1,17 @@
 //! Reorders the scalar operations of straight lines so that operations of one kind become neighbours.
 //!
-//! Called when all steps are written. One step per operation costs a jump per operation, which depends on the operation and is
-//! hard to predict in irregular code; a run of operations of one kind needs one jump.
+//! Called when all steps are written. One step per operation costs a jump per operation, to a place that is hard to predict in
+//! irregular code; a run of operations of one kind needs one jump.
 //!
 //! # What may change places?
 //! An operation stays behind those that write what it reads, and behind those that read or wrote what it writes; additions to a
 //! cell read it. So every operation computes from the same numbers as before, and every cell gets its terms in the same order.
-//! Slots of results that are used again for other results are no reason to stay behind: results are named by the operation
-//! that makes them, and get slots when the order is known.
+//! Slots of results that are used again for other results are no reason to stay behind: every result is a place of its own
+//! until the order is known, and gets its slot then.
+//!
+//! # Which run does an operation join?
+//! The first one of its kind that it may join, else a new one behind the others. It has to be behind the runs of the operations
+//! it stays behind, or in the same one, where operations keep their order.
 
 use super::super::{Code, Flat, Line, Mode, Run, Step};
 
@@ -17,37 +21,32 @@ const FEWEST: usize = 64;
 const SHORTEST: usize = 3;
 /// Most kinds of operations.
 const MOST_KINDS: usize = 64;
-/// Nobody.
-const NONE: u32 = u32::MAX;
-/// Results of operations are numbered from here, slots below.
-const RESULTS: u32 = 1 << 16;
 
 /// Puts straight lines of scalar operations into runs; results have the slots from `cells` on.
 pub(super) fn schedule(flat: &mut Flat, cells: usize) {
-    if flat.steps.len() < FEWEST {
+    if flat.steps.len() < FEWEST || flat.slots > u16::MAX as usize {
         return;
     }
     let steps = std::mem::take(&mut flat.steps);
-    // Results are asked for by the steps of one line only, if there are no other steps that might.
-    let lines = || steps.chunk_by(|a, b| arity(a).is_some() && arity(b).is_some());
-    let is_line = |line: &[Step]| line.len() >= FEWEST && arity(&line[0]).is_some();
-    let alone = lines().all(|line| is_line(line) || line.iter().all(|step| step.code == Code::Clear))
-        && lines().filter(|line| is_line(line)).count() == 1;
-    let first = if alone { cells } else { flat.slots };
-    let mut last = first;
-    for line in lines() {
-        let made = if is_line(line) { Order::new(line, cells, flat.slots, alone).and_then(|order| order.line(first)) } else { None };
-        let number = u16::try_from(flat.lines.len());
-        if let (Some((line, end)), Ok(number)) = (made, number) {
-            last = last.max(end);
+    let lines: Vec<&[Step]> = steps.chunk_by(|a, b| arity(a).is_some() == arity(b).is_some()).collect();
+    // Others may ask for the results of a line, unless they only clear cells.
+    let computes = |line: &[Step]| line.iter().any(|step| step.code != Code::Clear);
+    let computing = lines.iter().filter(|line| computes(line)).count();
+    let mut end = flat.slots;
+    for line in lines {
+        let is_long = line.len() >= FEWEST && arity(&line[0]).is_some();
+        let alone = computing == 1 && computes(line);
+        let made = if is_long { Order::new(line, cells, flat.slots, alone) } else { None };
+        let made = made.and_then(|order| order.line(if alone { cells } else { flat.slots }));
+        if let (Some((line, last)), Ok(number)) = (made, u16::try_from(flat.lines.len())) {
+            end = if alone { last } else { end.max(last) };
             flat.lines.push(line);
             flat.steps.push(Step::new(Code::Line, Mode::Result, 0, [number, 0], 1, 0));
         } else {
-            last = last.max(flat.slots);
             flat.steps.extend_from_slice(line);
         }
     }
-    flat.slots = last;
+    flat.slots = end;
 }
 
 /// How many slots a scalar operation reads, apart from those it adds to; `None` for other steps.
@@ -61,196 +60,154 @@ fn arity(step: &Step) -> Option<usize> {
     }
 }
 
-/// An operation of a line.
-struct Node {
-    kind: u8,
-    /// Where the result goes: a slot, or anywhere if it is the node's own number.
-    to: u32,
-    /// Slots or results.
-    operands: [u32; 2],
-    /// How many nodes must come before.
-    before: u32,
-    /// The nodes that must come after, in `edges`.
-    after: u32,
-}
-
-struct Order {
-    nodes: Vec<Node>,
-    /// Nodes that must come after, and the next of the same node.
-    edges: Vec<(u32, u32)>,
-    kinds: Vec<(Code, Mode, u16)>,
-}
-
-/// Who wrote a slot, and who read it since.
-#[derive(Clone, Copy)]
+/// Which run, counted from 1, last wrote a place, and the last one that read it.
+#[derive(Clone, Copy, Default)]
 struct Last {
     write: u32,
-    /// A list in `readers`.
-    reads: u32,
+    read: u32,
+}
+
+/// An operation: the number of its run, and the places of its result and of what it reads. A place is a slot or, from the
+/// number of slots on, a result.
+struct Operation {
+    run: u32,
+    places: [u32; 3],
+}
+
+/// The operations of a line, and the runs they are in; a run has them in the order in which they were written.
+struct Order {
+    operations: Vec<Operation>,
+    runs: Vec<Run>,
+    kinds: Vec<Kind>,
+    /// Number of slots.
+    slots: usize,
+}
+
+/// Operations that can be in one run.
+struct Kind {
+    code: Code,
+    mode: Mode,
+    rule: u16,
+    /// For each number of a run the first one of this kind from there on.
+    runs: Vec<u32>,
 }
 
 impl Order {
-    /// `None` if there are too many kinds.
+    /// `None` if there are too many kinds, or runs are short.
     fn new(line: &[Step], cells: usize, slots: usize, alone: bool) -> Option<Order> {
-        let mut order = Order {
-            nodes: Vec::with_capacity(line.len()),
-            edges: Vec::with_capacity(3 * line.len()),
-            kinds: Vec::new(),
-        };
+        let operations = Vec::with_capacity(line.len());
+        let mut order = Order { operations, runs: Vec::new(), kinds: Vec::new(), slots };
         // Which step writes a slot last: what it leaves there may be read behind the line.
-        let mut end = vec![NONE; if alone { 0 } else { slots }];
+        let mut end = vec![u32::MAX; slots];
         if !alone {
             for (i, step) in line.iter().enumerate() {
                 end[step.to as usize] = i as u32;
             }
         }
-        // What the slots of results hold by now, slots or results.
+        // The places that slots stand for by now.
         let mut held: Vec<u32> = (0..slots as u32).collect();
-        let mut last = vec![Last { write: NONE, reads: NONE }; slots];
-        let mut readers: Vec<(u32, u32)> = Vec::with_capacity(2 * line.len());
+        let mut last = vec![Last::default(); slots + line.len()];
         for (i, step) in line.iter().enumerate() {
-            let now = i as u32;
             let kind = order.kind(step)?;
-            let to = step.to as usize;
-            let own = to >= cells && (alone || end[to] != now);
-            let mut operands = [step.x as u32, step.y as u32];
+            // Operations with fewer operands seem to read the first slot, which is nearly always a constant or an input.
             let arity = arity(step)?;
-            order.nodes.push(Node { kind, to: 0, operands, before: 0, after: NONE });
-            for operand in &mut operands[..arity] {
-                *operand = held[*operand as usize];
-                if *operand >= RESULTS {
-                    order.edge(*operand - RESULTS, now);
-                } else {
-                    let last = &mut last[*operand as usize];
-                    readers.push((now, last.reads));
-                    last.reads = readers.len() as u32 - 1;
-                    order.edge(last.write, now);
-                }
+            let [x, y] = [if arity > 0 { step.x } else { 0 }, if arity > 1 { step.y } else { 0 }];
+            let [x, y] = [held[x as usize], held[y as usize]];
+            let slot = step.to as usize;
+            let own = slot >= cells && end[slot] != i as u32;
+            let to = if own { slots + i } else { slot };
+            let written = last[x as usize].write.max(last[y as usize].write);
+            let run = order.run(kind, written.max(last[to].write).max(last[to].read));
+            for operand in [x, y] {
+                let read = &mut last[operand as usize].read;
+                *read = (*read).max(run + 1);
             }
-            for operand in &mut operands[arity..] {
-                *operand = 0;
+            last[to] = Last { write: run + 1, read: 0 };
+            held[slot] = to as u32;
+            order.operations.push(Operation { run, places: [to as u32, x, y] });
+            if order.runs.len() * SHORTEST > line.len() {
+                return None;
             }
-            held[to] = if own { RESULTS + now } else { to as u32 };
-            if !own {
-                let last = &mut last[to];
-                let mut reads = last.reads;
-                while let Some((reader, next)) = readers.get(reads as usize).copied() {
-                    order.edge(reader, now);
-                    reads = next;
-                }
-                order.edge(last.write, now);
-                *last = Last { write: now, reads: NONE };
-            }
-            order.nodes[i].to = held[to];
-            order.nodes[i].operands = operands;
         }
         Some(order)
     }
 
-    /// The kind of a step: those of one kind make a run.
-    fn kind(&mut self, step: &Step) -> Option<u8> {
+    /// The kind of a step.
+    fn kind(&mut self, step: &Step) -> Option<usize> {
+        let (code, rule) = (step.code, step.rule);
         let mode = if step.mode == Mode::Result { Mode::Store } else { step.mode };
-        let kind = (step.code, mode, step.rule);
-        let number = self.kinds.iter().position(|known| *known == kind).unwrap_or_else(|| {
-            self.kinds.push(kind);
-            self.kinds.len() - 1
+        let known = self.kinds.iter().position(|kind| kind.code == code && kind.mode == mode && kind.rule == rule);
+        known.or_else(|| {
+            self.kinds.push(Kind { code, mode, rule, runs: Vec::new() });
+            (self.kinds.len() <= MOST_KINDS).then_some(self.kinds.len() - 1)
+        })
+    }
+
+    /// Counts an operation in the first run of its kind that is not before run `behind`, counted from 1, nor that one if it is
+    /// of another kind.
+    fn run(&mut self, kind: usize, behind: u32) -> u32 {
+        let Kind { code, mode, rule, runs } = &mut self.kinds[kind];
+        // If run `behind` is of this kind, it is the first one from there on.
+        let first = (behind as usize).saturating_sub(1);
+        let same = runs.get(first).is_some_and(|run| *run as usize == first);
+        let first = if same { first } else { behind as usize };
+        if let Some(run) = runs.get(first) {
+            self.runs[*run as usize].count += 1;
+            return *run;
+        }
+        let run = self.runs.len();
+        runs.resize(run + 1, run as u32);
+        self.runs.push(Run { code: *code, mode: *mode, rule: *rule, count: 1 });
+        run as u32
+    }
+
+    /// The line in its new order, results in slots from `first` on, and the end of these slots; `None` if there are too many.
+    fn line(self, first: usize) -> Option<(Line, usize)> {
+        let Order { operations, runs, slots, .. } = self;
+        let mut next = 0;
+        let starts = runs.iter().map(|run| {
+            next += run.count as usize;
+            next - run.count as usize
         });
-        (number < MOST_KINDS).then_some(number as u8)
-    }
-
-    /// Says that a node must come after another one.
-    fn edge(&mut self, before: u32, after: u32) {
-        if before != NONE && before != after {
-            let node = &mut self.nodes[before as usize];
-            self.edges.push((after, node.after));
-            node.after = self.edges.len() as u32 - 1;
-            self.nodes[after as usize].before += 1;
-        }
-    }
-
-    /// The line in a new order, results in slots from `first` on, and the end of these slots; `None` if runs are short or there
-    /// are too many slots.
-    fn line(mut self, first: usize) -> Option<(Line, usize)> {
-        let (order, runs) = self.runs();
-        if runs.len() * SHORTEST > order.len() {
-            return None;
-        }
-        let mut uses = vec![0_u32; self.nodes.len()];
-        for operand in self.nodes.iter().flat_map(|node| node.operands) {
-            if operand >= RESULTS {
-                uses[(operand - RESULTS) as usize] += 1;
+        let mut starts: Vec<usize> = starts.collect();
+        let mut order = vec![0; operations.len()];
+        // Slots are always in use.
+        let mut uses = vec![u32::MAX; slots];
+        uses.resize(slots + operations.len(), 0);
+        for (i, operation) in operations.iter().enumerate() {
+            let start = &mut starts[operation.run as usize];
+            order[*start] = i as u32;
+            *start += 1;
+            for place in &operation.places[1..] {
+                let uses = &mut uses[*place as usize];
+                *uses = uses.saturating_add(1);
             }
         }
-        let (mut places, mut free, mut end) = (vec![0_u16; self.nodes.len()], Vec::new(), first);
+        // The slots of places.
+        let mut given: Vec<u16> = (0..slots as u16).collect();
+        given.resize(slots + operations.len(), 0);
+        let (mut free, mut end) = (Vec::new(), first);
         let mut operands = Vec::with_capacity(order.len());
         for i in order {
-            let node = &self.nodes[i as usize];
-            let mut slots = [0; 3];
-            for (slot, operand) in slots[1..].iter_mut().zip(node.operands) {
-                if operand < RESULTS {
-                    *slot = operand as u16;
-                    continue;
-                }
-                let result = (operand - RESULTS) as usize;
-                *slot = places[result];
-                uses[result] -= 1;
-                if uses[result] == 0 {
-                    free.push(*slot);
+            let [to, x, y] = operations[i as usize].places.map(|place| place as usize);
+            for place in [x, y] {
+                uses[place] -= 1;
+                if uses[place] == 0 {
+                    free.push(given[place]);
                 }
             }
-            slots[0] = if node.to < RESULTS {
-                node.to as u16
-            } else {
-                let place = match free.pop() {
-                    Some(place) => place,
-                    None => {
-                        end += 1;
-                        u16::try_from(end - 1).ok()?
-                    }
+            if to >= slots {
+                given[to] = match free.pop() {
+                    Some(slot) => slot,
+                    None => u16::try_from(end).ok()?,
                 };
-                if uses[i as usize] == 0 {
-                    free.push(place);
+                end = end.max(given[to] as usize + 1);
+                if uses[to] == 0 {
+                    free.push(given[to]);
                 }
-                places[i as usize] = place;
-                place
-            };
-            operands.push(slots);
+            }
+            operands.push([to, x, y].map(|place| given[place]));
         }
         Some((Line { runs, operands }, end))
-    }
-
-    /// The nodes in a new order, and the runs of it: always all nodes of the kind that most nodes could come next of.
-    fn runs(&mut self) -> (Vec<u32>, Vec<Run>) {
-        let mut ready = vec![Vec::new(); self.kinds.len()];
-        for (i, node) in self.nodes.iter().enumerate() {
-            if node.before == 0 {
-                ready[node.kind as usize].push(i as u32);
-            }
-        }
-        let (mut order, mut runs) = (Vec::with_capacity(self.nodes.len()), Vec::new());
-        let mut nodes: Vec<u32> = Vec::new();
-        while order.len() < self.nodes.len() {
-            let Some(kind) = (0..ready.len()).max_by_key(|kind| ready[*kind].len()) else { break };
-            std::mem::swap(&mut nodes, &mut ready[kind]);
-            // Those that become ready on the way go along.
-            let mut done = 0;
-            while done < nodes.len() {
-                let mut next = self.nodes[nodes[done] as usize].after;
-                done += 1;
-                while let Some((after, other)) = self.edges.get(next as usize).copied() {
-                    let node = &mut self.nodes[after as usize];
-                    node.before -= 1;
-                    if node.before == 0 {
-                        let own = node.kind as usize == kind;
-                        if own { &mut nodes } else { &mut ready[node.kind as usize] }.push(after);
-                    }
-                    next = other;
-                }
-            }
-            let (code, mode, rule) = self.kinds[kind];
-            runs.push(Run { code, mode, rule, count: nodes.len() as u32 });
-            order.append(&mut nodes);
-        }
-        (order, runs)
     }
 }
