@@ -42,9 +42,8 @@ fn compute_in_outputs(statements: &mut Vec<Statement>) {
     let mut at = 0;
     while at < statements.len() {
         let place = copy_of_cell(&statements[at]).and_then(|(cell, output)| {
-            let meets = |space, cell| {
-                all.iter().filter(move |a: &&Access| a.space == space && a.low <= cell && cell <= a.high)
-            };
+            let meets =
+                |space, cell| all.iter().filter(move |a: &&Access| a.space == space && a.low <= cell && cell <= a.high);
             let added = terms(&statements[..at], cell, &mut Vec::new());
             let cleared = statements[..at].iter().filter(|statement| clears(statement, cell)).count();
             // Besides the copy, which reads it.

@@ -211,3 +211,6 @@ impl Order {
         Some((Line { runs, operands }, end))
     }
 }
+
+#[cfg(test)]
+mod tests;
