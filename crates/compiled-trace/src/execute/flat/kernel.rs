@@ -196,11 +196,11 @@ fn pairwise<S: Scalar>(low: [S; 8], high: [S; 8]) -> S {
     (four[0] + four[2]) + (four[1] + four[3])
 }
 
-/// The operations of a run, each from its slots. How results are put is decided once.
+/// The operations of a batch, each from its slots. How results are put is decided once.
 macro_rules! alike {
-    ($slots:ident, $run:ident, $operands:ident, $value:expr) => {{
+    ($slots:ident, $batch:ident, $operands:ident, $value:expr) => {{
         let number = |slot: u16| $slots[slot as usize].get();
-        match $run.mode {
+        match $batch.mode {
             Mode::Result | Mode::Store => {
                 for &[to, x, y] in $operands {
                     $slots[to as usize].set($value(number(x), number(y)));
@@ -225,22 +225,22 @@ macro_rules! alike {
 #[inline(never)]
 fn alike<S: Scalar>(slots: &[Cell<S>], rules: &Rules, line: &Line) {
     let mut rest = &line.operands[..];
-    for run in &line.runs {
+    for batch in &line.batches {
         let operands;
-        (operands, rest) = rest.split_at(run.count as usize);
-        match run.code {
-            Code::Same => alike!(slots, run, operands, |x: S, _| x),
-            Code::Plus => alike!(slots, run, operands, |x: S, y: S| x + y),
-            Code::Minus => alike!(slots, run, operands, |x: S, y: S| x - y),
-            Code::Times => alike!(slots, run, operands, |x: S, y: S| x * y),
-            Code::Over => alike!(slots, run, operands, |x: S, y: S| x / y),
-            Code::Negate => alike!(slots, run, operands, |x: S, _| -x),
-            Code::Chain => alike!(slots, run, operands, chain),
-            Code::Keep => alike!(slots, run, operands, keep),
-            Code::Drop => alike!(slots, run, operands, drop_kept),
-            Code::Compare => alike!(slots, run, operands, |x: S, y: S| compare(run.rule as u8, x, y)),
-            Code::Unary => alike!(slots, run, operands, |x: S, _| rules.apply(run.rule, x)),
-            Code::Binary => alike!(slots, run, operands, |x: S, y: S| rules.apply2(run.rule, x, y)),
+        (operands, rest) = rest.split_at(batch.count as usize);
+        match batch.code {
+            Code::Same => alike!(slots, batch, operands, |x: S, _| x),
+            Code::Plus => alike!(slots, batch, operands, |x: S, y: S| x + y),
+            Code::Minus => alike!(slots, batch, operands, |x: S, y: S| x - y),
+            Code::Times => alike!(slots, batch, operands, |x: S, y: S| x * y),
+            Code::Over => alike!(slots, batch, operands, |x: S, y: S| x / y),
+            Code::Negate => alike!(slots, batch, operands, |x: S, _| -x),
+            Code::Chain => alike!(slots, batch, operands, chain),
+            Code::Keep => alike!(slots, batch, operands, keep),
+            Code::Drop => alike!(slots, batch, operands, drop_kept),
+            Code::Compare => alike!(slots, batch, operands, |x: S, y: S| compare(batch.rule as u8, x, y)),
+            Code::Unary => alike!(slots, batch, operands, |x: S, _| rules.apply(batch.rule, x)),
+            Code::Binary => alike!(slots, batch, operands, |x: S, y: S| rules.apply2(batch.rule, x, y)),
             // The only one left of those that lines are made of.
             _ => operands.iter().for_each(|[to, ..]| slots[*to as usize].set(S::default())),
         }

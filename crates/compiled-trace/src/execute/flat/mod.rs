@@ -9,6 +9,11 @@
 //! An operation on neighbouring iterations works on [`LANES`] slots at a time. The last group may read slots beyond its operands,
 //! whose numbers go nowhere: results have room for whole groups, and cells of the program are only written where they
 //! belong.
+//!
+//! # Straight lines
+//! A step costs a jump to the code for its operation, which the machine cannot foresee where operations follow each other without
+//! pattern. Long straight lines of scalar operations are therefore reordered: operations of one kind become neighbours, a batch,
+//! which is one loop.
 
 mod emit;
 mod kernel;
@@ -153,14 +158,14 @@ struct Step {
 /// Scalar operations in an order in which those of one kind are neighbours.
 #[derive(Clone, Debug)]
 struct Line {
-    runs: Vec<Run>,
+    batches: Vec<Batch>,
     /// For each operation the slots of its result and of what it reads.
     operands: Vec<[u16; 3]>,
 }
 
 /// So many operations of one kind.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct Batch {
     code: Code,
     /// [`Mode::Store`] also for results.
     mode: Mode,

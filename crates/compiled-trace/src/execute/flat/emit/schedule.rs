@@ -1,7 +1,7 @@
 //! Reorders the scalar operations of straight lines so that operations of one kind become neighbours.
 //!
 //! Called when all steps are written. One step per operation costs a jump per operation, to a place that is hard to predict in
-//! irregular code; a run of operations of one kind needs one jump.
+//! irregular code; a batch of operations of one kind needs one jump.
 //!
 //! # What may change places?
 //! An operation stays behind those that write what it reads, and behind those that read or wrote what it writes; additions to a
@@ -9,20 +9,22 @@
 //! Slots of results that are used again for other results are no reason to stay behind: every result is a place of its own
 //! until the order is known, and gets its slot then.
 //!
-//! # Which run does an operation join?
-//! The first one of its kind that it may join, else a new one behind the others. It has to be behind the runs of the operations
+//! # Which batch does an operation join?
+//! The first one of its kind that it may join, else a new one behind the others. It has to be behind the batches of the operations
 //! it stays behind, or in the same one, where operations keep their order.
 
-use super::super::{Code, Flat, Line, Mode, Run, Step};
+use super::super::{Batch, Code, Flat, Line, Mode, Step};
 
 /// Fewest operations of a straight line that are reordered.
 const FEWEST: usize = 64;
-/// Fewest operations in a run, on average.
-const SHORTEST: usize = 3;
+/// Fewest operations in a batch, on average.
+const SHORTEST: usize = 4;
+/// Most slots for each operation of a line: all slots are looked at for each line.
+const MOST_SLOTS: usize = 16;
 /// Most kinds of operations.
 const MOST_KINDS: usize = 64;
 
-/// Puts straight lines of scalar operations into runs; results have the slots from `cells` on.
+/// Puts straight lines of scalar operations into batches; results have the slots from `cells` on.
 pub(super) fn schedule(flat: &mut Flat, cells: usize) {
     if flat.steps.len() < FEWEST || flat.slots > u16::MAX as usize {
         return;
@@ -34,7 +36,7 @@ pub(super) fn schedule(flat: &mut Flat, cells: usize) {
     let computing = lines.iter().filter(|line| computes(line)).count();
     let mut end = flat.slots;
     for line in lines {
-        let is_long = line.len() >= FEWEST && arity(&line[0]).is_some();
+        let is_long = line.len() >= FEWEST.max(flat.slots / MOST_SLOTS) && arity(&line[0]).is_some();
         let alone = computing == 1 && computes(line);
         let made = if is_long { Order::new(line, cells, flat.slots, alone) } else { None };
         let made = made.and_then(|order| order.line(if alone { cells } else { flat.slots }));
@@ -60,43 +62,45 @@ fn arity(step: &Step) -> Option<usize> {
     }
 }
 
-/// Which run, counted from 1, last wrote a place, and the last one that read it.
+/// Which batch, counted from 1, last wrote a place, and the last one that read it.
 #[derive(Clone, Copy, Default)]
 struct Last {
     write: u32,
     read: u32,
 }
 
-/// An operation: the number of its run, and the places of its result and of what it reads. A place is a slot or, from the
+/// An operation: the number of its batch, and the places of its result and of what it reads. A place is a slot or, from the
 /// number of slots on, a result.
 struct Operation {
-    run: u32,
+    batch: u32,
     places: [u32; 3],
 }
 
-/// The operations of a line, and the runs they are in; a run has them in the order in which they were written.
+/// The operations of a line, and the batches they are in; a batch has them in the order in which they were written.
 struct Order {
     operations: Vec<Operation>,
-    runs: Vec<Run>,
+    batches: Vec<Batch>,
     kinds: Vec<Kind>,
+    /// Code, mode and rule of each kind, in one number to be found quickly.
+    keys: Vec<u64>,
     /// Number of slots.
     slots: usize,
 }
 
-/// Operations that can be in one run.
+/// Operations that can be in one batch.
 struct Kind {
     code: Code,
     mode: Mode,
     rule: u16,
-    /// For each number of a run the first one of this kind from there on.
-    runs: Vec<u32>,
+    /// For each number of a batch the first one of this kind from there on.
+    batches: Vec<u32>,
 }
 
 impl Order {
-    /// `None` if there are too many kinds, or runs are short.
+    /// `None` if there are too many kinds, or batches are short.
     fn new(line: &[Step], cells: usize, slots: usize, alone: bool) -> Option<Order> {
         let operations = Vec::with_capacity(line.len());
-        let mut order = Order { operations, runs: Vec::new(), kinds: Vec::new(), slots };
+        let mut order = Order { operations, batches: Vec::new(), kinds: Vec::new(), keys: Vec::new(), slots };
         // Which step writes a slot last: what it leaves there may be read behind the line.
         let mut end = vec![u32::MAX; slots];
         if !alone {
@@ -117,15 +121,15 @@ impl Order {
             let own = slot >= cells && end[slot] != i as u32;
             let to = if own { slots + i } else { slot };
             let written = last[x as usize].write.max(last[y as usize].write);
-            let run = order.run(kind, written.max(last[to].write).max(last[to].read));
+            let batch = order.batch(kind, written.max(last[to].write).max(last[to].read));
             for operand in [x, y] {
                 let read = &mut last[operand as usize].read;
-                *read = (*read).max(run + 1);
+                *read = (*read).max(batch + 1);
             }
-            last[to] = Last { write: run + 1, read: 0 };
+            last[to] = Last { write: batch + 1, read: 0 };
             held[slot] = to as u32;
-            order.operations.push(Operation { run, places: [to as u32, x, y] });
-            if order.runs.len() * SHORTEST > line.len() {
+            order.operations.push(Operation { batch, places: [to as u32, x, y] });
+            if order.batches.len() * SHORTEST > line.len() {
                 return None;
             }
         }
@@ -136,38 +140,35 @@ impl Order {
     fn kind(&mut self, step: &Step) -> Option<usize> {
         let (code, rule) = (step.code, step.rule);
         let mode = if step.mode == Mode::Result { Mode::Store } else { step.mode };
-        let known = self.kinds.iter().position(|kind| kind.code == code && kind.mode == mode && kind.rule == rule);
+        let key = (code as u64) << 32 | (mode as u64) << 16 | rule as u64;
+        let known = self.keys.iter().position(|known| *known == key);
         known.or_else(|| {
-            self.kinds.push(Kind { code, mode, rule, runs: Vec::new() });
+            self.keys.push(key);
+            self.kinds.push(Kind { code, mode, rule, batches: Vec::new() });
             (self.kinds.len() <= MOST_KINDS).then_some(self.kinds.len() - 1)
         })
     }
 
-    /// Counts an operation in the first run of its kind that is not before run `behind`, counted from 1, nor that one if it is
-    /// of another kind.
-    fn run(&mut self, kind: usize, behind: u32) -> u32 {
-        let Kind { code, mode, rule, runs } = &mut self.kinds[kind];
-        // If run `behind` is of this kind, it is the first one from there on.
-        let first = (behind as usize).saturating_sub(1);
-        let same = runs.get(first).is_some_and(|run| *run as usize == first);
-        let first = if same { first } else { behind as usize };
-        if let Some(run) = runs.get(first) {
-            self.runs[*run as usize].count += 1;
-            return *run;
+    /// Counts an operation in the first batch of its kind that is not before batch `behind`, counted from 1.
+    fn batch(&mut self, kind: usize, behind: u32) -> u32 {
+        let Kind { code, mode, rule, batches } = &mut self.kinds[kind];
+        if let Some(batch) = batches.get((behind as usize).saturating_sub(1)) {
+            self.batches[*batch as usize].count += 1;
+            return *batch;
         }
-        let run = self.runs.len();
-        runs.resize(run + 1, run as u32);
-        self.runs.push(Run { code: *code, mode: *mode, rule: *rule, count: 1 });
-        run as u32
+        let batch = self.batches.len();
+        batches.resize(batch + 1, batch as u32);
+        self.batches.push(Batch { code: *code, mode: *mode, rule: *rule, count: 1 });
+        batch as u32
     }
 
     /// The line in its new order, results in slots from `first` on, and the end of these slots; `None` if there are too many.
     fn line(self, first: usize) -> Option<(Line, usize)> {
-        let Order { operations, runs, slots, .. } = self;
+        let Order { operations, batches, slots, .. } = self;
         let mut next = 0;
-        let starts = runs.iter().map(|run| {
-            next += run.count as usize;
-            next - run.count as usize
+        let starts = batches.iter().map(|batch| {
+            next += batch.count as usize;
+            next - batch.count as usize
         });
         let mut starts: Vec<usize> = starts.collect();
         let mut order = vec![0; operations.len()];
@@ -175,7 +176,7 @@ impl Order {
         let mut uses = vec![u32::MAX; slots];
         uses.resize(slots + operations.len(), 0);
         for (i, operation) in operations.iter().enumerate() {
-            let start = &mut starts[operation.run as usize];
+            let start = &mut starts[operation.batch as usize];
             order[*start] = i as u32;
             *start += 1;
             for place in &operation.places[1..] {
@@ -208,7 +209,7 @@ impl Order {
             }
             operands.push([to, x, y].map(|place| given[place]));
         }
-        Some((Line { runs, operands }, end))
+        Some((Line { batches, operands }, end))
     }
 }
 
