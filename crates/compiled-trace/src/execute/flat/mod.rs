@@ -206,12 +206,7 @@ impl Flat {
     /// Runs it on slices of the right lengths; the number of the guard that failed, if one did. Out of line, as it has much on
     /// the stack.
     #[inline(never)]
-    pub(super) fn run<S: Scalar>(
-        &self,
-        slots: &mut [S],
-        inputs: &[&[S]],
-        outputs: &mut [&mut [S]],
-    ) -> Result<(), u16> {
+    pub(super) fn run<S: Scalar>(&self, slots: &mut [S], inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), u16> {
         let run = kernel::Run { flat: self, slots, inputs, outputs };
         match self.arch {
             Arch::Scalar => without_vectors(run),
