@@ -80,7 +80,10 @@ impl<S: Scalar> CompiledState<S> {
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Error> {
         self.read_contexts(f);
-        if let Some(held) = held(&mut self.recordings, self.current, f, x, &self.plain, &self.lengths) {
+        if f.is_pure()
+            && let Some(held) = self.recordings.get_mut(self.current)
+            && held.recording.is_for(&self.lengths)
+        {
             // Of another length before the first call, and then not written to.
             let value = match &mut y {
                 Some(y) => &mut y[..],
@@ -248,7 +251,10 @@ impl<S: Scalar> CompiledState<S> {
     ) -> Result<(), Error> {
         self.read_contexts(f);
         let mut first = 0;
-        if let Some(held) = held(&mut self.recordings, self.current, f, x, &self.plain, &self.lengths) {
+        if f.is_pure()
+            && let Some(held) = self.recordings.get_mut(self.current)
+            && held.recording.fits(x.len(), self.plain.len(), &self.lengths)
+        {
             match go(held, &mut self.buffers) {
                 Ok(()) => return Ok(()),
                 Err(Failure::Invalid(RunError::Guard(_))) if !backend.refuses_other_branches() => first = 1,
@@ -373,20 +379,6 @@ impl<S: Scalar> CompiledState<S> {
             self.recordings[self.current] = held;
         }
     }
-}
-
-/// The current recording, if it was made for points and contexts of these lengths and need not be compared with a new one.
-#[inline(always)]
-fn held<'a, S: Scalar, F: Flat<Recorded<S::Base>>>(
-    recordings: &'a mut [Held<S>],
-    current: usize,
-    f: &F,
-    x: &[S],
-    parameters: &[f64],
-    lengths: &[usize],
-) -> Option<&'a mut Held<S>> {
-    let held = if f.is_pure() { recordings.get_mut(current)? } else { return None };
-    held.recording.fits(x.len(), parameters.len(), lengths).then_some(held)
 }
 
 /// A failure that nothing can be done about.
