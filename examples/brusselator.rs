@@ -1,7 +1,7 @@
 //! Integrates a stiff reaction with diffusion, the Brusselator on a periodic square, by an implicit method.
 //!
-//! `cargo run --release --features examples --example brusselator [-- FOLDER]`; with a folder, the pattern of the Jacobian is
-//! drawn there with its colours.
+//! `cargo run --release --features examples --example brusselator [-- SIDE] [FOLDER]`; the square has SIDE x SIDE cells, 32 x 32 if
+//! there is no number; with a folder, the pattern of the Jacobian is drawn there with its colours.
 //!
 //! The method has two implicit stages and order 2 (R. Alexander, *Diagonally implicit Runge-Kutta methods for stiff
 //! O.D.E.'s*, SIAM J. Numer. Anal. 14, 1977). Each stage is solved by Newton's method with a sparse Jacobian, which takes
@@ -110,10 +110,13 @@ fn integrate(problem: Brusselator, end: f64, steps: usize) -> Result<(Vec<f64>, 
 }
 
 fn main() -> Result<(), Failure> {
-    let problem = Brusselator { side: 32, diffusion: 0.1 };
+    let mut problem = Brusselator { side: 32, diffusion: 0.1 };
     let end = 1.0;
-    if let Some(folder) = std::env::args().nth(1) {
-        draw(&folder)?;
+    for argument in std::env::args().skip(1) {
+        match argument.parse() {
+            Ok(side) => problem.side = side,
+            Err(_) => draw(&argument)?,
+        }
     }
     let limit = 2.0 / (8.0 * problem.diffusion * (problem.side * problem.side) as f64);
     println!("{} unknowns; an explicit method would need {:.0} steps", problem.size(), end / limit);

@@ -223,3 +223,50 @@ fn narrow(statements: &mut Vec<Statement>, used: &Intervals) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::program::{Program, Space, Statement};
+    use crate::{Limits, Recorded, compile, record};
+    use num_traits::Float;
+
+    fn program(inputs: usize, f: impl FnOnce(&[Recorded]) -> Vec<Recorded>) -> Program {
+        let x: Vec<f64> = (0..inputs).map(|i| 1.0 + i as f64).collect();
+        compile(&record(&x, &[], Limits::default(), |x, _, y| *y = f(x)).unwrap()).unwrap()
+    }
+
+    fn run(program: Program, x: &[f64]) -> Vec<f64> {
+        let mut y = vec![f64::NAN; program.outputs[0]];
+        let executable = program.executable();
+        executable.run(&mut executable.workspace(), &[x, &[]], &mut [&mut y]).unwrap();
+        y
+    }
+
+    /// Whether a work cell is added to.
+    fn clears_work(program: &Program) -> bool {
+        program.statements.iter().any(|s| matches!(s, Statement::Zero { space: Space::Work, .. }))
+    }
+
+    #[test]
+    fn sums_are_added_up_in_outputs() {
+        let squares = |x: &[Recorded]| vec![x.iter().map(|v| *v * *v).sum(), x.iter().map(|v| *v * 2.0).sum()];
+        let found = program(20, squares);
+        assert!(!clears_work(&found), "{found}");
+        assert_eq!(run(found, &[1.0; 20]), [20.0, 40.0]);
+    }
+
+    #[test]
+    fn sums_that_are_read_stay_in_the_work() {
+        let scaled = |x: &[Recorded]| {
+            let sum: Recorded = x.iter().map(|v| *v * *v).sum();
+            vec![sum, sum.sqrt()]
+        };
+        let found = program(20, scaled);
+        assert!(clears_work(&found), "{found}");
+        assert_eq!(run(found, &[2.0; 20]), [80.0, 80f64.sqrt()]);
+        // The same sum twice.
+        let found = program(20, |x| vec![x.iter().map(|v| *v * *v).sum(); 2]);
+        assert!(clears_work(&found), "{found}");
+        assert_eq!(run(found, &[2.0; 20]), [80.0, 80.0]);
+    }
+}

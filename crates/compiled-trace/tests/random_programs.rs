@@ -237,6 +237,8 @@ struct Programs {
     adjoint: Executable,
     /// Tangent of the adjoint.
     product: Executable,
+    /// Of the weighted sum of the outputs.
+    gradient: Executable,
     /// All entries.
     jacobian: Executable,
     /// All entries, of the weighted sum of the outputs.
@@ -253,13 +255,15 @@ impl Programs {
         let weighted = record(x, p, Limits::default(), |x, p, y| {
             y.push(function(steps, x, p).into_iter().enumerate().map(|(i, y)| y * weight(i)).sum());
         });
+        let weighted = weighted.unwrap();
         let (starts, columns) = dense(x.len(), x.len());
-        let second = weighted.unwrap().hessian_entries(&starts, &columns, usize::MAX);
+        let second = weighted.hessian_entries(&starts, &columns, usize::MAX);
         let executable = |graph: Result<Option<Graph>, Error>| compile(&graph.unwrap().unwrap()).unwrap().executable();
         Programs {
             tangent: program.tangent(2).unwrap().executable(),
             product: adjoint.tangent(1).unwrap().executable(),
             adjoint: adjoint.executable(),
+            gradient: compile(&weighted).unwrap().gradient().unwrap().executable(),
             jacobian: executable(entries),
             hessian: executable(second),
         }
@@ -301,6 +305,11 @@ fn check(steps: &[Step], points: &[(Vec<f64>, Vec<f64>)]) -> Result<(), TestCase
         grad.fill(f64::NAN);
         programs.adjoint.run(&mut programs.adjoint.workspace(), &[x, p, &weights], &mut [&mut y, &mut grad]).unwrap();
         close("gradient", &grad, &expected)?;
+        grad.fill(f64::NAN);
+        let mut sum = [f64::NAN];
+        programs.gradient.run(&mut programs.gradient.workspace(), &[x, p], &mut [&mut sum, &mut grad]).unwrap();
+        close("gradient of the sum", &grad, &expected)?;
+        close("sum", &sum, &[weighted(steps, x, p)])?;
         let (mut first, mut second) = (nan(), nan());
         let outputs = &mut [&mut y[..], &mut first, &mut second];
         programs.tangent.run(&mut programs.tangent.workspace(), &[x, p, &direction, &other], outputs).unwrap();

@@ -103,6 +103,56 @@ fn constants_and_branches_together() {
     }
 }
 
+/// Gradients of small programs take a way of their own: it must see other branches, parameters and lengths as well, leave the
+/// value, and cost nothing but the program.
+#[test]
+fn small_gradients_notice_what_other_calls_do() {
+    fn bent<T: Real>(x: &[T], k: T) -> T {
+        called();
+        if x[0] > 0.0 { k * x[0] * x[1] } else { x[1] - k * x[0] * x[0] }
+    }
+    let f = |x: &[_], k: &_| bent(x, *k);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), (&[1.0, 2.0], Parameter(&3.0))).unwrap();
+    let check = |prepared: &mut PreparedGradient<_, _, _, _>, [x, y]: [f64; 2], k: f64| {
+        let mut grad = [f64::NAN; 2];
+        let costs = costs(|| {
+            let value = prepared.value_and_gradient_into(&mut grad, (&[x, y], Parameter(&k))).unwrap();
+            assert_eq!(value, if x > 0.0 { k * x * y } else { y - k * x * x });
+        });
+        assert_eq!(grad, if x > 0.0 { [k * y, k * x] } else { [-2.0 * k * x, 1.0] });
+        costs
+    };
+    assert_eq!(check(&mut prepared, [2.0, 5.0], 7.0), (0, 0), "another parameter");
+    assert_eq!(check(&mut prepared, [-2.0, 5.0], 7.0).1, 1, "another branch");
+    for round in 0..4 {
+        let x = if round % 2 == 0 { 0.5 } else { -0.5 };
+        check(&mut prepared, [x, 1.0], 2.0);
+        assert_eq!(check(&mut prepared, [x, -1.5], -3.0), (0, 0), "both branches are known in round {round}");
+    }
+    let mut copy = prepared.clone();
+    check(&mut copy, [3.0, 1.0], 1.0);
+    let mut grad = [0.0; 3];
+    let error = copy.gradient_into(&mut grad, (&[1.0, 2.0], Parameter(&1.0))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BufferLength { expected: 2, found: 3 });
+    let error = copy.gradient_into(&mut grad, (&[1.0, 2.0, 3.0], Parameter(&1.0))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::PreparedLength { prepared: 2, found: 3 });
+    check(&mut copy, [-1.0, 4.0], 2.0);
+    assert_eq!(copy.gradient((&[1.0, 4.0], Parameter(&2.0))).unwrap(), [8.0, 2.0]);
+    copy.prepare_again((&[1.0, 2.0, 3.0], Parameter(&2.0))).unwrap();
+    copy.gradient_into(&mut grad, (&[1.0, 4.0, 9.0], Parameter(&2.0))).unwrap();
+    assert_eq!(grad, [8.0, 2.0, 0.0]);
+    copy.gradient_into(&mut grad, (&[1.0, 5.0, 9.0], Parameter(&2.0))).unwrap();
+    assert_eq!(grad, [10.0, 2.0, 0.0]);
+
+    fn product<T: Real<f32>>(x: &[T]) -> T {
+        x[0] * x[1] * 2.0
+    }
+    let mut prepared = prepare_gradient(&product, &AutoReverseDiff::compiled(), &[1.0_f32, 2.0]).unwrap();
+    for _ in 0..2 {
+        assert_eq!(prepared.value_and_gradient(&[0.5_f32, 3.0]).unwrap(), (3.0, vec![6.0, 1.0]));
+    }
+}
+
 /// A comparison that hangs on the rounding of a sum, which the program adds in another order.
 #[test]
 fn recordings_that_fail_their_own_guards_serve_the_call_they_were_made_in() {

@@ -70,7 +70,11 @@ fn programs(n: usize, f: Function) -> Vec<Program> {
     let graph = record(&point(n), &[], Limits::default(), |x, _, y| f(x, y)).unwrap();
     let program = compile(&graph).unwrap();
     let adjoint = program.adjoint(1).unwrap();
-    vec![program.tangent(2).unwrap(), program.adjoint(3).unwrap(), adjoint.tangent(1).unwrap(), adjoint, program]
+    let mut programs =
+        vec![program.tangent(2).unwrap(), program.adjoint(3).unwrap(), adjoint.tangent(1).unwrap(), adjoint];
+    programs.extend(program.gradient());
+    programs.push(program);
+    programs
 }
 
 #[test]
@@ -87,7 +91,7 @@ fn small_programs_give_the_answers_of_blocks() {
         }
     }
     // Nearly all of them; else the test would compare blocks with blocks.
-    assert!(small > 300, "{small} of 360 programs are small");
+    assert!(small > 300, "{small} of 376 programs are small");
 }
 
 #[test]
@@ -105,7 +109,7 @@ fn guards_of_small_programs_name_their_place() {
     }
 }
 
-/// Written one by one these are 21: a run of a small program takes as long as it has operations.
+/// Written one by one these are 18: a run of a small program takes as long as it has operations.
 #[test]
 fn products_sums_and_signs_share_operations() {
     let rosenbrock: Function = |x, y| {
@@ -115,10 +119,36 @@ fn products_sums_and_signs_share_operations() {
         };
         y.push(x.windows(2).map(term).sum());
     };
-    let gradient = programs(10, rosenbrock).swap_remove(3).executable();
-    assert_eq!(gradient.flat.as_ref().map(|flat| flat.length()), Some(16));
+    let gradient = programs(10, rosenbrock).swap_remove(4).executable();
+    assert_eq!(gradient.flat.as_ref().map(|flat| flat.length()), Some(13));
     let blocks = Executable { flat: None, ..gradient.clone() };
     assert_eq!(run(&gradient, &point(10)), run(&blocks, &point(10)));
+}
+
+#[test]
+fn single_programs_give_the_same_answers_or_none() {
+    let [_, _, _, _, gradient, _] = &programs(9, FUNCTIONS[1].1)[..] else { panic!("there is one output") };
+    let gradient = gradient.clone().executable();
+    let expected = run(&gradient, &point(9)).unwrap();
+    let mut single = gradient.single::<f64, 2, 2>().unwrap();
+    let (mut y, mut grad) = ([f64::NAN], [f64::NAN; 9]);
+    for _ in 0..2 {
+        assert!(single.run(&[&point(9), &[]], &mut [&mut y, &mut grad]));
+        assert_eq!((y[0].to_bits(), grad.map(f64::to_bits).to_vec()), (expected[0][0], expected[1].clone()));
+    }
+    assert!(!single.run(&[&point(8), &[]], &mut [&mut y, &mut grad]), "a point of another length");
+    assert!(!single.run(&[&point(9), &[1.0]], &mut [&mut y, &mut grad]), "a parameter too many");
+    assert!(!single.run(&[&point(9), &[]], &mut [&mut y, &mut grad[1..]]), "a gradient of another length");
+    assert!(!single.run(&[&point(9), &[]], &mut [&mut [], &mut grad]), "no room for the value");
+    assert!(gradient.single::<f64, 1, 2>().is_none() && gradient.single::<f64, 2, 3>().is_none(), "other slices");
+
+    let (_, guarded) = FUNCTIONS[7];
+    let mut single = programs(9, guarded).pop().unwrap().executable().single::<f64, 2, 1>().unwrap();
+    let mut y = [f64::NAN; 9];
+    assert!(single.run(&[&point(9), &[]], &mut [&mut y]));
+    let mut other = point(9);
+    other[6] = -other[6];
+    assert!(!single.run(&[&other, &[]], &mut [&mut y]), "a guard fails");
 }
 
 #[test]

@@ -350,6 +350,18 @@ pub trait MatrixRoute<B: Backend> {
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+    /// The same by what earlier calls left, without running the function, so that no fault is raised; `false` if there is nothing that
+    /// serves, and then [`matrix`](Self::matrix) is called. For gradients so small that watching for faults shows.
+    #[inline(always)]
+    fn again<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        _state: &mut Self::State<S, L>,
+        _f: &F,
+        _x: &[S],
+        _y: Option<&mut [S]>,
+        _rows: &mut Rows<'_, S>,
+    ) -> bool {
+        false
+    }
 }
 
 impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {

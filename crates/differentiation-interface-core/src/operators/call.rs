@@ -98,7 +98,7 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         function: &F,
         point: &P,
         with_value: bool,
-        rows: Rows<'_, ScalarOf<P>>,
+        mut rows: Rows<'_, ScalarOf<P>>,
     ) -> Result<(), Error>
     where
         P: Point<Shape = X, Contexts = C>,
@@ -107,6 +107,9 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         let x = point.coordinates();
         self.check_point(x)?;
         let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
+        if R::again(&mut self.state, &f, x, with_value.then_some(&mut self.y[..]), &mut rows) {
+            return Ok(());
+        }
         let y = if with_value { Some(&mut self.y) } else { None };
         fault::watch(|| R::matrix(backend, &mut self.state, &mut f, x, y, rows))
             .map_err(|error| error.during(self.operator, B::NAME))

@@ -12,7 +12,10 @@ fn check(name: &str, x: &[f64], f: impl Fn(&[Recorded]) -> Vec<Recorded>) {
     let adjoint = value.adjoint(1).expect("it has an adjoint");
     let tangent = value.tangent(2).expect("it has tangents");
     let second = adjoint.tangent(1).expect("it has a second derivative");
-    for (what, program) in [("value", value), ("adjoint", adjoint), ("tangent", tangent), ("second", second)] {
+    let gradient = value.gradient().ok();
+    let mut programs = vec![("value", value), ("adjoint", adjoint), ("tangent", tangent), ("second", second)];
+    programs.extend(gradient.map(|gradient| ("gradient", gradient)));
+    for (what, program) in programs {
         let mut inputs: Vec<Vec<f64>> =
             program.inputs.iter().map(|n| (0..*n).map(|i| 0.3 + (i % 5) as f64 * 0.1).collect()).collect();
         inputs[0] = x.to_vec();
@@ -129,4 +132,35 @@ fn failed_guards_name_their_line() {
     assert_eq!(native(&program, Options::default(), &[&[3.0], &[]]), Ok(vec![vec![6.0]]));
     let failed = native(&program, Options::default(), &[&[0.25], &[]]);
     assert!(matches!(failed, Err(RunError::Guard(GuardFailed { place: Some(place) })) if place.line() == line));
+}
+
+#[test]
+fn single_functions_give_the_same_answers_or_none() {
+    let x = point(9);
+    let graph = record(&x, &[], Limits::default(), |x, _, y| y.push(rosenbrock(x))).unwrap();
+    let gradient = compile(&graph).unwrap().gradient().unwrap();
+    let compiled = Compiled::<f64>::new(&gradient, Options::default()).unwrap();
+    let (mut y, mut grad) = ([f64::NAN], [f64::NAN; 9]);
+    let (mut expected_y, mut expected) = ([f64::NAN], [f64::NAN; 9]);
+    compiled.run(&mut compiled.workspace(), &[&x, &[]], &mut [&mut expected_y, &mut expected]).unwrap();
+    let mut single = compiled.single::<2, 2>().unwrap();
+    assert!(compiled.single::<1, 2>().is_none() && compiled.single::<2, 3>().is_none(), "other slices");
+    // It owns what it needs.
+    drop(compiled);
+    for mut single in [single.clone(), single.clone()] {
+        assert!(single.run(&[&x, &[]], &mut [&mut y, &mut grad]));
+        assert_eq!((y, grad), (expected_y, expected));
+    }
+    assert!(!single.run(&[&x[1..], &[]], &mut [&mut y, &mut grad]), "a point of another length");
+    assert!(!single.run(&[&x, &[1.0]], &mut [&mut y, &mut grad]), "a parameter too many");
+    assert!(!single.run(&[&x, &[]], &mut [&mut y, &mut grad[1..]]), "a gradient of another length");
+    assert!(!single.run(&[&x, &[]], &mut [&mut [], &mut grad]), "no room for the value");
+
+    let root = |x: &[Recorded], y: &mut Vec<Recorded>| y.push(if x[0] > 0.0 { x[0].sqrt() } else { x[0] * 0.0 });
+    let graph = record(&[4.0], &[], Limits::default(), |x, _, y| root(x, y)).unwrap();
+    let compiled = Compiled::<f64>::new(&compile(&graph).unwrap(), Options::default()).unwrap();
+    let mut single = compiled.single::<2, 1>().unwrap();
+    assert!(single.run(&[&[9.0], &[]], &mut [&mut y]));
+    assert_eq!(y, [3.0]);
+    assert!(!single.run(&[&[-9.0], &[]], &mut [&mut y]), "a guard fails");
 }

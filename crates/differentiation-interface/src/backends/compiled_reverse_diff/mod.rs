@@ -169,7 +169,6 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
         let mut matrix = Vec::new();
         state.matrix(backend, f, x, Some(y), &mut Rows::growing(&mut matrix, x.len()))
     }
-    #[inline]
     fn matrix<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
         backend: &AutoCompiledReverseDiff,
         state: &mut CompiledState<S>,
@@ -179,6 +178,16 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         state.matrix(backend, f, x, y, &mut rows)
+    }
+    #[inline(always)]
+    fn again<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+        state: &mut CompiledState<S>,
+        f: &F,
+        x: &[S],
+        y: Option<&mut [S]>,
+        rows: &mut Rows<'_, S>,
+    ) -> bool {
+        state.small_gradient(f, x, y, rows)
     }
 }
 

@@ -186,9 +186,15 @@ impl Recording {
     /// Whether it was made for points and contexts of these lengths.
     #[inline]
     pub(super) fn fits(&self, inputs: usize, parameters: usize, lengths: &[usize]) -> bool {
+        !self.once && self.inputs == inputs && self.parameters == parameters && self.is_for(lengths)
+    }
+
+    /// Whether it was made for contexts of these lengths.
+    #[inline]
+    pub(super) fn is_for(&self, lengths: &[usize]) -> bool {
         // Not `==`, which calls `memcmp`: that of glibc for AVX-512 takes 80 ns for empty vectors, whose pointers point nowhere
         // (a masked load from an unmapped page), and they are empty where there are no contexts.
-        !self.once && self.inputs == inputs && self.parameters == parameters && self.lengths.iter().eq(lengths)
+        self.lengths.iter().eq(lengths)
     }
 
     #[inline]
@@ -349,7 +355,7 @@ struct Apart<B> {
 #[derive(Clone, Debug)]
 pub(super) struct Held<S: Scalar> {
     pub(super) recording: Arc<Recording>,
-    /// If it has been run and is small.
+    /// If it has been run and is small, and later calls may run it.
     gradient: Option<Small<S::Base>>,
     plain: Plain<S::Base>,
     apart: Apart<S::Base>,
@@ -383,7 +389,7 @@ impl<S: Scalar> Held<S> {
     }
 
     /// Runs the program of the gradient if it is small, and tells whether there is an answer. If not, [`run`](Self::run) gives it, or
-    /// tells why.
+    /// tells why. Only lengths of contexts must have been compared.
     #[inline(always)]
     pub(super) fn small_gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> bool {
         let Some(small) = &mut self.gradient else { return false };
@@ -397,7 +403,7 @@ impl<S: Scalar> Held<S> {
     /// Runs the program of the gradient, small or not.
     pub(super) fn gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> Result<(), Failure> {
         self.run(Which { kind: Kind::Gradient, tangents: 0 }, inputs, outputs)?;
-        if self.gradient.is_none() && S::as_plain(&[]).is_some() {
+        if self.gradient.is_none() && !self.recording.once && S::as_plain(&[]).is_some() {
             self.gradient = Small::of(&self.recording);
         }
         Ok(())

@@ -69,33 +69,26 @@ impl<S: Scalar> CompiledState<S> {
         self.with_recording(backend, f, x, |held, buffers| buffers.products(held, x, direction, seeds, rows))
     }
 
-    /// Fills the matrix of derivatives at `x`. Leaves the outputs in `y`.
+    /// Fills the gradient at `x` and its value, if a small program does that.
     #[inline(always)]
-    pub(super) fn matrix<F: Flat<Recorded<S::Base>>>(
+    pub(super) fn small_gradient<F: Flat<Recorded<S::Base>>>(
         &mut self,
-        backend: &AutoCompiledReverseDiff,
-        f: &mut F,
+        f: &F,
         x: &[S],
-        mut y: Option<&mut Vec<S>>,
+        y: Option<&mut [S]>,
         rows: &mut Rows<'_, S>,
-    ) -> Result<(), Error> {
+    ) -> bool {
         self.read_contexts(f);
-        if let Some(held) = held(&mut self.recordings, self.current, f, x, &self.plain, &self.lengths) {
-            // Of another length before the first call, and then not written to.
-            let value = match &mut y {
-                Some(y) => &mut y[..],
-                None => &mut self.buffers.y,
-            };
-            if held.small_gradient(&[x, &self.buffers.parameters], &mut [value, rows.data()]) {
-                return Ok(());
-            }
-        }
-        self.any_matrix(backend, f, x, y, rows)
+        let held = if f.is_pure() { self.recordings.get_mut(self.current) } else { None };
+        let Some(held) = held.filter(|held| held.recording.is_for(&self.lengths)) else { return false };
+        // Of another length before the first call, and then there is no answer.
+        let value = y.unwrap_or(&mut self.buffers.y);
+        held.small_gradient(&[x, &self.buffers.parameters], &mut [value, rows.data()])
     }
 
-    /// The same where the gradient has no small program. Out of line, to keep the way of small ones short.
+    /// Fills the matrix of derivatives at `x`. Leaves the outputs in `y`.
     #[inline(never)]
-    fn any_matrix<F: Flat<Recorded<S::Base>>>(
+    pub(super) fn matrix<F: Flat<Recorded<S::Base>>>(
         &mut self,
         backend: &AutoCompiledReverseDiff,
         f: &mut F,
@@ -248,7 +241,10 @@ impl<S: Scalar> CompiledState<S> {
     ) -> Result<(), Error> {
         self.read_contexts(f);
         let mut first = 0;
-        if let Some(held) = held(&mut self.recordings, self.current, f, x, &self.plain, &self.lengths) {
+        if f.is_pure()
+            && let Some(held) = self.recordings.get_mut(self.current)
+            && held.recording.fits(x.len(), self.plain.len(), &self.lengths)
+        {
             match go(held, &mut self.buffers) {
                 Ok(()) => return Ok(()),
                 Err(Failure::Invalid(RunError::Guard(_))) if !backend.refuses_other_branches() => first = 1,
@@ -373,20 +369,6 @@ impl<S: Scalar> CompiledState<S> {
             self.recordings[self.current] = held;
         }
     }
-}
-
-/// The current recording, if it was made for points and contexts of these lengths and need not be compared with a new one.
-#[inline(always)]
-fn held<'a, S: Scalar, F: Flat<Recorded<S::Base>>>(
-    recordings: &'a mut [Held<S>],
-    current: usize,
-    f: &F,
-    x: &[S],
-    parameters: &[f64],
-    lengths: &[usize],
-) -> Option<&'a mut Held<S>> {
-    let held = if f.is_pure() { recordings.get_mut(current)? } else { return None };
-    held.recording.fits(x.len(), parameters.len(), lengths).then_some(held)
 }
 
 /// A failure that nothing can be done about.
