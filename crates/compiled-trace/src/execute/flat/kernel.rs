@@ -1,7 +1,8 @@
 //! Runs the steps of a small program.
 
 use super::super::single::{chain, compare, drop_kept, guard_holds, keep};
-use super::{Code, Flat, LANES, Mode, Step};
+use super::{Code, Flat, LANES, Line, Mode, Step};
+use crate::rule::Rules;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::cell::Cell;
 
@@ -195,6 +196,57 @@ fn pairwise<S: Scalar>(low: [S; 8], high: [S; 8]) -> S {
     (four[0] + four[2]) + (four[1] + four[3])
 }
 
+/// The operations of a batch, each from its slots. How results are put is decided once.
+macro_rules! alike {
+    ($slots:ident, $batch:ident, $operands:ident, $value:expr) => {{
+        let number = |slot: u16| $slots[slot as usize].get();
+        match $batch.mode {
+            Mode::Result | Mode::Store => {
+                for &[to, x, y] in $operands {
+                    $slots[to as usize].set($value(number(x), number(y)));
+                }
+            }
+            Mode::First => {
+                for &[to, x, y] in $operands {
+                    $slots[to as usize].set(S::default() + $value(number(x), number(y)));
+                }
+            }
+            Mode::Add => {
+                for &[to, x, y] in $operands {
+                    let new = $value(number(x), number(y));
+                    $slots[to as usize].set(number(to) + new);
+                }
+            }
+        }
+    }};
+}
+
+/// Runs a line. Out of line: it needs no vectors, and what small programs need stays together.
+#[inline(never)]
+fn alike<S: Scalar>(slots: &[Cell<S>], rules: &Rules, line: &Line) {
+    let mut rest = &line.operands[..];
+    for batch in &line.batches {
+        let operands;
+        (operands, rest) = rest.split_at(batch.count as usize);
+        match batch.code {
+            Code::Same => alike!(slots, batch, operands, |x: S, _| x),
+            Code::Plus => alike!(slots, batch, operands, |x: S, y: S| x + y),
+            Code::Minus => alike!(slots, batch, operands, |x: S, y: S| x - y),
+            Code::Times => alike!(slots, batch, operands, |x: S, y: S| x * y),
+            Code::Over => alike!(slots, batch, operands, |x: S, y: S| x / y),
+            Code::Negate => alike!(slots, batch, operands, |x: S, _| -x),
+            Code::Chain => alike!(slots, batch, operands, chain),
+            Code::Keep => alike!(slots, batch, operands, keep),
+            Code::Drop => alike!(slots, batch, operands, drop_kept),
+            Code::Compare => alike!(slots, batch, operands, |x: S, y: S| compare(batch.rule as u8, x, y)),
+            Code::Unary => alike!(slots, batch, operands, |x: S, _| rules.apply(batch.rule, x)),
+            Code::Binary => alike!(slots, batch, operands, |x: S, y: S| rules.apply2(batch.rule, x, y)),
+            // The only one left of those that lines are made of.
+            _ => operands.iter().for_each(|[to, ..]| slots[*to as usize].set(S::default())),
+        }
+    }
+}
+
 /// Copies numbers by groups.
 #[inline(always)]
 fn copy<S: Copy>(from: &[S], to: &mut [S]) {
@@ -288,6 +340,7 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                 }
                 // Often a single one, without `memset`.
                 Code::Clear if n == 1 => slots[step.to as usize].set(S::default()),
+                Code::Line => alike(slots, rules, &flat.lines[step.x as usize]),
                 Code::Clear => slots[step.to as usize..][..n].iter().for_each(|slot| slot.set(S::default())),
                 _ => {
                     match step.code {

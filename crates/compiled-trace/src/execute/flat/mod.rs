@@ -9,6 +9,11 @@
 //! An operation on neighbouring iterations works on [`LANES`] slots at a time. The last group may read slots beyond its operands,
 //! whose numbers go nowhere: results have room for whole groups, and cells of the program are only written where they
 //! belong.
+//!
+//! # Straight lines
+//! A step costs a jump to the code for its operation, which the machine cannot foresee where operations follow each other without
+//! pattern. Long straight lines of scalar operations are therefore reordered: operations of one kind become neighbours, a batch,
+//! which is one loop.
 
 mod emit;
 mod kernel;
@@ -28,6 +33,8 @@ const BEYOND: usize = LANES;
 #[derive(Clone, Debug)]
 pub(super) struct Flat {
     steps: Vec<Step>,
+    /// What the steps with the code [`Code::Line`] consist of.
+    lines: Vec<Line>,
     /// Slots that wide operations gather from and scatter to.
     lists: Vec<u16>,
     constants: Vec<f64>,
@@ -106,6 +113,8 @@ enum Code {
     Scatter,
     /// `n` zeros.
     Clear,
+    /// The scalar operations of line number `x`.
+    Line,
 }
 
 /// What happens to a result.
@@ -144,6 +153,24 @@ struct Step {
     /// Number of a rule, relation or guard; slots of a third operand; high half of the place in the lists, whose low half is
     /// `y`.
     rule: u16,
+}
+
+/// Scalar operations in an order in which those of one kind are neighbours.
+#[derive(Clone, Debug)]
+struct Line {
+    batches: Vec<Batch>,
+    /// For each operation the slots of its result and of what it reads.
+    operands: Vec<[u16; 3]>,
+}
+
+/// So many operations of one kind.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    code: Code,
+    /// [`Mode::Store`] also for results.
+    mode: Mode,
+    rule: u16,
+    count: u32,
 }
 
 impl Step {

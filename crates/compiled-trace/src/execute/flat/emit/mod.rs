@@ -11,6 +11,7 @@
 //! the rest is cleared when somebody asks, or at the end.
 
 mod instructions;
+mod schedule;
 
 use super::{BEYOND, Code, Flat, Mode, Step};
 use crate::execute::Step as Outer;
@@ -47,6 +48,7 @@ pub(in crate::execute) fn flat(program: &Program, steps: &[Outer], plans: &[Plan
         plans,
         flat: Flat {
             steps: Vec::with_capacity(executed),
+            lines: Vec::new(),
             lists: Vec::new(),
             constants: program.constants.clone(),
             rules: program.rules.clone(),
@@ -71,6 +73,7 @@ pub(in crate::execute) fn flat(program: &Program, steps: &[Outer], plans: &[Plan
     // The work means nothing after a run.
     writer.clear(outputs, cells - outputs);
     let mut flat = writer.flat;
+    schedule::schedule(&mut flat, cells);
     // Results that go to cells wait behind all the other slots.
     let waiting = flat.slots;
     let mut widest = 0;
