@@ -173,7 +173,7 @@ fn loops_that_end_by_value_are_gathered_by_their_iterations() {
     let x = orbits(200);
     let graph = record(&x, &[], Limits::default(), |x, _, y| y.extend(kepler(x))).unwrap();
     let program = compile(&graph).unwrap();
-    assert_eq!((graph.nodes().len(), program.instruction_count()), (7947, 157), "{program}");
+    assert_eq!((graph.nodes().len(), program.instruction_count()), (7947, 155), "{program}");
     let adjoint = program.adjoint(1).unwrap();
     let product = adjoint.tangent(1).unwrap().executable();
     assert!(adjoint.instruction_count() <= 480, "{adjoint}");
@@ -216,7 +216,7 @@ fn searches_keep_two_guards() {
     let x: Vec<f64> = (0..200).map(|i| 500.3 + 400.0 * (i as f64 * 78.233).sin()).collect();
     let graph = record(&x, &[], Limits::default(), |x, _, y| y.push(search(x))).unwrap();
     let program = compile(&graph).unwrap();
-    assert_eq!((graph.guards(), program.instruction_count()), (2000, 12), "{program}");
+    assert_eq!((graph.guards(), program.instruction_count()), (2000, 10), "{program}");
     let executable = program.executable();
     let run = |x: &[f64]| {
         let mut y = [f64::NAN];
