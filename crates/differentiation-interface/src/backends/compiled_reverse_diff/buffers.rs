@@ -3,8 +3,10 @@
 //! Called by `state` with a recording that is tried; runs its programs.
 
 use super::recording::{Failure, Held, Kind, LANES, Which};
+use compiled_trace::Recorded;
 use differentiation_interface_core::backend::{Rows, Seeds};
 use differentiation_interface_core::error::Error;
+use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Scalar};
 
 /// The arguments and results of programs.
@@ -31,6 +33,26 @@ pub(super) enum Direction {
 }
 
 impl<S: Scalar> Buffers<S> {
+    /// Takes parameters, which it leaves as plain numbers too, and lengths of the contexts.
+    #[inline(always)]
+    pub(super) fn read_contexts<F: Flat<Recorded<S::Base>>>(
+        &mut self,
+        f: &F,
+        plain: &mut Vec<f64>,
+        lengths: &mut Vec<usize>,
+    ) {
+        plain.clear();
+        f.parameters(plain);
+        lengths.clear();
+        f.lengths(lengths);
+        self.parameters.clear();
+        // Most functions have none, and then nothing is called.
+        if !plain.is_empty() {
+            let parameter = |(i, v): (usize, &f64)| S::parameter(i, S::Base::from_f64(*v));
+            self.parameters.extend(plain.iter().enumerate().map(parameter));
+        }
+    }
+
     /// Runs the value program.
     #[inline(never)]
     pub(super) fn value(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {

@@ -388,6 +388,12 @@ impl<S: Scalar> Held<S> {
         }
     }
 
+    /// Whether there is a small program of the gradient.
+    #[inline(always)]
+    pub(super) fn has_small_gradient(&self) -> bool {
+        self.gradient.is_some()
+    }
+
     /// Runs the program of the gradient if it is small, and tells whether there is an answer. If not, [`run`](Self::run) gives it, or
     /// tells why. Only lengths of contexts must have been compared.
     #[inline(always)]

@@ -78,12 +78,14 @@ impl<S: Scalar> CompiledState<S> {
         y: Option<&mut [S]>,
         rows: &mut Rows<'_, S>,
     ) -> bool {
-        self.read_contexts(f);
-        let held = if f.is_pure() { self.recordings.get_mut(self.current) } else { None };
-        let Some(held) = held.filter(|held| held.recording.is_for(&self.lengths)) else { return false };
+        let CompiledState { recordings, current, buffers, plain, lengths, .. } = self;
+        let Some(held) = recordings.get_mut(*current).filter(|held| f.is_pure() && held.has_small_gradient()) else {
+            return false;
+        };
+        buffers.read_contexts(f, plain, lengths);
         // Of another length before the first call, and then there is no answer.
-        let value = y.unwrap_or(&mut self.buffers.y);
-        held.small_gradient(&[x, &self.buffers.parameters], &mut [value, rows.data()])
+        let value = y.unwrap_or(&mut buffers.y);
+        held.recording.is_for(lengths) && held.small_gradient(&[x, &buffers.parameters], &mut [value, rows.data()])
     }
 
     /// Fills the matrix of derivatives at `x`. Leaves the outputs in `y`.
@@ -219,18 +221,6 @@ impl<S: Scalar> CompiledState<S> {
         Ok(())
     }
 
-    /// Takes parameters and lengths of the contexts.
-    #[inline(always)]
-    fn read_contexts<F: Flat<Recorded<S::Base>>>(&mut self, f: &F) {
-        self.plain.clear();
-        f.parameters(&mut self.plain);
-        self.lengths.clear();
-        f.lengths(&mut self.lengths);
-        let parameter = |(i, v): (usize, &f64)| S::parameter(i, S::Base::from_f64(*v));
-        self.buffers.parameters.clear();
-        self.buffers.parameters.extend(self.plain.iter().enumerate().map(parameter));
-    }
-
     /// Runs `go` on a recording that holds at `x`: the last one, another one, or a new one.
     fn with_recording<F: Flat<Recorded<S::Base>>>(
         &mut self,
@@ -239,7 +229,7 @@ impl<S: Scalar> CompiledState<S> {
         x: &[S],
         mut go: impl FnMut(&mut Held<S>, &mut Buffers<S>) -> Result<(), Failure>,
     ) -> Result<(), Error> {
-        self.read_contexts(f);
+        self.buffers.read_contexts(f, &mut self.plain, &mut self.lengths);
         let mut first = 0;
         if f.is_pure()
             && let Some(held) = self.recordings.get_mut(self.current)
