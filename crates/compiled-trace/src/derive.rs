@@ -73,7 +73,7 @@ impl Program {
         }
         let mut shared = Shared::new(self.constants.clone(), self.rules.clone());
         let mut derivation = Derivation {
-            one: shared.constant(1.0),
+            one: seeds.is_empty().then(|| shared.constant(1.0)),
             shared,
             activity: Activity::new(&self.statements),
             work: self.work,
@@ -143,13 +143,12 @@ impl Program {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn tangent(&self, lanes: usize) -> Result<Program, Error> {
-        let mut shared = Shared::new(self.constants.clone(), self.rules.clone());
         let mut derivation = Derivation {
-            one: shared.constant(1.0),
-            shared,
+            shared: Shared::new(self.constants.clone(), self.rules.clone()),
             activity: Activity::new(&self.statements),
             work: self.work,
             lanes,
+            one: None,
             seeds: vec![self.inputs.len()],
             results: (0..self.outputs.len()).map(|o| Some(self.outputs.len() + o)).collect(),
             spare: None,
@@ -187,12 +186,12 @@ struct Derivation {
     /// Work cells of the program; those of lane `l` of the derivative follow after `(l + 1)` times as many.
     work: usize,
     lanes: usize,
-    /// Input slices with the seeds of lane 0; none if the one seed is 1.
+    /// Input slices with the seeds of lane 0, if there are any.
     seeds: Vec<usize>,
     /// Output slices with the results of lane 0, per input (adjoint) or output (tangent).
     results: Vec<Option<usize>>,
-    /// The constant 1.
-    one: u32,
+    /// The constant 1, if that is the cotangent.
+    one: Option<u32>,
     /// A cell for what nobody wants.
     spare: Option<u32>,
     /// Trip counts of the loops around.
@@ -233,10 +232,10 @@ impl Derivation {
     fn adjoint_of_written(&self, address: &Address, lane: usize) -> Option<Address> {
         match address.space {
             Space::Work => Some(self.shadow(address, lane)),
-            Space::Output(_) if self.seeds.is_empty() => {
-                Some(Address::fixed(Space::Constant, self.one, address.strides.len()))
-            }
             Space::Output(o) => {
+                if let Some(one) = self.one {
+                    return Some(Address::fixed(Space::Constant, one, address.strides.len()));
+                }
                 let space = Space::Input((self.seeds[o as usize] + lane * self.seeds.len()) as u8);
                 Some(Address { space, ..address.clone() })
             }
