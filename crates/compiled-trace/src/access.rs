@@ -40,7 +40,7 @@ impl Access {
 
 /// What a nest does to memory, appended to `out`.
 fn nest_accesses(nest: &Nest, loops: &[u32], out: &mut Vec<Access>) {
-    let trips: Vec<u32> = loops.iter().copied().chain(nest.dimensions.iter().map(|d| d.trip)).collect();
+    let trips = nest.trips(loops);
     for instruction in &nest.body {
         let (address, kind) = match *instruction {
             Instruction::Load(address) => (address, Kind::Read),

@@ -109,11 +109,9 @@ impl Expressions for Builder<'_> {
             _ => None,
         }
     }
-    fn multiple(&self, result: u32) -> Option<(f64, u32)> {
+    fn factors(&self, result: u32) -> Option<[u32; 2]> {
         match self.nest.body[result as usize] {
-            Instruction::Apply { op: Op::Binary(TIMES), a, b } => {
-                self.value(a).map(|factor| (factor, b)).or_else(|| self.value(b).map(|factor| (factor, a)))
-            }
+            Instruction::Apply { op: Op::Binary(TIMES), a, b } => Some([a, b]),
             _ => None,
         }
     }

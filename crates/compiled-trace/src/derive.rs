@@ -68,8 +68,8 @@ impl Program {
     /// The adjoint with cotangents in the input slices `seeds`, or with the cotangent 1 if there are none.
     fn adjoint_by(&self, lanes: usize, seeds: Vec<usize>) -> Result<Program, Error> {
         let mut inputs = self.inputs.clone();
-        for _ in 0..if seeds.is_empty() { 0 } else { lanes } {
-            inputs.extend(&self.outputs);
+        if !seeds.is_empty() {
+            inputs.extend(self.outputs.repeat(lanes));
         }
         let mut shared = Shared::new(self.constants.clone(), self.rules.clone());
         let mut derivation = Derivation {
@@ -199,11 +199,6 @@ struct Derivation {
 }
 
 impl Derivation {
-    /// Trip counts of all counters of a nest.
-    fn trips(&self, nest: &Nest) -> Vec<u32> {
-        self.loops.iter().copied().chain(nest.dimensions.iter().map(|dimension| dimension.trip)).collect()
-    }
-
     /// Whether a call depends on the first input slice.
     fn is_active(&self, call: &RuleCall) -> bool {
         call.arguments.iter().any(|argument| self.activity.reaches(argument, &self.loops))
@@ -296,7 +291,7 @@ impl Derivation {
 
     fn adjoint_of_nest(&mut self, nest: &Nest) -> Result<Nest, Error> {
         let lanes = self.lanes;
-        let active = self.activity.results(nest, &self.trips(nest));
+        let active = self.activity.results(nest, &nest.trips(&self.loops));
         let mut shared = std::mem::replace(&mut self.shared, Shared::new(Vec::new(), Default::default()));
         let mut builder = Builder::new(&mut shared, nest.dimensions.clone(), !nest.reversed);
         let mut renamed = vec![0u32; nest.body.len()];
@@ -423,7 +418,7 @@ impl Derivation {
     }
 
     fn tangent_of_nest(&mut self, nest: &Nest) -> Result<Nest, Error> {
-        let trips = self.trips(nest);
+        let trips = nest.trips(&self.loops);
         let reaches: Vec<bool> = nest.addresses.iter().map(|address| self.activity.reaches(address, &trips)).collect();
         let mut shared = std::mem::replace(&mut self.shared, Shared::new(Vec::new(), Default::default()));
         let mut builder = Builder::new(&mut shared, nest.dimensions.clone(), nest.reversed);

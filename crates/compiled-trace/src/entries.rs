@@ -198,13 +198,10 @@ impl Expressions for Rows<'_> {
         (result & CONSTANT != 0).then(|| self.shared.constants[(result & !CONSTANT) as usize])
     }
     fn negated(&self, result: u32) -> Option<u32> {
-        let node = (result as usize).checked_sub(self.graph.first_node()).and_then(|i| self.nodes.get(i))?;
-        (node.op == Op::Unary(NEGATE)).then_some(node.a)
+        self.made(result).filter(|node| node.op == Op::Unary(NEGATE)).map(|node| node.a)
     }
-    fn multiple(&self, result: u32) -> Option<(f64, u32)> {
-        let node = (result as usize).checked_sub(self.graph.first_node()).and_then(|i| self.nodes.get(i))?;
-        let [a, b] = (node.op == Op::Binary(TIMES)).then_some([node.a, node.b])?;
-        self.value(a).map(|factor| (factor, b)).or_else(|| self.value(b).map(|factor| (factor, a)))
+    fn factors(&self, result: u32) -> Option<[u32; 2]> {
+        self.made(result).filter(|node| node.op == Op::Binary(TIMES)).map(|node| [node.a, node.b])
     }
     fn write(&mut self, op: Op, a: u32, b: u32) -> u32 {
         let b = if matches!(op, Op::Unary(_)) { 0 } else { b };
@@ -214,6 +211,11 @@ impl Expressions for Rows<'_> {
 }
 
 impl<'a> Rows<'a> {
+    /// The node that a result is.
+    fn made(&self, result: u32) -> Option<&Node> {
+        (result as usize).checked_sub(self.graph.first_node()).and_then(|i| self.nodes.get(i))
+    }
+
     fn new(graph: &'a Graph, most: usize) -> Rows<'a> {
         let first = graph.first_node();
         let mut active: Vec<bool> = Vec::with_capacity(graph.nodes.len());

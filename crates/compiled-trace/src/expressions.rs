@@ -72,8 +72,8 @@ pub(crate) trait Expressions {
     fn value(&self, result: u32) -> Option<f64>;
     /// What a result is the negative of, as far as it shows.
     fn negated(&self, result: u32) -> Option<u32>;
-    /// The constant that a result is a multiple of, and of what.
-    fn multiple(&self, result: u32) -> Option<(f64, u32)>;
+    /// What a result is the product of, as far as it shows.
+    fn factors(&self, result: u32) -> Option<[u32; 2]>;
     /// Writes an operation that cannot be simplified.
     fn write(&mut self, op: Op, a: u32, b: u32) -> u32;
 
@@ -99,6 +99,12 @@ pub(crate) trait Expressions {
             _ => {}
         }
         self.write(op, a, b)
+    }
+
+    /// The constant that a result is a multiple of, and of what.
+    fn multiple(&self, result: u32) -> Option<(f64, u32)> {
+        let [a, b] = self.factors(result)?;
+        self.value(a).map(|factor| (factor, b)).or_else(|| self.value(b).map(|factor| (factor, a)))
     }
 
     /// Adds a term to a sum. Twice the same multiple becomes twice the multiple, which is rounded as it is.

@@ -91,7 +91,7 @@ fn terms(statements: &[Statement], cell: u32, loops: &mut Vec<u32>) -> usize {
                 loops.pop();
             }
             Statement::Nest(nest) => {
-                let trips = trips(nest, loops);
+                let trips = nest.trips(loops);
                 let adds = |instruction: &&Instruction| match **instruction {
                     Instruction::Accumulate { address, .. } => is_cell(&nest.addresses[address as usize], cell, &trips),
                     _ => false,
@@ -114,7 +114,7 @@ fn move_terms(statements: &mut [Statement], cell: u32, output: &Address, loops: 
                 loops.pop();
             }
             Statement::Nest(nest) => {
-                let trips = trips(nest, loops);
+                let trips = nest.trips(loops);
                 for address in &mut nest.addresses {
                     if is_cell(address, cell, &trips) {
                         *address = Address::fixed(output.space, output.base, trips.len());
@@ -124,11 +124,6 @@ fn move_terms(statements: &mut [Statement], cell: u32, output: &Address, loops: 
             _ => {}
         }
     }
-}
-
-/// Trip counts of all counters of a nest.
-fn trips(nest: &Nest, loops: &[u32]) -> Vec<u32> {
-    loops.iter().copied().chain(nest.dimensions.iter().map(|dimension| dimension.trip)).collect()
 }
 
 /// Removes stores and accumulations to work cells that nobody loads, and narrows what is cleared.
@@ -161,7 +156,7 @@ fn remove_dead(statements: &mut Vec<Statement>, loops: &mut Vec<u32>, is_loaded:
                 loops.pop();
             }
             Statement::Nest(nest) => {
-                let trips = trips(nest, loops);
+                let trips = nest.trips(loops);
                 let dead: Vec<bool> = nest
                     .addresses
                     .iter()

@@ -253,6 +253,13 @@ impl Address {
     }
 }
 
+impl Nest {
+    /// Trip counts of all its counters, those of the enclosing loops first.
+    pub(crate) fn trips(&self, loops: &[u32]) -> Vec<u32> {
+        loops.iter().copied().chain(self.dimensions.iter().map(|dimension| dimension.trip)).collect()
+    }
+}
+
 impl Instruction {
     /// Calls `act` with the results it uses.
     pub(crate) fn operands(&self, mut act: impl FnMut(u32)) {

@@ -114,34 +114,35 @@ impl Code {
         self.lengths.check(memory, counters)?;
         // A long table takes longer to clear than a small program to run.
         if 2 + memory.inputs.len() + memory.outputs.len() <= FEW {
-            Ok(self.enter::<S, FEW>(entry, memory, counters))
+            Ok(enter::<S, FEW>(self.entries[entry], memory, counters))
         } else {
-            Ok(self.enter::<S, SPACES>(entry, memory, counters))
+            Ok(enter::<S, SPACES>(self.entries[entry], memory, counters))
         }
     }
+}
 
-    /// Runs a function on slices that were checked, at most `N` with constants and work.
-    #[inline(always)]
-    fn enter<S: Number, const N: usize>(&self, entry: usize, memory: &mut Memory<S>, counters: &[u64]) -> u32 {
-        let mut slices = [std::ptr::null_mut::<u8>(); N];
-        slices[0] = memory.constants.as_ptr().cast_mut().cast();
-        slices[1] = memory.cells.as_mut_ptr().cast();
-        let mut at = 2;
-        for input in memory.inputs {
-            slices[at] = input.as_ptr().cast_mut().cast();
-            at += 1;
-        }
-        for output in memory.outputs.iter_mut() {
-            slices[at] = output.as_mut_ptr().cast();
-            at += 1;
-        }
-        #[expect(unsafe_code, reason = "machine code checks nothing itself")]
-        // SAFETY: `run`, the only caller, has compared the slices with the lengths the program was checked with. They are all
-        // in the table (an index of it would have panicked), and are borrowed, mutably where the code writes, until it
-        // returns. They are of numbers `S` as the code is, which `Compiled` keeps together.
-        unsafe {
-            self.entries[entry](slices.as_ptr(), counters.as_ptr())
-        }
+/// Runs a function on slices that were checked, at most `N` with constants and work.
+#[inline(always)]
+fn enter<S: Number, const N: usize>(entry: Entry, memory: &mut Memory<S>, counters: &[u64]) -> u32 {
+    let mut slices = [std::ptr::null_mut::<u8>(); N];
+    slices[0] = memory.constants.as_ptr().cast_mut().cast();
+    slices[1] = memory.cells.as_mut_ptr().cast();
+    let mut at = 2;
+    for input in memory.inputs {
+        slices[at] = input.as_ptr().cast_mut().cast();
+        at += 1;
+    }
+    for output in memory.outputs.iter_mut() {
+        slices[at] = output.as_mut_ptr().cast();
+        at += 1;
+    }
+    #[expect(unsafe_code, reason = "machine code checks nothing itself")]
+    // SAFETY: `Code::run` and `Single::run`, the only callers, have compared the slices with the lengths the program was checked
+    // with; constants and work of a `Single` have them since they were made. The slices are all in the table (an index of it would
+    // have panicked), and are borrowed, mutably where the code writes, until it returns. They are of numbers `S` as the code is,
+    // which `Compiled`, who makes both, keeps together. The callers own the code.
+    unsafe {
+        entry(slices.as_ptr(), counters.as_ptr())
     }
 }
 
@@ -182,28 +183,18 @@ impl<S: Number, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUT
     /// [`Compiled::run`](super::Compiled::run) tells why.
     #[inline(always)]
     pub fn run(&mut self, inputs: &[&[S]; INPUTS], outputs: &mut [&mut [S]; OUTPUTS]) -> bool {
-        let mut slices = [std::ptr::null_mut::<u8>(); FEW];
-        slices[0] = self.constants.as_ptr().cast_mut().cast();
-        slices[1] = self.cells.as_mut_ptr().cast();
-        for (k, input) in inputs.iter().enumerate() {
-            if input.len() != self.inputs[k] {
+        for (input, length) in inputs.iter().zip(self.inputs) {
+            if input.len() != length {
                 return false;
             }
-            slices[2 + k] = input.as_ptr().cast_mut().cast();
         }
-        for (k, output) in outputs.iter_mut().enumerate() {
-            if output.len() != self.outputs[k] {
+        for (output, length) in outputs.iter().zip(self.outputs) {
+            if output.len() != length {
                 return false;
             }
-            slices[2 + INPUTS + k] = output.as_mut_ptr().cast();
         }
-        #[expect(unsafe_code, reason = "machine code checks nothing itself")]
-        // SAFETY: the slices were compared with the lengths the program was checked with, as constants and work were when they
-        // were made. They are of numbers `S`, as [`Compiled`](super::Compiled) is whose code and constants these are, and are
-        // borrowed, mutably where the code writes, until it returns. It reads no counters.
-        unsafe {
-            (self.entry)(slices.as_ptr(), std::ptr::null()) == 0
-        }
+        let mut memory = Memory { constants: &self.constants, cells: &mut self.cells, inputs, outputs };
+        enter::<S, FEW>(self.entry, &mut memory, &[]) == 0
     }
 }
 
