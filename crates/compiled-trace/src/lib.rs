@@ -68,6 +68,7 @@ pub mod program;
 mod recorder;
 mod roll;
 pub mod rule;
+mod stores;
 mod sums;
 mod template;
 

@@ -9,6 +9,7 @@ use crate::expressions::Shared;
 use crate::fuse::{fuse, rewritten};
 use crate::intervals::Intervals;
 use crate::program::*;
+use crate::stores::store_single_terms;
 
 impl Program {
     /// The same program with fewer and smaller statements.
@@ -18,7 +19,9 @@ impl Program {
         clean(&mut statements, &mut shared);
         compute_in_outputs(&mut statements);
         drop_dead_stores(&mut statements);
+        store_single_terms(&mut statements);
         fuse(&mut statements, &mut shared, &[]);
+        store_single_terms(&mut statements);
         drop_dead_stores(&mut statements);
         Program { constants: shared.constants, rules: shared.rules, statements, ..self }
     }
