@@ -103,23 +103,26 @@ pub(crate) trait Expressions {
 
     /// The constant that a result is a multiple of, and of what.
     fn multiple(&self, result: u32) -> Option<(f64, u32)> {
+        if let Some(negated) = self.negated(result) {
+            return self.multiple(negated).map(|(factor, of)| (-factor, of));
+        }
         let [a, b] = self.factors(result)?;
         self.value(a).map(|factor| (factor, b)).or_else(|| self.value(b).map(|factor| (factor, a)))
     }
 
-    /// Adds a term to a sum. Twice the same multiple becomes twice the multiple, which is rounded as it is.
+    /// Twice a multiple as a multiple, which is rounded as that is.
+    fn double(&mut self, result: u32) -> Option<u32> {
+        let (factor, of) = self.multiple(result).filter(|(factor, _)| MODERATE.contains(&factor.abs()))?;
+        let factor = self.constant(2.0 * factor);
+        Some(self.apply(Op::Binary(TIMES), factor, of))
+    }
+
+    /// Adds a term to a sum.
     fn add(&mut self, sum: &mut Option<u32>, term: u32) {
+        let double = if *sum == Some(term) { self.double(term) } else { None };
         *sum = Some(match *sum {
             None => term,
-            Some(sum)
-                if sum == term
-                    && let Some((factor, of)) = self.multiple(sum)
-                    && MODERATE.contains(&factor.abs()) =>
-            {
-                let factor = self.constant(2.0 * factor);
-                self.apply(Op::Binary(TIMES), factor, of)
-            }
-            Some(sum) => self.apply(Op::Binary(PLUS), sum, term),
+            Some(sum) => double.unwrap_or_else(|| self.apply(Op::Binary(PLUS), sum, term)),
         });
     }
 
@@ -167,6 +170,14 @@ pub(crate) trait Expressions {
     ) -> Result<[Option<u32>; 2], Error> {
         let mut terms = [None; 2];
         match op {
+            // Both terms of a square at once.
+            Op::Binary(TIMES)
+                if x == y
+                    && active[0]
+                    && let Some(double) = self.double(adjoint) =>
+            {
+                terms[0] = Some(self.apply(op, x, double));
+            }
             Op::Unary(_) | Op::Binary(_) => {
                 let arguments = if matches!(op, Op::Unary(_)) { 1 } else { 2 };
                 for argument in (0..arguments).filter(|argument| active[*argument]) {

@@ -1,14 +1,16 @@
 //! Runs the steps of a small program.
 
 use super::super::single::{chain, compare, drop_kept, guard_holds, keep};
-use super::{Code, Flat, LANES, Line, Mode, Step};
+use super::{Code, Flat, LANES, Line, Mode, Step, room};
 use crate::rule::Rules;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::cell::Cell;
 
 /// The steps, the slots, and what is copied to and from these. It is copied here because a number is read quickest as it was
-/// written: in vectors of the same width.
-pub(super) struct Run<'a, 'i, 'o, S> {
+/// written: in vectors of the same width, whole ones.
+///
+/// Rows of one group need no loops, which is much of the time for them; so there is a kernel for programs of short rows.
+pub(super) struct Run<'a, 'i, 'o, S, const SHORT: bool> {
     pub(super) flat: &'a Flat,
     pub(super) slots: &'a mut [S],
     pub(super) inputs: &'a [&'i [S]],
@@ -16,7 +18,7 @@ pub(super) struct Run<'a, 'i, 'o, S> {
 }
 
 /// Some lanes of a wide operand.
-type Group<S> = [Cell<S>; LANES];
+type Group<S, const N: usize = LANES> = [Cell<S>; N];
 
 /// The groups that begin at a slot and have room for so many lanes.
 #[inline(always)]
@@ -27,8 +29,8 @@ fn groups<S>(slots: &[Cell<S>], first: u16, room: usize) -> &[Group<S>] {
 
 /// The numbers of a group.
 #[inline(always)]
-fn numbers<S: Copy + Default>(group: &Group<S>) -> [S; LANES] {
-    let mut numbers = [S::default(); LANES];
+fn numbers<S: Copy + Default, const N: usize>(group: &Group<S, N>) -> [S; N] {
+    let mut numbers = [S::default(); N];
     for (number, slot) in numbers.iter_mut().zip(group) {
         *number = slot.get();
     }
@@ -36,7 +38,7 @@ fn numbers<S: Copy + Default>(group: &Group<S>) -> [S; LANES] {
 }
 
 #[inline(always)]
-fn set<S: Copy>(group: &Group<S>, numbers: [S; LANES]) {
+fn set<S: Copy, const N: usize>(group: &Group<S, N>, numbers: [S; N]) {
     for (slot, number) in group.iter().zip(numbers) {
         slot.set(number);
     }
@@ -52,67 +54,66 @@ fn put<S: Scalar>(slot: &Cell<S>, mode: Mode, value: S) {
     }
 }
 
-/// Multiplies `n` results by a factor and puts them where they belong.
+/// Puts a wide result where it belongs, and nothing beyond.
 #[inline(always)]
 fn put_all<S: Scalar>(slots: &[Cell<S>], step: &Step) {
-    let factor = S::Base::from_f64(step.factor as f64);
-    let from = groups(slots, step.to, step.room as usize);
-    if step.mode == Mode::Result {
-        for group in from {
-            set(group, scaled(group, factor));
-        }
-        return;
-    }
-    let cells = &slots[step.cells as usize..][..step.n as usize];
-    let (whole, rest) = cells.as_chunks::<LANES>();
+    let n = step.n as usize;
+    let (from, to) = (&slots[step.x as usize..], &slots[step.to as usize..][..n]);
     match step.mode {
-        Mode::Result | Mode::Store => {
-            for (cells, group) in whole.iter().zip(from) {
-                set(cells, scaled(group, factor));
-            }
-        }
-        Mode::First => {
-            for (cells, group) in whole.iter().zip(from) {
-                let mut new = scaled(group, factor);
-                new.iter_mut().for_each(|new| *new = S::default() + *new);
-                set(cells, new);
-            }
-        }
-        Mode::Add => {
-            for (cells, group) in whole.iter().zip(from) {
-                let (mut new, old) = (scaled(group, factor), numbers(cells));
-                for (new, old) in new.iter_mut().zip(old) {
-                    *new = old + *new;
-                }
-                set(cells, new);
-            }
-        }
+        Mode::Result | Mode::Store => exactly(from, to, |_, new| new),
+        Mode::First => exactly(from, to, |_, new| S::default() + new),
+        Mode::Add => exactly(from, to, |old, new| old + new),
     }
-    if let Some(group) = from.get(whole.len()) {
-        for (cell, result) in rest.iter().zip(group) {
-            put(cell, step.mode, result.get().scale(factor));
+}
+
+/// Something about a part of a group, compiled for each length: a loop would take longer than what it does.
+macro_rules! by_length {
+    ($length:expr, $N:ident => $act:expr, none => $none:expr) => {
+        by_length!(@ $length, $N => $act, $none, 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    (@ $length:expr, $N:ident => $act:expr, $none:expr, $($n:literal)*) => {
+        match $length {
+            $($n => {
+                const $N: usize = $n;
+                $act
+            })*
+            _ => $none,
         }
+    };
+}
+
+/// Makes new numbers from old ones and those from other slots, which have room for whole groups.
+#[inline(always)]
+fn exactly<S: Scalar>(from: &[Cell<S>], to: &[Cell<S>], new: impl Fn(S, S) -> S) {
+    let ((from, _), (to, rest)) = (from.as_chunks::<LANES>(), to.as_chunks::<LANES>());
+    for (to, from) in to.iter().zip(from) {
+        renew(to, from, &new);
     }
+    let Some(from) = from.get(to.len()) else { return };
+    by_length!(rest.len(), N => {
+        if let (Some(to), Some(from)) = (rest.first_chunk::<N>(), from.first_chunk::<N>()) {
+            renew(to, from, &new);
+        }
+    }, none => {});
 }
 
 #[inline(always)]
-fn scaled<S: Scalar>(group: &Group<S>, factor: S::Base) -> [S; LANES] {
-    let mut results = numbers(group);
-    for result in &mut results {
-        *result = result.scale(factor);
+fn renew<S: Scalar, const N: usize>(to: &Group<S, N>, from: &Group<S, N>, new: impl Fn(S, S) -> S) {
+    let (mut numbers, old) = (numbers(from), numbers(to));
+    for (number, old) in numbers.iter_mut().zip(old) {
+        *number = new(old, *number);
     }
-    results
+    set(to, numbers);
 }
 
-/// Computes results group by group, and nothing else, so that each group is written in whole vectors, which are read again at
-/// once. Macros, because closures of this size are not always compiled in place, and then not for the vector width of the
-/// machine.
+/// Computes results group by group. Macros, because closures of this size are not always compiled in place, and then not for the
+/// vector width of the machine.
 macro_rules! each {
-    ($slots:ident, $step:ident, $room:ident, $operands:expr, $names:pat => $results:expr) => {{
+    ($slots:ident, $step:ident, $room:ident, $operands:expr, $names:pat => $results:expr) => {
         for (to, $names) in groups($slots, $step.to, $room).iter().zip($operands) {
             set(to, $results);
         }
-    }};
+    };
 }
 
 /// An operation on two operands of `n` numbers.
@@ -162,33 +163,37 @@ macro_rules! third {
 /// The sum of `n` terms: term `i` goes to partial sum `i mod 16`, these are added pairwise.
 macro_rules! sum {
     ($n:ident, $operands:expr, $names:pat => $terms:expr) => {{
-        let (mut low, mut high) = ([S::default(); LANES], [S::default(); LANES]);
-        let mut operands = $operands;
+        let [mut sums, mut last] = [[S::default(); LANES]; 2];
         let mut rest = $n;
-        while let Some($names) = operands.next() {
-            add(&mut low, $terms, rest);
-            rest = rest.saturating_sub(LANES);
-            let Some($names) = operands.next() else { break };
-            add(&mut high, $terms, rest);
-            rest = rest.saturating_sub(LANES);
+        for $names in $operands {
+            last = $terms;
+            if SHORT || rest < LANES {
+                break;
+            }
+            sums = added::<_, LANES>(sums, last);
+            rest -= LANES;
         }
-        pairwise(low, high)
+        by_length!(rest, N => pairwise(added::<_, N>(sums, last)), none => match SHORT {
+            true => pairwise(added::<_, LANES>(sums, last)),
+            false => pairwise(sums),
+        })
     }};
 }
 
-/// Adds the first `rest` terms to partial sums.
+/// Partial sums and the first `N` terms.
 #[inline(always)]
-fn add<S: Scalar>(sums: &mut [S; LANES], terms: [S; LANES], rest: usize) {
-    for (i, (sum, term)) in sums.iter_mut().zip(terms).enumerate() {
-        *sum = if i < rest { *sum + term } else { *sum };
+fn added<S: Scalar, const N: usize>(mut sums: [S; LANES], terms: [S; LANES]) -> [S; LANES] {
+    for (sum, term) in sums.iter_mut().zip(terms).take(N) {
+        *sum += term;
     }
+    sums
 }
 
 #[inline(always)]
-fn pairwise<S: Scalar>(low: [S; 8], high: [S; 8]) -> S {
-    let [mut eight, mut four] = [low, [S::default(); 8]];
-    for (sum, other) in eight.iter_mut().zip(high) {
-        *sum += other;
+fn pairwise<S: Scalar>(sums: [S; LANES]) -> S {
+    let [mut eight, mut four] = [[S::default(); 8]; 2];
+    for i in 0..8 {
+        eight[i] = sums[i] + sums[i + 8];
     }
     for i in 0..4 {
         four[i] = eight[i] + eight[i + 4];
@@ -247,19 +252,28 @@ fn alike<S: Scalar>(slots: &[Cell<S>], rules: &Rules, line: &Line) {
     }
 }
 
-/// Copies numbers by groups.
+/// Copies an input to slots with room for whole groups.
 #[inline(always)]
-fn copy<S: Copy>(from: &[S], to: &mut [S]) {
-    let ((from, from_rest), (to, to_rest)) = (from.as_chunks::<LANES>(), to.as_chunks_mut::<LANES>());
-    for (from, to) in from.iter().zip(to) {
-        *to = *from;
-    }
-    for (from, to) in from_rest.iter().zip(to_rest) {
-        *to = *from;
-    }
+fn copy_in<S: Scalar>(from: &[S], to: &mut [S]) {
+    by_length!(from.len(), N => {
+        // By vectors that are read as they are written.
+        if let (Some(to), Some(from)) = (to.first_chunk_mut::<{ N.next_multiple_of(4) }>(), from.first_chunk::<N>()) {
+            *to = std::array::from_fn(|i| if i < N { from[i] } else { S::default() });
+        }
+    }, none => to[..from.len()].copy_from_slice(from));
 }
 
-impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
+/// Copies an output.
+#[inline(always)]
+fn copy_out<S: Scalar>(from: &[S], to: &mut [S]) {
+    by_length!(to.len(), N => {
+        if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
+            *to = *from;
+        }
+    }, none => to.copy_from_slice(&from[..to.len()]));
+}
+
+impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SHORT> {
     type Output = Result<(), u16>;
 
     /// Runs the steps; the number of the guard that failed, if one did.
@@ -270,15 +284,18 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
         let lists = &flat.lists[..];
         let mut rest = &mut slots[flat.inputs..];
         for input in inputs {
+            if input.is_empty() {
+                continue;
+            }
             let own;
-            (own, rest) = rest.split_at_mut(input.len());
-            copy(input, own);
+            (own, rest) = rest.split_at_mut(room(input.len()));
+            copy_in(input, own);
         }
         let memory = slots;
         let slots = Cell::from_mut(&mut *memory).as_slice_of_cells();
         for step in &flat.steps {
             let n = step.n as usize;
-            let room = step.room as usize;
+            let room = if SHORT { LANES } else { room(n) };
             let x = || slots[step.x as usize].get();
             let y = || slots[step.y as usize].get();
             let put = |value: S| put(&slots[step.to as usize], step.mode, value);
@@ -317,10 +334,9 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                         set(group, [x; LANES]);
                     }
                 }
-                Code::Sum => put(sum!(n, groups(slots, step.x, room).iter(), x => numbers(x))),
+                Code::Sum => put(sum!(n, groups(slots, step.x, room), x => numbers(x))),
                 Code::SumTimes => {
-                    let operands = groups(slots, step.x, room).iter().zip(groups(slots, step.y, room));
-                    put(sum!(n, operands, (x, y) => {
+                    put(sum!(n, groups(slots, step.x, room).iter().zip(groups(slots, step.y, room)), (x, y) => {
                         let (mut terms, y) = (numbers(x), numbers(y));
                         for (x, y) in terms.iter_mut().zip(y) {
                             *x = *x * y;
@@ -342,69 +358,62 @@ impl<S: Scalar> pulp::NullaryFnOnce for Run<'_, '_, '_, S> {
                 Code::Clear if n == 1 => slots[step.to as usize].set(S::default()),
                 Code::Line => alike(slots, rules, &flat.lines[step.x as usize]),
                 Code::Clear => slots[step.to as usize..][..n].iter().for_each(|slot| slot.set(S::default())),
-                _ => {
-                    match step.code {
-                        Code::WideSame => each!(slots, step, room, groups(slots, step.x, room), x => numbers(x)),
-                        Code::WidePlus => both!(slots, step, room, |x: S, y: S| x + y),
-                        Code::PlusNegated => both!(slots, step, room, |x: S, y: S| -(x + y)),
-                        Code::TimesNegated => both!(slots, step, room, |x: S, y: S| -(x * y)),
-                        Code::WideMinus => both!(slots, step, room, |x: S, y: S| x - y),
-                        Code::WideTimes => both!(slots, step, room, |x: S, y: S| x * y),
-                        Code::WideOver => both!(slots, step, room, |x: S, y: S| x / y),
-                        Code::WideNegate => each!(slots, step, room, groups(slots, step.x, room), x => {
-                            let mut results = numbers(x);
-                            for x in &mut results {
-                                *x = -*x;
-                            }
-                            results
-                        }),
-                        Code::WideChain => both!(slots, step, room, chain),
-                        Code::WideKeep => both!(slots, step, room, keep),
-                        Code::WideDrop => both!(slots, step, room, drop_kept),
-                        Code::WideCompare => both!(slots, step, room, |x: S, y: S| compare(step.rule as u8, x, y)),
-                        Code::WideUnary => {
-                            let mut left = n;
-                            each!(slots, step, room, groups(slots, step.x, room), x => {
-                                let (x, mut results) = (numbers(x), [S::default(); LANES]);
-                                let count = left.min(LANES);
-                                left -= count;
-                                rules.apply_block(step.rule, &x[..count], &mut results[..count]);
-                                results
-                            });
-                        }
-                        Code::WideBinary => {
-                            let mut left = n;
-                            each!(slots, step, room, groups(slots, step.x, room).iter().zip(groups(slots, step.y, room)), (x, y) => {
-                                let (x, y, mut results) = (numbers(x), numbers(y), [S::default(); LANES]);
-                                let count = left.min(LANES);
-                                left -= count;
-                                rules.apply2_block(step.rule, |i| x[i], |i| y[i], &mut results[..count]);
-                                results
-                            });
-                        }
-                        Code::TimesPlus => third!(slots, step, room, |product: S, z: S| product + z),
-                        Code::MinusTimes => third!(slots, step, room, |product: S, z: S| z - product),
-                        Code::PlusSame => same!(slots, step, room, |x: S, y: S| x + y),
-                        Code::MinusSame => same!(slots, step, room, |x: S, y: S| x - y),
-                        Code::SameMinus => same!(slots, step, room, |x: S, y: S| y - x),
-                        Code::TimesSame => same!(slots, step, room, |x: S, y: S| x * y),
-                        Code::OverSame => same!(slots, step, room, |x: S, y: S| x / y),
-                        Code::SameOver => same!(slots, step, room, |x: S, y: S| y / x),
-                        Code::ChainSame => same!(slots, step, room, chain),
-                        Code::SameChain => same!(slots, step, room, |x: S, y: S| chain(y, x)),
-                        _ => {}
+                Code::WideSame => each!(slots, step, room, groups(slots, step.x, room), x => numbers(x)),
+                Code::WidePlus => both!(slots, step, room, |x: S, y: S| x + y),
+                Code::PlusNegated => both!(slots, step, room, |x: S, y: S| -(x + y)),
+                Code::TimesNegated => both!(slots, step, room, |x: S, y: S| -(x * y)),
+                Code::WideMinus => both!(slots, step, room, |x: S, y: S| x - y),
+                Code::WideTimes => both!(slots, step, room, |x: S, y: S| x * y),
+                Code::WideOver => both!(slots, step, room, |x: S, y: S| x / y),
+                Code::WideNegate => each!(slots, step, room, groups(slots, step.x, room), x => {
+                    let mut results = numbers(x);
+                    for x in &mut results {
+                        *x = -*x;
                     }
-                    if step.then {
-                        put_all(slots, step);
-                    }
+                    results
+                }),
+                Code::WideChain => both!(slots, step, room, chain),
+                Code::WideKeep => both!(slots, step, room, keep),
+                Code::WideDrop => both!(slots, step, room, drop_kept),
+                Code::WideCompare => both!(slots, step, room, |x: S, y: S| compare(step.rule as u8, x, y)),
+                Code::WideUnary => {
+                    let mut left = n;
+                    each!(slots, step, room, groups(slots, step.x, room), x => {
+                        let (x, mut results) = (numbers(x), [S::default(); LANES]);
+                        let count = left.min(LANES);
+                        left -= count;
+                        rules.apply_block(step.rule, &x[..count], &mut results[..count]);
+                        results
+                    });
                 }
+                Code::WideBinary => {
+                    let mut left = n;
+                    each!(slots, step, room, groups(slots, step.x, room).iter().zip(groups(slots, step.y, room)), (x, y) => {
+                        let (x, y, mut results) = (numbers(x), numbers(y), [S::default(); LANES]);
+                        let count = left.min(LANES);
+                        left -= count;
+                        rules.apply2_block(step.rule, |i| x[i], |i| y[i], &mut results[..count]);
+                        results
+                    });
+                }
+                Code::TimesPlus => third!(slots, step, room, |product: S, z: S| product + z),
+                Code::MinusTimes => third!(slots, step, room, |product: S, z: S| z - product),
+                Code::PlusSame => same!(slots, step, room, |x: S, y: S| x + y),
+                Code::MinusSame => same!(slots, step, room, |x: S, y: S| x - y),
+                Code::SameMinus => same!(slots, step, room, |x: S, y: S| y - x),
+                Code::TimesSame => same!(slots, step, room, |x: S, y: S| x * y),
+                Code::OverSame => same!(slots, step, room, |x: S, y: S| x / y),
+                Code::SameOver => same!(slots, step, room, |x: S, y: S| y / x),
+                Code::ChainSame => same!(slots, step, room, chain),
+                Code::SameChain => same!(slots, step, room, |x: S, y: S| chain(y, x)),
+                Code::Put => put_all(slots, step),
             }
         }
         let mut rest = &memory[flat.outputs..];
         for output in outputs {
             let own;
-            (own, rest) = rest.split_at(output.len());
-            copy(own, output);
+            (own, rest) = rest.split_at(room(output.len()));
+            copy_out(own, output);
         }
         Ok(())
     }

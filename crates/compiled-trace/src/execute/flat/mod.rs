@@ -7,8 +7,9 @@
 //!
 //! # Wide operations
 //! An operation on neighbouring iterations works on [`LANES`] slots at a time. The last group may read slots beyond its operands,
-//! whose numbers go nowhere: results have room for whole groups, and cells of the program are only written where they
-//! belong.
+//! whose numbers go nowhere: results have room for whole groups, as inputs and outputs have, and cells of the program are
+//! written by whole groups only where the cells beyond are still to be cleared or written; else [`Code::Put`] takes results
+//! to where they belong.
 //!
 //! # Straight lines
 //! A step costs a jump to the code for its operation, which the machine cannot foresee where operations follow each other without
@@ -25,7 +26,7 @@ use pulp::Arch;
 use std::sync::Arc;
 
 /// Slots that a wide operation takes at a time.
-const LANES: usize = 8;
+const LANES: usize = 16;
 /// Slots behind the last one that the last group may read.
 const BEYOND: usize = LANES;
 
@@ -41,12 +42,14 @@ pub(super) struct Flat {
     rules: Rules,
     /// The vectors of the machine.
     arch: Arch,
-    /// Where the inputs begin, and then the work.
+    /// Where the inputs begin, each with room for whole groups.
     inputs: usize,
-    /// Where the outputs begin.
+    /// Where the outputs begin, each with room for whole groups.
     outputs: usize,
     /// Number of slots.
     slots: usize,
+    /// Whether no row has more than one group.
+    is_short: bool,
 }
 
 /// What a step computes from the slots `x` and `y`.
@@ -89,7 +92,7 @@ enum Code {
     PlusNegated,
     /// The negative of a product.
     TimesNegated,
-    /// Only what is done with results.
+    /// To `n` cells and none beyond.
     Put,
     WideGuard,
     // On `n` numbers and one that is the same for all.
@@ -120,7 +123,7 @@ enum Code {
 /// What happens to a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Goes to slots of its own, whole groups if it is wide.
+    /// Goes to slots that nobody else reads meanwhile, whole groups if it is wide.
     Result,
     /// Goes to cells.
     Store,
@@ -134,22 +137,13 @@ enum Mode {
 #[derive(Clone, Copy, Debug)]
 struct Step {
     code: Code,
+    /// [`Mode::Result`] for operations on `n` numbers each.
     mode: Mode,
-    /// What a wide result is multiplied by: 1, 2, -1 or -2, where the next instructions would have added it to itself or negated
-    /// it, which is the same.
-    factor: i8,
-    /// Whether wide results are not yet what they shall be, or where, when they are computed.
-    then: bool,
-    /// Where results are computed.
     to: u16,
-    /// Where they belong.
-    cells: u16,
     x: u16,
     y: u16,
     /// Number of lanes.
     n: u16,
-    /// The same in whole groups.
-    room: u16,
     /// Number of a rule, relation or guard; slots of a third operand; high half of the place in the lists, whose low half is
     /// `y`.
     rule: u16,
@@ -175,43 +169,17 @@ struct Batch {
 
 impl Step {
     fn new(code: Code, mode: Mode, to: u16, [x, y]: [u16; 2], n: u16, rule: u16) -> Step {
-        let room = n.next_multiple_of(LANES as u16);
-        Step { code, mode, factor: 1, then: false, to, cells: to, x, y, n, room, rule }
+        Step { code, mode, to, x, y, n, rule }
     }
 
     fn list(&self) -> usize {
         (self.rule as usize) << 16 | self.y as usize
     }
+}
 
-    /// Whether it computes each of `n` results on its own.
-    fn is_wide(&self) -> bool {
-        use Code::*;
-        matches!(
-            self.code,
-            WideSame
-                | WidePlus
-                | WideMinus
-                | WideTimes
-                | WideOver
-                | WideNegate
-                | WideChain
-                | WideKeep
-                | WideDrop
-                | WideCompare
-                | WideUnary
-                | WideBinary
-                | TimesPlus
-                | MinusTimes
-                | PlusSame
-                | MinusSame
-                | SameMinus
-                | TimesSame
-                | OverSame
-                | SameOver
-                | ChainSame
-                | SameChain
-        )
-    }
+/// Slots for so many numbers in whole groups.
+fn room(n: usize) -> usize {
+    n.next_multiple_of(LANES)
 }
 
 impl Flat {
@@ -230,21 +198,27 @@ impl Flat {
         slots
     }
 
-    /// Runs it on slices of the right lengths; the number of the guard that failed, if one did. Out of line, as it has much on
-    /// the stack.
-    #[inline(never)]
+    /// Runs it on slices of the right lengths; the number of the guard that failed, if one did.
+    #[inline(always)]
     pub(super) fn run<S: Scalar>(&self, slots: &mut [S], inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), u16> {
-        let run = kernel::Run { flat: self, slots, inputs, outputs };
-        match self.arch {
-            Arch::Scalar => without_vectors(run),
-            arch => arch.dispatch(run),
+        match self.is_short {
+            true => dispatch(kernel::Run::<_, true> { flat: self, slots, inputs, outputs }),
+            false => dispatch(kernel::Run::<_, false> { flat: self, slots, inputs, outputs }),
         }
+    }
+}
+
+#[inline(always)]
+fn dispatch<S: Scalar, const SHORT: bool>(run: kernel::Run<'_, '_, '_, S, SHORT>) -> Result<(), u16> {
+    match run.flat.arch {
+        Arch::Scalar => without_vectors(run),
+        arch => arch.dispatch(run),
     }
 }
 
 /// On machines without wide vectors. Out of line, as it has much on the stack.
 #[inline(never)]
-fn without_vectors<S: Scalar>(run: kernel::Run<'_, '_, '_, S>) -> Result<(), u16> {
+fn without_vectors<S: Scalar, const SHORT: bool>(run: kernel::Run<'_, '_, '_, S, SHORT>) -> Result<(), u16> {
     Arch::Scalar.dispatch(run)
 }
 

@@ -3,7 +3,7 @@
 //! Called for each body by the rest of `emit`.
 
 use super::{NONE, Owner, Place, Writer};
-use crate::execute::flat::{Code, LANES, Mode, Step};
+use crate::execute::flat::{Code, Mode, Step, room};
 use crate::execute::plan::Plan;
 use crate::graph::Op;
 use crate::program::Space;
@@ -12,7 +12,7 @@ use crate::rule::{MINUS, NEGATE, OVER, PLUS, TIMES};
 impl Writer<'_> {
     /// Slots of a result's own.
     pub(super) fn take(&mut self, wide: bool) -> Option<u16> {
-        let size = if wide { self.width.next_multiple_of(LANES) } else { 1 };
+        let size = if wide { room(self.width) } else { 1 };
         if let Some((_, free)) = self.free.iter_mut().find(|(own, _)| *own == size)
             && let Some(at) = free.pop()
         {
@@ -24,7 +24,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn give_back(&mut self, place: Place) {
-        let size = if place.wide { self.width.next_multiple_of(LANES) } else { 1 };
+        let size = if place.wide { room(self.width) } else { 1 };
         match self.free.iter_mut().find(|(own, _)| *own == size) {
             Some((_, free)) => free.push(place.at),
             None => self.free.push((size, vec![place.at])),
@@ -110,26 +110,15 @@ impl Writer<'_> {
         }
     }
 
-    /// Twice a wide result, or its negative, by the step that makes it, if nobody else asks for the result.
-    pub(super) fn scaled(&mut self, op: Op, a: u32, b: u32) -> Option<Place> {
-        let factor = match op {
-            Op::Binary(PLUS) if a == b => 2,
-            Op::Unary(NEGATE) => -1,
-            _ => return None,
-        };
+    /// The negative of a wide sum or product, by the step that makes it, if nobody else asks for that.
+    pub(super) fn negated(&mut self, op: Op, a: u32) -> Option<Place> {
         let place = self.places[a as usize];
-        if !place.wide || place.owner != Owner::Own || self.uses[a as usize] != 1 {
+        if op != Op::Unary(NEGATE) || !place.wide || place.owner != Owner::Own || self.uses[a as usize] != 1 {
             return None;
         }
         // Whatever wrote the slots last.
         let step = self.flat.steps.iter_mut().rev().find(|step| step.to == place.at)?;
-        if !step.is_wide() || step.mode != Mode::Result {
-            return None;
-        }
-        if (step.factor * factor).abs() > 2 {
-            return None;
-        }
-        step.factor *= factor;
+        step.code = negative(step.code)?;
         // The slots have a new owner.
         self.places[a as usize].owner = Owner::Fixed;
         Some(place)
@@ -143,16 +132,18 @@ impl Writer<'_> {
             return None;
         }
         let candidates = match op {
-            Op::Binary(PLUS) => [Some((b, x, Code::TimesPlus)), Some((a, y, Code::TimesPlus))],
-            Op::Binary(MINUS) => [Some((b, x, Code::MinusTimes)), None],
+            Op::Binary(PLUS) => [Some((b, x)), Some((a, y))],
+            Op::Binary(MINUS) => [Some((b, x)), None],
             _ => return None,
         };
-        for (product, other, code) in candidates.into_iter().flatten() {
+        let is_sum = op == Op::Binary(PLUS);
+        for (product, other) in candidates.into_iter().flatten() {
             if let Some(step) = self.maker(product, now)
-                && step.code == Code::WideTimes
-                && step.factor == 1
+                && matches!(step.code, Code::WideTimes | Code::TimesNegated)
             {
-                (step.code, step.rule) = (code, other.at);
+                let is_positive = (step.code == Code::WideTimes) == is_sum;
+                step.code = if is_positive { Code::TimesPlus } else { Code::MinusTimes };
+                step.rule = other.at;
                 let place = self.places[product as usize];
                 self.places[product as usize].owner = Owner::Fixed;
                 return Some(place);
@@ -219,13 +210,19 @@ impl Writer<'_> {
         done
     }
 
-    /// Gives the last step the sign of the product of its operands.
+    /// Gives the result of the last step the sign of the product of its operands.
     pub(super) fn change_sign(&mut self, x: Place, y: Place) {
-        let negative = |place: Place| matches!(place.owner, Owner::Negative(_));
-        if negative(x) != negative(y)
+        let is_negative = |place: Place| matches!(place.owner, Owner::Negative(_));
+        if is_negative(x) != is_negative(y)
             && let Some(step) = self.flat.steps.last_mut()
         {
-            step.factor = -step.factor;
+            match negative(step.code) {
+                Some(code) => step.code = code,
+                None => {
+                    let (to, n) = (step.to, step.n);
+                    self.push(Code::WideNegate, to, to, 0, n, 0);
+                }
+            }
         }
     }
 
@@ -258,6 +255,9 @@ impl Writer<'_> {
                 self.overwrite(self.flat.lists[list + lane] as usize)?;
             }
             self.clear_listed(list);
+            for lane in 0..width {
+                self.unwritten[self.flat.lists[list + lane] as usize] = false;
+            }
             let x = self.operand(value, true)?;
             let rule = u16::try_from(list >> 16).ok()?;
             let step = Step::new(Code::Scatter, mode, 0, [x.at, list as u16], width as u16, rule);
@@ -269,18 +269,28 @@ impl Writer<'_> {
         for cell in to as usize..to as usize + n {
             self.overwrite(cell)?;
         }
+        let may_write_beyond = self.may_write_beyond(to, n);
         // The operation itself may write the cells, after they are cleared.
-        let same = self.places[value as usize].wide == wide && self.maker(value, now).is_some();
-        let made = if same { self.flat.steps.pop() } else { None };
+        let own_step = self.places[value as usize].wide == wide && self.maker(value, now).is_some();
+        let made = if own_step { self.flat.steps.pop() } else { None };
         let mode = self.mode(mode, to, n);
-        if let Some(step) = made {
-            self.flat.steps.push(Step { mode, to, ..step });
-            return Some(());
+        let width = width as u16;
+        match made {
+            Some(step) if !wide => self.flat.steps.push(Step { mode, to, ..step }),
+            Some(step) if mode == Mode::Store && may_write_beyond => self.flat.steps.push(Step { to, ..step }),
+            made => {
+                self.flat.steps.extend(made);
+                let x = self.operand(value, wide)?;
+                let code = match (wide, mode) {
+                    (false, _) => Code::Same,
+                    (true, Mode::Store) if may_write_beyond => Code::WideSame,
+                    (true, _) => Code::Put,
+                };
+                let mode = if code == Code::WideSame { Mode::Result } else { mode };
+                self.flat.steps.push(Step::new(code, mode, to, [x.at, 0], width, 0));
+                self.dismiss(value, x);
+            }
         }
-        let x = self.operand(value, wide)?;
-        let code = if wide { Code::WideSame } else { Code::Same };
-        self.flat.steps.push(Step::new(code, mode, to, [x.at, 0], width as u16, 0));
-        self.dismiss(value, x);
         Some(())
     }
 
@@ -293,7 +303,6 @@ impl Writer<'_> {
         if place.wide
             && let Some(step) = self.maker(value, now)
             && step.code == Code::WideTimes
-            && step.factor == 1
         {
             (step.code, step.mode, step.to) = (Code::SumTimes, mode, to);
             return Some(());
@@ -301,5 +310,16 @@ impl Writer<'_> {
         let code = if place.wide { Code::Sum } else { Code::Sums };
         self.flat.steps.push(Step::new(code, mode, to, [place.at, 0], n, 0));
         Some(())
+    }
+}
+
+/// The operation whose result is the negative.
+fn negative(code: Code) -> Option<Code> {
+    match code {
+        Code::WidePlus => Some(Code::PlusNegated),
+        Code::PlusNegated => Some(Code::WidePlus),
+        Code::WideTimes => Some(Code::TimesNegated),
+        Code::TimesNegated => Some(Code::WideTimes),
+        _ => None,
     }
 }

@@ -13,7 +13,7 @@
 mod instructions;
 mod schedule;
 
-use super::{BEYOND, Code, Flat, Mode, Step};
+use super::{BEYOND, Code, Flat, LANES, Mode, Step, room};
 use crate::execute::Step as Outer;
 use crate::execute::plan::Plan;
 use crate::graph::Op;
@@ -35,16 +35,22 @@ pub(in crate::execute) fn flat(program: &Program, steps: &[Outer], plans: &[Plan
     if executed > MOST_STEPS.max(2 * written) {
         return None;
     }
-    let length = |lengths: &[usize]| lengths.iter().sum::<usize>();
-    let inputs = program.constants.len();
-    let work = inputs + length(&program.inputs);
-    let outputs = work + program.work;
-    let cells = outputs + length(&program.outputs);
+    let mut cells = program.constants.len();
+    let mut spaces = |lengths: &[usize]| -> Vec<usize> {
+        let start = |length: &usize| {
+            cells += room(*length);
+            cells - room(*length)
+        };
+        lengths.iter().map(start).collect()
+    };
+    let inputs = spaces(&program.inputs);
+    let work = spaces(&[program.work])[0];
+    let outputs = spaces(&program.outputs);
+    let start = |spaces: &[usize]| spaces.first().copied().unwrap_or(0);
     if cells > u16::MAX as usize {
         return None;
     }
     let mut writer = Writer {
-        program,
         plans,
         flat: Flat {
             steps: Vec::with_capacity(executed),
@@ -53,43 +59,34 @@ pub(in crate::execute) fn flat(program: &Program, steps: &[Outer], plans: &[Plan
             constants: program.constants.clone(),
             rules: program.rules.clone(),
             arch: Arch::new(),
-            inputs,
-            outputs,
+            inputs: start(&inputs),
+            outputs: start(&outputs),
             slots: cells,
+            is_short: plans.iter().all(|plan| plan.vector.is_none_or(|vector| plan.trips[vector] as usize <= LANES)),
         },
+        inputs,
         work,
+        outputs,
         holder: vec![NONE; cells],
         uncleared: vec![false; cells],
+        unwritten: vec![true; cells],
         free: Vec::new(),
         counters: vec![0; plans.iter().map(|plan| plan.trips.len()).max().unwrap_or(0) + 1],
         places: Vec::new(),
         last_use: Vec::new(),
         uses: Vec::new(),
         wide: Vec::new(),
-        unwritten: Vec::new(),
+        skipped: Vec::new(),
         width: 1,
     };
     writer.steps(steps, 0)?;
     // The work means nothing after a run.
-    writer.clear(outputs, cells - outputs);
+    for (start, length) in writer.outputs.clone().into_iter().zip(&program.outputs) {
+        writer.clear(start, *length);
+    }
     let mut flat = writer.flat;
     schedule::schedule(&mut flat, cells);
-    // Results that go to cells wait behind all the other slots.
-    let waiting = flat.slots;
-    let mut widest = 0;
-    for step in flat.steps.iter_mut().filter(|step| step.is_wide()) {
-        step.cells = step.to;
-        match (step.mode, step.factor, step.code) {
-            (Mode::Result, 1, _) => {}
-            (Mode::Result, -1, Code::WidePlus) => (step.code, step.factor) = (Code::PlusNegated, 1),
-            (Mode::Result, -1, Code::WideTimes) => (step.code, step.factor) = (Code::TimesNegated, 1),
-            (Mode::Result, ..) => step.then = true,
-            (_, _, Code::WideSame) => (step.code, step.to, step.then) = (Code::Put, step.x, true),
-            _ => (step.to, step.then) = (u16::try_from(waiting).ok()?, true),
-        }
-        widest = widest.max(step.room as usize);
-    }
-    flat.slots += widest + BEYOND;
+    flat.slots += BEYOND;
     (flat.slots <= u16::MAX as usize).then_some(flat)
 }
 
@@ -139,15 +136,18 @@ enum Owner {
 }
 
 struct Writer<'p> {
-    program: &'p Program,
     plans: &'p [Plan],
     flat: Flat,
-    /// Where the work begins.
+    /// Where the inputs, the work and the outputs begin.
+    inputs: Vec<usize>,
     work: usize,
+    outputs: Vec<usize>,
     /// Which result is read at a cell.
     holder: Vec<u32>,
     /// Whether a cell is 0 by now, if it were cleared.
     uncleared: Vec<bool>,
+    /// Whether nothing was written to a cell yet.
+    unwritten: Vec<bool>,
     /// Slots of results that are not used any more, by number of slots.
     free: Vec<(usize, Vec<u16>)>,
     counters: Vec<u32>,
@@ -158,7 +158,7 @@ struct Writer<'p> {
     uses: Vec<u32>,
     wide: Vec<bool>,
     /// Which negatives are not computed: products that ask for them have the other sign instead, which is the same.
-    unwritten: Vec<bool>,
+    skipped: Vec<bool>,
     /// Number of lanes.
     width: usize,
 }
@@ -188,9 +188,9 @@ impl Writer<'_> {
     fn first(&self, space: Space) -> usize {
         match space {
             Space::Constant => 0,
-            Space::Input(i) => self.flat.inputs + self.program.inputs[..i as usize].iter().sum::<usize>(),
+            Space::Input(i) => self.inputs[i as usize],
             Space::Work => self.work,
-            Space::Output(i) => self.flat.outputs + self.program.outputs[..i as usize].iter().sum::<usize>(),
+            Space::Output(i) => self.outputs[i as usize],
         }
     }
 
@@ -202,6 +202,7 @@ impl Writer<'_> {
             if count > 0 {
                 self.push(Code::Clear, cell as u16, 0, 0, count as u16, 0);
                 self.uncleared[cell..cell + count].fill(false);
+                self.unwritten[cell..cell + count].fill(false);
             }
             cell += count + 1;
         }
@@ -210,6 +211,7 @@ impl Writer<'_> {
     /// How to store or add to cells, which are cleared first if they must be.
     fn mode(&mut self, mode: Mode, first: u16, length: usize) -> Mode {
         let first = first as usize;
+        self.unwritten[first..first + length].fill(false);
         let cells = &mut self.uncleared[first..first + length];
         if mode == Mode::Store {
             cells.fill(false);
@@ -221,6 +223,13 @@ impl Writer<'_> {
         }
         self.clear(first, length);
         Mode::Add
+    }
+
+    /// Whether whole groups may be written to cells: nobody asks for what is in the cells beyond.
+    fn may_write_beyond(&self, first: u16, length: usize) -> bool {
+        let beyond = first as usize + length..first as usize + room(length);
+        let is_free = |cell: usize| self.uncleared[cell] || self.unwritten[cell];
+        beyond.end <= self.uncleared.len() && beyond.into_iter().all(is_free)
     }
 
     fn push(&mut self, code: Code, to: u16, x: u16, y: u16, n: u16, rule: u16) {
@@ -246,7 +255,7 @@ impl Writer<'_> {
         for i in &plan.uniform {
             self.wide[*i as usize] = false;
         }
-        self.find_unwritten(body);
+        self.find_skipped(body);
         self.width = plan.vector.map_or(1, |vector| plan.trips[vector] as usize);
         let others: Vec<usize> = (loops..plan.trips.len()).filter(|c| Some(*c) != plan.vector).collect();
         let rows: usize = others.iter().map(|c| plan.trips[*c] as usize).product();
@@ -262,24 +271,24 @@ impl Writer<'_> {
     }
 
     /// Finds negatives that only products ask for, of results that others ask for too. These results then live as long.
-    fn find_unwritten(&mut self, body: &[Instruction]) {
-        self.unwritten.clear();
-        self.unwritten.extend_from_slice(&self.wide);
+    fn find_skipped(&mut self, body: &[Instruction]) {
+        self.skipped.clear();
+        self.skipped.extend_from_slice(&self.wide);
         for instruction in body {
             if !matches!(instruction, Instruction::Apply { op: Op::Binary(TIMES), a, b } if a != b) {
-                instruction.operands(|operand| self.unwritten[operand as usize] = false);
+                instruction.operands(|operand| self.skipped[operand as usize] = false);
             }
         }
         for (i, instruction) in body.iter().enumerate() {
             let of = match *instruction {
                 Instruction::Apply { op: Op::Unary(NEGATE), a, .. } if self.uses[a as usize] > 1 => a as usize,
                 _ => {
-                    self.unwritten[i] = false;
+                    self.skipped[i] = false;
                     continue;
                 }
             };
-            self.unwritten[i] &= matches!(body[of], Instruction::Apply { .. }) && !self.unwritten[of];
-            if self.unwritten[i] {
+            self.skipped[i] &= matches!(body[of], Instruction::Apply { .. }) && !self.skipped[of];
+            if self.skipped[i] {
                 self.last_use[of] = self.last_use[of].max(self.last_use[i]);
             }
         }
@@ -335,11 +344,11 @@ impl Writer<'_> {
                     self.dismiss(a, x);
                     self.dismiss(b, y);
                 }
-                Instruction::Apply { a, .. } if self.unwritten[i] => {
+                Instruction::Apply { a, .. } if self.skipped[i] => {
                     place = Place { owner: Owner::Negative(a), ..self.places[a as usize] };
                 }
                 Instruction::Apply { op, a, b } => {
-                    place = match self.scaled(op, a, b).or_else(|| self.with_product(op, a, b, i)) {
+                    place = match self.negated(op, a).or_else(|| self.with_product(op, a, b, i)) {
                         Some(place) => place,
                         None => self.apply(op, a, b, wide)?,
                     };

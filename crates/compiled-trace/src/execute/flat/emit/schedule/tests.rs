@@ -26,6 +26,7 @@ fn flat(steps: &[Step]) -> Flat {
         inputs: 0,
         outputs: CELLS as usize,
         slots: (RESULTS + ROOM) as usize,
+        is_short: true,
     }
 }
 
