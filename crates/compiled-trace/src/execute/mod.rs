@@ -22,7 +22,7 @@ use crate::program::{Address, GuardFailed, Program, RuleCall, Space, Statement};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::{Base, Scalar};
 pub use flat::Single;
-use flat::{Flat, flat};
+use flat::{Flat, Slots, flat};
 use plan::Plan;
 use std::any::Any;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ enum Step {
 #[derive(Clone, Debug)]
 pub struct Workspace<S> {
     /// Of a small program on plain numbers.
-    slots: Vec<S>,
+    slots: Slots<S>,
     cells: Vec<S>,
     constants: Vec<S>,
     buffers: Vec<Vec<S>>,
@@ -214,7 +214,7 @@ impl Executable {
     ) -> Option<Result<(), GuardFailed>> {
         let (inputs, outputs) = (S::as_plain(inputs)?, S::as_plain_mut(outputs)?);
         if let Some(flat) = &self.flat {
-            let done = flat.run(&mut workspace.slots, inputs, outputs);
+            let done = flat.run(workspace.slots.numbers(), inputs, outputs);
             return Some(done.map_err(|guard| self.failed(guard)));
         }
         Some(self.run_by(workspace, inputs, outputs, in_blocks))

@@ -56,7 +56,7 @@ fn run(executable: &Executable, x: &[f64]) -> Result<Vec<Vec<u64>>, RunError> {
     inputs[0] = x.to_vec();
     let mut outputs: Vec<Vec<f64>> = executable.outputs().iter().map(|n| vec![f64::NAN; *n]).collect();
     let mut workspace = executable.workspace();
-    workspace.slots.iter_mut().skip(executable.program.constants.len()).for_each(|slot| *slot = f64::NAN);
+    workspace.slots.numbers().iter_mut().skip(executable.program.constants.len()).for_each(|slot| *slot = f64::NAN);
     workspace.cells.fill(f64::NAN);
     let inputs: Vec<&[f64]> = inputs.iter().map(|slice| slice.as_slice()).collect();
     let mut slices: Vec<&mut [f64]> = outputs.iter_mut().map(|slice| slice.as_mut_slice()).collect();

@@ -18,11 +18,13 @@
 
 mod emit;
 mod kernel;
+mod slots;
 
 use crate::rule::Rules;
 use differentiation_interface_core::scalar::{Base, Scalar};
 pub(super) use emit::flat;
 use pulp::Arch;
+pub(super) use slots::Slots;
 use std::sync::Arc;
 
 /// Slots that a wide operation takes at a time.
@@ -190,12 +192,12 @@ impl Flat {
     }
 
     /// Slots to run it in.
-    pub(super) fn workspace<S: Scalar>(&self) -> Vec<S> {
+    pub(super) fn workspace<S: Scalar>(&self) -> Slots<S> {
         let mut slots = vec![S::default(); self.slots];
         for (slot, constant) in slots.iter_mut().zip(&self.constants) {
             *slot = S::constant(S::Base::from_f64(*constant));
         }
-        slots
+        Slots::new(&slots)
     }
 
     /// Runs it on slices of the right lengths; the number of the guard that failed, if one did.
@@ -227,7 +229,7 @@ fn without_vectors<S: Scalar, const SHORT: bool>(run: kernel::Run<'_, '_, '_, S,
 #[derive(Clone, Debug)]
 pub struct Single<S, const INPUTS: usize, const OUTPUTS: usize> {
     flat: Arc<Flat>,
-    slots: Vec<S>,
+    slots: Slots<S>,
     inputs: [usize; INPUTS],
     outputs: [usize; OUTPUTS],
 }
@@ -250,6 +252,6 @@ impl<S: Scalar, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUT
         for (output, length) in outputs.iter().zip(self.outputs) {
             fits &= output.len() == length;
         }
-        fits && self.flat.run(&mut self.slots, inputs, outputs).is_ok()
+        fits && self.flat.run(self.slots.numbers(), inputs, outputs).is_ok()
     }
 }

@@ -18,6 +18,9 @@ impl Writer<'_> {
         {
             return Some(at);
         }
+        if wide {
+            self.flat.slots = room(self.flat.slots);
+        }
         let at = u16::try_from(self.flat.slots).ok()?;
         self.flat.slots += size;
         Some(at)

@@ -35,7 +35,7 @@ pub(in crate::execute) fn flat(program: &Program, steps: &[Outer], plans: &[Plan
     if executed > MOST_STEPS.max(2 * written) {
         return None;
     }
-    let mut cells = program.constants.len();
+    let mut cells = room(program.constants.len());
     let mut spaces = |lengths: &[usize]| -> Vec<usize> {
         let start = |length: &usize| {
             cells += room(*length);
