@@ -260,7 +260,19 @@ fn copy_in<S: Scalar>(from: &[S], to: &mut [S]) {
         if let (Some(to), Some(from)) = (to.first_chunk_mut::<{ N.next_multiple_of(4) }>(), from.first_chunk::<N>()) {
             *to = std::array::from_fn(|i| if i < N { from[i] } else { S::default() });
         }
-    }, none => to[..from.len()].copy_from_slice(from));
+    }, none => copy(from, to));
+}
+
+/// Copies by groups.
+#[inline(always)]
+fn copy<S: Copy>(from: &[S], to: &mut [S]) {
+    let ((from, from_rest), (to, to_rest)) = (from.as_chunks::<LANES>(), to.as_chunks_mut::<LANES>());
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from;
+    }
+    for (to, from) in to_rest.iter_mut().zip(from_rest) {
+        *to = *from;
+    }
 }
 
 /// Copies an output.
@@ -270,7 +282,7 @@ fn copy_out<S: Scalar>(from: &[S], to: &mut [S]) {
         if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
             *to = *from;
         }
-    }, none => to.copy_from_slice(&from[..to.len()]));
+    }, none => copy(&from[..to.len()], to));
 }
 
 impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SHORT> {
