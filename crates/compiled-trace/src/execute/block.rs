@@ -310,16 +310,8 @@ fn write<S: Scalar>(
             }
         }
         None if stride == 1 => {
-            // By pieces, as a loop that only copies becomes a call, which takes longer for a block.
-            let (pieces, rest) = cells[first as usize..first as usize + length].as_chunks_mut::<16>();
-            let done = 16 * pieces.len();
-            for (piece, cells) in pieces.iter_mut().enumerate() {
-                for (i, cell) in cells.iter_mut().enumerate() {
-                    put(cell, x(16 * piece + i));
-                }
-            }
-            for (i, cell) in rest.iter_mut().enumerate() {
-                put(cell, x(done + i));
+            for (i, cell) in cells[first as usize..first as usize + length].iter_mut().enumerate() {
+                put(cell, x(i));
             }
         }
         None => {
