@@ -260,10 +260,10 @@ fn copy_in<S: Scalar>(from: &[S], to: &mut [S]) {
         if let (Some(to), Some(from)) = (to.first_chunk_mut::<{ N.next_multiple_of(4) }>(), from.first_chunk::<N>()) {
             *to = std::array::from_fn(|i| if i < N { from[i] } else { S::default() });
         }
-    }, none => copy(from, to));
+    }, none => copy(from, &mut to[..from.len()]));
 }
 
-/// Copies by groups.
+/// Copies slices of one length by groups; the compiler would call a function.
 #[inline(always)]
 fn copy<S: Copy>(from: &[S], to: &mut [S]) {
     let ((from, from_rest), (to, to_rest)) = (from.as_chunks::<LANES>(), to.as_chunks_mut::<LANES>());
