@@ -8,7 +8,7 @@ use num_traits::Float;
 type Function = fn(&[Recorded], &mut Vec<Recorded>);
 
 /// Sums, recurrences, strides, tables, choices, guards, straight lines.
-const FUNCTIONS: [(&str, Function); 9] = [
+const FUNCTIONS: [(&str, Function); 11] = [
     ("sum of squares", |x, y| y.push(x.iter().map(|v| *v * *v).sum())),
     ("neighbours", |x, y| {
         y.push(x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum())
@@ -42,6 +42,12 @@ const FUNCTIONS: [(&str, Function); 9] = [
             v.push(if k % 3 == 0 { v[i] - v[j] * 0.4 } else { v[i] * v[j] + 0.1 });
         }
         y.extend(v.into_iter().rev().take(3));
+    }),
+    ("rows", |x, y| x.iter().for_each(|v| y.extend(x.iter().map(|w| *v * (*w - 0.3))))),
+    // What lies beyond a row has been written when the row is.
+    ("rows from the last", |x, y| {
+        let rows: Vec<Vec<Recorded>> = x.iter().rev().map(|v| x.iter().map(|w| *v * (*w - 0.3)).collect()).collect();
+        y.extend(rows.into_iter().rev().flatten());
     }),
 ];
 
@@ -79,19 +85,20 @@ fn programs(n: usize, f: Function) -> Vec<Program> {
 
 #[test]
 fn small_programs_give_the_answers_of_blocks() {
-    let mut small = 0;
+    let (mut small, mut all) = (0, 0);
     for (name, f) in FUNCTIONS {
-        for n in [3, 4, 7, 8, 9, 16, 17, 33] {
+        for n in [3, 4, 7, 8, 9, 12, 15, 16, 17, 33] {
             for (i, program) in programs(n, f).into_iter().enumerate() {
                 let executable = program.executable();
                 small += usize::from(executable.flat.is_some());
+                all += 1;
                 let blocks = Executable { flat: None, ..executable.clone() };
                 assert_eq!(run(&executable, &point(n)), run(&blocks, &point(n)), "{name}, {n} numbers, program {i}");
             }
         }
     }
     // Nearly all of them; else the test would compare blocks with blocks.
-    assert!(small > 300, "{small} of 376 programs are small");
+    assert!(10 * small > 8 * all, "{small} of {all} programs are small");
 }
 
 #[test]
@@ -109,7 +116,7 @@ fn guards_of_small_programs_name_their_place() {
     }
 }
 
-/// The program has 17 operations and clears two slices: a run of a small program takes as long as it has steps.
+/// The program has 16 operations and clears two slices: a run of a small program takes as long as it has steps.
 #[test]
 fn products_sums_and_signs_share_operations() {
     let rosenbrock: Function = |x, y| {
