@@ -292,8 +292,6 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
     #[inline(always)]
     fn call(self) -> Result<(), u16> {
         let Run { flat, slots, inputs, outputs } = self;
-        let rules = &flat.rules;
-        let lists = &flat.lists[..];
         let mut rest = &mut slots[flat.inputs..];
         for input in inputs {
             if input.is_empty() {
@@ -323,8 +321,8 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
                 Code::Keep => put(keep(x(), y())),
                 Code::Drop => put(drop_kept(x(), y())),
                 Code::Compare => put(compare(step.rule as u8, x(), y())),
-                Code::Unary => put(rules.apply(step.rule, x())),
-                Code::Binary => put(rules.apply2(step.rule, x(), y())),
+                Code::Unary => put(flat.rules.apply(step.rule, x())),
+                Code::Binary => put(flat.rules.apply2(step.rule, x(), y())),
                 Code::Guard => {
                     if !guard_holds(step.rule, x(), y()) {
                         return Err(step.rule);
@@ -357,18 +355,18 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
                     }));
                 }
                 Code::Gather => {
-                    for (to, from) in slots[step.to as usize..][..n].iter().zip(&lists[step.list()..][..n]) {
+                    for (to, from) in slots[step.to as usize..][..n].iter().zip(&flat.lists[step.list()..][..n]) {
                         to.set(slots[*from as usize].get());
                     }
                 }
                 Code::Scatter => {
-                    for (x, to) in slots[step.x as usize..][..n].iter().zip(&lists[step.list()..][..n]) {
+                    for (x, to) in slots[step.x as usize..][..n].iter().zip(&flat.lists[step.list()..][..n]) {
                         self::put(&slots[*to as usize], step.mode, x.get());
                     }
                 }
                 // Often a single one, without `memset`.
                 Code::Clear if n == 1 => slots[step.to as usize].set(S::default()),
-                Code::Line => alike(slots, rules, &flat.lines[step.x as usize]),
+                Code::Line => alike(slots, &flat.rules, &flat.lines[step.x as usize]),
                 Code::Clear => slots[step.to as usize..][..n].iter().for_each(|slot| slot.set(S::default())),
                 Code::WideSame => each!(slots, step, room, groups(slots, step.x, room), x => numbers(x)),
                 Code::WidePlus => both!(slots, step, room, |x: S, y: S| x + y),
@@ -394,7 +392,7 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
                         let (x, mut results) = (numbers(x), [S::default(); LANES]);
                         let count = left.min(LANES);
                         left -= count;
-                        rules.apply_block(step.rule, &x[..count], &mut results[..count]);
+                        flat.rules.apply_block(step.rule, &x[..count], &mut results[..count]);
                         results
                     });
                 }
@@ -404,7 +402,7 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
                         let (x, y, mut results) = (numbers(x), numbers(y), [S::default(); LANES]);
                         let count = left.min(LANES);
                         left -= count;
-                        rules.apply2_block(step.rule, |i| x[i], |i| y[i], &mut results[..count]);
+                        flat.rules.apply2_block(step.rule, |i| x[i], |i| y[i], &mut results[..count]);
                         results
                     });
                 }
