@@ -189,6 +189,7 @@ fn added<S: Scalar, const N: usize>(mut sums: [S; LANES], terms: [S; LANES]) -> 
     sums
 }
 
+/// The sum of partial sums.
 #[inline(always)]
 fn pairwise<S: Scalar>(sums: [S; LANES]) -> S {
     let [mut eight, mut four] = [[S::default(); 8]; 2];
@@ -309,7 +310,6 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
             let x = || slots[step.x as usize].get();
             let y = || slots[step.y as usize].get();
             let put = |value: S| put(&slots[step.to as usize], step.mode, value);
-            // Operations on single numbers, which large programs consist of, go the short way: nothing is left to do after them.
             match step.code {
                 Code::Same => put(x()),
                 Code::Plus => put(x() + y()),
