@@ -163,7 +163,9 @@ macro_rules! third {
 /// The sum of `n` terms: term `i` goes to partial sum `i mod 16`, these are added pairwise.
 macro_rules! sum {
     ($n:ident, $operands:expr, $names:pat => $terms:expr) => {{
-        let [mut sums, mut last] = [[S::default(); LANES]; 2];
+        // To add a term to -0 takes nothing. A sum of zeros alone may be -0 then, but no cell it is added to is.
+        let mut sums = [if SHORT { S::constant(-S::Base::ZERO) } else { S::default() }; LANES];
+        let mut last = [S::default(); LANES];
         let mut rest = $n;
         for $names in $operands {
             last = $terms;
