@@ -105,8 +105,8 @@ fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |m: f64, v| m.max(v.abs()))
 }
 
-/// The least scale of second derivatives of tame programs, whose values are below π: terms of that order that cancel leave rounding errors
-/// in place of zeros, and the engines round otherwise.
+/// The least scale of second derivatives of tame programs, whose values are below π: terms of that order that cancel leave
+/// rounding errors in place of zeros, and the engines round otherwise.
 const LEAST: f64 = 1e-4;
 
 proptest! {

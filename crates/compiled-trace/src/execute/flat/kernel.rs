@@ -164,8 +164,7 @@ macro_rules! third {
 macro_rules! sum {
     ($n:ident, $operands:expr, $names:pat => $terms:expr) => {{
         // To add a term to -0 takes nothing. A sum of zeros alone may be -0 then, but no cell it is added to is.
-        let mut sums = [if SHORT { S::constant(-S::Base::ZERO) } else { S::default() }; LANES];
-        let mut last = [S::default(); LANES];
+        let [mut sums, mut last] = [[S::constant(-S::Base::ZERO); LANES]; 2];
         let mut rest = $n;
         for $names in $operands {
             last = $terms;

@@ -84,8 +84,9 @@ impl Writer<'_> {
         Some(Place { owner: Owner::Cells, ..place })
     }
 
-    /// Makes sure that nobody waits for a cell's old number.
+    /// Makes sure that nobody waits for the old number of a cell that is written now.
     pub(super) fn overwrite(&mut self, cell: usize) -> Option<()> {
+        self.unwritten[cell] = false;
         let holder = self.holder[cell];
         if holder != NONE {
             let place = self.places[holder as usize];
@@ -258,9 +259,6 @@ impl Writer<'_> {
                 self.overwrite(self.flat.lists[list + lane] as usize)?;
             }
             self.clear_listed(list);
-            for lane in 0..width {
-                self.unwritten[self.flat.lists[list + lane] as usize] = false;
-            }
             let x = self.operand(value, true)?;
             let rule = u16::try_from(list >> 16).ok()?;
             let step = Step::new(Code::Scatter, mode, 0, [x.at, list as u16], width as u16, rule);
@@ -284,12 +282,11 @@ impl Writer<'_> {
             made => {
                 self.flat.steps.extend(made);
                 let x = self.operand(value, wide)?;
-                let code = match (wide, mode) {
-                    (false, _) => Code::Same,
-                    (true, Mode::Store) if may_write_beyond => Code::WideSame,
-                    (true, _) => Code::Put,
+                let (code, mode) = match (wide, mode) {
+                    (false, _) => (Code::Same, mode),
+                    (true, Mode::Store) if may_write_beyond => (Code::WideSame, Mode::Result),
+                    (true, _) => (Code::Put, mode),
                 };
-                let mode = if code == Code::WideSame { Mode::Result } else { mode };
                 self.flat.steps.push(Step::new(code, mode, to, [x.at, 0], width, 0));
                 self.dismiss(value, x);
             }

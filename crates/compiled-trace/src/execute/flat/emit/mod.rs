@@ -211,7 +211,6 @@ impl Writer<'_> {
     /// How to store or add to cells, which are cleared first if they must be.
     fn mode(&mut self, mode: Mode, first: u16, length: usize) -> Mode {
         let first = first as usize;
-        self.unwritten[first..first + length].fill(false);
         let cells = &mut self.uncleared[first..first + length];
         if mode == Mode::Store {
             cells.fill(false);
