@@ -206,3 +206,24 @@ pub(crate) trait Expressions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Limits, Recorded, compile, record};
+
+    /// 100 (x₁ - x₀²)²: its derivative by x₀ is -400 (x₁ - x₀²) x₀, which takes one product for the square's two terms.
+    #[test]
+    fn squares_have_one_term() {
+        let f = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| {
+            let d = x[1] - x[0] * x[0];
+            y.push(100.0 * (d * d));
+        };
+        let graph = record(&[3.0, 2.0], &[], Limits::default(), f).unwrap();
+        let program = compile(&graph).unwrap().gradient().unwrap();
+        assert!(program.to_string().contains("-400"), "{program}");
+        let executable = program.executable();
+        let mut gradient = [f64::NAN; 2];
+        executable.run(&mut executable.workspace(), &[&[3.0, 2.0], &[]], &mut [&mut [0.0], &mut gradient]).unwrap();
+        assert_eq!(gradient, [8400.0, -1400.0]);
+    }
+}

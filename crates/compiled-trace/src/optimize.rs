@@ -19,7 +19,6 @@ impl Program {
         clean(&mut statements, &mut shared);
         compute_in_outputs(&mut statements);
         drop_dead_stores(&mut statements);
-        store_single_terms(&mut statements);
         fuse(&mut statements, &mut shared, &[]);
         store_single_terms(&mut statements);
         drop_dead_stores(&mut statements);
