@@ -42,6 +42,8 @@ pub enum ErrorKind {
         /// Length it has.
         found: usize,
     },
+    /// A function with an auxiliary output was not called by an engine that differentiates in another way.
+    NoAuxiliaryOutput,
     /// No tangent or cotangent was given.
     NoSeeds,
     /// A buffer for a result has the wrong length.
@@ -200,6 +202,10 @@ impl fmt::Display for Error {
             ErrorKind::SeedLength { index, expected, found } => write!(
                 f,
                 "seed {index} has length {found}, expected {expected}; a tangent is as long as the point, a cotangent as the output"
+            ),
+            ErrorKind::NoAuxiliaryOutput => write!(
+                f,
+                "the backend did not call the function, so there is no auxiliary output; evaluate the function itself or use another backend"
             ),
             ErrorKind::NoSeeds => write!(f, "no seed was given; pass at least one tangent or cotangent"),
             ErrorKind::BufferLength { expected, found } => {

@@ -3,12 +3,10 @@
 //! [`with_aux`] makes such a function an argument of every operator and keeps the rest of its output; the two operators here
 //! are the usual cases.
 
-use super::{NumOf, ValueOf, value_and_gradient, value_and_jacobian};
-use crate::backend::Backend;
-use crate::error::Error;
-use crate::evaluate::{ArrayOutput, Evaluate, NumberOutput};
+use super::jacobian::JacobianValue;
+use super::{GradientBackend, JacobianBackend, value_and_gradient, value_and_jacobian};
+use crate::error::{Error, ErrorKind};
 use crate::function::{ContextTypes, Function, FunctionWith};
-use crate::matrix::Matrix;
 use crate::point::{ArrayShape, Point, ScalarOf, Shape};
 use std::cell::RefCell;
 
@@ -76,7 +74,7 @@ impl<X: ?Sized, C: ContextTypes, Y, A, F: FunctionWith<X, C, Output = (Y, A)>> F
 /// Returns the value, the gradient and the auxiliary output of a function that returns `(number, aux)`.
 ///
 /// # Errors
-/// Those of [`gradient`](super::gradient).
+/// Those of [`gradient`](super::gradient), and [`ErrorKind::NoAuxiliaryOutput`] from an engine that does not call the function.
 ///
 /// # Example
 /// ```
@@ -95,22 +93,19 @@ pub fn value_gradient_and_aux<F, A, B, P>(
     x: P,
 ) -> Result<(ScalarOf<P>, <P::Shape as Shape>::Like, A), Error>
 where
-    B: Backend,
     P: Point,
-    WithAux<F, A>: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>,
-    <WithAux<F, A> as Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>>::Output:
-        NumberOutput<NumOf<B, P::Shape, B::Lanes>>,
+    B: GradientBackend<WithAux<F, A>, P::Shape, P::Contexts>,
 {
     f.take();
     let (y, grad) = value_and_gradient(f, backend, x)?;
-    let aux = f.take().expect("a gradient with its value evaluates the function");
+    let aux = f.take().ok_or_else(|| Error::new(ErrorKind::NoAuxiliaryOutput).during("gradient", B::BACKEND))?;
     Ok((y, grad, aux))
 }
 
 /// Returns the value, the Jacobian and the auxiliary output of a function that returns `(array, aux)`.
 ///
 /// # Errors
-/// Those of [`jacobian`](super::jacobian).
+/// Those of [`jacobian`](super::jacobian), and [`ErrorKind::NoAuxiliaryOutput`] from an engine that does not call the function.
 ///
 /// # Example
 /// ```
@@ -128,16 +123,13 @@ pub fn value_jacobian_and_aux<F, A, B, P>(
     f: &WithAux<F, A>,
     backend: &B,
     x: P,
-) -> Result<(ValueOf<WithAux<F, A>, P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>, Matrix<ScalarOf<P>>, A), Error>
+) -> Result<(JacobianValue<B, WithAux<F, A>, P::Shape, P::Contexts>, B::Matrix, A), Error>
 where
-    B: Backend,
     P: Point<Shape: ArrayShape>,
-    WithAux<F, A>: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>,
-    <WithAux<F, A> as Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>>::Output:
-        ArrayOutput<NumOf<B, P::Shape, B::Lanes>>,
+    B: JacobianBackend<WithAux<F, A>, P::Shape, P::Contexts>,
 {
     f.take();
     let (y, jac) = value_and_jacobian(f, backend, x)?;
-    let aux = f.take().expect("a Jacobian with its value evaluates the function");
+    let aux = f.take().ok_or_else(|| Error::new(ErrorKind::NoAuxiliaryOutput).during("jacobian", B::BACKEND))?;
     Ok((y, jac, aux))
 }

@@ -1,6 +1,6 @@
-//! The prepared matrix ∂y/∂x behind `derivative`, `gradient` and `jacobian`.
+//! What operators share: the checks of lengths, and the matrix ∂y/∂x behind `derivative`, `gradient` and `jacobian`.
 //!
-//! Called by those three operators; calls the backend's [`MatrixRoute`].
+//! Called by the operators; [`MatrixWork`] calls the backend's [`MatrixRoute`].
 
 use super::NumOf;
 use crate::backend::{Backend, Lanes, MatrixRoute, Rows};
@@ -9,15 +9,24 @@ use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate};
 use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
-use std::ops::Deref;
+
+/// Refuses a point of another length than the preparation was made for.
+#[inline]
+pub(super) fn check_point(prepared: usize, found: usize) -> Result<(), ErrorKind> {
+    if found == prepared { Ok(()) } else { Err(ErrorKind::PreparedLength { prepared, found }) }
+}
+
+/// Refuses a buffer of another length than the result.
+#[inline]
+pub(super) fn check_buffer(expected: usize, found: usize) -> Result<(), ErrorKind> {
+    if found == expected { Ok(()) } else { Err(ErrorKind::BufferLength { expected, found }) }
+}
 
 /// State and work memory of one operator by one route.
 pub struct MatrixWork<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> {
     operator: &'static str,
     state: R::State<X::Scalar, L>,
     storage: C::Storage<NumOf<B, X, L>>,
-    /// Number of inputs.
-    pub(super) inputs: usize,
     /// Number of outputs, once prepared.
     pub(super) outputs: Option<usize>,
     /// Outputs of the last evaluation that left them.
@@ -30,7 +39,6 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> Clone for M
             operator: self.operator,
             state: self.state.clone(),
             storage: self.storage.clone(),
-            inputs: self.inputs,
             outputs: self.outputs,
             y: self.y.clone(),
         }
@@ -48,7 +56,6 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
             operator,
             state: R::state(backend, inputs).map_err(|error| error.during(operator, B::NAME))?,
             storage: C::allocate(point.contexts()),
-            inputs,
             outputs: None,
             y: Vec::new(),
         })
@@ -71,18 +78,8 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
             R::warm(backend, &mut self.state, &mut f, x, &mut self.y)
         })
         .map_err(|error| error.during(operator, B::NAME))?;
-        self.inputs = x.len();
         self.outputs = Some(self.y.len());
         Ok(())
-    }
-
-    /// Checks the length of a point.
-    pub(super) fn check_point(&self, x: &[X::Scalar]) -> Result<(), Error> {
-        if x.len() == self.inputs {
-            Ok(())
-        } else {
-            Err(self.error(ErrorKind::PreparedLength { prepared: self.inputs, found: x.len() }))
-        }
     }
 
     /// An error of this operator and backend.
@@ -90,7 +87,7 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         Error::new(kind).during(self.operator, B::NAME)
     }
 
-    /// Fills the matrix, and `self.y` if `with_value`.
+    /// Fills the matrix, and `self.y` if `with_value`. The operator has checked the length of the point.
     #[inline]
     pub(super) fn run<P, F>(
         &mut self,
@@ -105,7 +102,6 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         F: Evaluate<X, C, NumOf<B, X, L>>,
     {
         let x = point.coordinates();
-        self.check_point(x)?;
         let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
         if R::again(&mut self.state, &f, x, with_value.then_some(&mut self.y[..]), &mut rows) {
             return Ok(());
@@ -113,47 +109,5 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         let y = if with_value { Some(&mut self.y) } else { None };
         fault::watch(|| R::matrix(backend, &mut self.state, &mut f, x, y, rows))
             .map_err(|error| error.during(self.operator, B::NAME))
-    }
-}
-
-/// The same with function and backend inside.
-pub(super) struct MatrixCall<H, B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> {
-    function: H,
-    backend: B,
-    pub(super) work: MatrixWork<B, R, L, X, C>,
-}
-
-impl<H: Clone, B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> Clone for MatrixCall<H, B, R, L, X, C> {
-    fn clone(&self) -> Self {
-        MatrixCall { function: self.function.clone(), backend: self.backend.clone(), work: self.work.clone() }
-    }
-}
-
-impl<H, B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixCall<H, B, R, L, X, C> {
-    /// Makes an unprepared call.
-    pub(super) fn new<P>(operator: &'static str, function: H, backend: &B, point: &P) -> Result<Self, Error>
-    where
-        P: Point<Shape = X, Contexts = C>,
-    {
-        Ok(MatrixCall { function, backend: backend.clone(), work: MatrixWork::new(operator, backend, point)? })
-    }
-
-    /// Sizes all buffers by one evaluation at `point`.
-    pub(super) fn prepare<P>(&mut self, point: &P) -> Result<(), Error>
-    where
-        P: Point<Shape = X, Contexts = C>,
-        H: Deref<Target: Evaluate<X, C, NumOf<B, X, L>> + Sized>,
-    {
-        self.work.prepare(&self.backend, &*self.function, point)
-    }
-
-    /// Fills the matrix, and the value if `with_value`.
-    #[inline]
-    pub(super) fn run<P>(&mut self, point: &P, with_value: bool, rows: Rows<'_, ScalarOf<P>>) -> Result<(), Error>
-    where
-        P: Point<Shape = X, Contexts = C>,
-        H: Deref<Target: Evaluate<X, C, NumOf<B, X, L>> + Sized>,
-    {
-        self.work.run(&self.backend, &*self.function, point, with_value, rows)
     }
 }

@@ -2,17 +2,145 @@
 //!
 //! Called by users. Reaches a backend through its `type Derivative` route, with one lane.
 
-use super::call::MatrixCall;
-use super::{BorrowedOf, NumOf, ValueOf};
+use super::NumOf;
+use super::call::MatrixWork;
 use crate::backend::{Backend, Lane, Rows};
 use crate::context::Contexts;
 use crate::error::Error;
 use crate::evaluate::{Evaluate, Output};
 use crate::point::{NumberShape, Point, ScalarOf, Shape};
+use crate::scalar::Scalar;
 use std::ops::Deref;
 
-/// The number type of `derivative`.
+/// The number type of `derivative` with a plain backend.
 type One<B, X> = NumOf<B, X, Lane<1>>;
+
+/// What `derivative` accepts as its backend for the function `F` at numbers of shape `X` with contexts `C`.
+///
+/// # For users
+/// Every [`Backend`] is one, for every function that runs on its numbers.
+///
+/// # For engine authors
+/// 1. The operator calls `unprepared`, then maybe `prepare`, then `fill` or `derivative` any number of times.
+/// 2. `fill` writes every entry of `der`, or refuses a buffer that is not as long as the output. Neither it nor `derivative` allocates after `prepare`.
+/// 3. `value` is `f(x)` of the last call with `with_value`; what `derivative` returns is the derivative of that call.
+/// 4. After an error the state serves further calls. A clone of a state holds what the original holds.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a backend for the `derivative` of this function",
+    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ...; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only, `AutoSparse` with `jacobian` and `hessian`"
+)]
+pub trait DerivativeBackend<F, X: Shape, C: Contexts>: Clone {
+    /// Name in errors.
+    const BACKEND: &'static str;
+    /// The number type that the function runs on.
+    type Num: Scalar;
+    /// What the function returns, at [`Num`](DerivativeBackend::Num).
+    type Output: Output<Self::Num>;
+    /// What calls need beyond the arguments.
+    type State: Clone + Send;
+
+    /// Makes a state, without evaluating the function.
+    ///
+    /// # Errors
+    /// Where the backend refuses.
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
+    /// Pays one-time costs at `x`.
+    ///
+    /// # Errors
+    /// Those of [`fill`](Self::fill).
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
+    /// Returns the derivative at `x`, one entry per output, and keeps the value if `with_value`.
+    ///
+    /// # Errors
+    /// Whatever keeps the backend from differentiating.
+    fn derivative<'s, P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &'s mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+    ) -> Result<&'s [X::Scalar], Error>;
+    /// Writes the derivative at `x`, and keeps the value if `with_value`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`](crate::error::ErrorKind::BufferLength), and those of [`derivative`](Self::derivative).
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+        der: &mut [X::Scalar],
+    ) -> Result<(), Error>;
+    /// The value that the last call left.
+    fn value(state: &Self::State) -> &[X::Scalar];
+}
+
+/// State of a derivative by a plain backend.
+pub struct DerivativeWork<B: Backend, X: Shape, C: Contexts> {
+    work: MatrixWork<B, B::Derivative, Lane<1>, X, C>,
+    der: Vec<X::Scalar>,
+}
+
+impl<B: Backend, X: Shape, C: Contexts> Clone for DerivativeWork<B, X, C> {
+    fn clone(&self) -> Self {
+        DerivativeWork { work: self.work.clone(), der: self.der.clone() }
+    }
+}
+
+impl<B, F, X, C> DerivativeBackend<F, X, C> for B
+where
+    B: Backend,
+    X: Shape,
+    C: Contexts,
+    F: Evaluate<X, C, One<B, X>>,
+{
+    const BACKEND: &'static str = B::NAME;
+    type Num = One<B, X>;
+    type Output = F::Output;
+    type State = DerivativeWork<B, X, C>;
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+        Ok(DerivativeWork { work: MatrixWork::new("derivative", self, x)?, der: Vec::new() })
+    }
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+        state.work.prepare(self, f, x)?;
+        state.der.clone_from(&state.work.y);
+        Ok(())
+    }
+    fn derivative<'s, P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &'s mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+    ) -> Result<&'s [X::Scalar], Error> {
+        state.work.run(self, f, x, with_value, Rows::growing(&mut state.der, 1))?;
+        Ok(&state.der)
+    }
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+        der: &mut [X::Scalar],
+    ) -> Result<(), Error> {
+        state.work.run(self, f, x, with_value, Rows::fixed(der, 1))
+    }
+    fn value(state: &Self::State) -> &[X::Scalar] {
+        &state.work.y
+    }
+}
+
+/// The shape of a function's output in a call of `derivative`.
+type Out<B, F, X, C> = <B as DerivativeBackend<F, X, C>>::Output;
+/// The derivative, or the value, in the shape of the output.
+type DerivativeValue<B, F, X, C> =
+    <Out<B, F, X, C> as Output<<B as DerivativeBackend<F, X, C>>::Num>>::With<<X as Shape>::Scalar>;
+/// The same, borrowed from the preparation.
+type DerivativeBorrowed<'a, B, F, X, C> =
+    <Out<B, F, X, C> as Output<<B as DerivativeBackend<F, X, C>>::Num>>::Borrowed<'a, <X as Shape>::Scalar>;
 
 /// Returns the derivative of `f` at the number `x`, in the shape of the output.
 ///
@@ -33,17 +161,12 @@ type One<B, X> = NumOf<B, X, Lane<1>>;
 /// assert_eq!(derivative(&line, &AutoReverseDiff::default(), 5.0)?, [3.0, -1.0]);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn derivative<F, B, P>(
-    f: &F,
-    backend: &B,
-    x: P,
-) -> Result<ValueOf<F, P::Shape, P::Contexts, One<B, P::Shape>>, Error>
+pub fn derivative<F, B, P>(f: &F, backend: &B, x: P) -> Result<DerivativeValue<B, F, P::Shape, P::Contexts>, Error>
 where
-    B: Backend,
     P: Point<Shape: NumberShape>,
-    F: Evaluate<P::Shape, P::Contexts, One<B, P::Shape>>,
+    B: DerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedDerivative::new(f, backend, &x)?.derivative(x)
+    PreparedDerivative::<_, B, _, _>::new(f, backend, &x)?.derivative(x)
 }
 
 /// Writes the derivative of `f` at the number `x` into `der`, which is as long as the output.
@@ -62,11 +185,10 @@ where
 /// ```
 pub fn derivative_into<F, B, P>(f: &F, der: &mut [ScalarOf<P>], backend: &B, x: P) -> Result<(), Error>
 where
-    B: Backend,
     P: Point<Shape: NumberShape>,
-    F: Evaluate<P::Shape, P::Contexts, One<B, P::Shape>>,
+    B: DerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedDerivative::new(f, backend, &x)?.derivative_into(der, x)
+    PreparedDerivative::<_, B, _, _>::new(f, backend, &x)?.derivative_into(der, x)
 }
 
 /// Returns `f(x)` and the derivative of `f` at the number `x`.
@@ -85,16 +207,12 @@ pub fn value_and_derivative<F, B, P>(
     f: &F,
     backend: &B,
     x: P,
-) -> Result<
-    (ValueOf<F, P::Shape, P::Contexts, One<B, P::Shape>>, ValueOf<F, P::Shape, P::Contexts, One<B, P::Shape>>),
-    Error,
->
+) -> Result<(DerivativeValue<B, F, P::Shape, P::Contexts>, DerivativeValue<B, F, P::Shape, P::Contexts>), Error>
 where
-    B: Backend,
     P: Point<Shape: NumberShape>,
-    F: Evaluate<P::Shape, P::Contexts, One<B, P::Shape>>,
+    B: DerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedDerivative::new(f, backend, &x)?.value_and_derivative(x)
+    PreparedDerivative::<_, B, _, _>::new(f, backend, &x)?.value_and_derivative(x)
 }
 
 /// Returns `f(x)` and writes the derivative of `f` at the number `x` into `der`.
@@ -116,15 +234,14 @@ pub fn value_and_derivative_into<F, B, P>(
     der: &mut [ScalarOf<P>],
     backend: &B,
     x: P,
-) -> Result<ValueOf<F, P::Shape, P::Contexts, One<B, P::Shape>>, Error>
+) -> Result<DerivativeValue<B, F, P::Shape, P::Contexts>, Error>
 where
-    B: Backend,
     P: Point<Shape: NumberShape>,
-    F: Evaluate<P::Shape, P::Contexts, One<B, P::Shape>>,
+    B: DerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    let mut call = PreparedDerivative::new(f, backend, &x)?;
+    let mut call = PreparedDerivative::<&F, B, P::Shape, P::Contexts>::new(f, backend, &x)?;
     call.value_and_derivative_into(der, x)?;
-    Ok(PreparedDerivative::<&F, B, P::Shape, P::Contexts>::build(&call.call.work.y))
+    Ok(B::Output::build(B::value(&call.state)))
 }
 
 /// Pays the one-time costs of a derivative; see [`prepare_gradient`](super::prepare_gradient) for what it is good for.
@@ -147,43 +264,51 @@ pub fn prepare_derivative<H, B, P>(
     x: P,
 ) -> Result<PreparedDerivative<H, B, P::Shape, P::Contexts>, Error>
 where
-    B: Backend,
     P: Point<Shape: NumberShape>,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, One<B, P::Shape>>,
+    B: DerivativeBackend<H::Target, P::Shape, P::Contexts>,
 {
     let mut prepared = PreparedDerivative::new(f, backend, &x)?;
-    prepared.call.prepare(&x)?;
-    prepared.der.clone_from(&prepared.call.work.y);
+    prepared.backend.prepare(&mut prepared.state, &prepared.function, &x)?;
     Ok(prepared)
 }
 
 /// A prepared derivative, made by [`prepare_derivative`]. One thread at a time; clone it for another thread.
-pub struct PreparedDerivative<H, B: Backend, X: Shape, C: Contexts = ()> {
-    call: MatrixCall<H, B, B::Derivative, Lane<1>, X, C>,
-    der: Vec<X::Scalar>,
+pub struct PreparedDerivative<H, B, X, C = ()>
+where
+    H: Deref<Target: Sized>,
+    X: Shape,
+    C: Contexts,
+    B: DerivativeBackend<H::Target, X, C>,
+{
+    function: H,
+    backend: B,
+    state: B::State,
 }
 
-impl<H: Clone, B: Backend, X: Shape, C: Contexts> Clone for PreparedDerivative<H, B, X, C> {
+impl<H, B, X, C> Clone for PreparedDerivative<H, B, X, C>
+where
+    H: Deref<Target: Sized> + Clone,
+    X: Shape,
+    C: Contexts,
+    B: DerivativeBackend<H::Target, X, C>,
+{
     fn clone(&self) -> Self {
-        PreparedDerivative { call: self.call.clone(), der: self.der.clone() }
-    }
-}
-
-impl<H, B: Backend, X: Shape, C: Contexts> PreparedDerivative<H, B, X, C> {
-    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        Ok(PreparedDerivative { call: MatrixCall::new("derivative", f, backend, x)?, der: Vec::new() })
+        PreparedDerivative { function: self.function.clone(), backend: self.backend.clone(), state: self.state.clone() }
     }
 }
 
 impl<H, B, X, C> PreparedDerivative<H, B, X, C>
 where
-    B: Backend,
+    H: Deref<Target: Sized>,
     X: Shape,
     C: Contexts,
-    H: Deref<Target: Sized>,
-    H::Target: Evaluate<X, C, One<B, X>>,
+    B: DerivativeBackend<H::Target, X, C>,
 {
+    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
+        Ok(PreparedDerivative { function: f, backend: backend.clone(), state: backend.unprepared(x)? })
+    }
+
     /// Returns the derivative at `x`.
     ///
     /// # Errors
@@ -191,9 +316,8 @@ where
     pub fn derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<ValueOf<H::Target, X, C, One<B, X>>, Error> {
-        self.call.run(&x, false, Rows::growing(&mut self.der, 1))?;
-        Ok(Self::build(&self.der))
+    ) -> Result<DerivativeValue<B, H::Target, X, C>, Error> {
+        Ok(B::Output::build(self.backend.derivative(&mut self.state, &self.function, &x, false)?))
     }
 
     /// Writes the derivative at `x` into `der`.
@@ -205,7 +329,7 @@ where
         der: &mut [X::Scalar],
         x: P,
     ) -> Result<(), Error> {
-        self.call.run(&x, false, Rows::fixed(der, 1))
+        self.backend.fill(&mut self.state, &self.function, &x, false, der)
     }
 
     /// Returns the value and the derivative at `x`.
@@ -215,9 +339,9 @@ where
     pub fn value_and_derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<(ValueOf<H::Target, X, C, One<B, X>>, ValueOf<H::Target, X, C, One<B, X>>), Error> {
-        self.call.run(&x, true, Rows::growing(&mut self.der, 1))?;
-        Ok((Self::build(&self.call.work.y), Self::build(&self.der)))
+    ) -> Result<(DerivativeValue<B, H::Target, X, C>, DerivativeValue<B, H::Target, X, C>), Error> {
+        let der = B::Output::build(self.backend.derivative(&mut self.state, &self.function, &x, true)?);
+        Ok((B::Output::build(B::value(&self.state)), der))
     }
 
     /// Returns the value, borrowed from the preparation, and writes the derivative at `x` into `der`.
@@ -228,12 +352,8 @@ where
         &mut self,
         der: &mut [X::Scalar],
         x: P,
-    ) -> Result<BorrowedOf<'_, H::Target, X, C, One<B, X>>, Error> {
-        self.call.run(&x, true, Rows::fixed(der, 1))?;
-        Ok(<H::Target as Evaluate<X, C, One<B, X>>>::Output::borrow(&self.call.work.y))
-    }
-
-    fn build(flat: &[X::Scalar]) -> ValueOf<H::Target, X, C, One<B, X>> {
-        <H::Target as Evaluate<X, C, One<B, X>>>::Output::build(flat)
+    ) -> Result<DerivativeBorrowed<'_, B, H::Target, X, C>, Error> {
+        self.backend.fill(&mut self.state, &self.function, &x, true, der)?;
+        Ok(B::Output::borrow(B::value(&self.state)))
     }
 }

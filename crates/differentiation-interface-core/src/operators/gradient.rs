@@ -3,13 +3,101 @@
 //! Called by users. Reaches a backend through its `type Gradient` route.
 
 use super::NumOf;
-use super::call::MatrixCall;
+use super::call::{MatrixWork, check_buffer, check_point};
 use crate::backend::{Backend, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Evaluate, NumberOutput};
 use crate::point::{Point, ScalarOf, Shape};
 use std::ops::Deref;
+
+/// The number type of `gradient` with a plain backend.
+type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
+
+/// What `gradient` accepts as its backend for the function `F` at points of shape `X` with contexts `C`.
+///
+/// # For users
+/// Every [`Backend`] is one, for every function that runs on its numbers. Generic code over backends asks for
+/// `B: GradientBackend<F, Slice<f64>, ()>` and nothing else.
+///
+/// # For engine authors
+/// Implement it for an engine that differentiates without numbers of its own: hand-written derivatives, another program,
+/// compiled code.
+/// 1. The operator calls `unprepared`, then maybe `prepare`, then `fill` any number of times. The length of the point is that of the
+///    last `prepare`, or of `unprepared`; `grad` is as long.
+/// 2. `fill` writes every entry of `grad`, whose content on entry means nothing, and does not allocate after `prepare`.
+/// 3. `value` is `f(x)` of the last `fill` with `with_value`.
+/// 4. After an error the state serves further calls. A clone of a state holds what the original holds.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a backend for the `gradient` of this function",
+    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ...; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only, `AutoSparse` with `jacobian` and `hessian`"
+)]
+pub trait GradientBackend<F, X: Shape, C: Contexts>: Clone {
+    /// Name in errors.
+    const BACKEND: &'static str;
+    /// What calls need beyond the arguments.
+    type State: Clone + Send;
+
+    /// Makes a state for points of the length of `x`, without evaluating the function.
+    ///
+    /// # Errors
+    /// Where the backend refuses such points.
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
+    /// Pays one-time costs at `x`, which may have another length than before.
+    ///
+    /// # Errors
+    /// Those of [`fill`](Self::fill).
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
+    /// Writes the gradient at `x`, and keeps the value if `with_value`.
+    ///
+    /// # Errors
+    /// Whatever keeps the backend from differentiating.
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+        grad: &mut [X::Scalar],
+    ) -> Result<(), Error>;
+    /// The value that the last call left.
+    fn value(state: &Self::State) -> X::Scalar;
+}
+
+impl<B, F, X, C> GradientBackend<F, X, C> for B
+where
+    B: Backend,
+    X: Shape,
+    C: Contexts,
+    F: Evaluate<X, C, Wide<B, X>>,
+    F::Output: NumberOutput<Wide<B, X>>,
+{
+    const BACKEND: &'static str = B::NAME;
+    type State = MatrixWork<B, B::Gradient, B::Lanes, X, C>;
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+        MatrixWork::new("gradient", self, x)
+    }
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+        state.prepare(self, f, x)
+    }
+    #[inline]
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+        grad: &mut [X::Scalar],
+    ) -> Result<(), Error> {
+        let inputs = grad.len();
+        state.run(self, f, x, with_value, Rows::fixed(grad, inputs))
+    }
+    #[inline]
+    fn value(state: &Self::State) -> X::Scalar {
+        state.y[0]
+    }
+}
 
 /// Returns the gradient of `f` at `x`: entry `i` is ∂f/∂xᵢ, and the result has the shape of `x`.
 ///
@@ -30,12 +118,10 @@ use std::ops::Deref;
 /// ```
 pub fn gradient<F, B, P>(f: &F, backend: &B, x: P) -> Result<<P::Shape as Shape>::Like, Error>
 where
-    B: Backend,
     P: Point,
-    F: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>,
-    F::Output: NumberOutput<NumOf<B, P::Shape, B::Lanes>>,
+    B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedGradient::new(f, backend, &x)?.gradient(x)
+    PreparedGradient::<_, B, _, _>::new(f, backend, &x)?.gradient(x)
 }
 
 /// Writes the gradient of `f` at `x` into `grad`, which is as long as `x`.
@@ -54,12 +140,10 @@ where
 /// ```
 pub fn gradient_into<F, B, P>(f: &F, grad: &mut [ScalarOf<P>], backend: &B, x: P) -> Result<(), Error>
 where
-    B: Backend,
     P: Point,
-    F: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>,
-    F::Output: NumberOutput<NumOf<B, P::Shape, B::Lanes>>,
+    B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedGradient::new(f, backend, &x)?.gradient_into(grad, x)
+    PreparedGradient::<_, B, _, _>::new(f, backend, &x)?.gradient_into(grad, x)
 }
 
 /// Returns `f(x)` and the gradient of `f` at `x`.
@@ -78,12 +162,10 @@ where
 /// ```
 pub fn value_and_gradient<F, B, P>(f: &F, backend: &B, x: P) -> Result<(ScalarOf<P>, <P::Shape as Shape>::Like), Error>
 where
-    B: Backend,
     P: Point,
-    F: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>,
-    F::Output: NumberOutput<NumOf<B, P::Shape, B::Lanes>>,
+    B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedGradient::new(f, backend, &x)?.value_and_gradient(x)
+    PreparedGradient::<_, B, _, _>::new(f, backend, &x)?.value_and_gradient(x)
 }
 
 /// Returns `f(x)` and writes the gradient of `f` at `x` into `grad`.
@@ -107,12 +189,10 @@ pub fn value_and_gradient_into<F, B, P>(
     x: P,
 ) -> Result<ScalarOf<P>, Error>
 where
-    B: Backend,
     P: Point,
-    F: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>,
-    F::Output: NumberOutput<NumOf<B, P::Shape, B::Lanes>>,
+    B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedGradient::new(f, backend, &x)?.value_and_gradient_into(grad, x)
+    PreparedGradient::<_, B, _, _>::new(f, backend, &x)?.value_and_gradient_into(grad, x)
 }
 
 /// Pays the one-time costs of a gradient: evaluates `f` once at `x` to size all work memory.
@@ -144,13 +224,12 @@ pub fn prepare_gradient<H, B, P>(
     x: P,
 ) -> Result<PreparedGradient<H, B, P::Shape, P::Contexts>, Error>
 where
-    B: Backend,
     P: Point,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>,
+    B: GradientBackend<H::Target, P::Shape, P::Contexts>,
 {
     let mut prepared = PreparedGradient::new(f, backend, &x)?;
-    prepared.call.prepare(&x)?;
+    prepared.prepare_again(x)?;
     Ok(prepared)
 }
 
@@ -159,30 +238,52 @@ where
 /// Good for the same function and backend and points of the same length, one thread at a time; clone it for another thread.
 /// Calls allocate nothing except what the function itself and the returned vectors need. After an error it is as usable as
 /// before.
-pub struct PreparedGradient<H, B: Backend, X: Shape, C: Contexts = ()> {
-    call: MatrixCall<H, B, B::Gradient, B::Lanes, X, C>,
+pub struct PreparedGradient<H, B, X, C = ()>
+where
+    H: Deref<Target: Sized>,
+    X: Shape,
+    C: Contexts,
+    B: GradientBackend<H::Target, X, C>,
+{
+    function: H,
+    backend: B,
+    state: B::State,
+    inputs: usize,
 }
 
-impl<H: Clone, B: Backend, X: Shape, C: Contexts> Clone for PreparedGradient<H, B, X, C> {
+impl<H, B, X, C> Clone for PreparedGradient<H, B, X, C>
+where
+    H: Deref<Target: Sized> + Clone,
+    X: Shape,
+    C: Contexts,
+    B: GradientBackend<H::Target, X, C>,
+{
     fn clone(&self) -> Self {
-        PreparedGradient { call: self.call.clone() }
-    }
-}
-
-impl<H, B: Backend, X: Shape, C: Contexts> PreparedGradient<H, B, X, C> {
-    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        Ok(PreparedGradient { call: MatrixCall::new("gradient", f, backend, x)? })
+        PreparedGradient {
+            function: self.function.clone(),
+            backend: self.backend.clone(),
+            state: self.state.clone(),
+            inputs: self.inputs,
+        }
     }
 }
 
 impl<H, B, X, C> PreparedGradient<H, B, X, C>
 where
-    B: Backend,
+    H: Deref<Target: Sized>,
     X: Shape,
     C: Contexts,
-    H: Deref<Target: Sized>,
-    H::Target: Evaluate<X, C, NumOf<B, X, B::Lanes>>,
+    B: GradientBackend<H::Target, X, C>,
 {
+    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
+        Ok(PreparedGradient {
+            function: f,
+            backend: backend.clone(),
+            state: backend.unprepared(x)?,
+            inputs: x.coordinates().len(),
+        })
+    }
+
     /// Returns the gradient at `x`.
     ///
     /// # Errors
@@ -213,7 +314,7 @@ where
         x: P,
     ) -> Result<(X::Scalar, X::Like), Error> {
         let grad = self.like(x, true)?;
-        Ok((self.call.work.y[0], grad))
+        Ok((B::value(&self.state), grad))
     }
 
     /// Returns the value and writes the gradient at `x` into `grad`.
@@ -227,7 +328,7 @@ where
         x: P,
     ) -> Result<X::Scalar, Error> {
         self.fill(grad, &x, true)?;
-        Ok(self.call.work.y[0])
+        Ok(B::value(&self.state))
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
@@ -236,11 +337,13 @@ where
     /// # Errors
     /// Those of [`gradient`].
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
-        self.call.prepare(&x)
+        self.backend.prepare(&mut self.state, &self.function, &x)?;
+        self.inputs = x.coordinates().len();
+        Ok(())
     }
 
     fn like<P: Point<Shape = X, Contexts = C>>(&mut self, x: P, with_value: bool) -> Result<X::Like, Error> {
-        X::filled(self.call.work.inputs, |grad| self.fill(grad, &x, with_value))
+        X::filled(self.inputs, |grad| self.fill(grad, &x, with_value))
     }
 
     #[inline]
@@ -250,11 +353,9 @@ where
         x: &P,
         with_value: bool,
     ) -> Result<(), Error> {
-        let inputs = self.call.work.inputs;
-        self.call.work.check_point(x.coordinates())?;
-        if grad.len() != inputs {
-            return Err(self.call.work.error(ErrorKind::BufferLength { expected: inputs, found: grad.len() }));
-        }
-        self.call.run(x, with_value, Rows::fixed(grad, inputs))
+        let named = |kind: ErrorKind| Error::new(kind).during("gradient", B::BACKEND);
+        check_point(self.inputs, x.coordinates().len()).map_err(named)?;
+        check_buffer(self.inputs, grad.len()).map_err(named)?;
+        self.backend.fill(&mut self.state, &self.function, x, with_value, grad)
     }
 }

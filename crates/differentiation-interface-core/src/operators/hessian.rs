@@ -3,6 +3,7 @@
 //! Called by users. Reaches two backends through the `type Hvp` route of the [`SecondOrderBackend`], with all basis vectors
 //! as tangents.
 
+use super::call::{check_buffer, check_point};
 use crate::backend::{Backend, Entries, HvpRoute, Lanes, Rows, SecondOrderBackend, Seeds, Want};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
@@ -162,7 +163,8 @@ where
 ///
 /// # For authors of wrappers
 /// 1. The operator calls `unprepared`, then maybe `prepare`, then `matrix` or `fill` any number of times.
-/// 2. `fill` must not allocate after `prepare`. Lengths of points and the size of the matrix are yours to check.
+/// 2. `fill` must not allocate after `prepare`. The operator checks the length of the point, which is that of the last `prepare` or of
+///    `unprepared`; the size of the matrix is yours to check.
 /// 3. `value` and `gradient` are those of the last call that wanted them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `hessian` of this function",
@@ -256,10 +258,10 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         B::Hvp::seeds_are_rows(&self.pair)
     }
 
-    /// Fills the products of the Hessian at `x` with the seeds.
+    /// Fills the products of the Hessian at `x`, a point of the length of [`inputs`](Self::inputs), with the seeds.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`], and those of the backends.
+    /// Those of the backends.
     pub fn products<F, P>(
         &mut self,
         f: &F,
@@ -272,10 +274,6 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         F: Evaluate<X, C, NumOf<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
-        let (n, found) = (self.inputs, x.coordinates().len());
-        if found != n {
-            return Err(named::<B>(ErrorKind::PreparedLength { prepared: n, found }));
-        }
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
         fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows))
             .map_err(named::<B>)
@@ -285,16 +283,12 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     /// [`products`](Self::products) is to be called.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`], and those of the backends.
+    /// Those of the backends.
     pub fn entries<F, P>(&mut self, f: &F, x: &P, entries: Entries<'_, X::Scalar>, want: Want) -> Result<bool, Error>
     where
         F: Evaluate<X, C, NumOf<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
-        let (n, found) = (self.inputs, x.coordinates().len());
-        if found != n {
-            return Err(named::<B>(ErrorKind::PreparedLength { prepared: n, found }));
-        }
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
         fault::watch(|| B::Hvp::entries(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, want))
             .map_err(named::<B>)
@@ -406,6 +400,7 @@ where
     function: H,
     backend: B,
     state: B::State,
+    inputs: usize,
 }
 
 impl<H, B, X, C> Clone for PreparedHessian<H, B, X, C>
@@ -416,7 +411,12 @@ where
     B: HessianBackend<H::Target, X, C>,
 {
     fn clone(&self) -> Self {
-        PreparedHessian { function: self.function.clone(), backend: self.backend.clone(), state: self.state.clone() }
+        PreparedHessian {
+            function: self.function.clone(),
+            backend: self.backend.clone(),
+            state: self.state.clone(),
+            inputs: self.inputs,
+        }
     }
 }
 
@@ -428,7 +428,20 @@ where
     B: HessianBackend<H::Target, X, C>,
 {
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        Ok(PreparedHessian { function: f, backend: backend.clone(), state: backend.unprepared(x)? })
+        Ok(PreparedHessian {
+            function: f,
+            backend: backend.clone(),
+            state: backend.unprepared(x)?,
+            inputs: x.coordinates().len(),
+        })
+    }
+
+    fn check(&self, x: &[X::Scalar]) -> Result<(), Error> {
+        check_point(self.inputs, x.len()).map_err(Self::named)
+    }
+
+    fn named(kind: ErrorKind) -> Error {
+        Error::new(kind).during("hessian", B::BACKEND)
     }
 
     /// Returns the Hessian at `x`.
@@ -436,6 +449,7 @@ where
     /// # Errors
     /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
     pub fn hessian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
+        self.check(x.coordinates())?;
         self.backend.matrix(&mut self.state, &self.function, &x, Want::Products)
     }
 
@@ -444,6 +458,7 @@ where
     /// # Errors
     /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `hess` is not inputs × inputs.
     pub fn hessian_into<P: Point<Shape = X, Contexts = C>>(&mut self, hess: &mut B::Matrix, x: P) -> Result<(), Error> {
+        self.check(x.coordinates())?;
         self.backend.fill(&mut self.state, &self.function, &x, Want::Products, hess)
     }
 
@@ -455,6 +470,7 @@ where
         &mut self,
         x: P,
     ) -> Result<(X::Scalar, X::Like, B::Matrix), Error> {
+        self.check(x.coordinates())?;
         let hess = self.backend.matrix(&mut self.state, &self.function, &x, Want::Value)?;
         Ok((B::value(&self.state), X::like(B::gradient(&self.state)), hess))
     }
@@ -469,10 +485,8 @@ where
         hess: &mut B::Matrix,
         x: P,
     ) -> Result<X::Scalar, Error> {
-        let (expected, found) = (x.coordinates().len(), grad.len());
-        if found != expected {
-            return Err(Error::new(ErrorKind::BufferLength { expected, found }).during("hessian", B::BACKEND));
-        }
+        self.check(x.coordinates())?;
+        check_buffer(self.inputs, grad.len()).map_err(Self::named)?;
         self.backend.fill(&mut self.state, &self.function, &x, Want::Value, hess)?;
         grad.copy_from_slice(B::gradient(&self.state));
         Ok(B::value(&self.state))
@@ -484,7 +498,9 @@ where
     /// # Errors
     /// Those of [`hessian`].
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
-        self.backend.prepare(&mut self.state, &self.function, &x)
+        self.backend.prepare(&mut self.state, &self.function, &x)?;
+        self.inputs = x.coordinates().len();
+        Ok(())
     }
 
     /// What the preparation holds: for a sparse backend the pattern and the colours.

@@ -3,7 +3,7 @@
 //! Called by users. Reaches a backend through its `type Jacobian` route.
 
 use super::NumOf;
-use super::call::MatrixWork;
+use super::call::{MatrixWork, check_point};
 use crate::backend::{Backend, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
@@ -25,7 +25,8 @@ type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
 ///
 /// # For authors of wrappers
 /// 1. The operator calls `unprepared`, then maybe `prepare`, then `matrix` or `fill` any number of times.
-/// 2. `fill` must not allocate after `prepare`. Lengths of points and the size of the matrix are yours to check.
+/// 2. `fill` must not allocate after `prepare`. The operator checks the length of the point, which is that of the last `prepare` or of
+///    `unprepared`; the size of the matrix is yours to check.
 /// 3. `value` gives the outputs of the last call `with_value`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `jacobian` of this function",
@@ -34,6 +35,8 @@ type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
 )]
 #[expect(missing_docs, reason = "documented above")]
 pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
+    /// Name in errors.
+    const BACKEND: &'static str;
     /// What the function returns, at the numbers it runs on.
     type Num: Scalar;
     /// See [`Num`](JacobianBackend::Num).
@@ -71,6 +74,7 @@ where
     F: Evaluate<X, C, Wide<B, X>>,
     F::Output: ArrayOutput<Wide<B, X>>,
 {
+    const BACKEND: &'static str = B::NAME;
     type Num = Wide<B, X>;
     type Output = F::Output;
     type Matrix = Matrix<X::Scalar>;
@@ -91,7 +95,7 @@ where
         x: &P,
         with_value: bool,
     ) -> Result<Matrix<X::Scalar>, Error> {
-        let columns = state.inputs;
+        let columns = x.coordinates().len();
         // A Jacobian without columns does not tell the number of its rows; the value does.
         let with_value = with_value || columns == 0;
         let mut data = Vec::with_capacity(state.outputs.unwrap_or(0) * columns);
@@ -109,8 +113,7 @@ where
         with_value: bool,
         jac: &mut Matrix<X::Scalar>,
     ) -> Result<(), Error> {
-        state.check_point(x.coordinates())?;
-        let columns = state.inputs;
+        let columns = x.coordinates().len();
         let found = jac.size();
         let expected = (state.outputs.unwrap_or(found.0), columns);
         if found != expected {
@@ -137,7 +140,7 @@ where
 }
 
 /// The value of a function in a call of `jacobian`.
-type JacobianValue<B, F, X, C> = <<B as JacobianBackend<F, X, C>>::Output as Output<
+pub(super) type JacobianValue<B, F, X, C> = <<B as JacobianBackend<F, X, C>>::Output as Output<
     <B as JacobianBackend<F, X, C>>::Num,
 >>::With<<X as Shape>::Scalar>;
 /// The same, borrowed from the preparation.
@@ -247,7 +250,7 @@ where
     B: JacobianBackend<F, P::Shape, P::Contexts>,
 {
     let mut call = PreparedJacobian::<&F, B, P::Shape, P::Contexts>::new(f, backend, &x)?;
-    call.backend.fill(&mut call.state, f, &x, true, jac)?;
+    call.fill(jac, &x, true)?;
     Ok(call.value())
 }
 
@@ -292,6 +295,7 @@ where
     function: H,
     backend: B,
     state: B::State,
+    inputs: usize,
 }
 
 impl<H, B, X, C> Clone for PreparedJacobian<H, B, X, C>
@@ -302,7 +306,12 @@ where
     B: JacobianBackend<H::Target, X, C>,
 {
     fn clone(&self) -> Self {
-        PreparedJacobian { function: self.function.clone(), backend: self.backend.clone(), state: self.state.clone() }
+        PreparedJacobian {
+            function: self.function.clone(),
+            backend: self.backend.clone(),
+            state: self.state.clone(),
+            inputs: self.inputs,
+        }
     }
 }
 
@@ -314,7 +323,12 @@ where
     B: JacobianBackend<H::Target, X, C>,
 {
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        Ok(PreparedJacobian { function: f, backend: backend.clone(), state: backend.unprepared(x)? })
+        Ok(PreparedJacobian {
+            function: f,
+            backend: backend.clone(),
+            state: backend.unprepared(x)?,
+            inputs: x.coordinates().len(),
+        })
     }
 
     /// Returns the Jacobian at `x`.
@@ -322,7 +336,7 @@ where
     /// # Errors
     /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
     pub fn jacobian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
-        self.backend.matrix(&mut self.state, &self.function, &x, false)
+        self.matrix(&x, false)
     }
 
     /// Writes the Jacobian at `x` into `jac`.
@@ -331,7 +345,7 @@ where
     /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `jac` is not outputs × inputs.
     #[inline]
     pub fn jacobian_into<P: Point<Shape = X, Contexts = C>>(&mut self, jac: &mut B::Matrix, x: P) -> Result<(), Error> {
-        self.backend.fill(&mut self.state, &self.function, &x, false, jac)
+        self.fill(jac, &x, false)
     }
 
     /// Returns the value and the Jacobian at `x`.
@@ -342,7 +356,7 @@ where
         &mut self,
         x: P,
     ) -> Result<(JacobianValue<B, H::Target, X, C>, B::Matrix), Error> {
-        let jac = self.backend.matrix(&mut self.state, &self.function, &x, true)?;
+        let jac = self.matrix(&x, true)?;
         Ok((self.value(), jac))
     }
 
@@ -356,7 +370,7 @@ where
         jac: &mut B::Matrix,
         x: P,
     ) -> Result<JacobianBorrowed<'_, B, H::Target, X, C>, Error> {
-        self.backend.fill(&mut self.state, &self.function, &x, true, jac)?;
+        self.fill(jac, &x, true)?;
         Ok(B::Output::borrow(B::value(&self.state)))
     }
 
@@ -366,12 +380,34 @@ where
     /// # Errors
     /// Those of [`jacobian`].
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
-        self.backend.prepare(&mut self.state, &self.function, &x)
+        self.backend.prepare(&mut self.state, &self.function, &x)?;
+        self.inputs = x.coordinates().len();
+        Ok(())
     }
 
     /// What the preparation holds: for a sparse backend the pattern and the colours.
     pub fn state(&self) -> &B::State {
         &self.state
+    }
+
+    fn check(&self, x: &[X::Scalar]) -> Result<(), Error> {
+        check_point(self.inputs, x.len()).map_err(|kind| Error::new(kind).during("jacobian", B::BACKEND))
+    }
+
+    fn matrix<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P, with_value: bool) -> Result<B::Matrix, Error> {
+        self.check(x.coordinates())?;
+        self.backend.matrix(&mut self.state, &self.function, x, with_value)
+    }
+
+    #[inline]
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        jac: &mut B::Matrix,
+        x: &P,
+        with_value: bool,
+    ) -> Result<(), Error> {
+        self.check(x.coordinates())?;
+        self.backend.fill(&mut self.state, &self.function, x, with_value, jac)
     }
 
     /// The value left by the last call.

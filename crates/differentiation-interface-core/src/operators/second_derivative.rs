@@ -2,10 +2,11 @@
 //!
 //! Called by users. Reaches two backends through their `type Derivative` routes, with one lane each.
 
-use super::{BorrowedOf, NumOf, ValueOf};
+use super::NumOf;
+use super::call::check_buffer;
 use crate::backend::{Backend, Lane, MatrixRoute, Rows, SecondOrderBackend};
 use crate::context::Contexts;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::evaluate::{Bound, Evaluate, Flat, Output};
 use crate::fault;
 use crate::point::{NumberShape, Point, ScalarOf, Shape};
@@ -14,149 +15,73 @@ use std::ops::Deref;
 
 /// The number type of the outer derivative.
 type OuterNum<B, X> = NumOf<<B as SecondOrderBackend>::Outer, X, Lane<1>>;
-/// The number type of `second_derivative`.
-pub(super) type Twice<B, X> = <<B as SecondOrderBackend>::Inner as Backend>::Num<OuterNum<B, X>, Lane<1>>;
-/// The result in the shape of the output.
-type Like<F, P, B> = ValueOf<F, <P as Point>::Shape, <P as Point>::Contexts, Twice<B, <P as Point>::Shape>>;
+/// The number type of `second_derivative` with two backends.
+type Twice<B, X> = <<B as SecondOrderBackend>::Inner as Backend>::Num<OuterNum<B, X>, Lane<1>>;
 
-/// Returns the second derivative of `f` at the number `x`, in the shape of the output.
+/// What `second_derivative` accepts as its backend for the function `F` at numbers of shape `X` with contexts `C`.
 ///
-/// The backend is plain, and then stands for itself twice, or a [`SecondOrder`](crate::backend::SecondOrder).
+/// # For users
+/// Every backend is one and every [`SecondOrder`](crate::backend::SecondOrder) of two, for every function that runs on their numbers.
 ///
-/// # Errors
-/// None of this operator's own; backends may refuse.
-///
-/// # Example
-/// ```
-/// # use differentiation_interface::prelude::*;
-/// fn cubic<T: Real>(x: T) -> T {
-///     x * x * x
-/// }
-/// assert_eq!(second_derivative(&cubic, &AutoForwardDiff::default(), 2.0)?, 12.0);
-/// # Ok::<(), Error>(())
-/// ```
-pub fn second_derivative<F, B, P>(f: &F, backend: &B, x: P) -> Result<Like<F, P, B>, Error>
-where
-    B: SecondOrderBackend,
-    P: Point<Shape: NumberShape>,
-    F: Evaluate<P::Shape, P::Contexts, Twice<B, P::Shape>>,
-{
-    PreparedSecondDerivative::new(f, backend, &x)?.second_derivative(x)
+/// # For engine authors
+/// 1. The operator calls `unprepared`, then maybe `prepare`, then `second_derivative` or `fill` any number of times.
+/// 2. `fill` writes every entry of `der2`, or refuses a buffer that is not as long as the output. Calls do not allocate after `prepare`.
+/// 3. `value` and `derivative` are those of the last call with `with_value`.
+/// 4. After an error the state serves further calls. A clone of a state holds what the original holds.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a backend for the `second_derivative` of this function",
+    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, ..., and `SecondOrder(outer, inner)` of two, neither of them a `SecondOrder` itself"
+)]
+pub trait SecondDerivativeBackend<F, X: Shape, C: Contexts>: Clone {
+    /// Name in errors.
+    const BACKEND: &'static str;
+    /// The number type that the function runs on.
+    type Num: Scalar;
+    /// What the function returns, at [`Num`](SecondDerivativeBackend::Num).
+    type Output: Output<Self::Num>;
+    /// What calls need beyond the arguments.
+    type State: Clone + Send;
+
+    /// Makes a state, without evaluating the function.
+    ///
+    /// # Errors
+    /// Where the backend refuses.
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
+    /// Pays one-time costs at `x`.
+    ///
+    /// # Errors
+    /// Those of [`fill`](Self::fill).
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
+    /// Returns the second derivative at `x`, one entry per output, and keeps value and derivative if `with_value`.
+    ///
+    /// # Errors
+    /// Whatever keeps the backend from differentiating.
+    fn second_derivative<'s, P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &'s mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+    ) -> Result<&'s [X::Scalar], Error>;
+    /// Writes the second derivative at `x`.
+    ///
+    /// # Errors
+    /// [`BufferLength`](crate::error::ErrorKind::BufferLength), and those of [`second_derivative`](Self::second_derivative).
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        der2: &mut [X::Scalar],
+    ) -> Result<(), Error>;
+    /// The value that the last call left.
+    fn value(state: &Self::State) -> &[X::Scalar];
+    /// The derivative that the last call left.
+    fn derivative(state: &Self::State) -> &[X::Scalar];
 }
 
-/// Writes the second derivative of `f` at the number `x` into `der2`, which is as long as the output.
-///
-/// # Errors
-/// [`ErrorKind::BufferLength`] if `der2` has another length.
-///
-/// # Example
-/// ```
-/// # use differentiation_interface::prelude::*;
-/// # fn powers<T: Real>(t: T) -> [T; 2] { [t * t, t * t * t] }
-/// let mut der2 = [0.0; 2];
-/// second_derivative_into(&powers, &mut der2, &AutoForwardDiff::default(), 2.0)?;
-/// assert_eq!(der2, [2.0, 12.0]);
-/// # Ok::<(), Error>(())
-/// ```
-pub fn second_derivative_into<F, B, P>(f: &F, der2: &mut [ScalarOf<P>], backend: &B, x: P) -> Result<(), Error>
-where
-    B: SecondOrderBackend,
-    P: Point<Shape: NumberShape>,
-    F: Evaluate<P::Shape, P::Contexts, Twice<B, P::Shape>>,
-{
-    PreparedSecondDerivative::new(f, backend, &x)?.second_derivative_into(der2, x)
-}
-
-/// Returns `f(x)`, the derivative and the second derivative of `f` at the number `x`, all from the same evaluation.
-///
-/// # Errors
-/// Those of [`second_derivative`].
-///
-/// # Example
-/// ```
-/// # use differentiation_interface::prelude::*;
-/// # fn cubic<T: Real>(x: T) -> T { x * x * x }
-/// let all = value_derivative_and_second_derivative(&cubic, &AutoForwardDiff::default(), 2.0)?;
-/// assert_eq!(all, (8.0, 12.0, 12.0));
-/// # Ok::<(), Error>(())
-/// ```
-pub fn value_derivative_and_second_derivative<F, B, P>(
-    f: &F,
-    backend: &B,
-    x: P,
-) -> Result<(Like<F, P, B>, Like<F, P, B>, Like<F, P, B>), Error>
-where
-    B: SecondOrderBackend,
-    P: Point<Shape: NumberShape>,
-    F: Evaluate<P::Shape, P::Contexts, Twice<B, P::Shape>>,
-{
-    PreparedSecondDerivative::new(f, backend, &x)?.value_derivative_and_second_derivative(x)
-}
-
-/// Returns `f(x)` and writes the derivative and the second derivative of `f` at the number `x` into `der` and `der2`.
-///
-/// # Errors
-/// [`ErrorKind::BufferLength`] if a buffer is not as long as the output.
-///
-/// # Example
-/// ```
-/// # use differentiation_interface::prelude::*;
-/// # fn powers<T: Real>(t: T) -> [T; 2] { [t * t, t * t * t] }
-/// let (mut der, mut der2) = ([0.0; 2], [0.0; 2]);
-/// let backend = AutoForwardDiff::default();
-/// let y = value_derivative_and_second_derivative_into(&powers, &mut der, &mut der2, &backend, 2.0)?;
-/// assert_eq!((y, der, der2), ([4.0, 8.0], [4.0, 12.0], [2.0, 12.0]));
-/// # Ok::<(), Error>(())
-/// ```
-pub fn value_derivative_and_second_derivative_into<F, B, P>(
-    f: &F,
-    der: &mut [ScalarOf<P>],
-    der2: &mut [ScalarOf<P>],
-    backend: &B,
-    x: P,
-) -> Result<Like<F, P, B>, Error>
-where
-    B: SecondOrderBackend,
-    P: Point<Shape: NumberShape>,
-    F: Evaluate<P::Shape, P::Contexts, Twice<B, P::Shape>>,
-{
-    let mut call = PreparedSecondDerivative::new(f, backend, &x)?;
-    call.value_derivative_and_second_derivative_into(der, der2, x)?;
-    Ok(PreparedSecondDerivative::<&F, B, P::Shape, P::Contexts>::build(&call.y))
-}
-
-/// Pays the one-time costs of a second derivative; see [`prepare_gradient`](super::prepare_gradient) for what it is good for.
-///
-/// # Errors
-/// Those of [`second_derivative`].
-///
-/// # Example
-/// ```
-/// # use differentiation_interface::prelude::*;
-/// # fn cubic<T: Real>(x: T) -> T { x * x * x }
-/// let mut prepared = prepare_second_derivative(&cubic, &AutoForwardDiff::default(), 0.0)?;
-/// assert_eq!(prepared.second_derivative(2.0)?, 12.0);
-/// # Ok::<(), Error>(())
-/// ```
-pub fn prepare_second_derivative<H, B, P>(
-    f: H,
-    backend: &B,
-    x: P,
-) -> Result<PreparedSecondDerivative<H, B, P::Shape, P::Contexts>, Error>
-where
-    B: SecondOrderBackend,
-    P: Point<Shape: NumberShape>,
-    H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Twice<B, P::Shape>>,
-{
-    let mut prepared = PreparedSecondDerivative::new(f, backend, &x)?;
-    prepared.run(&x, true, Target::Own)?;
-    Ok(prepared)
-}
-
-/// A prepared second derivative, made by [`prepare_second_derivative`]. One thread at a time; clone it for another thread.
-pub struct PreparedSecondDerivative<H, B: SecondOrderBackend, X: Shape, C: Contexts = ()> {
-    function: H,
+/// State of a second derivative by two backends.
+pub struct SecondDerivativeWork<B: SecondOrderBackend, X: Shape, C: Contexts> {
     pair: (B::Outer, B::Inner),
     outer: <<B::Outer as Backend>::Derivative as MatrixRoute<B::Outer>>::State<X::Scalar, Lane<1>>,
     inner: <<B::Inner as Backend>::Derivative as MatrixRoute<B::Inner>>::State<OuterNum<B, X>, Lane<1>>,
@@ -169,10 +94,9 @@ pub struct PreparedSecondDerivative<H, B: SecondOrderBackend, X: Shape, C: Conte
     der2: Vec<X::Scalar>,
 }
 
-impl<H: Clone, B: SecondOrderBackend, X: Shape, C: Contexts> Clone for PreparedSecondDerivative<H, B, X, C> {
+impl<B: SecondOrderBackend, X: Shape, C: Contexts> Clone for SecondDerivativeWork<B, X, C> {
     fn clone(&self) -> Self {
-        PreparedSecondDerivative {
-            function: self.function.clone(),
+        SecondDerivativeWork {
             pair: self.pair.clone(),
             outer: self.outer.clone(),
             inner: self.inner.clone(),
@@ -227,119 +151,20 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Flat<N> for Derivati
     }
 }
 
-/// Where the second derivative goes.
-enum Target<'a, S> {
-    /// Into the preparation.
-    Own,
-    /// Into a buffer of the caller.
-    Buffer(&'a mut [S]),
-}
-
 /// Names the operator in an error.
 fn named<B: SecondOrderBackend>(error: impl Into<Error>) -> Error {
     error.into().during("second_derivative", B::NAME)
 }
 
-impl<H, B: SecondOrderBackend, X: Shape, C: Contexts> PreparedSecondDerivative<H, B, X, C> {
-    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        let pair = backend.pair();
-        Ok(PreparedSecondDerivative {
-            function: f,
-            outer: <B::Outer as Backend>::Derivative::state(&pair.0, 1).map_err(named::<B>)?,
-            inner: <B::Inner as Backend>::Derivative::state(&pair.1, 1).map_err(named::<B>)?,
-            pair,
-            storage: C::allocate(x.contexts()),
-            inner_value: Vec::new(),
-            scratch: Vec::new(),
-            y: Vec::new(),
-            der: Vec::new(),
-            der2: Vec::new(),
-        })
-    }
-}
-
-impl<H, B, X, C> PreparedSecondDerivative<H, B, X, C>
-where
-    B: SecondOrderBackend,
-    X: Shape,
-    C: Contexts,
-    H: Deref<Target: Sized>,
-    H::Target: Evaluate<X, C, Twice<B, X>>,
-{
-    /// Returns the second derivative at `x`.
-    ///
-    /// # Errors
-    /// Those of [`second_derivative`].
-    pub fn second_derivative<P: Point<Shape = X, Contexts = C>>(
-        &mut self,
-        x: P,
-    ) -> Result<ValueOf<H::Target, X, C, Twice<B, X>>, Error> {
-        self.run(&x, false, Target::Own)?;
-        Ok(Self::build(&self.der2))
-    }
-
-    /// Writes the second derivative at `x` into `der2`.
-    ///
-    /// # Errors
-    /// Those of [`second_derivative_into`].
-    pub fn second_derivative_into<P: Point<Shape = X, Contexts = C>>(
-        &mut self,
-        der2: &mut [X::Scalar],
-        x: P,
-    ) -> Result<(), Error> {
-        self.run(&x, false, Target::Buffer(der2))
-    }
-
-    /// Returns the value, the derivative and the second derivative at `x`.
-    ///
-    /// # Errors
-    /// Those of [`second_derivative`].
-    pub fn value_derivative_and_second_derivative<P: Point<Shape = X, Contexts = C>>(
-        &mut self,
-        x: P,
-    ) -> Result<
-        (
-            ValueOf<H::Target, X, C, Twice<B, X>>,
-            ValueOf<H::Target, X, C, Twice<B, X>>,
-            ValueOf<H::Target, X, C, Twice<B, X>>,
-        ),
-        Error,
-    > {
-        self.run(&x, true, Target::Own)?;
-        Ok((Self::build(&self.y), Self::build(&self.der), Self::build(&self.der2)))
-    }
-
-    /// Returns the value, borrowed from the preparation, and writes the derivative and the second derivative at `x`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::BufferLength`] if a buffer is not as long as the output.
-    pub fn value_derivative_and_second_derivative_into<P: Point<Shape = X, Contexts = C>>(
-        &mut self,
-        der: &mut [X::Scalar],
-        der2: &mut [X::Scalar],
-        x: P,
-    ) -> Result<BorrowedOf<'_, H::Target, X, C, Twice<B, X>>, Error> {
-        self.run(&x, true, Target::Own)?;
-        // Both are checked before one is written.
-        for found in [der.len(), der2.len()] {
-            let expected = self.der2.len();
-            if found != expected {
-                return Err(named::<B>(ErrorKind::BufferLength { expected, found }));
-            }
-        }
-        der2.copy_from_slice(&self.der2);
-        der.copy_from_slice(&self.der);
-        Ok(<H::Target as Evaluate<X, C, Twice<B, X>>>::Output::borrow(&self.y))
-    }
-
-    fn run<P: Point<Shape = X, Contexts = C>>(
-        &mut self,
-        x: &P,
-        with_value: bool,
-        target: Target<'_, X::Scalar>,
-    ) -> Result<(), Error> {
+impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C> {
+    /// Differentiates at `x` into `buffer`, or into `self.der2` if there is none.
+    fn run<F, P>(&mut self, f: &F, x: &P, with_value: bool, buffer: Option<&mut [X::Scalar]>) -> Result<(), Error>
+    where
+        F: Evaluate<X, C, Twice<B, X>>,
+        P: Point<Shape = X, Contexts = C>,
+    {
         let (outer, inner) = &self.pair;
-        let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
+        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
         let lower: fn(&OuterNum<B, X>) -> X::Scalar = <B::Outer as Backend>::lower::<X::Scalar, Lane<1>>;
         let mut derivative = DerivativeOf {
             f: &mut f,
@@ -350,19 +175,13 @@ where
             error: None,
         };
         let der = with_value.then_some(&mut self.der);
-        let rows = match target {
-            Target::Own => Rows::growing(&mut self.der2, 1),
-            Target::Buffer(buffer) => Rows::fixed(buffer, 1),
+        let rows = match buffer {
+            None => Rows::growing(&mut self.der2, 1),
+            Some(buffer) => Rows::fixed(buffer, 1),
         };
         let result = fault::watch(|| {
-            <B::Outer as Backend>::Derivative::matrix(
-                outer,
-                &mut self.outer,
-                &mut derivative,
-                x.coordinates(),
-                der,
-                rows,
-            )
+            let (state, flat) = (&mut self.outer, x.coordinates());
+            <B::Outer as Backend>::Derivative::matrix(outer, state, &mut derivative, flat, der, rows)
         });
         // The value is still wanted if the outer backend, which had a recording, did not evaluate the function.
         if result.is_ok() && derivative.error.is_none() && derivative.value.is_some() {
@@ -378,8 +197,299 @@ where
         }
         result
     }
+}
 
-    fn build(flat: &[X::Scalar]) -> ValueOf<H::Target, X, C, Twice<B, X>> {
-        <H::Target as Evaluate<X, C, Twice<B, X>>>::Output::build(flat)
+impl<B, F, X, C> SecondDerivativeBackend<F, X, C> for B
+where
+    B: SecondOrderBackend,
+    X: Shape,
+    C: Contexts,
+    F: Evaluate<X, C, Twice<B, X>>,
+{
+    const BACKEND: &'static str = B::NAME;
+    type Num = Twice<B, X>;
+    type Output = F::Output;
+    type State = SecondDerivativeWork<B, X, C>;
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+        let pair = self.pair();
+        Ok(SecondDerivativeWork {
+            outer: <B::Outer as Backend>::Derivative::state(&pair.0, 1).map_err(named::<B>)?,
+            inner: <B::Inner as Backend>::Derivative::state(&pair.1, 1).map_err(named::<B>)?,
+            pair,
+            storage: C::allocate(x.contexts()),
+            inner_value: Vec::new(),
+            scratch: Vec::new(),
+            y: Vec::new(),
+            der: Vec::new(),
+            der2: Vec::new(),
+        })
+    }
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+        state.run(f, x, true, None)
+    }
+    fn second_derivative<'s, P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &'s mut Self::State,
+        f: &F,
+        x: &P,
+        with_value: bool,
+    ) -> Result<&'s [X::Scalar], Error> {
+        state.run(f, x, with_value, None)?;
+        Ok(&state.der2)
+    }
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        der2: &mut [X::Scalar],
+    ) -> Result<(), Error> {
+        state.run(f, x, false, Some(der2))
+    }
+    fn value(state: &Self::State) -> &[X::Scalar] {
+        &state.y
+    }
+    fn derivative(state: &Self::State) -> &[X::Scalar] {
+        &state.der
+    }
+}
+
+/// The shape of a function's output in a call of `second_derivative`.
+type Out<B, F, X, C> = <B as SecondDerivativeBackend<F, X, C>>::Output;
+/// A derivative, or the value, in the shape of the output.
+type Like<B, F, X, C> =
+    <Out<B, F, X, C> as Output<<B as SecondDerivativeBackend<F, X, C>>::Num>>::With<<X as Shape>::Scalar>;
+/// The same, borrowed from the preparation.
+type Borrowed<'a, B, F, X, C> =
+    <Out<B, F, X, C> as Output<<B as SecondDerivativeBackend<F, X, C>>::Num>>::Borrowed<'a, <X as Shape>::Scalar>;
+
+/// Returns the second derivative of `f` at the number `x`, in the shape of the output.
+///
+/// The backend is plain, and then stands for itself twice, or a [`SecondOrder`](crate::backend::SecondOrder).
+///
+/// # Errors
+/// None of this operator's own; backends may refuse.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn cubic<T: Real>(x: T) -> T {
+///     x * x * x
+/// }
+/// assert_eq!(second_derivative(&cubic, &AutoForwardDiff::default(), 2.0)?, 12.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn second_derivative<F, B, P>(f: &F, backend: &B, x: P) -> Result<Like<B, F, P::Shape, P::Contexts>, Error>
+where
+    P: Point<Shape: NumberShape>,
+    B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
+{
+    PreparedSecondDerivative::<_, B, _, _>::new(f, backend, &x)?.second_derivative(x)
+}
+
+/// Writes the second derivative of `f` at the number `x` into `der2`, which is as long as the output.
+///
+/// # Errors
+/// [`BufferLength`](crate::error::ErrorKind::BufferLength) if `der2` has another length.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// # fn powers<T: Real>(t: T) -> [T; 2] { [t * t, t * t * t] }
+/// let mut der2 = [0.0; 2];
+/// second_derivative_into(&powers, &mut der2, &AutoForwardDiff::default(), 2.0)?;
+/// assert_eq!(der2, [2.0, 12.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn second_derivative_into<F, B, P>(f: &F, der2: &mut [ScalarOf<P>], backend: &B, x: P) -> Result<(), Error>
+where
+    P: Point<Shape: NumberShape>,
+    B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
+{
+    PreparedSecondDerivative::<_, B, _, _>::new(f, backend, &x)?.second_derivative_into(der2, x)
+}
+
+/// Returns `f(x)`, the derivative and the second derivative of `f` at the number `x`, all from the same evaluation.
+///
+/// # Errors
+/// Those of [`second_derivative`].
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// # fn cubic<T: Real>(x: T) -> T { x * x * x }
+/// let all = value_derivative_and_second_derivative(&cubic, &AutoForwardDiff::default(), 2.0)?;
+/// assert_eq!(all, (8.0, 12.0, 12.0));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn value_derivative_and_second_derivative<F, B, P>(
+    f: &F,
+    backend: &B,
+    x: P,
+) -> Result<
+    (Like<B, F, P::Shape, P::Contexts>, Like<B, F, P::Shape, P::Contexts>, Like<B, F, P::Shape, P::Contexts>),
+    Error,
+>
+where
+    P: Point<Shape: NumberShape>,
+    B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
+{
+    PreparedSecondDerivative::<_, B, _, _>::new(f, backend, &x)?.value_derivative_and_second_derivative(x)
+}
+
+/// Returns `f(x)` and writes the derivative and the second derivative of `f` at the number `x` into `der` and `der2`.
+///
+/// # Errors
+/// [`BufferLength`](crate::error::ErrorKind::BufferLength) if a buffer is not as long as the output.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// # fn powers<T: Real>(t: T) -> [T; 2] { [t * t, t * t * t] }
+/// let (mut der, mut der2) = ([0.0; 2], [0.0; 2]);
+/// let backend = AutoForwardDiff::default();
+/// let y = value_derivative_and_second_derivative_into(&powers, &mut der, &mut der2, &backend, 2.0)?;
+/// assert_eq!((y, der, der2), ([4.0, 8.0], [4.0, 12.0], [2.0, 12.0]));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn value_derivative_and_second_derivative_into<F, B, P>(
+    f: &F,
+    der: &mut [ScalarOf<P>],
+    der2: &mut [ScalarOf<P>],
+    backend: &B,
+    x: P,
+) -> Result<Like<B, F, P::Shape, P::Contexts>, Error>
+where
+    P: Point<Shape: NumberShape>,
+    B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
+{
+    let mut call = PreparedSecondDerivative::<&F, B, P::Shape, P::Contexts>::new(f, backend, &x)?;
+    call.value_derivative_and_second_derivative_into(der, der2, x)?;
+    Ok(B::Output::build(B::value(&call.state)))
+}
+
+/// Pays the one-time costs of a second derivative; see [`prepare_gradient`](super::prepare_gradient) for what it is good for.
+///
+/// # Errors
+/// Those of [`second_derivative`].
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// # fn cubic<T: Real>(x: T) -> T { x * x * x }
+/// let mut prepared = prepare_second_derivative(&cubic, &AutoForwardDiff::default(), 0.0)?;
+/// assert_eq!(prepared.second_derivative(2.0)?, 12.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn prepare_second_derivative<H, B, P>(
+    f: H,
+    backend: &B,
+    x: P,
+) -> Result<PreparedSecondDerivative<H, B, P::Shape, P::Contexts>, Error>
+where
+    P: Point<Shape: NumberShape>,
+    H: Deref<Target: Sized>,
+    B: SecondDerivativeBackend<H::Target, P::Shape, P::Contexts>,
+{
+    let mut prepared = PreparedSecondDerivative::new(f, backend, &x)?;
+    prepared.backend.prepare(&mut prepared.state, &prepared.function, &x)?;
+    Ok(prepared)
+}
+
+/// A prepared second derivative, made by [`prepare_second_derivative`]. One thread at a time; clone it for another thread.
+pub struct PreparedSecondDerivative<H, B, X, C = ()>
+where
+    H: Deref<Target: Sized>,
+    X: Shape,
+    C: Contexts,
+    B: SecondDerivativeBackend<H::Target, X, C>,
+{
+    function: H,
+    backend: B,
+    state: B::State,
+}
+
+impl<H, B, X, C> Clone for PreparedSecondDerivative<H, B, X, C>
+where
+    H: Deref<Target: Sized> + Clone,
+    X: Shape,
+    C: Contexts,
+    B: SecondDerivativeBackend<H::Target, X, C>,
+{
+    fn clone(&self) -> Self {
+        PreparedSecondDerivative {
+            function: self.function.clone(),
+            backend: self.backend.clone(),
+            state: self.state.clone(),
+        }
+    }
+}
+
+impl<H, B, X, C> PreparedSecondDerivative<H, B, X, C>
+where
+    H: Deref<Target: Sized>,
+    X: Shape,
+    C: Contexts,
+    B: SecondDerivativeBackend<H::Target, X, C>,
+{
+    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
+        Ok(PreparedSecondDerivative { function: f, backend: backend.clone(), state: backend.unprepared(x)? })
+    }
+
+    /// Returns the second derivative at `x`.
+    ///
+    /// # Errors
+    /// Those of [`second_derivative`].
+    pub fn second_derivative<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        x: P,
+    ) -> Result<Like<B, H::Target, X, C>, Error> {
+        Ok(B::Output::build(self.backend.second_derivative(&mut self.state, &self.function, &x, false)?))
+    }
+
+    /// Writes the second derivative at `x` into `der2`.
+    ///
+    /// # Errors
+    /// Those of [`second_derivative_into`].
+    pub fn second_derivative_into<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        der2: &mut [X::Scalar],
+        x: P,
+    ) -> Result<(), Error> {
+        self.backend.fill(&mut self.state, &self.function, &x, der2)
+    }
+
+    /// Returns the value, the derivative and the second derivative at `x`.
+    ///
+    /// # Errors
+    /// Those of [`second_derivative`].
+    pub fn value_derivative_and_second_derivative<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        x: P,
+    ) -> Result<(Like<B, H::Target, X, C>, Like<B, H::Target, X, C>, Like<B, H::Target, X, C>), Error> {
+        let der2 = B::Output::build(self.backend.second_derivative(&mut self.state, &self.function, &x, true)?);
+        Ok((B::Output::build(B::value(&self.state)), B::Output::build(B::derivative(&self.state)), der2))
+    }
+
+    /// Returns the value, borrowed from the preparation, and writes the derivative and the second derivative at `x`.
+    ///
+    /// # Errors
+    /// [`BufferLength`](crate::error::ErrorKind::BufferLength) if a buffer is not as long as the output.
+    pub fn value_derivative_and_second_derivative_into<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        der: &mut [X::Scalar],
+        der2: &mut [X::Scalar],
+        x: P,
+    ) -> Result<Borrowed<'_, B, H::Target, X, C>, Error> {
+        let result = self.backend.second_derivative(&mut self.state, &self.function, &x, true)?;
+        // Both are checked before one is written.
+        for found in [der.len(), der2.len()] {
+            check_buffer(result.len(), found)
+                .map_err(|kind| Error::new(kind).during("second_derivative", B::BACKEND))?;
+        }
+        der2.copy_from_slice(result);
+        der.copy_from_slice(B::derivative(&self.state));
+        Ok(B::Output::borrow(B::value(&self.state)))
     }
 }

@@ -6,11 +6,11 @@ use crate::counted::Counted;
 use crate::operator::Derivative;
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
-use differentiation_interface_core::backend::{Backend, Lane};
+use differentiation_interface_core::backend::Backend;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
 use differentiation_interface_core::operators::{
-    NumOf, PreparedDerivative, derivative, derivative_into, prepare_derivative, value_and_derivative,
+    DerivativeBackend, PreparedDerivative, derivative, derivative_into, prepare_derivative, value_and_derivative,
     value_and_derivative_into,
 };
 use differentiation_interface_core::point::NumberShape;
@@ -19,10 +19,9 @@ struct DerivativeKernel;
 
 impl<B, F, P> Kernel<B, F, P> for DerivativeKernel
 where
-    B: Backend,
+    B: Send + DerivativeBackend<Counted<F>, P::Shape, P::Contexts>,
     P: OwnedPoint<Shape: NumberShape>,
     F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, Lane<1>>>,
 {
     type Prepared<'f> = PreparedDerivative<&'f Counted<F>, B, P::Shape, P::Contexts>;
     type Held<'f> = ();
@@ -87,10 +86,9 @@ where
 
 impl<B, F, P> Run<Derivative, F, P> for B
 where
-    B: Backend,
+    B: Backend + DerivativeBackend<Counted<F>, P::Shape, P::Contexts>,
     P: OwnedPoint<Shape: NumberShape>,
     F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, Lane<1>>>,
     Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
 {
     fn run(&self, scenario: &Scenario<Derivative, F, P>, task: &mut dyn Task) {

@@ -8,21 +8,19 @@ use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
 use differentiation_interface_core::backend::Backend;
 use differentiation_interface_core::error::Error;
-use differentiation_interface_core::evaluate::{Evaluate, NumberOutput};
+use differentiation_interface_core::evaluate::Evaluate;
 use differentiation_interface_core::operators::{
-    NumOf, PreparedGradient, gradient, gradient_into, prepare_gradient, value_and_gradient, value_and_gradient_into,
+    GradientBackend, PreparedGradient, gradient, gradient_into, prepare_gradient, value_and_gradient,
+    value_and_gradient_into,
 };
 
 struct GradientKernel;
 
 impl<B, F, P> Kernel<B, F, P> for GradientKernel
 where
-    B: Backend,
+    B: Send + GradientBackend<Counted<F>, P::Shape, P::Contexts>,
     P: OwnedPoint,
     F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>,
-    <Counted<F> as Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>>::Output:
-        NumberOutput<NumOf<B, P::Shape, B::Lanes>>,
 {
     type Prepared<'f> = PreparedGradient<&'f Counted<F>, B, P::Shape, P::Contexts>;
     type Held<'f> = ();
@@ -90,12 +88,9 @@ where
 
 impl<B, F, P> Run<Gradient, F, P> for B
 where
-    B: Backend,
+    B: Backend + GradientBackend<Counted<F>, P::Shape, P::Contexts>,
     P: OwnedPoint,
     F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>,
-    <Counted<F> as Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, B::Lanes>>>::Output:
-        NumberOutput<NumOf<B, P::Shape, B::Lanes>>,
     Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
 {
     fn run(&self, scenario: &Scenario<Gradient, F, P>, task: &mut dyn Task) {

@@ -7,39 +7,23 @@ use crate::counted::Counted;
 use crate::operator::Hvp;
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
-use differentiation_interface_core::backend::{Backend, HvpRoute, Lane, SecondOrderBackend};
+use differentiation_interface_core::backend::{Backend, SecondOrderBackend};
 use differentiation_interface_core::error::Error;
-use differentiation_interface_core::evaluate::{Evaluate, NumberOutput};
+use differentiation_interface_core::evaluate::Evaluate;
 use differentiation_interface_core::operators::{
-    PreparedHvp, PreparedHvpSamePoint, gradient_and_hvp, gradient_and_hvp_into, hvp, hvp_into, prepare_hvp,
-    prepare_hvp_same_point, value_gradient_and_hvp, value_gradient_and_hvp_into,
+    HvpBackend, HvpSamePointBackend, PreparedHvp, PreparedHvpSamePoint, gradient_and_hvp, gradient_and_hvp_into, hvp,
+    hvp_into, prepare_hvp, prepare_hvp_same_point, value_gradient_and_hvp, value_gradient_and_hvp_into,
 };
-use differentiation_interface_core::point::Shape;
-
-/// The number type of `hvp` with `T` tangents.
-type Lanes<B, X, const T: usize> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
-    <B as SecondOrderBackend>::Outer,
-    <B as SecondOrderBackend>::Inner,
->>::Num<<X as Shape>::Scalar, Lane<T>>;
-
-/// Who differentiates at a fixed point.
-type SamePoint<B> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
-    <B as SecondOrderBackend>::Outer,
-    <B as SecondOrderBackend>::Inner,
->>::SamePoint;
 
 struct HvpKernel<const T: usize>;
 
 impl<B, F, P, const T: usize> Kernel<B, F, P> for HvpKernel<T>
 where
-    B: SecondOrderBackend,
+    B: Send
+        + HvpBackend<Counted<F>, P::Shape, P::Contexts, T>
+        + HvpSamePointBackend<Counted<F>, P::Shape, P::Contexts, T>,
     P: OwnedPoint,
     F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
-    <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>>::Output: NumberOutput<Lanes<B, P::Shape, T>>,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>,
-    <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>>::Output:
-        NumberOutput<Lanes<SamePoint<B>, P::Shape, T>>,
 {
     type Prepared<'f> = PreparedHvp<&'f Counted<F>, B, P::Shape, T, P::Contexts>;
     type Held<'f> = PreparedHvpSamePoint<&'f Counted<F>, B, P::Lent<'f>, T>;
@@ -152,14 +136,11 @@ fn hvps<B, F, P, const T: usize>(
     scenario: &Scenario<Hvp<T>, F, P>,
     task: &mut dyn Task,
 ) where
-    B: SecondOrderBackend,
+    B: SecondOrderBackend
+        + HvpBackend<Counted<F>, P::Shape, P::Contexts, T>
+        + HvpSamePointBackend<Counted<F>, P::Shape, P::Contexts, T>,
     P: OwnedPoint,
     F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
-    <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>>::Output: NumberOutput<Lanes<B, P::Shape, T>>,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>,
-    <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>>::Output:
-        NumberOutput<Lanes<SamePoint<B>, P::Shape, T>>,
     Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
 {
     drive::<HvpKernel<T>, _, _, _, _>(candidate, backend, scenario, no_limits, task);
@@ -167,14 +148,12 @@ fn hvps<B, F, P, const T: usize>(
 
 impl<B, F, P, const T: usize> Run<Hvp<T>, F, P> for B
 where
-    B: Backend + SecondOrderBackend,
+    B: Backend
+        + SecondOrderBackend
+        + HvpBackend<Counted<F>, P::Shape, P::Contexts, T>
+        + HvpSamePointBackend<Counted<F>, P::Shape, P::Contexts, T>,
     P: OwnedPoint,
     F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
-    <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>>::Output: NumberOutput<Lanes<B, P::Shape, T>>,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>,
-    <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>>::Output:
-        NumberOutput<Lanes<SamePoint<B>, P::Shape, T>>,
     Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
 {
     fn run(&self, scenario: &Scenario<Hvp<T>, F, P>, task: &mut dyn Task) {
@@ -184,14 +163,11 @@ where
 
 impl<B, F, P, const T: usize> Run<Hvp<T>, F, P> for SecondOrderOnly<B>
 where
-    B: SecondOrderBackend,
+    B: SecondOrderBackend
+        + HvpBackend<Counted<F>, P::Shape, P::Contexts, T>
+        + HvpSamePointBackend<Counted<F>, P::Shape, P::Contexts, T>,
     P: OwnedPoint,
     F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
-    <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>>::Output: NumberOutput<Lanes<B, P::Shape, T>>,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>,
-    <Counted<F> as Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>>::Output:
-        NumberOutput<Lanes<SamePoint<B>, P::Shape, T>>,
     Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
 {
     fn run(&self, scenario: &Scenario<Hvp<T>, F, P>, task: &mut dyn Task) {

@@ -7,31 +7,31 @@ use crate::operator::{Pullback, Pushforward};
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
 use differentiation_interface_core::Numbers;
-use differentiation_interface_core::backend::{Backend, Lane};
+use differentiation_interface_core::backend::Backend;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
 use differentiation_interface_core::operators::{
-    NumOf, PreparedPullback, PreparedPullbackSamePoint, PreparedPushforward, PreparedPushforwardSamePoint,
-    prepare_pullback, prepare_pullback_same_point, prepare_pushforward, prepare_pushforward_same_point, pullback,
-    pullback_into, pushforward, pushforward_into, value_and_pullback, value_and_pullback_into, value_and_pushforward,
-    value_and_pushforward_into,
+    PreparedPullback, PreparedPullbackSamePoint, PreparedPushforward, PreparedPushforwardSamePoint, PullbackBackend,
+    PushforwardBackend, prepare_pullback, prepare_pullback_same_point, prepare_pushforward,
+    prepare_pushforward_same_point, pullback, pullback_into, pushforward, pushforward_into, value_and_pullback,
+    value_and_pullback_into, value_and_pushforward, value_and_pushforward_into,
 };
 
 /// The two products, which differ in names and in the number type only.
 macro_rules! products {
     ($($Operator:ident $Kernel:ident $name:literal: $plain:ident $into:ident $value_and:ident $value_and_into:ident,
        $prepare:ident $Prepared:ident, $hold:ident $Held:ident,
-       number $L:ty, other $other:ident $OtherL:ty;)*) => {$(
+       backend $Needed:ident<$($tangents:ident)?>, other $other:ident $Other:ident<$($one:literal)?>;)*) => {$(
         #[doc = concat!("The kernel of `", $name, "`.")]
         struct $Kernel<const T: usize>;
 
         impl<B, F, P, const T: usize> Kernel<B, F, P> for $Kernel<T>
         where
-            B: Backend,
+            B: Send
+                + $Needed<Counted<F>, P::Shape, P::Contexts $(, $tangents)?>
+                + $Other<Counted<F>, P::Shape, P::Contexts $(, $one)?>,
             P: OwnedPoint,
             F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, $L>>,
-            Counted<F>: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, $OtherL>>,
         {
             type Prepared<'f> = $Prepared<&'f Counted<F>, B, P::Shape, T, P::Contexts>;
             type Held<'f> = $Held<&'f Counted<F>, B, P::Lent<'f>, T>;
@@ -131,11 +131,11 @@ macro_rules! products {
 
         impl<B, F, P, const T: usize> Run<$Operator<T>, F, P> for B
         where
-            B: Backend,
+            B: Backend
+                + $Needed<Counted<F>, P::Shape, P::Contexts $(, $tangents)?>
+                + $Other<Counted<F>, P::Shape, P::Contexts $(, $one)?>,
             P: OwnedPoint,
             F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, $L>>,
-            Counted<F>: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, $OtherL>>,
             Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
         {
             fn run(&self, scenario: &Scenario<$Operator<T>, F, P>, task: &mut dyn Task) {
@@ -148,9 +148,9 @@ products! {
     Pushforward PushforwardKernel "pushforward":
         pushforward pushforward_into value_and_pushforward value_and_pushforward_into,
         prepare_pushforward PreparedPushforward, prepare_pushforward_same_point PreparedPushforwardSamePoint,
-        number Lane<T>, other pullback B::Lanes;
+        backend PushforwardBackend<T>, other pullback PullbackBackend<>;
     Pullback PullbackKernel "pullback":
         pullback pullback_into value_and_pullback value_and_pullback_into,
         prepare_pullback PreparedPullback, prepare_pullback_same_point PreparedPullbackSamePoint,
-        number B::Lanes, other pushforward Lane<1>;
+        backend PullbackBackend<>, other pushforward PushforwardBackend<1>;
 }

@@ -7,27 +7,22 @@ use crate::counted::Counted;
 use crate::operator::SecondDerivative;
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
-use differentiation_interface_core::backend::{Backend, Lane, SecondOrderBackend};
+use differentiation_interface_core::backend::{Backend, SecondOrderBackend};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
 use differentiation_interface_core::operators::{
-    NumOf, PreparedSecondDerivative, prepare_second_derivative, second_derivative, second_derivative_into,
-    value_derivative_and_second_derivative, value_derivative_and_second_derivative_into,
+    PreparedSecondDerivative, SecondDerivativeBackend, prepare_second_derivative, second_derivative,
+    second_derivative_into, value_derivative_and_second_derivative, value_derivative_and_second_derivative_into,
 };
 use differentiation_interface_core::point::NumberShape;
-
-/// The number type of `second_derivative`.
-type Twice<B, X> =
-    <<B as SecondOrderBackend>::Inner as Backend>::Num<NumOf<<B as SecondOrderBackend>::Outer, X, Lane<1>>, Lane<1>>;
 
 struct SecondDerivativeKernel;
 
 impl<B, F, P> Kernel<B, F, P> for SecondDerivativeKernel
 where
-    B: SecondOrderBackend,
+    B: Send + SecondDerivativeBackend<Counted<F>, P::Shape, P::Contexts>,
     P: OwnedPoint<Shape: NumberShape>,
     F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, Twice<B, P::Shape>>,
 {
     type Prepared<'f> = PreparedSecondDerivative<&'f Counted<F>, B, P::Shape, P::Contexts>;
     type Held<'f> = ();
@@ -98,10 +93,9 @@ fn second_derivatives<B, F, P>(
     scenario: &Scenario<SecondDerivative, F, P>,
     task: &mut dyn Task,
 ) where
-    B: SecondOrderBackend,
+    B: SecondOrderBackend + SecondDerivativeBackend<Counted<F>, P::Shape, P::Contexts>,
     P: OwnedPoint<Shape: NumberShape>,
     F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, Twice<B, P::Shape>>,
     Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
 {
     drive::<SecondDerivativeKernel, _, _, _, _>(candidate, backend, scenario, no_limits, task);
@@ -109,10 +103,9 @@ fn second_derivatives<B, F, P>(
 
 impl<B, F, P> Run<SecondDerivative, F, P> for B
 where
-    B: Backend + SecondOrderBackend,
+    B: Backend + SecondOrderBackend + SecondDerivativeBackend<Counted<F>, P::Shape, P::Contexts>,
     P: OwnedPoint<Shape: NumberShape>,
     F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, Twice<B, P::Shape>>,
     Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
 {
     fn run(&self, scenario: &Scenario<SecondDerivative, F, P>, task: &mut dyn Task) {
@@ -122,10 +115,9 @@ where
 
 impl<B, F, P> Run<SecondDerivative, F, P> for SecondOrderOnly<B>
 where
-    B: SecondOrderBackend,
+    B: SecondOrderBackend + SecondDerivativeBackend<Counted<F>, P::Shape, P::Contexts>,
     P: OwnedPoint<Shape: NumberShape>,
     F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, Twice<B, P::Shape>>,
     Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
 {
     fn run(&self, scenario: &Scenario<SecondDerivative, F, P>, task: &mut dyn Task) {

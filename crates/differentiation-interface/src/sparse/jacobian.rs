@@ -265,6 +265,7 @@ where
         + Evaluate<X, C, DetectorNum<S, X>>,
     <F as Evaluate<X, C, ForwardNum<D, X>>>::Output: ArrayOutput<ForwardNum<D, X>>,
 {
+    const BACKEND: &'static str = JacobianName::<D>::NAME;
     type Num = ForwardNum<D, X>;
     type Output = <F as Evaluate<X, C, ForwardNum<D, X>>>::Output;
     type Matrix = SparseMatrix<X::Scalar>;
@@ -354,10 +355,6 @@ where
     ) -> Result<(), Error> {
         if state.plan.is_none() {
             self.prepare(state, f, x)?;
-        }
-        let (prepared, found) = (state.inputs, x.coordinates().len());
-        if found != prepared {
-            return Err(named::<D>(ErrorKind::PreparedLength { prepared, found }));
         }
         let pattern = state.sparsity_pattern().expect("the preparation made it");
         if !Arc::ptr_eq(pattern, jac.pattern()) && **pattern != **jac.pattern() {

@@ -2,17 +2,26 @@
 //!
 //! Called by users. Reaches a backend through its `type Pushforward` route, with one lane per tangent.
 
-use super::{BorrowedOf, NumOf, ValueOf};
-use crate::backend::{Backend, Lane, PushforwardRoute, Rows, Seeds};
+mod backend;
+
+pub use backend::{PushforwardBackend, PushforwardWork};
+
+use super::call::{check_buffer, check_point};
+use crate::backend::Seeds;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Bound, Evaluate, Output};
-use crate::fault;
+use crate::evaluate::Output;
 use crate::point::{Point, ScalarOf, Shape};
 use std::ops::Deref;
 
-/// The number type of `pushforward` with `T` tangents.
-type Lanes<B, X, const T: usize> = NumOf<B, X, Lane<T>>;
+/// The shape of a function's output in a call of `pushforward`.
+type Out<B, F, X, C, const T: usize> = <B as PushforwardBackend<F, X, C, T>>::Output;
+/// A product, or the value, in the shape of the output.
+type PushforwardValue<B, F, X, C, const T: usize> =
+    <Out<B, F, X, C, T> as Output<<B as PushforwardBackend<F, X, C, T>>::Num>>::With<<X as Shape>::Scalar>;
+/// The same, borrowed from the preparation.
+type PushforwardBorrowed<'a, B, F, X, C, const T: usize> =
+    <Out<B, F, X, C, T> as Output<<B as PushforwardBackend<F, X, C, T>>::Num>>::Borrowed<'a, <X as Shape>::Scalar>;
 
 /// Returns `[J·dx for dx in tangents]`, where J is the Jacobian of `f` at `x`; each product has the shape of the output.
 ///
@@ -36,14 +45,13 @@ pub fn pushforward<F, B, P, D, const T: usize>(
     backend: &B,
     x: P,
     tangents: [D; T],
-) -> Result<[ValueOf<F, P::Shape, P::Contexts, Lanes<B, P::Shape, T>>; T], Error>
+) -> Result<[PushforwardValue<B, F, P::Shape, P::Contexts, T>; T], Error>
 where
-    B: Backend,
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    F: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
+    B: PushforwardBackend<F, P::Shape, P::Contexts, T>,
 {
-    PreparedPushforward::new(f, backend, &x)?.pushforward(x, tangents)
+    PreparedPushforward::<_, B, _, T, _>::new(f, backend, &x)?.pushforward(x, tangents)
 }
 
 /// Writes `J·dx` of each tangent into the buffer of the same position; each is as long as the output.
@@ -69,12 +77,11 @@ pub fn pushforward_into<F, B, P, D, const T: usize>(
     tangents: [D; T],
 ) -> Result<(), Error>
 where
-    B: Backend,
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    F: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
+    B: PushforwardBackend<F, P::Shape, P::Contexts, T>,
 {
-    PreparedPushforward::new(f, backend, &x)?.pushforward_into(products, x, tangents)
+    PreparedPushforward::<_, B, _, T, _>::new(f, backend, &x)?.pushforward_into(products, x, tangents)
 }
 
 /// Returns `f(x)` and `J·dx` of each tangent.
@@ -98,19 +105,15 @@ pub fn value_and_pushforward<F, B, P, D, const T: usize>(
     x: P,
     tangents: [D; T],
 ) -> Result<
-    (
-        ValueOf<F, P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
-        [ValueOf<F, P::Shape, P::Contexts, Lanes<B, P::Shape, T>>; T],
-    ),
+    (PushforwardValue<B, F, P::Shape, P::Contexts, T>, [PushforwardValue<B, F, P::Shape, P::Contexts, T>; T]),
     Error,
 >
 where
-    B: Backend,
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    F: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
+    B: PushforwardBackend<F, P::Shape, P::Contexts, T>,
 {
-    PreparedPushforward::new(f, backend, &x)?.value_and_pushforward(x, tangents)
+    PreparedPushforward::<_, B, _, T, _>::new(f, backend, &x)?.value_and_pushforward(x, tangents)
 }
 
 /// Returns `f(x)` and writes `J·dx` of each tangent into its buffer.
@@ -134,16 +137,15 @@ pub fn value_and_pushforward_into<F, B, P, D, const T: usize>(
     backend: &B,
     x: P,
     tangents: [D; T],
-) -> Result<ValueOf<F, P::Shape, P::Contexts, Lanes<B, P::Shape, T>>, Error>
+) -> Result<PushforwardValue<B, F, P::Shape, P::Contexts, T>, Error>
 where
-    B: Backend,
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    F: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
+    B: PushforwardBackend<F, P::Shape, P::Contexts, T>,
 {
-    let mut call = PreparedPushforward::new(f, backend, &x)?;
+    let mut call = PreparedPushforward::<&F, B, P::Shape, T, P::Contexts>::new(f, backend, &x)?;
     call.value_and_pushforward_into(products, x, tangents)?;
-    Ok(PreparedPushforward::<&F, B, P::Shape, T, P::Contexts>::build(&call.y))
+    Ok(B::Output::build(B::value(&call.state)))
 }
 
 /// Pays the one-time costs of pushforwards with `T` tangents; see [`prepare_gradient`](super::prepare_gradient) for what it
@@ -168,11 +170,10 @@ pub fn prepare_pushforward<H, B, P, D, const T: usize>(
     tangents: [D; T],
 ) -> Result<PreparedPushforward<H, B, P::Shape, T, P::Contexts>, Error>
 where
-    B: Backend,
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
+    B: PushforwardBackend<H::Target, P::Shape, P::Contexts, T>,
 {
     let mut prepared = PreparedPushforward::new(f, backend, &x)?;
     prepared.prepare_again(x, tangents)?;
@@ -202,110 +203,80 @@ pub fn prepare_pushforward_same_point<H, B, P, D, const T: usize>(
     tangents: [D; T],
 ) -> Result<PreparedPushforwardSamePoint<H, B, P, T>, Error>
 where
-    B: Backend,
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
+    B: PushforwardBackend<H::Target, P::Shape, P::Contexts, T>,
 {
-    let mut call = PreparedPushforward::new(f, backend, &x)?;
-    call.hold(&x, &tangents)?;
+    let mut call = PreparedPushforward::<H, B, P::Shape, T, P::Contexts>::new(f, backend, &x)?;
+    checked::<B, H::Target, P, D, T>(&tangents, call.inputs)?;
+    call.backend.hold(&mut call.state, &call.function, &x)?;
     let mut prepared = PreparedPushforwardSamePoint { call, point: x };
     // One call sizes the work memory that the evaluation alone does not.
     prepared.run(&tangents)?;
-    prepared.call.column.clone_from(&prepared.call.y);
     Ok(prepared)
 }
 
 /// Prepared pushforwards, made by [`prepare_pushforward`]. One thread at a time; clone it for another thread.
-pub struct PreparedPushforward<H, B: Backend, X: Shape, const T: usize, C: Contexts = ()> {
+pub struct PreparedPushforward<H, B, X, const T: usize, C = ()>
+where
+    H: Deref<Target: Sized>,
+    X: Shape,
+    C: Contexts,
+    B: PushforwardBackend<H::Target, X, C, T>,
+{
     function: H,
     backend: B,
-    state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, Lane<T>>,
-    storage: C::Storage<Lanes<B, X, T>>,
+    state: B::State,
     inputs: usize,
-    y: Vec<X::Scalar>,
-    /// The products, one column per tangent.
-    dy: Vec<X::Scalar>,
-    /// One product at a time, to build an output of.
-    column: Vec<X::Scalar>,
 }
 
-impl<H: Clone, B: Backend, X: Shape, const T: usize, C: Contexts> Clone for PreparedPushforward<H, B, X, T, C> {
+impl<H, B, X, const T: usize, C> Clone for PreparedPushforward<H, B, X, T, C>
+where
+    H: Deref<Target: Sized> + Clone,
+    X: Shape,
+    C: Contexts,
+    B: PushforwardBackend<H::Target, X, C, T>,
+{
     fn clone(&self) -> Self {
         PreparedPushforward {
             function: self.function.clone(),
             backend: self.backend.clone(),
             state: self.state.clone(),
-            storage: self.storage.clone(),
             inputs: self.inputs,
-            y: self.y.clone(),
-            dy: self.dy.clone(),
-            column: self.column.clone(),
         }
-    }
-}
-
-/// Names the operator in an error.
-fn named<B: Backend>(error: impl Into<Error>) -> Error {
-    error.into().during("pushforward", B::NAME)
-}
-
-impl<H, B: Backend, X: Shape, const T: usize, C: Contexts> PreparedPushforward<H, B, X, T, C> {
-    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        let inputs = x.coordinates().len();
-        Ok(PreparedPushforward {
-            function: f,
-            backend: backend.clone(),
-            state: <B::Pushforward as PushforwardRoute<B>>::state(backend, inputs, T).map_err(named::<B>)?,
-            storage: C::allocate(x.contexts()),
-            inputs,
-            y: Vec::new(),
-            dy: Vec::new(),
-            column: Vec::new(),
-        })
-    }
-
-    /// Column `k` of the products.
-    fn product(&self, k: usize) -> impl ExactSizeIterator<Item = X::Scalar> + '_ {
-        self.dy.iter().skip(k).step_by(T).copied()
-    }
-
-    /// Copies the products into buffers of the caller.
-    fn copy_products(&self, products: [&mut [X::Scalar]; T]) -> Result<(), Error> {
-        let expected = self.dy.len() / T.max(1);
-        for buffer in &products {
-            if buffer.len() != expected {
-                return Err(named::<B>(ErrorKind::BufferLength { expected, found: buffer.len() }));
-            }
-        }
-        for (k, buffer) in products.into_iter().enumerate() {
-            for (entry, value) in buffer.iter_mut().zip(self.product(k)) {
-                *entry = value;
-            }
-        }
-        Ok(())
     }
 }
 
 /// Checks the tangents of a call and gives them as slices.
-fn checked<B: Backend, D: Point, const T: usize>(
-    tangents: &[D; T],
-    inputs: usize,
-) -> Result<[&[ScalarOf<D>]; T], Error> {
+fn checked<'a, B, F, P, D, const T: usize>(tangents: &'a [D; T], inputs: usize) -> Result<[&'a [ScalarOf<D>]; T], Error>
+where
+    P: Point,
+    D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
+    B: PushforwardBackend<F, P::Shape, P::Contexts, T>,
+{
     let slices = tangents.each_ref().map(Point::coordinates);
-    Seeds::Vectors(&slices).check(inputs).map_err(named::<B>)?;
+    let named = |kind: ErrorKind| Error::new(kind).during("pushforward", B::BACKEND);
+    Seeds::Vectors(&slices).check(inputs).map_err(named)?;
     Ok(slices)
 }
 
 impl<H, B, X, const T: usize, C> PreparedPushforward<H, B, X, T, C>
 where
-    B: Backend,
+    H: Deref<Target: Sized>,
     X: Shape,
     C: Contexts,
-    H: Deref<Target: Sized>,
-    H::Target: Evaluate<X, C, Lanes<B, X, T>>,
+    B: PushforwardBackend<H::Target, X, C, T>,
 {
+    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
+        Ok(PreparedPushforward {
+            function: f,
+            backend: backend.clone(),
+            state: backend.unprepared(x)?,
+            inputs: x.coordinates().len(),
+        })
+    }
+
     /// Returns the products at `x`.
     ///
     /// # Errors
@@ -315,7 +286,7 @@ where
         &mut self,
         x: P,
         tangents: [D; T],
-    ) -> Result<[ValueOf<H::Target, X, C, Lanes<B, X, T>>; T], Error>
+    ) -> Result<[PushforwardValue<B, H::Target, X, C, T>; T], Error>
     where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
@@ -350,13 +321,13 @@ where
         &mut self,
         x: P,
         tangents: [D; T],
-    ) -> Result<(ValueOf<H::Target, X, C, Lanes<B, X, T>>, [ValueOf<H::Target, X, C, Lanes<B, X, T>>; T]), Error>
+    ) -> Result<(PushforwardValue<B, H::Target, X, C, T>, [PushforwardValue<B, H::Target, X, C, T>; T]), Error>
     where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &tangents, true)?;
-        Ok((Self::build(&self.y), self.products()))
+        Ok((B::Output::build(B::value(&self.state)), self.products()))
     }
 
     /// Returns the value, borrowed from the preparation, and writes the products at `x` into the buffers.
@@ -368,14 +339,14 @@ where
         products: [&mut [X::Scalar]; T],
         x: P,
         tangents: [D; T],
-    ) -> Result<BorrowedOf<'_, H::Target, X, C, Lanes<B, X, T>>, Error>
+    ) -> Result<PushforwardBorrowed<'_, B, H::Target, X, C, T>, Error>
     where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &tangents, true)?;
         self.copy_products(products)?;
-        Ok(<H::Target as Evaluate<X, C, Lanes<B, X, T>>>::Output::borrow(&self.y))
+        Ok(B::Output::borrow(B::value(&self.state)))
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
@@ -388,40 +359,11 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.accept(x.coordinates(), &tangents)?;
-        self.run(&x, &tangents, true)?;
-        self.column.clone_from(&self.y);
+        let inputs = x.coordinates().len();
+        let tangents = checked::<B, H::Target, P, D, T>(&tangents, inputs)?;
+        self.backend.prepare(&mut self.state, &self.function, &x, &tangents)?;
+        self.inputs = inputs;
         Ok(())
-    }
-
-    /// Checks that points like `x` can be served, and serves them from now on.
-    fn accept<D: Point<Shape: Shape<Scalar = X::Scalar>>>(
-        &mut self,
-        x: &[X::Scalar],
-        tangents: &[D; T],
-    ) -> Result<(), Error> {
-        checked::<B, D, T>(tangents, x.len())?;
-        let state = <B::Pushforward as PushforwardRoute<B>>::state(&self.backend, x.len(), T).map_err(named::<B>)?;
-        if self.backend.keeps_recordings() {
-            self.state = state;
-        }
-        self.inputs = x.len();
-        Ok(())
-    }
-
-    /// Evaluates the function at `x` and keeps what calls at the same point need.
-    fn hold<P, D>(&mut self, x: &P, tangents: &[D; T]) -> Result<(), Error>
-    where
-        P: Point<Shape = X, Contexts = C>,
-        D: Point<Shape: Shape<Scalar = X::Scalar>>,
-    {
-        let flat = x.coordinates();
-        self.accept(flat, tangents)?;
-        let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
-        fault::watch(|| {
-            <B::Pushforward as PushforwardRoute<B>>::hold(&self.backend, &mut self.state, &mut f, flat, &mut self.y)
-        })
-        .map_err(named::<B>)
     }
 
     fn run<P, D>(&mut self, x: &P, tangents: &[D; T], with_value: bool) -> Result<(), Error>
@@ -429,52 +371,48 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        let flat = x.coordinates();
-        if flat.len() != self.inputs {
-            return Err(named::<B>(ErrorKind::PreparedLength { prepared: self.inputs, found: flat.len() }));
-        }
-        let tangents = checked::<B, D, T>(tangents, self.inputs)?;
-        let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
-        let y = if with_value { Some(&mut self.y) } else { None };
-        let rows = Rows::growing(&mut self.dy, T);
-        let seeds = Seeds::Vectors(&tangents);
-        fault::watch(|| {
-            <B::Pushforward as PushforwardRoute<B>>::pushforward(
-                &self.backend,
-                &mut self.state,
-                &mut f,
-                flat,
-                seeds,
-                y,
-                rows,
-            )
-        })
-        .map_err(named::<B>)
+        check_point(self.inputs, x.coordinates().len()).map_err(Self::named)?;
+        let tangents = checked::<B, H::Target, P, D, T>(tangents, self.inputs)?;
+        self.backend.products(&mut self.state, &self.function, x, &tangents, with_value)
     }
 
-    fn build(flat: &[X::Scalar]) -> ValueOf<H::Target, X, C, Lanes<B, X, T>> {
-        <H::Target as Evaluate<X, C, Lanes<B, X, T>>>::Output::build(flat)
+    fn named(kind: ErrorKind) -> Error {
+        Error::new(kind).during("pushforward", B::BACKEND)
     }
 
-    fn products(&mut self) -> [ValueOf<H::Target, X, C, Lanes<B, X, T>>; T] {
-        if T == 1 {
-            return std::array::from_fn(|_| Self::build(&self.dy));
+    /// Copies the products into buffers of the caller.
+    fn copy_products(&mut self, products: [&mut [X::Scalar]; T]) -> Result<(), Error> {
+        for (k, buffer) in products.iter().enumerate() {
+            check_buffer(B::product(&mut self.state, k).len(), buffer.len()).map_err(Self::named)?;
         }
-        std::array::from_fn(|k| {
-            self.column.clear();
-            self.column.extend(self.dy.iter().skip(k).step_by(T));
-            Self::build(&self.column)
-        })
+        for (k, buffer) in products.into_iter().enumerate() {
+            buffer.copy_from_slice(B::product(&mut self.state, k));
+        }
+        Ok(())
+    }
+
+    fn products(&mut self) -> [PushforwardValue<B, H::Target, X, C, T>; T] {
+        std::array::from_fn(|k| B::Output::build(B::product(&mut self.state, k)))
     }
 }
 
 /// Pushforwards prepared at one point, made by [`prepare_pushforward_same_point`]. Only the tangents vary.
-pub struct PreparedPushforwardSamePoint<H, B: Backend, P: Point, const T: usize> {
+pub struct PreparedPushforwardSamePoint<H, B, P, const T: usize>
+where
+    H: Deref<Target: Sized>,
+    P: Point,
+    B: PushforwardBackend<H::Target, P::Shape, P::Contexts, T>,
+{
     call: PreparedPushforward<H, B, P::Shape, T, P::Contexts>,
     point: P,
 }
 
-impl<H: Clone, B: Backend, P: Point + Clone, const T: usize> Clone for PreparedPushforwardSamePoint<H, B, P, T> {
+impl<H, B, P, const T: usize> Clone for PreparedPushforwardSamePoint<H, B, P, T>
+where
+    H: Deref<Target: Sized> + Clone,
+    P: Point + Clone,
+    B: PushforwardBackend<H::Target, P::Shape, P::Contexts, T>,
+{
     fn clone(&self) -> Self {
         PreparedPushforwardSamePoint { call: self.call.clone(), point: self.point.clone() }
     }
@@ -482,14 +420,13 @@ impl<H: Clone, B: Backend, P: Point + Clone, const T: usize> Clone for PreparedP
 
 impl<H, B, P, const T: usize> PreparedPushforwardSamePoint<H, B, P, T>
 where
-    B: Backend,
-    P: Point,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
+    P: Point,
+    B: PushforwardBackend<H::Target, P::Shape, P::Contexts, T>,
 {
     /// The value at the point, evaluated by the preparation.
-    pub fn value(&self) -> BorrowedOf<'_, H::Target, P::Shape, P::Contexts, Lanes<B, P::Shape, T>> {
-        <H::Target as Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>>::Output::borrow(&self.call.y)
+    pub fn value(&self) -> PushforwardBorrowed<'_, B, H::Target, P::Shape, P::Contexts, T> {
+        B::Output::borrow(B::value(&self.call.state))
     }
 
     /// Returns the products with other tangents.
@@ -499,7 +436,7 @@ where
     pub fn pushforward<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(
         &mut self,
         tangents: [D; T],
-    ) -> Result<[ValueOf<H::Target, P::Shape, P::Contexts, Lanes<B, P::Shape, T>>; T], Error> {
+    ) -> Result<[PushforwardValue<B, H::Target, P::Shape, P::Contexts, T>; T], Error> {
         self.run(&tangents)?;
         Ok(self.call.products())
     }
@@ -519,13 +456,7 @@ where
 
     fn run<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(&mut self, tangents: &[D; T]) -> Result<(), Error> {
         let PreparedPushforwardSamePoint { call, point } = self;
-        let tangents = checked::<B, D, T>(tangents, call.inputs)?;
-        let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(&*call.function, point.contexts(), &mut call.storage);
-        let rows = Rows::growing(&mut call.dy, T);
-        let seeds = Seeds::Vectors(&tangents);
-        fault::watch(|| {
-            <B::Pushforward as PushforwardRoute<B>>::held(&call.backend, &mut call.state, &mut f, seeds, rows)
-        })
-        .map_err(named::<B>)
+        let tangents = checked::<B, H::Target, P, D, T>(tangents, call.inputs)?;
+        call.backend.held(&mut call.state, &call.function, point, &tangents)
     }
 }

@@ -1,27 +1,20 @@
 //! Hessian-vector products, for several tangents at once.
 //!
-//! Called by users. Reaches two backends through the `type Hvp` route of the [`SecondOrderBackend`], with one lane per
+//! Called by users. Reaches two backends through the `type Hvp` route of the [`SecondOrderBackend`](crate::backend::SecondOrderBackend), with one lane per
 //! tangent.
 
-use crate::backend::{Backend, HvpRoute, Lane, Rows, SecondOrderBackend, Seeds, Want};
+mod backend;
+
+pub use backend::{HvpBackend, HvpSamePointBackend, HvpWork};
+
+use super::call::{check_buffer, check_point};
+use crate::backend::{Seeds, Want};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Bound, Evaluate, NumberOutput};
-use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
-use crate::scalar::{Base, Scalar};
+use crate::scalar::Scalar;
 use std::ops::Deref;
 
-/// The number type of `hvp` with `T` tangents.
-type Lanes<B, X, const T: usize> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
-    <B as SecondOrderBackend>::Outer,
-    <B as SecondOrderBackend>::Inner,
->>::Num<<X as Shape>::Scalar, Lane<T>>;
-/// Who differentiates at a fixed point.
-type SamePoint<B> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
-    <B as SecondOrderBackend>::Outer,
-    <B as SecondOrderBackend>::Inner,
->>::SamePoint;
 /// Results in the shape of the point.
 type Like<P> = <<P as Point>::Shape as Shape>::Like;
 
@@ -43,13 +36,11 @@ type Like<P> = <<P as Point>::Shape as Shape>::Like;
 /// ```
 pub fn hvp<F, B, P, D, const T: usize>(f: &F, backend: &B, x: P, tangents: [D; T]) -> Result<[Like<P>; T], Error>
 where
-    B: SecondOrderBackend,
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    F: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
-    F::Output: NumberOutput<Lanes<B, P::Shape, T>>,
+    B: HvpBackend<F, P::Shape, P::Contexts, T>,
 {
-    PreparedHvp::new(f, backend, &x)?.hvp(x, tangents)
+    PreparedHvp::<_, B, _, T, _>::new(f, backend, &x)?.hvp(x, tangents)
 }
 
 /// Writes `H·v` of each tangent into the buffer of the same position; each is as long as `x`.
@@ -74,13 +65,11 @@ pub fn hvp_into<F, B, P, D, const T: usize>(
     tangents: [D; T],
 ) -> Result<(), Error>
 where
-    B: SecondOrderBackend,
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    F: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
-    F::Output: NumberOutput<Lanes<B, P::Shape, T>>,
+    B: HvpBackend<F, P::Shape, P::Contexts, T>,
 {
-    PreparedHvp::new(f, backend, &x)?.hvp_into(products, x, tangents)
+    PreparedHvp::<_, B, _, T, _>::new(f, backend, &x)?.hvp_into(products, x, tangents)
 }
 
 /// Returns the gradient of `f` at `x` and `H·v` of each tangent, from the same evaluation.
@@ -104,13 +93,11 @@ pub fn gradient_and_hvp<F, B, P, D, const T: usize>(
     tangents: [D; T],
 ) -> Result<(Like<P>, [Like<P>; T]), Error>
 where
-    B: SecondOrderBackend,
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    F: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
-    F::Output: NumberOutput<Lanes<B, P::Shape, T>>,
+    B: HvpBackend<F, P::Shape, P::Contexts, T>,
 {
-    PreparedHvp::new(f, backend, &x)?.gradient_and_hvp(x, tangents)
+    PreparedHvp::<_, B, _, T, _>::new(f, backend, &x)?.gradient_and_hvp(x, tangents)
 }
 
 /// Writes the gradient of `f` at `x` into `grad` and `H·v` of each tangent into its buffer.
@@ -137,13 +124,11 @@ pub fn gradient_and_hvp_into<F, B, P, D, const T: usize>(
     tangents: [D; T],
 ) -> Result<(), Error>
 where
-    B: SecondOrderBackend,
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    F: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
-    F::Output: NumberOutput<Lanes<B, P::Shape, T>>,
+    B: HvpBackend<F, P::Shape, P::Contexts, T>,
 {
-    PreparedHvp::new(f, backend, &x)?.gradient_and_hvp_into(grad, products, x, tangents)
+    PreparedHvp::<_, B, _, T, _>::new(f, backend, &x)?.gradient_and_hvp_into(grad, products, x, tangents)
 }
 
 /// Returns `f(x)`, the gradient and `H·v` of each tangent, from the same evaluation: what Newton-CG asks for.
@@ -168,13 +153,11 @@ pub fn value_gradient_and_hvp<F, B, P, D, const T: usize>(
     tangents: [D; T],
 ) -> Result<(ScalarOf<P>, Like<P>, [Like<P>; T]), Error>
 where
-    B: SecondOrderBackend,
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    F: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
-    F::Output: NumberOutput<Lanes<B, P::Shape, T>>,
+    B: HvpBackend<F, P::Shape, P::Contexts, T>,
 {
-    PreparedHvp::new(f, backend, &x)?.value_gradient_and_hvp(x, tangents)
+    PreparedHvp::<_, B, _, T, _>::new(f, backend, &x)?.value_gradient_and_hvp(x, tangents)
 }
 
 /// Returns `f(x)`, and writes the gradient and `H·v` of each tangent into buffers, from the same evaluation.
@@ -201,13 +184,11 @@ pub fn value_gradient_and_hvp_into<F, B, P, D, const T: usize>(
     tangents: [D; T],
 ) -> Result<ScalarOf<P>, Error>
 where
-    B: SecondOrderBackend,
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    F: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>>,
-    F::Output: NumberOutput<Lanes<B, P::Shape, T>>,
+    B: HvpBackend<F, P::Shape, P::Contexts, T>,
 {
-    PreparedHvp::new(f, backend, &x)?.value_gradient_and_hvp_into(grad, products, x, tangents)
+    PreparedHvp::<_, B, _, T, _>::new(f, backend, &x)?.value_gradient_and_hvp_into(grad, products, x, tangents)
 }
 
 /// Pays the one-time costs of Hessian-vector products with `T` tangents, those of the inner differentiation too; see
@@ -232,11 +213,10 @@ pub fn prepare_hvp<H, B, P, D, const T: usize>(
     tangents: [D; T],
 ) -> Result<PreparedHvp<H, B, P::Shape, T, P::Contexts>, Error>
 where
-    B: SecondOrderBackend,
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Lanes<B, P::Shape, T>, Output: NumberOutput<Lanes<B, P::Shape, T>>>,
+    B: HvpBackend<H::Target, P::Shape, P::Contexts, T>,
 {
     let mut prepared = PreparedHvp::new(f, backend, &x)?;
     prepared.prepare_again(x, tangents)?;
@@ -270,128 +250,94 @@ pub fn prepare_hvp_same_point<H, B, P, D, const T: usize>(
     tangents: [D; T],
 ) -> Result<PreparedHvpSamePoint<H, B, P, T>, Error>
 where
-    B: SecondOrderBackend,
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<
-            P::Shape,
-            P::Contexts,
-            Lanes<SamePoint<B>, P::Shape, T>,
-            Output: NumberOutput<Lanes<SamePoint<B>, P::Shape, T>>,
-        >,
+    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
 {
-    let mut call = PreparedHvp::new(f, &B::Hvp::same_point(&backend.pair()), &x)?;
-    call.hold(&x)?;
-    let mut prepared = PreparedHvpSamePoint { call, point: x };
+    let tangents = tangents.each_ref().map(Point::coordinates);
+    check_seeds(&tangents, x.coordinates().len(), B::BACKEND)?;
+    let mut state = backend.hold(&f, &x)?;
     // One call sizes the work memory that the evaluation alone does not.
-    let given = tangents.each_ref().map(Point::coordinates);
-    let dense = prepared.call.dense_tangent();
-    prepared.products(&PreparedHvp::<H, SamePoint<B>, P::Shape, T, P::Contexts>::sizing_tangents(&given, &dense))?;
-    Ok(prepared)
+    backend.prepare_held(&mut state, &f, &x, &tangents)?;
+    Ok(PreparedHvpSamePoint { function: f, backend: backend.clone(), state, point: x })
+}
+
+/// An error of this operator.
+fn error(kind: ErrorKind, backend: &'static str) -> Error {
+    Error::new(kind).during("hvp", backend)
+}
+
+/// Refuses tangents of another length than the point.
+fn check_seeds<S: Scalar, const T: usize>(
+    tangents: &[&[S]; T],
+    inputs: usize,
+    backend: &'static str,
+) -> Result<(), Error> {
+    Seeds::Vectors(tangents).check(inputs).map_err(|kind| error(kind, backend))
+}
+
+/// The products of one call as objects of the shape of the point.
+fn products_like<X: Shape, const T: usize>(inputs: usize, copy: impl Fn(usize, &mut [X::Scalar])) -> [X::Like; T] {
+    std::array::from_fn(|k| {
+        let copied = X::filled(inputs, |out| {
+            copy(k, out);
+            Ok::<(), std::convert::Infallible>(())
+        });
+        match copied {
+            Ok(product) => product,
+            Err(never) => match never {},
+        }
+    })
 }
 
 /// Prepared Hessian-vector products, made by [`prepare_hvp`]. One thread at a time; clone it for another thread.
-pub struct PreparedHvp<H, B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts = ()> {
+pub struct PreparedHvp<H, B, X, const T: usize, C = ()>
+where
+    H: Deref<Target: Sized>,
+    X: Shape,
+    C: Contexts,
+    B: HvpBackend<H::Target, X, C, T>,
+{
     function: H,
-    pair: (B::Outer, B::Inner),
-    state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, Lane<T>>,
-    storage: C::Storage<Lanes<B, X, T>>,
+    backend: B,
+    state: B::State,
     inputs: usize,
-    products: Vec<X::Scalar>,
 }
 
-impl<H: Clone, B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> Clone for PreparedHvp<H, B, X, T, C> {
+impl<H, B, X, const T: usize, C> Clone for PreparedHvp<H, B, X, T, C>
+where
+    H: Deref<Target: Sized> + Clone,
+    X: Shape,
+    C: Contexts,
+    B: HvpBackend<H::Target, X, C, T>,
+{
     fn clone(&self) -> Self {
         PreparedHvp {
             function: self.function.clone(),
-            pair: self.pair.clone(),
+            backend: self.backend.clone(),
             state: self.state.clone(),
-            storage: self.storage.clone(),
             inputs: self.inputs,
-            products: self.products.clone(),
         }
-    }
-}
-
-/// Names the operator in an error.
-fn named<B: SecondOrderBackend>(error: impl Into<Error>) -> Error {
-    error.into().during("hvp", B::NAME)
-}
-
-impl<H, B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> PreparedHvp<H, B, X, T, C> {
-    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        let pair = backend.pair();
-        let inputs = x.coordinates().len();
-        Ok(PreparedHvp {
-            function: f,
-            state: B::Hvp::state(&pair, inputs, T).map_err(named::<B>)?,
-            pair,
-            storage: C::allocate(x.contexts()),
-            inputs,
-            products: Vec::new(),
-        })
-    }
-
-    /// Checks that points like `x` can be served, and serves them from now on.
-    fn accept(&mut self, x: &[X::Scalar]) -> Result<(), Error> {
-        let state = B::Hvp::state(&self.pair, x.len(), T).map_err(named::<B>)?;
-        if self.pair.0.keeps_recordings() || self.pair.1.keeps_recordings() {
-            self.state = state;
-        }
-        self.inputs = x.len();
-        Ok(())
-    }
-
-    /// The value that the last call left.
-    fn value(&self) -> X::Scalar {
-        B::Hvp::value(&self.state)
-    }
-
-    /// The gradient that the last call left.
-    fn gradient(&self) -> &[X::Scalar] {
-        B::Hvp::gradient(&self.state)
-    }
-
-    /// Product `k`, whichever way round the route writes it.
-    fn product(&self, k: usize) -> impl ExactSizeIterator<Item = X::Scalar> + '_ {
-        let (start, step) = if B::Hvp::seeds_are_rows(&self.pair) { (k * self.inputs, 1) } else { (k, T) };
-        self.products.iter().skip(start).step_by(step).take(self.inputs).copied()
-    }
-
-    fn like(&self) -> [X::Like; T] {
-        std::array::from_fn(|k| X::like(&self.product(k).collect::<Vec<_>>()))
-    }
-
-    fn copy_products(&self, products: [&mut [X::Scalar]; T]) {
-        for (k, buffer) in products.into_iter().enumerate() {
-            for (entry, value) in buffer.iter_mut().zip(self.product(k)) {
-                *entry = value;
-            }
-        }
-    }
-
-    fn check_buffer(&self, buffer: &[X::Scalar]) -> Result<(), Error> {
-        if buffer.len() == self.inputs {
-            Ok(())
-        } else {
-            Err(named::<B>(ErrorKind::BufferLength { expected: self.inputs, found: buffer.len() }))
-        }
-    }
-
-    fn check_buffers(&self, products: &[&mut [X::Scalar]; T]) -> Result<(), Error> {
-        products.iter().try_for_each(|buffer| self.check_buffer(buffer))
     }
 }
 
 impl<H, B, X, const T: usize, C> PreparedHvp<H, B, X, T, C>
 where
-    B: SecondOrderBackend,
+    H: Deref<Target: Sized>,
     X: Shape,
     C: Contexts,
-    H: Deref<Target: Sized>,
-    H::Target: Evaluate<X, C, Lanes<B, X, T>>,
+    B: HvpBackend<H::Target, X, C, T>,
 {
+    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
+        Ok(PreparedHvp {
+            function: f,
+            backend: backend.clone(),
+            state: backend.unprepared(x)?,
+            inputs: x.coordinates().len(),
+        })
+    }
+
     /// Returns the products at `x`.
     ///
     /// # Errors
@@ -430,7 +376,7 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &tangents, Want::Gradient)?;
-        Ok((X::like(self.gradient()), self.like()))
+        Ok((X::like(B::gradient(&self.state)), self.like()))
     }
 
     /// Writes the gradient and the products at `x` into the buffers.
@@ -451,7 +397,7 @@ where
         self.check_buffer(grad)?;
         self.check_buffers(&products)?;
         self.run(&x, &tangents, Want::Gradient)?;
-        grad.copy_from_slice(self.gradient());
+        grad.copy_from_slice(B::gradient(&self.state));
         self.copy_products(products);
         Ok(())
     }
@@ -470,7 +416,7 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &tangents, Want::Value)?;
-        Ok((self.value(), X::like(self.gradient()), self.like()))
+        Ok((B::value(&self.state), X::like(B::gradient(&self.state)), self.like()))
     }
 
     /// Returns the value, and writes the gradient and the products at `x` into the buffers.
@@ -491,9 +437,9 @@ where
         self.check_buffer(grad)?;
         self.check_buffers(&products)?;
         self.run(&x, &tangents, Want::Value)?;
-        grad.copy_from_slice(self.gradient());
+        grad.copy_from_slice(B::gradient(&self.state));
         self.copy_products(products);
-        Ok(self.value())
+        Ok(B::value(&self.state))
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
@@ -506,42 +452,12 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.accept(x.coordinates())?;
-        let given = tangents.each_ref().map(Point::coordinates);
-        let ones = self.dense_tangent();
-        self.products(&x, &Self::sizing_tangents(&given, &ones), Want::Value)
-    }
-
-    /// Evaluates what depends on the point `x` alone.
-    fn hold<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P) -> Result<(), Error> {
-        self.accept(x.coordinates())?;
-        let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
-        fault::watch(|| B::Hvp::hold(&self.pair, &mut self.state, &mut f, x.coordinates())).map_err(named::<B>)
-    }
-
-    /// The products at the point `x` of the last [`hold`](Self::hold).
-    fn held<P>(&mut self, x: &P, tangents: &[&[X::Scalar]; T]) -> Result<(), Error>
-    where
-        P: Point<Shape = X, Contexts = C>,
-    {
-        let seeds = Seeds::Vectors(tangents);
-        seeds.check(self.inputs).map_err(named::<B>)?;
-        let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
-        let columns = if B::Hvp::seeds_are_rows(&self.pair) { self.inputs } else { T };
-        let rows = Rows::growing(&mut self.products, columns);
-        fault::watch(|| B::Hvp::held(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, rows))
-            .map_err(named::<B>)
-    }
-
-    /// A tangent without zeros, for routes whose memory follows tangents.
-    fn dense_tangent(&self) -> Vec<X::Scalar> {
-        let one = X::Scalar::constant(<X::Scalar as Scalar>::Base::ONE);
-        if B::Hvp::memory_follows_tangents(&self.pair) { vec![one; self.inputs] } else { Vec::new() }
-    }
-
-    /// The tangents to size memory with: the given ones, or dense ones in their place if they are as long.
-    fn sizing_tangents<'a>(given: &[&'a [X::Scalar]; T], dense: &'a [X::Scalar]) -> [&'a [X::Scalar]; T] {
-        given.map(|tangent| if tangent.len() == dense.len() { dense } else { tangent })
+        let inputs = x.coordinates().len();
+        let tangents = tangents.each_ref().map(Point::coordinates);
+        check_seeds(&tangents, inputs, B::BACKEND)?;
+        self.backend.prepare(&mut self.state, &self.function, &x, &tangents)?;
+        self.inputs = inputs;
+        Ok(())
     }
 
     fn run<P, D>(&mut self, x: &P, tangents: &[D; T], want: Want) -> Result<(), Error>
@@ -549,54 +465,74 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.products(x, &tangents.each_ref().map(Point::coordinates), want)
+        check_point(self.inputs, x.coordinates().len()).map_err(|kind| error(kind, B::BACKEND))?;
+        let tangents = tangents.each_ref().map(Point::coordinates);
+        check_seeds(&tangents, self.inputs, B::BACKEND)?;
+        self.backend.products(&mut self.state, &self.function, x, &tangents, want)
     }
 
-    fn products<P>(&mut self, x: &P, tangents: &[&[X::Scalar]; T], want: Want) -> Result<(), Error>
-    where
-        P: Point<Shape = X, Contexts = C>,
-    {
-        let (prepared, found) = (self.inputs, x.coordinates().len());
-        if found != prepared {
-            return Err(named::<B>(ErrorKind::PreparedLength { prepared, found }));
+    fn check_buffer(&self, buffer: &[X::Scalar]) -> Result<(), Error> {
+        check_buffer(self.inputs, buffer.len()).map_err(|kind| error(kind, B::BACKEND))
+    }
+
+    fn check_buffers(&self, products: &[&mut [X::Scalar]; T]) -> Result<(), Error> {
+        products.iter().try_for_each(|buffer| self.check_buffer(buffer))
+    }
+
+    fn like(&self) -> [X::Like; T] {
+        products_like::<X, T>(self.inputs, |k, out| B::copy_product(&self.state, k, out))
+    }
+
+    fn copy_products(&self, products: [&mut [X::Scalar]; T]) {
+        for (k, buffer) in products.into_iter().enumerate() {
+            B::copy_product(&self.state, k, buffer);
         }
-        let seeds = Seeds::Vectors(tangents);
-        seeds.check(prepared).map_err(named::<B>)?;
-        let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
-        let columns = if B::Hvp::seeds_are_rows(&self.pair) { prepared } else { T };
-        let rows = Rows::growing(&mut self.products, columns);
-        fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows))
-            .map_err(named::<B>)
     }
 }
 
 /// Hessian-vector products prepared at one point, made by [`prepare_hvp_same_point`]. Only the tangents vary.
-pub struct PreparedHvpSamePoint<H, B: SecondOrderBackend, P: Point, const T: usize> {
-    call: PreparedHvp<H, SamePoint<B>, P::Shape, T, P::Contexts>,
+pub struct PreparedHvpSamePoint<H, B, P, const T: usize>
+where
+    H: Deref<Target: Sized>,
+    P: Point,
+    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
+{
+    function: H,
+    backend: B,
+    state: B::State,
     point: P,
 }
 
-impl<H: Clone, B: SecondOrderBackend, P: Point + Clone, const T: usize> Clone for PreparedHvpSamePoint<H, B, P, T> {
+impl<H, B, P, const T: usize> Clone for PreparedHvpSamePoint<H, B, P, T>
+where
+    H: Deref<Target: Sized> + Clone,
+    P: Point + Clone,
+    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
+{
     fn clone(&self) -> Self {
-        PreparedHvpSamePoint { call: self.call.clone(), point: self.point.clone() }
+        PreparedHvpSamePoint {
+            function: self.function.clone(),
+            backend: self.backend.clone(),
+            state: self.state.clone(),
+            point: self.point.clone(),
+        }
     }
 }
 
 impl<H, B, P, const T: usize> PreparedHvpSamePoint<H, B, P, T>
 where
-    B: SecondOrderBackend,
-    P: Point,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Lanes<SamePoint<B>, P::Shape, T>>,
+    P: Point,
+    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
 {
     /// The value at the point, evaluated by the preparation.
     pub fn value(&self) -> ScalarOf<P> {
-        self.call.value()
+        B::value(&self.state)
     }
 
     /// The gradient at the point, evaluated by the preparation.
     pub fn gradient(&self) -> Like<P> {
-        P::Shape::like(self.call.gradient())
+        P::Shape::like(B::gradient(&self.state))
     }
 
     /// Returns the products with other tangents.
@@ -608,7 +544,7 @@ where
         tangents: [D; T],
     ) -> Result<[Like<P>; T], Error> {
         self.run(&tangents)?;
-        Ok(self.call.like())
+        Ok(products_like::<P::Shape, T>(self.inputs(), |k, out| B::copy_product(&self.state, k, out)))
     }
 
     /// Writes the products with other tangents into the buffers.
@@ -620,17 +556,23 @@ where
         products: [&mut [ScalarOf<P>]; T],
         tangents: [D; T],
     ) -> Result<(), Error> {
-        self.call.check_buffers(&products)?;
+        let inputs = self.inputs();
+        let check = |buffer: &&mut [ScalarOf<P>]| check_buffer(inputs, buffer.len());
+        products.iter().try_for_each(check).map_err(|kind| error(kind, B::BACKEND))?;
         self.run(&tangents)?;
-        self.call.copy_products(products);
+        for (k, buffer) in products.into_iter().enumerate() {
+            B::copy_product(&self.state, k, buffer);
+        }
         Ok(())
     }
 
-    fn run<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(&mut self, tangents: &[D; T]) -> Result<(), Error> {
-        self.products(&tangents.each_ref().map(Point::coordinates))
+    fn inputs(&self) -> usize {
+        self.point.coordinates().len()
     }
 
-    fn products(&mut self, tangents: &[&[ScalarOf<P>]; T]) -> Result<(), Error> {
-        self.call.held(&self.point, tangents)
+    fn run<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(&mut self, tangents: &[D; T]) -> Result<(), Error> {
+        let tangents = tangents.each_ref().map(Point::coordinates);
+        check_seeds(&tangents, self.inputs(), B::BACKEND)?;
+        self.backend.held(&mut self.state, &self.function, &self.point, &tangents)
     }
 }

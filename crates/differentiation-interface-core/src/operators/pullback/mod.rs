@@ -2,17 +2,26 @@
 //!
 //! Called by users. Reaches a backend through its `type Pullback` route.
 
-use super::{BorrowedOf, NumOf, ValueOf};
-use crate::backend::{Backend, PullbackRoute, Rows, Seeds};
+mod backend;
+
+pub use backend::{PullbackBackend, PullbackWork};
+
+use super::call::{check_buffer, check_point};
+use crate::backend::Seeds;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Bound, Evaluate, Output};
-use crate::fault;
+use crate::evaluate::Output;
 use crate::point::{Point, ScalarOf, Shape};
 use std::ops::Deref;
 
-/// The number type of `pullback`.
-type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
+/// The shape of a function's output in a call of `pullback`.
+type Out<B, F, X, C> = <B as PullbackBackend<F, X, C>>::Output;
+/// The value in the shape of the output.
+type PullbackValue<B, F, X, C> =
+    <Out<B, F, X, C> as Output<<B as PullbackBackend<F, X, C>>::Num>>::With<<X as Shape>::Scalar>;
+/// The same, borrowed from the preparation.
+type PullbackBorrowed<'a, B, F, X, C> =
+    <Out<B, F, X, C> as Output<<B as PullbackBackend<F, X, C>>::Num>>::Borrowed<'a, <X as Shape>::Scalar>;
 
 /// Returns `[Jᵀ·dy for dy in cotangents]`, where J is the Jacobian of `f` at `x`; each product has the shape of `x`.
 ///
@@ -38,12 +47,11 @@ pub fn pullback<F, B, P, W, const T: usize>(
     cotangents: [W; T],
 ) -> Result<[<P::Shape as Shape>::Like; T], Error>
 where
-    B: Backend,
     P: Point,
     W: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    F: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
+    B: PullbackBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedPullback::new(f, backend, &x)?.pullback(x, cotangents)
+    PreparedPullback::<_, B, _, T, _>::new(f, backend, &x)?.pullback(x, cotangents)
 }
 
 /// Writes `Jᵀ·dy` of each cotangent into the buffer of the same position; each is as long as `x`.
@@ -68,12 +76,11 @@ pub fn pullback_into<F, B, P, W, const T: usize>(
     cotangents: [W; T],
 ) -> Result<(), Error>
 where
-    B: Backend,
     P: Point,
     W: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    F: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
+    B: PullbackBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedPullback::new(f, backend, &x)?.pullback_into(products, x, cotangents)
+    PreparedPullback::<_, B, _, T, _>::new(f, backend, &x)?.pullback_into(products, x, cotangents)
 }
 
 /// Returns `f(x)` and `Jᵀ·dy` of each cotangent.
@@ -96,14 +103,13 @@ pub fn value_and_pullback<F, B, P, W, const T: usize>(
     backend: &B,
     x: P,
     cotangents: [W; T],
-) -> Result<(ValueOf<F, P::Shape, P::Contexts, Wide<B, P::Shape>>, [<P::Shape as Shape>::Like; T]), Error>
+) -> Result<(PullbackValue<B, F, P::Shape, P::Contexts>, [<P::Shape as Shape>::Like; T]), Error>
 where
-    B: Backend,
     P: Point,
     W: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    F: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
+    B: PullbackBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedPullback::new(f, backend, &x)?.value_and_pullback(x, cotangents)
+    PreparedPullback::<_, B, _, T, _>::new(f, backend, &x)?.value_and_pullback(x, cotangents)
 }
 
 /// Returns `f(x)` and writes `Jᵀ·dy` of each cotangent into its buffer.
@@ -127,16 +133,15 @@ pub fn value_and_pullback_into<F, B, P, W, const T: usize>(
     backend: &B,
     x: P,
     cotangents: [W; T],
-) -> Result<ValueOf<F, P::Shape, P::Contexts, Wide<B, P::Shape>>, Error>
+) -> Result<PullbackValue<B, F, P::Shape, P::Contexts>, Error>
 where
-    B: Backend,
     P: Point,
     W: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    F: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
+    B: PullbackBackend<F, P::Shape, P::Contexts>,
 {
-    let mut call = PreparedPullback::new(f, backend, &x)?;
+    let mut call = PreparedPullback::<&F, B, P::Shape, T, P::Contexts>::new(f, backend, &x)?;
     call.pullback_into(products, x, cotangents)?;
-    Ok(PreparedPullback::<&F, B, P::Shape, T, P::Contexts>::build(&call.y))
+    Ok(B::Output::build(B::value(&call.state)))
 }
 
 /// Pays the one-time costs of pullbacks with `T` cotangents; see [`prepare_gradient`](super::prepare_gradient) for what it is
@@ -161,11 +166,10 @@ pub fn prepare_pullback<H, B, P, W, const T: usize>(
     cotangents: [W; T],
 ) -> Result<PreparedPullback<H, B, P::Shape, T, P::Contexts>, Error>
 where
-    B: Backend,
     P: Point,
     W: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
+    B: PullbackBackend<H::Target, P::Shape, P::Contexts>,
 {
     let mut prepared = PreparedPullback::new(f, backend, &x)?;
     prepared.prepare_again(x, cotangents)?;
@@ -194,13 +198,12 @@ pub fn prepare_pullback_same_point<H, B, P, W, const T: usize>(
     cotangents: [W; T],
 ) -> Result<PreparedPullbackSamePoint<H, B, P, T>, Error>
 where
-    B: Backend,
     P: Point,
     W: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
+    B: PullbackBackend<H::Target, P::Shape, P::Contexts>,
 {
-    let mut call = PreparedPullback::new(f, backend, &x)?;
+    let mut call = PreparedPullback::<H, B, P::Shape, T, P::Contexts>::new(f, backend, &x)?;
     call.record(&x)?;
     // One sweep sizes the work memory that the recording alone does not.
     call.sweep(&x, &cotangents)?;
@@ -208,77 +211,52 @@ where
 }
 
 /// Prepared pullbacks, made by [`prepare_pullback`]. One thread at a time; clone it for another thread.
-pub struct PreparedPullback<H, B: Backend, X: Shape, const T: usize, C: Contexts = ()> {
+pub struct PreparedPullback<H, B, X, const T: usize, C = ()>
+where
+    H: Deref<Target: Sized>,
+    X: Shape,
+    C: Contexts,
+    B: PullbackBackend<H::Target, X, C>,
+{
     function: H,
     backend: B,
-    state: <B::Pullback as PullbackRoute<B>>::State<X::Scalar, B::Lanes>,
-    storage: C::Storage<Wide<B, X>>,
+    state: B::State,
     inputs: usize,
-    y: Vec<X::Scalar>,
-    /// The products, one row per cotangent.
-    dx: Vec<X::Scalar>,
 }
 
-impl<H: Clone, B: Backend, X: Shape, const T: usize, C: Contexts> Clone for PreparedPullback<H, B, X, T, C> {
+impl<H, B, X, const T: usize, C> Clone for PreparedPullback<H, B, X, T, C>
+where
+    H: Deref<Target: Sized> + Clone,
+    X: Shape,
+    C: Contexts,
+    B: PullbackBackend<H::Target, X, C>,
+{
     fn clone(&self) -> Self {
         PreparedPullback {
             function: self.function.clone(),
             backend: self.backend.clone(),
             state: self.state.clone(),
-            storage: self.storage.clone(),
             inputs: self.inputs,
-            y: self.y.clone(),
-            dx: self.dx.clone(),
         }
-    }
-}
-
-/// Names the operator in an error.
-fn named<B: Backend>(error: impl Into<Error>) -> Error {
-    error.into().during("pullback", B::NAME)
-}
-
-impl<H, B: Backend, X: Shape, const T: usize, C: Contexts> PreparedPullback<H, B, X, T, C> {
-    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        let inputs = x.coordinates().len();
-        Ok(PreparedPullback {
-            function: f,
-            backend: backend.clone(),
-            state: <B::Pullback as PullbackRoute<B>>::state(backend, inputs).map_err(named::<B>)?,
-            storage: C::allocate(x.contexts()),
-            inputs,
-            y: Vec::new(),
-            dx: Vec::new(),
-        })
-    }
-
-    fn products(&self) -> [X::Like; T] {
-        std::array::from_fn(|k| X::like(&self.dx[k * self.inputs..(k + 1) * self.inputs]))
-    }
-
-    /// Copies the products into buffers of the caller.
-    fn copy_products(&self, products: [&mut [X::Scalar]; T]) -> Result<(), Error> {
-        let expected = self.inputs;
-        for buffer in &products {
-            if buffer.len() != expected {
-                return Err(named::<B>(ErrorKind::BufferLength { expected, found: buffer.len() }));
-            }
-        }
-        for (k, buffer) in products.into_iter().enumerate() {
-            buffer.copy_from_slice(&self.dx[k * expected..(k + 1) * expected]);
-        }
-        Ok(())
     }
 }
 
 impl<H, B, X, const T: usize, C> PreparedPullback<H, B, X, T, C>
 where
-    B: Backend,
+    H: Deref<Target: Sized>,
     X: Shape,
     C: Contexts,
-    H: Deref<Target: Sized>,
-    H::Target: Evaluate<X, C, Wide<B, X>>,
+    B: PullbackBackend<H::Target, X, C>,
 {
+    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
+        Ok(PreparedPullback {
+            function: f,
+            backend: backend.clone(),
+            state: backend.unprepared(x)?,
+            inputs: x.coordinates().len(),
+        })
+    }
+
     /// Returns the products at `x`.
     ///
     /// # Errors
@@ -318,13 +296,13 @@ where
         &mut self,
         x: P,
         cotangents: [W; T],
-    ) -> Result<(ValueOf<H::Target, X, C, Wide<B, X>>, [X::Like; T]), Error>
+    ) -> Result<(PullbackValue<B, H::Target, X, C>, [X::Like; T]), Error>
     where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &cotangents)?;
-        Ok((Self::build(&self.y), self.products()))
+        Ok((B::Output::build(B::value(&self.state)), self.products()))
     }
 
     /// Returns the value, borrowed from the preparation, and writes the products at `x` into the buffers.
@@ -336,14 +314,14 @@ where
         products: [&mut [X::Scalar]; T],
         x: P,
         cotangents: [W; T],
-    ) -> Result<BorrowedOf<'_, H::Target, X, C, Wide<B, X>>, Error>
+    ) -> Result<PullbackBorrowed<'_, B, H::Target, X, C>, Error>
     where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &cotangents)?;
         self.copy_products(products)?;
-        Ok(<H::Target as Evaluate<X, C, Wide<B, X>>>::Output::borrow(&self.y))
+        Ok(B::Output::borrow(B::value(&self.state)))
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
@@ -356,24 +334,15 @@ where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        let inputs = x.coordinates().len();
-        let state = <B::Pullback as PullbackRoute<B>>::state(&self.backend, inputs).map_err(named::<B>)?;
-        if self.backend.keeps_recordings() {
-            (self.state, self.inputs) = (state, inputs);
-        }
+        self.backend.prepare(&mut self.state, &x)?;
         self.record(&x)?;
         self.sweep(&x, &cotangents)
     }
 
-    /// Evaluates the function at `x`, of any length, and keeps what sweeps need.
+    /// Evaluates the function at `x`, of any length, and keeps what products need.
     fn record<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P) -> Result<(), Error> {
-        let flat = x.coordinates();
-        let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
-        fault::watch(|| {
-            <B::Pullback as PullbackRoute<B>>::record(&self.backend, &mut self.state, &mut f, flat, &mut self.y)
-        })
-        .map_err(named::<B>)?;
-        self.inputs = flat.len();
+        self.backend.record(&mut self.state, &self.function, x)?;
+        self.inputs = x.coordinates().len();
         Ok(())
     }
 
@@ -384,12 +353,8 @@ where
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         let slices = cotangents.each_ref().map(Point::coordinates);
-        let seeds = Seeds::Vectors(&slices);
-        seeds.check(self.y.len()).map_err(named::<B>)?;
-        let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
-        let rows = Rows::growing(&mut self.dx, self.inputs);
-        fault::watch(|| <B::Pullback as PullbackRoute<B>>::sweep(&self.backend, &mut self.state, &mut f, seeds, rows))
-            .map_err(named::<B>)
+        Seeds::Vectors(&slices).check(B::value(&self.state).len()).map_err(Self::named)?;
+        self.backend.products(&mut self.state, &self.function, x, &slices)
     }
 
     fn run<P, W>(&mut self, x: &P, cotangents: &[W; T]) -> Result<(), Error>
@@ -397,26 +362,51 @@ where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        let found = x.coordinates().len();
-        if found != self.inputs {
-            return Err(named::<B>(ErrorKind::PreparedLength { prepared: self.inputs, found }));
-        }
+        check_point(self.inputs, x.coordinates().len()).map_err(Self::named)?;
         self.record(x)?;
         self.sweep(x, cotangents)
     }
 
-    fn build(flat: &[X::Scalar]) -> ValueOf<H::Target, X, C, Wide<B, X>> {
-        <H::Target as Evaluate<X, C, Wide<B, X>>>::Output::build(flat)
+    fn named(kind: ErrorKind) -> Error {
+        Error::new(kind).during("pullback", B::BACKEND)
+    }
+
+    /// Row `k` of the products.
+    fn product(&self, k: usize) -> &[X::Scalar] {
+        &B::rows(&self.state)[k * self.inputs..(k + 1) * self.inputs]
+    }
+
+    fn products(&self) -> [X::Like; T] {
+        std::array::from_fn(|k| X::like(self.product(k)))
+    }
+
+    /// Copies the products into buffers of the caller.
+    fn copy_products(&self, products: [&mut [X::Scalar]; T]) -> Result<(), Error> {
+        products.iter().try_for_each(|buffer| check_buffer(self.inputs, buffer.len())).map_err(Self::named)?;
+        for (k, buffer) in products.into_iter().enumerate() {
+            buffer.copy_from_slice(self.product(k));
+        }
+        Ok(())
     }
 }
 
 /// Pullbacks prepared at one point, made by [`prepare_pullback_same_point`]. Only the cotangents vary.
-pub struct PreparedPullbackSamePoint<H, B: Backend, P: Point, const T: usize> {
+pub struct PreparedPullbackSamePoint<H, B, P, const T: usize>
+where
+    H: Deref<Target: Sized>,
+    P: Point,
+    B: PullbackBackend<H::Target, P::Shape, P::Contexts>,
+{
     call: PreparedPullback<H, B, P::Shape, T, P::Contexts>,
     point: P,
 }
 
-impl<H: Clone, B: Backend, P: Point + Clone, const T: usize> Clone for PreparedPullbackSamePoint<H, B, P, T> {
+impl<H, B, P, const T: usize> Clone for PreparedPullbackSamePoint<H, B, P, T>
+where
+    H: Deref<Target: Sized> + Clone,
+    P: Point + Clone,
+    B: PullbackBackend<H::Target, P::Shape, P::Contexts>,
+{
     fn clone(&self) -> Self {
         PreparedPullbackSamePoint { call: self.call.clone(), point: self.point.clone() }
     }
@@ -424,14 +414,13 @@ impl<H: Clone, B: Backend, P: Point + Clone, const T: usize> Clone for PreparedP
 
 impl<H, B, P, const T: usize> PreparedPullbackSamePoint<H, B, P, T>
 where
-    B: Backend,
-    P: Point,
     H: Deref<Target: Sized>,
-    H::Target: Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>,
+    P: Point,
+    B: PullbackBackend<H::Target, P::Shape, P::Contexts>,
 {
     /// The value at the point, evaluated by the preparation.
-    pub fn value(&self) -> BorrowedOf<'_, H::Target, P::Shape, P::Contexts, Wide<B, P::Shape>> {
-        <H::Target as Evaluate<P::Shape, P::Contexts, Wide<B, P::Shape>>>::Output::borrow(&self.call.y)
+    pub fn value(&self) -> PullbackBorrowed<'_, B, H::Target, P::Shape, P::Contexts> {
+        B::Output::borrow(B::value(&self.call.state))
     }
 
     /// Returns the products with other cotangents.

@@ -1,0 +1,326 @@
+//! What `hvp` asks of a backend, at points of each call or at a fixed one, and how every [`SecondOrderBackend`] gives it.
+//!
+//! Called by the operator; calls the `type Hvp` route, with one lane per tangent.
+
+use crate::backend::{Backend, HvpRoute, Lane, Rows, SecondOrderBackend, Seeds, Want};
+use crate::context::Contexts;
+use crate::error::Error;
+use crate::evaluate::{Bound, Evaluate, NumberOutput};
+use crate::fault;
+use crate::point::{Point, Shape};
+use crate::scalar::{Base, Scalar};
+
+/// The number type of `hvp` with `T` tangents.
+type Lanes<B, X, const T: usize> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
+    <B as SecondOrderBackend>::Outer,
+    <B as SecondOrderBackend>::Inner,
+>>::Num<<X as Shape>::Scalar, Lane<T>>;
+/// The backend of products at a fixed point.
+type SamePoint<B> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
+    <B as SecondOrderBackend>::Outer,
+    <B as SecondOrderBackend>::Inner,
+>>::SamePoint;
+/// What `hvp` with `T` tangents accepts as its backend for the function `F` at points of shape `X` with contexts `C`.
+///
+/// # For users
+/// Every backend is one and every [`SecondOrder`](crate::backend::SecondOrder) of two, for every function that runs on their numbers.
+///
+/// # For engine authors
+/// 1. The operator calls `unprepared`, then maybe `prepare`, then `products` any number of times. It checks the lengths of the point
+///    and of the tangents.
+/// 2. `products` and `copy_product` do not allocate after `prepare`.
+/// 3. `copy_product(k)` writes H·v of tangent `k` of the last call, as long as the point. `gradient` and `value` are those of the last
+///    call that wanted them.
+/// 4. After an error the state serves further calls. A clone of a state holds what the original holds.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a backend for the `hvp` of this function",
+    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, ..., and `SecondOrder(outer, inner)` of two, neither of them a `SecondOrder` itself"
+)]
+pub trait HvpBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
+    /// Name in errors.
+    const BACKEND: &'static str;
+    /// What calls need beyond the arguments.
+    type State: Clone + Send;
+
+    /// Makes a state for points of the length of `x`, without evaluating the function.
+    ///
+    /// # Errors
+    /// Where the backend refuses such points.
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
+    /// Pays one-time costs at `x`, which may have another length than before.
+    ///
+    /// # Errors
+    /// Those of [`products`](Self::products).
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        tangents: &[&[X::Scalar]; T],
+    ) -> Result<(), Error>;
+    /// Computes the products at `x`, and keeps what is wanted.
+    ///
+    /// # Errors
+    /// Whatever keeps the backend from differentiating.
+    fn products<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        tangents: &[&[X::Scalar]; T],
+        want: Want,
+    ) -> Result<(), Error>;
+    /// Writes product `k` of the last call into `out`.
+    fn copy_product(state: &Self::State, k: usize, out: &mut [X::Scalar]);
+    /// The gradient that the last call left.
+    fn gradient(state: &Self::State) -> &[X::Scalar];
+    /// The value that the last call left.
+    fn value(state: &Self::State) -> X::Scalar;
+}
+
+/// What `prepare_hvp_same_point` accepts as its backend: one that keeps what depends on the point alone.
+///
+/// # For users
+/// Every [`HvpBackend`] of this crate is one.
+///
+/// # For engine authors
+/// 1. The operator calls `hold` once, which leaves value and gradient, and then `held` with tangents as long as the point.
+/// 2. `held` differentiates at the point `x` of `hold`; after its first call it does not allocate.
+/// 3. `copy_product`, `gradient` and `value` are as in [`HvpBackend`]. A clone of a state holds what the original holds, the point included.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a backend for `hvp` at a fixed point of this function",
+    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, ..., and `SecondOrder(outer, inner)` of two, neither of them a `SecondOrder` itself"
+)]
+pub trait HvpSamePointBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
+    /// Name in errors.
+    const BACKEND: &'static str;
+    /// What calls need beyond the arguments.
+    type State: Clone + Send;
+
+    /// Evaluates what depends on `x` alone.
+    ///
+    /// # Errors
+    /// Whatever keeps the backend from differentiating.
+    fn hold<P: Point<Shape = X, Contexts = C>>(&self, f: &F, x: &P) -> Result<Self::State, Error>;
+    /// Computes the products at the point `x` of [`hold`](Self::hold).
+    ///
+    /// # Errors
+    /// Those of [`hold`](Self::hold).
+    fn held<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        tangents: &[&[X::Scalar]; T],
+    ) -> Result<(), Error>;
+    /// Sizes the memory of [`held`](Self::held) by one call with tangents like these.
+    ///
+    /// # Errors
+    /// Those of [`held`](Self::held).
+    fn prepare_held<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        tangents: &[&[X::Scalar]; T],
+    ) -> Result<(), Error> {
+        self.held(state, f, x, tangents)
+    }
+    /// Writes product `k` of the last call into `out`.
+    fn copy_product(state: &Self::State, k: usize, out: &mut [X::Scalar]);
+    /// The gradient at the point.
+    fn gradient(state: &Self::State) -> &[X::Scalar];
+    /// The value at the point.
+    fn value(state: &Self::State) -> X::Scalar;
+}
+
+/// State of Hessian-vector products by two backends.
+pub struct HvpWork<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> {
+    pair: (B::Outer, B::Inner),
+    state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, Lane<T>>,
+    storage: C::Storage<Lanes<B, X, T>>,
+    products: Vec<X::Scalar>,
+}
+
+impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> Clone for HvpWork<B, X, T, C> {
+    fn clone(&self) -> Self {
+        HvpWork {
+            pair: self.pair.clone(),
+            state: self.state.clone(),
+            storage: self.storage.clone(),
+            products: self.products.clone(),
+        }
+    }
+}
+
+/// Names the operator in an error.
+fn named<B: SecondOrderBackend>(error: impl Into<Error>) -> Error {
+    error.into().during("hvp", B::NAME)
+}
+
+/// Numbers without zeros, for routes whose memory follows tangents: as many as there are inputs.
+fn dense_tangent<B: SecondOrderBackend, S: Scalar>(pair: &(B::Outer, B::Inner), inputs: usize) -> Vec<S> {
+    if B::Hvp::memory_follows_tangents(pair) { vec![S::constant(S::Base::ONE); inputs] } else { Vec::new() }
+}
+
+/// The tangents to size memory with: the given ones, or dense ones in their place if they are as long.
+fn sizing_tangents<'a, S, const T: usize>(given: &[&'a [S]; T], dense: &'a [S]) -> [&'a [S]; T] {
+    given.map(|tangent| if tangent.len() == dense.len() { dense } else { tangent })
+}
+
+impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X, T, C> {
+    fn new<P: Point<Shape = X, Contexts = C>>(backend: &B, x: &P) -> Result<Self, Error> {
+        let pair = backend.pair();
+        Ok(HvpWork {
+            state: B::Hvp::state(&pair, x.coordinates().len(), T).map_err(named::<B>)?,
+            pair,
+            storage: C::allocate(x.contexts()),
+            products: Vec::new(),
+        })
+    }
+
+    /// Checks that points of this length can be served, with a new state if the old one has recordings.
+    fn accept(&mut self, inputs: usize) -> Result<(), Error> {
+        let state = B::Hvp::state(&self.pair, inputs, T).map_err(named::<B>)?;
+        if self.pair.0.keeps_recordings() || self.pair.1.keeps_recordings() {
+            self.state = state;
+        }
+        Ok(())
+    }
+
+    fn products<F, P>(&mut self, f: &F, x: &P, tangents: &[&[X::Scalar]; T], want: Want) -> Result<(), Error>
+    where
+        F: Evaluate<X, C, Lanes<B, X, T>>,
+        P: Point<Shape = X, Contexts = C>,
+    {
+        let flat = x.coordinates();
+        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
+        let columns = if B::Hvp::seeds_are_rows(&self.pair) { flat.len() } else { T };
+        let (seeds, rows) = (Seeds::Vectors(tangents), Rows::growing(&mut self.products, columns));
+        fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, flat, seeds, want, rows))
+            .map_err(named::<B>)
+    }
+
+    fn hold<F, P>(&mut self, f: &F, x: &P) -> Result<(), Error>
+    where
+        F: Evaluate<X, C, Lanes<B, X, T>>,
+        P: Point<Shape = X, Contexts = C>,
+    {
+        self.accept(x.coordinates().len())?;
+        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
+        fault::watch(|| B::Hvp::hold(&self.pair, &mut self.state, &mut f, x.coordinates())).map_err(named::<B>)
+    }
+
+    fn held<F, P>(&mut self, f: &F, x: &P, tangents: &[&[X::Scalar]; T]) -> Result<(), Error>
+    where
+        F: Evaluate<X, C, Lanes<B, X, T>>,
+        P: Point<Shape = X, Contexts = C>,
+    {
+        let flat = x.coordinates();
+        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
+        let columns = if B::Hvp::seeds_are_rows(&self.pair) { flat.len() } else { T };
+        let (seeds, rows) = (Seeds::Vectors(tangents), Rows::growing(&mut self.products, columns));
+        fault::watch(|| B::Hvp::held(&self.pair, &mut self.state, &mut f, flat, seeds, rows)).map_err(named::<B>)
+    }
+
+    /// Writes product `k`, whichever way round the route leaves it.
+    fn copy_product(&self, k: usize, out: &mut [X::Scalar]) {
+        let (start, step) = if B::Hvp::seeds_are_rows(&self.pair) { (k * out.len(), 1) } else { (k, T) };
+        for (entry, value) in out.iter_mut().zip(self.products.iter().skip(start).step_by(step)) {
+            *entry = *value;
+        }
+    }
+}
+
+impl<B, F, X, C, const T: usize> HvpBackend<F, X, C, T> for B
+where
+    B: SecondOrderBackend,
+    X: Shape,
+    C: Contexts,
+    F: Evaluate<X, C, Lanes<B, X, T>>,
+    F::Output: NumberOutput<Lanes<B, X, T>>,
+{
+    const BACKEND: &'static str = B::NAME;
+    type State = HvpWork<B, X, T, C>;
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+        HvpWork::new(self, x)
+    }
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        tangents: &[&[X::Scalar]; T],
+    ) -> Result<(), Error> {
+        let inputs = x.coordinates().len();
+        state.accept(inputs)?;
+        let dense = dense_tangent::<B, _>(&state.pair, inputs);
+        state.products(f, x, &sizing_tangents(tangents, &dense), Want::Value)
+    }
+    fn products<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        tangents: &[&[X::Scalar]; T],
+        want: Want,
+    ) -> Result<(), Error> {
+        state.products(f, x, tangents, want)
+    }
+    fn copy_product(state: &Self::State, k: usize, out: &mut [X::Scalar]) {
+        state.copy_product(k, out);
+    }
+    fn gradient(state: &Self::State) -> &[X::Scalar] {
+        B::Hvp::gradient(&state.state)
+    }
+    fn value(state: &Self::State) -> X::Scalar {
+        B::Hvp::value(&state.state)
+    }
+}
+
+impl<B, F, X, C, const T: usize> HvpSamePointBackend<F, X, C, T> for B
+where
+    B: SecondOrderBackend,
+    X: Shape,
+    C: Contexts,
+    F: Evaluate<X, C, Lanes<SamePoint<B>, X, T>>,
+    F::Output: NumberOutput<Lanes<SamePoint<B>, X, T>>,
+{
+    const BACKEND: &'static str = B::NAME;
+    type State = HvpWork<SamePoint<B>, X, T, C>;
+
+    fn hold<P: Point<Shape = X, Contexts = C>>(&self, f: &F, x: &P) -> Result<Self::State, Error> {
+        let mut state = HvpWork::new(&B::Hvp::same_point(&self.pair()), x)?;
+        state.hold(f, x)?;
+        Ok(state)
+    }
+    fn held<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        tangents: &[&[X::Scalar]; T],
+    ) -> Result<(), Error> {
+        state.held(f, x, tangents)
+    }
+    fn prepare_held<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        tangents: &[&[X::Scalar]; T],
+    ) -> Result<(), Error> {
+        let dense = dense_tangent::<SamePoint<B>, _>(&state.pair, x.coordinates().len());
+        state.held(f, x, &sizing_tangents(tangents, &dense))
+    }
+    fn copy_product(state: &Self::State, k: usize, out: &mut [X::Scalar]) {
+        state.copy_product(k, out);
+    }
+    fn gradient(state: &Self::State) -> &[X::Scalar] {
+        <SamePoint<B> as SecondOrderBackend>::Hvp::gradient(&state.state)
+    }
+    fn value(state: &Self::State) -> X::Scalar {
+        <SamePoint<B> as SecondOrderBackend>::Hvp::value(&state.state)
+    }
+}

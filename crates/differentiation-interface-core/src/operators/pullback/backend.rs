@@ -1,0 +1,152 @@
+//! What `pullback` asks of a backend, and how every [`Backend`] gives it.
+//!
+//! Called by the operator; calls the backend's `type Pullback` route.
+
+use crate::backend::{Backend, PullbackRoute, Rows, Seeds};
+use crate::context::Contexts;
+use crate::error::Error;
+use crate::evaluate::{Bound, Evaluate, Output};
+use crate::fault;
+use crate::operators::NumOf;
+use crate::point::{Point, Shape};
+use crate::scalar::Scalar;
+
+/// The number type of `pullback` with a plain backend.
+type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
+
+/// What `pullback` accepts as its backend for the function `F` at points of shape `X` with contexts `C`.
+///
+/// # For users
+/// Every [`Backend`] is one, for every function that runs on its numbers.
+///
+/// # For engine authors
+/// 1. The operator calls `unprepared`, then maybe `prepare`, then `record` and `products` at the same point, in this order, any number
+///    of times each. It checks the length of the point; that of the cotangents, which is that of `value`, it checks after `record`.
+/// 2. `record` and `products` do not allocate after `prepare`.
+/// 3. `value` is `f(x)` of the last `record`. Entries `k·n` to `(k + 1)·n` of `rows` are Jᵀ·dy of cotangent `k` of the last call of `products`,
+///    where `n` is the number of inputs.
+/// 4. `products` runs the function only where there is no other way, so that one `record` serves many cotangents.
+/// 5. After an error the state serves further calls. A clone of a state holds what the original holds, a recording included.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a backend for the `pullback` of this function",
+    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ...; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only, `AutoSparse` with `jacobian` and `hessian`"
+)]
+pub trait PullbackBackend<F, X: Shape, C: Contexts>: Clone {
+    /// Name in errors.
+    const BACKEND: &'static str;
+    /// The number type that the function runs on.
+    type Num: Scalar;
+    /// What the function returns, at [`Num`](PullbackBackend::Num).
+    type Output: Output<Self::Num>;
+    /// What calls need beyond the arguments.
+    type State: Clone + Send;
+
+    /// Makes a state for points of the length of `x`, without evaluating the function.
+    ///
+    /// # Errors
+    /// Where the backend refuses such points.
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
+    /// Makes the state ready for points of the length of `x`, which may be another than before. The operator calls `record` and
+    /// `products` afterwards, which size the rest.
+    ///
+    /// # Errors
+    /// Where the backend refuses such points.
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, x: &P) -> Result<(), Error>;
+    /// Evaluates the function at `x` and keeps what [`products`](Self::products) needs.
+    ///
+    /// # Errors
+    /// Whatever keeps the backend from differentiating.
+    fn record<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
+    /// Computes the products at the point `x` of the last [`record`](Self::record).
+    ///
+    /// # Errors
+    /// Those of [`record`](Self::record).
+    fn products<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        cotangents: &[&[X::Scalar]],
+    ) -> Result<(), Error>;
+    /// The value that the last [`record`](Self::record) left.
+    fn value(state: &Self::State) -> &[X::Scalar];
+    /// The products that the last call left, one row per cotangent.
+    fn rows(state: &Self::State) -> &[X::Scalar];
+}
+
+/// State of pullbacks by a plain backend.
+pub struct PullbackWork<B: Backend, X: Shape, C: Contexts> {
+    state: <B::Pullback as PullbackRoute<B>>::State<X::Scalar, B::Lanes>,
+    storage: C::Storage<Wide<B, X>>,
+    y: Vec<X::Scalar>,
+    /// The products, one row per cotangent.
+    dx: Vec<X::Scalar>,
+}
+
+impl<B: Backend, X: Shape, C: Contexts> Clone for PullbackWork<B, X, C> {
+    fn clone(&self) -> Self {
+        PullbackWork {
+            state: self.state.clone(),
+            storage: self.storage.clone(),
+            y: self.y.clone(),
+            dx: self.dx.clone(),
+        }
+    }
+}
+
+/// Names the operator in an error.
+fn named<B: Backend>(error: impl Into<Error>) -> Error {
+    error.into().during("pullback", B::NAME)
+}
+
+impl<B, F, X, C> PullbackBackend<F, X, C> for B
+where
+    B: Backend,
+    X: Shape,
+    C: Contexts,
+    F: Evaluate<X, C, Wide<B, X>>,
+{
+    const BACKEND: &'static str = B::NAME;
+    type Num = Wide<B, X>;
+    type Output = F::Output;
+    type State = PullbackWork<B, X, C>;
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+        Ok(PullbackWork {
+            state: B::Pullback::state(self, x.coordinates().len()).map_err(named::<B>)?,
+            storage: C::allocate(x.contexts()),
+            y: Vec::new(),
+            dx: Vec::new(),
+        })
+    }
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, x: &P) -> Result<(), Error> {
+        let fresh = B::Pullback::state(self, x.coordinates().len()).map_err(named::<B>)?;
+        if self.keeps_recordings() {
+            state.state = fresh;
+        }
+        Ok(())
+    }
+    fn record<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut state.storage);
+        fault::watch(|| B::Pullback::record(self, &mut state.state, &mut f, x.coordinates(), &mut state.y))
+            .map_err(named::<B>)
+    }
+    fn products<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        cotangents: &[&[X::Scalar]],
+    ) -> Result<(), Error> {
+        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut state.storage);
+        let rows = Rows::growing(&mut state.dx, x.coordinates().len());
+        fault::watch(|| B::Pullback::sweep(self, &mut state.state, &mut f, Seeds::Vectors(cotangents), rows))
+            .map_err(named::<B>)
+    }
+    fn value(state: &Self::State) -> &[X::Scalar] {
+        &state.y
+    }
+    fn rows(state: &Self::State) -> &[X::Scalar] {
+        &state.dx
+    }
+}

@@ -1,0 +1,211 @@
+//! What `pushforward` asks of a backend, and how every [`Backend`] gives it.
+//!
+//! Called by the operator; calls the backend's `type Pushforward` route, with one lane per tangent.
+
+use crate::backend::{Backend, Lane, PushforwardRoute, Rows, Seeds};
+use crate::context::Contexts;
+use crate::error::Error;
+use crate::evaluate::{Bound, Evaluate, Output};
+use crate::fault;
+use crate::operators::NumOf;
+use crate::point::{Point, Shape};
+use crate::scalar::Scalar;
+
+/// The number type of `pushforward` with `T` tangents and a plain backend.
+type Lanes<B, X, const T: usize> = NumOf<B, X, Lane<T>>;
+
+/// What `pushforward` with `T` tangents accepts as its backend for the function `F` at points of shape `X` with contexts `C`.
+///
+/// # For users
+/// Every [`Backend`] is one, for every function that runs on its numbers.
+///
+/// # For engine authors
+/// 1. The operator calls `unprepared`, then maybe `prepare`, then `products` any number of times; or `hold` once and then `held`.
+///    It checks the lengths of the point and of the tangents.
+/// 2. `products`, `held` and `product` do not allocate after `prepare`, or after `hold` and the first `held`.
+/// 3. `value` is `f(x)` of the last call with `with_value`, or of `hold`. `product(k)` is J·dx of tangent `k` of the last call, one
+///    entry per output.
+/// 4. `held` differentiates at the point `x` of the last `hold`, and runs the function only where there is no other way.
+/// 5. After an error the state serves further calls. A clone of a state holds what the original holds, a held point included.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a backend for the `pushforward` of this function",
+    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ...; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only, `AutoSparse` with `jacobian` and `hessian`"
+)]
+pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
+    /// Name in errors.
+    const BACKEND: &'static str;
+    /// The number type that the function runs on.
+    type Num: Scalar;
+    /// What the function returns, at [`Num`](PushforwardBackend::Num).
+    type Output: Output<Self::Num>;
+    /// What calls need beyond the arguments.
+    type State: Clone + Send;
+
+    /// Makes a state for points of the length of `x`, without evaluating the function.
+    ///
+    /// # Errors
+    /// Where the backend refuses such points.
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
+    /// Pays one-time costs at `x`, which may have another length than before.
+    ///
+    /// # Errors
+    /// Those of [`products`](Self::products).
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        tangents: &[&[X::Scalar]; T],
+    ) -> Result<(), Error>;
+    /// Computes the products at `x`, and keeps the value if `with_value`.
+    ///
+    /// # Errors
+    /// Whatever keeps the backend from differentiating.
+    fn products<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        tangents: &[&[X::Scalar]; T],
+        with_value: bool,
+    ) -> Result<(), Error>;
+    /// Evaluates what depends on `x` alone and keeps it for [`held`](Self::held).
+    ///
+    /// # Errors
+    /// Those of [`products`](Self::products).
+    fn hold<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
+    /// Computes the products at the point `x` of the last [`hold`](Self::hold).
+    ///
+    /// # Errors
+    /// Those of [`products`](Self::products).
+    fn held<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        tangents: &[&[X::Scalar]; T],
+    ) -> Result<(), Error>;
+    /// The value that the last call left.
+    fn value(state: &Self::State) -> &[X::Scalar];
+    /// Product `k` of the last call.
+    fn product(state: &mut Self::State, k: usize) -> &[X::Scalar];
+}
+
+/// State of pushforwards by a plain backend.
+pub struct PushforwardWork<B: Backend, X: Shape, const T: usize, C: Contexts> {
+    state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, Lane<T>>,
+    storage: C::Storage<Lanes<B, X, T>>,
+    y: Vec<X::Scalar>,
+    /// The products, one column per tangent.
+    dy: Vec<X::Scalar>,
+    /// One column.
+    column: Vec<X::Scalar>,
+}
+
+impl<B: Backend, X: Shape, const T: usize, C: Contexts> Clone for PushforwardWork<B, X, T, C> {
+    fn clone(&self) -> Self {
+        PushforwardWork {
+            state: self.state.clone(),
+            storage: self.storage.clone(),
+            y: self.y.clone(),
+            dy: self.dy.clone(),
+            column: self.column.clone(),
+        }
+    }
+}
+
+impl<B: Backend, X: Shape, const T: usize, C: Contexts> PushforwardWork<B, X, T, C> {
+    /// Checks that points of this length can be served, with a new state if the old one has recordings.
+    fn accept(&mut self, backend: &B, inputs: usize) -> Result<(), Error> {
+        let state = B::Pushforward::state(backend, inputs, T).map_err(named::<B>)?;
+        if backend.keeps_recordings() {
+            self.state = state;
+        }
+        Ok(())
+    }
+}
+
+/// Names the operator in an error.
+fn named<B: Backend>(error: impl Into<Error>) -> Error {
+    error.into().during("pushforward", B::NAME)
+}
+
+impl<B, F, X, C, const T: usize> PushforwardBackend<F, X, C, T> for B
+where
+    B: Backend,
+    X: Shape,
+    C: Contexts,
+    F: Evaluate<X, C, Lanes<B, X, T>>,
+{
+    const BACKEND: &'static str = B::NAME;
+    type Num = Lanes<B, X, T>;
+    type Output = F::Output;
+    type State = PushforwardWork<B, X, T, C>;
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+        Ok(PushforwardWork {
+            state: B::Pushforward::state(self, x.coordinates().len(), T).map_err(named::<B>)?,
+            storage: C::allocate(x.contexts()),
+            y: Vec::new(),
+            dy: Vec::new(),
+            column: Vec::new(),
+        })
+    }
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        tangents: &[&[X::Scalar]; T],
+    ) -> Result<(), Error> {
+        state.accept(self, x.coordinates().len())?;
+        <Self as PushforwardBackend<F, X, C, T>>::products(self, state, f, x, tangents, true)?;
+        state.column.clone_from(&state.y);
+        Ok(())
+    }
+    fn products<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        tangents: &[&[X::Scalar]; T],
+        with_value: bool,
+    ) -> Result<(), Error> {
+        let PushforwardWork { state, storage, y, dy, .. } = state;
+        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), storage);
+        let y = if with_value { Some(y) } else { None };
+        let (seeds, rows) = (Seeds::Vectors(tangents), Rows::growing(dy, T));
+        fault::watch(|| B::Pushforward::pushforward(self, state, &mut f, x.coordinates(), seeds, y, rows))
+            .map_err(named::<B>)
+    }
+    fn hold<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+        state.accept(self, x.coordinates().len())?;
+        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut state.storage);
+        fault::watch(|| B::Pushforward::hold(self, &mut state.state, &mut f, x.coordinates(), &mut state.y))
+            .map_err(named::<B>)?;
+        state.column.clone_from(&state.y);
+        Ok(())
+    }
+    fn held<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: &P,
+        tangents: &[&[X::Scalar]; T],
+    ) -> Result<(), Error> {
+        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut state.storage);
+        let (seeds, rows) = (Seeds::Vectors(tangents), Rows::growing(&mut state.dy, T));
+        fault::watch(|| B::Pushforward::held(self, &mut state.state, &mut f, seeds, rows)).map_err(named::<B>)
+    }
+    fn value(state: &Self::State) -> &[X::Scalar] {
+        &state.y
+    }
+    fn product(state: &mut Self::State, k: usize) -> &[X::Scalar] {
+        if T == 1 {
+            return &state.dy;
+        }
+        state.column.clear();
+        state.column.extend(state.dy.iter().skip(k).step_by(T));
+        &state.column
+    }
+}
