@@ -2,7 +2,77 @@
 //!
 //! After a change of the texts: `TRYBUILD=overwrite cargo test --test compile_fail`, and read the difference.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Mistakes that the compiler finds before it comes to a trait with a message of ours; the text shows the cause.
+const BEFORE_OUR_TRAITS: [&str; 3] = [
+    // `T: Real` in the user's function is `Real<f64>`, and a bound on an associated type has no message.
+    "single_precision_with_double",
+    // The number of a closure's arguments is compared before any trait.
+    "wrong_contexts",
+    "in_place_function_with_wrong_contexts",
+];
+
 #[test]
 fn mistakes_are_explained_in_the_words_of_the_user() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
+}
+
+#[test]
+fn every_text_has_a_line_of_ours() {
+    let phrases = phrases();
+    assert!(phrases.len() > 40, "the messages in the sources are found");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compile_fail");
+    let texts = files(&root, "stderr");
+    assert!(texts.len() > 25, "the texts are found");
+    for path in texts {
+        let text = fs::read_to_string(&path).expect("a text that was just listed can be read");
+        let name = path.file_stem().and_then(|stem| stem.to_str()).expect("names of cases are plain");
+        // A case may have several errors; the first is what a user reads.
+        let first = text.split("\n\nerror").next().unwrap_or_default();
+        let explained = phrases.iter().any(|phrase| first.contains(phrase));
+        assert_eq!(
+            explained,
+            !BEFORE_OUR_TRAITS.contains(&name),
+            "{name}: does the first error hold a message of ours?\n{first}"
+        );
+    }
+}
+
+/// The longest part without a placeholder of each message and note in our sources.
+fn phrases() -> Vec<String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates lie in one folder");
+    let sources = ["differentiation-interface", "differentiation-interface-core", "sparsity-tracer", "matrix-coloring"];
+    let mut phrases = Vec::new();
+    for source in sources {
+        for path in files(&crates.join(source).join("src"), "rs") {
+            let text = fs::read_to_string(&path).expect("a source that was just listed can be read");
+            for line in text.lines().map(str::trim) {
+                let Some(quoted) = ["message = \"", "note = \""].iter().find_map(|key| line.strip_prefix(key)) else {
+                    continue;
+                };
+                let quoted = quoted.trim_end_matches([',', ')']).trim_end_matches('"');
+                let longest = quoted.split(['{', '}']).max_by_key(|part| part.len()).unwrap_or_default();
+                if longest.len() >= 20 {
+                    phrases.push(longest.to_string());
+                }
+            }
+        }
+    }
+    phrases
+}
+
+/// All files below a folder with this ending.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("the folder is part of the sources") {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() {
+            found.extend(files(&path, ending));
+        } else if path.extension().is_some_and(|own| own == ending) {
+            found.push(path);
+        }
+    }
+    found
 }
