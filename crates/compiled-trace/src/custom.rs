@@ -9,7 +9,7 @@ use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::rules::{Binary, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -142,7 +142,7 @@ pub(crate) fn call_as_rule<S: Scalar>(call: &RuleCall, data: &[S], out: &mut Vec
 /// Whether a scalar is the plain number it is over.
 #[inline(always)]
 pub(crate) fn is_plain<S: Scalar>() -> bool {
-    TypeId::of::<S>() == TypeId::of::<S::Base>()
+    S::DEPTH == 0
 }
 
 /// A value and one tangent, for the derivative of a rule's derivative.

@@ -177,12 +177,15 @@ impl Executable {
     ) -> Result<(), RunError> {
         check(&self.program.inputs, inputs.iter().map(|slice| slice.len()))?;
         check(&self.program.outputs, outputs.iter().map(|slice| slice.len()))?;
-        let done = match (workspace as &mut dyn Any).downcast_mut::<Workspace<S::Base>>() {
-            Some(workspace) => self.run_plain::<S>(workspace, inputs, outputs),
-            None => None,
+        // Constants decide, so that a crate that runs programs on doubles compiles none of the executor.
+        let done = if const { S::DEPTH == 0 && S::Base::IS_DOUBLE } {
+            self.run_given_doubles(workspace, inputs, outputs)
+        } else if const { S::DEPTH == 0 } {
+            self.run_plain(workspace, inputs, outputs)
+        } else {
+            // Blocks of numbers that carry derivatives gain nothing, and their kernels would take minutes to compile.
+            self.run_by(workspace, inputs, outputs, one_by_one)
         };
-        // Blocks of numbers that carry derivatives gain nothing, and their kernels would take minutes to compile.
-        let done = done.unwrap_or_else(|| self.run_by(workspace, inputs, outputs, one_by_one));
         done.map_err(RunError::Guard)
     }
 
@@ -205,19 +208,46 @@ impl Executable {
         Single::new(flat, &self.program.inputs, &self.program.outputs)
     }
 
-    /// Runs on plain numbers, if that is what they are.
-    fn run_plain<S: Scalar>(
+    /// Runs on doubles, of which the caller knows only that they are.
+    #[inline(always)]
+    fn run_given_doubles<S: Scalar>(
         &self,
-        workspace: &mut Workspace<S::Base>,
+        workspace: &mut Workspace<S>,
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
-    ) -> Option<Result<(), GuardFailed>> {
-        let (inputs, outputs) = (S::as_plain(inputs)?, S::as_plain_mut(outputs)?);
-        if let Some(flat) = &self.flat {
-            let done = flat.run(workspace.slots.numbers(), inputs, outputs);
-            return Some(done.map_err(|guard| self.failed(guard)));
+    ) -> Result<(), GuardFailed> {
+        let workspace = (workspace as &mut dyn Any).downcast_mut::<Workspace<f64>>();
+        let inputs = S::as_plain(inputs).and_then(S::Base::as_doubles);
+        let outputs = S::as_plain_mut(outputs).and_then(S::Base::as_doubles_mut);
+        match (workspace, inputs, outputs) {
+            (Some(workspace), Some(inputs), Some(outputs)) => self.run_doubles(workspace, inputs, outputs),
+            _ => unreachable!("a scalar without nesting over `f64` is `f64`"),
         }
-        Some(self.run_by(workspace, inputs, outputs, in_blocks))
+    }
+
+    /// Runs on doubles. Not generic and out of line, so that it is compiled once, in this crate.
+    #[inline(never)]
+    fn run_doubles(
+        &self,
+        workspace: &mut Workspace<f64>,
+        inputs: &[&[f64]],
+        outputs: &mut [&mut [f64]],
+    ) -> Result<(), GuardFailed> {
+        self.run_plain(workspace, inputs, outputs)
+    }
+
+    /// Runs on plain numbers.
+    #[inline(always)]
+    fn run_plain<S: Scalar>(
+        &self,
+        workspace: &mut Workspace<S>,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+    ) -> Result<(), GuardFailed> {
+        match &self.flat {
+            Some(flat) => flat.run(workspace.slots.numbers(), inputs, outputs).map_err(|guard| self.failed(guard)),
+            None => self.run_by(workspace, inputs, outputs, in_blocks),
+        }
     }
 
     /// Where the guard is that failed.

@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
     /// Name of the type, for messages.
     const NAME: &'static str;
+    /// Whether the type is `f64`, so that [`as_doubles`](Base::as_doubles) succeeds.
+    const IS_DOUBLE: bool = false;
     /// 0.
     const ZERO: Self;
     /// 1.
@@ -47,6 +49,7 @@ pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
 
 impl Base for f64 {
     const NAME: &'static str = "f64";
+    const IS_DOUBLE: bool = true;
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
     #[inline(always)]
@@ -109,6 +112,7 @@ macro_rules! scalar_base {
     ($($base:ty),*) => {$(
         impl Scalar for $base {
             type Base = $base;
+            const DEPTH: u32 = 0;
             #[inline(always)]
             fn constant(value: $base) -> $base {
                 value

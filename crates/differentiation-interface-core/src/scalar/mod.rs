@@ -57,6 +57,9 @@ pub trait Scalar:
     /// The plain number at the bottom of the nesting: `f64` or `f32`.
     type Base: Base;
 
+    /// How many differentiations are nested in the number: 0 for a plain one.
+    const DEPTH: u32;
+
     /// The number `value` with no derivative attached.
     fn constant(value: Self::Base) -> Self;
 

@@ -29,6 +29,9 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
     /// The plain number at the bottom.
     type Base: Base;
 
+    /// How many differentiations are nested in the number, see [`Scalar::DEPTH`]: one more than in the scalar that it is over.
+    const DEPTH: u32 = 1;
+
     /// The number `value` with no derivative attached.
     fn constant(value: Self::Base) -> Self;
     /// The number `value` that may be another one in the next call, see [`Scalar::parameter`].
@@ -120,6 +123,7 @@ pub struct Num<C>(
 
 impl<C: Core> Scalar for Num<C> {
     type Base = C::Base;
+    const DEPTH: u32 = C::DEPTH;
 
     #[inline(always)]
     fn constant(value: C::Base) -> Self {

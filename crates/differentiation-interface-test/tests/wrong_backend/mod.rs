@@ -19,6 +19,7 @@ pub(crate) struct Tangent<S> {
 
 impl<S: Scalar> Core for Tangent<S> {
     type Base = S::Base;
+    const DEPTH: u32 = 1 + S::DEPTH;
 
     fn constant(value: S::Base) -> Self {
         Tangent { value: S::constant(value), tangent: S::default() }

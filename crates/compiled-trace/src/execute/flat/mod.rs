@@ -200,6 +200,12 @@ impl Flat {
         Slots::new(&slots)
     }
 
+    /// Runs it on doubles; whether no guard failed. Not generic and out of line, so that it is compiled once, in this crate.
+    #[inline(never)]
+    fn holds_for_doubles(&self, slots: &mut [f64], inputs: &[&[f64]], outputs: &mut [&mut [f64]]) -> bool {
+        self.run(slots, inputs, outputs).is_ok()
+    }
+
     /// Runs it on slices of the right lengths; the number of the guard that failed, if one did.
     #[inline(always)]
     pub(super) fn run<S: Scalar>(&self, slots: &mut [S], inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), u16> {
@@ -252,6 +258,21 @@ impl<S: Scalar, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUT
         for (output, length) in outputs.iter().zip(self.outputs) {
             fits &= output.len() == length;
         }
-        fits && self.flat.run(self.slots.numbers(), inputs, outputs).is_ok()
+        if !fits {
+            return false;
+        }
+        // Constants decide, so that a crate that runs programs on doubles compiles none of the kernels.
+        if const { S::DEPTH == 0 && S::Base::IS_DOUBLE } {
+            let slots = &mut [self.slots.numbers()];
+            let slots = S::as_plain_mut(slots).and_then(S::Base::as_doubles_mut);
+            let inputs = S::as_plain(inputs).and_then(S::Base::as_doubles);
+            let outputs = S::as_plain_mut(outputs).and_then(S::Base::as_doubles_mut);
+            match (slots, inputs, outputs) {
+                (Some([slots]), Some(inputs), Some(outputs)) => self.flat.holds_for_doubles(slots, inputs, outputs),
+                _ => false,
+            }
+        } else {
+            self.flat.run(self.slots.numbers(), inputs, outputs).is_ok()
+        }
     }
 }

@@ -41,6 +41,7 @@ macro_rules! operations {
     ($Core:ident: $($Variant:ident($Active:ty) of $Key:ty;)*) => {
         impl<S: Scalar, L: Lanes> Core for $Core<S, L> {
             type Base = S::Base;
+            const DEPTH: u32 = 1 + S::DEPTH;
             #[inline(always)]
             fn constant(value: S::Base) -> Self { Self::Plain(S::constant(value)) }
             fn parameter(index: usize, value: S::Base) -> Self {

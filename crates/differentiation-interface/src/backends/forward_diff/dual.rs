@@ -226,6 +226,7 @@ impl<S: Scalar, L: Lanes> Tangent<S, L> {
 
 impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     type Base = S::Base;
+    const DEPTH: u32 = 1 + S::DEPTH;
 
     answered_below!(S, carries: tangent);
 

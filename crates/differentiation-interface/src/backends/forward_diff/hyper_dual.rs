@@ -190,6 +190,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperTangent<S, O, L> {
 
 impl<S: Scalar, O: Lanes, L: Lanes> Core for HyperDualCore<S, O, L> {
     type Base = S::Base;
+    const DEPTH: u32 = 2 + S::DEPTH;
 
     answered_below!(Dual<S, O>, carries: tangent);
 

@@ -164,6 +164,7 @@ impl<S: Scalar> TwiceVarCore<S> {
 
 impl<S: Scalar> Core for TwiceVarCore<S> {
     type Base = S::Base;
+    const DEPTH: u32 = 1 + S::DEPTH;
 
     answered_below!(S, carries: slot);
 

@@ -74,6 +74,7 @@ impl<S: Scalar> VarCore<S> {
 
 impl<S: Scalar> Core for VarCore<S> {
     type Base = S::Base;
+    const DEPTH: u32 = 1 + S::DEPTH;
 
     answered_below!(S, carries: slot);
 
