@@ -1,6 +1,6 @@
 //! Hangs a chain: minimises its potential energy with links of fixed length, by Newton's method on the Lagrangian.
 //!
-//! `cargo run --release --features examples --example constrained_hessian [-- FOLDER]`; with a folder, the pattern of the
+//! `cargo run --release --features sparse-solvers --example constrained_hessian [-- FOLDER]`; with a folder, the pattern of the
 //! Hessian is drawn there with its colours.
 //!
 //! The unknowns are the positions of the nodes and one multiplier per link. The gradient of the Lagrangian with respect to

@@ -1,6 +1,6 @@
 //! Integrates a stiff reaction with diffusion, the Brusselator on a periodic square, by an implicit method.
 //!
-//! `cargo run --release --features examples --example brusselator [-- SIDE] [FOLDER]`; the square has SIDE x SIDE cells, 32 x 32 if
+//! `cargo run --release --features sparse-solvers --example brusselator [-- SIDE] [FOLDER]`; the square has SIDE x SIDE cells, 32 x 32 if
 //! there is no number; with a folder, the pattern of the Jacobian is drawn there with its colours.
 //!
 //! The method has two implicit stages and order 2 (R. Alexander, *Diagonally implicit Runge-Kutta methods for stiff
