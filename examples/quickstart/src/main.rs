@@ -87,7 +87,8 @@ where
     let mut prepared = prepare_gradient(&Rosenbrock, &backend, &start)?;
 
     let problem = Problem { gradient: RefCell::new(prepared.clone()) };
-    let solver = LBFGS::new(MoreThuenteLineSearch::new(), 7).with_tolerance_grad(tolerance)?.with_tolerance_cost(0.0)?;
+    let solver =
+        LBFGS::new(MoreThuenteLineSearch::new(), 7).with_tolerance_grad(tolerance)?.with_tolerance_cost(0.0)?;
     let result = Executor::new(problem, solver).configure(|state| state.param(start).max_iters(500)).run()?;
     let x = result.state().get_best_param().ok_or_else(|| SolverError::msg("the solver made no step"))?;
     let gradients = result.state().get_func_counts().get("gradient_count").copied().unwrap_or(0);
