@@ -154,6 +154,7 @@ struct Dual<B> {
 
 impl<B: Base> Core for Dual<B> {
     type Base = B;
+    const DEPTH: u32 = 1;
     fn constant(value: B) -> Self {
         Dual { value, tangent: B::ZERO }
     }

@@ -183,6 +183,7 @@ impl<B: Base> RecordedCore<B> {
 
 impl<B: Base> Core for RecordedCore<B> {
     type Base = B;
+    const DEPTH: u32 = 1;
 
     #[inline(always)]
     fn constant(value: B) -> Self {

@@ -160,6 +160,7 @@ pub fn dense_dependence<B: Base, K: Scope, H: Handles>(inputs: &[Tracer<B, K, H>
 
 impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
     type Base = B;
+    const DEPTH: u32 = 1;
 
     #[inline(always)]
     fn constant(value: B) -> Self {

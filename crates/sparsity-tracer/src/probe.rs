@@ -63,6 +63,7 @@ fn absorbs<B: Base>(value: impl Fn(B) -> B, other: B) -> bool {
 
 impl<B: Base> Core for ProbeCore<B> {
     type Base = B;
+    const DEPTH: u32 = 1;
 
     #[inline(always)]
     fn constant(value: B) -> Self {

@@ -30,7 +30,7 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
     type Base: Base;
 
     /// How many differentiations are nested in the number, see [`Scalar::DEPTH`]: one more than in the scalar that it is over.
-    const DEPTH: u32 = 1;
+    const DEPTH: u32;
 
     /// The number `value` with no derivative attached.
     fn constant(value: Self::Base) -> Self;

@@ -15,6 +15,7 @@ pub(crate) type D = Num<Dual>;
 
 impl Core for Dual {
     type Base = f64;
+    const DEPTH: u32 = 1;
     fn constant(value: f64) -> Dual {
         Dual { value, tangent: 0.0 }
     }

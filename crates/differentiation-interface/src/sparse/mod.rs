@@ -5,6 +5,7 @@
 
 mod convert;
 mod detectors;
+#[cfg(feature = "compiled")]
 mod graph;
 mod hessian;
 mod jacobian;
@@ -13,6 +14,7 @@ mod matrix;
 mod name;
 
 pub use detectors::{DenseMethod, DenseSparsityDetector, KnownPattern, NoSparsityDetector};
+#[cfg(feature = "compiled")]
 pub use graph::{GraphLocalSparsityDetector, GraphSparsityDetector};
 pub use hessian::SparseHessianState;
 pub use jacobian::{JacobianSides, MixedMode, Partition, SparseJacobianState};

@@ -120,6 +120,7 @@ impl AutoFiniteDiff {
     }
 
     /// The steps set by the user, relative and absolute.
+    #[cfg(feature = "any")]
     pub(crate) const fn steps(&self) -> [Option<f64>; 2] {
         [self.relative_step, self.absolute_step]
     }

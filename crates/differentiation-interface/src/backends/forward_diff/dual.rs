@@ -82,6 +82,7 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     }
 
     /// Whether the number has no derivative by this engine.
+    #[cfg(feature = "any")]
     #[inline(always)]
     pub(crate) fn is_inert(&self) -> bool {
         self.tangent.is_none()

@@ -77,6 +77,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperDualCore<S, O, L> {
     }
 
     /// Whether the number has no derivative by this engine.
+    #[cfg(feature = "any")]
     #[inline(always)]
     pub(crate) fn is_inert(&self) -> bool {
         self.tangent.is_none() && self.value.0.is_inert()

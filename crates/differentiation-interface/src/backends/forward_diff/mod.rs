@@ -140,6 +140,7 @@ impl AutoForwardDiff<RuntimeChunk> {
     }
 
     /// Forward mode with the chunk `N`, which does not compile if it is too large.
+    #[cfg(feature = "any")]
     pub(crate) const fn of_chunk<const N: usize>() -> Self {
         const { assert!(N >= 1 && N <= RuntimeChunk::LARGEST, "a chunk fixed at run time has from 1 to 12 lanes") };
         AutoForwardDiff(RuntimeChunk(NonZeroUsize::new(N)))

@@ -13,6 +13,7 @@ pub use twice::TwiceState;
 pub use twice_var::{TwiceVar, TwiceVarCore};
 pub use var::{Var, VarCore};
 
+#[cfg(feature = "compiled")]
 use super::AutoCompiledReverseDiff;
 use super::forward_diff::{AutoForwardDiff, ChunkSize, Dual};
 use differentiation_interface_core::backend::{
@@ -42,6 +43,7 @@ use tape::{Call, Node, Recorder};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AutoReverseDiff {}
 
+#[cfg(feature = "compiled")]
 impl AutoReverseDiff {
     /// Reverse mode by a recording that is made once and compiled.
     pub fn compiled() -> AutoCompiledReverseDiff {

@@ -66,6 +66,7 @@ impl<S: Scalar> TwiceVarCore<S> {
     }
 
     /// Whether the number has no derivative by this engine.
+    #[cfg(feature = "any")]
     #[inline(always)]
     pub(crate) fn is_inert(&self) -> bool {
         self.slot.is_none()

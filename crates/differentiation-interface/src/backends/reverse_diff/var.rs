@@ -39,6 +39,7 @@ impl<S: Scalar> VarCore<S> {
     }
 
     /// Whether the number has no derivative by this engine.
+    #[cfg(feature = "any")]
     #[inline(always)]
     pub(crate) fn is_inert(&self) -> bool {
         self.slot.is_none()
