@@ -13,6 +13,7 @@ pub mod operators;
 pub mod point;
 pub mod rules;
 pub mod scalar;
+mod second_order;
 pub use function::{
     Const, ContextType, ContextTypes, Function, FunctionInPlace, FunctionInPlaceWith, FunctionWith, InPlace, Work,
     in_place,

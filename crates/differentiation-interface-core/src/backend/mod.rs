@@ -9,20 +9,19 @@ mod mode;
 mod primitive;
 mod route;
 mod rows;
-mod second_order;
 mod seeds;
 
+pub use crate::second_order::{
+    Again, AtPoint, ByInner, Compose, ForwardOverGradient, HvpRoute, HvpState, HyperDualPrimitive, HyperDualRoute,
+    ReverseOverForward, ReverseOverGradient, Routed, SecondAdjoint, SecondAdjointPrimitive, SecondAdjointState,
+    SecondOrder, SecondOrderBackend, Twice, ValueAndGradient, Want,
+};
 pub use entries::Entries;
 pub use lanes::{Lane, Lanes};
-pub use mode::{Both, BothTwice, Forward, ForwardTwice, Mode, Reverse, ReverseTwice};
+pub use mode::{Adjoint, Both, Direction, Forward, HyperDuals, Mode, Nested, Replayed, Reverse};
 pub use primitive::{PullbackPrimitive, PushforwardPrimitive};
 pub use route::{MatrixRoute, Native, PullbackRoute, PushforwardRoute, ViaPullback, ViaPushforward};
 pub use rows::Rows;
-pub use second_order::{
-    Again, AtPoint, ByInner, Compose, ForwardOverGradient, HvpRoute, HvpState, HyperDualPrimitive, HyperDualRoute,
-    ReverseOverForward, ReverseOverGradient, Routed, SecondAdjoint, SecondAdjointPrimitive, SecondAdjointState,
-    SecondOrder, SecondOrderBackend, ValueAndGradient, Want,
-};
 pub use seeds::Seeds;
 
 use crate::scalar::Scalar;

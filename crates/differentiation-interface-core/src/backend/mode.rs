@@ -1,48 +1,64 @@
-//! What a backend does natively, as a type.
+//! What a backend does natively, and how it is differentiated twice, as types.
+//!
+//! Named by backends as their `type Mode`; read by the tables of [`Compose`](super::Compose).
 
-/// Forward, reverse, or both. The table of second-order modes is made from it.
+use std::marker::PhantomData;
+
+/// The primitives that a backend has natively.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Pushforwards.
+    Forward,
+    /// Pullbacks.
+    Reverse,
+    /// Pushforwards and pullbacks.
+    Both,
+}
+
+/// A direction and a way to be differentiated twice: [`Forward`], [`Reverse`] or [`Both`], of [`Nested`], [`HyperDuals`],
+/// [`Adjoint`] or [`Replayed`].
 pub trait Mode {
-    /// Name in tables.
+    /// Name in tables, which is that of the direction.
     const NAME: &'static str;
+    /// The native primitives.
+    const DIRECTION: Direction;
 }
 
 /// The backend has a native pushforward.
 #[derive(Clone, Copy, Debug)]
-pub struct Forward;
-/// The backend has a native pushforward, and a number for two differentiations at once: it is a
-/// [`HyperDualPrimitive`](super::HyperDualPrimitive). Everywhere else it counts as [`Forward`], and bears its name.
-#[derive(Clone, Copy, Debug)]
-pub struct ForwardTwice;
+pub struct Forward<T = Nested>(PhantomData<T>);
 /// The backend has a native pullback.
 #[derive(Clone, Copy, Debug)]
-pub struct Reverse;
-/// The backend has a native pullback, and products with a Hessian from one recording: it is a
-/// [`SecondAdjointPrimitive`](super::SecondAdjointPrimitive). Everywhere else it counts as [`Reverse`], and bears its name.
-#[derive(Clone, Copy, Debug)]
-pub struct ReverseTwice;
+pub struct Reverse<T = Nested>(PhantomData<T>);
 /// The backend has both primitives.
 #[derive(Clone, Copy, Debug)]
-pub struct Both;
-/// The backend has both primitives, and products with a Hessian from one recording: it is a
-/// [`SecondAdjointPrimitive`](super::SecondAdjointPrimitive). Everywhere else it counts as [`Both`], and bears its name.
-#[derive(Clone, Copy, Debug)]
-pub struct BothTwice;
+pub struct Both<T = Nested>(PhantomData<T>);
 
-impl Mode for Forward {
+/// Twice by nesting: the backend runs on the numbers of another one, or of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Nested;
+/// Beside itself the backend has a number for two differentiations at once: it is a
+/// [`HyperDualPrimitive`](super::HyperDualPrimitive). Beside others it nests.
+#[derive(Clone, Copy, Debug)]
+pub struct HyperDuals;
+/// Beside itself the backend has products with a Hessian from one recording: it is a
+/// [`SecondAdjointPrimitive`](super::SecondAdjointPrimitive). Beside others it nests.
+#[derive(Clone, Copy, Debug)]
+pub struct Adjoint;
+/// The same by compiled programs, which are faster than whatever differentiates them: inside of a [`HyperDuals`] or [`Adjoint`]
+/// backend, too, the recording makes the products alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Replayed;
+
+impl<T> Mode for Forward<T> {
     const NAME: &'static str = "forward";
+    const DIRECTION: Direction = Direction::Forward;
 }
-impl Mode for ForwardTwice {
-    const NAME: &'static str = Forward::NAME;
-}
-impl Mode for Reverse {
+impl<T> Mode for Reverse<T> {
     const NAME: &'static str = "reverse";
+    const DIRECTION: Direction = Direction::Reverse;
 }
-impl Mode for ReverseTwice {
-    const NAME: &'static str = Reverse::NAME;
-}
-impl Mode for Both {
+impl<T> Mode for Both<T> {
     const NAME: &'static str = "both";
-}
-impl Mode for BothTwice {
-    const NAME: &'static str = Both::NAME;
+    const DIRECTION: Direction = Direction::Both;
 }

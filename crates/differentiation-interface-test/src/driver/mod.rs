@@ -19,7 +19,7 @@ use crate::candidate::Candidate;
 use crate::operator::Operator;
 use crate::point::OwnedPoint;
 use crate::scenario::{Expected, Place, Scenario};
-use differentiation_interface_core::backend::{Backend, Forward, Mode, Reverse};
+use differentiation_interface_core::backend::{Backend, Direction, Mode};
 use differentiation_interface_core::error::Error;
 
 /// The variant of an operator.
@@ -293,13 +293,13 @@ fn limits<B: Backend>(operator: &'static str) -> Limits {
     fn products(n: usize) -> (usize, usize) {
         (n.max(1), n.max(1))
     }
-    match (B::Mode::NAME, B::EXACT, operator) {
-        (Reverse::NAME, true, _) => |_, _, _| Some(products(1)),
-        (Forward::NAME, true, "pushforward" | "derivative") => |_, _, seeds| Some(products(seeds)),
-        (Forward::NAME, true, "pullback") => |n, _, _| Some((n + 1, n + 1)),
-        (Forward::NAME, true, _) => |n, _, _| Some(products(n)),
-        (Forward::NAME, false, "pushforward") => |_, _, seeds| Some((2 * seeds + 1, 2 * seeds + 1)),
-        (Forward::NAME, false, _) => |n, _, _| Some((2 * n + 1, 2 * n + 1)),
+    match (B::Mode::DIRECTION, B::EXACT, operator) {
+        (Direction::Reverse, true, _) => |_, _, _| Some(products(1)),
+        (Direction::Forward, true, "pushforward" | "derivative") => |_, _, seeds| Some(products(seeds)),
+        (Direction::Forward, true, "pullback") => |n, _, _| Some((n + 1, n + 1)),
+        (Direction::Forward, true, _) => |n, _, _| Some(products(n)),
+        (Direction::Forward, false, "pushforward") => |_, _, seeds| Some((2 * seeds + 1, 2 * seeds + 1)),
+        (Direction::Forward, false, _) => |n, _, _| Some((2 * n + 1, 2 * n + 1)),
         _ => no_limits,
     }
 }

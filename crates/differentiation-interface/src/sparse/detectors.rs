@@ -1,8 +1,7 @@
 //! Detectors beside the tracers: a known pattern, a dense derivative, none.
 
-use super::name::same;
 use differentiation_interface_core::backend::{
-    Backend, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Reverse, Rows, SecondOrderBackend, Seeds,
+    Backend, Direction, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Rows, SecondOrderBackend, Seeds,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -122,7 +121,7 @@ impl<D: Backend> DenseSparsityDetector<D> {
                 let entries = part.iter().enumerate().filter(|(_, v)| is_kept(**v));
                 kept.extend(entries.map(|(k, _)| (k / inputs, k % inputs)));
             }
-            DenseMethod::Iterative if same(D::Mode::NAME, Reverse::NAME) => {
+            DenseMethod::Iterative if D::Mode::DIRECTION == Direction::Reverse => {
                 let mut state = D::Pullback::state::<S, D::Lanes>(backend, inputs)?;
                 D::Pullback::record(backend, &mut state, f, x, &mut y)?;
                 for first in (0..y.len()).step_by(ROWS) {

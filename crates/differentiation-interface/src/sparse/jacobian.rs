@@ -4,10 +4,10 @@
 //! writes the entries down itself is asked first.
 
 use super::lanes::{Narrow, is_narrow};
-use super::name::{JacobianName, same};
+use super::name::JacobianName;
 use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error};
 use differentiation_interface_core::backend::{
-    Backend, Entries, Lanes, Mode, PullbackRoute, PushforwardRoute, Reverse, Rows, Seeds,
+    Backend, Direction, Entries, Lanes, Mode, PullbackRoute, PushforwardRoute, Rows, Seeds,
 };
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -64,7 +64,10 @@ pub trait JacobianSides: Clone + Send + Sync + 'static {
 impl<B: Backend> JacobianSides for B {
     type Forward = B;
     type Reverse = B;
-    const PARTITION: Partition = if same(B::Mode::NAME, Reverse::NAME) { Partition::Rows } else { Partition::Columns };
+    const PARTITION: Partition = match B::Mode::DIRECTION {
+        Direction::Reverse => Partition::Rows,
+        Direction::Forward | Direction::Both => Partition::Columns,
+    };
     fn sides(&self) -> (&B, &B) {
         (self, self)
     }

@@ -43,7 +43,7 @@ impl Name {
 }
 
 /// Whether two names are equal, at compile time.
-pub(super) const fn same(a: &str, b: &str) -> bool {
+const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut i = 0;
     while i < a.len() && i < b.len() && a[i] == b[i] {

@@ -7,8 +7,8 @@ use super::number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
 use super::{AnyBackend, FirstOrder, RuntimeForward};
 use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::{
-    Backend, Compose, Entries, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Routed, Rows,
-    Seeds, Want,
+    Backend, Compose, Direction, Entries, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Routed,
+    Rows, Seeds, Want,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -20,6 +20,7 @@ pub struct Chosen;
 
 impl Mode for Chosen {
     const NAME: &'static str = "chosen at run time";
+    const DIRECTION: Direction = Direction::Both;
 }
 
 impl Compose<Chosen> for Chosen {

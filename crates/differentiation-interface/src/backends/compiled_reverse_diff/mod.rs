@@ -14,8 +14,8 @@ pub use state::CompiledState;
 use buffers::Direction;
 use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::backend::{
-    Backend, BothTwice, Entries, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive, Rows,
-    SecondAdjointPrimitive, Seeds,
+    Backend, Both, Entries, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive, Replayed,
+    Rows, SecondAdjointPrimitive, Seeds,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -109,7 +109,7 @@ impl Backend for AutoCompiledReverseDiff {
     const NAME: &'static str = "compiled_reverse_diff";
     type Lanes = Lane<1>;
     type Num<S: Scalar, L: Lanes> = Recorded<S::Base>;
-    type Mode = BothTwice;
+    type Mode = Both<Replayed>;
     type Pushforward = Native;
     type Pullback = Native;
     type Derivative = Replay;

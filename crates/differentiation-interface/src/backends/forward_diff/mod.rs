@@ -13,7 +13,8 @@ pub use twice::HyperState;
 
 use super::reverse_diff::{AutoReverseDiff, Var};
 use differentiation_interface_core::backend::{
-    Backend, ForwardTwice, Lane, Lanes, Lift, LiftPair, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
+    Backend, Forward, HyperDuals, Lane, Lanes, Lift, LiftPair, Native, PushforwardPrimitive, Rows, Seeds,
+    ViaPushforward,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -48,7 +49,7 @@ impl<C: ChunkSize> Backend for AutoForwardDiff<C> {
     const NAME: &'static str = "forward_diff";
     type Lanes = C::Lanes;
     type Num<S: Scalar, L: Lanes> = Dual<S, L>;
-    type Mode = ForwardTwice;
+    type Mode = Forward<HyperDuals>;
     type Pushforward = Native;
     type Pullback = ViaPushforward;
     type Derivative = ViaPushforward;

@@ -17,7 +17,7 @@ pub use var::{Var, VarCore};
 use super::AutoCompiledReverseDiff;
 use super::forward_diff::{AutoForwardDiff, ChunkSize, Dual};
 use differentiation_interface_core::backend::{
-    Backend, Lane, Lanes, Lift, LiftPair, Native, PullbackPrimitive, ReverseTwice, Rows, Seeds, ViaPullback,
+    Adjoint, Backend, Lane, Lanes, Lift, LiftPair, Native, PullbackPrimitive, Reverse, Rows, Seeds, ViaPullback,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -55,7 +55,7 @@ impl Backend for AutoReverseDiff {
     const NAME: &'static str = "reverse_diff";
     type Lanes = Lane<1>;
     type Num<S: Scalar, L: Lanes> = Var<S>;
-    type Mode = ReverseTwice;
+    type Mode = Reverse<Adjoint>;
     type Pushforward = ViaPullback;
     type Pullback = Native;
     type Derivative = ViaPullback;

@@ -1,19 +1,19 @@
 //! Second order: two backends, and the route from `hvp` and `hessian` to their primitives.
 //!
 //! ```text
-//! outer     inner     route
+//! outer     inner     route by the directions
 //! forward   reverse   ForwardOverGradient   pushforward (outer) of the gradient (inner)
 //! forward   forward   ForwardOverGradient
 //! reverse   forward   ReverseOverForward    pullback (outer) of the pushforwards (inner), batched over tangents
 //! reverse   reverse   ReverseOverGradient   pullback (outer) of the gradient (inner)
 //! ```
 //! A backend that is both counts as forward on the outside and reverse on the inside where that helps. A backend may do better
-//! alone than by nesting its numbers, and says so by its mode: beside one of the same mode the inner one then takes both
-//! places, beside all others it is plainly forward or reverse.
+//! beside itself than by nesting its numbers, and says so by the second half of its mode:
 //! ```text
-//! ForwardTwice   ForwardTwice   HyperDualRoute   numbers for both differentiations; `AutoForwardDiff`
-//! ReverseTwice   ReverseTwice   SecondAdjoint    one recording, swept forwards and back; `AutoReverseDiff`
-//! any of the three BothTwice    SecondAdjoint    the same by compiled programs; `AutoReverseDiff::compiled()`
+//! outer                         inner       route
+//! HyperDuals                     HyperDuals   HyperDualRoute   numbers for both differentiations; `AutoForwardDiff`
+//! Adjoint                       Adjoint     SecondAdjoint    one recording, swept forwards and back; `AutoReverseDiff`
+//! HyperDuals, Adjoint, Replayed  Replayed    SecondAdjoint    the same by compiled programs; `AutoReverseDiff::compiled()`
 //! ```
 //! In every mode the inner differentiation keeps its state between calls, several tangents go
 //! together, and value and gradient come from the same evaluations.
@@ -28,7 +28,9 @@ pub use over_gradient::{Again, AtPoint, ByInner, ForwardOverGradient, ReverseOve
 pub use over_pushforwards::ReverseOverForward;
 pub use second_adjoint::{SecondAdjoint, SecondAdjointPrimitive, SecondAdjointState};
 
-use super::{Backend, Both, BothTwice, Entries, Forward, ForwardTwice, Lanes, Reverse, ReverseTwice, Rows, Seeds};
+use crate::backend::{
+    Adjoint, Backend, Both, Entries, Forward, HyperDuals, Lanes, Nested, Replayed, Reverse, Rows, Seeds,
+};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -61,7 +63,7 @@ pub struct SecondOrder<O, I>(
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used for second order",
     note = "pass a backend, or `SecondOrder(outer, inner)` of two backends, neither of them a `SecondOrder` itself",
-    note = "the `Mode` of each backend must be `Forward`, `ForwardTwice`, `Reverse`, `ReverseTwice`, `Both` or `BothTwice`"
+    note = "the `Mode` of each backend must be `Forward`, `Reverse` or `Both`, of `Nested`, `HyperDuals`, `Adjoint` or `Replayed`"
 )]
 pub trait SecondOrderBackend: Clone + Send + Sync + 'static {
     /// The outer backend.
@@ -148,61 +150,79 @@ fn pair_of<O: Backend, I: Backend>(outer: &O, inner: &I) -> (O, I) {
     }
 }
 
-/// The table of modes: which route an outer mode takes over the inner mode `I`.
+/// The tables of modes: which route an outer mode takes over the inner mode `I`.
 #[diagnostic::on_unimplemented(
     message = "there is no second-order route for the mode `{Self}` over the mode `{I}`",
-    note = "the `Mode` of a backend must be `Forward`, `ForwardTwice`, `Reverse`, `ReverseTwice`, `Both` or `BothTwice` for second order"
+    note = "the `Mode` of a backend must be `Forward`, `Reverse` or `Both` for second order, of `Nested`, `HyperDuals`, `Adjoint` or `Replayed`"
 )]
 pub trait Compose<I> {
     /// The route.
     type Route;
 }
 
-/// One line per pair: outer, inner, route.
-macro_rules! compose {
-    ($($outer:ty, $inner:ty => $route:ty;)*) => {$(
-        impl Compose<$inner> for $outer {
-            type Route = $route;
+/// The route by the directions, one line per pair: outer, inner, route. The way of the inner backend to be differentiated twice, `T`, comes
+/// first: it may take another route.
+macro_rules! directions {
+    ($($outer:ident, $inner:ident => $route:ty;)*) => {$(
+        impl<O: Twice, T: Twice> Compose<$inner<T>> for $outer<O> {
+            type Route = T::Under<O, $route>;
         }
     )*};
 }
-compose! {
+directions! {
     Forward, Forward => ForwardOverGradient<Again>;
-    Forward, ForwardTwice => ForwardOverGradient<Again>;
-    Forward, Reverse => ForwardOverGradient<ByInner<ReverseOverGradient>>;
-    Forward, ReverseTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
-    Forward, Both => ForwardOverGradient<ByInner<ReverseOverGradient>>;
-    ForwardTwice, Forward => ForwardOverGradient<Again>;
-    ForwardTwice, ForwardTwice => HyperDualRoute;
-    ForwardTwice, Reverse => ForwardOverGradient<ByInner<ReverseOverGradient>>;
-    ForwardTwice, ReverseTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
-    ForwardTwice, Both => ForwardOverGradient<ByInner<ReverseOverGradient>>;
+    Forward, Reverse => ForwardOverGradient<ByInner<T::AtPoint>>;
+    Forward, Both => ForwardOverGradient<ByInner<T::AtPoint>>;
     Reverse, Forward => ReverseOverForward;
-    Reverse, ForwardTwice => ReverseOverForward;
     Reverse, Reverse => ReverseOverGradient;
-    Reverse, ReverseTwice => ReverseOverGradient;
     Reverse, Both => ReverseOverForward;
-    ReverseTwice, Forward => ReverseOverForward;
-    ReverseTwice, ForwardTwice => ReverseOverForward;
-    ReverseTwice, Reverse => ReverseOverGradient;
-    ReverseTwice, ReverseTwice => SecondAdjoint;
-    ReverseTwice, Both => ReverseOverForward;
     Both, Forward => ReverseOverForward;
-    Both, ForwardTwice => ReverseOverForward;
-    Both, Reverse => ForwardOverGradient<ByInner<ReverseOverGradient>>;
-    Both, ReverseTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
-    Both, Both => ForwardOverGradient<ByInner<ReverseOverGradient>>;
-    Forward, BothTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
-    ForwardTwice, BothTwice => SecondAdjoint;
-    Reverse, BothTwice => ReverseOverForward;
-    ReverseTwice, BothTwice => SecondAdjoint;
-    Both, BothTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
-    BothTwice, BothTwice => SecondAdjoint;
-    BothTwice, Forward => ReverseOverForward;
-    BothTwice, ForwardTwice => ReverseOverForward;
-    BothTwice, Reverse => ForwardOverGradient<ByInner<ReverseOverGradient>>;
-    BothTwice, ReverseTwice => ForwardOverGradient<ByInner<SecondAdjoint>>;
-    BothTwice, Both => ForwardOverGradient<ByInner<ReverseOverGradient>>;
+    Both, Reverse => ForwardOverGradient<ByInner<T::AtPoint>>;
+    Both, Both => ForwardOverGradient<ByInner<T::AtPoint>>;
+}
+
+/// A way to be differentiated twice, the second half of a mode. Routes that are not another way are the given ones, by the
+/// directions.
+pub trait Twice {
+    /// The route under an outer backend of the way `O`.
+    type Under<O: Twice, Given>;
+    /// The route over an inner backend of the way [`HyperDuals`].
+    type OverHyperDual<Given>;
+    /// The route over an inner backend of the way [`Adjoint`].
+    type OverAdjoint<Given>;
+    /// The route over an inner backend of the way [`Replayed`].
+    type OverReplayed<Given>;
+    /// The route by this backend alone that takes over at a fixed point, if the backend is reverse.
+    type AtPoint;
+}
+
+impl Twice for Nested {
+    type Under<O: Twice, Given> = Given;
+    type OverHyperDual<Given> = Given;
+    type OverAdjoint<Given> = Given;
+    type OverReplayed<Given> = Given;
+    type AtPoint = ReverseOverGradient;
+}
+impl Twice for HyperDuals {
+    type Under<O: Twice, Given> = O::OverHyperDual<Given>;
+    type OverHyperDual<Given> = HyperDualRoute;
+    type OverAdjoint<Given> = Given;
+    type OverReplayed<Given> = SecondAdjoint;
+    type AtPoint = ReverseOverGradient;
+}
+impl Twice for Adjoint {
+    type Under<O: Twice, Given> = O::OverAdjoint<Given>;
+    type OverHyperDual<Given> = Given;
+    type OverAdjoint<Given> = SecondAdjoint;
+    type OverReplayed<Given> = SecondAdjoint;
+    type AtPoint = SecondAdjoint;
+}
+impl Twice for Replayed {
+    type Under<O: Twice, Given> = O::OverReplayed<Given>;
+    type OverHyperDual<Given> = Given;
+    type OverAdjoint<Given> = Given;
+    type OverReplayed<Given> = SecondAdjoint;
+    type AtPoint = SecondAdjoint;
 }
 
 /// What a second-order call leaves in its state besides the products.

@@ -12,7 +12,7 @@ use crate::scalar::Scalar;
 /// numbers: value, tangents along the seeds, tangents along some inputs, and the mixed second derivatives of these.
 ///
 /// # For backend authors
-/// 1. Choose [`ForwardTwice`](crate::backend::ForwardTwice) as the `Mode`, or operators never come here.
+/// 1. Choose [`HyperDuals`](crate::backend::HyperDuals) in the `Mode`, or operators never come here.
 /// 2. `hyper_products` calls `f`, which has one output, as few times as the lanes allow, and at least once. Seeds may be none,
 ///    `Seeds::all(0)`.
 /// 3. It leaves value and gradient where `point` is given.

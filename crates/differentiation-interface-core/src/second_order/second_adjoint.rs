@@ -14,7 +14,7 @@ use crate::scalar::Scalar;
 /// derivative of v̄ along the seed beside v̄ itself; at the inputs these are H·seed and the gradient.
 ///
 /// # For backend authors
-/// 1. Choose [`ReverseTwice`](crate::backend::ReverseTwice) or [`BothTwice`](crate::backend::BothTwice) as the `Mode`, or operators never come here.
+/// 1. Choose [`Adjoint`](crate::backend::Adjoint) or [`Replayed`](crate::backend::Replayed) as the `Mode`, or operators never come here.
 /// 2. `record_twice` calls `f` once; `products` does not call it, and may be repeated with other seeds.
 /// 3. `products` leaves the gradient as well where `gradient` is given. Seeds may be none, `Seeds::all(0)`.
 /// 4. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing.
