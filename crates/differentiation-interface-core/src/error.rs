@@ -9,13 +9,13 @@ use std::panic::Location;
 ///
 /// The message says what was asked, what was found and what to do:
 /// `jacobian with forward_diff: prepared for 3 inputs, called with 5; prepare again with a point of length 5`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Error {
     // In a box, so that the results of calls that end well fit in a register.
     parts: Box<Parts>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct Parts {
     operator: &'static str,
     backend: &'static str,
@@ -288,11 +288,28 @@ impl fmt::Display for Error {
     }
 }
 
+/// The message, then the kind: this is what `unwrap` and a `main` that returns the error print.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self} [{:?}]", self.parts.kind)
+    }
+}
+
 impl std::error::Error for Error {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn debug_shows_the_message_and_the_kind() {
+        let error = Error::new(ErrorKind::PreparedLength { prepared: 3, found: 5 }).during("jacobian", "forward_diff");
+        assert_eq!(
+            format!("{error:?}"),
+            "jacobian with forward_diff: prepared for 3 inputs, called with 5; prepare again with a point of length 5 \
+             [PreparedLength { prepared: 3, found: 5 }]"
+        );
+    }
 
     #[test]
     fn results_fit_in_a_register() {
