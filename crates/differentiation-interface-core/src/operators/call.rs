@@ -98,7 +98,7 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         function: &F,
         point: &P,
         with_value: bool,
-        mut rows: Rows<'_, ScalarOf<P>>,
+        rows: Rows<'_, ScalarOf<P>>,
     ) -> Result<(), Error>
     where
         P: Point<Shape = X, Contexts = C>,
@@ -106,6 +106,7 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
     {
         let x = point.coordinates();
         self.check_point(x)?;
+        let mut rows = rows.expecting(self.outputs);
         let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
         if R::again(&mut self.state, &f, x, with_value.then_some(&mut self.y[..]), &mut rows) {
             return Ok(());

@@ -224,6 +224,8 @@ pub struct PreparedPushforward<H, B: Backend, X: Shape, const T: usize, C: Conte
     state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, Lane<T>>,
     storage: C::Storage<Lanes<B, X, T>>,
     inputs: usize,
+    /// Number of outputs, once prepared.
+    outputs: Option<usize>,
     y: Vec<X::Scalar>,
     /// The products, one column per tangent.
     dy: Vec<X::Scalar>,
@@ -239,6 +241,7 @@ impl<H: Clone, B: Backend, X: Shape, const T: usize, C: Contexts> Clone for Prep
             state: self.state.clone(),
             storage: self.storage.clone(),
             inputs: self.inputs,
+            outputs: self.outputs,
             y: self.y.clone(),
             dy: self.dy.clone(),
             column: self.column.clone(),
@@ -260,6 +263,7 @@ impl<H, B: Backend, X: Shape, const T: usize, C: Contexts> PreparedPushforward<H
             state: <B::Pushforward as PushforwardRoute<B>>::state(backend, inputs, T).map_err(named::<B>)?,
             storage: C::allocate(x.contexts()),
             inputs,
+            outputs: None,
             y: Vec::new(),
             dy: Vec::new(),
             column: Vec::new(),
@@ -390,6 +394,7 @@ where
     {
         self.accept(x.coordinates(), &tangents)?;
         self.run(&x, &tangents, true)?;
+        self.outputs = Some(self.y.len());
         self.column.clone_from(&self.y);
         Ok(())
     }
@@ -406,6 +411,7 @@ where
             self.state = state;
         }
         self.inputs = x.len();
+        self.outputs = None;
         Ok(())
     }
 
@@ -436,7 +442,7 @@ where
         let tangents = checked::<B, D, T>(tangents, self.inputs)?;
         let mut f = Bound::<_, X, C, _>::new(&*self.function, x.contexts(), &mut self.storage);
         let y = if with_value { Some(&mut self.y) } else { None };
-        let rows = Rows::growing(&mut self.dy, T);
+        let rows = Rows::growing(&mut self.dy, T).expecting(self.outputs);
         let seeds = Seeds::Vectors(&tangents);
         fault::watch(|| {
             <B::Pushforward as PushforwardRoute<B>>::pushforward(

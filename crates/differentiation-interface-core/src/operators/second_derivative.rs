@@ -151,6 +151,7 @@ where
 {
     let mut prepared = PreparedSecondDerivative::new(f, backend, &x)?;
     prepared.run(&x, true, Target::Own)?;
+    prepared.outputs = Some(prepared.y.len());
     Ok(prepared)
 }
 
@@ -161,6 +162,8 @@ pub struct PreparedSecondDerivative<H, B: SecondOrderBackend, X: Shape, C: Conte
     outer: <<B::Outer as Backend>::Derivative as MatrixRoute<B::Outer>>::State<X::Scalar, Lane<1>>,
     inner: <<B::Inner as Backend>::Derivative as MatrixRoute<B::Inner>>::State<OuterNum<B, X>, Lane<1>>,
     storage: C::Storage<Twice<B, X>>,
+    /// Number of outputs, once prepared.
+    outputs: Option<usize>,
     inner_value: Vec<OuterNum<B, X>>,
     /// Outputs of an evaluation whose value alone is wanted.
     scratch: Vec<OuterNum<B, X>>,
@@ -177,6 +180,7 @@ impl<H: Clone, B: SecondOrderBackend, X: Shape, C: Contexts> Clone for PreparedS
             outer: self.outer.clone(),
             inner: self.inner.clone(),
             storage: self.storage.clone(),
+            outputs: self.outputs,
             inner_value: self.inner_value.clone(),
             scratch: self.scratch.clone(),
             y: self.y.clone(),
@@ -249,6 +253,7 @@ impl<H, B: SecondOrderBackend, X: Shape, C: Contexts> PreparedSecondDerivative<H
             inner: <B::Inner as Backend>::Derivative::state(&pair.1, 1).map_err(named::<B>)?,
             pair,
             storage: C::allocate(x.contexts()),
+            outputs: None,
             inner_value: Vec::new(),
             scratch: Vec::new(),
             y: Vec::new(),
@@ -353,7 +358,8 @@ where
         let rows = match target {
             Target::Own => Rows::growing(&mut self.der2, 1),
             Target::Buffer(buffer) => Rows::fixed(buffer, 1),
-        };
+        }
+        .expecting(self.outputs);
         let result = fault::watch(|| {
             <B::Outer as Backend>::Derivative::matrix(
                 outer,
