@@ -9,6 +9,7 @@ use differentiation_interface::backends::AnyBackend;
 use differentiation_interface::backends::any::FirstOrder;
 use differentiation_interface::prelude::*;
 use differentiation_interface_test::{Named, hessian_only, matrices_only, named, second_order_only};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -40,7 +41,16 @@ impl FromStr for Choice {
             Some(dense) => (dense, Choice::Sparse),
             None => (text, Choice::Dense),
         };
-        text.parse().map(make).map_err(|error| format!("`{text}`: {error}"))
+        text.parse().map(make).map_err(|error| format!("`{}`: {error}", shortened(text)))
+    }
+}
+
+/// The text, or its beginning if it is long.
+fn shortened(text: &str) -> Cow<'_, str> {
+    const MOST: usize = 80;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]).into(),
+        None => text.into(),
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod arguments;
 mod choice;
+mod console;
 mod names;
 mod output;
 mod run;
@@ -17,9 +18,10 @@ mod suite;
 
 use arguments::{Arguments, Command, Compare, Figure2, Suite};
 use clap::Parser;
+use console::{Closed, complain, print};
 use differentiation_interface_test::report::Plot;
 use differentiation_interface_test::{CountingAllocator, OPERATORS};
-use run::{Outcome, Plan};
+use run::{Outcome, Plan, Skipped};
 use std::error::Error;
 use std::process::ExitCode;
 
@@ -37,35 +39,37 @@ fn main() -> ExitCode {
     let failures = match &arguments.command {
         Some(Command::Figure2(figure)) => figure2(figure),
         Some(Command::Suite(chosen)) => suite(chosen),
-        None if arguments.compare.list => Ok(list()),
+        None if arguments.compare.list => list(),
         None => compare(&arguments.compare),
     };
     match failures {
         Ok(0) => ExitCode::SUCCESS,
         Ok(failures) => {
-            eprintln!("error: {failures} failures, listed above");
+            complain(format_args!("error: {failures} failures, listed above"));
             ExitCode::from(WRONG)
         }
         Err(error) => {
-            eprintln!("error: {error}");
+            if !error.is::<Closed>() {
+                complain(format_args!("error: {error}"));
+            }
             ExitCode::from(UNUSABLE)
         }
     }
 }
 
 /// Prints what there is; nothing of it fails.
-fn list() -> usize {
-    println!("backends");
+fn list() -> Result<usize, Box<dyn Error>> {
+    print(format_args!("backends\n"))?;
     for (form, what) in choice::FORMS {
-        println!("  {form:<26} {what}");
+        print(format_args!("  {form:<26} {what}\n"))?;
     }
-    println!("operators\n  {}", OPERATORS.join(", "));
-    println!("scenarios");
+    print(format_args!("operators\n  {}\nscenarios\n", OPERATORS.join(", ")))?;
     for (name, formula) in scenarios::NAMES.into_iter().zip(scenarios::FORMULAS) {
         let operators = scenarios::LINES.iter().filter(|line| line.0 == name).map(|line| line.1);
-        println!("  {name:<12} {formula}\n  {:<12} {}", "", operators.collect::<Vec<_>>().join(", "));
+        let operators = operators.collect::<Vec<_>>().join(", ");
+        print(format_args!("  {name:<12} {formula}\n  {:<12} {operators}\n", ""))?;
     }
-    0
+    Ok(0)
 }
 
 /// Checks the backends on the suite; returns the number of failures.
@@ -75,8 +79,10 @@ fn suite(arguments: &Suite) -> Result<usize, Box<dyn Error>> {
     for &backend in &arguments.backends.0 {
         let outcome = suite::check(backend, operators)
             .ok_or_else(|| format!("{backend} does not have all operators, as the suite needs; see --list"))?;
-        print!("{outcome}");
-        outcome.findings().iter().for_each(|finding| println!("failed: {finding}"));
+        print(format_args!("{outcome}"))?;
+        for finding in outcome.findings() {
+            print(format_args!("failed: {finding}\n"))?;
+        }
         failures += outcome.findings().len();
     }
     Ok(failures)
@@ -85,21 +91,25 @@ fn suite(arguments: &Suite) -> Result<usize, Box<dyn Error>> {
 /// Runs a plan and prints what came out.
 fn execute(plan: &Plan<'_>) -> Result<Outcome, Box<dyn Error>> {
     for left_out in &plan.left_out {
-        eprintln!("left out: {left_out}");
+        complain(format_args!("left out: {left_out}"));
     }
     if plan.scenarios.is_empty() {
         return Err("no scenario has these names, operators and sizes; see --list".into());
     }
     let outcome = run::run(plan);
+    let skipped =
+        |skipped: &Skipped| format!("{}: {} ({})", skipped.backend, skipped.operators.join(", "), skipped.reason);
     if outcome.checks == 0 && outcome.table.is_empty() {
-        return Err("none of the backends has these operators; see --list".into());
+        let causes: Vec<_> = outcome.skipped.iter().map(skipped).collect();
+        return Err(format!("nothing could be run: {}; see --list", causes.join("; ")).into());
     }
     if !outcome.table.is_empty() {
-        println!("{}", outcome.table);
+        print(format_args!("{}\n", outcome.table))?;
     }
-    println!("{} checks of derivatives, {} failures", outcome.checks, outcome.table.failures().count());
-    for skipped in &outcome.skipped {
-        println!("skipped: {}: {} ({})", skipped.backend, skipped.operators.join(", "), skipped.reason);
+    let failures = outcome.table.failures().count();
+    print(format_args!("{} checks of derivatives, {failures} failures\n", outcome.checks))?;
+    for left_out in &outcome.skipped {
+        print(format_args!("skipped: {}\n", skipped(left_out)))?;
     }
     Ok(outcome)
 }
@@ -111,10 +121,11 @@ fn compare(arguments: &Compare) -> Result<usize, Box<dyn Error>> {
     let operators = arguments.operators.as_ref().map(|list| list.0.as_slice());
     let seconds = (!arguments.check_only).then_some(common.seconds);
     let plan = Plan::new(&common.backends.0, names, operators, &arguments.sizes.0, seconds);
+    common.out.as_deref().map_or(Ok(()), output::check)?;
     let outcome = execute(&plan)?;
     if let Some(folder) = &common.out {
         for file in output::write(folder, &outcome.table, "Comparison of differentiation backends")? {
-            println!("wrote {}", file.display());
+            print(format_args!("wrote {}\n", file.display()))?;
         }
     }
     Ok(outcome.table.failures().count())
@@ -125,6 +136,7 @@ fn figure2(arguments: &Figure2) -> Result<usize, Box<dyn Error>> {
     let common = &arguments.common;
     let plan =
         Plan::new(&common.backends.0, Some(&["norm2"]), Some(&["gradient"]), &arguments.sizes.0, Some(common.seconds));
+    common.out.as_deref().map_or(Ok(()), output::check)?;
     let outcome = execute(&plan)?;
     if let Some(folder) = &common.out {
         let mut files = output::write(folder, &outcome.table, "Gradient of f(x) = ||x||²")?;
@@ -132,7 +144,7 @@ fn figure2(arguments: &Figure2) -> Result<usize, Box<dyn Error>> {
         let plot = Plot::time_against_size(&figure).title("Gradient of f(x) = ||x||²");
         files.extend(output::draw(&plot, folder, "figure2")?);
         for file in files {
-            println!("wrote {}", file.display());
+            print(format_args!("wrote {}\n", file.display()))?;
         }
     }
     Ok(outcome.table.failures().count())

@@ -3,6 +3,7 @@
 //! Called by `arguments.rs`.
 
 use crate::choice::Choice;
+use std::fmt::Display;
 
 /// Splits at commas that are not inside parentheses, so that `SecondOrder(ForwardDiff, ReverseDiff)` is one name.
 pub(crate) fn split(text: &str) -> Vec<&str> {
@@ -56,8 +57,14 @@ pub(crate) fn sizes(text: &str) -> Result<Vec<usize>, String> {
     some(split(text).into_iter().map(parse).collect::<Result<_, _>>()?, "size")
 }
 
-fn some<T>(list: Vec<T>, what: &str) -> Result<Vec<T>, String> {
-    if list.is_empty() { Err(format!("no {what} given; separate several by commas")) } else { Ok(list) }
+/// The list, unless it is empty or names something twice, which would be run and counted twice.
+fn some<T: PartialEq + Display>(list: Vec<T>, what: &str) -> Result<Vec<T>, String> {
+    let repeated = list.iter().enumerate().find(|(i, item)| list[..*i].contains(item));
+    match repeated {
+        Some((_, item)) => Err(format!("{what} `{item}` is given twice; give it once")),
+        None if list.is_empty() => Err(format!("no {what} given; separate several by commas")),
+        None => Ok(list),
+    }
 }
 
 /// The name that was probably meant: at most a third of its letters differ, case, underscores and hyphens aside.
@@ -97,6 +104,10 @@ mod tests {
             "`RevrseDiff`: unknown backend `RevrseDiff` at column 1; did you mean `ReverseDiff`?"
         );
         assert_eq!(sizes("10, 1_000").unwrap(), [10, 1000]);
+        assert_eq!(sizes("10, 2, 1_0").unwrap_err(), "size `10` is given twice; give it once");
+        let twice = "ForwardDiff, ReverseDiff, AutoForwardDiff";
+        assert_eq!(backends(twice).unwrap_err(), "backend `ForwardDiff` is given twice; give it once");
+        assert_eq!(known("hvp,hvp", "operator", &NAMES).unwrap_err(), "operator `hvp` is given twice; give it once");
         assert_eq!(sizes("0").unwrap_err(), "`0` is no length of a point; give whole numbers from 1 to 1000000");
     }
 }

@@ -8,6 +8,14 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Makes the folder and tries to write into it, so that a wrong one is found before anything is measured.
+pub(crate) fn check(folder: &Path) -> Result<(), Box<dyn Error>> {
+    let attempt = folder.join(format!(".{}-{}", env!("CARGO_PKG_NAME"), std::process::id()));
+    let attempted =
+        fs::create_dir_all(folder).and_then(|()| fs::write(&attempt, "")).and_then(|()| fs::remove_file(&attempt));
+    Ok(attempted.map_err(|error| format!("folder {}: {error}", folder.display()))?)
+}
+
 /// Writes rows, page and a plot of every variant on every scenario; returns the files.
 pub(crate) fn write(folder: &Path, table: &Table, title: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     fs::create_dir_all(folder).map_err(|error| format!("folder {}: {error}", folder.display()))?;

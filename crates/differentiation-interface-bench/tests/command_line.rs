@@ -60,11 +60,75 @@ fn what_cannot_run_is_an_error() {
     );
     let (code, _, complaint) = run(&["--backends", "SecondOrder(ForwardDiff,ReverseDiff)", "--operators", "gradient"]);
     assert_eq!(code, 2);
-    assert!(complaint.contains("none of the backends has these operators"), "{complaint}");
-    let (code, _, complaint) =
-        run(&["--operators=gradient", "--sizes=2", "--seconds=0", "--out", "/proc/no/such/folder"]);
+    assert!(
+        complaint.contains("nothing could be run: SecondOrder(ForwardDiff, ReverseDiff): gradient (second order only)"),
+        "{complaint}"
+    );
+}
+
+#[test]
+fn a_chunk_that_is_too_large_is_named_as_the_cause() {
+    let chunk = ["--backends=ForwardDiff(chunk=4)", "--operators=gradient", "--scenarios=norm2", "--sizes=2"];
+    let (code, _, complaint) = run(&chunk);
     assert_eq!(code, 2);
-    assert!(complaint.contains("/proc/no/such/folder"), "{complaint}");
+    let cause = "ForwardDiff(chunk=4): gradient (the fixed chunk is larger than the point)";
+    assert!(complaint.contains(cause), "{complaint}");
+}
+
+#[test]
+fn a_folder_that_takes_no_files_is_found_before_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    for out in ["/proc/no/such/folder", file.to_str().unwrap()] {
+        // It would take minutes.
+        let (code, printed, complaint) = run(&["--seconds=60", "--out", out]);
+        assert_eq!((code, &printed[..]), (2, ""), "{complaint}");
+        assert!(complaint.contains(out), "{complaint}");
+    }
+}
+
+#[test]
+fn what_is_given_twice_is_refused() {
+    for argument in
+        ["--backends=ForwardDiff,ForwardDiff", "--sizes=2,2,2", "--operators=hvp,hvp", "--scenarios=norm2, norm2"]
+    {
+        let (code, _, complaint) = run(&[argument]);
+        assert_eq!(code, 2, "{argument}");
+        assert!(complaint.contains("is given twice; give it once"), "{complaint}");
+    }
+}
+
+#[test]
+fn deep_nesting_in_a_name_is_refused() {
+    let (code, _, complaint) = run(&["--backends", &"SecondOrder(".repeat(9000)]);
+    assert_eq!(code, 2);
+    assert!(complaint.contains("`SecondOrder` inside `SecondOrder` at column 13"), "{complaint}");
+    assert!(complaint.contains(&format!("`{}...`", &"SecondOrder(".repeat(7)[..80])), "{complaint}");
+}
+
+/// Runs the program with standard output closed by its reader, or on the given file.
+#[cfg(target_os = "linux")]
+fn run_into(out: std::process::Stdio, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("differentiation-interface-bench"));
+    let output = command.args(arguments).stdout(out).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn output_that_is_closed_or_full_ends_the_program_quietly() {
+    let check = ["--check-only", "--operators=gradient", "--sizes=2", "--scenarios=norm2"];
+    for arguments in [&["--list"][..], &check, &["suite", "--operators=derivative", "--backends=ForwardDiff"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        assert_eq!(run_into(writer.into(), arguments), (Some(2), String::new()));
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let (code, complaint) = run_into(full.into(), arguments);
+        assert_eq!(code, Some(2));
+        assert!(complaint.starts_with("error: standard output: No space left on device"), "{complaint}");
+        assert!(!complaint.contains("panicked"), "{complaint}");
+    }
 }
 
 #[test]

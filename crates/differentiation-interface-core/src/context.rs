@@ -46,8 +46,8 @@ pub struct Parameter<'a, W: ?Sized>(
 /// Work memory: the function takes `&mut W`, where `W` is this prototype with the backend's number type inside.
 ///
 /// The prototype gives the shape only: a slice or `Vec<S>` becomes a `Vec<T>` of that length, an array `[S; K]` a
-/// `[T; K]`, a tuple of these a tuple. The content at the start of a call is unspecified; the function must write before
-/// it reads.
+/// `[T; K]`, a tuple of these a tuple. Every evaluation of the function begins with all of its numbers 0, whichever the backend, so
+/// that nothing of an earlier evaluation can be seen; this costs one write per number.
 pub struct Cache<'a, W: ?Sized>(
     /// The prototype.
     pub &'a W,
@@ -56,6 +56,7 @@ pub struct Cache<'a, W: ?Sized>(
 /// Several contexts in one argument: the function takes the tuple of their references.
 ///
 /// `ConstantOrCache((Constant(&k), Cache(&w)))` is seen as `(&K, &mut W)`.
+#[derive(Clone, Copy)]
 pub struct ConstantOrCache<T>(
     /// The tuple.
     pub T,
@@ -109,7 +110,7 @@ pub trait ContextKind: 'static {
     fn parameters(_value: &Self::Value<'_>, _values: &mut Vec<f64>) {}
     /// Appends the lengths.
     fn lengths(_value: &Self::Value<'_>, _lengths: &mut Vec<usize>) {}
-    /// The argument for the function. A cache whose shape differs from the storage is allocated anew. `next` is the index of
+    /// The argument for the function. A cache has the shape of the prototype and is all 0. `next` is the index of
     /// the first parameter, and then of the one after the last.
     fn argument<'a, N: Scalar>(
         value: &'a Self::Value<'_>,
@@ -248,7 +249,7 @@ impl<W: CacheShape + ?Sized> ContextKind for CacheKind<W> {
         storage: &'a mut W::With<N>,
         _: &mut usize,
     ) -> &'a mut W::With<N> {
-        value.0.fit(storage);
+        value.0.reset(storage);
         storage
     }
 }
@@ -263,8 +264,10 @@ pub trait CacheShape: 'static {
     type With<N: Scalar>: Clone + Send + Debug + 'static;
     /// Makes work memory of this shape.
     fn allocate<N: Scalar>(&self) -> Self::With<N>;
-    /// Gives existing work memory this shape, keeping what it can.
+    /// Gives existing work memory this shape; what is in it does not matter.
     fn fit<N: Scalar>(&self, memory: &mut Self::With<N>);
+    /// The same with every number 0.
+    fn reset<N: Scalar>(&self, memory: &mut Self::With<N>);
     /// Appends the lengths that the type does not tell.
     fn lengths(&self, _lengths: &mut Vec<usize>) {}
 }
@@ -280,6 +283,11 @@ impl<S: Scalar> CacheShape for [S] {
             memory.resize(self.len(), N::default());
         }
     }
+    #[inline(always)]
+    fn reset<N: Scalar>(&self, memory: &mut Vec<N>) {
+        self.fit(memory);
+        memory.fill(N::default());
+    }
     fn lengths(&self, lengths: &mut Vec<usize>) {
         lengths.push(self.len());
     }
@@ -294,6 +302,10 @@ impl<S: Scalar> CacheShape for Vec<S> {
     fn fit<N: Scalar>(&self, memory: &mut Vec<N>) {
         self.as_slice().fit(memory);
     }
+    #[inline(always)]
+    fn reset<N: Scalar>(&self, memory: &mut Vec<N>) {
+        self.as_slice().reset(memory);
+    }
     fn lengths(&self, lengths: &mut Vec<usize>) {
         lengths.push(self.len());
     }
@@ -306,6 +318,10 @@ impl<S: Scalar, const K: usize> CacheShape for [S; K] {
     }
     #[inline(always)]
     fn fit<N: Scalar>(&self, _: &mut [N; K]) {}
+    #[inline(always)]
+    fn reset<N: Scalar>(&self, memory: &mut [N; K]) {
+        memory.fill(N::default());
+    }
 }
 
 /// A number as work memory.
@@ -317,6 +333,9 @@ macro_rules! number_cache {
                 N::default()
             }
             fn fit<N: Scalar>(&self, _: &mut N) {}
+            fn reset<N: Scalar>(&self, memory: &mut N) {
+                *memory = N::default();
+            }
         }
     )*};
 }
@@ -339,6 +358,11 @@ macro_rules! context_tuples {
             fn fit<N: Scalar>(&self, ($($s,)*): &mut Self::With<N>) {
                 let ($($a,)*) = self;
                 $($a.fit($s);)*
+            }
+            #[inline(always)]
+            fn reset<N: Scalar>(&self, ($($s,)*): &mut Self::With<N>) {
+                let ($($a,)*) = self;
+                $($a.reset($s);)*
             }
             fn lengths(&self, lengths: &mut Vec<usize>) {
                 let ($($a,)*) = self;

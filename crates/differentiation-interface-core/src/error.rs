@@ -67,6 +67,11 @@ pub enum ErrorKind {
         /// Number of outputs now.
         found: usize,
     },
+    /// An in-place function left an entry of its output unwritten, or computed it from what was there before.
+    UnwrittenOutput {
+        /// The first such entry.
+        index: usize,
+    },
     /// A chunk size fixed by the user is larger than the input.
     ChunkTooLarge {
         /// The chunk size.
@@ -83,9 +88,17 @@ pub enum ErrorKind {
     },
     /// The function recorded more operations than a tape can index or a memory limit allows.
     TapeOverflow,
-    /// An active number of another differentiation entered the computation: of an outer one that a closure captured, or of an
-    /// earlier call that was kept in a `RefCell`.
+    /// An active number of another differentiation entered the computation: of an outer one that a closure captured and did not
+    /// [`lift`](crate::backend::lift), or of an earlier call that was kept in a `RefCell`.
     ForeignNumber,
+    /// An active number of an outer differentiation was lifted into a compiled recording, which holds plain constants only.
+    ActiveConstant,
+    /// The step of finite differences at a coordinate is not usable: not positive, too small to change the coordinate, or so large that
+    /// nothing of the coordinate is left.
+    UselessStep {
+        /// The coordinate; the largest one for tangents that move several.
+        coordinate: usize,
+    },
     /// A custom rule gives neither the derivative that was asked for nor one it could be derived from.
     RuleIncomplete {
         /// Name of the rule.
@@ -129,6 +142,27 @@ pub enum ErrorKind {
         /// Name of the problem.
         problem: &'static str,
     },
+    /// The order given to a colouring algorithm is not a permutation of the vertices.
+    ColoringOrder {
+        /// The first position whose vertex is out of range, repeated or missing.
+        position: usize,
+    },
+    /// A pattern or a colouring is larger than its indices or an algorithm allow.
+    ColoringSize {
+        /// What was counted.
+        what: &'static str,
+        /// The size.
+        size: usize,
+        /// The largest size accepted.
+        limit: usize,
+    },
+    /// The memory of a pattern is more than there is.
+    PatternMemory {
+        /// Bytes of the array that was asked for.
+        bytes: usize,
+    },
+    /// A colouring algorithm failed in another way; that of a user, for most.
+    ColoringFailed,
     /// A first-order operator got a backend that was chosen at run time as a pair for second order.
     SecondOrderOnly {
         /// Name of the outer backend.
@@ -221,6 +255,10 @@ impl fmt::Display for Error {
                 f,
                 "the function returned {found} outputs where it returned {expected} before; the output length must not change, or prepare again"
             ),
+            ErrorKind::UnwrittenOutput { index } => write!(
+                f,
+                "the in-place function left entry {index} of its output unwritten, or read it before writing; write every entry in every call"
+            ),
             ErrorKind::ChunkTooLarge { chunk, inputs } => write!(
                 f,
                 "chunk size {chunk} is larger than the {inputs} inputs; fix a chunk of at most {inputs} or use the automatic one"
@@ -238,6 +276,14 @@ impl fmt::Display for Error {
             ErrorKind::ForeignNumber => write!(
                 f,
                 "an active number of another differentiation entered the computation; take an outer number in by `lift`, and pass work memory as `Cache` instead of keeping numbers between calls"
+            ),
+            ErrorKind::ActiveConstant => write!(
+                f,
+                "an active number of an outer differentiation entered a compiled recording, which holds plain constants only; use `AutoForwardDiff` or `AutoReverseDiff::default()` for the inner differentiation"
+            ),
+            ErrorKind::UselessStep { coordinate } => write!(
+                f,
+                "the step of coordinate {coordinate} is too small to change it or too large to keep it; set a step near the default, or none"
             ),
             ErrorKind::RuleIncomplete { rule } => {
                 write!(f, "the rule `{rule}` gives no derivative; give it a pushforward or a pullback")
@@ -266,6 +312,25 @@ impl fmt::Display for Error {
             ),
             ErrorKind::UnsupportedColoring { problem } => {
                 write!(f, "the colouring algorithm cannot solve the {problem} problem; use `GreedyColoring`")
+            }
+            ErrorKind::ColoringOrder { position } => write!(
+                f,
+                "the order given for the colouring is no permutation: position {position} is out of range, repeated or missing; list every vertex once, or use another order"
+            ),
+            ErrorKind::ColoringSize { what, size, limit } => {
+                write!(
+                    f,
+                    "colouring: {what}: {size} is more than the limit of {limit}; use a smaller matrix or `GreedyColoring`"
+                )
+            }
+            ErrorKind::PatternMemory { bytes } => {
+                write!(
+                    f,
+                    "the pattern needs an array of {bytes} bytes, for which there is no memory; use a smaller matrix"
+                )
+            }
+            ErrorKind::ColoringFailed => {
+                write!(f, "the colouring algorithm failed; use `GreedyColoring`")
             }
             ErrorKind::SecondOrderOnly { outer, inner } => write!(
                 f,

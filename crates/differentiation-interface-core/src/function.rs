@@ -3,7 +3,10 @@
 //! Closures, generic `fn` items and hand-written models implement these traits; operators accept them through
 //! [`Evaluate`](crate::evaluate::Evaluate), which flattens all shapes into one.
 
-use crate::scalar::{Core, Num, Scalar};
+use crate::error::ErrorKind;
+use crate::fault;
+use crate::scalar::{Base, Core, Num, Scalar};
+use num_traits::Float;
 
 /// A function of a point `X`: `[T]` for a slice, `[T; N]` for an array, `T` for a number.
 ///
@@ -80,7 +83,9 @@ pub trait FunctionWith<X: ?Sized, C: ContextTypes> {
 /// A function that writes its output into a slice: `f!(y, x)`, made an argument of an operator by
 /// [`in_place`].
 ///
-/// It must write every entry of `y`, whose content on entry does not matter.
+/// It must write every entry of `y` in every call, and not read one before. On entry all of them hold a NaN with a payload of its own,
+/// [`Base::UNWRITTEN`]; an entry that still holds it in the end, or the result of arithmetic with it (`y[i] += x`), makes the operator return
+/// [`ErrorKind::UnwrittenOutput`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an in-place function of `{X}`",
     note = "write a closure `|y: &mut [_], x: &[_]| ..` over a generic function"
@@ -135,7 +140,8 @@ pub struct InPlace<F> {
 
 /// Makes a function `f!(y, x)` that writes `outputs` numbers an argument of operators.
 ///
-/// `f` is a closure `|y: &mut [_], x: &[_]|` (contexts follow the point) or an object with [`FunctionInPlace`]. Nothing is
+/// `f` is a closure `|y: &mut [_], x: &[_]|` (contexts follow the point) or an object with [`FunctionInPlace`]. It must write every entry of
+/// `y`, or operators return [`ErrorKind::UnwrittenOutput`]. Nothing is
 /// allocated per call, which a function that returns a new `Vec` cannot promise.
 ///
 /// ```
@@ -153,6 +159,30 @@ pub fn in_place<F>(f: F, outputs: usize) -> InPlace<F> {
     InPlace { function: f, outputs }
 }
 
+/// Runs an in-place function on outputs that hold [`Base::UNWRITTEN`], so that all engines see the same one that is left.
+#[inline(always)]
+fn write_all<N: Scalar>(y: &mut Vec<N>, outputs: usize, function: impl FnOnce(&mut [N])) {
+    let unwritten = N::constant(N::Base::UNWRITTEN);
+    if y.len() != outputs {
+        y.resize(outputs, unwritten);
+    }
+    y.fill(unwritten);
+    function(y);
+    // All are looked at, and for any NaN, which is faster than to stop at the first of the right kind: there is none.
+    if y.iter().fold(false, |found, number| found | number.peek().is_nan()) {
+        refuse_unwritten(y);
+    }
+}
+
+/// Makes the operator return an error for outputs that were not written.
+#[cold]
+#[inline(never)]
+fn refuse_unwritten<N: Scalar>(y: &[N]) {
+    if let Some(index) = y.iter().position(|number| number.peek().is_unwritten()) {
+        fault::raise(ErrorKind::UnwrittenOutput { index });
+    }
+}
+
 /// In-place functions as functions, for each kind of point.
 macro_rules! in_place_functions {
     ($([$($generics:tt)*] $number:ty, $point:ty;)*) => {$(
@@ -165,8 +195,7 @@ macro_rules! in_place_functions {
             }
             #[inline(always)]
             fn call_into(&self, x: &$point, y: &mut Vec<$number>) {
-                y.resize(self.outputs, <$number>::default());
-                self.function.call_in_place(y, x);
+                write_all(y, self.outputs, |y| self.function.call_in_place(y, x));
             }
         }
         impl<Contexts, F, $($generics)*> FunctionWith<$point, Contexts> for InPlace<F>
@@ -182,8 +211,7 @@ macro_rules! in_place_functions {
             }
             #[inline(always)]
             fn call_with_into(&self, x: &$point, contexts: Contexts::Args<'_>, y: &mut Vec<$number>) {
-                y.resize(self.outputs, <$number>::default());
-                self.function.call_in_place_with(y, x, contexts);
+                write_all(y, self.outputs, |y| self.function.call_in_place_with(y, x, contexts));
             }
         }
     )*};

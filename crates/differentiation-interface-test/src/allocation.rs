@@ -1,6 +1,7 @@
 //! Counting allocations: an allocator that users install in their tests and benchmarks.
 //!
-//! Read by checks and benchmarks. The only unsafe code of the project, since an allocator is unsafe to implement.
+//! Read by checks and benchmarks. Unsafe code, since an allocator is unsafe to implement; the other place that has some is the
+//! machine code of `compiled-trace` (`native/call.rs`).
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -35,6 +35,7 @@ checks! {
     Preparation "preparation": "A call prepared at another point gives the expected result.";
     SecondCall "second_call": "Further calls give what the first one gave, also after a call elsewhere.";
     SamePoint "same_point": "A call prepared at the point itself gives the expected result, for operators that can.";
+    SamePointClone "same_point_clone": "A clone of what is prepared at the point gives the expected result: it holds the point too.";
     OtherThread "other_thread": "A clone of the prepared object gives the expected result on another thread.";
     PrepareAgain "prepare_again": "After preparing again, for a point of another length if there is one, calls are right.";
     Untouched "untouched": "Points, contexts and seeds are what they were.";

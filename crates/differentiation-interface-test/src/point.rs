@@ -23,7 +23,7 @@ pub trait OwnedPoint: Clone + PartialEq + Debug + Send + Sync + 'static {
     /// Kinds of the contexts.
     type Contexts: Contexts;
     /// What operators are given.
-    type Lent<'a>: Point<Shape = Self::Shape, Contexts = Self::Contexts>;
+    type Lent<'a>: Point<Shape = Self::Shape, Contexts = Self::Contexts> + Clone;
 
     /// Lends the point to one call.
     fn lend(&self) -> Self::Lent<'_>;
@@ -96,7 +96,7 @@ pub trait OwnedContext: Clone + PartialEq + Debug + Send + Sync + 'static {
     /// Kind of the context.
     type Kind: ContextKind;
     /// What operators are given.
-    type Lent<'a>: Context<Kind = Self::Kind>;
+    type Lent<'a>: Context<Kind = Self::Kind> + Clone;
     /// Lends the context to one call.
     fn lend(&self) -> Self::Lent<'_>;
 }

@@ -51,6 +51,9 @@ fn every_fault_of_a_backend_is_found_by_name() {
         (Fault::Value, Check::Value),
         (Fault::SamePoint, Check::SamePoint),
         (Fault::Clone, Check::OtherThread),
+        (Fault::CloneForgets, Check::SamePointClone),
+        (Fault::Adding, Check::SamePoint),
+        (Fault::LeavingRows, Check::SamePoint),
         (Fault::FirstLength, Check::PrepareAgain),
         (Fault::Error, Check::Error),
     ] {

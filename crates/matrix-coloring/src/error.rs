@@ -18,6 +18,11 @@ pub enum ErrorKind {
         /// The largest size accepted.
         limit: usize,
     },
+    /// The memory of a pattern is more than there is.
+    Memory {
+        /// Bytes of the array that was asked for.
+        bytes: usize,
+    },
     /// An entry lies outside the matrix.
     OutOfBounds {
         /// Row of the entry.
@@ -158,6 +163,12 @@ impl fmt::Display for Error {
         match self.kind() {
             ErrorKind::TooLarge { what, size, limit } => {
                 write!(f, "{what}: {size} is more than the limit of {limit}; use a smaller matrix")
+            }
+            ErrorKind::Memory { bytes } => {
+                write!(
+                    f,
+                    "the pattern needs an array of {bytes} bytes, for which there is no memory; use a smaller matrix"
+                )
             }
             ErrorKind::OutOfBounds { row, column, nrows, ncols } => {
                 write!(f, "entry ({row}, {column}) lies outside a {nrows} x {ncols} matrix; indices start at 0")

@@ -31,14 +31,19 @@ impl Lines {
 
     /// Counting-sort transpose; `width` is the number of lines of the result.
     pub(crate) fn transpose(&self, width: usize) -> Lines {
-        let mut pointers = vec![0u32; width + 1];
+        self.transpose_into(vec![0; width + 1], Vec::new())
+    }
+
+    /// The same in memory of the caller: zeros, one more than the result has lines, and a vector that may have room for as many.
+    fn transpose_into(&self, mut pointers: Vec<u32>, mut cursor: Vec<u32>) -> Lines {
+        let width = pointers.len() - 1;
         for &j in &self.indices {
             pointers[j as usize + 1] += 1;
         }
         for j in 0..width {
             pointers[j + 1] += pointers[j];
         }
-        let mut cursor = pointers[..width].to_vec();
+        cursor.extend_from_slice(&pointers[..width]);
         let mut indices = vec![0u32; self.indices.len()];
         for i in 0..self.len() {
             for &j in self.line(i) {
@@ -92,6 +97,12 @@ fn check_size(what: &'static str, size: usize) -> Result<(), Error> {
     if size > LIMIT { Err(ErrorKind::TooLarge { what, size, limit: LIMIT }.into()) } else { Ok(()) }
 }
 
+/// A vector with room for `length` numbers more, or an error where allocating would abort the program.
+fn reserve<T>(list: &mut Vec<T>, length: usize) -> Result<(), Error> {
+    let bytes = length.saturating_mul(size_of::<T>());
+    list.try_reserve(length).map_err(|_| ErrorKind::Memory { bytes }.into())
+}
+
 impl Pattern {
     fn build(nrows: usize, ncols: usize, rows: Option<Lines>, columns: Option<Lines>) -> Pattern {
         let nnz = rows.as_ref().or(columns.as_ref()).map_or(0, |lines| lines.indices.len());
@@ -109,7 +120,8 @@ impl Pattern {
     /// Returns the pattern with the given `(row, column)` entries; duplicates are merged.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfBounds`] for an entry outside, [`ErrorKind::TooLarge`] beyond `u32`.
+    /// [`ErrorKind::OutOfBounds`] for an entry outside, [`ErrorKind::TooLarge`] beyond `u32`, [`ErrorKind::Memory`] where the
+    /// pattern does not fit in memory: each row and column takes 8 bytes, whether it has entries or not.
     pub fn from_triplets<I>(nrows: usize, ncols: usize, entries: I) -> Result<Pattern, Error>
     where
         I: IntoIterator<Item = (usize, usize)>,
@@ -117,10 +129,20 @@ impl Pattern {
         check_size("rows", nrows)?;
         check_size("columns", ncols)?;
         let mut list: Vec<(u32, u32)> = Vec::new();
-        let mut pointers = vec![0u32; ncols + 1];
+        let [mut pointers, mut cursor, mut row_pointers, mut row_cursor] = [const { Vec::new() }; 4];
+        for (lines, memory) in [(ncols, [&mut pointers, &mut cursor]), (nrows, [&mut row_pointers, &mut row_cursor])] {
+            // All of it before any is used.
+            for vector in memory {
+                reserve::<u32>(vector, lines + 1)?;
+            }
+        }
+        pointers.resize(ncols + 1, 0);
         for (row, column) in entries {
             if row >= nrows || column >= ncols {
                 return Err(ErrorKind::OutOfBounds { row, column, nrows, ncols }.into());
+            }
+            if list.len() == list.capacity() {
+                reserve(&mut list, 1)?;
             }
             list.push((row as u32, column as u32));
             check_size("entries", list.len())?;
@@ -130,14 +152,17 @@ impl Pattern {
         for j in 0..ncols {
             pointers[j + 1] += pointers[j];
         }
-        let mut indices = vec![0u32; list.len()];
-        let mut cursor = pointers.clone();
+        let mut indices = Vec::new();
+        reserve(&mut indices, list.len())?;
+        indices.resize(list.len(), 0u32);
+        cursor.extend_from_slice(&pointers);
         for &(i, j) in &list {
             let c = &mut cursor[j as usize];
             indices[*c as usize] = i;
             *c += 1;
         }
-        let mut rows = Lines { pointers, indices }.transpose(nrows);
+        row_pointers.resize(nrows + 1, 0);
+        let mut rows = Lines { pointers, indices }.transpose_into(row_pointers, row_cursor);
         rows.remove_duplicates();
         Ok(Pattern::build(nrows, ncols, Some(rows), None))
     }
@@ -233,8 +258,9 @@ impl Pattern {
     /// # Ok::<(), matrix_coloring::Error>(())
     /// ```
     pub fn banded(n: usize, half_width: usize) -> Result<Pattern, Error> {
-        let entries =
-            (0..n).flat_map(|i| (i.saturating_sub(half_width)..n.min(i + half_width + 1)).map(move |j| (i, j)));
+        let entries = (0..n).flat_map(|i| {
+            (i.saturating_sub(half_width)..n.min(i.saturating_add(half_width).saturating_add(1))).map(move |j| (i, j))
+        });
         Pattern::from_triplets(n, n, entries)
     }
 

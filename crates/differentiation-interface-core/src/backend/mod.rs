@@ -127,7 +127,7 @@ pub fn lift<B: Lift<S, N>, S: Scalar, N>(_backend: &B, value: S) -> N {
 /// A backend whose number type over the scalar `S` is `N`, and how it takes numbers `S` in as constants; see [`lift`].
 ///
 /// Apart from [`Backend`] so that the compiler finds `N` from the backend where `N` does not name the lanes. Every backend
-/// implements it once, for all `S` and lanes.
+/// implements it once, for all `S` and lanes; one whose numbers hold plain constants only, for `f64` and `f32` alone.
 #[diagnostic::on_unimplemented(
     message = "a number `{S}` cannot be lifted to `{N}` with `{Self}`",
     note = "`lift(&backend, value)` takes a number of the outer differentiation to the number type of `backend` over it"

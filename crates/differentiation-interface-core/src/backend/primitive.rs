@@ -10,9 +10,11 @@ use crate::scalar::Scalar;
 /// # For backend authors
 /// 1. The operator has checked the length of the point and the seeds.
 /// 2. `f` is called as few times as the method needs; nothing is allocated once the state has seen the sizes.
-/// 3. `rows` has one column per seed; state the number of outputs with [`Rows::set_rows`] before writing.
+/// 3. `rows` has one column per seed; state the number of outputs with [`Rows::set_rows`] before writing, and write every entry:
+///    what is there before has no meaning (NaN in tests).
 /// 4. The state has no fixed size: buffers grow with the first point and keep their memory when a shorter one follows.
 /// 5. After an error or a panic in `f` the state must still be usable.
+/// 6. A clone of the state holds what the state holds: after [`hold`](Self::hold), products of the clone are at the same point.
 pub trait PushforwardPrimitive: Backend {
     /// What calls need beyond the arguments: buffers of active numbers and the like.
     type PushforwardState<S: Scalar, L: Lanes>: Clone + Send + 'static;
@@ -74,9 +76,11 @@ pub trait PushforwardPrimitive: Backend {
 /// # For backend authors
 /// 1. The operator has checked the length of the point, and between the two methods the length of the seeds.
 /// 2. `record` calls `f` once; `sweep` does not call it, and may be repeated with other seeds.
-/// 3. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing.
+/// 3. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing, and write every entry:
+///    what is there before has no meaning (NaN in tests).
 /// 4. The state has no fixed size: buffers grow with the first point and keep their memory when a shorter one follows.
 /// 5. After an error or a panic in `f` the state must still be usable.
+/// 6. A clone of the state holds what the state holds: after [`record`](Self::record), the clone can be swept.
 pub trait PullbackPrimitive: Backend {
     /// What calls need beyond the arguments: a tape, adjoints and the like.
     type PullbackState<S: Scalar, L: Lanes>: Clone + Send + 'static;

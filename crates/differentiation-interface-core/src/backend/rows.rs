@@ -1,6 +1,7 @@
 //! Where a primitive writes its results: a row-major matrix of known width.
 
 use crate::error::ErrorKind;
+use crate::scalar::Scalar;
 
 /// A row-major matrix that a primitive fills: one row per output and one column per tangent for a pushforward, one row per
 /// cotangent and one column per input for a pullback.
@@ -8,6 +9,8 @@ use crate::error::ErrorKind;
 pub struct Rows<'a, S> {
     data: Data<'a, S>,
     columns: usize,
+    /// The number of rows that is known before.
+    expected: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -18,29 +21,43 @@ enum Data<'a, S> {
     Growing(&'a mut Vec<S>),
 }
 
-impl<'a, S: Copy + Default> Rows<'a, S> {
+impl<'a, S: Scalar> Rows<'a, S> {
     /// Writes into a slice of exactly rows × columns numbers.
     pub fn fixed(data: &'a mut [S], columns: usize) -> Self {
-        Rows { data: Data::Fixed(data), columns }
+        Rows { data: Data::Fixed(data), columns, expected: None }
     }
 
     /// Writes into a vector that is resized to rows × columns numbers.
     pub fn growing(data: &'a mut Vec<S>, columns: usize) -> Self {
-        Rows { data: Data::Growing(data), columns }
+        Rows { data: Data::Growing(data), columns, expected: None }
+    }
+
+    /// The same, where the number of rows is that of the outputs of a preparation if there is one, and another one is an error.
+    pub fn expecting(self, rows: Option<usize>) -> Self {
+        Rows { expected: rows, ..self }
     }
 
     /// States the number of rows, which a primitive does once it knows it and before it writes.
+    ///
+    /// Builds with debug assertions fill the matrix with NaN, so that tests notice a backend that adds to what is there or leaves
+    /// entries as they are.
     #[inline]
     pub fn set_rows(&mut self, rows: usize) -> Result<(), ErrorKind> {
-        let expected = rows * self.columns;
-        match &mut self.data {
-            Data::Fixed(data) if data.len() == expected => Ok(()),
-            Data::Fixed(data) => Err(ErrorKind::BufferLength { expected, found: data.len() }),
-            Data::Growing(data) => {
-                data.resize(expected, S::default());
-                Ok(())
-            }
+        let length = rows * self.columns;
+        if let Some(expected) = self.expected
+            && expected != rows
+        {
+            return Err(ErrorKind::OutputLength { expected, found: rows });
         }
+        match &mut self.data {
+            Data::Fixed(data) if data.len() == length => {}
+            Data::Fixed(data) => return Err(ErrorKind::BufferLength { expected: length, found: data.len() }),
+            Data::Growing(data) => data.resize(length, S::default()),
+        }
+        if cfg!(debug_assertions) {
+            self.data().fill(S::constant(num_traits::Float::nan()));
+        }
+        Ok(())
     }
 
     /// The whole matrix.

@@ -95,13 +95,14 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         function: &F,
         point: &P,
         with_value: bool,
-        mut rows: Rows<'_, ScalarOf<P>>,
+        rows: Rows<'_, ScalarOf<P>>,
     ) -> Result<(), Error>
     where
         P: Point<Shape = X, Contexts = C>,
         F: Evaluate<X, C, NumOf<B, X, L>>,
     {
         let x = point.coordinates();
+        let mut rows = rows.expecting(self.outputs);
         let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
         if R::again(&mut self.state, &f, x, with_value.then_some(&mut self.y[..]), &mut rows) {
             return Ok(());

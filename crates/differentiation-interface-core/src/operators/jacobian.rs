@@ -334,7 +334,8 @@ where
     /// Returns the Jacobian at `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
+    /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation, [`ErrorKind::OutputLength`] if the function
+    /// returns another number of outputs than there.
     pub fn jacobian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
         self.matrix(&x, false)
     }

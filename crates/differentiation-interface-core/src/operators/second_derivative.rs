@@ -86,6 +86,8 @@ pub struct SecondDerivativeWork<B: SecondOrderBackend, X: Shape, C: Contexts> {
     outer: <<B::Outer as Backend>::Derivative as MatrixRoute<B::Outer>>::State<X::Scalar, Lane<1>>,
     inner: <<B::Inner as Backend>::Derivative as MatrixRoute<B::Inner>>::State<OuterNum<B, X>, Lane<1>>,
     storage: C::Storage<Twice<B, X>>,
+    /// Number of outputs, once prepared.
+    outputs: Option<usize>,
     inner_value: Vec<OuterNum<B, X>>,
     /// Outputs of an evaluation whose value alone is wanted.
     scratch: Vec<OuterNum<B, X>>,
@@ -101,6 +103,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> Clone for SecondDerivativeWor
             outer: self.outer.clone(),
             inner: self.inner.clone(),
             storage: self.storage.clone(),
+            outputs: self.outputs,
             inner_value: self.inner_value.clone(),
             scratch: self.scratch.clone(),
             y: self.y.clone(),
@@ -178,7 +181,8 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C>
         let rows = match buffer {
             None => Rows::growing(&mut self.der2, 1),
             Some(buffer) => Rows::fixed(buffer, 1),
-        };
+        }
+        .expecting(self.outputs);
         let result = fault::watch(|| {
             let (state, flat) = (&mut self.outer, x.coordinates());
             <B::Outer as Backend>::Derivative::matrix(outer, state, &mut derivative, flat, der, rows)
@@ -218,6 +222,7 @@ where
             inner: <B::Inner as Backend>::Derivative::state(&pair.1, 1).map_err(named::<B>)?,
             pair,
             storage: C::allocate(x.contexts()),
+            outputs: None,
             inner_value: Vec::new(),
             scratch: Vec::new(),
             y: Vec::new(),
@@ -226,7 +231,10 @@ where
         })
     }
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
-        state.run(f, x, true, None)
+        state.outputs = None;
+        state.run(f, x, true, None)?;
+        state.outputs = Some(state.y.len());
+        Ok(())
     }
     fn second_derivative<'s, P: Point<Shape = X, Contexts = C>>(
         &self,

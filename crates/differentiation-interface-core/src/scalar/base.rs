@@ -23,6 +23,11 @@ pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
     /// 1.
     const ONE: Self;
 
+    /// What stands in the output of an in-place function before it writes: not a number, with a payload of its own.
+    const UNWRITTEN: Self;
+
+    /// Whether this is [`UNWRITTEN`](Base::UNWRITTEN), or was computed from it: processors keep the payload, whatever the sign.
+    fn is_unwritten(self) -> bool;
     /// The nearest number of this type.
     fn from_f64(value: f64) -> Self;
     /// The value as `f64`, exactly.
@@ -52,6 +57,11 @@ impl Base for f64 {
     const IS_DOUBLE: bool = true;
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
+    const UNWRITTEN: f64 = f64::from_bits(0x7FF8_756E_7772_6974);
+    #[inline(always)]
+    fn is_unwritten(self) -> bool {
+        self.to_bits() << 1 == f64::UNWRITTEN.to_bits() << 1
+    }
     #[inline(always)]
     fn from_f64(value: f64) -> f64 {
         value
@@ -86,6 +96,11 @@ impl Base for f32 {
     const NAME: &'static str = "f32";
     const ZERO: f32 = 0.0;
     const ONE: f32 = 1.0;
+    const UNWRITTEN: f32 = f32::from_bits(0x7FEE_7772);
+    #[inline(always)]
+    fn is_unwritten(self) -> bool {
+        self.to_bits() << 1 == f32::UNWRITTEN.to_bits() << 1
+    }
     #[inline(always)]
     fn from_f64(value: f64) -> f32 {
         value as f32

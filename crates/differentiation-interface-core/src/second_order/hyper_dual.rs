@@ -16,7 +16,7 @@ use crate::scalar::Scalar;
 /// 2. `hyper_products` calls `f`, which has one output, as few times as the lanes allow, and at least once. Seeds may be none,
 ///    `Seeds::all(0)`.
 /// 3. It leaves value and gradient where `point` is given.
-/// 4. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing.
+/// 4. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing, and write every entry.
 /// 5. The state has no fixed size, and must be usable after an error or a panic in `f`.
 pub trait HyperDualPrimitive: PushforwardPrimitive {
     /// What the function runs on, with lanes `L` for the seeds.

@@ -17,8 +17,9 @@ use crate::scalar::Scalar;
 /// 1. Choose [`Adjoint`](crate::backend::Adjoint) or [`Replayed`](crate::backend::Replayed) as the `Mode`, or operators never come here.
 /// 2. `record_twice` calls `f` once; `products` does not call it, and may be repeated with other seeds.
 /// 3. `products` leaves the gradient as well where `gradient` is given. Seeds may be none, `Seeds::all(0)`.
-/// 4. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing.
+/// 4. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing, and write every entry.
 /// 5. The state has no fixed size, and must be usable after an error or a panic in `f`.
+/// 6. A clone of the state holds what the state holds: after [`record_twice`](Self::record_twice), products of the clone are at the same point.
 pub trait SecondAdjointPrimitive: PullbackPrimitive {
     /// What the function runs on: a number that leaves first and second derivatives on the tape.
     type NumTwice<S: Scalar>: Scalar<Base = S::Base>;

@@ -91,7 +91,8 @@ impl Session<'_> {
         variants.iter().try_for_each(|&v| self.call_and_compare(Check::Preparation, Call::Prepared, v).map(drop))
     }
 
-    /// Preparation at the point, for operators that have one.
+    /// Preparation at the point, for operators that have one: calls, with others between that leave their products behind, and calls
+    /// of a clone, made before and after a call.
     fn same_point(&mut self, variants: &[Variant]) -> Result<(), Stop> {
         let call = format!("prepare_{}_same_point", self.facts.operator);
         let held = self.driver.prepare_same_point();
@@ -100,7 +101,15 @@ impl Session<'_> {
         }
         for &variant in variants.iter().filter(|v| matches!(v, Variant::Plain | Variant::Into)) {
             self.call_and_compare(Check::SamePoint, Call::SamePoint, variant)?;
+            let between = self.driver.call_with_other_seeds(Call::SamePoint, variant);
+            self.no_error(&self.call_name(Call::SamePoint, variant), between)?;
             self.call_and_compare(Check::SamePoint, Call::SamePoint, variant)?;
+        }
+        let again = self.driver.prepare_same_point();
+        self.no_error(&call, again)?;
+        for &variant in variants.iter().filter(|v| matches!(v, Variant::Plain | Variant::Into)) {
+            self.driver.take_clone_of_same_point();
+            self.call_and_compare(Check::SamePointClone, Call::SamePoint, variant)?;
         }
         Ok(())
     }

@@ -200,6 +200,13 @@ pub trait Driver {
     /// # Errors
     /// Those of the preparation.
     fn prepare_same_point(&mut self) -> Result<bool, Error>;
+    /// Puts a clone of the object prepared at the point in its place.
+    fn take_clone_of_same_point(&mut self);
+    /// Calls the operator at the point with seeds of other values.
+    ///
+    /// # Errors
+    /// Those of the operator.
+    fn call_with_other_seeds(&mut self, call: Call, variant: Variant) -> Result<(), Error>;
     /// Clones the prepared object, calls the clone on another thread, and returns what it gave there.
     ///
     /// # Errors

@@ -58,7 +58,7 @@ pub(crate) trait Kernel<B, F, P: OwnedPoint> {
     /// The prepared object.
     type Prepared<'f>: Clone + Send;
     /// The object prepared at a point.
-    type Held<'f>;
+    type Held<'f>: Clone;
     /// The matrix that comes out, `()` if none does.
     type Matrix: MatrixBuffer<NumberOf<P>>;
 
@@ -302,6 +302,19 @@ where
     fn prepare_same_point(&mut self) -> Result<bool, Error> {
         self.held = K::hold(&self.scenario.function, self.backend, self.scenario.point.lend(), &self.io)?;
         Ok(self.held.is_some())
+    }
+
+    fn take_clone_of_same_point(&mut self) {
+        let clone = self.held.clone();
+        self.held = clone;
+    }
+
+    fn call_with_other_seeds(&mut self, call: Call, variant: Variant) -> Result<(), Error> {
+        let [three, seven] = [3.0, 7.0].map(<NumberOf<P>>::from_f64);
+        self.io.seeds.iter_mut().flatten().for_each(|entry| *entry = three * *entry + seven);
+        let result = self.call(call, variant, At::Point);
+        self.io.seeds.clone_from(&self.original.2);
+        result
     }
 
     fn call_clone_on_another_thread(&mut self, variant: Variant) -> Result<Results, Error> {

@@ -80,6 +80,12 @@ pub(crate) enum Fault {
     SamePoint,
     /// Clones are wrong.
     Clone,
+    /// Clones of a state that holds a point do not hold it.
+    CloneForgets,
+    /// Calls at a prepared point add to what is in the rows.
+    Adding,
+    /// Calls at a prepared point leave the rows as they are, but for the first.
+    LeavingRows,
     /// Preparing again for more inputs leaves the number of inputs as it was.
     FirstLength,
     /// Every call fails.
@@ -119,11 +125,17 @@ pub(crate) struct State<S: Scalar> {
     calls: usize,
     cloned: bool,
     held: bool,
+    /// Calls at the held point.
+    held_calls: usize,
+    /// Whether clones are to forget the point.
+    forgets: bool,
 }
 
 impl<S: Scalar> Clone for State<S> {
     fn clone(&self) -> Self {
-        State { x: self.x.clone(), y: self.y.clone(), point: self.point.clone(), cloned: true, ..*self }
+        let zero = Num(Tangent { value: S::default(), tangent: S::default() });
+        let x = if self.forgets { vec![zero; self.x.len()] } else { self.x.clone() };
+        State { x, y: self.y.clone(), point: self.point.clone(), cloned: true, ..*self }
     }
 }
 
@@ -168,8 +180,12 @@ impl<S: Scalar> State<S> {
             for (i, y) in self.y.iter().enumerate() {
                 let derivative = wrong.map_or(y.0.tangent, |factor| y.0.tangent * factor);
                 let (row, column) = if fault == Fault::Transposed && self.y.len() == count { (k, i) } else { (i, k) };
-                if fault != Fault::Unwritten || column + 1 < count {
-                    rows.part(row, column, 1)[0] = derivative;
+                let entry = &mut rows.part(row, column, 1)[0];
+                match fault {
+                    Fault::Unwritten if column + 1 == count => {}
+                    Fault::LeavingRows if self.held && self.held_calls > 1 => {}
+                    Fault::Adding if self.held => *entry += derivative,
+                    _ => *entry = derivative,
                 }
             }
         }
@@ -211,6 +227,8 @@ impl PushforwardPrimitive for Wrong {
             calls: 0,
             cloned: false,
             held: false,
+            held_calls: 0,
+            forgets: false,
         })
     }
 
@@ -222,6 +240,8 @@ impl PushforwardPrimitive for Wrong {
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
         state.set_point(x, self.0);
+        state.forgets = self.0 == Fault::CloneForgets;
+        state.held_calls = 0;
         f.call(&state.x, &mut state.y);
         state.value(self.0, y);
         Ok(())
@@ -260,6 +280,7 @@ impl PushforwardPrimitive for Wrong {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         state.held = true;
+        state.held_calls += 1;
         let result = state.runs(self.0, f, seeds, rows);
         state.held = false;
         result

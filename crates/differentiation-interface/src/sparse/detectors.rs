@@ -50,10 +50,10 @@ impl SparsityDetector for NoSparsityDetector {
         let plain: Vec<S::Base> = x.iter().map(|v| v.primal()).collect();
         let mut y = Vec::new();
         f.call(&plain, &mut y);
-        Pattern::dense(y.len(), x.len()).map_err(|_| ErrorKind::TapeOverflow.into())
+        Pattern::dense(y.len(), x.len()).map_err(super::coloring_error)
     }
     fn hessian<S: Scalar>(&self, _f: &mut impl Flat<S::Base>, x: &[S]) -> Result<Pattern, Error> {
-        Pattern::dense(x.len(), x.len()).map_err(|_| ErrorKind::TapeOverflow.into())
+        Pattern::dense(x.len(), x.len()).map_err(super::coloring_error)
     }
 }
 
@@ -163,7 +163,7 @@ where
     fn jacobian<S: Scalar>(&self, f: &mut impl Flat<Self::JacobianNum<S::Base>>, x: &[S]) -> Result<Pattern, Error> {
         let plain: Vec<S::Base> = x.iter().map(|v| v.primal()).collect();
         let (outputs, entries) = self.entries(&self.backend, f, &plain)?;
-        Pattern::from_triplets(outputs, x.len(), entries).map_err(|_| ErrorKind::TapeOverflow.into())
+        Pattern::from_triplets(outputs, x.len(), entries).map_err(super::coloring_error)
     }
 
     fn hessian<S: Scalar>(&self, f: &mut impl Flat<Self::HessianNum<S::Base>>, x: &[S]) -> Result<Pattern, Error> {
@@ -177,7 +177,7 @@ where
         let (_, half) = gradient.error.map_or(found, Err)?;
         // Rounding may leave one of two mirror images out.
         let both = half.into_iter().flat_map(|(i, j)| [(i, j), (j, i)]);
-        Pattern::from_triplets(n, n, both).map_err(|_| ErrorKind::TapeOverflow.into())
+        Pattern::from_triplets(n, n, both).map_err(super::coloring_error)
     }
 }
 

@@ -118,7 +118,13 @@ fn coloring_error(error: matrix_coloring::Error) -> Error {
             ErrorKind::BufferLength { expected: *expected, found: *found }
         }
         matrix_coloring::ErrorKind::Unsupported { problem, .. } => ErrorKind::UnsupportedColoring { problem },
-        _ => ErrorKind::TapeOverflow,
+        matrix_coloring::ErrorKind::NotAPermutation { position }
+        | matrix_coloring::ErrorKind::NotExtremal { position } => ErrorKind::ColoringOrder { position: *position },
+        matrix_coloring::ErrorKind::TooLarge { what, size, limit } => {
+            ErrorKind::ColoringSize { what, size: *size, limit: *limit }
+        }
+        matrix_coloring::ErrorKind::Memory { bytes } => ErrorKind::PatternMemory { bytes: *bytes },
+        _ => ErrorKind::ColoringFailed,
     }
     .into()
 }

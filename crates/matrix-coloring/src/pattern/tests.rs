@@ -76,3 +76,18 @@ fn compressed_rows_are_moved_out_of_a_pattern_that_is_not_shared() {
     let (pointers, columns) = Pattern::from_csc(2, 3, &[0, 1, 2, 3], &[1, 0, 1]).unwrap().into_csr();
     assert_eq!((pointers, columns), (vec![0, 1, 3], vec![1, 0, 2]));
 }
+
+#[test]
+fn bands_wider_than_the_numbers_are_full() {
+    for half_width in [3, usize::MAX / 2, usize::MAX - 1, usize::MAX] {
+        assert_eq!(Pattern::banded(3, half_width).unwrap().nnz(), 9, "{half_width}");
+    }
+}
+
+#[test]
+fn patterns_that_do_not_fit_in_memory_are_refused() {
+    // 2⁶² bytes are more than any machine maps; smaller ones are refused where the machine is.
+    let mut list: Vec<u32> = Vec::new();
+    let error = reserve(&mut list, 1 << 60).unwrap_err();
+    assert_eq!(*error.kind(), ErrorKind::Memory { bytes: 1 << 62 });
+}

@@ -95,6 +95,8 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
 pub struct PushforwardWork<B: Backend, X: Shape, const T: usize, C: Contexts> {
     state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, Lane<T>>,
     storage: C::Storage<Lanes<B, X, T>>,
+    /// Number of outputs, once prepared.
+    outputs: Option<usize>,
     y: Vec<X::Scalar>,
     /// The products, one column per tangent.
     dy: Vec<X::Scalar>,
@@ -107,6 +109,7 @@ impl<B: Backend, X: Shape, const T: usize, C: Contexts> Clone for PushforwardWor
         PushforwardWork {
             state: self.state.clone(),
             storage: self.storage.clone(),
+            outputs: self.outputs,
             y: self.y.clone(),
             dy: self.dy.clone(),
             column: self.column.clone(),
@@ -121,6 +124,7 @@ impl<B: Backend, X: Shape, const T: usize, C: Contexts> PushforwardWork<B, X, T,
         if backend.keeps_recordings() {
             self.state = state;
         }
+        self.outputs = None;
         Ok(())
     }
 }
@@ -146,6 +150,7 @@ where
         Ok(PushforwardWork {
             state: B::Pushforward::state(self, x.coordinates().len(), T).map_err(named::<B>)?,
             storage: C::allocate(x.contexts()),
+            outputs: None,
             y: Vec::new(),
             dy: Vec::new(),
             column: Vec::new(),
@@ -160,6 +165,7 @@ where
     ) -> Result<(), Error> {
         state.accept(self, x.coordinates().len())?;
         <Self as PushforwardBackend<F, X, C, T>>::products(self, state, f, x, tangents, true)?;
+        state.outputs = Some(state.y.len());
         state.column.clone_from(&state.y);
         Ok(())
     }
@@ -171,10 +177,10 @@ where
         tangents: &[&[X::Scalar]; T],
         with_value: bool,
     ) -> Result<(), Error> {
-        let PushforwardWork { state, storage, y, dy, .. } = state;
+        let PushforwardWork { state, storage, outputs, y, dy, .. } = state;
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), storage);
         let y = if with_value { Some(y) } else { None };
-        let (seeds, rows) = (Seeds::Vectors(tangents), Rows::growing(dy, T));
+        let (seeds, rows) = (Seeds::Vectors(tangents), Rows::growing(dy, T).expecting(*outputs));
         fault::watch(|| B::Pushforward::pushforward(self, state, &mut f, x.coordinates(), seeds, y, rows))
             .map_err(named::<B>)
     }

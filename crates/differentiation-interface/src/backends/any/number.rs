@@ -4,11 +4,12 @@
 //! them and puts them in.
 
 use super::RuntimeForward;
+use crate::backends::compiled_reverse_diff::constant_of;
 use crate::backends::forward_diff::{AutoChunk, ChunkSize, Dual, DualCore, HyperDual, HyperDualCore};
 use crate::backends::reverse_diff::{TwiceVar, TwiceVarCore, Var, VarCore};
 use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use compiled_trace::Recorded;
-use differentiation_interface_core::backend::{Lanes, Lift};
+use differentiation_interface_core::backend::Lanes;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
@@ -275,7 +276,7 @@ fn recorded<S: Scalar, L: Lanes>(value: S) -> Recorded<S::Base> {
     }
     match below.downcast_ref::<AnyNum<S::Base, L>>() {
         Some(Num(AnyCore::Recorded(number))) => *number,
-        _ => AutoCompiledReverseDiff::lift(value),
+        _ => constant_of(value),
     }
 }
 

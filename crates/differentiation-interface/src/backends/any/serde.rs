@@ -6,11 +6,12 @@ use super::{AnyBackend, FirstOrder};
 use serde::de::{Deserialize, Deserializer, Error, Visitor, value::MapAccessDeserializer};
 use serde::ser::{Serialize, Serializer};
 use std::fmt;
+use std::marker::PhantomData;
 
-/// The structured form.
+/// The structured form, where a pair has halves `H`.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parts {
+struct Parts<H> {
     name: String,
     chunk: Option<usize>,
     scheme: Option<String>,
@@ -20,11 +21,21 @@ struct Parts {
     refuse_other_branches: Option<bool>,
     most_recordings: Option<usize>,
     memory_limit: Option<usize>,
-    outer: Option<FirstOrder>,
-    inner: Option<FirstOrder>,
+    outer: Option<H>,
+    inner: Option<H>,
 }
 
-impl Parts {
+/// Something in the place of a half where no pair may stand. It is not looked into, so that the depth of nesting costs nothing.
+#[derive(serde::Deserialize)]
+struct Unread(#[allow(dead_code, reason = "read off the input, and then dropped")] serde::de::IgnoredAny);
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ForwardDiff")
+    }
+}
+
+impl<H: fmt::Display> Parts<H> {
     /// The string that says the same; it is the parser that judges it.
     fn text(self) -> String {
         let options = [
@@ -44,10 +55,10 @@ impl Parts {
     }
 }
 
-/// Reads a string or a map.
-struct TextOrParts;
+/// Reads a string or a map, in which a pair has halves `H`.
+struct TextOrParts<H>(PhantomData<H>);
 
-impl<'de> Visitor<'de> for TextOrParts {
+impl<'de, H: Deserialize<'de> + fmt::Display> Visitor<'de> for TextOrParts<H> {
     type Value = AnyBackend;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -57,25 +68,33 @@ impl<'de> Visitor<'de> for TextOrParts {
         text.parse().map_err(E::custom)
     }
     fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<AnyBackend, A::Error> {
-        let text = Parts::deserialize(MapAccessDeserializer::new(map))?.text();
+        let text = Parts::<H>::deserialize(MapAccessDeserializer::new(map))?.text();
         text.parse().map_err(|error| A::Error::custom(format_args!("{error} of `{text}`")))
+    }
+}
+
+/// Reads a backend, in whose structured form a pair has halves `H`.
+fn read<'de, H: Deserialize<'de> + fmt::Display, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<AnyBackend, D::Error> {
+    let visitor = TextOrParts::<H>(PhantomData);
+    if deserializer.is_human_readable() {
+        deserializer.deserialize_any(visitor)
+    } else {
+        deserializer.deserialize_str(visitor)
     }
 }
 
 impl<'de> Deserialize<'de> for AnyBackend {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<AnyBackend, D::Error> {
-        if deserializer.is_human_readable() {
-            deserializer.deserialize_any(TextOrParts)
-        } else {
-            deserializer.deserialize_str(TextOrParts)
-        }
+        read::<FirstOrder, D>(deserializer)
     }
 }
 
 impl<'de> Deserialize<'de> for FirstOrder {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FirstOrder, D::Error> {
         // By the string, so that a pair is refused in the words of the parser.
-        AnyBackend::deserialize(deserializer)?.to_string().parse().map_err(D::Error::custom)
+        read::<Unread, D>(deserializer)?.to_string().parse().map_err(D::Error::custom)
     }
 }
 
@@ -88,5 +107,23 @@ impl Serialize for AnyBackend {
 impl Serialize for FirstOrder {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{from_value, json};
+
+    #[test]
+    fn pairs_inside_of_pairs_are_refused_and_not_looked_into() {
+        let pair = json!({"name": "SecondOrder", "outer": "ForwardDiff", "inner": {"name": "ReverseDiff"}});
+        assert!(from_value::<AnyBackend>(pair.clone()).is_ok());
+        let unread = json!({"name": "SecondOrder", "outer": {"no": "backend"}, "inner": 4});
+        for inner in [pair, unread] {
+            let nested = json!({"name": "SecondOrder", "outer": "ForwardDiff", "inner": inner});
+            let error = from_value::<AnyBackend>(nested).unwrap_err();
+            assert_eq!(error.to_string(), "expected a backend of first order at column 1, found `SecondOrder`");
+        }
     }
 }

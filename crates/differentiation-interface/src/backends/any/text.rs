@@ -203,6 +203,11 @@ struct Word<'a> {
     text: &'a str,
 }
 
+/// The name of a backend, without the prefix it may have.
+fn name_of(word: Word<'_>) -> &str {
+    word.text.strip_prefix("Auto").unwrap_or(word.text)
+}
+
 impl<'a> Parser<'a> {
     fn error(&self, position: usize, kind: ParseBackendErrorKind) -> ParseBackendError {
         ParseBackendError { column: self.text[..position].chars().count() + 1, kind }
@@ -256,18 +261,23 @@ impl<'a> Parser<'a> {
             self.position = before;
             return Err(self.unexpected("a backend"));
         }
-        match word.text.strip_prefix("Auto").unwrap_or(word.text) {
-            "ForwardDiff" => self.forward_diff().map(AnyBackend::FirstOrder),
-            "ReverseDiff" => self.reverse_diff().map(AnyBackend::FirstOrder),
-            "FiniteDiff" => self.finite_diff().map(AnyBackend::FirstOrder),
-            "SecondOrder" => {
-                self.expect('(', "`(` and two backends")?;
-                let outer = self.half()?;
-                self.expect(',', "`,` and the inner backend")?;
-                let inner = self.half()?;
-                self.expect(')', "`)`")?;
-                Ok(AnyBackend::SecondOrder(outer, inner))
-            }
+        if name_of(word) == "SecondOrder" {
+            self.expect('(', "`(` and two backends")?;
+            let outer = self.half()?;
+            self.expect(',', "`,` and the inner backend")?;
+            let inner = self.half()?;
+            self.expect(')', "`)`")?;
+            return Ok(AnyBackend::SecondOrder(outer, inner));
+        }
+        self.first_order(word).map(AnyBackend::FirstOrder)
+    }
+
+    /// A backend of first order, whose name has been read.
+    fn first_order(&mut self, word: Word<'a>) -> Result<FirstOrder, ParseBackendError> {
+        match name_of(word) {
+            "ForwardDiff" => self.forward_diff(),
+            "ReverseDiff" => self.reverse_diff(),
+            "FiniteDiff" => self.finite_diff(),
             name => {
                 let suggestion = closest(name, NAMES);
                 let kind = ParseBackendErrorKind::UnknownBackend { found: word.text.to_owned(), suggestion };
@@ -276,14 +286,19 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A backend inside a `SecondOrder`.
+    /// A backend inside a `SecondOrder`. Another pair is refused by its name, so that the depth of nesting in a string costs nothing.
     fn half(&mut self) -> Result<FirstOrder, ParseBackendError> {
         self.skip_space();
-        let start = self.position;
-        match self.backend()? {
-            AnyBackend::FirstOrder(choice) => Ok(choice),
-            AnyBackend::SecondOrder(..) => Err(self.error(start, ParseBackendErrorKind::NestedSecondOrder)),
+        let before = self.position;
+        let word = self.word();
+        if word.text.is_empty() {
+            self.position = before;
+            return Err(self.unexpected("a backend"));
         }
+        if name_of(word) == "SecondOrder" {
+            return Err(self.error(word.start, ParseBackendErrorKind::NestedSecondOrder));
+        }
+        self.first_order(word)
     }
 
     fn forward_diff(&mut self) -> Result<FirstOrder, ParseBackendError> {

@@ -5,7 +5,6 @@
 use super::recording::{Failure, Held, Kind, LANES, Which};
 use compiled_trace::Recorded;
 use differentiation_interface_core::backend::{Rows, Seeds};
-use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Scalar};
 
@@ -60,6 +59,16 @@ impl<S: Scalar> Buffers<S> {
         held.run(Which { kind: Kind::Value, tangents: 0 }, &[x, &self.parameters], &mut [&mut self.y])
     }
 
+    /// Why the recording gives no answer at `x`: a size that does not fit counts only where the recording is valid.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn cause(&mut self, failure: Failure, held: &mut Held<S>, x: &[S]) -> Failure {
+        match failure {
+            Failure::Size(_) => self.value(held, x).err().unwrap_or(failure),
+            _ => failure,
+        }
+    }
+
     /// Runs the program of the entries asked for.
     pub(super) fn entries(
         &mut self,
@@ -90,10 +99,10 @@ impl<S: Scalar> Buffers<S> {
     ) -> Result<(), Failure> {
         let (inputs, outputs) = (held.recording.inputs, held.recording.outputs);
         if held.recording.has_entries() {
-            rows.set_rows(outputs).map_err(Error::from)?;
+            rows.set_rows(outputs)?;
             self.entries(held, x, rows.data(), with_value)
         } else if outputs == 1 && inputs > 0 {
-            rows.set_rows(1).map_err(Error::from)?;
+            rows.set_rows(1)?;
             self.y.resize(1, S::default());
             held.gradient(&[x, &self.parameters], &mut [&mut self.y, rows.data()])
         } else if inputs < outputs {
@@ -128,7 +137,7 @@ impl<S: Scalar> Buffers<S> {
         if self.y.len() != held.recording.outputs {
             self.y.resize(held.recording.outputs, S::default());
         }
-        rows.set_rows(1).map_err(Error::from)?;
+        rows.set_rows(1)?;
         let row = rows.part(0, 0, held.recording.inputs);
         held.run(Which { kind: Kind::Pullback, tangents: 0 }, &[x, &self.parameters, seed], &mut [&mut self.y, row])
     }
@@ -165,7 +174,7 @@ impl<S: Scalar> Buffers<S> {
             Direction::Forward => (inputs, outputs),
             Direction::Backward => (outputs, inputs),
         };
-        rows.set_rows(if direction == Direction::Forward { outputs } else { total }).map_err(Error::from)?;
+        rows.set_rows(if direction == Direction::Forward { outputs } else { total })?;
         if total == 0 {
             return self.value(held, x);
         }
@@ -226,7 +235,7 @@ impl<S: Scalar> Buffers<S> {
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Failure> {
         let (n, total) = (held.recording.inputs, seeds.count());
-        rows.set_rows(total).map_err(Error::from)?;
+        rows.set_rows(total)?;
         self.y.resize(1, S::default());
         self.gradient.resize(n, S::default());
         self.make_room(n, total);

@@ -40,6 +40,9 @@ use differentiation_interface_core::scalar::Scalar;
 /// number of steps, a constant exponent of a power) lead to another recording, of which several are kept. State that a closure
 /// captures is taken to be constant.
 ///
+/// **Inside of another differentiation.** A recording holds plain constants only: [`lift`](crate::backend::lift) takes `f64` and `f32`. Where
+/// the inner function depends on an outer number, use [`AutoForwardDiff`](super::AutoForwardDiff) or the tape for the inner differentiation.
+///
 /// **Second order.** Alone or inside of [`AutoForwardDiff`](super::AutoForwardDiff) or [`AutoReverseDiff`](super::AutoReverseDiff),
 /// `hvp` and `hessian` run the pushforward of the program of the gradient, whichever the outer backend. It is outer and inner
 /// backend of any other [`SecondOrder`](crate::backend::SecondOrder) too.
@@ -130,17 +133,28 @@ impl Backend for AutoCompiledReverseDiff {
     }
 }
 
-impl<S: Scalar> Lift<S, Recorded<S::Base>> for AutoCompiledReverseDiff {
+/// A number that a recording can hold as a constant: `f64` and `f32`.
+#[diagnostic::on_unimplemented(
+    message = "a number `{Self}` of an outer differentiation cannot be lifted into a compiled recording",
+    label = "a recording holds plain constants only",
+    note = "use `AutoForwardDiff::default()` or `AutoReverseDiff::default()` for the inner differentiation; `AutoReverseDiff::compiled()` lifts `f64` and `f32`"
+)]
+pub trait PlainConstant: Scalar {}
+impl PlainConstant for f64 {}
+impl PlainConstant for f32 {}
+
+// Over `S::Base`, so that the compiler says nothing more where `S` is refused.
+impl<S: PlainConstant> Lift<S, Recorded<S::Base>> for AutoCompiledReverseDiff {
     #[inline(always)]
     fn lift(value: S) -> Recorded<S::Base> {
-        constant_of(value)
+        Recorded::constant(value.peek())
     }
 }
 
 /// A number of an outer differentiation in a recording, which has plain constants only.
-fn constant_of<S: Scalar>(value: S) -> Recorded<S::Base> {
+pub(in crate::backends) fn constant_of<S: Scalar>(value: S) -> Recorded<S::Base> {
     if !value.is_constant() {
-        fault::raise(ErrorKind::ForeignNumber);
+        fault::raise(ErrorKind::ActiveConstant);
     }
     Recorded::constant(value.peek())
 }

@@ -366,8 +366,17 @@ pub(super) struct Held<S: Scalar> {
 pub(super) enum Failure {
     /// It is not valid at this point, or it has other sizes.
     Invalid(RunError),
+    /// The result has another size than the place it goes to, which means something only where the recording is valid.
+    Size(ErrorKind),
     /// There is no such program.
     Error(Error),
+}
+
+impl From<ErrorKind> for Failure {
+    #[cold]
+    fn from(kind: ErrorKind) -> Failure {
+        Failure::Size(kind)
+    }
 }
 
 impl From<Error> for Failure {

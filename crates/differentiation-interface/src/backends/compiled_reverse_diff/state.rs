@@ -119,7 +119,7 @@ impl<S: Scalar> CompiledState<S> {
         let (with_value, is_dense) = (y.is_some(), entries.pattern.is_none());
         let mut values = entries.values;
         let run = |held: &mut Held<S>, buffers: &mut Buffers<S>| {
-            values.set_rows(if is_dense { held.recording.outputs } else { 1 }).map_err(Error::from)?;
+            values.set_rows(if is_dense { held.recording.outputs } else { 1 })?;
             buffers.entries(held, x, values.data(), with_value)
         };
         let served = self.with_entries(backend, f, x, run)?;
@@ -146,7 +146,7 @@ impl<S: Scalar> CompiledState<S> {
         let mut values = entries.values;
         let (wants_value, wants_gradient) = (value.is_some(), gradient.is_some());
         let served = self.with_entries(backend, f, x, |held, buffers| {
-            values.set_rows(if is_dense { held.recording.inputs } else { 1 }).map_err(Error::from)?;
+            values.set_rows(if is_dense { held.recording.inputs } else { 1 })?;
             buffers.entries(held, x, values.data(), wants_value && !wants_gradient)?;
             if wants_gradient {
                 buffers.gradient(held, x)?;
@@ -235,7 +235,7 @@ impl<S: Scalar> CompiledState<S> {
             && let Some(held) = self.recordings.get_mut(self.current)
             && held.recording.fits(x.len(), self.plain.len(), &self.lengths)
         {
-            match go(held, &mut self.buffers) {
+            match go(held, &mut self.buffers).map_err(|failure| self.buffers.cause(failure, held, x)) {
                 Ok(()) => return Ok(()),
                 Err(Failure::Invalid(RunError::Guard(_))) if !backend.refuses_other_branches() => first = 1,
                 Err(failure) => return Err(final_error(failure)),
@@ -266,7 +266,7 @@ impl<S: Scalar> CompiledState<S> {
             if !held.recording.fits(x.len(), self.plain.len(), &self.lengths) {
                 continue;
             }
-            match go(held, &mut self.buffers) {
+            match go(held, &mut self.buffers).map_err(|failure| self.buffers.cause(failure, held, x)) {
                 Ok(()) => {
                     self.current = index;
                     return Ok(());
@@ -276,7 +276,8 @@ impl<S: Scalar> CompiledState<S> {
             }
         }
         self.record(backend, f, x)?;
-        match go(&mut self.recordings[self.current], &mut self.buffers) {
+        let held = &mut self.recordings[self.current];
+        match go(held, &mut self.buffers).map_err(|failure| self.buffers.cause(failure, held, x)) {
             Err(Failure::Invalid(RunError::Guard(_))) => {
                 let recording = Recording::once(self.fresh.graph(), &self.lengths, &self.asked)?;
                 self.recordings[self.current] = Held::new(Arc::new(recording));
@@ -366,6 +367,7 @@ impl<S: Scalar> CompiledState<S> {
 fn final_error(failure: Failure) -> Error {
     match failure {
         Failure::Invalid(error) => error.into(),
+        Failure::Size(kind) => kind.into(),
         Failure::Error(error) => error,
     }
 }

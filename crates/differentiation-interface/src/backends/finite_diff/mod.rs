@@ -17,6 +17,8 @@ use num_traits::Float;
 /// Inexact, and the only method for functions that cannot run on other numbers than `f64`. The step in direction `i` is
 /// max(relative · |xᵢ|, absolute); both default to √ε for one-sided and ∛ε for central differences, ε being the machine
 /// epsilon, and to ⁴√ε for differences of differences in second-order operators. A general tangent is scaled so that its largest entry gets the step of the largest |xᵢ|.
+/// A step that is not positive, does not change its coordinate, moves it out of the range of the numbers or is larger than max(|xᵢ|, 1) / ε
+/// is an error of kind [`ErrorKind::UselessStep`]; coordinates that are not finite take any step.
 ///
 /// | scheme | error | evaluations for n directions |
 /// |---|---|---|
@@ -139,7 +141,9 @@ impl AutoFiniteDiff {
             Scheme::Forward | Scheme::Backward => epsilon.sqrt(),
         };
         let relative = self.relative_step.map_or(default, B::from_f64);
-        Steps { relative, absolute: self.absolute_step.map_or(relative, B::from_f64) }
+        let absolute = self.absolute_step.map_or(relative, B::from_f64);
+        let usual = |step: B, least: B| step > least && step <= B::ONE;
+        Steps { relative, absolute, are_usual: usual(relative, epsilon) && usual(absolute, B::ZERO) }
     }
 }
 
@@ -148,12 +152,36 @@ impl AutoFiniteDiff {
 struct Steps<B> {
     relative: B,
     absolute: B,
+    /// Whether every step is usable but for those at the largest numbers there are.
+    are_usual: bool,
 }
 
 impl<B: Base> Steps<B> {
     #[inline(always)]
     fn at(self, x: B) -> B {
         Float::max(self.relative * x.abs(), self.absolute)
+    }
+
+    /// The step at a coordinate with the value `x`, unless it says nothing about the function there.
+    #[inline(always)]
+    fn usable_at(self, x: B, coordinate: usize) -> Result<B, ErrorKind> {
+        let step = self.at(x);
+        let half = <B as Float>::max_value() * B::from_f64(0.5);
+        if (self.are_usual && x.abs() < half) || Self::is_usable(step, x) {
+            Ok(step)
+        } else {
+            Err(ErrorKind::UselessStep { coordinate })
+        }
+    }
+
+    /// Whether the step changes `x` and leaves something of it. A point at infinity has no derivative to spoil.
+    #[cold]
+    #[inline(never)]
+    fn is_usable(step: B, x: B) -> bool {
+        let (right, left) = (x + step, x - step);
+        let is_moved = right > x && left < x && right.is_finite() && left.is_finite();
+        let is_kept = step * <B as Float>::epsilon() <= Float::max(x.abs(), B::ONE);
+        (is_moved && is_kept) || !x.is_finite()
     }
 }
 
@@ -200,20 +228,34 @@ impl AutoFiniteDiff {
     }
 
     /// The step along seed `k`: exactly representable for a basis vector, so that x + h and x differ by it.
-    fn step_along<S: Scalar>(steps: Steps<S::Base>, x: &[S], seeds: &Seeds<'_, S>, k: usize) -> S::Base {
-        let largest = |v: &[S]| v.iter().fold(S::Base::ZERO, |m, e| Float::max(m, e.primal().abs()));
+    fn step_along<S: Scalar>(
+        steps: Steps<S::Base>,
+        x: &[S],
+        seeds: &Seeds<'_, S>,
+        k: usize,
+    ) -> Result<S::Base, ErrorKind> {
+        let farther = |far: (usize, S::Base), (i, e): (usize, &S)| {
+            let e = e.primal().abs();
+            if e > far.1 { (i, e) } else { far }
+        };
+        let largest = |v: &[S]| v.iter().enumerate().fold((0, S::Base::ZERO), farther);
         match seeds {
             Seeds::Basis { first, .. } => {
                 let x = x[first + k].primal();
-                let step = (x + steps.at(x)) - x;
-                if step > S::Base::ZERO { step } else { steps.at(x) }
+                let step = steps.usable_at(x, first + k)?;
+                let exact = (x + step) - x;
+                Ok(if exact > S::Base::ZERO { exact } else { step })
             }
             Seeds::Vectors(vectors) => {
-                let length = largest(vectors[k]);
-                let step = steps.at(largest(x));
-                if length > S::Base::ZERO && length.is_finite() { step / length } else { step }
+                let length = largest(vectors[k]).1;
+                let (coordinate, x) = largest(x);
+                let step = steps.usable_at(x, coordinate)?;
+                Ok(if length > S::Base::ZERO && length.is_finite() { step / length } else { step })
             }
-            Seeds::Colors { .. } => steps.at(largest(x)),
+            Seeds::Colors { .. } => {
+                let (coordinate, x) = largest(x);
+                steps.usable_at(x, coordinate)
+            }
         }
     }
 
@@ -249,7 +291,7 @@ impl AutoFiniteDiff {
         }
         let steps = self.step_rule();
         for k in 0..seeds.count() {
-            let step = Self::step_along(steps, &state.x, &seeds, k);
+            let step = Self::step_along(steps, &state.x, &seeds, k)?;
             if self.scheme != Scheme::Backward {
                 Self::evaluate_at(state, f, &seeds, k, step, true);
             }
