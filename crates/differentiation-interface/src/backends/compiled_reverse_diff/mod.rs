@@ -141,6 +141,7 @@ impl<S: Scalar> Lift<S, Recorded<S::Base>> for AutoCompiledReverseDiff {
 fn constant_of<S: Scalar>(value: S) -> Recorded<S::Base> {
     if !value.is_constant() {
         fault::raise(ErrorKind::ForeignNumber);
+        value.spoil(ErrorKind::ForeignNumber);
     }
     Recorded::constant(value.peek())
 }

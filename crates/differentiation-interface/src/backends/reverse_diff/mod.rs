@@ -22,7 +22,7 @@ use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use num_traits::Float;
-use tape::{Call, Node, Recorder};
+use tape::{Call, Node, Recorder, Spare};
 
 /// Reverse mode by a tape that is recorded anew at each call, so that branches and loops may depend on values.
 ///
@@ -91,6 +91,7 @@ pub struct ReverseState<S: Scalar> {
     y: Vec<Var<S>>,
     nodes: Vec<Node<S>>,
     calls: Vec<Call<S>>,
+    spare: Spare<Node<S>>,
     /// Per output, the entry of the tape it hangs on and its derivative with respect to it.
     outputs: Vec<Option<(u32, S)>>,
     adjoints: Vec<S>,
@@ -105,6 +106,7 @@ impl PullbackPrimitive for AutoReverseDiff {
             y: Vec::new(),
             nodes: Vec::new(),
             calls: Vec::new(),
+            spare: Spare::default(),
             outputs: Vec::new(),
             adjoints: Vec::new(),
         })
@@ -118,7 +120,7 @@ impl PullbackPrimitive for AutoReverseDiff {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        let mut recorder = Recorder::begin(&mut state.nodes, &mut state.calls, x.len())?;
+        let mut recorder = Recorder::begin(&mut state.nodes, &mut state.calls, &mut state.spare, x.len())?;
         state.x.clear();
         state.x.extend(x.iter().enumerate().map(|(i, &v)| Num(recorder.input(i, v))));
         f.call(&state.x, &mut state.y);
