@@ -285,7 +285,10 @@ impl fmt::Display for Error {
             ErrorKind::OtherBranch { place } => {
                 match place {
                     Some(place) if is_formatting(place) => {
-                        write!(f, "the function formats a number that has another value at this point than where it was recorded")
+                        write!(
+                            f,
+                            "the function formats a number that has another value at this point than where it was recorded"
+                        )
                     }
                     Some(place) => {
                         write!(f, "{place} decides otherwise at this point than where the function was recorded")

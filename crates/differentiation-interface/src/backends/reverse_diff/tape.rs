@@ -463,7 +463,8 @@ mod tests {
 
     /// Where recordings begin and end: one, and one within another.
     fn nested<E: Entry>() {
-        let (mut outer, mut inner) = ((Vec::new(), Vec::new(), Spare::default()), (Vec::new(), Vec::new(), Spare::default()));
+        let (mut outer, mut inner) =
+            ((Vec::new(), Vec::new(), Spare::default()), (Vec::new(), Vec::new(), Spare::default()));
         let open = || OPEN.with_borrow(Vec::len);
         let depth = if E::with_desk(|_| ()).is_some() { 0 } else { 1 };
         for _ in 0..3 {
