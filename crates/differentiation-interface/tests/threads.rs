@@ -82,9 +82,10 @@ fn a_tape_is_refused_by_every_operator() {
     assert_other_thread(hvp(&partly_away, &backend, &x, [&[1.0, 0.0]]));
     assert_other_thread(jacobian(&pair_away, &backend, &x));
     assert_other_thread(pullback(&pair_away, &backend, &x, [&[1.0, 0.0]]));
-    assert_other_thread(derivative(&curve_away, &backend, 2.0));
     assert_other_thread(hessian(&partly_away, &SecondOrder(AutoForwardDiff::default(), backend), &x));
     assert_other_thread(hessian(&partly_away, &SecondOrder(backend, AutoForwardDiff::default()), &x));
+    // Numbers that hang on one input leave nothing on the tape, and are right everywhere.
+    assert_eq!(derivative(&curve_away, &backend, 2.0), Ok([1.0, 2.0_f64.sin() + 2.0 * 2.0_f64.cos()]));
     let error = gradient(&partly_away, &backend, &x).unwrap_err();
     assert_eq!(error.to_string(), format!("gradient with reverse_diff: {TEXT}"));
 }
@@ -174,7 +175,7 @@ fn a_caught_panic_on_the_worker_does_not_hide_the_error() {
         let (a, b) = (x[0], x[1]);
         let fails = move || {
             let product = a * b;
-            if product.is_finite() { panic!("of the user") } else { product }
+            if product.is_finite() { std::panic::resume_unwind(Box::new("of the user")) } else { product }
         };
         let worker = move || std::panic::catch_unwind(AssertUnwindSafe(fails));
         thread::scope(|scope| scope.spawn(worker).join()).map_or(a, |result| result.unwrap_or(a)) + a * b
@@ -183,7 +184,6 @@ fn a_caught_panic_on_the_worker_does_not_hide_the_error() {
     assert_other_thread(gradient(&falls_back, &AutoReverseDiff::default(), &x));
     assert_other_thread(gradient(&falls_back, &AutoReverseDiff::compiled(), &x));
     assert_eq!(gradient(&falls_back, &AutoForwardDiff::default(), &x), Ok(vec![4.0, 2.0]));
-    std::panic::set_hook(Box::new(|_| {}));
     assert_other_thread(gradient(&catches, &AutoReverseDiff::default(), &x));
     assert_other_thread(gradient(&catches, &AutoReverseDiff::compiled(), &x));
     assert_eq!(gradient(&catches, &AutoForwardDiff::default(), &x), Ok(vec![4.0, 2.0]));

@@ -54,7 +54,9 @@ macro_rules! table {
                 of: stringify!($of),
                 method: stringify!($method),
                 way: $way,
-                call: |$x: T, $y: T| drop($call),
+                call: |$x: T, $y: T| {
+                    let _ = $call;
+                },
             },)*)*]
         }
     };
