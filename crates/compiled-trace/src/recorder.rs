@@ -153,20 +153,21 @@ fn with_running<R>(recording: u32, action: impl FnOnce(&mut Running) -> R) -> Op
         let running = desk.running.iter_mut().rev().find(|running| running.recording == recording)?;
         Some(action(running))
     });
-    let result = found.ok().flatten();
-    if result.is_none() {
-        note_stray(recording);
-    }
-    result
+    found.ok().flatten()
 }
 
-/// Notes a number whose recording is not on this thread: if it runs at all, it is on another one. The recordings of this thread
-/// are not concerned until a stray reaches them.
+/// Notes the recordings of numbers of an operation, at least one of which is not on this thread: if it runs at all, it is on
+/// another one. One that is here has met a foreign number.
 #[cold]
 #[inline(never)]
-fn note_stray(recording: u32) {
-    if let Some(recording) = NonZeroU32::new(recording) {
-        identity::spoil(recording, ErrorKind::OtherThread);
+fn note_strays<B>(numbers: impl IntoIterator<Item = RecordedCore<B>>) {
+    for number in numbers {
+        let here = with_running(number.recording, |running| running.fault = Some(ErrorKind::ForeignNumber)).is_some();
+        if let Some(recording) = NonZeroU32::new(number.recording)
+            && !here
+        {
+            identity::spoil(recording, ErrorKind::OtherThread);
+        }
     }
 }
 
@@ -188,12 +189,23 @@ impl<B: Base> RecordedCore<B> {
         RecordedCore { value, operand: 0, recording: 0 }
     }
 
+    /// The result of an operation on `arguments`; without operand their recording is not on this thread.
     #[inline(always)]
-    fn active(value: B, operand: Option<u32>, recording: u32) -> Self {
+    fn active(value: B, operand: Option<u32>, arguments: [Self; 2]) -> Self {
+        let [a, b] = arguments;
         match operand {
-            Some(operand) => RecordedCore { value, operand, recording },
-            None => RecordedCore { value, operand: 0, recording: STRAY.get() },
+            Some(operand) => {
+                RecordedCore { value, operand, recording: if a.recording != 0 { a.recording } else { b.recording } }
+            }
+            None => Self::stray(value, arguments),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn stray(value: B, arguments: impl IntoIterator<Item = Self>) -> Self {
+        note_strays(arguments);
+        RecordedCore { value, operand: 0, recording: STRAY.get() }
     }
 
     /// Records an operation on two numbers, at least one of which is not a constant.
@@ -210,7 +222,7 @@ impl<B: Base> RecordedCore<B> {
                 }
             }
         });
-        Self::active(value, operand, recording)
+        Self::active(value, operand, [self, other])
     }
 
     #[cold]
@@ -262,7 +274,7 @@ impl<B: Base> Core for RecordedCore<B> {
                 0
             }
         });
-        Self::active(value, operand, self.recording)
+        Self::active(value, operand, [self; 2])
     }
     #[inline(always)]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
@@ -290,7 +302,7 @@ impl<B: Base> Core for RecordedCore<B> {
             }
             None => 0,
         });
-        Self::active(value, operand, self.recording)
+        Self::active(value, operand, [self; 2])
     }
     #[inline(always)]
     fn binary_left<R: Binary>(first: B, second: Self, rule: R) -> Self {
@@ -318,12 +330,12 @@ impl<B: Base> Core for RecordedCore<B> {
             }
             first
         });
-        y.extend(
-            value
-                .iter()
-                .enumerate()
-                .map(|(i, value)| Num(Self::active(*value, first.map(|first| first + i as u32), recording))),
-        );
+        let Some(first) = first else {
+            let stray = Self::stray(B::ZERO, x.iter().map(|x| x.0));
+            return y.extend(value.into_iter().map(|value| Num(RecordedCore { value, ..stray })));
+        };
+        let number = |(operand, value)| Num(RecordedCore { value, operand, recording });
+        y.extend((first..).zip(value).map(number));
     }
 
     fn spoil(&self, kind: ErrorKind) {

@@ -86,7 +86,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Begins a differentiation. Its identity differs from those of the 2³² - 2²³ differentiations before it, on all threads.
+    /// Begins a differentiation. No other one of the program has its identity, until 2³² have been given to all threads.
     #[inline]
     pub fn begin() -> Identity {
         let reports = REPORTS.load(Ordering::Relaxed);

@@ -143,6 +143,13 @@ fn sparse_detection_is_refused_and_a_known_pattern_is_right() -> Result<(), Erro
     assert_other_thread(hessian(&PartlyAway, &AutoSparse::new(forward), &x));
     let branching = |x: &[_]| vec![if away(|| x[0] > x[1]) { x[0] } else { x[1] }];
     assert_other_thread(sparsity_tracer::jacobian_sparsity(&branching, &sparsity_tracer::TracerSparsityDetector, &x));
+    // The pattern at one point needs the detection where dependences are joined.
+    let joining = |x: &[_]| vec![away(|| x[0] * x[1])];
+    assert_other_thread(sparsity_tracer::jacobian_sparsity(
+        &joining,
+        &sparsity_tracer::TracerLocalSparsityDetector,
+        &x,
+    ));
     // A loop that waits for an answer ends.
     let waiting = |x: &[_]| {
         let wait = || {
@@ -234,6 +241,25 @@ fn numbers_that_a_worker_keeps_concern_no_later_call() -> Result<(), Error> {
         assert_eq!(away(|| numbers[0] * numbers[1]).primal(), 6.0);
     }
     Ok(())
+}
+
+#[test]
+fn numbers_of_two_calls_that_meet_on_a_worker_are_refused() {
+    fn f<T: Real>(x: &[T], kept: &Mutex<Option<T>>) -> T {
+        let first = *kept.lock().expect("no panic").get_or_insert(x[0]);
+        let (a, b) = (x[0], x[1]);
+        if away(move || first < a) { a } else { b }
+    }
+    let (x, kept) = ([2.0, 3.0], Mutex::new(None));
+    let g = |x: &[_]| f(x, &kept);
+    for _ in 0..3 {
+        assert_other_thread(gradient(&g, &AutoReverseDiff::compiled(), &x));
+    }
+    let kept = Mutex::new(None);
+    let g = |x: &[_]| vec![f(x, &kept)];
+    for _ in 0..3 {
+        assert_other_thread(sparsity_tracer::jacobian_sparsity(&g, &sparsity_tracer::TracerSparsityDetector, &x));
+    }
 }
 
 /// Where x₀ is positive, computed elsewhere.

@@ -176,12 +176,13 @@ thread_local! {
     static AWAY: Cell<(u32, u32)> = const { Cell::new((CONSTANT, 0)) };
 }
 
-/// Notes that a number was met whose detection is not in its place: it is of an earlier call, or runs on another thread, or an inner one
-/// runs in it.
+/// Notes a number of an operation that has no result here. If its detection does not run on this thread, not even around an inner
+/// one, it is of an earlier call, or runs on another thread.
 #[cold]
 pub(crate) fn stray(generation: u32) {
-    let is_suspended = SUSPENDED.try_with(|suspended| suspended.borrow().contains(&generation)).unwrap_or(false);
-    if !is_suspended && let Some(id) = NonZeroU32::new(generation) {
+    let is_suspended = || SUSPENDED.try_with(|suspended| suspended.borrow().contains(&generation)).unwrap_or(false);
+    let is_here = with(generation, |_| ()).is_some() || is_suspended();
+    if !is_here && let Some(id) = NonZeroU32::new(generation) {
         identity::spoil(id, ErrorKind::OtherThread);
     }
 }

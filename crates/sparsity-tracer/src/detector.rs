@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Finds patterns for all points at once.
 ///
-/// The values at the point do not matter, only how many there are. A function that branches on a value, casts it or tests
+/// The values at the point do not matter, only how many there are. A function that branches on a value, casts it, formats it or tests
 /// it is refused with the place in its code: the pattern would hold on one side of the branch only. `max`, `min`, `abs`,
 /// `clamp` and [`select`](differentiation_interface_core::scalar::Condition::select) are not branches.
 ///

@@ -103,11 +103,8 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
     /// A function of numbers of two detections, at least one of which does not run on this thread or is suspended.
     #[cold]
     fn mixed(self, other: Self, value: B) -> Self {
-        for generation in [self.generation, other.generation] {
-            if arena::with(generation, |_| ()).is_none() {
-                arena::stray(generation);
-            }
-        }
+        arena::stray(self.generation);
+        arena::stray(other.generation);
         Self::foreign(value)
     }
 
@@ -145,8 +142,8 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
     /// The joint dependence of several numbers, made dense; `None` if there is none.
     fn dense(inputs: &[Num<Self>]) -> Option<(u32, Option<H>)> {
         let generation = inputs.iter().map(|v| v.0.generation).find(|g| *g != CONSTANT)?;
-        if let Some(other) = inputs.iter().find(|v| v.0.generation != CONSTANT && v.0.generation != generation) {
-            arena::stray(other.0.generation);
+        if inputs.iter().any(|v| v.0.generation != CONSTANT && v.0.generation != generation) {
+            inputs.iter().for_each(|v| arena::stray(v.0.generation));
             return Some((generation, None));
         }
         let handles = arena::with(generation, |arena| {
@@ -276,7 +273,12 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
     #[track_caller]
     fn compare(&self, other: &Self) -> Option<Ordering> {
         if self.is_unknown() || other.is_unknown() {
-            if self.is_unknown() { self } else { other }.refuse();
+            if self.is_unknown() {
+                self.refuse();
+            }
+            if other.is_unknown() && other.generation != self.generation {
+                other.refuse();
+            }
             return None;
         }
         self.value.partial_cmp(&other.value)

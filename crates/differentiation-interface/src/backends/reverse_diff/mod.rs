@@ -19,6 +19,8 @@ use differentiation_interface_core::backend::{
     Backend, Lane, Lanes, Lift, LiftPair, Native, PullbackPrimitive, ReverseTwice, Rows, Seeds, ViaPullback,
 };
 use differentiation_interface_core::error::Error;
+#[cfg(doc)]
+use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use num_traits::Float;
@@ -29,6 +31,10 @@ use tape::{Call, Node, Recorder, Spare};
 /// Exact derivatives at a cost proportional to the number of outputs: best for gradients. Functions of one argument and
 /// operations with constants leave nothing on the tape: a number carries its derivative with respect to its last branching
 /// point, and only operations that join two such points are recorded.
+///
+/// **Threads.** The tape belongs to the thread that calls the operator. A function that joins its numbers on another thread
+/// (`std::thread::scope`, `rayon`, a worker behind a channel) is refused with [`ErrorKind::OtherThread`]; compute on the calling thread,
+/// or use [`AutoForwardDiff`]. Several threads may each call operators, and a function may call one on a worker.
 ///
 /// # Example
 /// ```
