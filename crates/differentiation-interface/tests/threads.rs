@@ -125,12 +125,24 @@ fn a_compiled_recording_is_refused_by_every_operator() {
 }
 
 #[test]
+fn pairs_with_a_compiled_recording_are_refused() {
+    let (x, compiled) = ([2.0, 3.0], AutoReverseDiff::compiled());
+    assert_other_thread(hessian(&partly_away, &SecondOrder(compiled, AutoReverseDiff::default()), &x));
+    assert_other_thread(hessian(&partly_away, &SecondOrder(compiled, AutoForwardDiff::default()), &x));
+    assert_other_thread(hessian(&partly_away, &SecondOrder(AutoForwardDiff::default(), compiled), &x));
+}
+
+#[test]
 fn backends_chosen_at_run_time_are_refused_or_right() -> Result<(), Error> {
     let x = [2.0, 3.0];
     for text in ["ReverseDiff", "ReverseDiff(compile=true)"] {
         assert_other_thread(gradient(&partly_away, &text.parse::<AnyBackend>().expect("a backend"), &x));
     }
+    for text in ["SecondOrder(ForwardDiff, ReverseDiff)", "SecondOrder(ReverseDiff, ReverseDiff)"] {
+        assert_other_thread(hessian(&partly_away, &text.parse::<AnyBackend>().expect("a backend"), &x));
+    }
     let forward: AnyBackend = "ForwardDiff".parse().expect("a backend");
+    assert_eq!(hessian(&partly_away, &forward, &x)?.as_slice(), &[6.0, 4.0, 4.0, 0.0]);
     assert_eq!(gradient(&partly_away, &forward, &x)?, [13.0, 4.0]);
     Ok(())
 }
