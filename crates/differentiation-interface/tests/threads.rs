@@ -166,10 +166,12 @@ fn sparse_detection_is_refused_and_a_known_pattern_is_right() -> Result<(), Erro
     let waiting = |x: &[_]| {
         let wait = || {
             let mut y = x[0];
-            while !(y > x[1]) {
+            loop {
+                if y > x[1] {
+                    return y;
+                }
                 y += 1.0;
             }
-            y
         };
         vec![thread::scope(|scope| scope.spawn(wait).join().unwrap_or(x[0]))]
     };
