@@ -19,8 +19,6 @@ use differentiation_interface_core::backend::{
     Backend, Lane, Lanes, Lift, LiftPair, Native, PullbackPrimitive, ReverseTwice, Rows, Seeds, ViaPullback,
 };
 use differentiation_interface_core::error::Error;
-#[cfg(doc)]
-use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use num_traits::Float;
@@ -33,8 +31,8 @@ use tape::{Call, Node, Recorder, Spare};
 /// point, and only operations that join two such points are recorded.
 ///
 /// **Threads.** The tape belongs to the thread that calls the operator. A function that joins its numbers on another thread
-/// (`std::thread::scope`, `rayon`, a worker behind a channel) is refused with [`ErrorKind::OtherThread`]; compute on the calling thread,
-/// or use [`AutoForwardDiff`]. Several threads may each call operators, and a function may call one on a worker.
+/// (`std::thread::scope`, `rayon`, a worker behind a channel) is refused with
+/// [`ErrorKind::OtherThread`](crate::error::ErrorKind::OtherThread); compute on the calling thread, or use [`AutoForwardDiff`]. Several threads may each call operators, and a function may call one on a worker.
 ///
 /// # Example
 /// ```
