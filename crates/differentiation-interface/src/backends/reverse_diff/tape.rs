@@ -490,13 +490,12 @@ mod tests {
 
     /// A recording whose numbers are met on another thread, while one of that thread is running.
     fn strayed<E: Entry>() {
-        let begin = || Recorder::<E>::begin;
         let (mut nodes, mut calls, mut spare) = (Vec::new(), Vec::new(), Spare::default());
-        let recorder = begin()(&mut nodes, &mut calls, &mut spare, 2).expect("two inputs fit");
+        let recorder = Recorder::<E>::begin(&mut nodes, &mut calls, &mut spare, 2).expect("two inputs fit");
         let recording = recorder.recording();
         std::thread::spawn(move || {
             let (mut nodes, mut calls, mut spare) = (Vec::new(), Vec::new(), Spare::default());
-            let recorder = begin()(&mut nodes, &mut calls, &mut spare, 2).expect("two inputs fit");
+            let recorder = Recorder::<E>::begin(&mut nodes, &mut calls, &mut spare, 2).expect("two inputs fit");
             assert_eq!(push(recording, E::source()), None);
             assert_eq!(push(recorder.recording(), E::source()), Some(2));
             assert!(recorder.finish().is_ok());
