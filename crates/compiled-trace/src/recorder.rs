@@ -1,9 +1,10 @@
 //! The recording number, and the place where a recording grows.
 //!
 //! Numbers are `Copy` and come from nothing, so they cannot borrow the recording. While the user's function runs, the graph
-//! sits on a desk that belongs to the thread; every number carries the identity of its recording, drawn from one counter for
-//! the whole program, so numbers of other recordings, other threads and earlier calls are recognised. A recording inside a
-//! recording suspends the outer one; numbers of the outer one still work.
+//! sits on a desk that belongs to the thread; every number carries the [`Identity`] of its recording, so numbers of other
+//! recordings, other threads and earlier calls are recognised. A recording inside a recording suspends the outer one; numbers of
+//! the outer one still work. A number on another thread has no desk there: the recording it belongs to is
+//! [spoilt](identity::spoil), which it finds at its end, and the number becomes a stray, which is an error wherever it is used.
 
 use crate::custom::{self, CallObject};
 use crate::graph::{CONSTANT, Call, Graph, MOST, Node, Op, Outcome, RELATIONS};
@@ -11,14 +12,15 @@ use crate::rule::{PLUS, POWF};
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::fault;
+use differentiation_interface_core::identity::{self, Identity, STRAY};
 use differentiation_interface_core::rules::{Binary, Powc, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Relation};
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::mem::ManuallyDrop;
+use std::num::NonZeroU32;
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering as Memory};
 
 /// A number that records what is done with it, over the plain number `B`.
 pub type Recorded<B = f64> = Num<RecordedCore<B>>;
@@ -49,6 +51,8 @@ impl Default for Limits {
 
 /// A running recording.
 struct Running {
+    identity: Identity,
+    /// What its numbers carry.
     recording: u32,
     graph: Graph,
     most_nodes: usize,
@@ -65,23 +69,36 @@ struct Desk {
 thread_local! {
     /// Without a destructor, which makes access plain. Empty while nothing is recorded.
     static DESK: RefCell<ManuallyDrop<Desk>> = const { RefCell::new(ManuallyDrop::new(Desk { running: Vec::new() })) };
+    /// The destructor in its place: gives the desk's memory back when the thread ends. Touched once per recording.
+    static CLEARING: Clearing = const { Clearing };
 }
 
-static RECORDINGS: AtomicU32 = AtomicU32::new(1);
+struct Clearing;
+
+impl Drop for Clearing {
+    fn drop(&mut self) {
+        let _ = DESK.try_with(|desk| desk.try_borrow_mut().map(|mut desk| desk.running = Vec::new()));
+    }
+}
+
 const RECENT: usize = 256;
 
 impl Running {
     /// Begins a recording in the memory of `graph` and `recent`.
     fn new(inputs: usize, parameters: usize, limits: Limits, mut graph: Graph, mut recent: Vec<(u64, u32)>) -> Running {
-        let mut recording = RECORDINGS.fetch_add(1, Memory::Relaxed);
-        while recording == 0 {
-            recording = RECORDINGS.fetch_add(1, Memory::Relaxed);
-        }
+        let identity = Identity::begin();
         graph.clear(inputs, parameters);
         recent.clear();
         recent.resize(RECENT, (0, u32::MAX));
         let values = (limits.bytes / size_of::<Node>()).min(MOST);
-        Running { recording, graph, most_nodes: values.saturating_sub(inputs + parameters), recent, fault: None }
+        Running {
+            identity,
+            recording: identity.id().get(),
+            graph,
+            most_nodes: values.saturating_sub(inputs + parameters),
+            recent,
+            fault: None,
+        }
     }
 
     #[inline(always)]
@@ -136,11 +153,34 @@ fn with_running<R>(recording: u32, action: impl FnOnce(&mut Running) -> R) -> Op
         let running = desk.running.iter_mut().rev().find(|running| running.recording == recording)?;
         Some(action(running))
     });
-    let result = found.ok().flatten();
-    if result.is_none() {
-        fault::raise(ErrorKind::ForeignNumber);
+    found.ok().flatten()
+}
+
+/// Notes the recordings of numbers of an operation, at least one of which is not on this thread: if it runs at all, it is on
+/// another one. One that is here has met a foreign number.
+#[cold]
+#[inline(never)]
+fn note_strays<B>(numbers: impl IntoIterator<Item = RecordedCore<B>>) {
+    for number in numbers {
+        let here = with_running(number.recording, |running| running.fault = Some(ErrorKind::ForeignNumber)).is_some();
+        if let Some(recording) = NonZeroU32::new(number.recording)
+            && !here
+        {
+            identity::spoil(recording, ErrorKind::OtherThread);
+        }
     }
-    result
+}
+
+/// Notes that the innermost recording of this thread decided by a stray, which leaves no guard.
+#[cold]
+fn note_foreign() {
+    let _ = DESK.try_with(|desk| {
+        if let Ok(mut desk) = desk.try_borrow_mut()
+            && let Some(running) = desk.running.last_mut()
+        {
+            running.fault.get_or_insert(ErrorKind::ForeignNumber);
+        }
+    });
 }
 
 impl<B: Base> RecordedCore<B> {
@@ -149,12 +189,23 @@ impl<B: Base> RecordedCore<B> {
         RecordedCore { value, operand: 0, recording: 0 }
     }
 
+    /// The result of an operation on `arguments`; without operand their recording is not on this thread.
     #[inline(always)]
-    fn active(value: B, operand: Option<u32>, recording: u32) -> Self {
+    fn active(value: B, operand: Option<u32>, arguments: [Self; 2]) -> Self {
+        let [a, b] = arguments;
         match operand {
-            Some(operand) => RecordedCore { value, operand, recording },
-            None => Self::inert(value),
+            Some(operand) => {
+                RecordedCore { value, operand, recording: if a.recording != 0 { a.recording } else { b.recording } }
+            }
+            None => Self::stray(value, arguments),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn stray(value: B, arguments: impl IntoIterator<Item = Self>) -> Self {
+        note_strays(arguments);
+        RecordedCore { value, operand: 0, recording: STRAY.get() }
     }
 
     /// Records an operation on two numbers, at least one of which is not a constant.
@@ -171,13 +222,16 @@ impl<B: Base> RecordedCore<B> {
                 }
             }
         });
-        Self::active(value, operand, recording)
+        Self::active(value, operand, [self, other])
     }
 
     #[cold]
     #[inline(never)]
     fn guard(self, other: Self, outcome: Outcome, place: &'static Location<'static>) {
-        self.record(other, B::ZERO, |running| Some(Op::Guard(running.graph.guard(place, outcome))));
+        let guard = self.record(other, B::ZERO, |running| Some(Op::Guard(running.graph.guard(place, outcome))));
+        if guard.recording == STRAY.get() {
+            note_foreign();
+        }
     }
 }
 
@@ -221,7 +275,7 @@ impl<B: Base> Core for RecordedCore<B> {
                 0
             }
         });
-        Self::active(value, operand, self.recording)
+        Self::active(value, operand, [self; 2])
     }
     #[inline(always)]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
@@ -249,7 +303,7 @@ impl<B: Base> Core for RecordedCore<B> {
             }
             None => 0,
         });
-        Self::active(value, operand, self.recording)
+        Self::active(value, operand, [self; 2])
     }
     #[inline(always)]
     fn binary_left<R: Binary>(first: B, second: Self, rule: R) -> Self {
@@ -277,14 +331,19 @@ impl<B: Base> Core for RecordedCore<B> {
             }
             first
         });
-        y.extend(
-            value
-                .iter()
-                .enumerate()
-                .map(|(i, value)| Num(Self::active(*value, first.map(|first| first + i as u32), recording))),
-        );
+        let Some(first) = first else {
+            let stray = Self::stray(B::ZERO, x.iter().map(|x| x.0));
+            return y.extend(value.into_iter().map(|value| Num(RecordedCore { value, ..stray })));
+        };
+        let number = |(operand, value)| Num(RecordedCore { value, operand, recording });
+        y.extend((first..).zip(value).map(number));
     }
 
+    fn spoil(&self, kind: ErrorKind) {
+        if let Some(recording) = NonZeroU32::new(self.recording) {
+            identity::spoil(recording, kind);
+        }
+    }
     #[inline(always)]
     #[track_caller]
     fn observe(&self) -> B {
@@ -397,6 +456,7 @@ impl<B: Base> Recorder<B> {
             self.x.extend(x.iter().enumerate().map(number));
             self.parameters.clear();
             self.parameters.extend(parameters.iter().enumerate().map(|(i, p)| number((x.len() + i, p))));
+            let _ = CLEARING.try_with(|_| ());
             DESK.with(|desk| desk.borrow_mut().running.push(running));
             let session = Session;
             self.y.clear();
@@ -408,6 +468,7 @@ impl<B: Base> Recorder<B> {
                 running.graph.outputs.push(operand);
             }
             (self.graph, self.recent) = (running.graph, running.recent);
+            running.identity.check()?;
             match running.fault {
                 Some(kind) => Err(kind.into()),
                 None => Ok(()),
@@ -424,7 +485,8 @@ impl<B: Base> Recorder<B> {
 ///
 /// # Errors
 /// [`ErrorKind::TapeOverflow`] if the recording would be larger than `limits` or than about 2³⁰ values;
-/// [`ErrorKind::ForeignNumber`] if numbers of another recording entered; what rules raise.
+/// [`ErrorKind::ForeignNumber`] if numbers of another recording entered; [`ErrorKind::OtherThread`] if `f` computed with its
+/// numbers on another thread; what rules raise.
 ///
 /// # Example
 /// ```

@@ -283,7 +283,9 @@ pub fn plainly<S: Scalar, const K: usize>(
     code: impl FnOnce([&[S::Base]; K], &mut [S::Base]),
 ) {
     if !inputs.iter().all(|input| input.iter().all(S::is_constant)) {
-        fault::raise(ErrorKind::RuleOrder { rule });
+        let kind = ErrorKind::RuleOrder { rule };
+        fault::raise(kind);
+        inputs.iter().copied().flatten().for_each(|v| v.spoil(kind));
         return out.fill(S::default());
     }
     let plain = inputs.map(|input| input.iter().map(|v| v.primal()).collect::<Vec<_>>());

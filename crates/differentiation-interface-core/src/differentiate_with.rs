@@ -11,6 +11,7 @@ use crate::fault;
 use crate::function::{Const, Function, FunctionWith};
 use crate::point::{Number, Shape, Slice};
 use crate::scalar::{Core, Num, Scalar};
+use num_traits::Float;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -113,7 +114,8 @@ type Once2<B> = <B as Backend>::Num<Once1<B>, <B as Backend>::Lanes>;
 fn or_raise<S: Scalar>(result: Result<(), Error>, out: &mut [S]) {
     if let Err(error) = result {
         fault::raise(error.kind());
-        out.fill(S::default());
+        // Where the fault is on a thread without operator and the numbers are plain, there is nothing else to show it by.
+        out.fill(S::constant(S::Base::nan()));
     }
 }
 

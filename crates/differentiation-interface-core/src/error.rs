@@ -2,6 +2,7 @@
 //!
 //! Made by operators, which check shapes once, and by backends for what only they can see.
 
+use crate::scalar::is_formatting;
 use std::fmt;
 use std::panic::Location;
 
@@ -99,6 +100,9 @@ pub enum ErrorKind {
         /// The coordinate; the largest one for tangents that move several.
         coordinate: usize,
     },
+    /// The function computed with its numbers on another thread than the one it was called on, and they belong to a recording or a
+    /// detection of that one.
+    OtherThread,
     /// A custom rule gives neither the derivative that was asked for nor one it could be derived from.
     RuleIncomplete {
         /// Name of the rule.
@@ -170,10 +174,11 @@ pub enum ErrorKind {
         /// Name of the inner backend.
         inner: &'static str,
     },
-    /// The function asked for the value of a number that has none, by a comparison, a cast or a test such as `is_nan`:
-    /// what it does next would hold for some points only.
+    /// The function asked for the value of a number that has none, by a comparison, a cast, a test such as `is_nan` or
+    /// formatting: what it does next would hold for some points only.
     ValueDecides {
-        /// Where it asked. Inside the standard library if a function there did the comparing, as `sort_by` does.
+        /// Where it asked. Inside the standard library if a function there did the comparing, as `sort_by` does; in this crate's
+        /// own formatting if a number was formatted.
         place: &'static Location<'static>,
     },
     /// A call decides otherwise by a value than where the function was recorded, and a recording for every branch was refused.
@@ -285,6 +290,10 @@ impl fmt::Display for Error {
                 f,
                 "the step of coordinate {coordinate} is too small to change it or too large to keep it; set a step near the default, or none"
             ),
+            ErrorKind::OtherThread => write!(
+                f,
+                "the function computes on another thread with numbers that are recorded on one thread; compute on the thread it is called on, or use `AutoForwardDiff` or `AutoFiniteDiff`, with a known pattern if the derivative is sparse"
+            ),
             ErrorKind::RuleIncomplete { rule } => {
                 write!(f, "the rule `{rule}` gives no derivative; give it a pushforward or a pullback")
             }
@@ -336,12 +345,22 @@ impl fmt::Display for Error {
                 f,
                 "`SecondOrder({outer}, {inner})` serves second_derivative, hvp and hessian only; use a first-order backend, such as `{inner}` alone"
             ),
+            ErrorKind::ValueDecides { place } if is_formatting(place) => write!(
+                f,
+                "the function formats a number (`{{}}`, `{{:e}}`, `{{:?}}`), whose value is not known when all points are covered at once; take the text out of the function, or cover one point"
+            ),
             ErrorKind::ValueDecides { place } => write!(
                 f,
                 "{place} asks for the value of a number, which is not known when all points are covered at once; write `max`, `min`, `abs`, `clamp` or `x.less_than(y).select(a, b)` instead of the branch, or cover one point"
             ),
             ErrorKind::OtherBranch { place } => {
                 match place {
+                    Some(place) if is_formatting(place) => {
+                        write!(
+                            f,
+                            "the function formats a number that has another value at this point than where it was recorded"
+                        )
+                    }
                     Some(place) => {
                         write!(f, "{place} decides otherwise at this point than where the function was recorded")
                     }

@@ -1,9 +1,12 @@
 //! Faults: errors found inside a number's arithmetic, which cannot return a `Result`.
 //!
-//! Numbers and rules [`raise`] them; operators [`watch`] for them and return them as an [`Error`] of the call.
+//! Numbers and rules [`raise`] them; operators [`watch`] for them and return them as an [`Error`] of the call. A fault belongs to a
+//! thread; where numbers may be on another thread than their operator, it is reported by [`identity::spoil`] as well.
 
 use crate::error::{Error, ErrorKind};
+use crate::identity;
 use std::cell::Cell;
+use std::num::NonZeroU32;
 
 /// What happens on this thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,15 +55,21 @@ impl Drop for Outer {
 /// Runs `call`, and returns the fault raised during it if there is one. Nested calls each return their own.
 #[inline]
 pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
+    match caught(call) {
+        (result, None) => result,
+        (_, Some(kind)) => Err(failed(kind)),
+    }
+}
+
+/// Runs `action`; beside its result comes the fault raised during it.
+#[inline]
+fn caught<R>(action: impl FnOnce() -> R) -> (R, Option<ErrorKind>) {
     let state = STATE.replace(State::Watching);
     let outer = Outer { state, fault: if state == State::Raised { FAULT.take() } else { None } };
-    let result = call();
+    let result = action();
     let own = if STATE.get() == State::Raised { FAULT.take() } else { None };
     drop(outer);
-    match own {
-        Some(kind) => Err(failed(kind)),
-        None => result,
-    }
+    (result, own)
 }
 
 #[cold]
@@ -69,9 +78,23 @@ fn failed(kind: ErrorKind) -> Error {
     Error::new(kind)
 }
 
+/// Runs `action` for the differentiation `id`, to which the faults raised in it are reported too: on a thread of the user's there is no
+/// operator that would return them.
+pub fn charge<R>(id: Option<NonZeroU32>, action: impl FnOnce() -> R) -> R {
+    let Some(id) = id else { return action() };
+    let (result, own) = caught(action);
+    if let Some(kind) = own {
+        identity::spoil(id, kind);
+        raise(kind);
+    }
+    result
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identity::Identity;
+    use std::thread;
 
     #[test]
     fn each_level_returns_its_own_fault() {
@@ -104,5 +127,22 @@ mod tests {
         assert!(std::panic::catch_unwind(|| watch(|| -> Result<(), Error> { panic!("alone") })).is_err());
         raise(ErrorKind::NoSeeds);
         assert_eq!(watch(|| Ok(1)), Ok(1));
+    }
+
+    #[test]
+    fn a_fault_on_another_thread_is_charged_to_the_differentiation() {
+        let own = Identity::begin();
+        let id = Some(own.id());
+        thread::spawn(move || charge(id, || raise(ErrorKind::NoSeeds))).join().unwrap();
+        assert_eq!(own.check(), Err(ErrorKind::NoSeeds));
+        assert_eq!(watch(|| Ok(1)), Ok(1));
+        // The operator of this thread returns it as before, and the first one counts.
+        let result = watch(|| {
+            raise(ErrorKind::TapeOverflow);
+            charge(id, || raise(ErrorKind::NoSeeds));
+            Ok(())
+        });
+        assert_eq!(result.map_err(|error| error.kind()), Err(ErrorKind::TapeOverflow));
+        assert_eq!(own.check(), Err(ErrorKind::NoSeeds));
     }
 }

@@ -7,6 +7,7 @@ pub mod error;
 pub mod evaluate;
 pub mod fault;
 pub mod function;
+pub mod identity;
 pub mod matrix;
 mod numbers;
 pub mod operators;

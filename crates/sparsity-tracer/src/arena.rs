@@ -2,28 +2,31 @@
 //!
 //! Numbers must be `Copy` and come from nothing, so they hold handles, and what the handles mean is kept here. A detection
 //! [`begin`]s, which puts a fresh arena in place; the guard it gets puts the outer one back, also when the function panics. A
-//! number carries the generation of its detection: one of an outer or an earlier detection is found out by every operation
-//! that would look its handle up.
+//! number carries the generation of its detection, which is an [`Identity`]: one of an outer or an earlier detection is found out
+//! by every operation that would look its handle up, and one that was sent to another thread spoils its detection.
 
 use crate::events::Events;
 use crate::sets::Sets;
 use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::identity::{self, Identity};
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::num::NonZeroU32;
 use std::panic::Location;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The generation of numbers without dependence.
 pub(crate) const CONSTANT: u32 = 0;
 
 /// The generation of numbers that came from another detection; it never runs.
-pub(crate) const FOREIGN: u32 = u32::MAX;
+pub(crate) const FOREIGN: u32 = identity::STRAY.get();
 
 /// Sets and events of one detection.
 pub struct Arena {
     generation: u32,
     refusals: u32,
     refused_at: Option<&'static Location<'static>>,
+    /// Whether the function decided by a number of another detection.
+    decided_by_foreign: bool,
     pub(crate) sets: Sets,
     pub(crate) events: Events,
     /// Where rows are gathered before their number is known.
@@ -32,14 +35,13 @@ pub struct Arena {
 
 thread_local! {
     static ARENA: RefCell<Arena> = const { RefCell::new(Arena::new()) };
+    /// The generations of detections in which another one runs.
+    static SUSPENDED: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
     /// An arena that no detection uses, kept for its memory.
     static SPARE: RefCell<Option<Box<Arena>>> = const { RefCell::new(None) };
     /// Vectors of numbers of several types, kept for their memory.
     static VECTORS: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
 }
-
-/// The last generation given out, over all threads.
-static GENERATIONS: AtomicU32 = AtomicU32::new(0);
 
 impl Arena {
     const fn new() -> Arena {
@@ -47,6 +49,7 @@ impl Arena {
             generation: CONSTANT,
             refusals: 0,
             refused_at: None,
+            decided_by_foreign: false,
             sets: Sets::new(),
             events: Events::new(),
             indices: Vec::new(),
@@ -61,34 +64,39 @@ impl Arena {
 /// A running detection.
 pub(crate) struct Running {
     outer: Option<Box<Arena>>,
-    generation: u32,
+    identity: Identity,
 }
 
 /// Begins a detection with so many inputs.
 pub(crate) fn begin(inputs: usize) -> Result<Running, Error> {
     let inputs = u32::try_from(inputs).ok().filter(|n| *n < crate::sets::LIMIT / 2).ok_or(ErrorKind::TapeOverflow)?;
     let mut arena = SPARE.take().unwrap_or_else(|| Box::new(Arena::new()));
-    // Generations are never reused before 2³² - 2 detections have run.
-    let generation = loop {
-        let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        if generation != CONSTANT && generation != FOREIGN {
-            break generation;
-        }
-    };
-    arena.generation = generation;
+    let identity = Identity::begin();
+    arena.generation = identity.id().get();
     arena.refusals = 0;
     arena.refused_at = None;
+    arena.decided_by_foreign = false;
     arena.sets.reset(inputs);
     arena.events.reset();
     let outer = ARENA.replace(*arena);
     let outer = (outer.generation != CONSTANT).then(|| Box::new(outer));
-    Ok(Running { outer, generation })
+    if let Some(outer) = &outer {
+        SUSPENDED.with_borrow_mut(|suspended| suspended.push(outer.generation));
+    }
+    Ok(Running { outer, identity })
 }
 
 impl Running {
     /// The generation of this detection's numbers.
     pub(crate) fn generation(&self) -> u32 {
-        self.generation
+        self.identity.id().get()
+    }
+
+    /// An error if another thread has met numbers of this detection, or if the function decided by those of another one.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.identity.check()?;
+        let foreign = ARENA.with_borrow(|arena| arena.decided_by_foreign);
+        if foreign { Err(ErrorKind::ForeignNumber.into()) } else { Ok(()) }
     }
 
     /// Where the function first asked for a value it may not know.
@@ -109,6 +117,9 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        if self.outer.is_some() {
+            SUSPENDED.with_borrow_mut(Vec::pop);
+        }
         let outer = self.outer.take().map_or_else(Arena::new, |outer| *outer);
         let mut used = ARENA.replace(outer);
         used.generation = CONSTANT;
@@ -157,16 +168,51 @@ pub(crate) fn with<R>(generation: u32, operation: impl FnOnce(&mut Arena) -> R) 
 /// How often a detection answers questions it refuses before it unwinds: a function may wait in a loop for the answer.
 const PATIENCE: u32 = 1000;
 
-/// Notes a refused question, and unwinds the detection if there were too many.
+/// The same on another thread, which belongs to the user and is unwound only if there is no hope that the function returns.
+const PATIENCE_AWAY: u32 = 1 << 20;
+
+thread_local! {
+    /// The detection of another thread that was refused here last, and how often.
+    static AWAY: Cell<(u32, u32)> = const { Cell::new((CONSTANT, 0)) };
+}
+
+/// Notes a number of an operation that has no result here. If its detection does not run on this thread, not even around an inner
+/// one, it is of an earlier call, or runs on another thread.
+#[cold]
+pub(crate) fn stray(generation: u32) {
+    let is_suspended = || SUSPENDED.try_with(|suspended| suspended.borrow().contains(&generation)).unwrap_or(false);
+    let is_here = with(generation, |_| ()).is_some() || is_suspended();
+    if !is_here && let Some(id) = NonZeroU32::new(generation) {
+        identity::spoil(id, ErrorKind::OtherThread);
+    }
+}
+
+/// Notes a refused question, and unwinds the detection if there were too many. Whether it is the detection that runs on this thread.
 #[cold]
 #[inline(never)]
-pub(crate) fn refused(generation: u32, place: &'static Location<'static>) {
-    let lost = with(generation, |arena| {
+pub(crate) fn refused(generation: u32, place: &'static Location<'static>) -> bool {
+    let here = with(generation, |arena| {
         arena.refusals += 1;
         arena.refused_at.get_or_insert(place);
         arena.refusals > PATIENCE
     });
-    if lost == Some(true) && cfg!(panic = "unwind") && !std::thread::panicking() {
+    if here.unwrap_or_else(|| refused_away(generation)) && cfg!(panic = "unwind") && !std::thread::panicking() {
         std::panic::resume_unwind(Box::new("a detection was refused too often"));
     }
+    here.is_some()
+}
+
+/// Notes a refused question to a number of another detection. Whether there were too many.
+fn refused_away(generation: u32) -> bool {
+    stray(generation);
+    let _ = ARENA.try_with(|arena| {
+        if let Ok(mut arena) = arena.try_borrow_mut() {
+            arena.decided_by_foreign = true;
+        }
+    });
+    let (last, count) = AWAY.get();
+    let count = if last == generation { count + 1 } else { 1 };
+    let lost = count > PATIENCE_AWAY;
+    AWAY.set((generation, if lost { 0 } else { count }));
+    lost
 }

@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Finds patterns for all points at once.
 ///
-/// The values at the point do not matter, only how many there are. A function that branches on a value, casts it or tests
+/// The values at the point do not matter, only how many there are. A function that branches on a value, casts it, formats it or tests
 /// it is refused with the place in its code: the pattern would hold on one side of the branch only. `max`, `min`, `abs`,
 /// `clamp` and [`select`](differentiation_interface_core::scalar::Condition::select) are not branches.
 ///
@@ -105,6 +105,8 @@ fn trace<S: Scalar, K: Scope, H: Handles>(f: &mut impl Flat<Tracer<S::Base, K, H
         let mut outputs = arena::take_vector();
         let run = catch_unwind(AssertUnwindSafe(|| f.call(&inputs, &mut outputs)));
         arena::keep_vector(inputs);
+        // A panic after numbers went to another thread is no more than a consequence: there they have no pattern.
+        running.check()?;
         if let Err(panic) = run {
             // After a refused question a panic is no more than its consequence, as in `partial_cmp(..).unwrap()`.
             match running.refused_at() {
@@ -132,6 +134,7 @@ fn trace<S: Scalar, K: Scope, H: Handles>(f: &mut impl Flat<Tracer<S::Base, K, H
 /// # Errors
 /// - [`ErrorKind::ValueDecides`] if the detector covers all points and the function branches on a value;
 /// - [`ErrorKind::ForeignNumber`] if a number of another detection entered;
+/// - [`ErrorKind::OtherThread`] if the function computes on another thread;
 /// - [`ErrorKind::TapeOverflow`] if the function makes more than 2³¹ sets or the pattern has more than 2³² entries.
 ///
 /// # Example

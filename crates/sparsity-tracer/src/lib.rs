@@ -29,8 +29,8 @@
 //!
 //! # Limits
 //! - Where a function of the standard library compares (`sort_by`, `max_by`, `&a < &b`), the place named is there.
-//! - `println!` of a tracer without value shows `NaN`.
-//! - Numbers sent to other threads are refused, as those of another detection are.
+//! - Formatting a tracer without value asks for the value, and is refused as a branch is.
+//! - Numbers are refused on other threads, with an error that says so.
 
 mod arena;
 mod class;

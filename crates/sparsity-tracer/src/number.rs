@@ -9,11 +9,13 @@ use crate::handles::Handles;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
+use differentiation_interface_core::identity;
 use differentiation_interface_core::rules::{Binary, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Relation};
 use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::marker::PhantomData;
+use std::num::NonZeroU32;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -82,17 +84,28 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
     /// The result of an operation; without handles the operand came from another detection.
     #[inline(always)]
     fn active(value: B, generation: u32, handles: Option<H>) -> Self {
-        let Some(handles) = handles else { return Self::foreign(value) };
+        let Some(handles) = handles else {
+            arena::stray(generation);
+            return Self::foreign(value);
+        };
         if K::AT_POINT && handles == H::default() {
             return Self::plain(value);
         }
         TracerCore { value: Self::known(value), generation, handles, scope: PhantomData }
     }
 
+    /// What a number becomes whose detection is not in its place: it reaches no output unnoticed.
     #[cold]
     fn foreign(value: B) -> Self {
-        fault::raise(ErrorKind::ForeignNumber);
         TracerCore { value: Self::known(value), generation: FOREIGN, handles: H::default(), scope: PhantomData }
+    }
+
+    /// A function of numbers of two detections, at least one of which does not run on this thread or is suspended.
+    #[cold]
+    fn mixed(self, other: Self, value: B) -> Self {
+        arena::stray(self.generation);
+        arena::stray(other.generation);
+        Self::foreign(value)
     }
 
     /// A function of this number alone.
@@ -105,7 +118,7 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
     #[inline(always)]
     fn together(self, other: Self, value: B, class: Class) -> Self {
         if self.generation != other.generation {
-            return Self::foreign(value);
+            return self.mixed(other, value);
         }
         Self::active(value, self.generation, self.handles.binary(other.handles, self.generation, class))
     }
@@ -121,14 +134,16 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
     #[track_caller]
     fn refuse(&self) {
         let place = Location::caller();
-        fault::raise(ErrorKind::ValueDecides { place });
-        arena::refused(self.generation, place);
+        if arena::refused(self.generation, place) {
+            fault::raise(ErrorKind::ValueDecides { place });
+        }
     }
 
     /// The joint dependence of several numbers, made dense; `None` if there is none.
     fn dense(inputs: &[Num<Self>]) -> Option<(u32, Option<H>)> {
         let generation = inputs.iter().map(|v| v.0.generation).find(|g| *g != CONSTANT)?;
         if inputs.iter().any(|v| v.0.generation != CONSTANT && v.0.generation != generation) {
+            inputs.iter().for_each(|v| arena::stray(v.0.generation));
             return Some((generation, None));
         }
         let handles = arena::with(generation, |arena| {
@@ -242,6 +257,11 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
         }
     }
 
+    fn spoil(&self, kind: ErrorKind) {
+        if let Some(id) = NonZeroU32::new(self.generation) {
+            identity::spoil(id, kind);
+        }
+    }
     #[inline(always)]
     #[track_caller]
     fn observe(&self) -> B {
@@ -254,7 +274,12 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
     #[track_caller]
     fn compare(&self, other: &Self) -> Option<Ordering> {
         if self.is_unknown() || other.is_unknown() {
-            if self.is_unknown() { self } else { other }.refuse();
+            if self.is_unknown() {
+                self.refuse();
+            }
+            if other.is_unknown() && other.generation != self.generation {
+                other.refuse();
+            }
             return None;
         }
         self.value.partial_cmp(&other.value)

@@ -138,7 +138,7 @@ fn numbers_of_another_detection_are_refused() {
         let x = [x[0], x[1]];
         std::thread::spawn(move || x[0] + x[1]).join().unwrap()
     });
-    assert_eq!(elsewhere.unwrap_err().kind(), ErrorKind::ForeignNumber);
+    assert_eq!(elsewhere.unwrap_err().kind(), ErrorKind::OtherThread);
     // Second order.
     let kept = RefCell::new(None);
     let keep = |x: &[Tracer<f64, Global, Hessian>]| {
@@ -151,14 +151,14 @@ fn numbers_of_another_detection_are_refused() {
 }
 
 #[test]
-fn printing_is_no_question() {
-    assert_eq!(
-        detect(|x| {
-            let _ = format!("{} {:?}", x[0], x[1]);
-            x[0]
-        })
-        .unwrap()
-        .row(0),
-        [0]
-    );
+fn printing_asks_for_the_value() {
+    let printing: [fn(&[Number]) -> String; 3] =
+        [|x| format!("{}", x[0]), |x| format!("{:e}", x[0]), |x| format!("{x:?}")];
+    for print in printing {
+        let error = detect(|x| x[print(x).len() % 2]).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ValueDecides { .. }));
+        assert!(error.to_string().contains("formats a number"), "{error}");
+    }
+    // Constants may be printed.
+    assert_eq!(detect(|x| x[format!("{}", Number::constant(1.0)).len()]).unwrap().row(0), [1]);
 }

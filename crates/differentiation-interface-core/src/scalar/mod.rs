@@ -6,6 +6,7 @@
 
 mod base;
 mod condition;
+mod formatting;
 mod real;
 mod wrapper;
 mod wrapper_float;
@@ -13,10 +14,12 @@ mod wrapper_ops;
 
 pub use base::Base;
 pub use condition::{Condition, Relation};
+pub(crate) use formatting::is_formatting;
 pub use real::{Imply, Real, Same};
 pub use wrapper::{Core, Num};
 
 use crate::custom::CustomRule;
+use crate::error::ErrorKind;
 use crate::rules::{Binary, Times, Unary};
 use std::fmt::Debug;
 use std::num::NonZeroU32;
@@ -123,6 +126,10 @@ pub trait Scalar:
 
     /// Whether the number certainly carries no derivative at any level.
     fn is_constant(&self) -> bool;
+
+    /// Makes the differentiations that the number belongs to return this error, on whatever thread they run. For engines that
+    /// find an error in arithmetic.
+    fn spoil(&self, _kind: ErrorKind) {}
 
     /// Applies an elementary function of one argument.
     fn apply<R: Unary>(self, rule: R) -> Self;

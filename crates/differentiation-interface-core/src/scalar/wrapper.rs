@@ -10,7 +10,7 @@ use crate::error::ErrorKind;
 use crate::fault;
 use crate::rules::{Binary, Unary};
 use std::cmp::Ordering;
-use std::fmt::{self, Debug, Display, LowerExp};
+use std::fmt::Debug;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -21,10 +21,12 @@ use std::sync::Arc;
 /// 2. `unary` and `binary` compute the value by the rule on the inner scalar, and the derivative information from the
 ///    rule's derivative. `binary_right` and `binary_left` are the same with one plain operand, which carries nothing.
 /// 3. `compare` looks at primal values only. The default is right unless comparisons must be recorded or refused.
-/// 4. `observe` is called wherever a value leaves into plain code (`primal()`, casts, `is_nan`). The default is right unless
+/// 4. `observe` is called wherever a value leaves into plain code (`primal()`, casts, `is_nan`, formatting). The default is right unless
 ///    that must be recorded or refused. `compare`, `compare_plain` and `observe` are `#[track_caller]`: the caller is the
 ///    line in the user's code.
 /// 5. `select` chooses by comparison. The default is right unless both sides must be kept.
+/// 6. `spoil` reports an error to the differentiations that the number belongs to. A number that carries an
+///    [identity](crate::identity) implements it.
 pub trait Core: Copy + Debug + Send + Sync + 'static {
     /// The plain number at the bottom.
     type Base: Base;
@@ -54,7 +56,9 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
 
     /// Applies a function with its own derivative. An engine that does not implement it refuses custom rules.
     fn custom<R: CustomRule<Self::Base>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
-        fault::raise(ErrorKind::RuleUnsupported { rule: R::NAME });
+        let kind = ErrorKind::RuleUnsupported { rule: R::NAME };
+        fault::raise(kind);
+        x.iter().for_each(|v| v.0.spoil(kind));
         let plain: Vec<_> = x.iter().map(|v| v.0.primal()).collect();
         let mut value = Vec::new();
         rule.value(&plain, &mut value);
@@ -68,6 +72,8 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
     fn observe(&self) -> Self::Base {
         self.primal()
     }
+    /// Makes the differentiations that the number belongs to return this error, on whatever thread they run.
+    fn spoil(&self, _kind: ErrorKind) {}
     /// `then` if `left` is in `relation` to `right`, and `otherwise` if not.
     #[inline(always)]
     #[track_caller]
@@ -113,7 +119,7 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
 /// A differentiation number: the [`Core`] `C` of an engine with every public numeric trait.
 ///
 /// Users meet it as the `T` of `fn f<T: Real>(..)` and rarely by name. It prints as its primal value; `{:?}` shows the
-/// derivative information too.
+/// derivative information too. Either is an observation, as [`primal`](Scalar::primal) is.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Num<C>(
@@ -157,6 +163,9 @@ impl<C: Core> Scalar for Num<C> {
     #[inline(always)]
     fn peek(&self) -> C::Base {
         self.0.primal()
+    }
+    fn spoil(&self, kind: ErrorKind) {
+        self.0.spoil(kind);
     }
     #[inline(always)]
     #[track_caller]
@@ -239,24 +248,6 @@ impl<C: Core> PartialOrd for Num<C> {
     #[track_caller]
     fn ge(&self, other: &Self) -> bool {
         Relation::GreaterOrEqual.holds(self.0.compare(&other.0))
-    }
-}
-
-impl<C: Core> Display for Num<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Display::fmt(&self.0.primal(), f)
-    }
-}
-
-impl<C: Core> LowerExp for Num<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        LowerExp::fmt(&self.0.primal(), f)
-    }
-}
-
-impl<C: Core> Debug for Num<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 

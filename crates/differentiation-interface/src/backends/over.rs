@@ -3,7 +3,8 @@
 //! Used by the engines' implementations of [`Core`](differentiation_interface_core::scalar::Core).
 
 /// The methods of `Core` that are answered by the number below, of type `$Below` in the field `value`; that number may record
-/// what the user's code decides by. A number without the field `$derivative` carries nothing itself; `inert` makes one.
+/// what the user's code decides by. A number without the field `$derivative` carries nothing itself; `inert` makes one. `identity` tells
+/// which differentiation another one belongs to.
 macro_rules! answered_below {
     ($Below:ty, carries: $derivative:ident) => {
         #[inline(always)]
@@ -36,6 +37,12 @@ macro_rules! answered_below {
         #[inline(always)]
         fn is_constant(&self) -> bool {
             self.$derivative.is_none() && self.value.is_constant()
+        }
+        fn spoil(&self, kind: ErrorKind) {
+            if let Some(own) = self.identity() {
+                identity::spoil(own, kind);
+            }
+            self.value.spoil(kind);
         }
     };
 }

@@ -85,6 +85,7 @@ macro_rules! operations {
             }
             #[inline]
             fn is_constant(&self) -> bool { match self { $(Self::$Variant(v) => v.is_constant(),)* } }
+            fn spoil(&self, kind: ErrorKind) { match self { $(Self::$Variant(v) => v.spoil(kind),)* } }
             #[inline]
             fn unary<R: Unary>(self, rule: R) -> Self {
                 match self { $(Self::$Variant(v) => Self::$Variant(v.apply(rule)),)* }
@@ -196,8 +197,9 @@ macro_rules! one_of_numbers {
 
 /// A number of one engine met another engine.
 #[cold]
-fn foreign<C>(number: C) -> C {
+fn foreign<C: Core>(number: C) -> C {
     fault::raise(ErrorKind::ForeignNumber);
+    number.spoil(ErrorKind::ForeignNumber);
     number
 }
 

@@ -27,7 +27,10 @@ use differentiation_interface_core::scalar::Scalar;
 /// The preparation runs the function once on recording numbers and compiles the recording: loops are found again, derivatives
 /// are derived and optimised. Later calls run these programs and not the function.
 ///
-/// **Branches.** A recording remembers how every comparison came out, and every value that left into plain code. A call that
+/// **Threads.** The recording belongs to the thread that calls the operator. A function that computes with its numbers on another
+/// thread is refused with [`ErrorKind::OtherThread`]; compute on the calling thread, or use [`AutoForwardDiff`](super::AutoForwardDiff).
+///
+/// **Branches.** A recording remembers how every comparison came out, and every value that left into plain code, also as text. A call that
 /// decides otherwise records the function again at its point and goes on with the right answer; several recordings are
 /// kept. [`refusing_other_branches`](Self::refusing_other_branches) makes it an error instead.
 /// Programs add long sums in another order than the function, so a comparison that hangs on the last digits of a sum may come
@@ -155,6 +158,7 @@ impl<S: PlainConstant> Lift<S, Recorded<S::Base>> for AutoCompiledReverseDiff {
 pub(in crate::backends) fn constant_of<S: Scalar>(value: S) -> Recorded<S::Base> {
     if !value.is_constant() {
         fault::raise(ErrorKind::ActiveConstant);
+        value.spoil(ErrorKind::ActiveConstant);
     }
     Recorded::constant(value.peek())
 }

@@ -25,6 +25,8 @@ use num_traits::Float;
 /// | [`forward`](Self::forward), [`backward`](Self::backward) | O(h) | n + 1 |
 /// | [`central`](Self::central) | O(h²) | 2n, and 1 for the value if asked |
 ///
+/// **Threads.** The function may compute on other threads.
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

@@ -4,9 +4,10 @@ use crate::backends::over::answered_below;
 use differentiation_interface_core::backend::{Lane, Lanes};
 use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
 use differentiation_interface_core::error::ErrorKind;
+use differentiation_interface_core::fault;
+use differentiation_interface_core::identity::{self, Identity};
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
-use std::cell::Cell;
 use std::cmp::Ordering;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -33,43 +34,37 @@ struct Tangent<S: Scalar, L: Lanes> {
     lanes: L::Of<S>,
 }
 
-thread_local! {
-    /// Mark of the last differentiation begun on this thread.
-    static LAST_LEVEL: Cell<u32> = const { Cell::new(0) };
-}
-
 /// Mark of tangents in which two differentiations have met. It stays on everything computed from them.
-pub(super) const MIXED: NonZeroU32 = NonZeroU32::MAX;
+pub(super) const MIXED: NonZeroU32 = identity::STRAY;
 
 /// One differentiation: a mark for its tangents.
 ///
 /// Nested differentiations have different number types. But a number of an *outer* differentiation can be captured by a
 /// closure for an inner one of the same type, and a number of an *earlier* call can be kept somewhere: their tangents mean
-/// something else, so a call whose outputs depend on them is refused.
+/// something else, so a call whose outputs depend on them is refused. Marks are identities, which differ on all threads:
+/// dual numbers need nothing that belongs to a thread, and the function may compute on several.
 pub(super) struct Level {
-    mark: NonZeroU32,
+    identity: Identity,
 }
 
 impl Level {
     /// Begins a differentiation.
     #[inline]
     pub(super) fn enter() -> Level {
-        let next = LAST_LEVEL.get().wrapping_add(1);
-        let mark = NonZeroU32::new(next).filter(|&mark| mark != MIXED).unwrap_or(NonZeroU32::MIN);
-        LAST_LEVEL.set(mark.get());
-        Level { mark }
+        Level { identity: Identity::begin() }
     }
 
     /// The mark.
     #[inline(always)]
     pub(super) fn mark(&self) -> NonZeroU32 {
-        self.mark
+        self.identity.id()
     }
 
-    /// Refuses results into which another differentiation entered.
+    /// Refuses results into which another differentiation entered, or for which another thread has found an error.
     #[inline]
     pub(super) fn check<S: Scalar, L: Lanes>(&self, outputs: &[Dual<S, L>]) -> Result<(), ErrorKind> {
-        let own = |v: &Dual<S, L>| v.0.tangent.is_none_or(|t| t.level == self.mark);
+        self.identity.check()?;
+        let own = |v: &Dual<S, L>| v.0.tangent.is_none_or(|t| t.level == self.mark());
         if outputs.iter().all(own) { Ok(()) } else { Err(ErrorKind::ForeignNumber) }
     }
 }
@@ -94,10 +89,16 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
         self.value
     }
 
+    /// The differentiation that the tangent belongs to.
+    #[inline(always)]
+    fn identity(&self) -> Option<NonZeroU32> {
+        self.tangent.as_ref().map(|t| t.level)
+    }
+
     /// Gives the number a tangent of the differentiation `level`.
     #[inline(always)]
     pub(super) fn set_tangent(&mut self, level: &Level, lanes: L::Of<S>) {
-        self.tangent = Some(Tangent { level: level.mark, lanes });
+        self.tangent = Some(Tangent { level: level.mark(), lanes });
     }
 
     /// Takes the tangent away.
@@ -155,7 +156,7 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     /// duals.
     #[inline(always)]
     pub(crate) fn with_lanes(value: S, lanes: L::Of<S>) -> Self {
-        DualCore { value, tangent: Some(Tangent { level: NonZeroU32::MIN, lanes }) }
+        DualCore { value, tangent: Some(Tangent { level: identity::NONE, lanes }) }
     }
 
     /// The lanes of the tangent, unless it is absent.
@@ -237,7 +238,7 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     }
     #[inline(always)]
     fn tangent_mark(&self) -> Option<NonZeroU32> {
-        Some(self.tangent.as_ref()?.level)
+        self.identity()
     }
     #[inline(always)]
     fn tangent(&self, lane: usize) -> S::Base {
@@ -304,12 +305,13 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Dual<S, L>], y: &mut Vec<Dual<S, L>>) {
         let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
         let mut outputs = Vec::new();
-        S::custom(rule, &values, &mut outputs);
+        let level = x.iter().find_map(|v| v.0.identity());
+        fault::charge(level, || S::custom(rule, &values, &mut outputs));
         y.clear();
         y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
 
-        let Some(level) = x.iter().find_map(|v| Some(v.0.tangent?.level)) else { return };
-        let one_level = x.iter().filter_map(|v| v.0.tangent).all(|t| t.level == level);
+        let Some(level) = level else { return };
+        let one_level = x.iter().filter_map(|v| v.0.identity()).all(|own| own == level);
         let level = if one_level { level } else { MIXED };
         let zero = S::default();
         let (mut dx, mut dy) = (vec![zero; x.len()], vec![zero; y.len()]);
@@ -321,7 +323,7 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
             if dx.iter().all(S::is_inert_zero) {
                 continue;
             }
-            pushforward_by_rule(&**rule, &values, &outputs, &dx, &mut dy);
+            fault::charge(Some(level), || pushforward_by_rule(&**rule, &values, &outputs, &dx, &mut dy));
             for (lanes, dy) in lanes.iter_mut().zip(&dy) {
                 L::slice_mut(lanes)[lane] = *dy;
             }

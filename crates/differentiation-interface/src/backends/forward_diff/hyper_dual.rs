@@ -4,6 +4,9 @@ use super::dual::{Dual, DualCore, MIXED};
 use crate::backends::over::answered_below;
 use differentiation_interface_core::backend::Lanes;
 use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
+use differentiation_interface_core::error::ErrorKind;
+use differentiation_interface_core::fault;
+use differentiation_interface_core::identity;
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use std::cmp::Ordering;
@@ -107,6 +110,11 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperDualCore<S, O, L> {
     /// The differentiation along inputs that the number depends on.
     pub(super) fn level(&self) -> Option<NonZeroU32> {
         self.tangent.as_ref().map(|t| t.mark.level())
+    }
+
+    /// The same; that of the tangents along seeds is the value's.
+    fn identity(&self) -> Option<NonZeroU32> {
+        self.level()
     }
 
     /// First derivatives along inputs, unless all are zero.
@@ -243,11 +251,12 @@ impl<S: Scalar, O: Lanes, L: Lanes> Core for HyperDualCore<S, O, L> {
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
         let values: Vec<Dual<S, O>> = x.iter().map(|v| v.0.value).collect();
         let mut outputs = Vec::new();
-        Dual::custom(rule, &values, &mut outputs);
+        let level = x.iter().find_map(|v| v.0.level());
+        fault::charge(level, || Dual::custom(rule, &values, &mut outputs));
         y.clear();
         y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
 
-        let Some(level) = x.iter().find_map(|v| v.0.level()) else { return };
+        let Some(level) = level else { return };
         let one_level = x.iter().filter_map(|v| v.0.level()).all(|own| own == level);
         let level = if one_level { level } else { MIXED };
         let zeros = L::each(|_| S::default());
@@ -262,7 +271,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> Core for HyperDualCore<S, O, L> {
             if dx.iter().all(Dual::is_inert_zero) {
                 continue;
             }
-            pushforward_by_rule(&**rule, &values, &outputs, &dx, &mut dy);
+            fault::charge(Some(level), || pushforward_by_rule(&**rule, &values, &outputs, &dx, &mut dy));
             for (tangent, dy) in tangents.iter_mut().zip(&dy) {
                 L::slice_mut(&mut tangent.first)[lane] = dy.0.value();
                 let Some(bends) = dy.0.lanes() else { continue };

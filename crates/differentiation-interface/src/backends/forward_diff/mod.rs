@@ -30,6 +30,9 @@ use std::num::NonZeroUsize;
 /// Hessian-vector products over a reverse mode. `L` lanes of tangents go through the function at once; the number of lanes
 /// used in a pass is chosen from the length of the input, up to 12. Tangents that are still zero cost nothing.
 ///
+/// **Threads.** The function may compute with its numbers on other threads, in parallel: the derivative is right, and that of
+/// the same operations done serially, bit by bit.
+///
 /// # Example
 /// ```
 /// # use differentiation_interface::prelude::*;

@@ -23,13 +23,17 @@ use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use num_traits::Float;
-use tape::{Call, Node, Recorder};
+use tape::{Call, Node, Recorder, Spare};
 
 /// Reverse mode by a tape that is recorded anew at each call, so that branches and loops may depend on values.
 ///
 /// Exact derivatives at a cost proportional to the number of outputs: best for gradients. Functions of one argument and
 /// operations with constants leave nothing on the tape: a number carries its derivative with respect to its last branching
 /// point, and only operations that join two such points are recorded.
+///
+/// **Threads.** The tape belongs to the thread that calls the operator. A function that joins its numbers on another thread
+/// (`std::thread::scope`, `rayon`, a worker behind a channel) is refused with
+/// [`ErrorKind::OtherThread`](crate::error::ErrorKind::OtherThread); compute on the calling thread, or use [`AutoForwardDiff`]. Several threads may each call operators, and a function may call one on a worker.
 ///
 /// # Example
 /// ```
@@ -93,6 +97,7 @@ pub struct ReverseState<S: Scalar> {
     y: Vec<Var<S>>,
     nodes: Vec<Node<S>>,
     calls: Vec<Call<S>>,
+    spare: Spare<Node<S>>,
     /// Per output, the entry of the tape it hangs on and its derivative with respect to it.
     outputs: Vec<Option<(u32, S)>>,
     adjoints: Vec<S>,
@@ -107,6 +112,7 @@ impl PullbackPrimitive for AutoReverseDiff {
             y: Vec::new(),
             nodes: Vec::new(),
             calls: Vec::new(),
+            spare: Spare::default(),
             outputs: Vec::new(),
             adjoints: Vec::new(),
         })
@@ -120,7 +126,7 @@ impl PullbackPrimitive for AutoReverseDiff {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        let mut recorder = Recorder::begin(&mut state.nodes, &mut state.calls, x.len())?;
+        let mut recorder = Recorder::begin(&mut state.nodes, &mut state.calls, &mut state.spare, x.len())?;
         state.x.clear();
         state.x.extend(x.iter().enumerate().map(|(i, &v)| Num(recorder.input(i, v))));
         f.call(&state.x, &mut state.y);

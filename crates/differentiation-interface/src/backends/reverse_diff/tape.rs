@@ -1,12 +1,13 @@
 //! The tape: where it lives during a recording, and how adjoints run back over it.
 //!
-//! Numbers must be `Copy` and come from nothing, so they cannot borrow the tape. While the user's function runs, the entries
-//! sit in a [`Slot`] that lives as long as the program; afterwards they move back into the state of the call. Slots are
-//! recycled per thread: there are as many as the deepest nesting of recordings needs.
+//! Numbers must be `Copy` and come from nothing, so they cannot borrow the tape: they carry the identity of their recording.
+//! While the user's function runs, the entries are kept by the thread, and afterwards they move back into the state of the
+//! call. A number whose recording does not run on this thread, because it was sent here or kept from an earlier call, becomes a
+//! [stray](identity::STRAY), and its recording, if it runs on another thread, ends with an error.
 //!
-//! The innermost recording over `f64` keeps its entries in a [`Desk`] instead, a plain thread-local that is reached without
-//! the thread check of a slot: two thirds of the time of a recording went into that check. An inner recording over `f64`
-//! moves the outer one's entries to its slot and back, so numbers of a suspended recording still work, the slow way.
+//! The innermost recording over `f64` keeps its entries on a [`Desk`], a plain thread-local. An inner recording over `f64` moves
+//! the outer one's entries among the [`OPEN`] tapes and back, where those over other scalars always are; numbers of a suspended
+//! recording still work, the slow way.
 //!
 //! All of this is the same for entries with first derivatives, [`Node`], and for those with second ones, which live in
 //! `twice_tape.rs`: they are an [`Entry`] each.
@@ -14,13 +15,13 @@
 use super::twice_tape::{TwiceCall, TwiceNode};
 use super::var::VarCore;
 use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::identity::{self, Identity};
 use differentiation_interface_core::scalar::Scalar;
-use fragile::Fragile;
 use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::ptr;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// What a tape is made of.
@@ -93,244 +94,278 @@ impl<S> fmt::Debug for Call<S> {
     }
 }
 
-/// The place of a running recording. Bound to its thread: a number that wanders to another one is refused there.
-pub(super) struct Slot<E: Entry> {
-    tape: Fragile<Tape<E>>,
+/// The entries of a running recording.
+pub(super) struct Tape<E: Entry> {
+    nodes: Vec<E>,
+    calls: Vec<E::Call>,
+    inputs: u32,
 }
 
-struct Tape<E: Entry> {
-    nodes: RefCell<Vec<E>>,
-    calls: RefCell<Vec<E::Call>>,
-    inputs: Cell<u32>,
-    /// Which recording of this slot is running; entries of another one mean nothing.
-    epoch: Cell<u32>,
-    fault: Cell<Option<ErrorKind>>,
+impl<E: Entry> Tape<E> {
+    const fn new() -> Self {
+        Tape { nodes: Vec::new(), calls: Vec::new(), inputs: 0 }
+    }
+
+    /// Appends an entry; its number, or `None` if the tape is full.
+    #[inline(always)]
+    fn push(&mut self, node: E) -> Option<u32> {
+        let index = self.nodes.len() + self.inputs as usize;
+        if index >= u32::MAX as usize {
+            return None;
+        }
+        self.nodes.push(node);
+        Some(index as u32)
+    }
+
+    /// Appends a custom rule with `outputs` outputs, made by `make` from the entry of the first one, which is returned.
+    fn push_call(&mut self, outputs: usize, make: impl FnOnce(u32) -> E::Call) -> Option<u32> {
+        let first = self.nodes.len() + self.inputs as usize;
+        if first + outputs > u32::MAX as usize {
+            return None;
+        }
+        self.nodes.resize(self.nodes.len() + outputs, E::source());
+        self.calls.push(make(first as u32));
+        Some(first as u32)
+    }
 }
 
-impl<E: Entry> fmt::Debug for Slot<E> {
+/// A box for a tape that is not on a desk, which a state keeps so that the next recording need not allocate one. A clone has none.
+pub(super) struct Spare<E: Entry>(Option<Box<Tape<E>>>);
+
+impl<E: Entry> Default for Spare<E> {
+    fn default() -> Self {
+        Spare(None)
+    }
+}
+impl<E: Entry> Clone for Spare<E> {
+    fn clone(&self) -> Self {
+        Spare(None)
+    }
+}
+impl<E: Entry> fmt::Debug for Spare<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Slot")
+        f.write_str("Spare")
     }
 }
 
 thread_local! {
-    /// Free slots of each type of entries, as `Vec<&'static Slot<E>>`.
-    static FREE: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
+    /// The recordings that run on this thread and are not on a desk, with their tapes, the innermost last.
+    static OPEN: RefCell<Vec<(NonZeroU32, Box<dyn Any>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `action` on the free slots for entries `E`.
-fn with_free<E: Entry, R>(action: impl FnOnce(&mut Vec<&'static Slot<E>>) -> R) -> R {
-    FREE.with_borrow_mut(|lists| {
-        let found = lists.iter().position(|list| list.is::<Vec<&'static Slot<E>>>());
-        let index = found.unwrap_or_else(|| {
-            lists.push(Box::new(Vec::<&'static Slot<E>>::new()));
-            lists.len() - 1
-        });
-        action(lists[index].downcast_mut().expect("the list was found or made by its type"))
-    })
+/// Runs `action` on the tape of a recording that is not on a desk; `None` if it does not run on this thread.
+#[inline(always)]
+fn with_open<E: Entry, R>(recording: NonZeroU32, action: impl FnOnce(&mut Tape<E>) -> R) -> Option<R> {
+    let found = OPEN.try_with(|open| {
+        let mut open = open.try_borrow_mut().ok()?;
+        let (_, tape) = open.iter_mut().rev().find(|(own, _)| *own == recording)?;
+        Some(action(tape.downcast_mut()?))
+    });
+    found.ok().flatten()
 }
 
-impl<E: Entry> Slot<E> {
-    fn acquire() -> &'static Slot<E> {
-        if let Some(spare) = E::with_desk(|desk| desk.spare.take()).flatten() {
-            return spare;
-        }
-        with_free(Vec::pop).unwrap_or_else(|| {
-            let tape = Tape {
-                nodes: RefCell::default(),
-                calls: RefCell::default(),
-                inputs: Cell::new(0),
-                epoch: Cell::new(0),
-                fault: Cell::new(None),
-            };
-            // A few dozen bytes per depth of nesting, type of entries and thread stay for good.
-            Box::leak(Box::new(Slot { tape: Fragile::new(tape) }))
-        })
+/// Keeps a tape while it is not on a desk. If this thread is at its end it is lost, and the recording ends with an error.
+fn suspend<E: Entry>(recording: NonZeroU32, tape: Box<Tape<E>>) {
+    if OPEN.try_with(|open| open.borrow_mut().push((recording, tape))).is_err() {
+        identity::spoil(recording, ErrorKind::OtherThread);
     }
+}
 
-    fn release(&'static self) {
-        let displaced = E::with_desk(|desk| desk.spare.replace(Some(self))).unwrap_or(Some(self));
-        if let Some(slot) = displaced {
-            with_free(|free| free.push(slot));
-        }
+/// Takes a tape back.
+fn resume<E: Entry>(recording: NonZeroU32) -> Option<Box<Tape<E>>> {
+    let found = OPEN.try_with(|open| {
+        let mut open = open.borrow_mut();
+        let place = open.iter().rposition(|(own, _)| *own == recording)?;
+        open.remove(place).1.downcast().ok()
+    });
+    found.ok().flatten()
+}
+
+/// Runs `action` on the tape of a recording, wherever this thread keeps it.
+fn with_tape<E: Entry, R>(recording: NonZeroU32, action: impl FnOnce(&mut Tape<E>) -> R) -> Option<R> {
+    if E::with_desk(|desk| desk.is_open_for(recording)) == Some(true) {
+        return E::with_desk(|desk| action(&mut desk.tape.borrow_mut()));
     }
+    with_open(recording, action)
+}
 
-    /// Appends an entry; its number, or `None` if that is impossible.
-    #[inline(always)]
-    pub(super) fn push(&'static self, node: E, epoch: u32) -> Option<u32> {
-        match E::with_desk(|desk| desk.push(node, ptr::from_ref(self).addr(), epoch)) {
+/// Appends an entry to the tape of a recording and returns its number. If that is impossible, `None`, and the recording ends with
+/// an error.
+#[inline(always)]
+pub(super) fn push<E: Entry>(recording: NonZeroU32, node: E) -> Option<u32> {
+    match E::with_desk(|desk| desk.push(recording, node)) {
+        Some(Some(entry)) => Some(entry),
+        Some(None) => push_past_desk(recording, node),
+        None => match with_open(recording, |tape| tape.push(node)) {
             Some(Some(entry)) => Some(entry),
-            Some(None) => self.push_past_desk(node, epoch),
-            None => self.push_in_slot(node, epoch),
-        }
-    }
-
-    /// Appends an entry that the desk has refused.
-    #[cold]
-    #[inline(never)]
-    fn push_past_desk(&'static self, node: E, epoch: u32) -> Option<u32> {
-        self.push_in_slot(node, epoch)
-    }
-
-    /// Appends to the entries in the slot, unless they are on the desk. Inlined, as a call would pass the entry in memory.
-    #[inline(always)]
-    fn push_in_slot(&'static self, node: E, epoch: u32) -> Option<u32> {
-        let tape = self.tape.get();
-        if epoch != tape.epoch.get() {
-            return tape.refuse(ErrorKind::ForeignNumber);
-        }
-        let mut nodes = tape.nodes.borrow_mut();
-        let index = nodes.len() + tape.inputs.get() as usize;
-        if index >= u32::MAX as usize || self.is_on_desk() {
-            return tape.refuse(ErrorKind::TapeOverflow);
-        }
-        nodes.push(node);
-        Some(index as u32)
-    }
-
-    #[inline]
-    fn is_on_desk(&'static self) -> bool {
-        E::with_desk(|desk| desk.is_open_at(ptr::from_ref(self).addr())).unwrap_or(false)
-    }
-
-    /// Appends a custom rule with `outputs` outputs, made by `make` from the entry of the first one, which is returned;
-    /// `None` if that is impossible.
-    pub(super) fn push_call(
-        &'static self,
-        outputs: usize,
-        epoch: u32,
-        make: impl FnOnce(u32) -> E::Call,
-    ) -> Option<u32> {
-        let mut first = None;
-        for _ in 0..outputs {
-            let entry = self.push(E::source(), epoch)?;
-            first.get_or_insert(entry);
-        }
-        let first = first?;
-        self.tape.get().calls.borrow_mut().push(make(first));
-        Some(first)
-    }
-
-    /// Whether a number of the recording `own` is one of the recording `epoch` of this slot; notes it if not.
-    #[inline(always)]
-    pub(super) fn owns(&'static self, own: (&'static Slot<E>, u32), epoch: u32) -> bool {
-        let owns = std::ptr::eq(own.0, self) && own.1 == epoch;
-        if !owns {
-            self.note_foreign();
-        }
-        owns
-    }
-
-    /// Notes that a number of another recording met one of this.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn note_foreign(&self) {
-        self.tape.get().fault.set(Some(ErrorKind::ForeignNumber));
+            _ => refuse::<E>(recording),
+        },
     }
 }
 
-impl<E: Entry> Tape<E> {
-    #[cold]
-    #[inline(never)]
-    fn refuse(&self, kind: ErrorKind) -> Option<u32> {
-        self.fault.set(Some(kind));
-        None
+/// Appends an entry that the desk has refused.
+#[cold]
+#[inline(never)]
+fn push_past_desk<E: Entry>(recording: NonZeroU32, node: E) -> Option<u32> {
+    with_open(recording, |tape| tape.push(node)).flatten().or_else(|| refuse::<E>(recording))
+}
+
+/// Appends a custom rule with `outputs` outputs, made by `make` from the entry of the first one, which is returned; `None` if
+/// that is impossible, and the recording ends with an error.
+pub(super) fn push_call<E: Entry>(
+    recording: NonZeroU32,
+    outputs: usize,
+    make: impl FnOnce(u32) -> E::Call,
+) -> Option<u32> {
+    if outputs == 0 {
+        return None;
     }
+    with_tape::<E, _>(recording, |tape| tape.push_call(outputs, make)).flatten().or_else(|| refuse::<E>(recording))
+}
+
+/// Notes that a recording has no room, or is not on this thread.
+#[cold]
+#[inline(never)]
+fn refuse<E: Entry>(recording: NonZeroU32) -> Option<u32> {
+    if with_tape::<E, _>(recording, |_| ()).is_some() {
+        identity::spoil(recording, ErrorKind::TapeOverflow);
+    } else {
+        note_stray(recording);
+    }
+    None
+}
+
+/// Notes that a number was met whose recording is not on this thread: if it runs at all, it is on another one. The recordings of
+/// this thread are not concerned until a [stray](identity::STRAY) number reaches them.
+fn note_stray(recording: NonZeroU32) {
+    identity::spoil(recording, ErrorKind::OtherThread);
+}
+
+/// Notes that numbers of two recordings have met.
+#[cold]
+#[inline(never)]
+pub(super) fn note_foreign<E: Entry>(recordings: [NonZeroU32; 2]) {
+    for recording in recordings {
+        if with_tape::<E, _>(recording, |_| ()).is_some() {
+            identity::spoil(recording, ErrorKind::ForeignNumber);
+        } else {
+            note_stray(recording);
+        }
+    }
+}
+
+/// Whether a number of the recording `own` is one of the recording `recording`; notes it if not.
+#[inline(always)]
+pub(super) fn is_own<E: Entry>(own: NonZeroU32, recording: NonZeroU32) -> bool {
+    if own != recording {
+        note_foreign::<E>([own, recording]);
+    }
+    own == recording
 }
 
 /// Where the innermost recording over `f64` of a thread keeps its entries.
 pub(super) struct Desk<E: Entry> {
-    /// The entries; without a destructor, which makes access plain. Empty while nothing is recorded.
-    nodes: RefCell<ManuallyDrop<Vec<E>>>,
-    /// The slot of that recording, with a copy of what its tape says.
-    slot: Cell<Option<&'static Slot<E>>>,
-    epoch: Cell<u32>,
-    inputs: Cell<u32>,
-    /// A free slot, without a look at the list of them.
-    spare: Cell<Option<&'static Slot<E>>>,
+    recording: Cell<Option<NonZeroU32>>,
+    /// Without a destructor, which makes access plain. Empty while nothing is recorded.
+    tape: RefCell<ManuallyDrop<Tape<E>>>,
 }
 
 impl<E: Entry> Desk<E> {
     const fn new() -> Self {
-        Desk {
-            nodes: RefCell::new(ManuallyDrop::new(Vec::new())),
-            slot: Cell::new(None),
-            epoch: Cell::new(0),
-            inputs: Cell::new(0),
-            spare: Cell::new(None),
-        }
+        Desk { recording: Cell::new(None), tape: RefCell::new(ManuallyDrop::new(Tape::new())) }
     }
 
-    /// Puts the entries on the desk back into their slot, and takes those of `slot`. Returns the former slot.
-    fn switch_to(&self, slot: Option<&'static Slot<E>>) -> Option<&'static Slot<E>> {
-        let former = self.slot.replace(slot);
-        let mut nodes = self.nodes.borrow_mut();
-        if let Some(former) = former {
-            former.tape.get().nodes.replace(std::mem::take(&mut **nodes));
-        }
-        if let Some(slot) = slot {
-            let tape = slot.tape.get();
-            **nodes = tape.nodes.take();
-            self.epoch.set(tape.epoch.get());
-            self.inputs.set(tape.inputs.get());
-        }
-        former
-    }
-
-    /// Whether the entries on it belong to the slot at `address`. Slots are never freed, and belong to one thread.
     #[inline(always)]
-    fn is_open_at(&self, address: usize) -> bool {
-        self.slot.get().is_some_and(|slot| ptr::from_ref(slot).addr() == address)
+    fn is_open_for(&self, recording: NonZeroU32) -> bool {
+        self.recording.get() == Some(recording)
+    }
+
+    /// Puts another tape on the desk, or none. Returns the former one.
+    #[inline]
+    fn replace(&self, recording: Option<NonZeroU32>, tape: Tape<E>) -> (Option<NonZeroU32>, Tape<E>) {
+        let former = std::mem::replace(&mut **self.tape.borrow_mut(), tape);
+        (self.recording.replace(recording), former)
     }
 
     /// Appends an entry of the recording on the desk; `None` if it belongs to another one or the tape is full.
     #[inline(always)]
-    fn push(&self, node: E, slot: usize, epoch: u32) -> Option<u32> {
-        if !self.is_open_at(slot) || self.epoch.get() != epoch {
+    fn push(&self, recording: NonZeroU32, node: E) -> Option<u32> {
+        if !self.is_open_for(recording) {
             return None;
         }
-        let mut nodes = self.nodes.try_borrow_mut().ok()?;
-        let index = nodes.len() + self.inputs.get() as usize;
-        if index >= u32::MAX as usize {
-            return None;
-        }
-        nodes.push(node);
-        Some(index as u32)
+        self.tape.try_borrow_mut().ok()?.push(node)
     }
 }
 
-/// A running recording into the memory of a state. Gives slot and memory back when it ends, also by a panic.
+/// A running recording into the memory of a state. Gives the memory back when it ends, also by a panic.
 pub(super) struct Recorder<'a, E: Entry> {
-    pub(super) slot: &'static Slot<E>,
-    pub(super) epoch: u32,
+    identity: Identity,
     /// The recording that was on the desk before.
-    suspended: Option<&'static Slot<E>>,
+    suspended: Option<NonZeroU32>,
     nodes: &'a mut Vec<E>,
     calls: &'a mut Vec<E::Call>,
+    spare: &'a mut Spare<E>,
 }
 
 impl<'a, E: Entry> Recorder<'a, E> {
-    pub(super) fn begin(nodes: &'a mut Vec<E>, calls: &'a mut Vec<E::Call>, inputs: usize) -> Result<Self, Error> {
+    #[inline]
+    pub(super) fn begin(
+        nodes: &'a mut Vec<E>,
+        calls: &'a mut Vec<E::Call>,
+        spare: &'a mut Spare<E>,
+        inputs: usize,
+    ) -> Result<Self, Error> {
         let inputs = u32::try_from(inputs).map_err(|_| ErrorKind::TapeOverflow)?;
-        let slot = Slot::<E>::acquire();
-        let tape = slot.tape.get();
+        let identity = Identity::begin();
+        let recording = identity.id();
         nodes.clear();
-        tape.nodes.replace(std::mem::take(nodes));
         calls.clear();
-        tape.calls.replace(std::mem::take(calls));
-        tape.inputs.set(inputs);
-        tape.epoch.set(tape.epoch.get().wrapping_add(1));
-        tape.fault.set(None);
-        let suspended = E::with_desk(|desk| desk.switch_to(Some(slot))).flatten();
-        Ok(Recorder { slot, epoch: tape.epoch.get(), suspended, nodes, calls })
+        let mut tape = Some(Tape { nodes: std::mem::take(nodes), calls: std::mem::take(calls), inputs });
+        let on_desk = E::with_desk(|desk| desk.replace(Some(recording), tape.take().unwrap_or(Tape::new())));
+        let mut suspended = None;
+        match on_desk {
+            Some((None, _)) => {}
+            Some((Some(outer), tape)) => {
+                suspended = Some(outer);
+                suspend(outer, spare.boxed(tape));
+            }
+            None => suspend(recording, spare.boxed(tape.unwrap_or(Tape::new()))),
+        }
+        Ok(Recorder { identity, suspended, nodes, calls, spare })
     }
 
-    /// Ends the recording. An error if numbers of other recordings entered or the tape overflowed.
+    /// What the numbers of this recording carry.
+    #[inline(always)]
+    pub(super) fn recording(&self) -> NonZeroU32 {
+        self.identity.id()
+    }
+
+    /// Ends the recording. An error if numbers of other recordings entered, if another thread met its numbers, or if the tape
+    /// overflowed.
+    #[inline]
     pub(super) fn finish(self) -> Result<(), Error> {
-        match self.slot.tape.get().fault.get() {
-            None => Ok(()),
-            Some(kind) => Err(kind.into()),
+        Ok(self.identity.check()?)
+    }
+}
+
+impl<E: Entry> Spare<E> {
+    /// Puts a tape into the box.
+    fn boxed(&mut self, tape: Tape<E>) -> Box<Tape<E>> {
+        match self.0.take() {
+            Some(mut spare) => {
+                *spare = tape;
+                spare
+            }
+            None => Box::new(tape),
         }
+    }
+
+    /// Takes a tape out of its box.
+    fn unboxed(&mut self, tape: Option<Box<Tape<E>>>) -> Tape<E> {
+        let Some(mut boxed) = tape else { return Tape::new() };
+        let tape = std::mem::replace(&mut *boxed, Tape::new());
+        self.0 = Some(boxed);
+        tape
     }
 }
 
@@ -338,22 +373,23 @@ impl<S: Scalar> Recorder<'_, Node<S>> {
     /// Input `i` with value `value`.
     #[inline(always)]
     pub(super) fn input(&mut self, i: usize, value: S) -> VarCore<S> {
-        VarCore::entry(value, self.slot, i as u32, self.epoch)
+        VarCore::entry(value, i as u32, self.recording())
     }
 
     /// Which entry an output hangs on, and its derivative with respect to it; nothing for a constant.
     #[inline(always)]
     pub(super) fn output(&self, output: &VarCore<S>) -> Option<(u32, S)> {
-        output.hangs_on(self.slot, self.epoch)
+        output.hangs_on(self.recording())
     }
 }
 
 impl<E: Entry> Drop for Recorder<'_, E> {
+    #[inline]
     fn drop(&mut self) {
-        E::with_desk(|desk| desk.switch_to(self.suspended));
-        *self.nodes = self.slot.tape.get().nodes.take();
-        *self.calls = self.slot.tape.get().calls.take();
-        self.slot.release();
+        let outer = self.suspended.map(|outer| self.spare.unboxed(resume(outer)));
+        let on_desk = E::with_desk(|desk| desk.replace(self.suspended, outer.unwrap_or(Tape::new())).1);
+        let tape = on_desk.unwrap_or_else(|| self.spare.unboxed(resume(self.identity.id())));
+        (*self.nodes, *self.calls) = (tape.nodes, tape.calls);
     }
 }
 
@@ -425,28 +461,55 @@ impl<S: Scalar> Call<S> {
 mod tests {
     use super::*;
 
-    /// Slots that are free after three recordings, and after two at once.
-    fn recycled<E: Entry>() -> [usize; 2] {
-        let spare = || usize::from(E::with_desk(|desk| desk.spare.get().is_some()).unwrap_or(false));
-        let count = || with_free::<E, _>(|free| free.len()) + spare();
-        let (mut outer, mut inner) = (Vec::new(), Vec::new());
-        let (mut outer_calls, mut inner_calls) = (Vec::new(), Vec::new());
+    /// Where recordings begin and end: one, and one within another.
+    fn nested<E: Entry>() {
+        let (mut outer, mut inner) =
+            ((Vec::new(), Vec::new(), Spare::default()), (Vec::new(), Vec::new(), Spare::default()));
+        let open = || OPEN.with_borrow(Vec::len);
+        let depth = if E::with_desk(|_| ()).is_some() { 0 } else { 1 };
         for _ in 0..3 {
-            drop(Recorder::<E>::begin(&mut outer, &mut outer_calls, 2).expect("two inputs fit"));
+            let first = Recorder::<E>::begin(&mut outer.0, &mut outer.1, &mut outer.2, 2).expect("two inputs fit");
+            let recording = first.recording();
+            assert_eq!((push(recording, E::source()), open()), (Some(2), depth));
+            let second = Recorder::<E>::begin(&mut inner.0, &mut inner.1, &mut inner.2, 5).expect("five inputs fit");
+            assert_eq!(push(second.recording(), E::source()), Some(5));
+            assert_eq!((push(recording, E::source()), open()), (Some(3), depth + 1));
+            assert!(second.finish().is_ok());
+            assert_eq!((push(recording, E::source()), open()), (Some(4), depth));
+            assert!(first.finish().is_ok());
+            assert_eq!((outer.0.len(), inner.0.len(), open()), (3, 1, 0));
         }
-        let one = count();
-        for _ in 0..3 {
-            let _outer = Recorder::<E>::begin(&mut outer, &mut outer_calls, 2).expect("two inputs fit");
-            drop(Recorder::<E>::begin(&mut inner, &mut inner_calls, 2).expect("two inputs fit"));
-        }
-        [one, count()]
     }
 
     #[test]
-    fn slots_are_recycled() {
-        assert_eq!(recycled::<Node<f32>>(), [1, 2]);
-        assert_eq!(recycled::<Node<f64>>(), [1, 2]);
-        assert_eq!(recycled::<TwiceNode<f64>>(), [1, 2]);
+    fn entries_go_to_the_tape_of_their_recording() {
+        nested::<Node<f32>>();
+        nested::<Node<f64>>();
+        nested::<TwiceNode<f64>>();
+    }
+
+    /// A recording whose numbers are met on another thread, while one of that thread is running.
+    fn strayed<E: Entry>() {
+        let (mut nodes, mut calls, mut spare) = (Vec::new(), Vec::new(), Spare::default());
+        let recorder = Recorder::<E>::begin(&mut nodes, &mut calls, &mut spare, 2).expect("two inputs fit");
+        let recording = recorder.recording();
+        std::thread::spawn(move || {
+            let (mut nodes, mut calls, mut spare) = (Vec::new(), Vec::new(), Spare::default());
+            let recorder = Recorder::<E>::begin(&mut nodes, &mut calls, &mut spare, 2).expect("two inputs fit");
+            assert_eq!(push(recording, E::source()), None);
+            assert_eq!(push(recorder.recording(), E::source()), Some(2));
+            assert!(recorder.finish().is_ok());
+        })
+        .join()
+        .unwrap();
+        assert_eq!(recorder.finish().map_err(|error| error.kind()), Err(ErrorKind::OtherThread));
+    }
+
+    #[test]
+    fn a_number_on_another_thread_ends_its_recording_alone() {
+        strayed::<Node<f32>>();
+        strayed::<Node<f64>>();
+        strayed::<TwiceNode<f64>>();
     }
 
     #[test]

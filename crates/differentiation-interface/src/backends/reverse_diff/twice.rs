@@ -3,7 +3,7 @@
 //! Called by the route [`SecondAdjoint`](differentiation_interface_core::backend::SecondAdjoint); runs the user's function
 //! on [`TwiceVar`] and sweeps over the tape of `twice_tape.rs`.
 
-use super::tape::Recorder;
+use super::tape::{Recorder, Spare};
 use super::twice_tape::{Sweep, TwiceCall, TwiceNode};
 use super::twice_var::{TwiceVar, TwiceVarCore};
 use super::{AutoReverseDiff, InLanes};
@@ -21,6 +21,7 @@ pub struct TwiceState<S: Scalar> {
     y: Vec<TwiceVar<S>>,
     nodes: Vec<TwiceNode<S>>,
     calls: Vec<TwiceCall<S>>,
+    spare: Spare<TwiceNode<S>>,
     /// The entry of the tape that the output hangs on and its two derivatives with respect to it.
     output: Option<(u32, [S; 2])>,
     tangents: Vec<S>,
@@ -47,6 +48,7 @@ impl SecondAdjointPrimitive for AutoReverseDiff {
             y: Vec::new(),
             nodes: Vec::new(),
             calls: Vec::new(),
+            spare: Spare::default(),
             output: None,
             tangents: Vec::new(),
             adjoints: Vec::new(),
@@ -64,15 +66,15 @@ impl SecondAdjointPrimitive for AutoReverseDiff {
     ) -> Result<S, Error> {
         state.has_adjoints = false;
         state.output = None;
-        let recorder = Recorder::<TwiceNode<S>>::begin(&mut state.nodes, &mut state.calls, x.len())?;
-        let (slot, epoch) = (recorder.slot, recorder.epoch);
+        let recorder = Recorder::<TwiceNode<S>>::begin(&mut state.nodes, &mut state.calls, &mut state.spare, x.len())?;
+        let recording = recorder.recording();
         state.x.clear();
-        state.x.extend(x.iter().enumerate().map(|(i, &v)| Num(TwiceVarCore::entry(v, slot, i as u32, epoch))));
+        state.x.extend(x.iter().enumerate().map(|(i, &v)| Num(TwiceVarCore::entry(v, i as u32, recording))));
         f.call(&state.x, &mut state.y);
         let [output] = state.y[..] else {
             return Err(ErrorKind::OutputLength { expected: 1, found: state.y.len() }.into());
         };
-        state.output = output.0.hangs_on(slot, epoch);
+        state.output = output.0.hangs_on(recording);
         recorder.finish()?;
         Ok(output.0.value())
     }

@@ -2,15 +2,19 @@
 //!
 //! Runs in `hvp` and `hessian` where both backends are this one; leaves its entries on the tape of `twice_tape.rs`.
 
-use super::tape::Slot;
+use super::tape;
 use super::twice_tape::{AppliedRule, TwiceCall, TwiceNode};
 use crate::backends::forward_diff::{Dual, DualCore};
 use crate::backends::over::answered_below;
 use differentiation_interface_core::backend::Lane;
 use differentiation_interface_core::custom::CustomRule;
+use differentiation_interface_core::error::ErrorKind;
+use differentiation_interface_core::fault;
+use differentiation_interface_core::identity::{self, STRAY};
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use std::cmp::Ordering;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// A number of reverse mode over the scalar `S` that keeps second derivatives too.
@@ -26,9 +30,9 @@ pub struct TwiceVarCore<S: Scalar> {
     /// Derivatives with respect to the entry; without meaning for a constant.
     first: S,
     second: S,
-    slot: Option<&'static Slot<TwiceNode<S>>>,
     entry: u32,
-    epoch: u32,
+    /// The recording it belongs to; none for a constant.
+    recording: Option<NonZeroU32>,
 }
 
 /// A number and its derivative along an entry.
@@ -55,21 +59,27 @@ impl<S: Scalar> TwiceVarCore<S> {
     /// A constant.
     #[inline(always)]
     pub fn inert(value: S) -> Self {
-        TwiceVarCore { value, first: zero(), second: zero(), slot: None, entry: 0, epoch: 0 }
+        TwiceVarCore { value, first: zero(), second: zero(), entry: 0, recording: None }
     }
 
     /// The number that an entry of the tape stands for.
     #[inline(always)]
-    pub(super) fn entry(value: S, slot: &'static Slot<TwiceNode<S>>, entry: u32, epoch: u32) -> Self {
+    pub(super) fn entry(value: S, entry: u32, recording: NonZeroU32) -> Self {
         let first = S::constant(S::Base::ONE);
-        TwiceVarCore { value, first, second: zero(), slot: Some(slot), entry, epoch }
+        TwiceVarCore { value, first, second: zero(), entry, recording: Some(recording) }
+    }
+
+    /// What a number becomes whose recording cannot take it: it reaches no output unnoticed.
+    #[cold]
+    fn stray(value: S) -> Self {
+        Self::entry(value, 0, STRAY)
     }
 
     /// Whether the number has no derivative by this engine.
     #[cfg(feature = "any")]
     #[inline(always)]
     pub(crate) fn is_inert(&self) -> bool {
-        self.slot.is_none()
+        self.recording.is_none()
     }
 
     /// The value, one level of nesting down.
@@ -78,10 +88,16 @@ impl<S: Scalar> TwiceVarCore<S> {
         self.value
     }
 
+    /// The recording it belongs to.
+    #[inline(always)]
+    fn identity(&self) -> Option<NonZeroU32> {
+        self.recording
+    }
+
     /// The entry it hangs on in the given recording, and the two derivatives with respect to it.
     #[inline(always)]
-    pub(super) fn hangs_on(&self, slot: &'static Slot<TwiceNode<S>>, epoch: u32) -> Option<(u32, [S; 2])> {
-        if !slot.owns((self.slot?, self.epoch), epoch) {
+    pub(super) fn hangs_on(&self, recording: NonZeroU32) -> Option<(u32, [S; 2])> {
+        if !tape::is_own::<TwiceNode<S>>(self.recording?, recording) {
             return None;
         }
         Some((self.entry, [self.first, self.second]))
@@ -90,7 +106,7 @@ impl<S: Scalar> TwiceVarCore<S> {
     /// The value, along the entry.
     #[inline(always)]
     fn along(&self) -> Along<S> {
-        if self.slot.is_some() { along(self.value, self.first) } else { fixed(self.value) }
+        if self.recording.is_some() { along(self.value, self.first) } else { fixed(self.value) }
     }
 
     /// The first derivative, along the entry.
@@ -132,7 +148,7 @@ impl<S: Scalar> TwiceVarCore<S> {
     ///
     /// The entries are followed one at a time, so that a zero in one direction never meets an infinity of the other.
     #[inline(always)]
-    fn join<R: Binary>(self, other: Self, slot: &'static Slot<TwiceNode<S>>, rule: R) -> Self {
+    fn join<R: Binary>(self, other: Self, recording: NonZeroU32, rule: R) -> Self {
         let (x, y) = (self.along(), fixed(other.value));
         let r = x.apply2(y, rule);
         let (xx, yx) = (rule.partial_x(x, y, r), rule.partial_y(x, y, r));
@@ -156,9 +172,9 @@ impl<S: Scalar> TwiceVarCore<S> {
             seconds: [second(px), second(mixed), second(py)],
             parents: [self.entry, other.entry],
         };
-        match slot.push(node, self.epoch) {
-            Some(entry) => Self::entry(r.0.value(), slot, entry, self.epoch),
-            None => Self::inert(r.0.value()),
+        match tape::push(recording, node) {
+            Some(entry) => Self::entry(r.0.value(), entry, recording),
+            None => Self::stray(r.0.value()),
         }
     }
 }
@@ -167,11 +183,11 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     type Base = S::Base;
     const DEPTH: u32 = 1 + S::DEPTH;
 
-    answered_below!(S, carries: slot);
+    answered_below!(S, carries: recording);
 
     #[inline(always)]
     fn unary<R: Unary>(self, rule: R) -> Self {
-        if self.slot.is_none() {
+        if self.recording.is_none() {
             return Self::inert(self.value.apply(rule));
         }
         let x = self.along();
@@ -180,7 +196,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     }
     #[inline(always)]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
-        match (self.slot, other.slot) {
+        match (self.recording, other.recording) {
             (None, None) => Self::inert(self.value.apply2(other.value, rule)),
             (Some(_), None) => {
                 let (x, y) = (self.along(), fixed(other.value));
@@ -192,22 +208,21 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
                 let r = x.apply2(y, rule);
                 other.chain(r, rule.partial_y(x, y, r))
             }
-            (Some(slot), Some(other_slot)) => {
-                if !std::ptr::eq(slot, other_slot) || self.epoch != other.epoch {
-                    slot.note_foreign();
-                    other_slot.note_foreign();
-                    Self::inert(self.value.apply2(other.value, rule))
+            (Some(recording), Some(others)) => {
+                if recording != others {
+                    tape::note_foreign::<TwiceNode<S>>([recording, others]);
+                    Self::stray(self.value.apply2(other.value, rule))
                 } else if self.entry == other.entry {
                     self.merge(other, rule)
                 } else {
-                    self.join(other, slot, rule)
+                    self.join(other, recording, rule)
                 }
             }
         }
     }
     #[inline(always)]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
-        if self.slot.is_none() {
+        if self.recording.is_none() {
             return Self::inert(self.value.apply2_right(other, rule));
         }
         let x = self.along();
@@ -216,7 +231,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     }
     #[inline(always)]
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
-        if second.slot.is_none() {
+        if second.recording.is_none() {
             return Self::inert(S::apply2_left(first, second.value, rule));
         }
         let y = second.along();
@@ -226,19 +241,20 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[TwiceVar<S>], y: &mut Vec<TwiceVar<S>>) {
         let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
         let mut outputs = Vec::new();
-        S::custom(rule, &values, &mut outputs);
+        let recording = x.iter().find_map(|v| v.0.recording);
+        fault::charge(recording, || S::custom(rule, &values, &mut outputs));
         y.clear();
         y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
 
-        let Some((slot, epoch)) = x.iter().find_map(|v| Some((v.0.slot?, v.0.epoch))) else { return };
-        let arguments = x.iter().map(|v| v.0.hangs_on(slot, epoch)).collect();
+        let Some(recording) = recording else { return };
+        let arguments = x.iter().map(|v| v.0.hangs_on(recording)).collect();
         let count = outputs.len();
         let rule = Arc::new(AppliedRule { rule: Arc::clone(rule), x: values, y: outputs });
-        if let Some(first) = slot.push_call(count, epoch, |first| TwiceCall { first, outputs: count, arguments, rule })
-        {
-            for (i, y) in y.iter_mut().enumerate() {
-                *y = Num(Self::entry(y.0.value, slot, first + i as u32, epoch));
-            }
+        let call = |first| TwiceCall { first, outputs: count, arguments, rule };
+        let first = tape::push_call::<TwiceNode<S>>(recording, count, call);
+        for (i, y) in y.iter_mut().enumerate() {
+            let value = y.0.value;
+            *y = Num(first.map_or(Self::stray(value), |first| Self::entry(value, first + i as u32, recording)));
         }
     }
 }

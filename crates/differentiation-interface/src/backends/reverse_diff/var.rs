@@ -1,11 +1,15 @@
 //! The tape variable.
 
-use super::tape::{Call, Node, Slot};
+use super::tape::{self, Call, Node};
 use crate::backends::over::answered_below;
 use differentiation_interface_core::custom::{CustomRule, pullback_by_rule};
+use differentiation_interface_core::error::ErrorKind;
+use differentiation_interface_core::fault;
+use differentiation_interface_core::identity::{self, STRAY};
 use differentiation_interface_core::rules::{Binary, Partial, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use std::cmp::Ordering;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// A number of reverse mode over the scalar `S`.
@@ -20,29 +24,35 @@ pub struct VarCore<S: Scalar> {
     value: S,
     /// Derivative with respect to the entry; without meaning for a constant.
     derivative: S,
-    slot: Option<&'static Slot<Node<S>>>,
     entry: u32,
-    epoch: u32,
+    /// The recording it belongs to; none for a constant.
+    recording: Option<NonZeroU32>,
 }
 
 impl<S: Scalar> VarCore<S> {
     /// A constant.
     #[inline(always)]
     pub fn inert(value: S) -> Self {
-        VarCore { value, derivative: S::constant(S::Base::ZERO), slot: None, entry: 0, epoch: 0 }
+        VarCore { value, derivative: S::constant(S::Base::ZERO), entry: 0, recording: None }
     }
 
     /// The number that an entry of the tape stands for.
     #[inline(always)]
-    pub(super) fn entry(value: S, slot: &'static Slot<Node<S>>, entry: u32, epoch: u32) -> Self {
-        VarCore { value, derivative: S::constant(S::Base::ONE), slot: Some(slot), entry, epoch }
+    pub(super) fn entry(value: S, entry: u32, recording: NonZeroU32) -> Self {
+        VarCore { value, derivative: S::constant(S::Base::ONE), entry, recording: Some(recording) }
+    }
+
+    /// What a number becomes whose recording cannot take it: it reaches no output unnoticed.
+    #[cold]
+    fn stray(value: S) -> Self {
+        Self::entry(value, 0, STRAY)
     }
 
     /// Whether the number has no derivative by this engine.
     #[cfg(feature = "any")]
     #[inline(always)]
     pub(crate) fn is_inert(&self) -> bool {
-        self.slot.is_none()
+        self.recording.is_none()
     }
 
     /// The value, one level of nesting down.
@@ -51,10 +61,16 @@ impl<S: Scalar> VarCore<S> {
         self.value
     }
 
+    /// The recording it belongs to.
+    #[inline(always)]
+    fn identity(&self) -> Option<NonZeroU32> {
+        self.recording
+    }
+
     /// The entry it hangs on in the given recording and the derivative with respect to it.
     #[inline(always)]
-    pub(super) fn hangs_on(&self, slot: &'static Slot<Node<S>>, epoch: u32) -> Option<(u32, S)> {
-        if !slot.owns((self.slot?, self.epoch), epoch) {
+    pub(super) fn hangs_on(&self, recording: NonZeroU32) -> Option<(u32, S)> {
+        if !tape::is_own::<Node<S>>(self.recording?, recording) {
             return None;
         }
         Some((self.entry, self.derivative))
@@ -63,7 +79,7 @@ impl<S: Scalar> VarCore<S> {
     /// The number with value `value` whose derivative is that of `self` times `partial`.
     #[inline(always)]
     fn chain(self, value: S, partial: impl FnOnce() -> Partial<S>) -> Self {
-        if self.slot.is_none() {
+        if self.recording.is_none() {
             return Self::inert(value);
         }
         match partial() {
@@ -77,7 +93,7 @@ impl<S: Scalar> Core for VarCore<S> {
     type Base = S::Base;
     const DEPTH: u32 = 1 + S::DEPTH;
 
-    answered_below!(S, carries: slot);
+    answered_below!(S, carries: recording);
 
     #[inline(always)]
     fn unary<R: Unary>(self, rule: R) -> Self {
@@ -88,8 +104,8 @@ impl<S: Scalar> Core for VarCore<S> {
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         let (x, y) = (self.value, other.value);
         let r = x.apply2(y, rule);
-        let (Some(slot), Some(other_slot)) = (self.slot, other.slot) else {
-            return if self.slot.is_some() {
+        let (Some(recording), Some(others)) = (self.recording, other.recording) else {
+            return if self.recording.is_some() {
                 self.chain(r, || rule.partial_x(x, y, r))
             } else {
                 other.chain(r, || rule.partial_y(x, y, r))
@@ -100,17 +116,16 @@ impl<S: Scalar> Core for VarCore<S> {
             (px, Partial::Zero) => return self.chain(r, || px),
             (px, py) => (px.times(self.derivative), py.times(other.derivative)),
         };
-        if !std::ptr::eq(slot, other_slot) || self.epoch != other.epoch {
-            slot.note_foreign();
-            other_slot.note_foreign();
-            return Self::inert(r);
+        if recording != others {
+            tape::note_foreign::<Node<S>>([recording, others]);
+            return Self::stray(r);
         }
         if self.entry == other.entry {
             return VarCore { value: r, derivative: px + py, ..self };
         }
-        match slot.push(Node { partials: [px, py], parents: [self.entry, other.entry] }, self.epoch) {
-            Some(entry) => Self::entry(r, slot, entry, self.epoch),
-            None => Self::inert(r),
+        match tape::push(recording, Node { partials: [px, py], parents: [self.entry, other.entry] }) {
+            Some(entry) => Self::entry(r, entry, recording),
+            None => Self::stray(r),
         }
     }
     #[inline(always)]
@@ -126,19 +141,20 @@ impl<S: Scalar> Core for VarCore<S> {
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Var<S>], y: &mut Vec<Var<S>>) {
         let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
         let mut outputs = Vec::new();
-        S::custom(rule, &values, &mut outputs);
+        let recording = x.iter().find_map(|v| v.0.recording);
+        fault::charge(recording, || S::custom(rule, &values, &mut outputs));
         y.clear();
         y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
 
-        let Some((slot, epoch)) = x.iter().find_map(|v| Some((v.0.slot?, v.0.epoch))) else { return };
-        let arguments = x.iter().map(|v| v.0.hangs_on(slot, epoch)).collect();
+        let Some(recording) = recording else { return };
+        let arguments = x.iter().map(|v| v.0.hangs_on(recording)).collect();
         let (rule, count) = (Arc::clone(rule), outputs.len());
         let pullback = move |dy: &[S], dx: &mut [S]| pullback_by_rule(&*rule, &values, &outputs, dy, dx);
         let call = |first| Call { first, outputs: count, arguments, pullback: Arc::new(pullback) };
-        if let Some(first) = slot.push_call(count, epoch, call) {
-            for (i, y) in y.iter_mut().enumerate() {
-                *y = Num(Self::entry(y.0.value, slot, first + i as u32, epoch));
-            }
+        let first = tape::push_call::<Node<S>>(recording, count, call);
+        for (i, y) in y.iter_mut().enumerate() {
+            let value = y.0.value;
+            *y = Num(first.map_or(Self::stray(value), |first| Self::entry(value, first + i as u32, recording)));
         }
     }
 }

@@ -1,0 +1,198 @@
+//! Identities of differentiations: recordings, detections, passes of forward mode.
+//!
+//! Numbers are `Copy` and cannot borrow the differentiation they belong to, so they carry its identity, a number that no other
+//! one of the program has. Engines [`begin`](Identity::begin) one per differentiation and [`check`](Identity::check) it
+//! at the end. Between the two, any thread that finds a number it cannot serve calls [`spoil`], and the differentiation ends
+//! with that error, wherever it runs: a fault of the thread ([`fault`](crate::fault)) would be seen by that thread alone.
+
+use crate::error::ErrorKind;
+use std::cell::Cell;
+use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The identity of numbers in which two differentiations have met, or whose differentiation was not to be found. No
+/// differentiation has it.
+pub const STRAY: NonZeroU32 = NonZeroU32::MAX;
+
+/// The identity of numbers that follow a direction of their own and belong to no differentiation. None has it.
+pub const NONE: NonZeroU32 = NonZeroU32::MIN;
+
+/// Identities are given to threads in blocks of so many, the first of which is left out: it marks an exhausted block.
+const BLOCK: u32 = 1024;
+
+/// Most reports kept. Those of differentiations that have ended are never asked for, and make room.
+const MOST_REPORTS: usize = 1 << 16;
+
+thread_local! {
+    /// The identity that this thread gives next; a multiple of `BLOCK` if it needs another block.
+    static NEXT: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The block that is given next. The first one is left out for [`NONE`].
+static BLOCKS: AtomicU32 = AtomicU32::new(BLOCK);
+
+/// How many reports there have been: a differentiation during which the count stays the same need not look for one.
+static REPORTS: AtomicU32 = AtomicU32::new(0);
+
+static SPOILT: Mutex<Spoilt> = Mutex::new(Spoilt { kinds: BTreeMap::new(), order: VecDeque::new() });
+
+/// What was reported, and in which order.
+struct Spoilt {
+    kinds: BTreeMap<NonZeroU32, ErrorKind>,
+    order: VecDeque<NonZeroU32>,
+}
+
+impl Spoilt {
+    fn lock() -> MutexGuard<'static, Spoilt> {
+        SPOILT.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a report, the first one about each differentiation.
+    fn add(&mut self, id: NonZeroU32, kind: ErrorKind) {
+        if self.kinds.contains_key(&id) {
+            return;
+        }
+        self.kinds.insert(id, kind);
+        self.order.push_back(id);
+        if self.order.len() > MOST_REPORTS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.kinds.remove(&oldest);
+        }
+    }
+
+    fn take(&mut self, id: NonZeroU32) -> Option<ErrorKind> {
+        let kind = self.kinds.remove(&id)?;
+        self.order.retain(|&other| other != id);
+        Some(kind)
+    }
+}
+
+/// One differentiation.
+///
+/// # For backend authors
+/// 1. Begin it before its numbers are made, and let each active number carry [`id`](Identity::id).
+/// 2. Where a number's differentiation is not on this thread, [`spoil`] it with [`ErrorKind::OtherThread`], and go on with a
+///    number of the identity [`STRAY`] or with a constant. Do not panic: the thread is the user's.
+/// 3. Check it after the function has returned, and return its error. What another thread reported is seen if anything that
+///    thread computed was handed over by a lock, a channel, an atomic or the end of the thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity {
+    id: NonZeroU32,
+    /// The number of reports at the beginning.
+    reports: u32,
+}
+
+impl Identity {
+    /// Begins a differentiation. No other one of the program has its identity, until 2³² have been given to all threads.
+    #[inline]
+    pub fn begin() -> Identity {
+        let reports = REPORTS.load(Ordering::Relaxed);
+        let next = NEXT.get();
+        let id = if next.is_multiple_of(BLOCK) { next_block() } else { next };
+        NEXT.set(id.wrapping_add(1));
+        Identity { id: NonZeroU32::new(id).unwrap_or(NONE), reports }
+    }
+
+    /// What its numbers carry.
+    #[inline(always)]
+    pub fn id(&self) -> NonZeroU32 {
+        self.id
+    }
+
+    /// Looks whether it was [spoilt](spoil) since it began.
+    ///
+    /// # Errors
+    /// The kind of the first report, once.
+    #[inline]
+    pub fn check(&self) -> Result<(), ErrorKind> {
+        if REPORTS.load(Ordering::Acquire) == self.reports { Ok(()) } else { self.look() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look(&self) -> Result<(), ErrorKind> {
+        Spoilt::lock().take(self.id).map_or(Ok(()), Err)
+    }
+}
+
+/// The first identity of a block that no thread has.
+#[cold]
+#[inline(never)]
+fn next_block() -> u32 {
+    loop {
+        let start = BLOCKS.fetch_add(BLOCK, Ordering::Relaxed);
+        // Without the blocks of `NONE` and of `STRAY`.
+        if start != 0 && start != u32::MAX - (BLOCK - 1) {
+            return start + 1;
+        }
+    }
+}
+
+/// Makes the differentiation `id` return this error when it ends, on whatever thread it runs. The first report counts.
+#[cold]
+#[inline(never)]
+pub fn spoil(id: NonZeroU32, kind: ErrorKind) {
+    if id == STRAY || id == NONE {
+        return;
+    }
+    Spoilt::lock().add(id, kind);
+    REPORTS.fetch_add(1, Ordering::Release);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::thread;
+
+    #[test]
+    fn identities_of_several_threads_differ() {
+        let draw = || (0..3 * BLOCK).map(|_| Identity::begin().id()).collect::<Vec<_>>();
+        let mut all = draw();
+        let workers: Vec<_> = (0..3).map(|_| thread::spawn(draw)).collect();
+        for worker in workers {
+            all.extend(worker.join().unwrap());
+        }
+        let count = all.len();
+        assert_eq!(all.into_iter().collect::<BTreeSet<_>>().len(), count);
+    }
+
+    #[test]
+    fn no_differentiation_has_a_reserved_identity() {
+        NEXT.set(0);
+        let last = BLOCKS.swap(u32::MAX - (BLOCK - 1), Ordering::Relaxed);
+        let ids: Vec<_> = (0..2 * BLOCK).map(|_| Identity::begin().id()).collect();
+        BLOCKS.fetch_max(last, Ordering::Relaxed);
+        assert!(ids.iter().all(|&id| id != STRAY && id != NONE && id.get() % BLOCK != 0));
+    }
+
+    #[test]
+    fn a_report_of_another_thread_is_found_once() {
+        let (spoilt, other) = (Identity::begin(), Identity::begin());
+        let id = spoilt.id();
+        thread::spawn(move || {
+            spoil(id, ErrorKind::OtherThread);
+            spoil(id, ErrorKind::ForeignNumber);
+        })
+        .join()
+        .unwrap();
+        assert_eq!(other.check(), Ok(()));
+        assert_eq!(spoilt.check(), Err(ErrorKind::OtherThread));
+        assert_eq!(spoilt.check(), Ok(()));
+    }
+
+    #[test]
+    fn reports_that_are_not_asked_for_make_room() {
+        let mut spoilt = Spoilt { kinds: BTreeMap::new(), order: VecDeque::new() };
+        for id in 2..MOST_REPORTS as u32 + 102 {
+            spoilt.add(NonZeroU32::new(id).unwrap(), ErrorKind::OtherThread);
+        }
+        assert_eq!((spoilt.kinds.len(), spoilt.order.len()), (MOST_REPORTS, MOST_REPORTS));
+        let newest = NonZeroU32::new(MOST_REPORTS as u32 + 101).unwrap();
+        assert_eq!(spoilt.take(newest), Some(ErrorKind::OtherThread));
+        assert_eq!(spoilt.order.len(), MOST_REPORTS - 1);
+    }
+}

@@ -1,0 +1,34 @@
+//! Numbers as text: [`Display`], [`LowerExp`] and [`Debug`] of [`Num`].
+//!
+//! Text is plain data that user code may decide by, so formatting observes the value, as [`Scalar::primal`](super::Scalar::primal)
+//! does: recordings guard it and numbers without value refuse it. `std` calls these methods through pointers, so the line
+//! in the user's code is not known; [`is_formatting`] tells errors that a place is one of these.
+
+use super::{Core, Num};
+use std::fmt::{self, Debug, Display, LowerExp};
+use std::panic::Location;
+
+impl<C: Core> Display for Num<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(&self.0.observe(), f)
+    }
+}
+
+impl<C: Core> LowerExp for Num<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        LowerExp::fmt(&self.0.observe(), f)
+    }
+}
+
+/// The engine's part, which shows the value.
+impl<C: Core> Debug for Num<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.observe();
+        self.0.fmt(f)
+    }
+}
+
+/// Whether a number was asked for its value here, to be formatted.
+pub(crate) fn is_formatting(place: &Location<'_>) -> bool {
+    place.file() == file!()
+}
