@@ -36,6 +36,11 @@ pub fn raise(kind: ErrorKind) {
     }
 }
 
+/// Whether an operator runs on this thread, which would return a fault.
+pub fn is_watched() -> bool {
+    STATE.get() != State::Idle
+}
+
 /// The state and the fault of the operator outside, which are put back when the inner one ends, also by a panic.
 struct Outer {
     state: State,

@@ -158,7 +158,10 @@ impl<S: PlainConstant> Lift<S, Recorded<S::Base>> for AutoCompiledReverseDiff {
 pub(in crate::backends) fn constant_of<S: Scalar>(value: S) -> Recorded<S::Base> {
     if !value.is_constant() {
         fault::raise(ErrorKind::ActiveConstant);
-        value.spoil(ErrorKind::ActiveConstant);
+        // On a thread of the user's no operator returns the fault, so the outer differentiation does.
+        if !fault::is_watched() {
+            value.spoil(ErrorKind::ActiveConstant);
+        }
     }
     Recorded::constant(value.peek())
 }
