@@ -51,6 +51,7 @@ fn program(inputs: &[usize], outputs: &[usize], work: usize, statements: Vec<Sta
         statements,
         rules: Rules::default(),
         places: vec![Location::caller()],
+        absence: Default::default(),
     }
 }
 
