@@ -145,6 +145,11 @@ pub enum ErrorKind {
         /// Where it decides, if that is known.
         place: Option<&'static Location<'static>>,
     },
+    /// A sparse derivative whose pattern was found for one point decides otherwise at another one, where other entries may be nonzero.
+    OtherPattern {
+        /// Where it decides, if that is known.
+        place: Option<&'static Location<'static>>,
+    },
 }
 
 impl Error {
@@ -269,6 +274,15 @@ impl fmt::Display for Error {
                 f,
                 "{place} asks for the value of a number, which is not known when all points are covered at once; write `max`, `min`, `abs`, `clamp` or `x.less_than(y).select(a, b)` instead of the branch, or cover one point"
             ),
+            ErrorKind::OtherPattern { place } => {
+                match place {
+                    Some(place) => {
+                        write!(f, "{place} decides otherwise at this point than where the pattern was found")
+                    }
+                    None => write!(f, "the function decides otherwise at this point than where the pattern was found"),
+                }?;
+                write!(f, ", which holds on one branch; prepare again at this point or take a detector for all points")
+            }
             ErrorKind::OtherBranch { place } => {
                 match place {
                     Some(place) => {

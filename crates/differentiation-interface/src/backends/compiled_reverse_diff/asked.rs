@@ -14,7 +14,7 @@ pub(super) struct Asked {
 }
 
 /// Entries of a matrix of derivatives, and how many products with seeds would give the same.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Chosen {
     order: Order,
     /// Compressed rows; all entries if there are none.
@@ -60,6 +60,20 @@ impl Asked {
 
     /// The program of the entries asked for; nothing if products take less. `value` is the program of the outputs.
     pub(super) fn program(&self, graph: &Graph, value: &Program) -> Option<Program> {
+        let (program, products) = self.program_and_products(graph)?;
+        let length = program.instruction_count();
+        (length <= SHORT || length <= products.saturating_mul(value.instruction_count())).then_some(program)
+    }
+
+    /// The program of the entries asked for, however long, where there was one of the same entries already.
+    pub(super) fn program_of_any_length(&self, graph: &Graph) -> Option<Program> {
+        let chosen = Chosen { products: usize::MAX, ..Chosen::clone(self.entries.as_ref()?) };
+        let asked = Asked { entries: Some(Arc::new(chosen)), most_bytes: usize::MAX };
+        asked.program_and_products(graph).map(|(program, _)| program)
+    }
+
+    /// The program of the entries asked for, and how many products give them too.
+    fn program_and_products(&self, graph: &Graph) -> Option<(Program, usize)> {
         let Chosen { order, pattern, products } = &**self.entries.as_ref()?;
         let (rows, columns) = match order {
             Order::First => (graph.outputs().len(), graph.inputs()),
@@ -86,9 +100,7 @@ impl Asked {
             Order::Second => graph.hessian_entries(starts, columns, most),
         };
         // What cannot be written down is left to products, and so are its errors.
-        let program = compile(&entries.ok()??).ok()?;
-        let length = program.instruction_count();
-        (length <= SHORT || length <= products.saturating_mul(value.instruction_count())).then_some(program)
+        Some((compile(&entries.ok()??).ok()?, products))
     }
 }
 

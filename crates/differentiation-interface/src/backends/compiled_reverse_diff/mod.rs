@@ -119,6 +119,9 @@ impl Backend for AutoCompiledReverseDiff {
     fn keeps_recordings(&self) -> bool {
         true
     }
+    fn held_to_one_branch(&self) -> Option<Self> {
+        (!self.refuse).then(|| self.refusing_other_branches())
+    }
 
     #[inline(always)]
     fn raise<S: Scalar, L: Lanes>(value: S) -> Recorded<S::Base> {
