@@ -81,6 +81,9 @@ pub enum ErrorKind {
     },
     /// The function recorded more operations than a tape can index or a memory limit allows.
     TapeOverflow,
+    /// A recording met more elementary functions that differ in a parameter, such as the exponent of an integer power, than it can
+    /// number.
+    RuleCount,
     /// An active number of another differentiation entered the computation: of an outer one that a closure captured, or of an
     /// earlier call that was kept in a `RefCell`.
     ForeignNumber,
@@ -273,6 +276,10 @@ impl fmt::Display for Error {
             ErrorKind::ValueDecides { place } => write!(
                 f,
                 "{place} asks for the value of a number, which is not known when all points are covered at once; write `max`, `min`, `abs`, `clamp` or `x.less_than(y).select(a, b)` instead of the branch, or cover one point"
+            ),
+            ErrorKind::RuleCount => write!(
+                f,
+                "the function applies more than 65 thousand elementary functions that differ in a parameter; pass the parameter as a number of the function's type, or use a backend that does not record"
             ),
             ErrorKind::OtherPattern { place } => {
                 match place {

@@ -22,6 +22,7 @@ enum Line {
     MaxWithNan,
     MinWithNan,
     PowerTimes,
+    QuotientTimes,
     Squares,
     RootTimes,
     Nested,
@@ -39,13 +40,16 @@ fn positive<T: Scalar>(x: T, then: T, otherwise: T) -> T {
     T::select(x, Relation::Greater, T::constant(T::Base::from_f64(0.0)), then, otherwise)
 }
 
-impl<T> Function<[T]> for Line
-where
-    T: Scalar + Real<<T as Scalar>::Base>,
-{
+impl<T: Real> Function<[T]> for Line {
     type Output = T;
     fn call(&self, x: &[T]) -> T {
-        let c = |v: f64| T::constant(T::Base::from_f64(v));
+        self.value(x)
+    }
+}
+
+impl Line {
+    fn value<B: Base, T: Real<B>>(&self, x: &[T]) -> T {
+        let c = |v: f64| T::constant(B::from_f64(v));
         match self {
             Product | RootTimes => x[0].sqrt() * x[1],
             RootOrSquare => positive(x[0], x[0].sqrt() * x[1], x[1] * x[1]),
@@ -55,6 +59,7 @@ where
             MaxWithNan => (x[0] * x[0]).max(x[1].ln()),
             MinWithNan => x[1].ln().min(x[0] * x[0]),
             PowerTimes => x[0].powf(x[1]) * x[2],
+            QuotientTimes => x[0] / x[1] * x[2],
             Squares => x.iter().map(|v| *v * *v).sum(),
             Nested => positive(x[1], x[1] * x[1], positive(x[0], x[0].ln() / x[2], x[2])),
             Quotient => x[0] / x[1],
@@ -76,7 +81,9 @@ const GRADIENTS: &[Row] = &[
     // Zeros that are computed follow the arithmetic.
     (Product, &[0.0, 0.0], &[NAN, 0.0], None),
     (AbsOfRoot, &[0.0, 1.0], &[NAN, 1.0], None),
-    (PowerTimes, &[0.0, 0.5, 0.0], &[NAN, 0.0, 0.0], Some(&[0.0, 0.0, 0.0])),
+    (PowerTimes, &[0.0, 0.5, 0.0], &[NAN, 0.0, 0.0], None),
+    // The tape leaves out entries whose adjoint is zero, computed or not.
+    (QuotientTimes, &[1.0, 0.0, 0.0], &[NAN, NAN, INF], Some(&[0.0, 0.0, INF])),
     (Quotient, &[0.0, 0.0], &[INF, NAN], None),
     // What is absent contributes nothing.
     (RootOrSquare, &[-1.0, 3.0], &[0.0, 6.0], None),
@@ -160,8 +167,9 @@ fn gradients_keep_the_conventions() {
 fn gradients_over_singles_keep_the_conventions() {
     let mut failures = Vec::new();
     for &(line, x, expected, _) in GRADIENTS {
+        let f = |x: &[_]| line.value::<f32, _>(x);
         let single: Vec<f32> = x.iter().map(|v| *v as f32).collect();
-        let mut prepared = prepare_gradient(&line, &AutoReverseDiff::compiled(), &single[..]).unwrap();
+        let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), &single[..]).unwrap();
         for _ in 0..2 {
             let found: Vec<f64> = prepared.gradient(&single[..]).unwrap().iter().map(|v| f64::from(*v)).collect();
             if !same(&found, expected) {

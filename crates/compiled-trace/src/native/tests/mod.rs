@@ -378,6 +378,10 @@ fn a_workspace_of_another_program_is_made_to_fit() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
+    for op in [Op::Compare(77), Op::Unary(60_000), Op::Binary(60_000)] {
+        let refused = Compiled::<f64>::new(&one_operation(op, 4, Rules::default()), Options::default());
+        assert_eq!(refused.err(), Some(Refused::Inconsistent), "{op:?}");
+    }
     let good = one_operation(Op::Chain, 4, Rules::default());
     let refused = |change: &dyn Fn(&mut Program, &mut Nest)| {
         let mut program = good.clone();

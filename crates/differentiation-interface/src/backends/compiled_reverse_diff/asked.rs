@@ -14,7 +14,7 @@ pub(super) struct Asked {
 }
 
 /// Entries of a matrix of derivatives, and how many products with seeds would give the same.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Chosen {
     order: Order,
     /// Compressed rows; all entries if there are none.
@@ -60,20 +60,18 @@ impl Asked {
 
     /// The program of the entries asked for; nothing if products take less. `value` is the program of the outputs.
     pub(super) fn program(&self, graph: &Graph, value: &Program) -> Option<Program> {
-        let (program, products) = self.program_and_products(graph)?;
+        let (program, products) = self.program_and_products(graph, true)?;
         let length = program.instruction_count();
         (length <= SHORT || length <= products.saturating_mul(value.instruction_count())).then_some(program)
     }
 
     /// The program of the entries asked for, however long, where there was one of the same entries already.
     pub(super) fn program_of_any_length(&self, graph: &Graph) -> Option<Program> {
-        let chosen = Chosen { products: usize::MAX, ..Chosen::clone(self.entries.as_ref()?) };
-        let asked = Asked { entries: Some(Arc::new(chosen)), most_bytes: usize::MAX };
-        asked.program_and_products(graph).map(|(program, _)| program)
+        self.program_and_products(graph, false).map(|(program, _)| program)
     }
 
     /// The program of the entries asked for, and how many products give them too.
-    fn program_and_products(&self, graph: &Graph) -> Option<(Program, usize)> {
+    fn program_and_products(&self, graph: &Graph, is_limited: bool) -> Option<(Program, usize)> {
         let Chosen { order, pattern, products } = &**self.entries.as_ref()?;
         let (rows, columns) = match order {
             Order::First => (graph.outputs().len(), graph.inputs()),
@@ -93,8 +91,8 @@ impl Asked {
         if *order == Order::Second {
             products = products.saturating_mul(PER_HESSIAN_PRODUCT);
         }
-        let bound = MOST_OPERATIONS.min(self.most_bytes / size_of::<Node>());
-        let most = products.saturating_mul(graph.nodes().len()).min(bound);
+        let bound = products.saturating_mul(graph.nodes().len()).min(self.most_bytes / size_of::<Node>());
+        let most = if is_limited { bound.min(MOST_OPERATIONS) } else { MOST_OPERATIONS };
         let entries = match order {
             Order::First => graph.jacobian_entries(starts, columns, most),
             Order::Second => graph.hessian_entries(starts, columns, most),
