@@ -221,7 +221,7 @@ impl<'a> Rows<'a> {
             let is_active = |operand: u32| is_active(graph, &active, operand);
             active.push(match node.op {
                 Op::Unary(_) => is_active(node.a),
-                Op::Binary(_) | Op::Chain => is_active(node.a) || is_active(node.b),
+                Op::Binary(_) => is_active(node.a) || is_active(node.b),
                 Op::Keep | Op::Drop => is_active(node.b),
                 Op::Call => graph.calls[node.a as usize].arguments.iter().any(|a| is_active(*a)),
                 Op::CallOutput => active.last().copied().unwrap_or(false),

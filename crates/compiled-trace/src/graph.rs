@@ -23,8 +23,6 @@ pub enum Op {
     Keep,
     /// The second operand if the first is 0, and -0 otherwise.
     Drop,
-    /// The product of an adjoint or tangent (first) with a partial derivative; 0 if the first is 0, whatever the second is.
-    Chain,
     /// Checks that the operands compare as they did at recording: place and [`Outcome`] in one number.
     Guard(u16),
     /// Adds the first operand to a sum.

@@ -35,7 +35,7 @@
 //! |---|---|
 //! | `Constant(c)` | `constants[c]` |
 //! | `Load(address)` | the cell |
-//! | `Apply { op, a, b }` | see [`Op`]: `Unary`, `Binary`, `Compare`, `Keep`, `Drop`, `Chain`; `Guard` has no result and ends the run if it fails |
+//! | `Apply { op, a, b }` | see [`Op`]: `Unary`, `Binary`, `Compare`, `Keep`, `Drop`; `Guard` has no result and ends the run if it fails |
 //! | `Store { value, address }` | cell = value |
 //! | `Accumulate { value, address }` | cell += value; order of the additions is the executor's, and must be documented there |
 

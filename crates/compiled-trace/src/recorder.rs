@@ -90,6 +90,11 @@ impl Running {
         recent.resize(RECENT, (0, u32::MAX));
         let mut running =
             Running { recording, graph, limits, calls: 0, room: 0, room_of_constants: 0, recent, fault: None };
+        if running.bytes() > limits.bytes {
+            // Memory of earlier recordings that were allowed more.
+            running.graph = Graph::default();
+            running.graph.clear(inputs, parameters);
+        }
         running.measure();
         running
     }

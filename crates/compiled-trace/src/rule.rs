@@ -3,6 +3,7 @@
 //! Made by the recorder, read by every pass and executor. Nothing here lists a derivative of the table: derivatives are
 //! [`Template`]s, recorded from the rules themselves.
 
+#[cfg(feature = "native")]
 use crate::graph::{Op, RELATIONS};
 use crate::template::Template;
 use differentiation_interface_core::custom::{CustomRule, Halves};
@@ -374,7 +375,8 @@ impl Rules {
         binary_id::<R>().is_some()
     }
 
-    /// Whether numbers stand for rules here.
+    /// Whether an operation is one: its number stands for a rule here, or for a relation.
+    #[cfg(feature = "native")]
     pub(crate) fn know(&self, op: Op) -> bool {
         match op {
             Op::Unary(rule) => usize::from(rule) < UNARY_TABLE as usize + self.unary.len(),

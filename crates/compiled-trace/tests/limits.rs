@@ -1,7 +1,7 @@
 //! Limits of recordings: what ends, what passes, and how long many rules take. Times are measured, so one test runs at a time;
 //! `memory.rs` measures memory.
 
-use compiled_trace::{Limits, Recorded, compile, record};
+use compiled_trace::{Limits, Recorded, Recorder, compile, record};
 use differentiation_interface_core::Real;
 use differentiation_interface_core::error::ErrorKind;
 use num_traits::Float;
@@ -48,6 +48,20 @@ fn catching_the_end_does_not_undo_it() {
         y.push(x[0]);
     });
     assert_eq!(found.unwrap_err().kind(), ErrorKind::TapeOverflow);
+}
+
+/// Memory that an earlier recording took does not count.
+#[test]
+fn a_recorder_serves_smaller_limits_after_larger_ones() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut recorder = Recorder::default();
+    let powers = |count: usize| {
+        move |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| y.push((0..count).fold(x[0], |s, _| s * x[0]))
+    };
+    assert!(recorder.record(&[1.0], &[], Limits::default(), powers(10_000)).is_ok());
+    recorder.reserve_constants(10_000);
+    assert!(recorder.record(&[1.0], &[], Limits { bytes: 10_000 }, powers(100)).is_ok());
+    assert!(recorder.record(&[1.0], &[], Limits { bytes: 10_000 }, powers(10_000)).is_err());
 }
 
 #[test]
