@@ -6,7 +6,7 @@
 use crate::expressions::{Expressions, Shared};
 use crate::graph::Op;
 use crate::program::{Address, Dimension, Instruction, Nest, Space};
-use crate::rule::{NEGATE, PLUS, TIMES};
+use crate::rule::{PLUS, TIMES};
 use rustc_hash::FxHashMap;
 
 /// A body being written.
@@ -103,15 +103,9 @@ impl Expressions for Builder<'_> {
             _ => None,
         }
     }
-    fn negated(&self, result: u32) -> Option<u32> {
+    fn operation(&self, result: u32) -> Option<(Op, u32, u32)> {
         match self.nest.body[result as usize] {
-            Instruction::Apply { op: Op::Unary(NEGATE), a, .. } => Some(a),
-            _ => None,
-        }
-    }
-    fn factors(&self, result: u32) -> Option<[u32; 2]> {
-        match self.nest.body[result as usize] {
-            Instruction::Apply { op: Op::Binary(TIMES), a, b } => Some([a, b]),
+            Instruction::Apply { op, a, b } => Some((op, a, b)),
             _ => None,
         }
     }

@@ -72,6 +72,11 @@ impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
         let (y, seed) = rest.split_at(outputs);
         match half {
             Half::Value => {}
+            // Without seeds nothing is computed, whatever the derivatives are at the point.
+            Half::Pushforward | Half::Pullback if seed.iter().all(|seed| *seed == B::ZERO) => {
+                out.clear();
+                out.resize(if half == Half::Pushforward { outputs } else { inputs }, B::ZERO);
+            }
             Half::Pushforward => {
                 out.resize(outputs, B::ZERO);
                 pushforward_by_rule(rule, x, y, seed, out);

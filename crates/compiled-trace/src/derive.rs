@@ -3,14 +3,16 @@
 //! Called by users of [`Program`]. Both work statement by statement: the adjoint of a nest is a nest over the same iterations,
 //! run backwards, whose body computes the forward values again and then the adjoints; a load becomes an accumulation to the
 //! adjoint of the cell, a store or accumulation becomes a load of it. Partial derivatives are those of the rule table.
+//!
+//! Where absent derivatives are tracked (`absence`), every work cell of a derivative has a second one for its presence.
 
+use crate::absence::{Absence, Absences, Presence, Slope};
 use crate::activity::Activity;
 use crate::build::Builder;
 use crate::custom::Half;
 use crate::expressions::{Expressions, Shared};
 use crate::graph::Op;
 use crate::program::*;
-use crate::rule::PLUS;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use std::sync::Arc;
 
@@ -71,7 +73,7 @@ impl Program {
         if !seeds.is_empty() {
             inputs.extend(self.outputs.repeat(lanes));
         }
-        let mut shared = Shared::new(self.constants.clone(), self.rules.clone());
+        let mut shared = Shared::new(self.constants.clone(), self.rules.clone(), self.absence);
         let mut derivation = Derivation {
             one: seeds.is_empty().then(|| shared.constant(1.0)),
             shared,
@@ -82,6 +84,7 @@ impl Program {
             results: vec![Some(self.outputs.len()), None],
             spare: None,
             loops: Vec::new(),
+            absence: self.absence,
         };
         derivation.results.resize(self.inputs.len(), None);
         let mut outputs = self.outputs.clone();
@@ -90,7 +93,7 @@ impl Program {
             return Err(ErrorKind::TapeOverflow.into());
         }
         let backward = derivation.adjoint_of(&self.statements)?;
-        let mut work = self.work * (1 + lanes);
+        let mut work = self.work * (1 + derivation.shadows());
         if let Some(spare) = derivation.spare {
             work = work.max(spare as usize + 1);
         }
@@ -103,7 +106,7 @@ impl Program {
             statements.push(Statement::Zero { space, start: 0, length: self.inputs[0] as u32 });
         }
         if self.work > 0 {
-            let length = (self.work * lanes) as u32;
+            let length = (self.work * derivation.shadows()) as u32;
             statements.push(Statement::Zero { space: Space::Work, start: self.work as u32, length });
         }
         statements.extend(self.statements.iter().cloned());
@@ -116,6 +119,7 @@ impl Program {
             work,
             statements,
             places: self.places.clone(),
+            absence: derivation.shared.absence,
         };
         Ok(program.optimized())
     }
@@ -144,7 +148,7 @@ impl Program {
     /// ```
     pub fn tangent(&self, lanes: usize) -> Result<Program, Error> {
         let mut derivation = Derivation {
-            shared: Shared::new(self.constants.clone(), self.rules.clone()),
+            shared: Shared::new(self.constants.clone(), self.rules.clone(), self.absence),
             activity: Activity::new(&self.statements),
             work: self.work,
             lanes,
@@ -153,6 +157,7 @@ impl Program {
             results: (0..self.outputs.len()).map(|o| Some(self.outputs.len() + o)).collect(),
             spare: None,
             loops: Vec::new(),
+            absence: self.absence,
         };
         let mut inputs = self.inputs.clone();
         let mut outputs = self.outputs.clone();
@@ -160,7 +165,7 @@ impl Program {
             inputs.push(self.inputs[0]);
             outputs.extend(&self.outputs);
         }
-        let work = self.work * (1 + lanes);
+        let work = self.work * (1 + derivation.shadows());
         if inputs.len() > 255 || outputs.len() > 255 || work > u32::MAX as usize / 4 {
             return Err(ErrorKind::TapeOverflow.into());
         }
@@ -173,9 +178,18 @@ impl Program {
             work,
             statements,
             places: self.places.clone(),
+            absence: derivation.shared.absence,
         };
         Ok(program.optimized())
     }
+}
+
+/// How derivatives pass a call: tangents, which are stored or added to their cells, or adjoints.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Stored,
+    Added,
+    Back,
 }
 
 /// How the spaces of a program map to those of its derivative.
@@ -196,12 +210,43 @@ struct Derivation {
     spare: Option<u32>,
     /// Trip counts of the loops around.
     loops: Vec<u32>,
+    /// Whether absent derivatives are tracked.
+    absence: Absence,
 }
 
 impl Derivation {
     /// Whether a call depends on the first input slice.
     fn is_active(&self, call: &RuleCall) -> bool {
         call.arguments.iter().any(|argument| self.activity.reaches(argument, &self.loops))
+    }
+
+    /// How many times the work space is there beside the values: per lane for derivatives, and for their presence if it is tracked.
+    fn shadows(&self) -> usize {
+        if self.absence == Absence::Tracked { 2 * self.lanes } else { self.lanes }
+    }
+
+    /// Where the presence of a derivative in a work cell is.
+    fn presence_of(&self, address: &Address, lane: usize) -> Option<Address> {
+        let is_tracked = self.absence == Absence::Tracked && address.space == Space::Work;
+        is_tracked.then(|| self.shadow(address, self.lanes + lane))
+    }
+
+    /// The derivative in a cell, which is at `address` in the program and at `shadow` for the lane.
+    fn load(&self, builder: &mut Builder<'_>, address: &Address, shadow: &Address, lane: usize) -> Slope {
+        match (shadow.space, self.presence_of(address, lane)) {
+            (Space::Constant, _) => Slope::always(builder.constant(1.0)),
+            (_, Some(presence)) => {
+                let (value, presence) = (builder.load(shadow), builder.load(&presence));
+                Slope { value, presence: Presence::If(presence) }
+            }
+            (Space::Input(_), None) => {
+                let value = builder.load(shadow);
+                builder.seed(value)
+            }
+            (Space::Work | Space::Output(_), None) => {
+                Slope { value: builder.load(shadow), presence: Presence::Unknown }
+            }
+        }
     }
 
     /// The same cells in the work space of a lane.
@@ -260,6 +305,7 @@ impl Derivation {
                 Statement::Call(call) if self.is_active(call) => {
                     for lane in 0..self.lanes {
                         out.push(Statement::Call(self.adjoint_of_call(call, lane)?));
+                        out.extend(self.presence_of_call(&call.results, &call.arguments, lane, Way::Back));
                     }
                 }
                 Statement::Call(_) => {}
@@ -275,7 +321,7 @@ impl Derivation {
         let mut arguments = call.arguments.clone();
         arguments.extend(call.results.iter().cloned());
         arguments.extend(call.results.iter().filter_map(|result| self.adjoint_of_written(result, lane)));
-        let spare_cell = (self.work * (1 + self.lanes)) as u32;
+        let spare_cell = (self.work * (1 + self.shadows())) as u32;
         let mut results = Vec::with_capacity(call.arguments.len());
         for argument in &call.arguments {
             results.push(match self.adjoint_of_loaded(argument, lane) {
@@ -289,10 +335,41 @@ impl Derivation {
         Ok(RuleCall { half: Half::Pullback, arguments, results, accumulate: true, ..call.clone() })
     }
 
+    /// Says of the derivatives in the cells `to` that they are there if one of those in `from` is.
+    fn presence_of_call(&mut self, from: &[Address], to: &[Address], lane: usize, way: Way) -> Option<Statement> {
+        if self.absence != Absence::Tracked {
+            return None;
+        }
+        let mut shared = std::mem::replace(&mut self.shared, Shared::new(Vec::new(), Default::default(), self.absence));
+        let mut builder = Builder::new(&mut shared, Vec::new(), false);
+        let mut sum: Option<Presence> = None;
+        for address in from {
+            let shadow = match way {
+                Way::Back => self.adjoint_of_written(address, lane),
+                Way::Added | Way::Stored => self.tangent_of_cell(address, lane),
+            };
+            let Some(shadow) = shadow else { continue };
+            let presence = self.load(&mut builder, address, &shadow, lane).presence;
+            sum = Some(sum.map_or(presence, |sum| builder.either(sum, presence)));
+        }
+        if let Some(sum) = sum {
+            let presence = builder.number(sum);
+            for cell in to.iter().filter_map(|address| self.presence_of(address, lane)) {
+                match way {
+                    Way::Stored => builder.store(&cell, presence),
+                    Way::Added | Way::Back => builder.accumulate(&cell, presence),
+                }
+            }
+        }
+        let nest = builder.finish();
+        self.shared = shared;
+        (!nest.body.is_empty()).then_some(Statement::Nest(nest))
+    }
+
     fn adjoint_of_nest(&mut self, nest: &Nest) -> Result<Nest, Error> {
         let lanes = self.lanes;
         let active = self.activity.results(nest, &nest.trips(&self.loops));
-        let mut shared = std::mem::replace(&mut self.shared, Shared::new(Vec::new(), Default::default()));
+        let mut shared = std::mem::replace(&mut self.shared, Shared::new(Vec::new(), Default::default(), self.absence));
         let mut builder = Builder::new(&mut shared, nest.dimensions.clone(), !nest.reversed);
         let mut renamed = vec![0u32; nest.body.len()];
         for (i, instruction) in nest.body.iter().enumerate() {
@@ -300,29 +377,32 @@ impl Derivation {
                 renamed[i] = builder.copy(*instruction, &nest.addresses, &renamed);
             }
         }
-        let mut adjoints: Vec<Vec<Option<u32>>> = vec![vec![None; nest.body.len()]; lanes];
+        let mut adjoints: Vec<Vec<Option<Slope>>> = vec![vec![None; nest.body.len()]; lanes];
         let mut result = Ok(());
         for (lane, adjoints) in adjoints.iter_mut().enumerate() {
             for (i, instruction) in nest.body.iter().enumerate().rev() {
                 match *instruction {
                     Instruction::Constant(_) => {}
                     Instruction::Store { value, address } | Instruction::Accumulate { value, address } => {
+                        let written = &nest.addresses[address as usize];
                         if active[value as usize]
-                            && let Some(address) = self.adjoint_of_written(&nest.addresses[address as usize], lane)
+                            && let Some(shadow) = self.adjoint_of_written(written, lane)
                         {
-                            let seed = match address.space {
-                                Space::Constant => builder.constant(1.0),
-                                _ => builder.load(&address),
-                            };
+                            let seed = self.load(&mut builder, written, &shadow, lane);
                             builder.add(&mut adjoints[value as usize], seed);
                         }
                     }
                     Instruction::Load(address) => {
+                        let loaded = &nest.addresses[address as usize];
                         if active[i]
                             && let Some(adjoint) = adjoints[i]
-                            && let Some(address) = self.adjoint_of_loaded(&nest.addresses[address as usize], lane)
+                            && let Some(shadow) = self.adjoint_of_loaded(loaded, lane)
                         {
-                            builder.accumulate(&address, adjoint);
+                            builder.accumulate(&shadow, adjoint.value);
+                            if let Some(shadow) = self.presence_of(loaded, lane) {
+                                let presence = builder.number(adjoint.presence);
+                                builder.accumulate(&shadow, presence);
+                            }
                         }
                     }
                     Instruction::Apply { op, a, b } => {
@@ -372,6 +452,9 @@ impl Derivation {
                         let cells = self.tangent_of_cell(&Address::fixed(*space, *start, 0), lane);
                         let cells = cells.expect("only work and outputs are cleared");
                         out.push(Statement::Zero { space: cells.space, start: cells.base, length: *length });
+                        if let Some(cells) = self.presence_of(&Address::fixed(*space, *start, 0), lane) {
+                            out.push(Statement::Zero { space: cells.space, start: cells.base, length: *length });
+                        }
                     }
                 }
                 Statement::Nest(nest) => out.push(Statement::Nest(self.tangent_of_nest(nest)?)),
@@ -386,6 +469,7 @@ impl Derivation {
                     out.push(statement.clone());
                     for lane in 0..if self.is_active(call) { self.lanes } else { 0 } {
                         out.push(Statement::Call(self.tangent_of_call(call, lane)?));
+                        out.extend(self.presence_of_tangents(call, lane));
                     }
                 }
             }
@@ -417,13 +501,20 @@ impl Derivation {
         Ok(RuleCall { half, arguments, results, ..call.clone() })
     }
 
+    /// Says of the tangents of a call's results that they are there if one of an argument is.
+    fn presence_of_tangents(&mut self, call: &RuleCall, lane: usize) -> Option<Statement> {
+        let is_active = |argument: &&Address| self.activity.reaches(argument, &self.loops);
+        let active: Vec<Address> = call.arguments.iter().filter(is_active).cloned().collect();
+        self.presence_of_call(&active, &call.results, lane, if call.accumulate { Way::Added } else { Way::Stored })
+    }
+
     fn tangent_of_nest(&mut self, nest: &Nest) -> Result<Nest, Error> {
         let trips = nest.trips(&self.loops);
         let reaches: Vec<bool> = nest.addresses.iter().map(|address| self.activity.reaches(address, &trips)).collect();
-        let mut shared = std::mem::replace(&mut self.shared, Shared::new(Vec::new(), Default::default()));
+        let mut shared = std::mem::replace(&mut self.shared, Shared::new(Vec::new(), Default::default(), self.absence));
         let mut builder = Builder::new(&mut shared, nest.dimensions.clone(), nest.reversed);
         let mut renamed = vec![0u32; nest.body.len()];
-        let mut tangents: Vec<Vec<Option<u32>>> = vec![vec![None; nest.body.len()]; self.lanes];
+        let mut tangents: Vec<Vec<Option<Slope>>> = vec![vec![None; nest.body.len()]; self.lanes];
         let mut result = Ok(());
         for (i, instruction) in nest.body.iter().enumerate() {
             renamed[i] = builder.copy(*instruction, &nest.addresses, &renamed);
@@ -436,20 +527,35 @@ impl Derivation {
                     | Instruction::Accumulate { address, .. }
                         if !reaches[address as usize] => {}
                     Instruction::Load(address) => {
-                        let address = self.tangent_of_cell(&nest.addresses[address as usize], lane);
-                        sum = address.map(|address| builder.load(&address));
+                        let loaded = &nest.addresses[address as usize];
+                        let shadow = self.tangent_of_cell(loaded, lane);
+                        sum = shadow.map(|shadow| self.load(&mut builder, loaded, &shadow, lane));
                     }
                     Instruction::Store { value, address } => {
-                        if let Some(address) = self.tangent_of_cell(&nest.addresses[address as usize], lane) {
-                            let tangent = tangents[value as usize].unwrap_or_else(|| builder.constant(0.0));
-                            builder.store(&address, tangent);
+                        let stored = &nest.addresses[address as usize];
+                        if let Some(shadow) = self.tangent_of_cell(stored, lane) {
+                            let tangent = tangents[value as usize];
+                            let value = tangent.map_or_else(|| builder.constant(0.0), |tangent| tangent.value);
+                            builder.store(&shadow, value);
+                            if let Some(shadow) = self.presence_of(stored, lane) {
+                                let presence = match tangent {
+                                    Some(tangent) => builder.number(tangent.presence),
+                                    None => builder.constant(0.0),
+                                };
+                                builder.store(&shadow, presence);
+                            }
                         }
                     }
                     Instruction::Accumulate { value, address } => {
+                        let added = &nest.addresses[address as usize];
                         if let Some(tangent) = tangents[value as usize]
-                            && let Some(address) = self.tangent_of_cell(&nest.addresses[address as usize], lane)
+                            && let Some(shadow) = self.tangent_of_cell(added, lane)
                         {
-                            builder.accumulate(&address, tangent);
+                            builder.accumulate(&shadow, tangent.value);
+                            if let Some(shadow) = self.presence_of(added, lane) {
+                                let presence = builder.number(tangent.presence);
+                                builder.accumulate(&shadow, presence);
+                            }
                         }
                     }
                     Instruction::Apply { op, a, b } => {
@@ -470,15 +576,7 @@ impl Derivation {
                                     }
                                 }
                             }
-                            Op::Keep | Op::Drop => sum = dy.map(|dy| builder.apply(op, x, dy)),
-                            Op::Chain => {
-                                let by_first = dx.map(|dx| builder.apply(Op::Chain, dx, y));
-                                let by_second = dy.map(|dy| builder.apply(Op::Chain, x, dy));
-                                sum = match (by_first, by_second) {
-                                    (Some(p), Some(q)) => Some(builder.apply(Op::Binary(PLUS), p, q)),
-                                    (p, q) => p.or(q),
-                                };
-                            }
+                            Op::Keep | Op::Drop => sum = dy.map(|dy| builder.chosen(op, x, dy)),
                             _ => {}
                         }
                     }

@@ -6,9 +6,9 @@
 //! is what a careful programmer would write for its row. Values are written when the first row needs them, so that they are in the
 //! iteration that uses them.
 
+use crate::absence::Slope;
 use crate::expressions::{Expressions, Shared};
 use crate::graph::{CONSTANT, Graph, MOST, Node, Op};
-use crate::rule::{NEGATE, TIMES};
 use differentiation_interface_core::error::{Error, ErrorKind};
 
 /// Nothing is there.
@@ -71,6 +71,7 @@ impl Graph {
             rules: shared.rules,
             calls: Vec::new(),
             places: graph.places.clone(),
+            absence: shared.absence,
         }))
     }
 
@@ -177,7 +178,7 @@ struct Rows<'a> {
     /// The new operand of every value that has been written.
     renamed: Vec<u32>,
     /// Per input, then per node, the adjoint in the row being written.
-    adjoints: Vec<Option<u32>>,
+    adjoints: Vec<Option<Slope>>,
     /// Nodes still to be looked at, and those found.
     stack: Vec<u32>,
     part: Vec<u32>,
@@ -197,11 +198,8 @@ impl Expressions for Rows<'_> {
     fn value(&self, result: u32) -> Option<f64> {
         (result & CONSTANT != 0).then(|| self.shared.constants[(result & !CONSTANT) as usize])
     }
-    fn negated(&self, result: u32) -> Option<u32> {
-        self.made(result).filter(|node| node.op == Op::Unary(NEGATE)).map(|node| node.a)
-    }
-    fn factors(&self, result: u32) -> Option<[u32; 2]> {
-        self.made(result).filter(|node| node.op == Op::Binary(TIMES)).map(|node| [node.a, node.b])
+    fn operation(&self, result: u32) -> Option<(Op, u32, u32)> {
+        self.made(result).map(|node| (node.op, node.a, node.b))
     }
     fn write(&mut self, op: Op, a: u32, b: u32) -> u32 {
         let b = if matches!(op, Op::Unary(_)) { 0 } else { b };
@@ -223,7 +221,7 @@ impl<'a> Rows<'a> {
             let is_active = |operand: u32| is_active(graph, &active, operand);
             active.push(match node.op {
                 Op::Unary(_) => is_active(node.a),
-                Op::Binary(_) | Op::Chain => is_active(node.a) || is_active(node.b),
+                Op::Binary(_) => is_active(node.a) || is_active(node.b),
                 Op::Keep | Op::Drop => is_active(node.b),
                 Op::Call => graph.calls[node.a as usize].arguments.iter().any(|a| is_active(*a)),
                 Op::CallOutput => active.last().copied().unwrap_or(false),
@@ -232,7 +230,7 @@ impl<'a> Rows<'a> {
         }
         Rows {
             graph,
-            shared: Shared::new(graph.constants.clone(), graph.rules.clone()),
+            shared: Shared::new(graph.constants.clone(), graph.rules.clone(), graph.absence),
             nodes: Vec::new(),
             most: most.min(MOST - first.min(MOST)),
             active,
@@ -274,7 +272,7 @@ impl<'a> Rows<'a> {
         }
         self.find_part(output);
         self.part.sort_unstable_by(|a, b| b.cmp(a));
-        self.adjoints[output as usize] = Some(self.constant(1.0));
+        self.adjoints[output as usize] = Some(Slope::always(self.constant(1.0)));
         let mut part = std::mem::take(&mut self.part);
         let mut inputs: Vec<u32> = Vec::new();
         let mut fits = true;
@@ -290,13 +288,13 @@ impl<'a> Rows<'a> {
         if (output as usize) < first {
             inputs.push(output);
         }
-        entries.extend(columns.iter().map(|column| self.adjoints[*column as usize].unwrap_or(zero)));
+        entries.extend(columns.iter().map(|column| self.adjoints[*column as usize].map_or(zero, |slope| slope.value)));
         inputs.into_iter().for_each(|input| self.adjoints[input as usize] = None);
         Ok(fits)
     }
 
     /// Adds what a node's adjoint gives to the adjoints of its operands; `false` if there is no way.
-    fn pass_on(&mut self, node: u32, adjoint: u32, inputs: &mut Vec<u32>) -> Result<bool, Error> {
+    fn pass_on(&mut self, node: u32, adjoint: Slope, inputs: &mut Vec<u32>) -> Result<bool, Error> {
         let Node { op, a, b } = self.graph.nodes[node as usize];
         let result = self.renamed[node as usize];
         if matches!(op, Op::Call | Op::CallOutput) {

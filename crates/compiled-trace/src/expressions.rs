@@ -1,7 +1,9 @@
 //! Writing expressions: what is known is computed, partial derivatives come from the rule table.
 //!
-//! Used wherever derivatives are written down: in the bodies of programs (`build`) and in graphs (`entries`).
+//! Used wherever derivatives are written down: in the bodies of programs (`build`) and in graphs (`entries`). What stands for an
+//! absent derivative is said in `absence`.
 
+use crate::absence::{Absence, Absences, Slope};
 use crate::graph::{CONSTANT, Op};
 use crate::rule::{MINUS, NEGATE, PLUS, Rules, TIMES};
 use crate::template::{Template, TemplatePartial};
@@ -13,19 +15,21 @@ use std::sync::Arc;
 pub(crate) struct Shared {
     pub(crate) constants: Vec<f64>,
     pub(crate) rules: Rules,
+    /// Whether absent derivatives are tracked, and whether one may have met a factor that is not finite.
+    pub(crate) absence: Absence,
     known: FxHashMap<u64, u32>,
     templates: FxHashMap<Op, Arc<[Template]>>,
 }
 
 impl Shared {
-    pub(crate) fn new(constants: Vec<f64>, rules: Rules) -> Shared {
+    pub(crate) fn new(constants: Vec<f64>, rules: Rules, absence: Absence) -> Shared {
         let mut known = FxHashMap::default();
         if constants.len() < 1 << 16 {
             for (i, constant) in constants.iter().enumerate().rev() {
                 known.insert(constant.to_bits(), i as u32);
             }
         }
-        Shared { constants, rules, known, templates: FxHashMap::default() }
+        Shared { constants, rules, absence, known, templates: FxHashMap::default() }
     }
 
     /// The number of a constant.
@@ -59,23 +63,31 @@ const MODERATE: std::ops::Range<f64> = 1e-30..1e30;
 pub(crate) enum Partial {
     Zero,
     One,
-    /// A result; whether it is finite wherever the arguments are.
+    /// A result; whether the rule made it, and it is not a number of the function's.
     Value(u32, bool),
 }
 
 /// Where expressions are written. Results are numbers.
-pub(crate) trait Expressions {
+pub(crate) trait Expressions: Sized {
     fn shared(&mut self) -> &mut Shared;
     /// The result that is a constant.
     fn constant(&mut self, value: f64) -> u32;
     /// The constant that a result is.
     fn value(&self, result: u32) -> Option<f64>;
-    /// What a result is the negative of, as far as it shows.
-    fn negated(&self, result: u32) -> Option<u32>;
-    /// What a result is the product of, as far as it shows.
-    fn factors(&self, result: u32) -> Option<[u32; 2]>;
+    /// The operation that gave a result, and its operands, as far as they show.
+    fn operation(&self, result: u32) -> Option<(Op, u32, u32)>;
     /// Writes an operation that cannot be simplified.
     fn write(&mut self, op: Op, a: u32, b: u32) -> u32;
+
+    /// What a result is the negative of, as far as it shows.
+    fn negated(&self, result: u32) -> Option<u32> {
+        self.operation(result).filter(|(op, ..)| *op == Op::Unary(NEGATE)).map(|(_, a, _)| a)
+    }
+
+    /// What a result is the product of, as far as it shows.
+    fn factors(&self, result: u32) -> Option<[u32; 2]> {
+        self.operation(result).filter(|(op, ..)| *op == Op::Binary(TIMES)).map(|(_, a, b)| [a, b])
+    }
 
     /// Writes an operation, or what it comes to.
     fn apply(&mut self, op: Op, a: u32, b: u32) -> u32 {
@@ -94,8 +106,6 @@ pub(crate) trait Expressions {
                     return a;
                 }
             }
-            (Op::Chain, Some(x), _) if x != 0.0 => return self.apply(Op::Binary(TIMES), a, b),
-            (Op::Chain, _, Some(y)) if y.is_finite() => return self.apply(Op::Binary(TIMES), a, b),
             _ => {}
         }
         self.write(op, a, b)
@@ -118,12 +128,11 @@ pub(crate) trait Expressions {
     }
 
     /// Adds a term to a sum.
-    fn add(&mut self, sum: &mut Option<u32>, term: u32) {
-        let double = if *sum == Some(term) { self.double(term) } else { None };
-        *sum = Some(match *sum {
-            None => term,
-            Some(sum) => double.unwrap_or_else(|| self.apply(Op::Binary(PLUS), sum, term)),
-        });
+    fn add(&mut self, sum: &mut Option<Slope>, term: Slope) {
+        let Some(known) = *sum else { return *sum = Some(term) };
+        let double = if known == term { self.double(term.value) } else { None };
+        let value = double.unwrap_or_else(|| self.apply(Op::Binary(PLUS), known.value, term.value));
+        *sum = Some(Slope { value, presence: self.either(known.presence, term.presence) });
     }
 
     /// The partial derivative of the operation with this result with respect to an argument.
@@ -156,7 +165,7 @@ pub(crate) trait Expressions {
             let value = self.apply(adopted.ok_or(ErrorKind::TapeOverflow)?, x, y);
             values.push(value);
         }
-        Ok(Partial::Value(values[graph.outputs[0] as usize], op == Op::Binary(TIMES)))
+        Ok(Partial::Value(values[graph.outputs[0] as usize], op != Op::Binary(TIMES)))
     }
 
     /// What the adjoint of an operation's result adds to those of its two operands, of which the active ones ask.
@@ -165,18 +174,18 @@ pub(crate) trait Expressions {
         op: Op,
         [x, y]: [u32; 2],
         result: u32,
-        adjoint: u32,
+        adjoint: Slope,
         active: [bool; 2],
-    ) -> Result<[Option<u32>; 2], Error> {
+    ) -> Result<[Option<Slope>; 2], Error> {
         let mut terms = [None; 2];
         match op {
             // Both terms of a square at once.
             Op::Binary(TIMES)
                 if x == y
                     && active[0]
-                    && let Some(double) = self.double(adjoint) =>
+                    && let Some(double) = self.double(adjoint.value) =>
             {
-                terms[0] = Some(self.apply(op, x, double));
+                terms[0] = Some(self.product(Slope { value: double, ..adjoint }, x));
             }
             Op::Unary(_) | Op::Binary(_) => {
                 let arguments = if matches!(op, Op::Unary(_)) { 1 } else { 2 };
@@ -185,24 +194,19 @@ pub(crate) trait Expressions {
                     terms[argument] = self.times(adjoint, partial);
                 }
             }
-            Op::Keep | Op::Drop if active[1] => terms[1] = Some(self.apply(op, x, adjoint)),
-            Op::Chain => {
-                for (argument, other) in [y, x].into_iter().enumerate().filter(|(argument, _)| active[*argument]) {
-                    terms[argument] = Some(self.apply(Op::Chain, adjoint, other));
-                }
-            }
+            Op::Keep | Op::Drop if active[1] => terms[1] = Some(self.chosen(op, x, adjoint)),
             _ => {}
         }
         Ok(terms)
     }
 
     /// An adjoint or tangent times a partial derivative; nothing if that is zero.
-    fn times(&mut self, t: u32, partial: Partial) -> Option<u32> {
+    fn times(&mut self, slope: Slope, partial: Partial) -> Option<Slope> {
         match partial {
             Partial::Zero => None,
-            Partial::One => Some(t),
-            Partial::Value(value, true) => Some(self.apply(Op::Binary(TIMES), value, t)),
-            Partial::Value(value, false) => Some(self.apply(Op::Chain, t, value)),
+            Partial::One => Some(slope),
+            Partial::Value(value, true) => Some(self.product_by_rule(slope, value)),
+            Partial::Value(value, false) => Some(self.product(slope, value)),
         }
     }
 }

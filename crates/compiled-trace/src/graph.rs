@@ -2,6 +2,7 @@
 //!
 //! Made by [`record`](crate::record); turned into a [`Program`](crate::Program) by the passes.
 
+use crate::absence::Absence;
 use crate::custom::CallObject;
 use crate::rule::Rules;
 use differentiation_interface_core::scalar::Relation;
@@ -22,8 +23,6 @@ pub enum Op {
     Keep,
     /// The second operand if the first is 0, and -0 otherwise.
     Drop,
-    /// The product of an adjoint or tangent (first) with a partial derivative; 0 if the first is 0, whatever the second is.
-    Chain,
     /// Checks that the operands compare as they did at recording: place and [`Outcome`] in one number.
     Guard(u16),
     /// Adds the first operand to a sum.
@@ -113,6 +112,8 @@ pub struct Graph {
     pub(crate) rules: Rules,
     pub(crate) calls: Vec<Call>,
     pub(crate) places: Vec<&'static Location<'static>>,
+    /// About the derivatives among its operations.
+    pub(crate) absence: Absence,
 }
 
 impl Graph {
@@ -160,6 +161,12 @@ impl Graph {
         self.rules.clear();
         self.calls.clear();
         self.places.clear();
+        self.absence = Absence::Exact;
+    }
+
+    /// The same recording, whose [`jacobian_entries`](Graph::jacobian_entries) track absent derivatives.
+    pub fn tracking_absent(&self) -> Graph {
+        Graph { absence: Absence::Tracked, ..self.clone() }
     }
 
     /// First operand number of a node.

@@ -41,9 +41,11 @@
 //! What changes without a new recording is an input or a parameter; all other plain numbers are constants.
 //!
 //! # Products with zero
-//! An adjoint or tangent that is zero meets no partial derivative: zero times an infinite derivative is zero here, as on the
-//! tape of reverse mode, so the side that `select` does not take cannot spoil the other. The products of the rule `mul` are plain.
+//! Products follow the arithmetic of floating-point numbers: zero times an infinite derivative is not a number. What is *absent* is
+//! zero whatever it meets: the side that `select` does not take, an output without a seed. Programs say by [`Absence`] whether they
+//! keep the two apart; [`Program::tracking_absent`] gives one that does.
 
+mod absence;
 mod access;
 mod activity;
 mod build;
@@ -72,6 +74,7 @@ mod stores;
 mod sums;
 mod template;
 
+pub use absence::Absence;
 pub use constants::Place;
 pub use custom::{CallObject, Half};
 pub use execute::{BLOCK, Executable, RunError, Single, Workspace};

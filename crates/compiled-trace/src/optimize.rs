@@ -14,7 +14,7 @@ use crate::stores::store_single_terms;
 impl Program {
     /// The same program with fewer and smaller statements.
     pub(crate) fn optimized(self) -> Program {
-        let mut shared = Shared::new(self.constants, self.rules);
+        let mut shared = Shared::new(self.constants, self.rules, self.absence);
         let mut statements = self.statements;
         clean(&mut statements, &mut shared);
         compute_in_outputs(&mut statements);

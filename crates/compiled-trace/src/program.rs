@@ -35,10 +35,11 @@
 //! |---|---|
 //! | `Constant(c)` | `constants[c]` |
 //! | `Load(address)` | the cell |
-//! | `Apply { op, a, b }` | see [`Op`]: `Unary`, `Binary`, `Compare`, `Keep`, `Drop`, `Chain`; `Guard` has no result and ends the run if it fails |
+//! | `Apply { op, a, b }` | see [`Op`]: `Unary`, `Binary`, `Compare`, `Keep`, `Drop`; `Guard` has no result and ends the run if it fails |
 //! | `Store { value, address }` | cell = value |
 //! | `Accumulate { value, address }` | cell += value; order of the additions is the executor's, and must be documented there |
 
+use crate::absence::Absence;
 use crate::custom::{CallObject, Half};
 use crate::graph::Op;
 use crate::rule::Rules;
@@ -189,6 +190,8 @@ pub struct Program {
     pub rules: Rules,
     /// Where guards are in the user's code.
     pub places: Vec<&'static Location<'static>>,
+    /// About the derivatives it computes.
+    pub absence: Absence,
 }
 
 /// A guard that did not hold: the recording is not valid at this point.
@@ -294,6 +297,11 @@ impl Instruction {
 }
 
 impl Program {
+    /// The same program, whose derivatives track absent ones.
+    pub fn tracking_absent(&self) -> Program {
+        Program { absence: Absence::Tracked, ..self.clone() }
+    }
+
     /// Number of statements, nested ones included.
     pub fn statement_count(&self) -> usize {
         fn count(statements: &[Statement]) -> usize {

@@ -8,18 +8,19 @@
 
 use crate::custom::{self, CallObject};
 use crate::graph::{CONSTANT, Call, Graph, MOST, Node, Op, Outcome, RELATIONS};
-use crate::rule::{PLUS, POWF};
+use crate::rule::{PLUS, POWF, Rules};
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, Identity, STRAY};
 use differentiation_interface_core::rules::{Binary, Powc, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Relation};
+use std::any::Any;
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::mem::ManuallyDrop;
 use std::num::NonZeroU32;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// A number that records what is done with it, over the plain number `B`.
@@ -34,16 +35,18 @@ pub struct RecordedCore<B> {
     recording: u32,
 }
 
-/// How large a recording may grow. The operation that would exceed it ends the recording with
-/// [`ErrorKind::TapeOverflow`].
+/// How large a recording may grow. The operation that would exceed it ends the function, which unwinds without a message, and
+/// the recording with [`ErrorKind::TapeOverflow`]. Where panics abort, the function runs to its end and records nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most bytes of graph.
+    /// Most bytes of the recording, memory it has taken ahead included: operations, constants, rules with parameters, calls of custom
+    /// rules and their arguments, places of guards. What the function itself allocates is not counted, nor is what compiling takes.
     pub bytes: usize,
 }
 
 impl Default for Limits {
-    /// No limit but the one of the operand numbers: about 2³⁰ values.
+    /// No limit but the one of the operand numbers, about 2³⁰ values, and the memory there is: an allocation that fails ends the
+    /// recording as a limit does.
     fn default() -> Self {
         Limits { bytes: usize::MAX }
     }
@@ -55,7 +58,12 @@ struct Running {
     /// What its numbers carry.
     recording: u32,
     graph: Graph,
-    most_nodes: usize,
+    limits: Limits,
+    /// Bytes of calls of custom rules and their arguments.
+    calls: usize,
+    /// So many nodes and constants fit into the memory there is.
+    room: usize,
+    room_of_constants: usize,
     /// Bits and index of constants met lately.
     recent: Vec<(u64, u32)>,
     fault: Option<ErrorKind>,
@@ -90,22 +98,129 @@ impl Running {
         graph.clear(inputs, parameters);
         recent.clear();
         recent.resize(RECENT, (0, u32::MAX));
-        let values = (limits.bytes / size_of::<Node>()).min(MOST);
-        Running {
+        let mut running = Running {
             identity,
             recording: identity.id().get(),
             graph,
-            most_nodes: values.saturating_sub(inputs + parameters),
+            limits,
+            calls: 0,
+            room: 0,
+            room_of_constants: 0,
             recent,
             fault: None,
+        };
+        if running.bytes() > limits.bytes {
+            // Memory of earlier recordings that were allowed more.
+            running.graph = Graph::default();
+            running.graph.clear(inputs, parameters);
+        }
+        running.measure();
+        running
+    }
+
+    /// Bytes of memory it has taken.
+    fn bytes(&self) -> usize {
+        self.graph.bytes() + self.graph.rules.bytes() + size_of_val(&*self.graph.places) + self.calls
+    }
+
+    /// Finds out what fits into the memory there is, if that is not too much already.
+    fn measure(&mut self) {
+        let is_within = self.bytes() <= self.limits.bytes;
+        let most = MOST.saturating_sub(self.graph.first_node());
+        self.room = if is_within { self.graph.nodes.capacity().min(most) } else { 0 };
+        self.room_of_constants = if is_within { self.graph.constants.capacity().min(MOST) } else { 0 };
+    }
+
+    /// Takes memory for more nodes or constants: as much again, or what the limits leave.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let most = MOST.saturating_sub(self.graph.first_node());
+        let left = self.limits.bytes.saturating_sub(self.bytes());
+        let has_nodes = more(&mut self.graph.nodes, most, left);
+        let left = self.limits.bytes.saturating_sub(self.bytes());
+        let has_constants = more(&mut self.graph.constants, MOST, left);
+        self.measure();
+        if !has_nodes || !has_constants || self.room == 0 {
+            self.end(ErrorKind::TapeOverflow);
+        }
+    }
+
+    /// Ends the recording: unwinds the function if it can.
+    #[cold]
+    #[inline(never)]
+    fn end(&mut self, fault: ErrorKind) {
+        self.fault = Some(fault);
+        if cfg!(panic = "unwind") && !std::thread::panicking() {
+            resume_unwind(Box::new(Ended { recording: self.recording }));
+        }
+    }
+
+    /// Counts what a rule or call takes that has no room of its own.
+    #[cold]
+    #[inline(never)]
+    fn check_limits(&mut self) {
+        if self.bytes() > self.limits.bytes {
+            self.end(ErrorKind::TapeOverflow);
+        }
+    }
+
+    /// The number of a rule of one argument.
+    #[inline(always)]
+    fn number_unary<R: Unary>(&mut self, rule: R) -> Option<u16> {
+        if Rules::has_unary::<R>() {
+            self.graph.rules.number_unary(rule)
+        } else {
+            self.number(|rules| rules.number_unary(rule))
+        }
+    }
+
+    /// The number of a rule of two arguments.
+    #[inline(always)]
+    fn number_binary<R: Binary>(&mut self, rule: R) -> Option<u16> {
+        if Rules::has_binary::<R>() {
+            self.graph.rules.number_binary(rule)
+        } else {
+            self.number(|rules| rules.number_binary(rule))
+        }
+    }
+
+    /// The number of a rule that is not in the table; ends the recording if there is none left.
+    #[inline(never)]
+    fn number(&mut self, find: impl FnOnce(&mut Rules) -> Option<u16>) -> Option<u16> {
+        let before = self.graph.rules.others();
+        let number = find(&mut self.graph.rules);
+        if number.is_none() {
+            self.end(ErrorKind::RuleCount);
+        } else if self.graph.rules.others() > before {
+            self.check_limits();
+        }
+        number
+    }
+
+    /// Records a rule of one argument.
+    #[inline(always)]
+    fn push_unary<R: Unary>(&mut self, rule: R, a: u32) -> u32 {
+        let any: &dyn Any = &rule;
+        if let Some(Powc(exponent)) = any.downcast_ref()
+            && self.graph.rules.has_many_exponents()
+        {
+            let b = self.constant(*exponent);
+            return self.push(Op::Binary(POWF), a, b);
+        }
+        match self.number_unary(rule) {
+            Some(id) => self.push(Op::Unary(id), a, 0),
+            None => 0,
         }
     }
 
     #[inline(always)]
     fn push(&mut self, op: Op, a: u32, b: u32) -> u32 {
-        if self.graph.nodes.len() >= self.most_nodes {
-            self.fault = Some(ErrorKind::TapeOverflow);
-            return 0;
+        if self.graph.nodes.len() >= self.room {
+            self.grow();
+            if self.fault.is_some() {
+                return 0;
+            }
         }
         self.graph.nodes.push(Node { op, a, b });
         (self.graph.first_node() + self.graph.nodes.len() - 1) as u32
@@ -121,9 +236,11 @@ impl Running {
             return index | CONSTANT;
         }
         let index = self.graph.constants.len() as u32;
-        if index as usize >= MOST {
-            self.fault = Some(ErrorKind::TapeOverflow);
-            return CONSTANT;
+        if index as usize >= self.room_of_constants {
+            self.grow();
+            if self.fault.is_some() {
+                return CONSTANT;
+            }
         }
         self.graph.constants.push(value);
         self.recent[place] = (bits, index);
@@ -143,6 +260,21 @@ impl Running {
         }
         self.constant(number.value.as_f64())
     }
+}
+
+/// Why a function unwinds whose recording has ended.
+struct Ended {
+    recording: u32,
+}
+
+/// Takes memory for as many items again if the items fill what there is, but no more than half of the bytes left. Whether there is room.
+fn more<T>(items: &mut Vec<T>, most: usize, left: usize) -> bool {
+    if items.len() < items.capacity().min(most) {
+        return true;
+    }
+    let fitting = (left / 2).max(left.min(size_of::<T>())) / size_of::<T>();
+    let wanted = items.len().max(64).min(fitting).min(most.saturating_sub(items.len()));
+    wanted > 0 && items.try_reserve_exact(wanted).is_ok()
 }
 
 /// Runs `action` on the recording with this identity, if it runs on this thread.
@@ -216,10 +348,8 @@ impl<B: Base> RecordedCore<B> {
             let (a, b) = (running.operand(self), running.operand(other));
             match op(running) {
                 Some(op) => running.push(op, a, b),
-                None => {
-                    running.fault = Some(ErrorKind::TapeOverflow);
-                    0
-                }
+                // The recording has ended.
+                None => 0,
             }
         });
         Self::active(value, operand, [self, other])
@@ -268,13 +398,7 @@ impl<B: Base> Core for RecordedCore<B> {
         if self.recording == 0 {
             return Self::inert(value);
         }
-        let operand = with_running(self.recording, |running| match running.graph.rules.number_unary(rule) {
-            Some(id) => running.push(Op::Unary(id), self.operand, 0),
-            None => {
-                running.fault = Some(ErrorKind::TapeOverflow);
-                0
-            }
-        });
+        let operand = with_running(self.recording, |running| running.push_unary(rule, self.operand));
         Self::active(value, operand, [self; 2])
     }
     #[inline(always)]
@@ -283,7 +407,7 @@ impl<B: Base> Core for RecordedCore<B> {
         if self.recording == 0 && other.recording == 0 {
             return Self::inert(value);
         }
-        self.record(other, value, |running| running.graph.rules.number_binary(rule).map(Op::Binary))
+        self.record(other, value, |running| running.number_binary(rule).map(Op::Binary))
     }
     #[inline(always)]
     fn binary_right<R: Binary>(self, other: B, rule: R) -> Self {
@@ -291,16 +415,14 @@ impl<B: Base> Core for RecordedCore<B> {
         if self.recording == 0 {
             return Self::inert(value);
         }
-        let operand = with_running(self.recording, |running| match running.graph.rules.number_binary(rule) {
+        let operand = with_running(self.recording, |running| match running.number_binary(rule) {
             // The general power with a constant exponent must not go through a logarithm.
-            Some(POWF) => match running.graph.rules.number_unary(Powc(other.as_f64())) {
-                Some(id) => running.push(Op::Unary(id), self.operand, 0),
-                None => 0,
-            },
+            Some(POWF) => running.push_unary(Powc(other.as_f64()), self.operand),
             Some(id) => {
                 let b = running.constant(other.as_f64());
                 running.push(Op::Binary(id), self.operand, b)
             }
+            // The recording has ended.
             None => 0,
         });
         Self::active(value, operand, [self; 2])
@@ -324,6 +446,9 @@ impl<B: Base> Core for RecordedCore<B> {
         let first = with_running(recording, |running| {
             let arguments = x.iter().map(|x| running.operand(x.0)).collect();
             let call = running.graph.calls.len() as u32;
+            // The call, its arguments, and the object behind its pointer.
+            running.calls += 2 * size_of::<Call>() + x.len() * size_of::<u32>() + 64;
+            running.check_limits();
             running.graph.calls.push(Call { rule: object, arguments, outputs: value.len() });
             let first = running.push(Op::Call, call, 0);
             for _ in 1..value.len() {
@@ -460,12 +585,31 @@ impl<B: Base> Recorder<B> {
             DESK.with(|desk| desk.borrow_mut().running.push(running));
             let session = Session;
             self.y.clear();
-            f(&self.x, &self.parameters, &mut self.y);
+            let run = catch_unwind(AssertUnwindSafe(|| f(&self.x, &self.parameters, &mut self.y)));
             std::mem::forget(session);
             let mut running = take_innermost().expect("the recording was begun above, and inner ones have ended");
-            for y in &self.y {
-                let operand = running.operand(y.0);
-                running.graph.outputs.push(operand);
+            if let Err(panic) = run
+                && panic.downcast_ref::<Ended>().is_none_or(|ended| ended.recording != recording)
+            {
+                (self.graph, self.recent) = (running.graph, running.recent);
+                resume_unwind(panic);
+            }
+            if self.y.len().saturating_mul(size_of::<u32>()) > running.limits.bytes.saturating_sub(running.bytes()) {
+                running.fault = running.fault.or(Some(ErrorKind::TapeOverflow));
+            }
+            // Of a recording that has ended the outputs mean nothing, and a further constant would end it again.
+            if running.fault.is_none() {
+                let outputs = catch_unwind(AssertUnwindSafe(|| {
+                    for y in &self.y {
+                        let operand = running.operand(y.0);
+                        running.graph.outputs.push(operand);
+                    }
+                }));
+                if let Err(panic) = outputs
+                    && !panic.is::<Ended>()
+                {
+                    resume_unwind(panic);
+                }
             }
             (self.graph, self.recent) = (running.graph, running.recent);
             running.identity.check()?;

@@ -3,11 +3,14 @@
 //! Made by the recorder, read by every pass and executor. Nothing here lists a derivative of the table: derivatives are
 //! [`Template`]s, recorded from the rules themselves.
 
+#[cfg(feature = "native")]
+use crate::graph::{Op, RELATIONS};
 use crate::template::Template;
 use differentiation_interface_core::custom::{CustomRule, Halves};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::rules::*;
 use differentiation_interface_core::scalar::{Base, Scalar};
+use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -101,6 +104,16 @@ pub enum OtherUnary {
 }
 
 impl OtherUnary {
+    /// The parameter as bits, with the type of the rule; none for a user's rule.
+    fn key(&self) -> Option<(TypeId, u64)> {
+        match self {
+            OtherUnary::Powi(n) => Some((TypeId::of::<Powi>(), u64::from(*n as u32))),
+            OtherUnary::Powc(c) => Some((TypeId::of::<Powc>(), c.to_bits())),
+            OtherUnary::Polygamma(order) => Some((TypeId::of::<Polygamma>(), u64::from(*order))),
+            OtherUnary::User(_) => None,
+        }
+    }
+
     /// Whether both are the same rule.
     fn is(&self, other: &OtherUnary) -> bool {
         match (self, other) {
@@ -307,13 +320,38 @@ fn user_value<S: Scalar>(rule: &Arc<dyn RuleObject>, x: &[S]) -> S {
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     unary: Vec<OtherUnary>,
+    /// Where those with a parameter are, once there are more than [`FEW`].
+    places: FxHashMap<(TypeId, u64), u32>,
     binary: Vec<Arc<dyn RuleObject>>,
 }
 
+/// So many rules are compared one by one.
+const FEW: usize = 16;
+/// Most different exponents of a function; their derivatives have exponents of their own. Further ones are operands of `powf`.
+const MOST_EXPONENTS: usize = 4096;
+
 impl Rules {
+    /// Bytes of memory it occupies beside itself.
+    pub(crate) fn bytes(&self) -> usize {
+        self.unary.capacity() * size_of::<OtherUnary>()
+            + self.binary.capacity() * size_of::<Arc<dyn RuleObject>>()
+            + self.places.capacity() * (size_of::<(TypeId, u64)>() + size_of::<u32>() + 1)
+    }
+
+    /// Number of rules that are not in the table.
+    pub(crate) fn others(&self) -> usize {
+        self.unary.len() + self.binary.len()
+    }
+
+    /// Whether a further constant exponent is to be an operand.
+    pub(crate) fn has_many_exponents(&self) -> bool {
+        self.unary.len() >= MOST_EXPONENTS
+    }
+
     /// Forgets the rules that are not in the table.
     pub(crate) fn clear(&mut self) {
         self.unary.clear();
+        self.places.clear();
         self.binary.clear();
     }
 
@@ -323,6 +361,29 @@ impl Rules {
             && self.binary.len() == other.binary.len()
             && self.unary.iter().zip(&other.unary).all(|(a, b)| a.is(b))
             && self.binary.iter().zip(&other.binary).all(|(a, b)| a.is(b.rule()))
+    }
+
+    /// Whether a rule is in the table.
+    #[inline(always)]
+    pub(crate) fn has_unary<R: Unary>() -> bool {
+        unary_id::<R>().is_some()
+    }
+
+    /// Whether a rule of two arguments is in the table.
+    #[inline(always)]
+    pub(crate) fn has_binary<R: Binary>() -> bool {
+        binary_id::<R>().is_some()
+    }
+
+    /// Whether an operation is one: its number stands for a rule here, or for a relation.
+    #[cfg(feature = "native")]
+    pub(crate) fn know(&self, op: Op) -> bool {
+        match op {
+            Op::Unary(rule) => usize::from(rule) < UNARY_TABLE as usize + self.unary.len(),
+            Op::Binary(rule) => usize::from(rule) < BINARY_TABLE as usize + self.binary.len(),
+            Op::Compare(relation) => usize::from(relation) < RELATIONS.len(),
+            _ => true,
+        }
     }
 
     /// The number of a unary rule, new if it was not met before; `None` if there are more than 65 thousand.
@@ -363,11 +424,32 @@ impl Rules {
             (OtherUnary::User(a), OtherUnary::User(b)) => Arc::ptr_eq(a, b),
             (known, other) => known.is(other),
         };
-        let index = self.unary.iter().position(same).unwrap_or_else(|| {
-            self.unary.push(other.clone());
-            self.unary.len() - 1
-        });
+        let key = other.key().filter(|_| self.unary.len() > FEW);
+        let found = match key {
+            Some(key) => self.places.get(&key).map(|place| *place as usize),
+            None => self.unary.iter().position(same),
+        };
+        let index = found.unwrap_or_else(|| self.insert(other));
         u16::try_from(index + UNARY_TABLE as usize).ok()
+    }
+
+    /// Appends a rule that is not there.
+    fn insert(&mut self, other: OtherUnary) -> usize {
+        // More than can be numbered are refused, and need no memory.
+        let index = self.unary.len();
+        if index > u16::MAX as usize {
+            return index;
+        }
+        self.unary.push(other);
+        if index == FEW {
+            let keys = self.unary.iter().enumerate().filter_map(|(i, known)| Some((known.key()?, i as u32)));
+            self.places = keys.collect();
+        } else if index > FEW
+            && let Some(key) = self.unary[index].key()
+        {
+            self.places.insert(key, index as u32);
+        }
+        index
     }
 
     pub(crate) fn number_unary_object(
@@ -376,10 +458,7 @@ impl Rules {
         make: impl FnOnce() -> Arc<dyn RuleObject>,
     ) -> Option<u16> {
         let found = self.unary.iter().position(|known| matches!(known, OtherUnary::User(object) if object.is(key)));
-        let index = found.unwrap_or_else(|| {
-            self.unary.push(OtherUnary::User(make()));
-            self.unary.len() - 1
-        });
+        let index = found.unwrap_or_else(|| self.insert(OtherUnary::User(make())));
         u16::try_from(index + UNARY_TABLE as usize).ok()
     }
 

@@ -154,15 +154,21 @@ fn indicator(condition: differentiation_interface_core::scalar::Condition<Number
 /// The derivatives of the table's rules that branch on values, with choices in place of the branches.
 fn unbranched(rule: &dyn Any, x: Number, y: Number, r: Number) -> Option<[Partial<Number>; 2]> {
     let (zero, one) = (Number::constant(0.0), Number::constant(1.0));
-    let both = |taken: Number| [taken, one - taken];
+    // Zeros are choices, which the passes tell from zeros that are computed.
     let partials = if rule.is::<Max>() {
-        both(x.at_least(y).select(one, y.equal_to(y).select(zero, one)))
+        let second = y.equal_to(y).select(one, zero);
+        let first = y.equal_to(y).select(zero, one);
+        [x.at_least(y).select(one, first), x.at_least(y).select(zero, second)]
     } else if rule.is::<Min>() {
-        both(x.at_most(y).select(one, y.equal_to(y).select(zero, one)))
+        let second = y.equal_to(y).select(one, zero);
+        let first = y.equal_to(y).select(zero, one);
+        [x.at_most(y).select(one, first), x.at_most(y).select(zero, second)]
     } else if rule.is::<AtLeast>() {
-        both(one - indicator(x.less_than(y)))
+        let below = x.less_than(y);
+        [below.select(zero, one), below.select(one, zero)]
     } else if rule.is::<AtMost>() {
-        both(one - indicator(y.less_than(x)))
+        let above = y.less_than(x);
+        [above.select(zero, one), above.select(one, zero)]
     } else if rule.is::<AbsSub>() {
         let taken = indicator(x.greater_than(y));
         [taken, -taken]

@@ -1,6 +1,6 @@
 //! Guards, parameters, custom rules, single precision, limits, and the smallest functions.
 
-use compiled_trace::{Executable, Limits, Recorded, RunError, compile, record};
+use compiled_trace::{Absence, Executable, Limits, Recorded, RunError, compile, record};
 use differentiation_interface::prelude::*;
 use differentiation_interface_core::error::ErrorKind;
 use num_traits::{Float, ToPrimitive};
@@ -88,9 +88,12 @@ fn choices_without_a_branch_need_no_guard() {
         let zero = Recorded::constant(0.0);
         x[0].greater_than(zero).select(x[0].sqrt(), x[0] * 2.0)
     };
-    let gradient = gradient_of(&[4.0], &[], f);
+    let graph = record(&[4.0], &[], Limits::default(), |x, p, y| y.push(f(x, p))).unwrap();
+    let program = compile(&graph).unwrap();
+    assert_eq!(program.gradient().unwrap().absence, Absence::Doubtful);
+    let gradient = program.tracking_absent().adjoint(1).unwrap().executable();
     assert_eq!(run(&gradient, &[4.0], &[]), Ok((2.0, vec![0.25])));
-    // The side that is not taken has an infinite derivative at 0 and NaN below.
+    // The side that is not taken has an infinite derivative at 0 and NaN below, and is absent.
     assert_eq!(run(&gradient, &[0.0], &[]), Ok((0.0, vec![2.0])));
     assert_eq!(run(&gradient, &[-3.0], &[]), Ok((-6.0, vec![2.0])));
 }

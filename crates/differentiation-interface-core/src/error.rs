@@ -89,6 +89,9 @@ pub enum ErrorKind {
     },
     /// The function recorded more operations than a tape can index or a memory limit allows.
     TapeOverflow,
+    /// A recording met more elementary functions that differ in a parameter, such as the exponent of an integer power, than it can
+    /// number.
+    RuleCount,
     /// An active number of another differentiation entered the computation: of an outer one that a closure captured and did not
     /// [`lift`](crate::backend::lift), or of an earlier call that was kept in a `RefCell`.
     ForeignNumber,
@@ -183,6 +186,11 @@ pub enum ErrorKind {
     },
     /// A call decides otherwise by a value than where the function was recorded, and a recording for every branch was refused.
     OtherBranch {
+        /// Where it decides, if that is known.
+        place: Option<&'static Location<'static>>,
+    },
+    /// A sparse derivative whose pattern was found for one point decides otherwise at another one, where other entries may be nonzero.
+    OtherPattern {
         /// Where it decides, if that is known.
         place: Option<&'static Location<'static>>,
     },
@@ -353,6 +361,19 @@ impl fmt::Display for Error {
                 f,
                 "{place} asks for the value of a number, which is not known when all points are covered at once; write `max`, `min`, `abs`, `clamp` or `x.less_than(y).select(a, b)` instead of the branch, or cover one point"
             ),
+            ErrorKind::RuleCount => write!(
+                f,
+                "the function applies more than 65 thousand elementary functions that differ in a parameter; pass the parameter as a number of the function's type, or use a backend that does not record"
+            ),
+            ErrorKind::OtherPattern { place } => {
+                match place {
+                    Some(place) => {
+                        write!(f, "{place} decides otherwise at this point than where the pattern was found")
+                    }
+                    None => write!(f, "the function decides otherwise at this point than where the pattern was found"),
+                }?;
+                write!(f, ", which holds on one branch; prepare again at this point or take a detector for all points")
+            }
             ErrorKind::OtherBranch { place } => {
                 match place {
                     Some(place) if is_formatting(place) => {

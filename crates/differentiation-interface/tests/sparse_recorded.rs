@@ -164,6 +164,35 @@ fn branches_are_refused_or_followed_and_leaving_one_is_an_error() {
     assert!(matches!(error.kind(), ErrorKind::OtherBranch { place: Some(_) }), "{error}");
 }
 
+/// By default too: the engine knows the branch, and a matrix would lack an entry.
+#[test]
+fn another_branch_than_that_of_the_pattern_is_an_error() {
+    fn f<T: Real>(x: &[T]) -> Vec<T> {
+        vec![if x[0] > 0.0 { x[1] * x[0] } else { x[2] * x[0] }, x[1] * x[1]]
+    }
+    let (right, left) = ([1.0, 2.0, 3.0], [-1.0, 2.0, 3.0]);
+    let backend = AutoSparse::new(AutoReverseDiff::compiled()).with_detector(GraphLocalSparsityDetector);
+    let closure = |x: &[_]| f(x);
+    let mut prepared = prepare_jacobian(&closure, &backend, &right).unwrap();
+    let entries = |jac: SparseMatrix<f64>| jac.entries().collect::<Vec<_>>();
+    assert_eq!(entries(prepared.jacobian(&right).unwrap()), [(0, 0, 2.0), (0, 1, 1.0), (1, 1, 4.0)]);
+    let error = prepared.jacobian(&left).unwrap_err();
+    let place =
+        |kind| matches!(kind, ErrorKind::OtherPattern { place: Some(place) } if place.file().ends_with(file!()));
+    assert!(place(error.kind()), "{error}");
+    let rest = " decides otherwise at this point than where the pattern was found, which holds on one branch; prepare again at \
+                this point or take a detector for all points";
+    assert!(error.to_string().ends_with(rest), "{error}");
+    prepared.prepare_again(&left).unwrap();
+    assert_eq!(entries(prepared.jacobian(&left).unwrap()), [(0, 0, 3.0), (0, 2, -1.0), (1, 1, 4.0)]);
+
+    // Hessians, by entries.
+    let sum = |x: &[_]| f(x)[0] * f(x)[1];
+    let mut prepared = prepare_hessian(&sum, &backend, &right).unwrap();
+    assert!(prepared.hessian(&right).is_ok());
+    assert!(place(prepared.hessian(&left).unwrap_err().kind()));
+}
+
 struct Branching;
 impl<T: Real> Function<[T]> for Branching {
     type Output = Vec<T>;

@@ -33,6 +33,10 @@ pub struct TracerSparsityDetector;
 /// Branches follow the values at the point, a product drops the factor whose partner is exactly zero, `max` and `min` drop
 /// the smaller and larger argument. So the pattern can be smaller than the one for all points, and is valid only there:
 /// detect again when the point moves, and do not keep a colouring made from it.
+///
+/// Leaving the branch of the point goes unnoticed in general: engines that run the function at every call know of no branch, and entries
+/// that are nonzero on another one only are missing. Engines that keep a recording report a comparison that comes out otherwise, as an
+/// error of kind [`ErrorKind::OtherPattern`], but not another choice of `max`, `min` or `select` nor a factor that is no longer zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TracerLocalSparsityDetector;
 
@@ -48,6 +52,9 @@ pub struct TracerLocalSparsityDetector;
 pub trait SparsityDetector: Clone + Debug + Send + Sync + 'static {
     /// Name in errors.
     const NAME: &'static str;
+    /// Whether a pattern holds on the branches taken at the point only. A sparse backend then reports a call that takes another one, if it
+    /// can see that.
+    const AT_ONE_POINT: bool = false;
     /// The number `jacobian` runs on.
     type JacobianNum<B: Base>: Scalar<Base = B>;
     /// The number `hessian` runs on.
@@ -71,6 +78,7 @@ macro_rules! tracer_detector {
     ($detector:ty, $scope:ty, $name:literal) => {
         impl SparsityDetector for $detector {
             const NAME: &'static str = $name;
+            const AT_ONE_POINT: bool = <$scope as Scope>::AT_POINT;
             type JacobianNum<B: Base> = Tracer<B, $scope, Gradient>;
             type HessianNum<B: Base> = Tracer<B, $scope, Hessian>;
 

@@ -4,7 +4,7 @@
 //! are compiled for the vector widths it knows.
 
 use super::plan::{BlockStep, Plan, Source};
-use super::single::{chain, compare, drop_kept, guard_holds, keep};
+use super::single::{compare, drop_kept, guard_holds, keep};
 use super::{Memory, Run};
 use crate::graph::Op;
 use crate::program::{Address, GuardFailed, Instruction};
@@ -92,7 +92,6 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
                         Op::Compare(number) => compare(number, x, y),
                         Op::Keep => keep(x, y),
                         Op::Drop => drop_kept(x, y),
-                        Op::Chain => chain(x, y),
                         Op::Guard(guard) => {
                             if !guard_holds(guard, x, y) {
                                 return Err(self.failed(guard));
@@ -345,7 +344,6 @@ fn apply<S: Scalar>(rules: &Rules, op: Op, x: impl Fn(usize) -> S, y: impl Fn(us
         Op::Compare(number) => fill(out, |i| compare(number, x(i), y(i))),
         Op::Keep => fill(out, |i| keep(x(i), y(i))),
         Op::Drop => fill(out, |i| drop_kept(x(i), y(i))),
-        Op::Chain => fill(out, |i| chain(x(i), y(i))),
         _ => {}
     }
 }

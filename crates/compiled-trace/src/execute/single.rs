@@ -65,12 +65,6 @@ pub(super) fn drop_kept<S: Scalar>(mask: S, x: S) -> S {
     if mask.primal() != S::Base::ZERO { S::constant(-S::Base::ZERO) } else { x }
 }
 
-/// The product, 0 where the first factor is.
-#[inline(always)]
-pub(super) fn chain<S: Scalar>(t: S, partial: S) -> S {
-    if t.is_inert_zero() { S::default() } else { t * partial }
-}
-
 impl<S: Scalar> Run<'_, '_, '_, S> {
     pub(super) fn singly(&mut self, plan: &Plan) -> Result<(), GuardFailed> {
         let loops = plan.trips.len() - plan.nest.dimensions.len();
@@ -130,7 +124,6 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
                         Op::Compare(number) => compare(number, x, y),
                         Op::Keep => keep(x, y),
                         Op::Drop => drop_kept(x, y),
-                        Op::Chain => chain(x, y),
                         Op::Guard(guard) => {
                             if !guard_holds(guard, x, y) {
                                 return Err(self.failed(guard));

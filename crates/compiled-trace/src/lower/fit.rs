@@ -174,7 +174,7 @@ impl Lowering<'_> {
 
 /// Whether the second operand of a node is a value.
 pub(super) fn has_second(op: Op) -> bool {
-    matches!(op, Op::Binary(_) | Op::Compare(_) | Op::Keep | Op::Drop | Op::Chain | Op::Guard(_))
+    matches!(op, Op::Binary(_) | Op::Compare(_) | Op::Keep | Op::Drop | Op::Guard(_))
 }
 
 /// Calls `act` with the shift in nodes of every iteration.

@@ -125,5 +125,6 @@ pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rolled) -> Resu
         statements,
         rules: graph.rules.clone(),
         places: graph.places.clone(),
+        absence: graph.absence,
     })
 }

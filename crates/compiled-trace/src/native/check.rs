@@ -72,7 +72,9 @@ fn check_nest(program: &Program, nest: &Nest, loops: &[u32]) -> Result<(), Refus
             Instruction::Store { address, .. } | Instruction::Accumulate { address, .. } => {
                 ensure(nest.addresses.get(address as usize).is_some_and(|address| writable(address.space)))?;
             }
-            Instruction::Apply { op, .. } => ensure(!matches!(op, Op::Accumulate | Op::Call | Op::CallOutput))?,
+            Instruction::Apply { op, .. } => {
+                ensure(!matches!(op, Op::Accumulate | Op::Call | Op::CallOutput) && program.rules.know(op))?;
+            }
         }
         has_result[i] = !instruction.has_effect();
     }

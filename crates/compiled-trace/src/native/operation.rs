@@ -120,11 +120,6 @@ impl<S: Number> Emitter<'_, '_, S> {
                 let (zero, nothing) = (self.number(0.0, x), self.number(-0.0, x));
                 self.choose(FloatCC::NotEqual, x, zero, nothing, y)
             }
-            Op::Chain => {
-                let zero = self.number(0.0, x);
-                let product = self.builder.ins().fmul(x, y);
-                self.choose(FloatCC::Equal, x, zero, zero, product)
-            }
             // Refused or handled before.
             Op::Guard(_) | Op::Accumulate | Op::Call | Op::CallOutput => x,
         }

@@ -86,6 +86,12 @@ pub trait Backend: Clone + Send + Sync + 'static {
         false
     }
 
+    /// The backend that reports a point at which the function takes another branch than at the first point of a state, as an error of kind
+    /// [`ErrorKind::OtherBranch`](crate::error::ErrorKind::OtherBranch). `None` if it cannot see that, or reports it anyway.
+    fn held_to_one_branch(&self) -> Option<Self> {
+        None
+    }
+
     /// The backends that differentiate outside and inside in second order: itself twice, unless it holds two.
     fn outer_and_inner(&self) -> (Self, Self) {
         (self.clone(), self.clone())

@@ -241,6 +241,19 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         })
     }
 
+    /// Makes leaving the branch of the first point an error, see [`Backend::held_to_one_branch`]. Whether that changes anything.
+    pub fn hold_to_one_branch(&mut self) -> bool {
+        let held = (self.pair.0.held_to_one_branch(), self.pair.1.held_to_one_branch());
+        let changes = held.0.is_some() || held.1.is_some();
+        if let Some(outer) = held.0 {
+            self.pair.0 = outer;
+        }
+        if let Some(inner) = held.1 {
+            self.pair.1 = inner;
+        }
+        changes
+    }
+
     /// Number of inputs.
     pub fn inputs(&self) -> usize {
         self.inputs

@@ -157,6 +157,7 @@ where
     D: Backend + SecondOrderBackend<Outer = D, Inner = D> + std::fmt::Debug,
 {
     const NAME: &'static str = "dense";
+    const AT_ONE_POINT: bool = true;
     type JacobianNum<B: Base> = D::Num<B, D::Lanes>;
     type HessianNum<B: Base> = D::Num<D::Num<B, D::Lanes>, D::Lanes>;
 

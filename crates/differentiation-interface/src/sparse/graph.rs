@@ -40,9 +40,10 @@ pub struct GraphSparsityDetector;
 /// Reads patterns off a recording of the function, on the branches it takes at the point.
 ///
 /// As [`GraphSparsityDetector`], for functions that branch on values. The pattern holds wherever every branch goes as it does
-/// at the point, and **nowhere else**: an entry that is nonzero on another branch only is not there. A dense part that refuses
-/// other branches makes an error of that instead of a wrong matrix:
-/// [`AutoReverseDiff::compiled().refusing_other_branches()`](crate::backends::AutoCompiledReverseDiff::refusing_other_branches).
+/// at the point, and **nowhere else**: an entry that is nonzero on another branch only is not there. A call of a compiled dense part
+/// ([`AutoReverseDiff::compiled()`](crate::backends::AutoReverseDiff::compiled)) that takes another branch is an error of kind
+/// [`ErrorKind::OtherPattern`]. Other dense parts run the function at every call and know of no branch: there it goes unnoticed, and the
+/// matrix lacks entries.
 ///
 /// # Example
 /// ```
@@ -52,12 +53,11 @@ pub struct GraphSparsityDetector;
 /// fn friction<T: Real>(x: &[T]) -> Vec<T> {
 ///     vec![if x[0] > 0.0 { x[1] * x[1] } else { x[2] }]
 /// }
-/// let dense = AutoReverseDiff::compiled().refusing_other_branches();
-/// let backend = AutoSparse::new(dense).with_detector(GraphLocalSparsityDetector);
+/// let backend = AutoSparse::new(AutoReverseDiff::compiled()).with_detector(GraphLocalSparsityDetector);
 /// let f = |x: &[_]| friction(x);
 /// let mut prepared = prepare_jacobian(&f, &backend, &[1.0, 2.0, 3.0])?;
 /// assert_eq!(prepared.jacobian(&[0.5, 3.0, 3.0])?.entries().collect::<Vec<_>>(), [(0, 1, 6.0)]);
-/// assert!(matches!(prepared.jacobian(&[-1.0, 2.0, 3.0]).unwrap_err().kind(), ErrorKind::OtherBranch { .. }));
+/// assert!(matches!(prepared.jacobian(&[-1.0, 2.0, 3.0]).unwrap_err().kind(), ErrorKind::OtherPattern { .. }));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +68,7 @@ macro_rules! graph_detector {
     ($detector:ty, $name:literal, $branches:literal) => {
         impl SparsityDetector for $detector {
             const NAME: &'static str = $name;
+            const AT_ONE_POINT: bool = $branches;
             type JacobianNum<B: Base> = Recorded<B>;
             type HessianNum<B: Base> = Recorded<B>;
 

@@ -5,7 +5,7 @@
 
 use super::lanes::{Narrow, is_narrow};
 use super::name::HessianName;
-use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error};
+use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, other_pattern};
 use differentiation_interface_core::backend::{Entries, HvpRoute, Rows, SecondOrderBackend, Seeds, Want};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -48,13 +48,20 @@ macro_rules! either {
 /// What a preparation of a sparse Hessian holds.
 pub struct SparseHessianState<D: SecondOrderBackend, X: Shape, C: Contexts, K> {
     work: Work<D, X, C>,
+    /// Whether the dense backend reports other branches because of the pattern.
+    held: bool,
     plan: Option<(Arc<Pattern>, Arc<SymmetricColoring<K>>)>,
     compressed: Vec<X::Scalar>,
 }
 
 impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> Clone for SparseHessianState<D, X, C, K> {
     fn clone(&self) -> Self {
-        SparseHessianState { work: self.work.clone(), plan: self.plan.clone(), compressed: self.compressed.clone() }
+        SparseHessianState {
+            work: self.work.clone(),
+            held: self.held,
+            plan: self.plan.clone(),
+            compressed: self.compressed.clone(),
+        }
     }
 }
 
@@ -90,6 +97,11 @@ fn named<D: SecondOrderBackend>(error: impl Into<Error>) -> Error {
     error.into().during("hessian", HessianName::<D>::NAME)
 }
 
+/// The same for an error of the products, in the terms of the pattern if that held them to one branch.
+fn explained<D: SecondOrderBackend>(error: Error, held: bool) -> Error {
+    named::<D>(if held { other_pattern(error) } else { error })
+}
+
 type WideLanes<D> = <<D as SecondOrderBackend>::Hvp as HvpRoute<
     <D as SecondOrderBackend>::Outer,
     <D as SecondOrderBackend>::Inner,
@@ -120,7 +132,7 @@ where
 
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
         let work = HessianWork::new(&self.dense, x, x.coordinates().len()).map_err(named::<D>)?;
-        Ok(SparseHessianState { work: Work::Wide(work), plan: None, compressed: Vec::new() })
+        Ok(SparseHessianState { work: Work::Wide(work), held: false, plan: None, compressed: Vec::new() })
     }
 
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
@@ -140,13 +152,17 @@ where
         } else {
             Work::Wide(wide)
         };
+        state.held = S::AT_ONE_POINT && either!(&mut state.work, |work| work.hold_to_one_branch());
+        let held = state.held;
         let seeds = Seeds::Colors { colors: colors.column_colors(), first: 0, count };
         state.compressed.clear();
         let mut scratch = Vec::new();
         let values = Rows::growing(&mut scratch, pattern.nnz());
         let entries = Entries { pattern: Some(pattern.csr()), values, products: count };
-        if !either!(&mut state.work, |work| work.entries(f, x, entries, Want::Value)).map_err(named::<D>)? {
-            either!(&mut state.work, |work| work.warm(f, x, seeds)).map_err(named::<D>)?;
+        if !either!(&mut state.work, |work| work.entries(f, x, entries, Want::Value))
+            .map_err(|e| explained::<D>(e, held))?
+        {
+            either!(&mut state.work, |work| work.warm(f, x, seeds)).map_err(|e| explained::<D>(e, held))?;
             state.compressed.resize(colors.compressed_len(), X::Scalar::default());
         }
         state.plan = Some((Arc::new(pattern), Arc::new(colors)));
@@ -184,10 +200,10 @@ where
         if !Arc::ptr_eq(pattern, hess.pattern()) && **pattern != **hess.pattern() {
             return Err(named::<D>(ErrorKind::BufferPattern));
         }
-        let count = colors.ncolors();
+        let (count, held) = (colors.ncolors(), state.held);
         let values = Rows::fixed(hess.values_mut(), pattern.nnz());
         let entries = Entries { pattern: Some(pattern.csr()), values, products: count };
-        if either!(&mut state.work, |work| work.entries(f, x, entries, want)).map_err(named::<D>)? {
+        if either!(&mut state.work, |work| work.entries(f, x, entries, want)).map_err(|e| explained::<D>(e, held))? {
             return Ok(());
         }
         let seeds = Seeds::Colors { colors: colors.column_colors(), first: 0, count };
@@ -196,7 +212,7 @@ where
             let width = if work.seeds_are_rows() { work.inputs() } else { count };
             work.products(f, x, seeds, want, Rows::fixed(&mut state.compressed, width))
         })
-        .map_err(named::<D>)?;
+        .map_err(|e| explained::<D>(e, held))?;
         colors.decompress_into(hess.values_mut(), &state.compressed).map_err(|error| named::<D>(coloring_error(error)))
     }
 

@@ -5,7 +5,7 @@
 
 use super::lanes::{Narrow, is_narrow};
 use super::name::JacobianName;
-use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error};
+use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, other_pattern};
 use differentiation_interface_core::backend::{
     Backend, Direction, Entries, Lanes, Mode, PullbackRoute, PushforwardRoute, Rows, Seeds,
 };
@@ -301,7 +301,7 @@ where
             }
         };
         let inputs = pattern.ncols();
-        let (forward, reverse) = self.dense.sides();
+        let Sides { forward, reverse, .. } = &self.sides();
         let (columns, rows) = match &plan {
             Plan::Columns(colors) => (colors.ncolors(), 0),
             Plan::Rows(colors) => (0, colors.ncolors()),
@@ -382,7 +382,34 @@ where
     }
 }
 
-impl<D: JacobianSides, S, A, K> AutoSparse<D, S, A, K> {
+/// The dense backends of a call.
+struct Sides<F, R> {
+    forward: F,
+    reverse: R,
+    /// Whether they report other branches because of the pattern.
+    held: bool,
+}
+
+impl<F, R> Sides<F, R> {
+    /// An error in the terms of the pattern.
+    fn explained(&self, error: Error) -> Error {
+        if self.held { other_pattern(error) } else { error }
+    }
+}
+
+impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
+    /// The dense backends, held to one branch by a pattern of one point.
+    fn sides(&self) -> Sides<D::Forward, D::Reverse> {
+        let (forward, reverse) = self.dense.sides();
+        let held =
+            if S::AT_ONE_POINT { (forward.held_to_one_branch(), reverse.held_to_one_branch()) } else { (None, None) };
+        Sides {
+            held: held.0.is_some() || held.1.is_some(),
+            forward: held.0.unwrap_or_else(|| forward.clone()),
+            reverse: held.1.unwrap_or_else(|| reverse.clone()),
+        }
+    }
+
     /// Fills the entries themselves, and the value if asked for, where the forward backend has a way that takes less than products.
     fn entries<F, X, C, P>(
         &self,
@@ -402,13 +429,13 @@ impl<D: JacobianSides, S, A, K> AutoSparse<D, S, A, K> {
         let products = state.ncolors();
         let (Some(work), Some((pattern, _))) = (&mut state.forward, &state.plan) else { return Ok(false) };
         let entries = Entries { pattern: Some(pattern.csr()), values, products };
-        let (forward, _) = self.dense.sides();
+        let sides = self.sides();
         let y = with_value.then_some(&mut state.y);
         fault::watch(|| match work {
-            Forward::Wide(work) => work.entries(forward, f, x, entries, y),
-            Forward::Few(work) => work.entries(forward, f, x, entries, y),
+            Forward::Wide(work) => work.entries(&sides.forward, f, x, entries, y),
+            Forward::Few(work) => work.entries(&sides.forward, f, x, entries, y),
         })
-        .map_err(named::<D>)
+        .map_err(|error| named::<D>(sides.explained(error)))
     }
 
     /// Fills the compressed matrices, and the value if asked for.
@@ -427,7 +454,8 @@ impl<D: JacobianSides, S, A, K> AutoSparse<D, S, A, K> {
         F: Evaluate<X, C, ForwardNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>> + Evaluate<X, C, ReverseNum<D, X>>,
     {
         let flat = x.coordinates();
-        let (forward, reverse) = self.dense.sides();
+        let sides = self.sides();
+        let Sides { forward, reverse, .. } = &sides;
         let (pattern, plan) = state.plan.as_ref().expect("the preparation made it");
         let ((column_colors, columns), (row_colors, rows)): ((&[u32], usize), (&[u32], usize)) = match &**plan {
             Plan::Columns(colors) => ((colors.column_colors(), colors.ncolors()), (&[], 0)),
@@ -464,6 +492,6 @@ impl<D: JacobianSides, S, A, K> AutoSparse<D, S, A, K> {
             }
             Ok(())
         })
-        .map_err(named::<D>)
+        .map_err(|error| named::<D>(sides.explained(error)))
     }
 }

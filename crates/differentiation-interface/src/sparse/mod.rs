@@ -38,7 +38,8 @@ use sparsity_tracer::TracerSparsityDetector;
 /// The derivatives are products with one seed per colour, unless the dense backend has a way to the entries that takes less:
 /// [`AutoReverseDiff::compiled()`](crate::backends::AutoCompiledReverseDiff) writes down what each entry takes.
 ///
-/// The pattern belongs to the function and the length of the point. With a detector for one point it is valid there only.
+/// The pattern belongs to the function and the length of the point. With a detector for one point it is valid there only: a compiled dense
+/// backend makes a call that takes another branch an error of kind [`ErrorKind::OtherPattern`]; others cannot see it.
 ///
 /// # Example
 /// ```
@@ -89,6 +90,14 @@ impl<D, S, A, K> AutoSparse<D, S, A, K> {
     /// The dense backend.
     pub fn dense(&self) -> &D {
         &self.dense
+    }
+}
+
+/// Says of an error that a pattern of one point met another branch.
+fn other_pattern(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::OtherBranch { place } => ErrorKind::OtherPattern { place }.into(),
+        _ => error,
     }
 }
 

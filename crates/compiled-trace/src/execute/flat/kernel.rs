@@ -1,6 +1,6 @@
 //! Runs the steps of a small program.
 
-use super::super::single::{chain, compare, drop_kept, guard_holds, keep};
+use super::super::single::{compare, drop_kept, guard_holds, keep};
 use super::{Code, Flat, LANES, Line, Mode, Step, room};
 use crate::rule::Rules;
 use differentiation_interface_core::scalar::{Base, Scalar};
@@ -242,7 +242,6 @@ fn alike<S: Scalar>(slots: &[Cell<S>], rules: &Rules, line: &Line) {
             Code::Times => alike!(slots, batch, operands, |x: S, y: S| x * y),
             Code::Over => alike!(slots, batch, operands, |x: S, y: S| x / y),
             Code::Negate => alike!(slots, batch, operands, |x: S, _| -x),
-            Code::Chain => alike!(slots, batch, operands, chain),
             Code::Keep => alike!(slots, batch, operands, keep),
             Code::Drop => alike!(slots, batch, operands, drop_kept),
             Code::Compare => alike!(slots, batch, operands, |x: S, y: S| compare(batch.rule as u8, x, y)),
@@ -318,7 +317,6 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
                 Code::Times => put(x() * y()),
                 Code::Over => put(x() / y()),
                 Code::Negate => put(-x()),
-                Code::Chain => put(chain(x(), y())),
                 Code::Keep => put(keep(x(), y())),
                 Code::Drop => put(drop_kept(x(), y())),
                 Code::Compare => put(compare(step.rule as u8, x(), y())),
@@ -383,7 +381,6 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
                     }
                     results
                 }),
-                Code::WideChain => both!(slots, step, room, chain),
                 Code::WideKeep => both!(slots, step, room, keep),
                 Code::WideDrop => both!(slots, step, room, drop_kept),
                 Code::WideCompare => both!(slots, step, room, |x: S, y: S| compare(step.rule as u8, x, y)),
@@ -415,8 +412,6 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
                 Code::TimesSame => same!(slots, step, room, |x: S, y: S| x * y),
                 Code::OverSame => same!(slots, step, room, |x: S, y: S| x / y),
                 Code::SameOver => same!(slots, step, room, |x: S, y: S| y / x),
-                Code::ChainSame => same!(slots, step, room, chain),
-                Code::SameChain => same!(slots, step, room, |x: S, y: S| chain(y, x)),
                 Code::Put => put_all(slots, step),
             }
         }

@@ -64,7 +64,6 @@ enum Code {
     Times,
     Over,
     Negate,
-    Chain,
     Keep,
     Drop,
     Compare,
@@ -80,7 +79,6 @@ enum Code {
     WideTimes,
     WideOver,
     WideNegate,
-    WideChain,
     WideKeep,
     WideDrop,
     WideCompare,
@@ -104,8 +102,6 @@ enum Code {
     TimesSame,
     OverSame,
     SameOver,
-    ChainSame,
-    SameChain,
     /// The number `x`, `n` times.
     Spread,
     /// The sum of `n` numbers, one number.

@@ -51,6 +51,7 @@ fn program(inputs: &[usize], outputs: &[usize], work: usize, statements: Vec<Sta
         statements,
         rules: Rules::default(),
         places: vec![Location::caller()],
+        absence: Default::default(),
     }
 }
 
@@ -154,7 +155,6 @@ fn check_operations<S: Number>() {
     }
     check_operation::<S>("keep", Op::Keep, &rules, true, |x, y| if x != S::ZERO { y } else { -S::ZERO });
     check_operation::<S>("drop", Op::Drop, &rules, true, |x, y| if x != S::ZERO { -S::ZERO } else { y });
-    check_operation::<S>("chain", Op::Chain, &rules, true, |x, y| if x == S::ZERO { S::ZERO } else { x * y });
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn custom_rules_run_between_code_in_loops() {
 fn empty_programs_and_loops_do_nothing() {
     let empty = program(&[], &[], 0, vec![]);
     assert_eq!(native::<f64>(&empty, Options::default(), &[]).expect("there are no guards"), Vec::<Vec<f64>>::new());
-    let mut never = one_operation(Op::Chain, 4, Rules::default());
+    let mut never = one_operation(Op::Binary(rule::TIMES), 4, Rules::default());
     let Statement::Nest(nest) = &mut never.statements[0] else { unreachable!("it is a nest") };
     nest.dimensions[0].trip = 0;
     let found = native(&never, Options::default(), &[&[1.0; 4], &[1.0; 4]]).expect("there are no guards");
@@ -350,7 +350,8 @@ fn empty_programs_and_loops_do_nothing() {
 
 #[test]
 fn slices_of_other_lengths_are_refused() {
-    let compiled = Compiled::<f64>::new(&one_operation(Op::Chain, 2, Rules::default()), Options::default());
+    let compiled =
+        Compiled::<f64>::new(&one_operation(Op::Binary(rule::TIMES), 2, Rules::default()), Options::default());
     let compiled = compiled.expect("this machine has native code");
     let mut workspace = compiled.workspace();
     let (two, three) = ([0.0; 2], [0.0; 3]);
@@ -364,8 +365,9 @@ fn slices_of_other_lengths_are_refused() {
 
 #[test]
 fn a_workspace_of_another_program_is_made_to_fit() {
-    let chain = Compiled::<f64>::new(&one_operation(Op::Chain, 1, Rules::default()), Options::default());
-    let mut workspace = chain.expect("this machine has native code").workspace();
+    let product =
+        Compiled::<f64>::new(&one_operation(Op::Binary(rule::TIMES), 1, Rules::default()), Options::default());
+    let mut workspace = product.expect("this machine has native code").workspace();
     let x = vec![0.5; random::INPUT as usize];
     let program = random::random_program(&mut random::Random(3));
     let compiled = Compiled::<f64>::new(&program, Options::default()).expect("this machine has native code");
@@ -377,7 +379,11 @@ fn a_workspace_of_another_program_is_made_to_fit() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let good = one_operation(Op::Chain, 4, Rules::default());
+    for op in [Op::Compare(77), Op::Unary(60_000), Op::Binary(60_000)] {
+        let refused = Compiled::<f64>::new(&one_operation(op, 4, Rules::default()), Options::default());
+        assert_eq!(refused.err(), Some(Refused::Inconsistent), "{op:?}");
+    }
+    let good = one_operation(Op::Binary(rule::TIMES), 4, Rules::default());
     let refused = |change: &dyn Fn(&mut Program, &mut Nest)| {
         let mut program = good.clone();
         let Some(Statement::Nest(mut nest)) = program.statements.pop() else { unreachable!("it is a nest") };
@@ -447,7 +453,7 @@ fn dropped_code_is_freed() {
         };
         executable.filter_map(size).sum()
     };
-    let program = one_operation(Op::Chain, 40, Rules::default());
+    let program = one_operation(Op::Binary(rule::TIMES), 40, Rules::default());
     let make = || Compiled::<f64>::new(&program, Options::default()).expect("this machine has native code");
     let kept: Vec<_> = (0..500).map(|_| make()).collect();
     let most = mapped();

@@ -118,6 +118,21 @@ impl Backend for AnyBackend {
             AnyBackend::SecondOrder(outer, inner) => keeps(outer) || keeps(inner),
         }
     }
+    fn held_to_one_branch(&self) -> Option<Self> {
+        let held = |choice: &FirstOrder| match choice {
+            FirstOrder::CompiledReverseDiff(backend) => {
+                backend.held_to_one_branch().map(FirstOrder::CompiledReverseDiff)
+            }
+            _ => None,
+        };
+        match self {
+            AnyBackend::FirstOrder(choice) => held(choice).map(AnyBackend::FirstOrder),
+            AnyBackend::SecondOrder(outer, inner) => match (held(outer), held(inner)) {
+                (None, None) => None,
+                (o, i) => Some(AnyBackend::SecondOrder(o.unwrap_or(*outer), i.unwrap_or(*inner))),
+            },
+        }
+    }
     fn for_nested_differences(&self) -> Self {
         let nested = |choice: &FirstOrder| match choice {
             FirstOrder::FiniteDiff(backend) => FirstOrder::FiniteDiff(backend.for_nested_differences()),

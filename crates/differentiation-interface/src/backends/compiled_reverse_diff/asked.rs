@@ -60,6 +60,18 @@ impl Asked {
 
     /// The program of the entries asked for; nothing if products take less. `value` is the program of the outputs.
     pub(super) fn program(&self, graph: &Graph, value: &Program) -> Option<Program> {
+        let (program, products) = self.program_and_products(graph, true)?;
+        let length = program.instruction_count();
+        (length <= SHORT || length <= products.saturating_mul(value.instruction_count())).then_some(program)
+    }
+
+    /// The program of the entries asked for, however long, where there was one of the same entries already.
+    pub(super) fn program_of_any_length(&self, graph: &Graph) -> Option<Program> {
+        self.program_and_products(graph, false).map(|(program, _)| program)
+    }
+
+    /// The program of the entries asked for, and how many products give them too.
+    fn program_and_products(&self, graph: &Graph, is_limited: bool) -> Option<(Program, usize)> {
         let Chosen { order, pattern, products } = &**self.entries.as_ref()?;
         let (rows, columns) = match order {
             Order::First => (graph.outputs().len(), graph.inputs()),
@@ -79,16 +91,14 @@ impl Asked {
         if *order == Order::Second {
             products = products.saturating_mul(PER_HESSIAN_PRODUCT);
         }
-        let bound = MOST_OPERATIONS.min(self.most_bytes / size_of::<Node>());
-        let most = products.saturating_mul(graph.nodes().len()).min(bound);
+        let bound = products.saturating_mul(graph.nodes().len()).min(self.most_bytes / size_of::<Node>());
+        let most = if is_limited { bound.min(MOST_OPERATIONS) } else { MOST_OPERATIONS };
         let entries = match order {
             Order::First => graph.jacobian_entries(starts, columns, most),
             Order::Second => graph.hessian_entries(starts, columns, most),
         };
         // What cannot be written down is left to products, and so are its errors.
-        let program = compile(&entries.ok()??).ok()?;
-        let length = program.instruction_count();
-        (length <= SHORT || length <= products.saturating_mul(value.instruction_count())).then_some(program)
+        Some((compile(&entries.ok()??).ok()?, products))
     }
 }
 

@@ -56,7 +56,7 @@ impl<S: Scalar> Buffers<S> {
     #[inline(never)]
     pub(super) fn value(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {
         self.y.resize(held.recording.outputs, S::default());
-        held.run(Which { kind: Kind::Value, tangents: 0 }, &[x, &self.parameters], &mut [&mut self.y])
+        held.run(Which::of(Kind::Value, 0), &[x, &self.parameters], &mut [&mut self.y])
     }
 
     /// Why the recording gives no answer at `x`: a size that does not fit counts only where the recording is valid.
@@ -77,7 +77,7 @@ impl<S: Scalar> Buffers<S> {
         values: &mut [S],
         with_value: bool,
     ) -> Result<(), Failure> {
-        held.run(Which { kind: Kind::Entries, tangents: 0 }, &[x, &self.parameters], &mut [values])?;
+        held.run(Which::of(Kind::Entries, 0), &[x, &self.parameters], &mut [values])?;
         if with_value { self.value(held, x) } else { Ok(()) }
     }
 
@@ -139,7 +139,7 @@ impl<S: Scalar> Buffers<S> {
         }
         rows.set_rows(1)?;
         let row = rows.part(0, 0, held.recording.inputs);
-        held.run(Which { kind: Kind::Pullback, tangents: 0 }, &[x, &self.parameters, seed], &mut [&mut self.y, row])
+        held.run(Which::of(Kind::Pullback, 0), &[x, &self.parameters, seed], &mut [&mut self.y, row])
     }
 
     /// Runs programs until all seeds have gone through; leaves the outputs too.
@@ -200,7 +200,7 @@ impl<S: Scalar> Buffers<S> {
             for result in &mut results[1..1 + lanes] {
                 (*result, rest) = rest.split_at_mut(width);
             }
-            held.run(Which { kind, tangents: 0 }, &arguments[..2 + lanes], &mut results[..1 + lanes])?;
+            held.run(Which::of(kind, 0), &arguments[..2 + lanes], &mut results[..1 + lanes])?;
             match direction {
                 Direction::Backward if in_place => {}
                 Direction::Backward => {
@@ -262,7 +262,7 @@ impl<S: Scalar> Buffers<S> {
                 pair[0] = slope;
                 (pair[1], rest) = rest.split_at_mut(n);
             }
-            let which = Which { kind: Kind::Gradient, tangents };
+            let which = Which::of(Kind::Gradient, tangents);
             held.run(which, &arguments[..2 + tangents], &mut results[..2 + 2 * tangents])?;
             if !in_place {
                 rows.part(first, 0, count * n).copy_from_slice(&self.products[..count * n]);

@@ -96,6 +96,12 @@ impl AutoCompiledReverseDiff {
     }
 
     /// The same with an error of kind [`ErrorKind::TapeOverflow`] for functions whose recording is larger than `bytes`.
+    ///
+    /// The operation that exceeds the limit ends the function: it unwinds without a message, and the operator returns the error. So a
+    /// function that would record for ever ends too. Operations, constants, guards, rules and calls are counted, with the memory taken
+    /// ahead for them; what the function allocates itself is not, nor is what compiling a recording within the limit takes, some
+    /// ten times as much where no loop is found. Where panics abort, the function runs to its end and records nothing beyond the limit.
+    /// Without a limit, the recording takes the memory there is; an allocation that the system refuses is the same error.
     pub fn with_memory_limit(self, bytes: usize) -> Self {
         AutoCompiledReverseDiff { limits: Limits { bytes }, ..self }
     }
@@ -124,6 +130,9 @@ impl Backend for AutoCompiledReverseDiff {
 
     fn keeps_recordings(&self) -> bool {
         true
+    }
+    fn held_to_one_branch(&self) -> Option<Self> {
+        (!self.refuse).then(|| self.refusing_other_branches())
     }
 
     #[inline(always)]

@@ -2,72 +2,23 @@
 //! pushforwards.
 //!
 //! Immutable and shared by all copies of a preparation, on all threads; made when a program is first asked for.
+//!
+//! Programs treat a derivative that is absent as the zero it is in memory, which is right but where it meets a factor that is not finite.
+//! Where results are not numbers, the programs that track absent derivatives are asked, and from then on if they know better.
+
+mod programs;
 
 use super::asked::Asked;
 #[cfg(feature = "native")]
 use compiled_trace::native;
-use compiled_trace::{Executable, Graph, Place, Program, RunError, Single, Workspace, compile};
+use compiled_trace::{Absence, Executable, Graph, Place, Program, RunError, Single, Workspace, compile};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::{Base, Scalar};
+use programs::{ALIKE, MOST_INPUTS, MOST_OUTPUTS, Made, Programs};
+pub(super) use programs::{Kind, LANES, Which};
 use std::num::NonZeroU32;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
-
-/// What a program computes beside the outputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Nothing.
-    Value,
-    /// The gradient of the one output.
-    Gradient,
-    /// One pullback.
-    Pullback,
-    /// [`LANES`] pullbacks.
-    Pullbacks,
-    /// One pushforward.
-    Pushforward,
-    /// [`LANES`] pushforwards.
-    Pushforwards,
-    /// The entries asked for, in place of the outputs.
-    Entries,
-}
-
-/// How many seeds go through a program at once, if there are several.
-pub(super) const LANES: usize = 4;
-const KINDS: usize = 7;
-/// Most input slices of a program: point, parameters, seeds, and tangents of the point.
-const MOST_INPUTS: usize = 2 + 2 * LANES;
-/// Most output slices: outputs, products, and the tangents of both.
-const MOST_OUTPUTS: usize = (1 + LANES) * (1 + LANES);
-
-impl Kind {
-    /// The program for up to so many seeds, and the number of seeds it takes.
-    pub(super) fn pullback_of(seeds: usize) -> (Kind, usize) {
-        if seeds <= 1 { (Kind::Pullback, 1) } else { (Kind::Pullbacks, LANES) }
-    }
-
-    /// The same for pushforwards.
-    pub(super) fn pushforward_of(seeds: usize) -> (Kind, usize) {
-        if seeds <= 1 { (Kind::Pushforward, 1) } else { (Kind::Pushforwards, LANES) }
-    }
-}
-
-/// A program, or its pushforward with one tangent or with [`LANES`] tangents of the point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Which {
-    pub(super) kind: Kind,
-    /// 0, 1 or [`LANES`].
-    pub(super) tangents: usize,
-}
-
-const PROGRAMS: usize = 3 * KINDS;
-
-impl Which {
-    #[inline(always)]
-    fn index(self) -> usize {
-        3 * self.kind as usize + self.tangents.min(2)
-    }
-}
 
 /// A recording with its programs.
 #[derive(Debug)]
@@ -75,10 +26,10 @@ pub(super) struct Recording {
     program: Program,
     /// The program of the entries asked for, where it is better than products.
     entries: Option<Program>,
-    executables: [OnceLock<Executable>; PROGRAMS],
-    /// Machine code of the same programs; none where it was refused.
-    #[cfg(feature = "native")]
-    codes: [OnceLock<Option<native::Compiled<f64>>>; PROGRAMS],
+    /// What the program of the entries is made of again where absent derivatives are tracked, if that is another one.
+    entries_source: Option<(Graph, Asked)>,
+    programs: Programs,
+    tracking: OnceLock<Box<Programs>>,
     /// Length of the point.
     pub(super) inputs: usize,
     /// Number of outputs.
@@ -127,12 +78,14 @@ impl Recording {
         source: Option<Source>,
     ) -> Result<Recording, Error> {
         let program = compile(graph)?;
+        let entries = asked.program(graph, &program);
+        let is_doubtful = entries.as_ref().is_some_and(|entries| entries.absence == Absence::Doubtful);
         Ok(Recording {
-            entries: asked.program(graph, &program),
+            entries,
+            entries_source: is_doubtful.then(|| (graph.clone(), asked.clone())),
             program,
-            executables: Default::default(),
-            #[cfg(feature = "native")]
-            codes: Default::default(),
+            programs: Programs::default(),
+            tracking: OnceLock::new(),
             inputs: graph.inputs(),
             outputs: graph.outputs().len(),
             parameters,
@@ -197,9 +150,14 @@ impl Recording {
         self.lengths.iter().eq(lengths)
     }
 
+    #[inline(always)]
+    fn programs(&self, which: Which) -> &Programs {
+        if which.tracks { self.tracking.get_or_init(Box::default) } else { &self.programs }
+    }
+
     #[inline]
-    fn executable(&self, which: Which) -> Result<&Executable, Failure> {
-        match self.executables[which.index()].get() {
+    fn executable(&self, which: Which) -> Result<&Made<Executable>, Failure> {
+        match self.programs(which).executable(which) {
             Some(made) => Ok(made),
             None => self.new_executable(which),
         }
@@ -207,30 +165,47 @@ impl Recording {
 
     #[cold]
     #[inline(never)]
-    fn new_executable(&self, which: Which) -> Result<&Executable, Failure> {
-        let program = self.program_of(which)?;
-        // Another thread may have made it meanwhile; both are the same.
-        Ok(self.executables[which.index()].get_or_init(|| program.executable()))
+    fn new_executable(&self, which: Which) -> Result<&Made<Executable>, Failure> {
+        Ok(self.programs(which).make_executable(which, self.program_of(which)?))
     }
 
     fn program_of(&self, which: Which) -> Result<Program, Error> {
+        let tracking;
+        let value = if which.tracks {
+            tracking = self.program.tracking_absent();
+            &tracking
+        } else {
+            &self.program
+        };
         let program = match which.kind {
-            Kind::Value => self.program.clone(),
-            Kind::Gradient => self.program.gradient()?,
-            Kind::Pullback => self.program.adjoint(1)?,
-            Kind::Pullbacks => self.program.adjoint(LANES)?,
-            Kind::Pushforward => self.program.tangent(1)?,
-            Kind::Pushforwards => self.program.tangent(LANES)?,
-            Kind::Entries => self.entries.clone().ok_or(ErrorKind::ForeignNumber)?,
+            Kind::Value => value.clone(),
+            Kind::Gradient => value.gradient()?,
+            Kind::Pullback => value.adjoint(1)?,
+            Kind::Pullbacks => value.adjoint(LANES)?,
+            Kind::Pushforward => value.tangent(1)?,
+            Kind::Pushforwards => value.tangent(LANES)?,
+            Kind::Entries => self.program_of_entries(which.tracks)?,
         };
         if which.tangents == 0 { Ok(program) } else { program.tangent(which.tangents) }
+    }
+
+    fn program_of_entries(&self, tracks: bool) -> Result<Program, Error> {
+        let entries = self.entries.as_ref().ok_or(ErrorKind::ForeignNumber)?;
+        let again = || {
+            let (graph, asked) = self.entries_source.as_ref()?;
+            asked.program_of_any_length(&graph.tracking_absent())
+        };
+        Ok(match tracks {
+            true => again().unwrap_or_else(|| entries.tracking_absent()),
+            false => entries.clone(),
+        })
     }
 
     /// The machine code, unless it is refused: then the portable executor runs the program.
     #[cfg(feature = "native")]
     #[inline]
-    fn code(&self, which: Which) -> Result<Option<&native::Compiled<f64>>, Failure> {
-        match self.codes[which.index()].get() {
+    fn code(&self, which: Which) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
+        match self.programs(which).code(which) {
             Some(made) => Ok(made.as_ref()),
             None => self.new_code(which),
         }
@@ -239,10 +214,8 @@ impl Recording {
     #[cfg(feature = "native")]
     #[cold]
     #[inline(never)]
-    fn new_code(&self, which: Which) -> Result<Option<&native::Compiled<f64>>, Failure> {
-        let program = self.program_of(which)?;
-        let cell = &self.codes[which.index()];
-        Ok(cell.get_or_init(|| native::Compiled::new(&program, native::Options::default()).ok()).as_ref())
+    fn new_code(&self, which: Which) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
+        Ok(self.programs(which).make_code(which, self.program_of(which)?))
     }
 }
 
@@ -257,15 +230,18 @@ enum Small<B: Base> {
 
 impl<B: Base> Small<B> {
     /// Of a recording whose gradient has been run.
-    fn of(recording: &Recording) -> Option<Small<B>> {
-        let index = Which { kind: Kind::Gradient, tangents: 0 }.index();
+    fn of(recording: &Recording, tracks: bool) -> Option<Made<Small<B>>> {
+        let which = Which { kind: Kind::Gradient, tangents: 0, tracks };
+        let programs = recording.programs(which);
         #[cfg(feature = "native")]
         if B::as_doubles(&[]).is_some()
-            && let Some(Some(code)) = recording.codes[index].get()
+            && let Some(Some(made)) = programs.code(which)
         {
-            return code.single().map(Small::Code);
+            let code = Small::Code(made.code.single()?);
+            return Some(Made { code, is_doubtful: made.is_doubtful });
         }
-        recording.executables[index].get()?.single().map(Small::List)
+        let made = programs.executable(which)?;
+        Some(Made { code: Small::List(made.code.single()?), is_doubtful: made.is_doubtful })
     }
 
     /// Whether there is an answer; otherwise the outputs are without meaning.
@@ -290,7 +266,9 @@ impl<B: Base> Small<B> {
 /// The memory that programs run in on plain numbers.
 #[derive(Clone, Debug, Default)]
 struct Plain<B: Base> {
-    workspaces: [Option<Box<Workspace<B>>>; PROGRAMS],
+    /// Whether the programs that track absent derivatives run.
+    tracks: bool,
+    workspaces: [[Option<Box<Workspace<B>>>; ALIKE]; 2],
     #[cfg(feature = "native")]
     native: native::Workspace<f64>,
 }
@@ -304,6 +282,39 @@ impl<B: Base> Plain<B> {
         inputs: &[&[B]],
         outputs: &mut [&mut [B]],
     ) -> Result<(), Failure> {
+        let which = Which { tracks: self.tracks, ..which };
+        let is_doubtful = self.run_once(recording, which, inputs, outputs)?;
+        if is_doubtful && which.is_spoilt(outputs) {
+            self.run_tracking(recording, which, inputs, outputs)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Runs the program that tracks absent derivatives, after one that does not and has given results that are not numbers.
+    #[cold]
+    #[inline(never)]
+    fn run_tracking(
+        &mut self,
+        recording: &Recording,
+        which: Which,
+        inputs: &[&[B]],
+        outputs: &mut [&mut [B]],
+    ) -> Result<(), Failure> {
+        self.run_once(recording, Which { tracks: true, ..which }, inputs, outputs)?;
+        self.tracks = !which.is_spoilt(outputs);
+        Ok(())
+    }
+
+    /// Runs a program and tells whether results that are not numbers are doubtful.
+    #[inline(always)]
+    fn run_once(
+        &mut self,
+        recording: &Recording,
+        which: Which,
+        inputs: &[&[B]],
+        outputs: &mut [&mut [B]],
+    ) -> Result<bool, Failure> {
         #[cfg(feature = "native")]
         if let Some(done) = self.run_natively(recording, which, inputs, outputs) {
             return done;
@@ -318,10 +329,11 @@ impl<B: Base> Plain<B> {
         which: Which,
         inputs: &[&[B]],
         outputs: &mut [&mut [B]],
-    ) -> Result<(), Failure> {
-        let executable = recording.executable(which)?;
-        let workspace = self.workspaces[which.index()].get_or_insert_with(|| Box::new(executable.workspace()));
-        executable.run(workspace, inputs, outputs).map_err(Failure::Invalid)
+    ) -> Result<bool, Failure> {
+        let Made { code, is_doubtful } = recording.executable(which)?;
+        let workspace = which.place_in(&mut self.workspaces).get_or_insert_with(|| Box::new(code.workspace()));
+        code.run(workspace, inputs, outputs).map_err(Failure::Invalid)?;
+        Ok(*is_doubtful)
     }
 
     /// Runs machine code, if the numbers are doubles and there is such code.
@@ -333,10 +345,14 @@ impl<B: Base> Plain<B> {
         which: Which,
         inputs: &[&[B]],
         outputs: &mut [&mut [B]],
-    ) -> Option<Result<(), Failure>> {
+    ) -> Option<Result<bool, Failure>> {
         let (inputs, outputs) = (B::as_doubles(inputs)?, B::as_doubles_mut(outputs)?);
         match recording.code(which) {
-            Ok(code) => Some(code?.run(&mut self.native, inputs, outputs).map_err(Failure::Invalid)),
+            Ok(made) => {
+                let Made { code, is_doubtful } = made?;
+                let done = code.run(&mut self.native, inputs, outputs).map_err(Failure::Invalid);
+                Some(done.map(|()| *is_doubtful))
+            }
             Err(failure) => Some(Err(failure)),
         }
     }
@@ -355,11 +371,13 @@ struct Apart<B> {
 #[derive(Clone, Debug)]
 pub(super) struct Held<S: Scalar> {
     pub(super) recording: Arc<Recording>,
-    /// If it has been run and is small, and later calls may run it.
+    /// If it has been run and is small, and later calls may run it; and whether it tracks absent derivatives.
     gradient: Option<Small<S::Base>>,
+    gradient_is_doubtful: bool,
+    gradient_tracks: bool,
     plain: Plain<S::Base>,
     apart: Apart<S::Base>,
-    workspaces: [Option<Box<Workspace<S>>>; PROGRAMS],
+    workspaces: [[Option<Box<Workspace<S>>>; ALIKE]; 2],
 }
 
 /// Why a recording did not give the answer.
@@ -391,6 +409,8 @@ impl<S: Scalar> Held<S> {
         Held {
             recording,
             gradient: None,
+            gradient_is_doubtful: false,
+            gradient_tracks: false,
             plain: Plain::default(),
             apart: Apart::default(),
             workspaces: Default::default(),
@@ -410,16 +430,25 @@ impl<S: Scalar> Held<S> {
         let Some(small) = &mut self.gradient else { return false };
         let (Some(inputs), Some(outputs)) = (S::as_plain(inputs), S::as_plain_mut(outputs)) else { return false };
         match (inputs.try_into(), outputs.try_into()) {
-            (Ok(inputs), Ok(outputs)) => small.run(inputs, outputs),
+            (Ok(inputs), Ok(outputs)) => {
+                let outputs: &mut [&mut [S::Base]; 2] = outputs;
+                let is_doubtful = self.gradient_is_doubtful;
+                small.run(inputs, outputs) && !(is_doubtful && Which::of(Kind::Gradient, 0).is_spoilt(outputs))
+            }
             _ => false,
         }
     }
 
     /// Runs the program of the gradient, small or not.
     pub(super) fn gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> Result<(), Failure> {
-        self.run(Which { kind: Kind::Gradient, tangents: 0 }, inputs, outputs)?;
-        if self.gradient.is_none() && !self.recording.once && S::as_plain(&[]).is_some() {
-            self.gradient = Small::of(&self.recording);
+        self.run(Which::of(Kind::Gradient, 0), inputs, outputs)?;
+        let is_of_use = self.gradient.is_some() && self.gradient_tracks == self.plain.tracks;
+        if !is_of_use && !self.recording.once && S::as_plain(&[]).is_some() {
+            self.gradient_tracks = self.plain.tracks;
+            self.gradient = Small::of(&self.recording, self.plain.tracks).map(|made| {
+                self.gradient_is_doubtful = made.is_doubtful;
+                made.code
+            });
         }
         Ok(())
     }
@@ -445,9 +474,11 @@ impl<S: Scalar> Held<S> {
         {
             return done;
         }
-        let executable = self.recording.executable(which)?;
-        let workspace = self.workspaces[which.index()].get_or_insert_with(|| Box::new(executable.workspace()));
-        executable.run(workspace, inputs, outputs).map_err(Failure::Invalid)
+        // Numbers of other engines carry derivatives that are not seen here.
+        let which = Which { tracks: true, ..which };
+        let Made { code, .. } = self.recording.executable(which)?;
+        let workspace = which.place_in(&mut self.workspaces).get_or_insert_with(|| Box::new(code.workspace()));
+        code.run(workspace, inputs, outputs).map_err(Failure::Invalid)
     }
 
     #[inline(always)]
@@ -521,7 +552,7 @@ impl<S: Scalar> Held<S> {
                 (lane, rest) = rest.split_at_mut(stride);
                 cut(lane, outputs, &mut slots);
             }
-            let which = Which { kind, tangents: width };
+            let which = Which::of(kind, width);
             let (inputs, outputs) = (inputs.len() + width, outputs.len() * (1 + width));
             self.plain.run(&self.recording, which, &plain_inputs[..inputs], &mut plain_outputs[..outputs])?;
             first += width;

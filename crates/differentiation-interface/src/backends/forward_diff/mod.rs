@@ -300,13 +300,13 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         }
     }
 
-    /// Whether an output that is a number has a tangent that is not.
+    /// Whether an output has a tangent that is not a number.
     ///
-    /// Lanes share the derivatives of operations: where one is infinite, a lane that does not depend on it gets 0 · ∞.
+    /// Lanes share the derivatives of operations: where one is infinite or not a number, a lane that does not depend on it gets its
+    /// product with 0.
     #[inline]
     fn has_spoilt_tangents(&self, rows: &mut Rows<'_, S>, first: usize, count: usize) -> bool {
-        let spoilt = |row: &[S]| row.iter().any(|t| t.peek().is_nan());
-        self.y.iter().enumerate().any(|(i, v)| !v.peek().is_nan() && spoilt(rows.part(i, first, count)))
+        (0..self.y.len()).any(|i| rows.part(i, first, count).iter().any(|t| t.peek().is_nan()))
     }
 
     /// Takes the tangents of seeds `first..first + count` one by one, so that each is what it is alone.

@@ -174,7 +174,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
         }
     }
 
-    /// Writes the results of a pass. Whether one of them is not a number although the value is.
+    /// Writes the results of a pass. Whether one of them is not a number.
     #[inline]
     fn write(&self, start: usize, lanes: usize, first: usize, count: usize, products: &mut Products<'_, S>) -> bool {
         let y = &self.y[0].0;
@@ -193,12 +193,13 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
         for seed in 0..count {
             copy(products.rows.part(first + seed, start, lanes), y.second(seed));
         }
-        spoilt && !y.value().peek().is_nan()
+        spoilt
     }
 
     /// Takes seeds and inputs one by one, so that each derivative is what it is alone.
     ///
-    /// Lanes share the derivatives of operations: where one is infinite, a lane that does not depend on it gets 0 · ∞.
+    /// Lanes share the derivatives of operations: where one is infinite or not a number, a lane that does not depend on it gets its
+    /// product with 0.
     #[cold]
     #[inline(never)]
     fn separate_passes<F: Flat<HyperDual<S, O, L>>>(

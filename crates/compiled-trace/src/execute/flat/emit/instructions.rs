@@ -173,7 +173,6 @@ impl Writer<'_> {
             Op::Compare(number) => (Compare, WideCompare, number as u16),
             Op::Keep => (Keep, WideKeep, 0),
             Op::Drop => (Drop, WideDrop, 0),
-            Op::Chain => (Chain, WideChain, 0),
             Op::Guard(_) | Op::Accumulate | Op::Call | Op::CallOutput => return None,
         };
         if !wide {
@@ -195,8 +194,6 @@ impl Writer<'_> {
             (WideTimes, false) => Some((TimesSame, y, x)),
             (WideOver, true) => Some((OverSame, x, y)),
             (WideOver, false) => Some((SameOver, y, x)),
-            (WideChain, true) => Some((ChainSame, x, y)),
-            (WideChain, false) => Some((SameChain, y, x)),
             _ => None,
         };
         match mixed {

@@ -56,7 +56,7 @@ fn arity(step: &Step) -> Option<usize> {
     use Code::*;
     match step.code {
         Same | Negate | Unary => Some(1),
-        Plus | Minus | Times | Over | Chain | Keep | Drop | Compare | Binary => Some(2),
+        Plus | Minus | Times | Over | Keep | Drop | Compare | Binary => Some(2),
         Clear if step.n == 1 => Some(0),
         _ => None,
     }

@@ -165,7 +165,7 @@ impl Random {
     /// So many steps of a few codes that read inputs, cells, and results already `known`.
     fn steps(&mut self, count: usize, known: &mut Vec<u16>) -> Vec<Step> {
         use Code::*;
-        let codes = [Same, Plus, Minus, Times, Over, Negate, Chain, Keep, Drop, Compare, Clear];
+        let codes = [Same, Plus, Minus, Times, Over, Negate, Keep, Drop, Compare, Clear];
         let codes = [(); 3].map(|()| self.of(&codes));
         let modes = [Mode::Result, Mode::Result, Mode::Result, Mode::Store, Mode::First, Mode::Add, Mode::Add];
         let steps = (0..count).map(|_| {
