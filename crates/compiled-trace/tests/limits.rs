@@ -17,7 +17,7 @@ fn a_function_that_records_for_ever_ends() {
     let forever = |x: &[Recorded], _: &[Recorded], _: &mut Vec<Recorded>| {
         let mut v = x[0];
         loop {
-            v = v * x[0];
+            v *= x[0];
         }
     };
     let found = record(&[1.0], &[], Limits { bytes: 100_000 }, forever);
@@ -32,7 +32,7 @@ fn a_function_that_records_for_ever_ends() {
         let _ = record(&[1.0], &[], Limits::default(), |_, _, _| {
             let mut v = x[0];
             loop {
-                v = v * x[0];
+                v *= x[0];
             }
         });
     };

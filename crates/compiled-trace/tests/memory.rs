@@ -40,7 +40,7 @@ fn memory_and_time_under_a_limit_are_bounded() {
     ends_soon("guards", |x, y| {
         let mut s = x[0];
         while s > 0.0 {
-            s = s + 0.5;
+            s += 0.5;
         }
         y.push(s);
     });
