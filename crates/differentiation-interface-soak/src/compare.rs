@@ -12,7 +12,20 @@ pub(crate) const CHOICES_ARE_STRICT: bool = true;
 
 /// How many error bounds an answer may be off. The bound takes every rounding of the reference's own order of operations once;
 /// engines take others, and the reference's own error is as large.
-pub(crate) const SAFETY: f64 = 16.0;
+pub(crate) const SAFETY: f64 = 4.0;
+
+/// The order of the derivative.
+pub(crate) fn order(quantity: Quantity) -> usize {
+    match quantity {
+        Quantity::Value | Quantity::First | Quantity::LineValue => 0,
+        Quantity::Gradient
+        | Quantity::Jacobian
+        | Quantity::Pushforward(_)
+        | Quantity::Pullback(_)
+        | Quantity::LineFirst => 1,
+        Quantity::Hvp(_) | Quantity::Hessian | Quantity::LineSecond => 2,
+    }
+}
 
 /// The reference at a point.
 #[derive(Clone, Debug)]

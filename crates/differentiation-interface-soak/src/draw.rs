@@ -156,14 +156,18 @@ fn program(random: &mut Random) -> Program {
     let statements = random.between(2, 14);
     for _ in 0..statements {
         for _ in 0..8 {
-            let statement = statement(random, 0);
-            program.body.push(statement);
+            let length = program.body.len();
+            if random.chance(0.1) {
+                program.body.extend(guarded(random));
+            } else {
+                program.body.push(statement(random, 0));
+            }
             // Whatever was just computed can be an output.
             program.outputs = (0..REGISTERS).map(Operand::Register).chain((0..WORK).map(Operand::Work)).collect();
             if wild || is_moderate(&program, &usual) {
                 break;
             }
-            program.body.pop();
+            program.body.truncate(length);
         }
     }
     let outputs = random.between(1, MOST_OUTPUTS);
@@ -305,6 +309,54 @@ fn statement(random: &mut Random, depth: usize) -> Statement {
                 limit: random.between(2, 12),
                 body,
             }
+        }
+    }
+}
+
+/// A function where it is not defined everywhere, behind a choice that keeps it where it is.
+fn guarded(random: &mut Random) -> Vec<Statement> {
+    let functions = [
+        Unary::Sqrt,
+        Unary::Ln,
+        Unary::Log2,
+        Unary::Recip,
+        Unary::Powc(0.5),
+        Unary::Powc(1.5),
+        Unary::Powc(-0.5),
+        Unary::Ln1p,
+    ];
+    let (guard, result) = (random.below(REGISTERS), random.below(REGISTERS));
+    let (a, zero) = (operand(random), Operand::Constant(0.0));
+    let set = |k: usize, value: Expression| Statement::Set { place: Place::Register(k), value };
+    let function = random.one_of(&functions);
+    match random.below(3) {
+        // a > 0 ? f(a) * b : c
+        0 => {
+            let (b, otherwise) = (operand(random), any_operand(random));
+            let relation = random.one_of(&[Relation::Greater, Relation::GreaterOrEqual]);
+            vec![
+                set(guard, Expression::Unary(function, a)),
+                set(guard, Expression::Binary(Binary::Mul, Operand::Register(guard), b)),
+                set(result, Expression::Select { relation, a, b: zero, then: Operand::Register(guard), otherwise }),
+            ]
+        }
+        // f(max(a, c))
+        1 => {
+            let floor = random.one_of(&[0.0, 0.0, 0.5, 1.0]);
+            let value = match random.chance(0.7) {
+                true => Expression::Binary(Binary::Max, a, Operand::Constant(floor)),
+                false => Expression::Clamp(a, floor, 5.0),
+            };
+            vec![set(guard, value), set(result, Expression::Unary(function, Operand::Register(guard)))]
+        }
+        // max(f(a), b) and min
+        _ => {
+            let choice = random.one_of(&[Binary::Max, Binary::Min]);
+            let b = operand(random);
+            vec![
+                set(guard, Expression::Unary(function, a)),
+                set(result, Expression::Binary(choice, Operand::Register(guard), b)),
+            ]
         }
     }
 }

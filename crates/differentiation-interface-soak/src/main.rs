@@ -25,7 +25,9 @@ use check::{Case, check};
 use clap::Parser;
 use report::Reports;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use tally::Tally;
 
 fn main() -> ExitCode {
@@ -46,10 +48,12 @@ fn main() -> ExitCode {
         _ => (0..arguments.programs.unwrap_or(u64::MAX), arguments.seed),
     };
     let (begin, duration) = (Instant::now(), arguments.duration());
+    let progress = watch(seed);
     for number in numbers {
         if begin.elapsed() > duration || reports.len() >= arguments.most_failures {
             break;
         }
+        progress.store(number, Ordering::Relaxed);
         let (program, points) = draw::case(seed, number);
         let case = Case::new(program, points);
         tally.programs += 1;
@@ -70,4 +74,24 @@ fn main() -> ExitCode {
     }
     eprintln!("error: {} different failures, printed above", reports.len());
     ExitCode::FAILURE
+}
+
+/// Ends the run with a failure if a program takes minutes: an engine hangs. Returns the place for the number of the program.
+fn watch(seed: u64) -> Arc<AtomicU64> {
+    const PATIENCE: Duration = Duration::from_secs(300);
+    let progress = Arc::new(AtomicU64::new(u64::MAX));
+    let watched = Arc::clone(&progress);
+    std::thread::spawn(move || {
+        let mut before = u64::MAX;
+        loop {
+            std::thread::sleep(PATIENCE);
+            let now = watched.load(Ordering::Relaxed);
+            if now == before {
+                eprintln!("error: program {now} has not ended in {} s; `--show {seed} {now}`", PATIENCE.as_secs());
+                std::process::exit(1);
+            }
+            before = now;
+        }
+    });
+    progress
 }

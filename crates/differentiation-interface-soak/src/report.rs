@@ -3,6 +3,7 @@
 //! Filled and printed by `main`.
 
 use crate::check::{Case, Failure};
+use crate::compare::order;
 use crate::shrink::{Shrunk, shrink};
 use differentiation_interface_soak::engines::Candidate;
 use differentiation_interface_soak::program::{Expression, Program, Statement};
@@ -56,11 +57,12 @@ fn key(candidate: &Candidate, program: &Program, failure: &Failure) -> String {
     list.sort();
     list.dedup();
     let what = match failure {
-        Failure::Number { quantity, .. } => format!("{quantity:?}"),
+        Failure::Number { quantity, .. } => format!("order {}", order(*quantity)),
         other => format!("{other:?}").chars().take(24).collect(),
     };
+    let words = candidate.name.split([' ', ',']);
     let engine: Vec<&str> =
-        candidate.name.split(' ').filter(|word| ["compiled", "tape", "forward", "sparse"].contains(word)).collect();
+        words.filter(|word| ["compiled", "tape", "forward", "sparse", "f32"].contains(word)).collect();
     format!("{engine:?} {what} {list:?}")
 }
 

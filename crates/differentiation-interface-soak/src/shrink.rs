@@ -236,8 +236,8 @@ fn smaller_expressions(expression: &Expression) -> Vec<Expression> {
         all.push(Expression::Unary(*function, Operand::Input(0)));
     }
     // One operand at a time.
-    for k in 0..operands.len() {
-        for smaller in smaller_operands(operands[k]) {
+    for (k, operand) in operands.iter().enumerate() {
+        for smaller in smaller_operands(*operand) {
             let mut replaced = expression.clone();
             let mut place = 0;
             each_operand_of(&mut replaced, &mut |operand| {
@@ -254,8 +254,8 @@ fn smaller_expressions(expression: &Expression) -> Vec<Expression> {
 
 fn smaller_operands(operand: Operand) -> Vec<Operand> {
     match operand {
-        Operand::Constant(value) if value == 1.0 => Vec::new(),
-        Operand::Constant(value) if value == 2.0 => vec![Operand::Constant(1.0)],
+        Operand::Constant(1.0) => Vec::new(),
+        Operand::Constant(2.0) => vec![Operand::Constant(1.0)],
         Operand::Constant(_) => vec![Operand::Constant(1.0), Operand::Constant(2.0)],
         Operand::Input(k) if k >= MOST_INPUTS => vec![Operand::Input(k % MOST_INPUTS)],
         Operand::Input(0) => Vec::new(),

@@ -2,7 +2,7 @@
 //!
 //! Called by `Program::run`; functions of one number come from `elementary`, the chain rule from `number`.
 
-use super::elementary::{Form, Shape, form, is_kink, is_unknown, shape};
+use super::elementary::{Shape, form, is_kink, is_unknown, shape};
 use super::number::{Context, Local, Number, Slope, combine, kinds};
 use differentiation_interface_soak::program::{Algebra, Argument, Binary, Relation, Special, Unary};
 
@@ -48,7 +48,7 @@ impl Reference {
         let mut error: [f64; 3] = here.own.map(|own| self.context.unit * own);
         if a.value_error > 0.0 {
             for moved in [x - a.value_error, x + a.value_error] {
-                grow(&mut error, &here, &form(function, moved));
+                grow(&mut error, &here.f, &form(function, moved).f);
             }
         }
         let mut local = Local::of(here.f[0], error[0]);
@@ -80,9 +80,7 @@ impl Reference {
         let mut error: [f64; 6] = here.own.map(|own| self.context.unit * own);
         let mut moved = |x: f64, y: f64| {
             let there = form2(function, x, y);
-            for k in 0..6 {
-                error[k] += deviation(here.f[k], there.f[k]);
-            }
+            grow(&mut error, &here.f, &there.f);
         };
         if a.value_error > 0.0 {
             moved(a.value - a.value_error, b.value);
@@ -178,9 +176,10 @@ fn deviation(here: f64, there: f64) -> f64 {
     if here == there || (here.is_nan() && there.is_nan()) { 0.0 } else { (here - there).abs() }
 }
 
-fn grow(error: &mut [f64; 3], here: &Form, there: &Form) {
-    for k in 0..3 {
-        error[k] += deviation(here.f[k], there.f[k]);
+/// Adds how far a neighbouring point is to the errors.
+fn grow<const K: usize>(error: &mut [f64; K], here: &[f64; K], there: &[f64; K]) {
+    for (error, (here, there)) in error.iter_mut().zip(here.iter().zip(there)) {
+        *error += deviation(*here, *there);
     }
 }
 

@@ -19,7 +19,7 @@ use differentiation_interface_soak::program::{Algebra, Program};
 /// The outputs of a program at a point, or `None` if rounding decides which way it goes.
 pub(crate) fn evaluate(program: &Program, context: Context, x: &[f64]) -> Option<Vec<Number>> {
     let mut reference = Reference::new(context);
-    let inputs: Vec<_> = x.iter().enumerate().map(|(i, x)| Number::input(*x, i, x_len(program))).collect();
+    let inputs: Vec<_> = x.iter().enumerate().map(|(i, x)| Number::input(*x, i, program.inputs)).collect();
     let outputs = program.run(&mut reference, &inputs);
     reference.is_decided().then_some(outputs)
 }
@@ -37,8 +37,4 @@ pub(crate) fn evaluate_line(program: &Program, context: Context, t: f64) -> Opti
         .collect();
     let outputs = program.run(&mut reference, &inputs);
     reference.is_decided().then_some(outputs)
-}
-
-fn x_len(program: &Program) -> usize {
-    program.inputs
 }

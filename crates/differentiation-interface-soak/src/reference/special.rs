@@ -44,8 +44,11 @@ const BERNOULLI: [f64; 9] = [
 /// From here on the series is good to the last digit.
 const FAR: f64 = 16.0;
 
-/// ln Γ(x) for x > 0, and the sum of the magnitudes that were added up.
+/// ln Γ(x) for x > 0 (else NaN), and the sum of the magnitudes that were added up.
 pub(super) fn ln_gamma(x: f64) -> [f64; 2] {
+    if x.is_nan() || x <= 0.0 {
+        return [f64::NAN; 2];
+    }
     let (mut far, mut shift, mut size) = (x, 0.0, 0.0);
     while far < FAR {
         shift += far.ln();
@@ -61,8 +64,11 @@ pub(super) fn ln_gamma(x: f64) -> [f64; 2] {
     [sum - shift, size]
 }
 
-/// ψ⁽ᵐ⁾(x) for x > 0 and m ≤ 3, and the sum of the magnitudes that were added up.
+/// ψ⁽ᵐ⁾(x) for x > 0 (else NaN) and m ≤ 3, and the sum of the magnitudes that were added up.
 pub(super) fn polygamma(m: i32, x: f64) -> [f64; 2] {
+    if x.is_nan() || x <= 0.0 {
+        return [f64::NAN; 2];
+    }
     let sign = if m % 2 == 0 { -1.0 } else { 1.0 };
     let factorial: f64 = (1..=m).map(f64::from).product();
     let (mut far, mut shift) = (x, 0.0);

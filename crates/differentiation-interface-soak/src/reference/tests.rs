@@ -155,7 +155,7 @@ fn special_functions_have_their_known_values() {
         (polygamma(2, 1.0)[0], -2.0 * 1.202_056_903_159_594_2),
         (polygamma(3, 1.0)[0], pi.powi(4) / 15.0),
     ] {
-        assert!((found - expected).abs() <= 4e-15 * expected.abs().max(1.0), "found {found:e}, expected {expected:e}");
+        assert!((found - expected).abs() <= 1e-14 * expected.abs().max(1.0), "found {found:e}, expected {expected:e}");
     }
     assert!((erfc(10.0) / 2.088_487_583_762_545e-45 - 1.0).abs() < 1e-13);
 }
