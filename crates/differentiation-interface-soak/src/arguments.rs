@@ -32,6 +32,9 @@ pub(crate) struct Arguments {
     /// Ends after so many different disagreements.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     pub(crate) most_failures: usize,
+    /// How long a failure is shrunk, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(crate) shrink: u64,
     /// Prints how many numbers of each engine were compared.
     #[arg(long)]
     pub(crate) by_engine: bool,

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     let mut candidates = differentiation_interface_soak::engines::all();
     candidates.retain(|candidate| candidate.name.contains(&arguments.engines));
     let mut tally = Tally::default();
-    let mut reports = Reports::default();
+    let mut reports = Reports::new(Duration::from_secs(arguments.shrink));
     let (numbers, seed) = match arguments.show.as_deref() {
         Some(&[seed, number]) => {
             let (program, points) = draw::case(seed, number);

@@ -10,12 +10,10 @@ use differentiation_interface_soak::program::{Expression, Program, Statement};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How long a failure is shrunk.
-const SHRINKING: Duration = Duration::from_secs(3);
-
 /// The failures so far.
-#[derive(Default)]
 pub(crate) struct Reports {
+    /// How long a failure is shrunk.
+    patience: Duration,
     /// Engine and operations of those that were printed.
     known: BTreeSet<String>,
     /// Engine, program number of those seen: one program is shrunk for a few engines only.
@@ -67,6 +65,11 @@ fn key(candidate: &Candidate, program: &Program, failure: &Failure) -> String {
 }
 
 impl Reports {
+    /// No failures yet; each is shrunk for so long.
+    pub(crate) fn new(patience: Duration) -> Reports {
+        Reports { patience, known: BTreeSet::new(), shrunk: (0, 0) }
+    }
+
     /// How many different failures there are.
     pub(crate) fn len(&self) -> usize {
         self.known.len()
@@ -86,7 +89,7 @@ impl Reports {
         if self.shrunk.1 > ENGINES && !self.known.is_empty() {
             return;
         }
-        let Shrunk { program, points, failure } = shrink(candidate, case, place, failure, SHRINKING);
+        let Shrunk { program, points, failure } = shrink(candidate, case, place, failure, self.patience);
         if !self.known.insert(key(candidate, &program, &failure)) {
             return;
         }

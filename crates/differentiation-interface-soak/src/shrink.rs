@@ -47,9 +47,9 @@ pub(crate) fn shrink(candidate: &Candidate, case: &Case, place: usize, failure: 
     }
     loop {
         let before = (best.program.clone(), best.points.clone());
+        shrink_points(candidate, &mut best, failure, end);
         shrink_program(candidate, &mut best, failure, end);
         shrink_inputs(candidate, &mut best, failure, end);
-        shrink_points(candidate, &mut best, failure, end);
         // NaN among the points is not equal to itself, so that their text is compared.
         if Instant::now() > end
             || (before.0 == best.program && format!("{:?}", before.1) == format!("{:?}", best.points))
@@ -106,8 +106,20 @@ fn shrink_inputs(candidate: &Candidate, best: &mut Shrunk, like: &Failure, end: 
     }
 }
 
-/// Tries simpler numbers.
+/// Tries fewer points and simpler numbers.
 fn shrink_points(candidate: &Candidate, best: &mut Shrunk, like: &Failure, end: Instant) {
+    let mut k = 0;
+    while k + 1 < best.points.len() && Instant::now() < end {
+        let mut points = best.points.clone();
+        points.remove(k);
+        match fails(candidate, &best.program, &points, like) {
+            Some(failure) => {
+                best.points = points;
+                best.failure = failure;
+            }
+            None => k += 1,
+        }
+    }
     for k in 0..best.points.len() {
         for i in 0..best.program.inputs {
             let now = best.points[k][i];

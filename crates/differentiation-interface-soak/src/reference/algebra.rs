@@ -65,7 +65,7 @@ impl Reference {
             local.marks[1] |= kinds::KINK;
             local.marks[2] |= kinds::KINK;
         }
-        if is_unknown(function, x) {
+        if is_unknown(function, x, self.context.largest) {
             local.marks = local.marks.map(|marks| marks | kinds::UNKNOWN);
         }
         // The sign of zero decides.

@@ -44,10 +44,14 @@ pub(super) fn is_kink(function: Unary, x: f64, doubt: f64) -> bool {
     }
 }
 
-/// Whether `x` is where the formulas below are not meant to hold.
-pub(super) fn is_unknown(function: Unary, x: f64) -> bool {
+/// Whether `x` is where the formulas below are not meant to hold, for numbers up to `largest`.
+pub(super) fn is_unknown(function: Unary, x: f64, largest: f64) -> bool {
+    let leaves = |power: f64| power > largest || (power < 1.0 / largest && x != 0.0);
     match function {
         Unary::LnGamma | Unary::Digamma => x <= 0.0,
+        // A negative power is the reciprocal of one that may leave the range.
+        Unary::Powi(n) if n < 0 => leaves(x.abs().powi(2 - n)),
+        Unary::Bell => leaves((x * x).max(1.0)),
         _ => false,
     }
 }
@@ -59,7 +63,7 @@ pub(super) fn form(function: Unary, x: f64) -> Form {
     let mut sizes = [0.0; 3];
     let f = match function {
         U::Neg => [-x, -1.0, 0.0],
-        U::Recip => [1.0 / x, -1.0 / (x * x), 2.0 / x / (x * x)],
+        U::Recip => [1.0 / x, -1.0 / x / x, 2.0 / x / x / x],
         U::Abs => [x.abs(), if x == 0.0 { 0.0 } else { x.signum() }, 0.0],
         U::Signum => [x.signum(), 0.0, 0.0],
         U::Floor => [x.floor(), 0.0, 0.0],
@@ -100,13 +104,13 @@ pub(super) fn form(function: Unary, x: f64) -> Form {
             if function == U::Asin { [x.asin(), first, second] } else { [x.acos(), -first, -second] }
         }
         U::Atan => {
-            let first = 1.0 / (1.0 + x * x);
+            let first = 1.0 / x.hypot(1.0) / x.hypot(1.0);
             [x.atan(), first, -2.0 * x * first * first]
         }
         U::Sinh => [x.sinh(), x.cosh(), x.sinh()],
         U::Cosh => [x.cosh(), x.sinh(), x.cosh()],
         U::Tanh => {
-            let first = 1.0 / x.cosh().powi(2);
+            let first = 1.0 / x.cosh() / x.cosh();
             [x.tanh(), first, -2.0 * x.tanh() * first]
         }
         U::Asinh => {
@@ -114,8 +118,8 @@ pub(super) fn form(function: Unary, x: f64) -> Form {
             [x.asinh(), first, -x * first * first * first]
         }
         U::Acosh => {
-            let gap = (x - 1.0) * (x + 1.0);
-            [x.acosh(), 1.0 / gap.sqrt(), -x / (gap * gap.sqrt())]
+            let first = 1.0 / (x - 1.0).sqrt() / (x + 1.0).sqrt();
+            [x.acosh(), first, -x * first * first * first]
         }
         U::Atanh => {
             let gap = (1.0 - x) * (1.0 + x);
@@ -158,7 +162,9 @@ pub(super) fn form(function: Unary, x: f64) -> Form {
         }
         U::Bell => {
             let below = 1.0 + x * x;
-            sizes = [0.0, 1.0 / below, 2.0 * x.abs() * (3.0 + x * x) / (below * below * below)];
+            // The rule's derivative has the factors 1 - x and 1 + x, whose derivatives cancel.
+            let second = 2.0 * (1.0 + x.abs()) * (3.0 + x * x) / (below * below * below);
+            sizes = [0.0, 1.0 / below, second];
             [x / below, (1.0 - x) * (1.0 + x) / (below * below), 2.0 * x * (x * x - 3.0) / (below * below * below)]
         }
         U::Powi(n) => {
@@ -188,5 +194,5 @@ pub(super) fn form(function: Unary, x: f64) -> Form {
 
 /// A logarithm with this value, argument and logarithm of the base.
 fn logarithm(value: f64, x: f64, base: f64) -> [f64; 3] {
-    [value, 1.0 / (x * base), -1.0 / (x * x * base)]
+    [value, 1.0 / (x * base), -1.0 / x / x / base]
 }
