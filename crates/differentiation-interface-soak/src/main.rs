@@ -17,7 +17,7 @@ mod reference;
 mod report;
 mod shrink;
 mod tally;
-#[cfg(test)]
+#[cfg(all(test, feature = "all-engines"))]
 mod tests;
 
 use arguments::Arguments;

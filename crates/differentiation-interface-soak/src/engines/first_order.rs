@@ -9,6 +9,7 @@ use crate::program::Program;
 use differentiation_interface::prelude::*;
 
 /// A backend that is chosen when the program runs.
+#[cfg(feature = "all-engines")]
 fn named(name: &str) -> AnyBackend {
     name.parse().expect("the name of a backend")
 }
@@ -101,24 +102,32 @@ macro_rules! lines {
 /// The candidates of first order.
 pub(super) fn candidates() -> Vec<Candidate> {
     let mut all = Vec::new();
-    all.extend(gradients!("forward", f64, AutoForwardDiff::default()));
-    all.extend(gradients!("tape", f64, AutoReverseDiff::default()));
     all.extend(gradients!("compiled", f64, AutoReverseDiff::compiled()));
     all.extend(gradients!("compiled, 1 recording", f64, AutoReverseDiff::compiled().with_most_recordings(1)));
+    all.extend(gradients!("compiled f32", f32, AutoReverseDiff::compiled()));
+    all.push(one_shot!("compiled", f64, AutoReverseDiff::compiled()));
+    all.extend(products!("compiled", AutoReverseDiff::compiled()));
+    all.push(lines!("compiled", AutoReverseDiff::compiled()));
+    others(&mut all);
+    all
+}
+
+#[cfg(not(feature = "all-engines"))]
+fn others(_: &mut Vec<Candidate>) {}
+
+#[cfg(feature = "all-engines")]
+fn others(all: &mut Vec<Candidate>) {
+    all.extend(gradients!("forward", f64, AutoForwardDiff::default()));
+    all.extend(gradients!("tape", f64, AutoReverseDiff::default()));
     all.extend(gradients!("forward f32", f32, AutoForwardDiff::default()));
     all.extend(gradients!("tape f32", f32, AutoReverseDiff::default()));
-    all.extend(gradients!("compiled f32", f32, AutoReverseDiff::compiled()));
     all.extend(gradients!("any forward", f64, named("ForwardDiff")));
     all.extend(gradients!("any tape", f64, named("ReverseDiff")));
     all.extend(gradients!("any compiled", f64, named("ReverseDiff(compile=true)")));
     all.push(one_shot!("forward", f64, AutoForwardDiff::default()));
     all.push(one_shot!("tape", f64, AutoReverseDiff::default()));
-    all.push(one_shot!("compiled", f64, AutoReverseDiff::compiled()));
     all.extend(products!("forward", AutoForwardDiff::default()));
     all.extend(products!("tape", AutoReverseDiff::default()));
-    all.extend(products!("compiled", AutoReverseDiff::compiled()));
     all.push(lines!("forward", AutoForwardDiff::default()));
     all.push(lines!("tape", AutoReverseDiff::default()));
-    all.push(lines!("compiled", AutoReverseDiff::compiled()));
-    all
 }

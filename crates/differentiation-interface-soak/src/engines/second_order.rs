@@ -58,27 +58,39 @@ macro_rules! lines {
 /// The candidates of second order.
 pub(super) fn candidates() -> Vec<Candidate> {
     let mut all = vec![
+        hessians!("compiled", f64, AutoReverseDiff::compiled()),
+        hessians!("compiled f32", f32, AutoReverseDiff::compiled()),
+        products!("compiled", AutoReverseDiff::compiled()),
+        lines!("compiled", AutoReverseDiff::compiled()),
+    ];
+    all.extend(others());
+    all.extend(run_time_pairs());
+    all
+}
+
+#[cfg(not(feature = "all-engines"))]
+fn others() -> Vec<Candidate> {
+    Vec::new()
+}
+
+#[cfg(feature = "all-engines")]
+fn others() -> Vec<Candidate> {
+    vec![
         hessians!("forward", f64, AutoForwardDiff::default()),
         hessians!("tape", f64, AutoReverseDiff::default()),
-        hessians!("compiled", f64, AutoReverseDiff::compiled()),
         hessians!("forward over tape", f64, SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default())),
         hessians!("tape over forward", f64, SecondOrder(AutoReverseDiff::default(), AutoForwardDiff::default())),
         hessians!("forward over compiled", f64, SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::compiled())),
         hessians!("tape over compiled", f64, SecondOrder(AutoReverseDiff::default(), AutoReverseDiff::compiled())),
         hessians!("compiled over forward", f64, SecondOrder(AutoReverseDiff::compiled(), AutoForwardDiff::default())),
         hessians!("compiled over tape", f64, SecondOrder(AutoReverseDiff::compiled(), AutoReverseDiff::default())),
-        hessians!("compiled f32", f32, AutoReverseDiff::compiled()),
         hessians!("tape f32", f32, AutoReverseDiff::default()),
         products!("forward", AutoForwardDiff::default()),
         products!("tape", AutoReverseDiff::default()),
-        products!("compiled", AutoReverseDiff::compiled()),
         products!("forward over compiled", SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::compiled())),
         lines!("forward", AutoForwardDiff::default()),
         lines!("tape", AutoReverseDiff::default()),
-        lines!("compiled", AutoReverseDiff::compiled()),
-    ];
-    all.extend(run_time_pairs());
-    all
+    ]
 }
 
 /// Pairs chosen at run time.

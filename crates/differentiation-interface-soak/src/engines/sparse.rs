@@ -67,15 +67,28 @@ macro_rules! local_hessians {
 
 /// The candidates with sparse results.
 pub(super) fn candidates() -> Vec<Candidate> {
+    let mut all = vec![
+        jacobians!("compiled", AutoReverseDiff::compiled()),
+        hessians!("compiled", AutoReverseDiff::compiled()),
+        local_jacobians!("compiled", AutoReverseDiff::compiled()),
+        local_hessians!("compiled", AutoReverseDiff::compiled()),
+    ];
+    all.extend(others());
+    all
+}
+
+#[cfg(not(feature = "all-engines"))]
+fn others() -> Vec<Candidate> {
+    Vec::new()
+}
+
+#[cfg(feature = "all-engines")]
+fn others() -> Vec<Candidate> {
     vec![
         jacobians!("forward", AutoForwardDiff::default()),
         jacobians!("tape", AutoReverseDiff::default()),
-        jacobians!("compiled", AutoReverseDiff::compiled()),
         local_jacobians!("forward", AutoForwardDiff::default()),
-        local_jacobians!("compiled", AutoReverseDiff::compiled()),
         hessians!("forward over tape", SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default())),
-        hessians!("compiled", AutoReverseDiff::compiled()),
         local_hessians!("forward over tape", SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default())),
-        local_hessians!("compiled", AutoReverseDiff::compiled()),
     ]
 }
