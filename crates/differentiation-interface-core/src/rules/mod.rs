@@ -35,6 +35,8 @@ macro_rules! rule_part {
 mod binary;
 #[cfg(mutate_rules)]
 pub mod mutation;
+mod planar;
+mod polygamma;
 pub mod special;
 mod unary;
 

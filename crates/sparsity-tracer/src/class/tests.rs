@@ -41,7 +41,9 @@ fn classes_of_the_rule_table_are_those_of_mathematics() {
             "Times" => "ffc",
             "Over" => "fsc",
             "Copysign" => "fz-",
-            "Powf" | "Atan2" | "Hypot" => "ssc",
+            "Powf" | "Atan2" | "Hypot" | "Direction" | "Angular" | "PowfByBase" | "PowfByExponent" => "ssc",
+            "HypotBend" | "HypotCross" | "AngularBend" | "AngularCross" => "ssc",
+            "PowfByBaseTwice" | "PowfMixed" | "PowfByExponentTwice" => "ssc",
             _ => "s",
         };
         assert_eq!(class, expected, "{rule}");
