@@ -40,6 +40,8 @@ def double(number):
     if number == 0:
         return 0.0, 0.0
     sign, mantissa, exponent, length = number._mpf_
+    if length + exponent < -1100:
+        return -0.0 if sign else 0.0, 0.0
     unit = max(length + exponent - 53, -1074)  # exponent of the unit in the last place
     shift = unit - exponent
     if shift <= 0:
@@ -354,6 +356,7 @@ BINARY = {
     "AngularBend": (lambda x, y: (y * y - x * x) / rho(x, y) ** 2, *[None] * 5, some_nonzero),
     "AngularCross": (lambda x, y: -2 * x * y / rho(x, y) ** 2, *[None] * 5, some_nonzero),
     "PowfByBaseTwice": (lambda x, y: y * (y - 1) * power(x, y - 2), *[None] * 5, base_positive),
+    "PowfByBaseThrice": (lambda x, y: y * (y - 1) * (y - 2) * power(x, y - 3), *[None] * 5, base_positive),
     "PowfMixed": (lambda x, y: power(x, y - 1) * (1 + y * mp.log(x)), *[None] * 5, base_positive),
     "PowfByExponentTwice": (lambda x, y: power(x, y) * mp.log(x) ** 2, *[None] * 5, base_positive),
     # Parts of the fused product and sum, exact or constant by definition.

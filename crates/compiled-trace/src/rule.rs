@@ -83,8 +83,9 @@ numbered_rules! { Binary BinaryCount binary_id binary_value binary_block binary_
     PLUS Plus, MINUS Minus, TIMES Times, OVER Over, MODULO Modulo, POWF Powf, ATAN2 Atan2, HYPOT Hypot, MAX Max, MIN Min,
     AT_LEAST AtLeast, AT_MOST AtMost, COPYSIGN Copysign, ABS_SUB AbsSub, DIRECTION Direction, HYPOT_BEND HypotBend,
     HYPOT_CROSS HypotCross, ANGULAR Angular, ANGULAR_BEND AngularBend, ANGULAR_CROSS AngularCross,
-    POWF_BY_BASE PowfByBase, POWF_BY_EXPONENT PowfByExponent, POWF_BY_BASE_TWICE PowfByBaseTwice, POWF_MIXED PowfMixed,
-    POWF_BY_EXPONENT_TWICE PowfByExponentTwice,
+    POWF_BY_BASE PowfByBase, POWF_BY_EXPONENT PowfByExponent, POWF_BY_BASE_TWICE PowfByBaseTwice, POWF_BY_BASE_THRICE PowfByBaseThrice, POWF_MIXED PowfMixed,
+    POWF_BY_EXPONENT_TWICE PowfByExponentTwice, TOGETHER Together, PRODUCT_ERROR ProductError, SUM_ERROR SumError,
+    ODD_SUM OddSum,
 }
 
 /// Rules of the table without a parameter come first; the numbers of the others depend on the recording.

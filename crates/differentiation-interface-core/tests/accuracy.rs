@@ -22,8 +22,8 @@ const VALUES_OF_STD: &[&str] = &[
     "LnGamma", "Powi",
 ];
 
-/// Rules that stand in no row: their values are exact by definition, which tests of `mul_add` check.
-const WITHOUT_ROWS: &[&str] = &[];
+/// Rules that stand in no row: their values are what rounding loses, which tests of `fused` check bit by bit.
+const WITHOUT_ROWS: &[&str] = &["ProductError", "SumError", "OddSum"];
 
 /// A dual number over a plain one.
 #[derive(Clone, Copy, Debug)]
@@ -220,6 +220,10 @@ impl Check {
                 let Some(exact) = row.entries[column].filter(|exact| exact.condition < WELL_CONDITIONED) else {
                     continue;
                 };
+                // The power of std is 0 where that with the opposite exponent overflows.
+                if name.starts_with("Powi(-") && exact.nearest.abs() < smallest_precise(&name, i) {
+                    continue;
+                }
                 worst.points += 1;
                 let error = exact.error(found, smallest_precise(&name, i));
                 if error > worst.error || worst.points == 1 {

@@ -106,7 +106,7 @@ impl<B: Base> Core for ProbeCore<B> {
         }
         let exact_zero = match (self.exact_zero, other.exact_zero) {
             (false, false) => false,
-            (true, true) if value == B::ZERO && is_small(rule.value(B::epsilon(), B::epsilon())) => true,
+            (true, true) if value == B::ZERO => is_small(rule.value(B::epsilon(), B::epsilon())),
             (x_zero, y_zero) => {
                 x_zero && absorbs(|y| rule.value(B::ZERO, y), y) || y_zero && absorbs(|x| rule.value(x, B::ZERO), x)
             }

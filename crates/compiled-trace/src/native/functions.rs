@@ -73,7 +73,8 @@ macro_rules! number {
                 ACOSH_SLOPE AcoshSlope, GAUSS Gauss, LOGISTIC_SLOPE LogisticSlope,;
                 POWF Powf, ATAN2 Atan2, HYPOT Hypot, MODULO Modulo, DIRECTION Direction, HYPOT_BEND HypotBend,
                 HYPOT_CROSS HypotCross, ANGULAR Angular, ANGULAR_BEND AngularBend, ANGULAR_CROSS AngularCross,
-                POWF_BY_BASE PowfByBase, POWF_BY_EXPONENT PowfByExponent,
+                POWF_BY_BASE PowfByBase, POWF_BY_EXPONENT PowfByExponent, PRODUCT_ERROR ProductError, SUM_ERROR SumError,
+                ODD_SUM OddSum,
             }
         }
     };

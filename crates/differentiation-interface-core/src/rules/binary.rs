@@ -1,6 +1,6 @@
 //! Rules of two arguments.
 
-use super::{Binary, Partial, RuleVisitor, constant, ln, plain, planar, recip, round, scale};
+use super::{Binary, Partial, RuleVisitor, constant, fused, ln, plain, planar, recip, round, scale};
 use crate::scalar::{Base, Scalar};
 use Partial::{One, Value, Zero};
 use num_traits::Float;
@@ -52,7 +52,9 @@ binary_rules! {
     PowfByExponent powf_by_exponent: (x, y) => planar::powf_by_exponent(x, y);
         (x, y, r) => of(x, y, PowfMixed); of(x, y, PowfByExponentTwice),
     PowfByBaseTwice powf_by_base_twice: (x, y) => planar::powf_by_base_twice(x, y);
-        (x, y, r) => third_power_by_base(x, y); third_power_by_both(x, y, 2.0),
+        (x, y, r) => of(x, y, PowfByBaseThrice); third_power_by_both(x, y, 2.0),
+    PowfByBaseThrice powf_by_base_thrice: (x, y) => planar::powf_by_base_thrice(x, y);
+        (x, y, r) => Value((y - constant(3.0)) * r / x); fourth_power(x, y),
     PowfMixed powf_mixed: (x, y) => planar::powf_mixed(x, y);
         (x, y, r) => third_power_by_both(x, y, 2.0); third_power_by_both(x, y, 1.0),
     PowfByExponentTwice powf_by_exponent_twice: (x, y) => planar::powf_by_exponent_twice(x, y);
@@ -77,6 +79,10 @@ binary_rules! {
     AtMost   at_most:  (x, y) => if y < x { y } else { x }; (x, y, r) => taken(!below(y, x)); taken(below(y, x)),
     Copysign copysign: (x, y) => x.copysign(y);  (x, y, r) => sign_kept(x, y); Zero,
     AbsSub   abs_sub:  (x, y) => positive_part(x - y); (x, y, r) => taken(x > y); negated(taken(x > y)),
+    Together together: (x, y) => x + y;          (x, y, r) => One; One,
+    ProductError product_error: (x, y) => fused::product_error(x, y); (x, y, r) => Zero; Zero,
+    SumError sum_error: (x, y) => fused::sum_error(x, y);     (x, y, r) => Zero; Zero,
+    OddSum   odd_sum:  (x, y) => fused::odd_sum(x, y);         (x, y, r) => One; One,
 }
 
 #[inline(always)]
@@ -105,14 +111,12 @@ fn power_by_exponent<S: Scalar>(x: S, y: S, r: S) -> Partial<S> {
     of(x, y, PowfByExponent)
 }
 
-/// ∂³/∂x³ of x^y: y (y-1) (y-2) x^(y-3).
+/// ∂⁴/∂x³∂y of x^y.
 #[inline(always)]
-fn third_power_by_base<S: Scalar>(x: S, y: S) -> Partial<S> {
-    if y.is_constant() && [0.0, 1.0, 2.0].contains(&y.peek().as_f64()) {
-        return Zero;
-    }
-    let factor = y * (y - constant(1.0)) * (y - constant(2.0));
-    Value(factor * x.apply2(y - constant(3.0), Powf))
+fn fourth_power<S: Scalar>(x: S, y: S) -> Partial<S> {
+    let polynomial = y * (y - constant(1.0)) * (y - constant(2.0));
+    let slope = scale(3.0, y * (y - constant(2.0))) + constant(2.0);
+    Value(x.apply2(y - constant(3.0), Powf) * (slope + polynomial * ln(x)))
 }
 
 /// ∂³/∂x^n∂y^(3-n) of x^y for n = 1 or 2.

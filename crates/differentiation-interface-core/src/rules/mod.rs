@@ -33,6 +33,7 @@ macro_rules! rule_part {
 }
 
 mod binary;
+mod fused;
 #[cfg(mutate_rules)]
 pub mod mutation;
 mod planar;

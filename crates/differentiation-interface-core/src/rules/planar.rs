@@ -174,6 +174,16 @@ pub(super) fn powf_by_base_twice<B: Base>(x: B, y: B) -> B {
     times_power(y * (y - B::ONE), x, y, 2.0)
 }
 
+/// y (y-1) (y-2) x^(y-3), 0 for y = 0, 1 and 2.
+#[inline]
+pub(super) fn powf_by_base_thrice<B: Base>(x: B, y: B) -> B {
+    let two = B::from_f64(2.0);
+    if (y == B::ZERO || y == B::ONE || y == two) && !x.is_nan() {
+        return B::ZERO;
+    }
+    times_power(y * (y - B::ONE) * (y - two), x, y, 3.0)
+}
+
 /// x^y ln x, and its limit 0 where the power is 0.
 #[inline]
 pub(super) fn powf_by_exponent<B: Base>(x: B, y: B) -> B {

@@ -134,7 +134,6 @@ impl Unary for Powi {
             1 => x,
             2 => x * x,
             3 => x * x * x,
-            n if n < 0 => negative_power(x, n),
             n => x.powi(n),
         };
         rule_part!(self, Unary, Value, value)
@@ -155,13 +154,6 @@ impl Unary for Powi {
         };
         rule_part!(self, Unary, First, derivative)
     }
-}
-
-/// The power with a negative exponent, as `powi` has it unless the power with the positive one is out of range.
-#[inline(always)]
-fn negative_power<B: Base>(x: B, n: i32) -> B {
-    let value = x.powi(n);
-    if value.is_normal() { value } else { x.powf(B::from_f64(n as f64)) }
 }
 
 /// `x` to the constant integer power `n`.
