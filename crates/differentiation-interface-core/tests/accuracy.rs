@@ -262,6 +262,70 @@ impl RuleVisitor for Check {
     }
 }
 
+/// Single precision beside double precision at the same points, in units in the last place of a single.
+struct Single {
+    table: HashMap<&'static str, Vec<Row>>,
+    worst: Vec<(f64, String)>,
+}
+
+/// Largest error in single precision at moderate points. Loose: a rule of singles is computed in singles, and a constant
+/// exponent less one is rounded to a single.
+const SINGLE_LIMIT: f64 = 16.0;
+
+impl Single {
+    fn rule(
+        &mut self,
+        name: String,
+        single: impl Fn(&[f32]) -> Vec<(&'static str, f32)>,
+        double: impl Fn(&[f64]) -> Vec<(&'static str, f64)>,
+    ) {
+        let rows = self.table.get(name.as_str()).map_or(&[][..], |rows| rows);
+        let moderate = |x: &f64| (1e-9..1e9).contains(&x.abs());
+        let mut worst = (0.0, format!("{name}: nothing"));
+        for row in rows.iter().filter(|row| row.arguments.iter().all(moderate)) {
+            let x: Vec<f32> = row.arguments.iter().map(|&x| x as f32).collect();
+            let expected = double(&x.iter().map(|&x| x as f64).collect::<Vec<_>>());
+            for (i, ((kind, found), (_, expected))) in single(&x).into_iter().zip(expected).enumerate() {
+                let column = if kind == "f_yx" { 4 } else { i };
+                let precise = row.entries[column].is_some_and(|exact| exact.condition < WELL_CONDITIONED);
+                if i == 0 || !precise || !(1e-25..1e25).contains(&expected.abs()) {
+                    continue;
+                }
+                let unit = f64::from_bits(((expected.abs().to_bits() >> 52) - 23) << 52);
+                let error = (found as f64 - expected).abs() / unit;
+                if error > worst.0 || error.is_nan() {
+                    worst = (error, format!("{kind} of {name} at {x:?}: {found:e}, expected {expected:e}"));
+                }
+            }
+        }
+        self.worst.push(worst);
+    }
+}
+
+impl RuleVisitor for Single {
+    fn unary<R: Unary>(&mut self, rule: R) {
+        self.rule(format!("{rule:?}"), |x| unary_entries(rule, x[0]), |x| unary_entries(rule, x[0]));
+    }
+    fn binary<R: Binary>(&mut self, rule: R) {
+        self.rule(format!("{rule:?}"), |x| binary_entries(rule, x[0], x[1]), |x| binary_entries(rule, x[0], x[1]));
+    }
+}
+
+#[test]
+fn derivatives_in_single_precision_are_within_sixteen_units() {
+    let mut check = Single { table: table(), worst: Vec::new() };
+    each_unary(&mut check);
+    each_binary(&mut check);
+    let beyond: Vec<&str> = check
+        .worst
+        .iter()
+        .filter(|(error, _)| error.is_nan() || *error > SINGLE_LIMIT)
+        .map(|(_, text)| &text[..])
+        .collect();
+    assert!(check.worst.iter().any(|(error, _)| *error > 0.5), "nothing was compared");
+    assert!(beyond.is_empty(), "{}", beyond.join("\n"));
+}
+
 #[test]
 fn derivatives_of_every_rule_are_within_four_units_in_the_last_place() {
     let mut check = Check { table: table(), failures: Vec::new(), report: String::new() };

@@ -37,6 +37,14 @@ fn rescaled<B: Base>(x: B, y: B, larger: B) -> Scaled<B> {
     Scaled { x: x * factor, y: y * factor, early: factor.max(B::ONE), late: factor.min(B::ONE) }
 }
 
+/// x² + y² with what rounding loses.
+#[inline(always)]
+fn sum_of_squares<B: Base>(x: B, y: B) -> B {
+    let (xx, yy) = (x * x, y * y);
+    let (sum, rest) = two_sum(xx, yy);
+    sum + (rest + (x.mul_add(x, -xx) + y.mul_add(y, -yy)))
+}
+
 #[inline(always)]
 fn at_infinity<B: Base>(x: B, y: B) -> bool {
     x.is_infinite() || y.is_infinite()
@@ -73,7 +81,7 @@ pub(super) fn hypot_bend<B: Base>(x: B, y: B) -> B {
         return B::ZERO;
     }
     let Scaled { x, y, early, late } = scaled(x, y);
-    let square = x * x + y * y;
+    let square = sum_of_squares(x, y);
     y * early / square * (y / square.sqrt()) * late
 }
 
@@ -84,7 +92,7 @@ pub(super) fn hypot_cross<B: Base>(x: B, y: B) -> B {
         return B::ZERO;
     }
     let Scaled { x, y, early, late } = scaled(x, y);
-    let square = x * x + y * y;
+    let square = sum_of_squares(x, y);
     -(x * early * y) / (square * square.sqrt()) * late
 }
 
@@ -105,14 +113,8 @@ pub(super) fn angular_bend<B: Base>(x: B, y: B) -> B {
         return B::ZERO;
     }
     let Scaled { x, y, early, late } = scaled(x, y);
-    // Squares with what rounding loses.
-    let (xx, yy) = (x * x, y * y);
-    let (xx_rest, yy_rest) = (x.mul_add(x, -xx), y.mul_add(y, -yy));
-    let (sum, sum_rest) = two_sum(xx, yy);
-    let (difference, difference_rest) = two_sum(yy, -xx);
-    let square = sum + (sum_rest + (xx_rest + yy_rest));
-    let numerator = difference + (difference_rest + (yy_rest - xx_rest));
-    numerator * early * early / (square * square) * late * late
+    let square = sum_of_squares(x, y);
+    (y - x) * early * ((y + x) * early) / (square * square) * late * late
 }
 
 /// -2xy / (x² + y²)², the derivative of [`angular`] by y: 0 at the origin.
@@ -122,7 +124,7 @@ pub(super) fn angular_cross<B: Base>(x: B, y: B) -> B {
         return B::ZERO;
     }
     let Scaled { x, y, early, late } = scaled(x, y);
-    let square = x * x + y * y;
+    let square = sum_of_squares(x, y);
     B::from_f64(-2.0) * (x * early * (y * early)) / (square * square) * late * late
 }
 
