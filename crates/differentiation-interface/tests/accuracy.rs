@@ -128,21 +128,28 @@ fn product_error<T: Float>(x: T, y: T) -> T {
 
 #[test]
 fn mul_add_is_fused_in_the_value() {
-    let expected = product_error(0.1, 0.3);
+    let expected = product_error(0.1f64, 0.3);
     assert!(expected != 0.0 && expected.abs() < 1e-17);
     each_exact_engine!(|backend| {
-        let f = |x: &[_]| product_error(x[0], x[1]);
         // The exact derivative of the exact product less that of the product is 0.
-        let (value, grad) = value_and_gradient(&f, &backend, &[0.1, 0.3]).unwrap();
+        let (value, grad) = value_and_gradient(&|x: &[_]| product_error(x[0], x[1]), &backend, &[0.1, 0.3]).unwrap();
         assert_eq!((value, &grad[..]), (expected, &[0.0, 0.0][..]), "{}", support::name_of(&backend));
-        let hess = value_gradient_and_hessian(&f, &backend, &[0.1, 0.3]).unwrap();
+        let hess = value_gradient_and_hessian(&|x: &[_]| product_error(x[0], x[1]), &backend, &[0.1, 0.3]).unwrap();
         assert_eq!(hess.0, expected, "{}", support::name_of(&backend));
         let any = AnyBackend::from(backend);
-        assert_eq!(value_and_gradient(&f, &any, &[0.1, 0.3]).unwrap().0, expected, "{any:?}");
-        assert_eq!(value_gradient_and_hessian(&f, &any, &[0.1, 0.3]).unwrap().0, expected, "{any:?}");
+        assert_eq!(
+            value_and_gradient(&|x: &[_]| product_error(x[0], x[1]), &any, &[0.1, 0.3]).unwrap().0,
+            expected,
+            "{any:?}"
+        );
+        assert_eq!(
+            value_gradient_and_hessian(&|x: &[_]| product_error(x[0], x[1]), &any, &[0.1, 0.3]).unwrap().0,
+            expected,
+            "{any:?}"
+        );
         // Prepared at one point, called at another one.
-        let mut prepared = prepare_gradient(&f, &backend, &[1.0, 1.0]).unwrap();
-        for (x, y) in [(0.1, 0.3), (1.0 / 3.0, 1e10 / 7.0), (-0.7, 0.9), (1e200, 1e-200 / 3.0)] {
+        let mut prepared = prepare_gradient(&|x: &[_]| product_error(x[0], x[1]), &backend, &[1.0, 1.0]).unwrap();
+        for (x, y) in [(0.1f64, 0.3), (1.0 / 3.0, 1e10 / 7.0), (-0.7, 0.9), (1e200, 1e-200 / 3.0)] {
             let found = prepared.value_and_gradient(&[x, y]).unwrap().0;
             assert_eq!(found.to_bits(), product_error(x, y).to_bits(), "{}: {x:e}, {y:e}", support::name_of(&backend));
         }
@@ -203,7 +210,7 @@ fn error_free_transformations_work_on_active_numbers() {
                 "{}",
                 support::name_of(&backend)
             );
-            assert!((value - exact).abs() < 1e-16 * exact.abs().max(1e-14), "{value:e} {exact:e}");
+            assert!((value - exact).abs() < 1e-15 * exact.abs(), "{value:e} {exact:e}");
             assert!((derivative - 7.0 * (x - 1.0f64).powi(6)).abs() < 1e-13, "{derivative:e}");
         }
     });
@@ -213,8 +220,22 @@ fn error_free_transformations_work_on_active_numbers() {
 fn mul_add_is_fused_in_single_precision_too() {
     let expected = product_error(0.1f32, 0.3f32);
     assert!(expected != 0.0);
-    let f = |x: &[_]| product_error(x[0], x[1]);
-    assert_eq!(value_and_gradient(&f, &AutoForwardDiff::default(), &[0.1f32, 0.3]).unwrap().0, expected);
-    assert_eq!(value_and_gradient(&f, &AutoReverseDiff::default(), &[0.1f32, 0.3]).unwrap().0, expected);
-    assert_eq!(value_and_gradient(&f, &AutoReverseDiff::compiled(), &[0.1f32, 0.3]).unwrap().0, expected);
+    assert_eq!(
+        value_and_gradient(&|x: &[_]| product_error(x[0], x[1]), &AutoForwardDiff::default(), &[0.1f32, 0.3])
+            .unwrap()
+            .0,
+        expected
+    );
+    assert_eq!(
+        value_and_gradient(&|x: &[_]| product_error(x[0], x[1]), &AutoReverseDiff::default(), &[0.1f32, 0.3])
+            .unwrap()
+            .0,
+        expected
+    );
+    assert_eq!(
+        value_and_gradient(&|x: &[_]| product_error(x[0], x[1]), &AutoReverseDiff::compiled(), &[0.1f32, 0.3])
+            .unwrap()
+            .0,
+        expected
+    );
 }
