@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(composed(1e200, 1e200, 1.0), f64::INFINITY);
         assert_eq!(composed(f64::INFINITY, 1.0, 1.0), f64::INFINITY);
         assert!(composed(f64::NAN, 1.0, 1.0).is_nan());
-        assert!(composed(-0.0, 1.0, -0.0).is_sign_negative());
-        assert!(composed(-0.0, 1.0, 0.0).is_sign_positive());
+        assert!(composed(-0.0f64, 1.0, -0.0).is_sign_negative());
+        assert!(composed(-0.0f64, 1.0, 0.0).is_sign_positive());
     }
 }
