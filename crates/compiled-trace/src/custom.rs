@@ -7,7 +7,7 @@ use crate::program::RuleCall;
 use differentiation_interface_core::custom::{CustomRule, Halves, pullback_by_rule, pushforward_by_rule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
-use differentiation_interface_core::rules::{Binary, Unary};
+use differentiation_interface_core::rules::{Binary, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use std::any::Any;
 use std::fmt;
@@ -186,6 +186,10 @@ impl<B: Base> Core for Dual<B> {
     fn binary_left<R: Binary>(first: B, second: Self, rule: R) -> Self {
         let value = rule.value(first, second.value);
         Dual { value, tangent: rule.partial_y(first, second.value, value).times(second.tangent) }
+    }
+    fn fused(self, factor: Self, addend: Self) -> Self {
+        let value = self.value.mul_add(factor.value, addend.value);
+        Dual { value, ..self.binary(factor, Times).binary(addend, Plus) }
     }
     fn custom<R: CustomRule<B>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
         let (plain, tangents): (Vec<B>, Vec<B>) = x.iter().map(|x| (x.0.value, x.0.tangent)).unzip();

@@ -13,7 +13,9 @@ use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, Identity, STRAY};
-use differentiation_interface_core::rules::{Binary, Powc, Unary};
+use differentiation_interface_core::rules::{
+    Binary, OddSum, Plus, Powc, ProductError, SumError, Times, Together, Unary,
+};
 use differentiation_interface_core::scalar::{Base, Core, Num, Relation};
 use std::any::Any;
 use std::cell::RefCell;
@@ -430,6 +432,19 @@ impl<B: Base> Core for RecordedCore<B> {
     #[inline(always)]
     fn binary_left<R: Binary>(first: B, second: Self, rule: R) -> Self {
         Self::inert(first).binary(second, rule)
+    }
+
+    /// Product, sum, and a correction by what their rounding loses, which has no derivative.
+    fn fused(self, factor: Self, addend: Self) -> Self {
+        let value = self.value.mul_add(factor.value, addend.value);
+        let (product, plain_sum) = (self.binary(factor, Times), |product: Self| product.binary(addend, Plus));
+        let is_exact = |v: Self| v.recording == 0 && v.value.abs() == B::ONE;
+        let adds_nothing = addend.recording == 0 && addend.value == B::ZERO;
+        if is_exact(self) || is_exact(factor) || adds_nothing {
+            return RecordedCore { value, ..plain_sum(product) };
+        }
+        let correction = self.binary(factor, ProductError).binary(product.binary(addend, SumError), OddSum);
+        RecordedCore { value, ..product.binary(addend, Together).binary(correction, Together) }
     }
 
     fn custom<R: CustomRule<B>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {

@@ -79,11 +79,16 @@ numbered_rules! { Unary UnaryCount unary_id unary_value unary_block unary_name u
     DEGREES Degrees, RADIANS Radians, SQRT Sqrt, CBRT Cbrt, EXP Exp, EXP2 Exp2, EXP_M1 ExpM1, LN Ln, LOG2 Log2,
     LOG10 Log10, LN_1P Ln1p, SIN Sin, COS Cos, TAN Tan, ASIN Asin, ACOS Acos, ATAN Atan, SINH Sinh, COSH Cosh,
     TANH Tanh, SECH_SQUARED SechSquared, ASINH Asinh, HYPOT_ONE HypotOne, ACOSH Acosh, ATANH Atanh, ERF Erf, ERFC Erfc,
-    LN_GAMMA LnGamma, LOGISTIC Logistic, SOFTPLUS Softplus,
+    LN_GAMMA LnGamma, LOGISTIC Logistic, SOFTPLUS Softplus, CBRT_SLOPE CbrtSlope, ONE_MINUS_SQUARE OneMinusSquare,
+    ASIN_SLOPE AsinSlope, ATAN_SLOPE AtanSlope, ACOSH_SLOPE AcoshSlope, GAUSS Gauss, LOGISTIC_SLOPE LogisticSlope,
 }
 numbered_rules! { Binary BinaryCount binary_id binary_value binary_block binary_name binary_template apply_two;
     PLUS Plus, MINUS Minus, TIMES Times, OVER Over, MODULO Modulo, POWF Powf, ATAN2 Atan2, HYPOT Hypot, MAX Max, MIN Min,
-    AT_LEAST AtLeast, AT_MOST AtMost, COPYSIGN Copysign, ABS_SUB AbsSub,
+    AT_LEAST AtLeast, AT_MOST AtMost, COPYSIGN Copysign, ABS_SUB AbsSub, DIRECTION Direction, HYPOT_BEND HypotBend,
+    HYPOT_CROSS HypotCross, ANGULAR Angular, ANGULAR_BEND AngularBend, ANGULAR_CROSS AngularCross,
+    POWF_BY_BASE PowfByBase, POWF_BY_EXPONENT PowfByExponent, POWF_BY_BASE_TWICE PowfByBaseTwice, POWF_BY_BASE_THRICE PowfByBaseThrice, POWF_MIXED PowfMixed,
+    POWF_BY_EXPONENT_TWICE PowfByExponentTwice, TOGETHER Together, PRODUCT_ERROR ProductError, SUM_ERROR SumError,
+    ODD_SUM OddSum,
 }
 
 /// Rules of the table without a parameter come first; the numbers of the others depend on the recording.

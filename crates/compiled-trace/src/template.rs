@@ -77,7 +77,7 @@ impl Template {
         for argument in 0..2 {
             templates.push(Template::record(R::NAME, &point, |x| {
                 let (x, y, r) = (x[0], x[1], x[2]);
-                match unbranched(&rule, x, y, r) {
+                match unbranched(&rule, x, y) {
                     Some([dx, dy]) => [dx, dy][argument],
                     None if argument == 0 => rule.partial_x(x, y, r),
                     None => rule.partial_y(x, y, r),
@@ -152,7 +152,7 @@ fn indicator(condition: differentiation_interface_core::scalar::Condition<Number
 }
 
 /// The derivatives of the table's rules that branch on values, with choices in place of the branches.
-fn unbranched(rule: &dyn Any, x: Number, y: Number, r: Number) -> Option<[Partial<Number>; 2]> {
+fn unbranched(rule: &dyn Any, x: Number, y: Number) -> Option<[Partial<Number>; 2]> {
     let (zero, one) = (Number::constant(0.0), Number::constant(1.0));
     // Zeros are choices, which the passes tell from zeros that are computed.
     let partials = if rule.is::<Max>() {
@@ -175,25 +175,6 @@ fn unbranched(rule: &dyn Any, x: Number, y: Number, r: Number) -> Option<[Partia
     } else if rule.is::<Copysign>() {
         // Signs by the sign bit, which no comparison sees in a zero.
         [one.apply2(x, Copysign) * one.apply2(y, Copysign), zero]
-    } else if rule.is::<Powf>() {
-        let singular = |of_y: Number| x.equal_to(zero).select(zero, of_y);
-        let by_base = y * x.apply2(y - one, Powf);
-        // 0 · ln 1 in place of 0 · ln 0, whose derivative is not a number either.
-        let argument = y.greater_than(zero).select(x.equal_to(zero).select(one, x), x);
-        [y.equal_to(zero).select(singular(by_base), by_base), r * ln(argument)]
-    } else if rule.is::<Atan2>() {
-        // The arguments are (y, x) here.
-        let radius = x.apply2(y, Hypot);
-        let part = |part: Number| radius.equal_to(zero).select(zero, part / radius / radius);
-        [part(y), -part(x)]
-    } else if rule.is::<Hypot>() {
-        let infinity = Number::constant(f64::INFINITY);
-        let part = |part: Number| {
-            let unit = one.apply2(part, Copysign);
-            let at_infinity = abs(part).equal_to(infinity).select(unit, zero);
-            r.equal_to(zero).select(zero, r.equal_to(infinity).select(at_infinity, part / r))
-        };
-        [part(x), part(y)]
     } else {
         return None;
     };

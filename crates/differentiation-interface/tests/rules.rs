@@ -5,7 +5,7 @@
 mod support;
 
 use differentiation_interface::prelude::*;
-use differentiation_interface::rules::{Binary, RuleVisitor, Unary, each_binary, each_unary};
+use differentiation_interface::rules::{Binary, ProductError, RuleVisitor, SumError, Unary, each_binary, each_unary};
 use support::same;
 
 /// Points off the kinks, which all lie at multiples of one half.
@@ -108,6 +108,10 @@ fn derivatives_of_every_order_are_those_of_the_value() {
             self.0 += 1;
         }
         fn binary<R: Binary>(&mut self, rule: R) {
+            // What rounding loses has no derivative, and differences of it mean nothing.
+            if [ProductError::NAME, SumError::NAME].contains(&R::NAME) {
+                return;
+            }
             let what = format!("{rule:?}");
             let f = |x: &[_]| binary(rule, x[0], x[1]);
             let backend = AutoForwardDiff::default();

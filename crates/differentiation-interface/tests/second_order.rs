@@ -42,7 +42,7 @@ impl<S: Scalar<Base = f64>> RuleVisitor for Apply<S> {
     fn unary<R: Unary>(&mut self, rule: R) {
         if self.count == self.index {
             // Arguments lie between 0.15 and 0.45; this one has no value there.
-            let shift = if R::NAME == "acosh" { 1.0 } else { 0.0 };
+            let shift = if ["acosh", "acosh_slope"].contains(&R::NAME) { 1.0 } else { 0.0 };
             self.result = (self.arguments[0] + S::constant(shift)).apply(rule);
         }
         self.count += 1;

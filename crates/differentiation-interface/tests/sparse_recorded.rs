@@ -40,7 +40,7 @@ fn a_closure_serves_sparse_jacobians_and_hessians() {
 fn numbers_arrays_and_single_precision_are_taken() {
     let jac = jacobian(&|x: &[_; 3]| [x[2], x[0] * x[1]], &compiled(), [1.0, 2.0, 3.0]).unwrap();
     assert_eq!(jac.entries().collect::<Vec<_>>(), [(0, 2, 1.0), (1, 0, 2.0), (1, 1, 1.0)]);
-    let f = in_place(|y: &mut [_], x: &[_]| y[1] = x[0] * x[0], 2);
+    let f = in_place(|y: &mut [_], x: &[_]| (y[0], y[1]) = (Default::default(), x[0] * x[0]), 2);
     assert_eq!(jacobian(&f, &compiled(), &[3.0, 0.0]).unwrap().entries().collect::<Vec<_>>(), [(1, 0, 6.0)]);
     let f = |x: &[Recorded<f32>]| x[0] * x[1];
     let hess = hessian(&f, &compiled(), &[1.5f32, 2.5]).unwrap();

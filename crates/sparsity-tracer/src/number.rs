@@ -10,7 +10,7 @@ use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity;
-use differentiation_interface_core::rules::{Binary, Unary};
+use differentiation_interface_core::rules::{Binary, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Relation};
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -240,6 +240,14 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
         } else {
             second.alone(B::nan(), class::binary_global(rule).of_y())
         }
+    }
+
+    /// The value alone is another one than that of product and sum.
+    #[inline(always)]
+    fn fused(self, factor: Self, addend: Self) -> Self {
+        let value = self.value.mul_add(factor.value, addend.value);
+        let sum = self.binary(factor, Times).binary(addend, Plus);
+        TracerCore { value: if sum.is_unknown() { sum.value } else { value }, ..sum }
     }
 
     /// Every output depends on every input, to second order. Without values, the rule is evaluated at 0.5 for the number of

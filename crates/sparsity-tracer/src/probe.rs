@@ -61,6 +61,12 @@ fn absorbs<B: Base>(value: impl Fn(B) -> B, other: B) -> bool {
     value(away) == B::ZERO && value(-away) == B::ZERO
 }
 
+/// Whether a function that is zero at the origin is nearly so beside it, and not by convention only.
+#[inline(always)]
+fn is_small<B: Base>(value: B) -> bool {
+    value.abs() <= B::epsilon().sqrt()
+}
+
 impl<B: Base> Core for ProbeCore<B> {
     type Base = B;
     const DEPTH: u32 = 1;
@@ -101,7 +107,7 @@ impl<B: Base> Core for ProbeCore<B> {
         }
         let exact_zero = match (self.exact_zero, other.exact_zero) {
             (false, false) => false,
-            (true, true) if value == B::ZERO => true,
+            (true, true) if value == B::ZERO => is_small(rule.value(B::epsilon(), B::epsilon())),
             (x_zero, y_zero) => {
                 x_zero && absorbs(|y| rule.value(B::ZERO, y), y) || y_zero && absorbs(|x| rule.value(x, B::ZERO), x)
             }

@@ -68,8 +68,13 @@ macro_rules! number {
             direct_functions! { $Float;
                 EXP Exp, EXP2 Exp2, EXP_M1 ExpM1, LN Ln, LOG2 Log2, LOG10 Log10, LN_1P Ln1p, CBRT Cbrt,
                 SIN Sin, COS Cos, TAN Tan, ASIN Asin, ACOS Acos, ATAN Atan, SINH Sinh, COSH Cosh, TANH Tanh,
-                SECH_SQUARED SechSquared, HYPOT_ONE HypotOne, ERF Erf, ERFC Erfc, LOGISTIC Logistic, SOFTPLUS Softplus,;
-                POWF Powf, ATAN2 Atan2, HYPOT Hypot, MODULO Modulo,
+                SECH_SQUARED SechSquared, HYPOT_ONE HypotOne, ERF Erf, ERFC Erfc, LOGISTIC Logistic, SOFTPLUS Softplus,
+                CBRT_SLOPE CbrtSlope, ONE_MINUS_SQUARE OneMinusSquare, ASIN_SLOPE AsinSlope, ATAN_SLOPE AtanSlope,
+                ACOSH_SLOPE AcoshSlope, GAUSS Gauss, LOGISTIC_SLOPE LogisticSlope,;
+                POWF Powf, ATAN2 Atan2, HYPOT Hypot, MODULO Modulo, DIRECTION Direction, HYPOT_BEND HypotBend,
+                HYPOT_CROSS HypotCross, ANGULAR Angular, ANGULAR_BEND AngularBend, ANGULAR_CROSS AngularCross,
+                POWF_BY_BASE PowfByBase, POWF_BY_EXPONENT PowfByExponent, PRODUCT_ERROR ProductError, SUM_ERROR SumError,
+                ODD_SUM OddSum,
             }
         }
     };

@@ -30,7 +30,7 @@ pub(super) fn cost(op: Op, rules: &Rules) -> Option<f64> {
             },
         },
         Op::Binary(number) => match number {
-            rule::PLUS | rule::MINUS | rule::TIMES => Some(1.0),
+            rule::PLUS | rule::MINUS | rule::TIMES | rule::TOGETHER => Some(1.0),
             rule::OVER => Some(5.0),
             rule::MAX | rule::MIN => Some(4.0),
             rule::AT_LEAST | rule::AT_MOST | rule::COPYSIGN | rule::ABS_SUB => Some(2.0),
@@ -159,7 +159,7 @@ impl<S: Number> Emitter<'_, '_, S> {
 
     fn binary(&mut self, number: u16, x: Value, y: Value) -> Value {
         match number {
-            rule::PLUS => self.builder.ins().fadd(x, y),
+            rule::PLUS | rule::TOGETHER => self.builder.ins().fadd(x, y),
             rule::MINUS => self.builder.ins().fsub(x, y),
             rule::TIMES => self.builder.ins().fmul(x, y),
             rule::OVER => self.builder.ins().fdiv(x, y),

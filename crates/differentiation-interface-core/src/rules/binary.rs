@@ -1,6 +1,6 @@
 //! Rules of two arguments.
 
-use super::{Binary, Partial, RuleVisitor, ln, plain, recip, trunc};
+use super::{Binary, Partial, RuleVisitor, constant, fused, ln, plain, planar, recip, round, scale};
 use crate::scalar::{Base, Scalar};
 use Partial::{One, Value, Zero};
 use num_traits::Float;
@@ -45,16 +45,44 @@ binary_rules! {
     Minus    sub:      (x, y) => x - y;          (x, y, r) => One; plain(-1.0),
     Times    mul:      (x, y) => x * y;          (x, y, r) => Value(y); Value(x),
     Over     div:      (x, y) => x / y;          (x, y, r) => Value(recip(y)); Value(-(r / y)),
-    Modulo   rem:      (x, y) => x % y;          (x, y, r) => One; Value(-trunc(x / y)),
-    Powf     powf:     (x, y) => x.powf(y);      (x, y, r) => power_base(x, y); power_exponent(x, y, r),
-    Atan2    atan2:    (y, x) => y.atan2(x);     (y, x, r) => angle(x, x, y); negated(angle(y, x, y)),
-    Hypot    hypot:    (x, y) => x.hypot(y);     (x, y, r) => direction(x, r); direction(y, r),
+    Modulo   rem:      (x, y) => x % y;          (x, y, r) => One; Value(-round((x - r) / y)),
+    Powf     powf:     (x, y) => x.powf(y);      (x, y, r) => power_by_base(x, y); power_by_exponent(x, y, r),
+    PowfByBase powf_by_base: (x, y) => planar::powf_by_base(x, y);
+        (x, y, r) => of(x, y, PowfByBaseTwice); of(x, y, PowfMixed),
+    PowfByExponent powf_by_exponent: (x, y) => planar::powf_by_exponent(x, y);
+        (x, y, r) => of(x, y, PowfMixed); of(x, y, PowfByExponentTwice),
+    PowfByBaseTwice powf_by_base_twice: (x, y) => planar::powf_by_base_twice(x, y);
+        (x, y, r) => of(x, y, PowfByBaseThrice); third_power_by_both(x, y, 2.0),
+    PowfByBaseThrice powf_by_base_thrice: (x, y) => planar::powf_by_base_thrice(x, y);
+        (x, y, r) => Value((y - constant(3.0)) * r / x); fourth_power(x, y),
+    PowfMixed powf_mixed: (x, y) => planar::powf_mixed(x, y);
+        (x, y, r) => third_power_by_both(x, y, 2.0); third_power_by_both(x, y, 1.0),
+    PowfByExponentTwice powf_by_exponent_twice: (x, y) => planar::powf_by_exponent_twice(x, y);
+        (x, y, r) => third_power_by_both(x, y, 1.0); Value(r * ln(x)),
+    Atan2    atan2:    (y, x) => y.atan2(x);     (y, x, r) => of(x, y, Angular); negated(of(y, x, Angular)),
+    Angular  angular:  (x, y) => planar::angular(x, y);
+        (x, y, r) => of(x, y, AngularBend); of(x, y, AngularCross),
+    AngularBend angular_bend: (x, y) => planar::angular_bend(x, y);
+        (x, y, r) => Value(scale(2.0, cube(x, y).0)); Value(scale(-2.0, cube(x, y).1)),
+    AngularCross angular_cross: (x, y) => planar::angular_cross(x, y);
+        (x, y, r) => Value(scale(-2.0, cube(x, y).1)); Value(scale(-2.0, cube(x, y).0)),
+    Hypot    hypot:    (x, y) => x.hypot(y);     (x, y, r) => direction(x, y, r); direction(y, x, r),
+    Direction direction: (x, y) => planar::direction(x, y, x.hypot(y));
+        (x, y, r) => of(x, y, HypotBend); of(x, y, HypotCross),
+    HypotBend hypot_bend: (x, y) => planar::hypot_bend(x, y);
+        (x, y, r) => Value(scale(-3.0, r * x.apply2(y, Angular))); Value(bend_by_other(x, y)),
+    HypotCross hypot_cross: (x, y) => planar::hypot_cross(x, y);
+        (x, y, r) => Value(bend_by_other(x, y)); Value(bend_by_other(y, x)),
     Max      max:      (x, y) => x.max(y);       (x, y, r) => taken(first_max(x, y)); taken(!first_max(x, y)),
     Min      min:      (x, y) => x.min(y);       (x, y, r) => taken(first_min(x, y)); taken(!first_min(x, y)),
     AtLeast  at_least: (x, y) => if x < y { y } else { x }; (x, y, r) => taken(!below(x, y)); taken(below(x, y)),
     AtMost   at_most:  (x, y) => if y < x { y } else { x }; (x, y, r) => taken(!below(y, x)); taken(below(y, x)),
     Copysign copysign: (x, y) => x.copysign(y);  (x, y, r) => sign_kept(x, y); Zero,
     AbsSub   abs_sub:  (x, y) => positive_part(x - y); (x, y, r) => taken(x > y); negated(taken(x > y)),
+    Together together: (x, y) => x + y;          (x, y, r) => One; One,
+    ProductError product_error: (x, y) => fused::product_error(x, y); (x, y, r) => Zero; Zero,
+    SumError sum_error: (x, y) => fused::sum_error(x, y);     (x, y, r) => Zero; Zero,
+    OddSum   odd_sum:  (x, y) => fused::odd_sum(x, y);         (x, y, r) => One; One,
 }
 
 #[inline(always)]
@@ -62,38 +90,70 @@ fn positive_part<B: Base>(x: B) -> B {
     if x <= B::ZERO { B::ZERO } else { x }
 }
 
-/// ∂/∂x of x^y: y x^(y-1), and 0 where the exponent is 0 and the formula is 0 · ∞.
+/// The value of a rule as a partial derivative.
 #[inline(always)]
-fn power_base<S: Scalar>(x: S, y: S) -> Partial<S> {
-    if y.primal() == S::Base::ZERO && (y.is_constant() || x.primal() == S::Base::ZERO) {
-        return Zero;
+fn of<S: Scalar, R: Binary>(x: S, y: S, rule: R) -> Partial<S> {
+    Value(x.apply2(y, rule))
+}
+
+/// ∂/∂x of x^y: y x^(y-1).
+#[inline(always)]
+fn power_by_base<S: Scalar>(x: S, y: S) -> Partial<S> {
+    if y.is_constant() && y.peek() == S::Base::ZERO { Zero } else { of(x, y, PowfByBase) }
+}
+
+/// ∂/∂y of x^y: x^y ln x. Plain numbers, which are not differentiated again, use the value.
+#[inline(always)]
+fn power_by_exponent<S: Scalar>(x: S, y: S, r: S) -> Partial<S> {
+    if x.is_constant() && y.is_constant() {
+        return Value(S::constant(planar::power_times_ln(r.peek(), x.peek())));
     }
-    Value(y * x.apply2(y - S::constant(S::Base::ONE), Powf))
+    of(x, y, PowfByExponent)
 }
 
-/// ∂/∂y of x^y: x^y ln x, and its limit 0 at x = 0 for a positive exponent.
+/// ∂⁴/∂x³∂y of x^y.
 #[inline(always)]
-fn power_exponent<S: Scalar>(x: S, y: S, r: S) -> Partial<S> {
-    if x.primal() == S::Base::ZERO && y.primal() > S::Base::ZERO { Zero } else { Value(r * ln(x)) }
+fn fourth_power<S: Scalar>(x: S, y: S) -> Partial<S> {
+    let polynomial = y * (y - constant(1.0)) * (y - constant(2.0));
+    let slope = scale(3.0, y * (y - constant(2.0))) + constant(2.0);
+    Value(x.apply2(y - constant(3.0), Powf) * (slope + polynomial * ln(x)))
 }
 
-/// part / (x² + y²) without overflow, 0 at the origin.
+/// ∂³/∂x^n∂y^(3-n) of x^y for n = 1 or 2.
 #[inline(always)]
-fn angle<S: Scalar>(part: S, x: S, y: S) -> Partial<S> {
-    let radius = x.apply2(y, Hypot);
-    if radius.primal() == S::Base::ZERO { Zero } else { Value(part / radius / radius) }
-}
-
-/// part / r, 0 at the origin, its limit at infinity.
-#[inline(always)]
-fn direction<S: Scalar>(part: S, r: S) -> Partial<S> {
-    if r.primal() == S::Base::ZERO {
-        Zero
-    } else if r.primal().is_infinite() {
-        if part.primal().is_infinite() { Partial::Constant(part.primal().signum()) } else { Zero }
+fn third_power_by_both<S: Scalar>(x: S, y: S, n: f64) -> Partial<S> {
+    let power = x.apply2(y - constant(n), Powf);
+    let logarithm = ln(x);
+    let factor = if n == 1.0 {
+        logarithm * (constant::<S>(2.0) + y * logarithm)
     } else {
-        Value(part / r)
+        scale(2.0, y) - constant(1.0) + y * (y - constant(1.0)) * logarithm
+    };
+    Value(power * factor)
+}
+
+/// Real and imaginary part of 1/(x + iy)³ from those of 1/(x + iy) and its square.
+#[inline(always)]
+fn cube<S: Scalar>(x: S, y: S) -> (S, S) {
+    let (a, b) = (x.apply2(y, Angular), y.apply2(x, Angular));
+    let (p, q) = (x.apply2(y, AngularBend), x.apply2(y, AngularCross));
+    (q * b - p * a, p * b + q * a)
+}
+
+/// x / r. Plain numbers, which are not differentiated again, use the value `r` of `hypot`.
+#[inline(always)]
+fn direction<S: Scalar>(x: S, y: S, r: S) -> Partial<S> {
+    if x.is_constant() && y.is_constant() {
+        return Value(S::constant(planar::direction(x.peek(), y.peek(), r.peek())));
     }
+    of(x, y, Direction)
+}
+
+/// ∂³/∂x²∂y of hypot.
+#[inline(always)]
+fn bend_by_other<S: Scalar>(x: S, y: S) -> S {
+    let (bend, cross) = (x.apply2(y, HypotBend), x.apply2(y, HypotCross));
+    scale(-2.0, cross * x.apply2(y, Angular)) - bend * y.apply2(x, Angular)
 }
 
 #[inline(always)]

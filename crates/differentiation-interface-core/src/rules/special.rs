@@ -3,7 +3,6 @@
 //! Called by the rule table. `erf`, `erfc` and `ln_gamma` come from `libm`.
 
 use crate::scalar::Base;
-use std::f64::consts::PI;
 
 /// Logistic function 1/(1 + exp(-x)), accurate in both tails.
 #[inline]
@@ -30,73 +29,70 @@ pub fn sech_squared<B: Base>(x: B) -> B {
     B::from_f64(4.0) * e / (s * s)
 }
 
-/// Polygamma function ψ⁽ⁿ⁾(x): digamma for order 0, trigamma for 1, and so on.
-///
-/// Recurrence to x ≥ 15 + n, then the asymptotic series (Abramowitz & Stegun 6.3.18, 6.4.11); reflection for negative
-/// digamma and trigamma arguments, recurrence for higher orders. Poles give NaN. Relative error is about 1e-14 for
-/// positive arguments away from the zero of digamma.
-pub fn polygamma(order: u32, x: f64) -> f64 {
-    if x.is_nan() || (x <= 0.0 && x == x.floor()) {
-        return f64::NAN;
-    }
-    if x == f64::INFINITY {
-        return if order == 0 { f64::INFINITY } else { 0.0 };
-    }
-    if x == f64::NEG_INFINITY {
-        return f64::NAN;
-    }
-    if x < -1e6 && order > 1 {
-        // The recurrence would be too long; no formula of comparable accuracy is worth its code here.
-        return f64::NAN;
-    }
-    if x < 0.0 && order <= 1 {
-        // ψ(1-x) - ψ(x) = π cot πx, and its derivative.
-        let angle = PI * (x - x.round());
-        return if order == 0 {
-            polygamma(0, 1.0 - x) - PI / angle.tan()
-        } else {
-            (PI / angle.sin()).powi(2) - polygamma(1, 1.0 - x)
-        };
-    }
-    let n = order as f64;
-    let sign = if order % 2 == 1 { 1.0 } else { -1.0 }; // (-1)^(n+1)
-    let factorial: f64 = (1..=order).map(|k| k as f64).product(); // n!
-    // ψ⁽ⁿ⁾(x) = ψ⁽ⁿ⁾(x+1) + (-1)^(n+1) n! / x^(n+1)
-    let mut x = x;
-    let mut shifted = 0.0;
-    while x < 15.0 + n {
-        shifted += sign * factorial / x.powi(order as i32 + 1);
-        x += 1.0;
-    }
-    const BERNOULLI: [f64; 8] =
-        [1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0];
-    let square = x * x;
-    if order == 0 {
-        let mut tail = 0.0;
-        let mut power = square;
-        for (k, b) in BERNOULLI.iter().enumerate() {
-            tail += b / ((2 * k + 2) as f64 * power);
-            power *= square;
-        }
-        return shifted + (x.ln() - 0.5 / x - tail);
-    }
-    // (-1)^(n+1) [ (n-1)!/x^n + n!/(2 x^(n+1)) + Σ B_2k (2k+n-1)! / ((2k)! x^(2k+n)) ]
-    let leading = factorial / n;
-    let mut tail = leading + 0.5 * factorial / x;
-    let mut ratio = leading; // (2k+n-1)! / (2k)!, starting at k = 0
-    let mut power = 1.0;
-    for (k, b) in BERNOULLI.iter().enumerate() {
-        let m = 2.0 * (k as f64 + 1.0);
-        ratio *= (m + n - 1.0) * (m + n - 2.0) / (m * (m - 1.0));
-        power *= square;
-        tail += b * ratio / power;
-    }
-    shifted + sign * tail / x.powi(order as i32)
+/// 1/(3 cbrt²(x)), the derivative of the cube root.
+#[inline]
+pub fn cbrt_slope<B: Base>(x: B) -> B {
+    let root = x.cbrt();
+    (B::from_f64(3.0) * (root * root)).recip()
 }
+
+/// 1 - x² without cancellation at |x| near 1.
+#[inline]
+pub fn one_minus_square<B: Base>(x: B) -> B {
+    let x = x.abs();
+    if x < B::from_f64(0.5) { B::ONE - x * x } else { (B::ONE - x) * (B::ONE + x) }
+}
+
+/// 1/(1 + x²), the derivative of atan, without overflow.
+#[inline]
+pub fn atan_slope<B: Base>(x: B) -> B {
+    let sum = B::ONE + x * x;
+    if sum.is_infinite() { x.recip() * x.recip() } else { sum.recip() }
+}
+
+/// 1/√(x² - 1) for x ≥ 1, the derivative of acosh, without overflow.
+#[inline]
+pub fn acosh_slope<B: Base>(x: B) -> B {
+    let product = (x - B::ONE) * (x + B::ONE);
+    if x < B::ONE {
+        B::nan()
+    } else if product.is_infinite() {
+        x.recip()
+    } else {
+        product.sqrt().recip()
+    }
+}
+
+/// exp(-x²) with the digits of x² that rounding loses.
+#[inline]
+pub fn gauss<B: Base>(x: B) -> B {
+    let square = x * x;
+    let value = (-square).exp();
+    if value == B::ZERO {
+        return value;
+    }
+    // The exact square of a number cut in halves (Dekker).
+    let cut = x * B::from_f64(if size_of::<B>() == 8 { 134_217_729.0 } else { 4097.0 });
+    let high = cut - (cut - x);
+    let low = x - high;
+    let rest = (high * high - square) + (high + high) * low + low * low;
+    value - value * rest
+}
+
+/// exp(-x)/(1 + exp(-x))², the derivative of the logistic function, accurate in both tails.
+#[inline]
+pub fn logistic_slope<B: Base>(x: B) -> B {
+    let e = (-x.abs()).exp();
+    let s = B::ONE + e;
+    e / (s * s)
+}
+
+pub use super::polygamma::polygamma;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::f64::consts::PI;
 
     fn assert_close(found: f64, expected: f64, tolerance: f64) {
         assert!((found - expected).abs() <= tolerance * expected.abs(), "found {found:e}, expected {expected:e}");

@@ -164,6 +164,10 @@ macro_rules! scalar_base {
             fn apply2_left<R: Binary>(first: $base, second: $base, rule: R) -> $base {
                 rule.value(first, second)
             }
+            #[inline(always)]
+            fn fused(self, factor: $base, addend: $base) -> $base {
+                <$base>::mul_add(self, factor, addend)
+            }
             fn custom<R: CustomRule<$base>>(rule: &Arc<R>, x: &[$base], y: &mut Vec<$base>) {
                 rule.value(x, y);
             }

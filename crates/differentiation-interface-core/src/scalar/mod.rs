@@ -160,6 +160,10 @@ pub trait Scalar:
         self.apply2_right(factor, Times)
     }
 
+    /// `self * factor + addend` with a value that is rounded once. User code writes
+    /// [`x.mul_add(factor, addend)`](num_traits::Float::mul_add).
+    fn fused(self, factor: Self, addend: Self) -> Self;
+
     /// Whether this number is zero and carries no derivative, so that a product with it can be skipped.
     #[inline(always)]
     fn is_inert_zero(&self) -> bool {

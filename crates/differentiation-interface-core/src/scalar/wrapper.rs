@@ -8,7 +8,7 @@ use super::{Base, Real, Relation, Scalar};
 use crate::custom::CustomRule;
 use crate::error::ErrorKind;
 use crate::fault;
-use crate::rules::{Binary, Unary};
+use crate::rules::{Binary, Plus, Times, Unary};
 use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::num::NonZeroU32;
@@ -79,6 +79,13 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
     #[track_caller]
     fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
         if relation.holds(left.compare(&right)) { then } else { otherwise }
+    }
+
+    /// `self * factor + addend` with a value that is rounded once. An engine over another scalar leaves that to it: the value
+    /// is that scalar's own [`fused`](Scalar::fused) one, the derivative that of product and sum. The default rounds twice.
+    #[inline(always)]
+    fn fused(self, factor: Self, addend: Self) -> Self {
+        self.binary(factor, Times).binary(addend, Plus)
     }
 
     /// How many tangents a number has beside a plain value, see [`Scalar::tangent_lanes`].
@@ -191,6 +198,10 @@ impl<C: Core> Scalar for Num<C> {
     #[inline(always)]
     fn apply2_left<R: Binary>(first: C::Base, second: Self, rule: R) -> Self {
         Num(C::binary_left(first, second.0, rule))
+    }
+    #[inline(always)]
+    fn fused(self, factor: Self, addend: Self) -> Self {
+        Num(self.0.fused(factor.0, addend.0))
     }
     fn custom<R: CustomRule<C::Base>>(rule: &Arc<R>, x: &[Self], y: &mut Vec<Self>) {
         C::custom(rule, x, y);

@@ -194,7 +194,7 @@ impl<C: Core> Float for Num<C> {
     }
     #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {
-        self * a + b
+        Scalar::fused(self, a, b)
     }
     #[inline(always)]
     fn powi(self, n: i32) -> Self {

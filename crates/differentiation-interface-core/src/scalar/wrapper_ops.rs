@@ -181,7 +181,7 @@ impl<C: Core> MulAdd for Num<C> {
     type Output = Num<C>;
     #[inline(always)]
     fn mul_add(self, a: Num<C>, b: Num<C>) -> Num<C> {
-        self * a + b
+        Scalar::fused(self, a, b)
     }
 }
 

@@ -37,11 +37,16 @@ fn classes_of_the_rule_table_are_those_of_mathematics() {
         let expected = match rule.as_str() {
             "Signum" | "Floor" | "Ceil" | "Round" | "Trunc" | "Powi(0)" | "Powc(0.0)" => "z",
             "Negate" | "Abs" | "Fract" | "Degrees" | "Radians" | "Powi(1)" | "Powc(1.0)" => "f",
-            "Plus" | "Minus" | "Modulo" | "Max" | "Min" | "AtLeast" | "AtMost" | "AbsSub" => "ff-",
+            "ProductError" | "SumError" => "zz-",
+            "Plus" | "Together" | "OddSum" | "Minus" | "Modulo" | "Max" | "Min" | "AtLeast" | "AtMost" | "AbsSub" => {
+                "ff-"
+            }
             "Times" => "ffc",
             "Over" => "fsc",
             "Copysign" => "fz-",
-            "Powf" | "Atan2" | "Hypot" => "ssc",
+            "Powf" | "Atan2" | "Hypot" | "Direction" | "Angular" | "PowfByBase" | "PowfByExponent" => "ssc",
+            "HypotBend" | "HypotCross" | "AngularBend" | "AngularCross" => "ssc",
+            "PowfByBaseTwice" | "PowfByBaseThrice" | "PowfMixed" | "PowfByExponentTwice" => "ssc",
             _ => "s",
         };
         assert_eq!(class, expected, "{rule}");

@@ -105,6 +105,17 @@ macro_rules! operations {
             fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
                 match second { $(Self::$Variant(v) => Self::$Variant(<$Active>::apply2_left(first, v, rule)),)* }
             }
+            fn fused(self, factor: Self, addend: Self) -> Self {
+                // A plain number or a parameter of a recording becomes one of the others' engine.
+                let rank = |v: &Self| match v { Self::Plain(_) => 0, Self::Recorded(_) => 1, _ => 2 };
+                let numbers = [self, factor, addend];
+                match numbers.into_iter().max_by_key(rank).unwrap_or_default() {
+                    $(Self::$Variant(_) => {
+                        let [x, y, z] = numbers.map(|v| <Self as Holds<$Key>>::take(v));
+                        <Self as Holds<$Key>>::put(x.fused(y, z))
+                    })*
+                }
+            }
             fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
                 let active = x.iter().map(|v| v.0).find(|v| !matches!(v, Self::Plain(_)));
                 match active.unwrap_or_default() {

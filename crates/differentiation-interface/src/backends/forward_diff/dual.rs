@@ -6,7 +6,7 @@ use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, Identity};
-use differentiation_interface_core::rules::{Binary, Partial, Unary};
+use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use std::cmp::Ordering;
 use std::num::NonZeroU32;
@@ -301,6 +301,11 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         let r = S::apply2_left(first, second.value, rule);
         second.chain(r, || rule.partial_y(S::constant(first), second.value, r))
+    }
+    #[inline(always)]
+    fn fused(self, factor: Self, addend: Self) -> Self {
+        let value = self.value.fused(factor.value, addend.value);
+        DualCore { value, ..self.binary(factor, Times).binary(addend, Plus) }
     }
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Dual<S, L>], y: &mut Vec<Dual<S, L>>) {
         let values: Vec<S> = x.iter().map(|v| v.0.value).collect();

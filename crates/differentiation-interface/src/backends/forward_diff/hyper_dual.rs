@@ -7,7 +7,7 @@ use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity;
-use differentiation_interface_core::rules::{Binary, Partial, Unary};
+use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use std::cmp::Ordering;
 use std::hint::cold_path;
@@ -247,6 +247,12 @@ impl<S: Scalar, O: Lanes, L: Lanes> Core for HyperDualCore<S, O, L> {
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         let r = Dual::apply2_left(first, second.value, rule);
         second.chain(r, || rule.partial_y(Dual::constant(first), second.value, r))
+    }
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn fused(self, factor: Self, addend: Self) -> Self {
+        let value = self.value.fused(factor.value, addend.value);
+        HyperDualCore { value, ..self.binary(factor, Times).binary(addend, Plus) }
     }
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
         let values: Vec<Dual<S, O>> = x.iter().map(|v| v.0.value).collect();

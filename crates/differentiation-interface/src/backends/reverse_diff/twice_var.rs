@@ -11,7 +11,7 @@ use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, STRAY};
-use differentiation_interface_core::rules::{Binary, Partial, Unary};
+use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use std::cmp::Ordering;
 use std::num::NonZeroU32;
@@ -237,6 +237,11 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
         let y = second.along();
         let r = Along::apply2_left(first, y, rule);
         second.chain(r, rule.partial_y(Along::constant(first), y, r))
+    }
+    #[inline(always)]
+    fn fused(self, factor: Self, addend: Self) -> Self {
+        let value = self.value.fused(factor.value, addend.value);
+        TwiceVarCore { value, ..self.binary(factor, Times).binary(addend, Plus) }
     }
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[TwiceVar<S>], y: &mut Vec<TwiceVar<S>>) {
         let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
