@@ -47,6 +47,7 @@ impl<B: Base> Dual<B> {
 
 impl<B: Base> Core for Dual<B> {
     type Base = B;
+    const DEPTH: u32 = 1;
     fn constant(value: B) -> Self {
         Dual { value, tangent: None }
     }
