@@ -249,7 +249,7 @@ where
 }
 
 /// Checks the tangents of a call and gives them as slices.
-fn checked<'a, B, F, P, D, const T: usize>(tangents: &'a [D; T], inputs: usize) -> Result<[&'a [ScalarOf<D>]; T], Error>
+fn checked<B, F, P, D, const T: usize>(tangents: &[D; T], inputs: usize) -> Result<[&[ScalarOf<D>]; T], Error>
 where
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
