@@ -444,7 +444,7 @@ fn tolerance_cases_hold() {
         assert_eq!(name, "finitediff.derivative_accuracy");
         let case = cases().into_iter().find(|case| case["name"] == name).unwrap();
         let (x, expected) = (number(&input["x"]), number(expected));
-        let error = |backend| (derivative(&f64::sin, &backend, x).unwrap() - expected).abs();
+        let error = |backend: AutoFiniteDiff| (derivative(&f64::sin, &backend, x).unwrap() - expected).abs();
         assert!(error(AutoFiniteDiff::forward()) < number(&case["tolerances"]["forward"]));
         assert!(error(AutoFiniteDiff::backward()) < number(&case["tolerances"]["forward"]));
         assert!(error(AutoFiniteDiff::central()) < number(&case["tolerances"]["central"]));

@@ -385,3 +385,40 @@ fn rules_run_on_clones_on_other_threads() {
     assert_near("gradient", &found_grad, &grad, 1e-14);
     assert_near("hessian", found.as_slice(), hess.as_slice(), 1e-14);
 }
+
+/// a b, of whose arguments one may be a constant.
+struct Product;
+
+impl CustomRule for Product {
+    const NAME: &'static str = "product";
+    const GIVEN: Halves = Halves::Pullback;
+    fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+        y.clear();
+        y.push(x[0] * x[1]);
+    }
+    fn pullback<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dy: &[S], dx: &mut [S]) {
+        (dx[0], dx[1]) = (x[1] * dy[0], x[0] * dy[0]);
+    }
+}
+
+#[test]
+fn a_rule_of_a_constant_in_a_recording_of_a_recording_leaves_no_foreign_number() {
+    fn decided_by_a_rule<T: Real>(t: T) -> T {
+        let mut y = Vec::new();
+        T::custom(&Arc::new(Product), &[t, T::constant(2.0)], &mut y);
+        // Three ways through the function, so that calls record again.
+        let factor = if t < 0.5 {
+            1.0
+        } else if y[0] < 3.0 {
+            2.0
+        } else {
+            3.0
+        };
+        factor * t * t * t
+    }
+    let f = |t| decided_by_a_rule(t);
+    let mut prepared = prepare_second_derivative(&f, &AutoReverseDiff::compiled(), -1.0).unwrap();
+    for (t, expected) in [(-1.0, -6.0), (1.0, 12.0), (2.0, 36.0), (-2.0, -12.0), (1.25, 15.0)] {
+        assert_eq!(prepared.second_derivative(t), Ok(expected), "at {t}");
+    }
+}

@@ -110,6 +110,10 @@ impl Program {
             let length = (self.work * derivation.shadows()) as u32;
             statements.push(Statement::Zero { space: Space::Work, start: self.work as u32, length });
         }
+        if let Some(spare) = derivation.spare {
+            // Nothing reads it, but what is added to a number of an earlier run would be a foreign number where numbers are recorded.
+            statements.push(Statement::Zero { space: Space::Work, start: spare, length: 1 });
+        }
         statements.extend(self.statements.iter().cloned());
         statements.extend(backward);
         let program = Program {
@@ -207,7 +211,7 @@ struct Derivation {
     results: Vec<Option<usize>>,
     /// The constant 1, if that is the cotangent.
     one: Option<u32>,
-    /// A cell for what nobody wants.
+    /// A cell for derivatives with respect to constants.
     spare: Option<u32>,
     /// Trip counts of the loops around.
     loops: Vec<u32>,
