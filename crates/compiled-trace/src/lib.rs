@@ -45,43 +45,24 @@
 //! zero whatever it meets: the side that `select` does not take, an output without a seed. Programs say by [`Absence`] whether they
 //! keep the two apart; [`Program::tracking_absent`] gives one that does.
 
-mod absence;
-mod access;
-mod activity;
-mod build;
-mod constants;
-mod custom;
+mod compile;
 mod derive;
-mod entries;
-mod evaluate;
 mod execute;
-mod expressions;
-mod fuse;
-mod graph;
-mod guards;
-mod intervals;
-mod lower;
 #[cfg(feature = "native")]
 pub mod native;
 mod optimize;
-mod parts;
-mod print;
 pub mod program;
-mod recorder;
-mod roll;
-pub mod rule;
-mod stores;
-mod sums;
-mod template;
+mod recording;
 
-pub use absence::Absence;
-pub use constants::Place;
-pub use custom::{CallObject, Half};
 pub use execute::{BLOCK, Executable, RunError, Single, Workspace};
-pub use graph::{CONSTANT, Graph, Node, Op, Outcome, RELATIONS, guard_parts, relation};
 pub use program::{GuardFailed, Program};
-pub use recorder::{Limits, Recorded, RecordedCore, Recorder, record};
-pub use template::Template;
+pub use recording::absence::Absence;
+pub use recording::constants::Place;
+pub use recording::custom::{CallObject, Half};
+pub use recording::graph::{CONSTANT, Graph, Node, Op, Outcome, RELATIONS, guard_parts, relation};
+pub use recording::number::{Limits, Recorded, RecordedCore, Recorder, record};
+pub use recording::rules;
+pub use recording::template::Template;
 
 use differentiation_interface_core::error::Error;
 
@@ -103,6 +84,5 @@ use differentiation_interface_core::error::Error;
 /// # Ok::<(), differentiation_interface_core::error::Error>(())
 /// ```
 pub fn compile(graph: &Graph) -> Result<Program, Error> {
-    let (sequence, rolled) = parts::gathered(sums::sequence(graph));
-    Ok(lower::lower(graph, &sequence, &rolled)?.optimized())
+    Ok(compile::program(graph)?.optimized())
 }

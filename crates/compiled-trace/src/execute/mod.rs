@@ -3,7 +3,7 @@
 //! Called by users of a [`Program`]; calls kernels that the compiler vectorises, chosen once per block for the vector width of
 //! the machine by `pulp`. Nests whose work is the same for many iterations run a block of [`BLOCK`] iterations (fewer if the
 //! body needs many buffers) instruction by instruction, so that results stay in cache; the rest runs number by number. Small
-//! programs are written out as one list of operations when they are made ready, see [`flat`](mod@flat): then a run has next to
+//! programs are written out as one list of operations when they are made ready, see [`unrolled`]: then a run has next to
 //! nothing to do besides the operations, where nests in blocks cost some hundred nanoseconds each time.
 //!
 //! # Which answers?
@@ -12,17 +12,18 @@
 //! contracted. Cells that several instructions accumulate to get their terms block by block.
 
 mod block;
-mod flat;
+mod evaluate;
 mod plan;
 mod single;
 #[cfg(test)]
 mod tests;
+mod unrolled;
 
 use crate::program::{Address, GuardFailed, Program, RuleCall, Space, Statement};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::{Base, Scalar};
-pub use flat::Single;
-use flat::{Flat, Slots, flat};
+pub use unrolled::Single;
+use unrolled::{Flat, Slots, flat};
 use plan::Plan;
 use std::any::Any;
 use std::sync::Arc;
@@ -140,7 +141,7 @@ impl Executable {
         let constants = self.program.constants.iter().map(|c| S::constant(S::Base::from_f64(*c))).collect();
         let addresses = self.plans.iter().map(|plan| plan.nest.addresses.len()).max().unwrap_or(0);
         let counters = self.plans.iter().map(|plan| plan.trips.len()).max().unwrap_or(0);
-        let flat = self.flat.as_ref().filter(|_| crate::custom::is_plain::<S>());
+        let flat = self.flat.as_ref().filter(|_| crate::recording::custom::is_plain::<S>());
         Workspace {
             slots: flat.map(|flat| flat.workspace()).unwrap_or_default(),
             cells: vec![zero; self.program.work],
@@ -204,7 +205,7 @@ impl Executable {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn single<S: Scalar, const INPUTS: usize, const OUTPUTS: usize>(&self) -> Option<Single<S, INPUTS, OUTPUTS>> {
-        let flat = self.flat.as_ref().filter(|_| crate::custom::is_plain::<S>())?;
+        let flat = self.flat.as_ref().filter(|_| crate::recording::custom::is_plain::<S>())?;
         Single::new(flat, &self.program.inputs, &self.program.outputs)
     }
 
@@ -253,7 +254,7 @@ impl Executable {
     /// Where the guard is that failed.
     #[cold]
     fn failed(&self, guard: u16) -> GuardFailed {
-        let (place, _) = crate::graph::guard_parts(guard);
+        let (place, _) = crate::recording::graph::guard_parts(guard);
         GuardFailed { place: self.program.places.get(place).copied() }
     }
 
@@ -382,10 +383,10 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
         let [data, out] = &mut *self.call;
         data.clear();
         data.extend(call.arguments.iter().map(|a| self.memory.slice(a.space)[cell(a)]));
-        if crate::custom::is_plain::<S>() {
+        if crate::recording::custom::is_plain::<S>() {
             call.rule.call(call.half, call.inputs, call.outputs, data, out);
         } else {
-            crate::custom::call_as_rule(call, data, out);
+            crate::recording::custom::call_as_rule(call, data, out);
         }
         out.resize(call.results.len(), S::default());
         for (address, value) in call.results.iter().zip(out) {

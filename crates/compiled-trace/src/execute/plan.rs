@@ -3,7 +3,7 @@
 //! Made once per nest when a program is made ready; read by the block executor.
 
 use super::BLOCK;
-use crate::graph::Op;
+use crate::recording::graph::Op;
 use crate::program::{Instruction, Nest};
 
 /// A nest with its plan.

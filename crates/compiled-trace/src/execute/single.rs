@@ -4,8 +4,8 @@
 
 use super::Run;
 use super::plan::Plan;
-use crate::custom::is_plain;
-use crate::graph::{Op, Outcome, guard_parts, relation};
+use crate::recording::custom::is_plain;
+use crate::recording::graph::{Op, Outcome, guard_parts, relation};
 use crate::program::{GuardFailed, Instruction};
 use differentiation_interface_core::scalar::{Base, Relation, Scalar};
 use num_traits::Float;

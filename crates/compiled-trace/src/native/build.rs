@@ -16,7 +16,7 @@ use super::emit::Emitter;
 use super::functions::Number;
 use super::{Options, Refused};
 use crate::program::{Program, RuleCall, Statement};
-use crate::rule::Rules;
+use crate::recording::rules::Rules;
 use cranelift_codegen::ir::{AbiParam, types};
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};

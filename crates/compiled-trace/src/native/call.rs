@@ -9,7 +9,7 @@
 use super::check::SPACES;
 use super::functions::Number;
 use crate::execute::RunError;
-use crate::rule::Rules;
+use crate::recording::rules::Rules;
 use cranelift_codegen::ir::Function;
 use cranelift_jit::JITModule;
 use std::any::Any;

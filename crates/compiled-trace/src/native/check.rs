@@ -4,7 +4,7 @@
 //! slices are compared at every run.
 
 use super::Refused;
-use crate::graph::Op;
+use crate::recording::graph::Op;
 use crate::program::{Address, Instruction, Nest, Program, Space, Statement};
 
 /// Most slices a program may take: pointers to all of them are passed on the stack.

@@ -1,10 +1,10 @@
 //! Addresses of elementary functions for machine code.
 //!
 //! Called by `operation` when code is made. Each function is the value of the rule table itself, so that numbers are those of
-//! the portable executor. What is not listed is reached through [`Rules`](crate::rule::Rules) by its number, one jump later.
+//! the portable executor. What is not listed is reached through [`Rules`](crate::recording::rules::Rules) by its number, one jump later.
 
 use super::call::{binary_f32, binary_f64, unary_f32, unary_f64};
-use crate::rule::{self, Rules};
+use crate::recording::rules::{self, Rules};
 use cranelift_codegen::ir::{Type, types};
 use differentiation_interface_core::rules::*;
 use differentiation_interface_core::scalar::Base;
@@ -36,7 +36,7 @@ macro_rules! direct_functions {
     ($Float:ty; $($UNARY:ident $Unary:ident,)*; $($BINARY:ident $Binary:ident,)*) => {
         fn direct_unary(number: u16) -> Option<usize> {
             Some(match number {
-                $(rule::$UNARY => {
+                $(rules::$UNARY => {
                     extern "C" fn value(x: $Float) -> $Float {
                         $Unary.value(x)
                     }
@@ -47,7 +47,7 @@ macro_rules! direct_functions {
         }
         fn direct_binary(number: u16) -> Option<usize> {
             Some(match number {
-                $(rule::$BINARY => {
+                $(rules::$BINARY => {
                     extern "C" fn value(x: $Float, y: $Float) -> $Float {
                         $Binary.value(x, y)
                     }

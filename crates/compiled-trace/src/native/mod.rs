@@ -41,7 +41,7 @@ pub use call::Single;
 pub use functions::Number;
 
 use crate::execute::RunError;
-use crate::graph::guard_parts;
+use crate::recording::graph::guard_parts;
 use crate::program::{GuardFailed, Program, RuleCall, Space};
 use build::{Built, Step, build};
 use call::{Code, Memory};

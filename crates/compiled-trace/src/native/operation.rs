@@ -5,8 +5,8 @@
 
 use super::emit::Emitter;
 use super::functions::{self, Number};
-use crate::graph::{Op, Outcome, guard_parts, relation};
-use crate::rule::{self, OtherUnary, Rules};
+use crate::recording::graph::{Op, Outcome, guard_parts, relation};
+use crate::recording::rules::{self, OtherUnary, Rules};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
 use differentiation_interface_core::scalar::Relation;
@@ -18,11 +18,11 @@ const LARGEST_POWER: u32 = 64;
 pub(super) fn cost(op: Op, rules: &Rules) -> Option<f64> {
     match op {
         Op::Unary(number) => match number {
-            rule::NEGATE | rule::ABS => Some(1.0),
-            rule::SIGNUM | rule::FRACT => Some(3.0),
-            rule::FLOOR | rule::CEIL | rule::TRUNC => Some(1.5),
-            rule::RECIP => Some(5.0),
-            rule::SQRT => Some(8.0),
+            rules::NEGATE | rules::ABS => Some(1.0),
+            rules::SIGNUM | rules::FRACT => Some(3.0),
+            rules::FLOOR | rules::CEIL | rules::TRUNC => Some(1.5),
+            rules::RECIP => Some(5.0),
+            rules::SQRT => Some(8.0),
             _ => match rules.other_unary(number) {
                 Some(OtherUnary::Powi(n)) if n.unsigned_abs() <= LARGEST_POWER => Some(3.0),
                 Some(OtherUnary::Powc(1.0)) => Some(0.0),
@@ -30,10 +30,10 @@ pub(super) fn cost(op: Op, rules: &Rules) -> Option<f64> {
             },
         },
         Op::Binary(number) => match number {
-            rule::PLUS | rule::MINUS | rule::TIMES | rule::TOGETHER => Some(1.0),
-            rule::OVER => Some(5.0),
-            rule::MAX | rule::MIN => Some(4.0),
-            rule::AT_LEAST | rule::AT_MOST | rule::COPYSIGN | rule::ABS_SUB => Some(2.0),
+            rules::PLUS | rules::MINUS | rules::TIMES | rules::TOGETHER => Some(1.0),
+            rules::OVER => Some(5.0),
+            rules::MAX | rules::MIN => Some(4.0),
+            rules::AT_LEAST | rules::AT_MOST | rules::COPYSIGN | rules::ABS_SUB => Some(2.0),
             _ => None,
         },
         _ => Some(2.0),
@@ -81,12 +81,12 @@ impl<S: Number> Emitter<'_, '_, S> {
     pub(super) fn apply_signed(&mut self, op: Op, x: Signed, y: Signed) -> Signed {
         let negated = x.negated != y.negated;
         match op {
-            Op::Unary(rule::NEGATE) => Signed { value: x.value, negated: !x.negated },
-            Op::Unary(rule::ABS) => self.builder.ins().fabs(x.value).into(),
-            Op::Binary(rule::PLUS) => self.sum(x, y).into(),
-            Op::Binary(rule::MINUS) => self.sum(x, Signed { value: y.value, negated: !y.negated }).into(),
-            Op::Binary(rule::TIMES) => Signed { value: self.builder.ins().fmul(x.value, y.value), negated },
-            Op::Binary(rule::OVER) => Signed { value: self.builder.ins().fdiv(x.value, y.value), negated },
+            Op::Unary(rules::NEGATE) => Signed { value: x.value, negated: !x.negated },
+            Op::Unary(rules::ABS) => self.builder.ins().fabs(x.value).into(),
+            Op::Binary(rules::PLUS) => self.sum(x, y).into(),
+            Op::Binary(rules::MINUS) => self.sum(x, Signed { value: y.value, negated: !y.negated }).into(),
+            Op::Binary(rules::TIMES) => Signed { value: self.builder.ins().fmul(x.value, y.value), negated },
+            Op::Binary(rules::OVER) => Signed { value: self.builder.ins().fdiv(x.value, y.value), negated },
             _ => {
                 let same = x.value == y.value && x.negated == y.negated;
                 let x = self.plain(x);
@@ -127,20 +127,20 @@ impl<S: Number> Emitter<'_, '_, S> {
 
     fn unary(&mut self, number: u16, x: Value) -> Value {
         match number {
-            rule::ABS => self.builder.ins().fabs(x),
-            rule::SQRT => self.builder.ins().sqrt(x),
-            rule::FLOOR => self.builder.ins().floor(x),
-            rule::CEIL => self.builder.ins().ceil(x),
-            rule::TRUNC => self.builder.ins().trunc(x),
-            rule::FRACT => {
+            rules::ABS => self.builder.ins().fabs(x),
+            rules::SQRT => self.builder.ins().sqrt(x),
+            rules::FLOOR => self.builder.ins().floor(x),
+            rules::CEIL => self.builder.ins().ceil(x),
+            rules::TRUNC => self.builder.ins().trunc(x),
+            rules::FRACT => {
                 let whole = self.builder.ins().trunc(x);
                 self.builder.ins().fsub(x, whole)
             }
-            rule::RECIP => {
+            rules::RECIP => {
                 let one = self.number(1.0, x);
                 self.builder.ins().fdiv(one, x)
             }
-            rule::SIGNUM => {
+            rules::SIGNUM => {
                 let one = self.number(1.0, x);
                 let sign = self.with_sign(one, x);
                 self.choose(FloatCC::Unordered, x, x, x, sign)
@@ -150,7 +150,7 @@ impl<S: Number> Emitter<'_, '_, S> {
                 Some(OtherUnary::Powc(1.0)) => x,
                 Some(OtherUnary::Powc(c)) => {
                     let exponent = self.number(*c, x);
-                    self.call(functions::binary::<S>(rule::POWF), rule::POWF, &[x, exponent])
+                    self.call(functions::binary::<S>(rules::POWF), rules::POWF, &[x, exponent])
                 }
                 _ => self.call(functions::unary::<S>(number), number, &[x]),
             },
@@ -159,20 +159,20 @@ impl<S: Number> Emitter<'_, '_, S> {
 
     fn binary(&mut self, number: u16, x: Value, y: Value) -> Value {
         match number {
-            rule::PLUS | rule::TOGETHER => self.builder.ins().fadd(x, y),
-            rule::MINUS => self.builder.ins().fsub(x, y),
-            rule::TIMES => self.builder.ins().fmul(x, y),
-            rule::OVER => self.builder.ins().fdiv(x, y),
-            rule::MAX | rule::MIN => {
+            rules::PLUS | rules::TOGETHER => self.builder.ins().fadd(x, y),
+            rules::MINUS => self.builder.ins().fsub(x, y),
+            rules::TIMES => self.builder.ins().fmul(x, y),
+            rules::OVER => self.builder.ins().fdiv(x, y),
+            rules::MAX | rules::MIN => {
                 // The first at a tie, and the other one if one is NaN.
-                let further = if number == rule::MAX { FloatCC::GreaterThan } else { FloatCC::LessThan };
+                let further = if number == rules::MAX { FloatCC::GreaterThan } else { FloatCC::LessThan };
                 let taken = self.choose(further, y, x, y, x);
                 self.choose(FloatCC::Unordered, x, x, y, taken)
             }
-            rule::AT_LEAST => self.choose(FloatCC::LessThan, x, y, y, x),
-            rule::AT_MOST => self.choose(FloatCC::LessThan, y, x, y, x),
-            rule::COPYSIGN => self.with_sign(x, y),
-            rule::ABS_SUB => {
+            rules::AT_LEAST => self.choose(FloatCC::LessThan, x, y, y, x),
+            rules::AT_MOST => self.choose(FloatCC::LessThan, y, x, y, x),
+            rules::COPYSIGN => self.with_sign(x, y),
+            rules::ABS_SUB => {
                 let difference = self.builder.ins().fsub(x, y);
                 let zero = self.number(0.0, x);
                 self.choose(FloatCC::LessThanOrEqual, difference, zero, zero, difference)

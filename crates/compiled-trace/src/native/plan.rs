@@ -3,9 +3,9 @@
 //! Called once per nest by `emit`, which writes the loops as planned.
 
 use super::check::range;
-use crate::graph::Op;
+use crate::recording::graph::Op;
 use crate::program::{Address, Instruction, Nest};
-use crate::rule::Rules;
+use crate::recording::rules::Rules;
 
 /// A nest with its plan.
 pub(super) struct Plan<'a> {

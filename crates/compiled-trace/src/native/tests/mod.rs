@@ -4,10 +4,10 @@ mod random;
 mod recorded;
 
 use super::*;
-use crate::custom::{CallObject, Half};
-use crate::graph::{Op, Outcome};
+use crate::recording::custom::{CallObject, Half};
+use crate::recording::graph::{Op, Outcome};
 use crate::program::{Address, Dimension, Instruction, Nest, Statement};
-use crate::rule::{self, Rules};
+use crate::recording::rules::{self, Rules};
 use differentiation_interface_core::rules::{Binary, Partial, RuleVisitor, Unary, each_binary, each_unary};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::any::Any;
@@ -134,7 +134,7 @@ impl RuleVisitor for EveryRule {
         let mut rules = Rules::default();
         let number = rules.number_binary(rule).expect("there are few rules");
         // Which zero the larger of two zeros is, is not said.
-        let signed_zeros = !matches!(number, rule::MAX | rule::MIN);
+        let signed_zeros = !matches!(number, rules::MAX | rules::MIN);
         check_operation::<f64>(R::NAME, Op::Binary(number), &rules, signed_zeros, |x, y| rule.value(x, y));
         check_operation::<f32>(R::NAME, Op::Binary(number), &rules, signed_zeros, |x, y| rule.value(x, y));
     }
@@ -148,9 +148,9 @@ fn every_rule_has_the_value_of_the_table() {
 
 fn check_operations<S: Number>() {
     let rules = Rules::default();
-    for number in 0..crate::graph::RELATIONS.len() as u8 {
+    for number in 0..crate::recording::graph::RELATIONS.len() as u8 {
         check_operation::<S>("compare", Op::Compare(number), &rules, true, |x, y| {
-            if crate::graph::relation(number).holds(x.partial_cmp(&y)) { S::ONE } else { S::ZERO }
+            if crate::recording::graph::relation(number).holds(x.partial_cmp(&y)) { S::ONE } else { S::ZERO }
         });
     }
     check_operation::<S>("keep", Op::Keep, &rules, true, |x, y| if x != S::ZERO { y } else { -S::ZERO });
@@ -168,11 +168,11 @@ fn every_operation_has_its_value() {
 fn signs_move_exactly() {
     let [x, y] = pairs::<f64>();
     for (number, value) in [
-        (rule::PLUS, (|x, y| x + y) as fn(f64, f64) -> f64),
-        (rule::MINUS, |x, y| x - y),
-        (rule::TIMES, |x, y| x * y),
-        (rule::OVER, |x, y| x / y),
-        (rule::ATAN2, |x, y| x.atan2(y)),
+        (rules::PLUS, (|x, y| x + y) as fn(f64, f64) -> f64),
+        (rules::MINUS, |x, y| x - y),
+        (rules::TIMES, |x, y| x * y),
+        (rules::OVER, |x, y| x / y),
+        (rules::ATAN2, |x, y| x.atan2(y)),
     ] {
         for (negate_x, negate_y, negate_result) in (0..8).map(|bits| (bits & 1 == 1, bits & 2 == 2, bits & 4 == 4)) {
             let mut body = vec![Instruction::Load(0), Instruction::Load(1)];
@@ -180,7 +180,7 @@ fn signs_move_exactly() {
                 body.push(Instruction::Apply { op, a, b });
                 body.len() as u32 - 1
             };
-            let negate = Op::Unary(rule::NEGATE);
+            let negate = Op::Unary(rules::NEGATE);
             let a = if negate_x { add(negate, 0, 0) } else { 0 };
             let b = if negate_y { add(negate, 1, 1) } else { 1 };
             let mut result = add(Op::Binary(number), a, b);
@@ -320,7 +320,7 @@ fn custom_rules_run_between_code_in_loops() {
             addresses: vec![affine(Space::Output(0), 0, &[1]), affine(Space::Output(1), 0, &[1])],
             body: vec![
                 Instruction::Load(0),
-                Instruction::Apply { op: Op::Binary(rule::PLUS), a: 0, b: 0 },
+                Instruction::Apply { op: Op::Binary(rules::PLUS), a: 0, b: 0 },
                 Instruction::Store { value: 1, address: 1 },
             ],
         };
@@ -341,7 +341,7 @@ fn custom_rules_run_between_code_in_loops() {
 fn empty_programs_and_loops_do_nothing() {
     let empty = program(&[], &[], 0, vec![]);
     assert_eq!(native::<f64>(&empty, Options::default(), &[]).expect("there are no guards"), Vec::<Vec<f64>>::new());
-    let mut never = one_operation(Op::Binary(rule::TIMES), 4, Rules::default());
+    let mut never = one_operation(Op::Binary(rules::TIMES), 4, Rules::default());
     let Statement::Nest(nest) = &mut never.statements[0] else { unreachable!("it is a nest") };
     nest.dimensions[0].trip = 0;
     let found = native(&never, Options::default(), &[&[1.0; 4], &[1.0; 4]]).expect("there are no guards");
@@ -351,7 +351,7 @@ fn empty_programs_and_loops_do_nothing() {
 #[test]
 fn slices_of_other_lengths_are_refused() {
     let compiled =
-        Compiled::<f64>::new(&one_operation(Op::Binary(rule::TIMES), 2, Rules::default()), Options::default());
+        Compiled::<f64>::new(&one_operation(Op::Binary(rules::TIMES), 2, Rules::default()), Options::default());
     let compiled = compiled.expect("this machine has native code");
     let mut workspace = compiled.workspace();
     let (two, three) = ([0.0; 2], [0.0; 3]);
@@ -366,7 +366,7 @@ fn slices_of_other_lengths_are_refused() {
 #[test]
 fn a_workspace_of_another_program_is_made_to_fit() {
     let product =
-        Compiled::<f64>::new(&one_operation(Op::Binary(rule::TIMES), 1, Rules::default()), Options::default());
+        Compiled::<f64>::new(&one_operation(Op::Binary(rules::TIMES), 1, Rules::default()), Options::default());
     let mut workspace = product.expect("this machine has native code").workspace();
     let x = vec![0.5; random::INPUT as usize];
     let program = random::random_program(&mut random::Random(3));
@@ -383,7 +383,7 @@ fn what_does_not_fit_is_refused() {
         let refused = Compiled::<f64>::new(&one_operation(op, 4, Rules::default()), Options::default());
         assert_eq!(refused.err(), Some(Refused::Inconsistent), "{op:?}");
     }
-    let good = one_operation(Op::Binary(rule::TIMES), 4, Rules::default());
+    let good = one_operation(Op::Binary(rules::TIMES), 4, Rules::default());
     let refused = |change: &dyn Fn(&mut Program, &mut Nest)| {
         let mut program = good.clone();
         let Some(Statement::Nest(mut nest)) = program.statements.pop() else { unreachable!("it is a nest") };
@@ -421,7 +421,7 @@ fn what_does_not_fit_is_refused() {
 
 #[test]
 fn threads_share_one_compiled_program() {
-    let program = one_operation(Op::Unary(rule::EXP), 40, Rules::default());
+    let program = one_operation(Op::Unary(rules::EXP), 40, Rules::default());
     let compiled = Arc::new(Compiled::<f64>::new(&program, Options::default()).expect("this machine has native code"));
     let threads: Vec<_> = (0..2)
         .map(|t| {
@@ -453,7 +453,7 @@ fn dropped_code_is_freed() {
         };
         executable.filter_map(size).sum()
     };
-    let program = one_operation(Op::Binary(rule::TIMES), 40, Rules::default());
+    let program = one_operation(Op::Binary(rules::TIMES), 40, Rules::default());
     let make = || Compiled::<f64>::new(&program, Options::default()).expect("this machine has native code");
     let kept: Vec<_> = (0..500).map(|_| make()).collect();
     let most = mapped();
@@ -467,7 +467,7 @@ fn dropped_code_is_freed() {
 #[test]
 fn listings_show_text_and_code() {
     let options = Options { listing: true, ..Options::default() };
-    let program = one_operation(Op::Binary(rule::TIMES), 100, Rules::default());
+    let program = one_operation(Op::Binary(rules::TIMES), 100, Rules::default());
     let compiled = Compiled::<f64>::new(&program, options).expect("this machine has native code");
     assert_eq!(compiled.listing().len(), 1);
     assert!(compiled.listing()[0].text.contains("fmul"));
@@ -481,7 +481,7 @@ fn all_at_once(count: u32) -> Program {
     let mut sum = 0;
     for i in (1..count).chain((0..count).rev()) {
         sum = {
-            body.push(Instruction::Apply { op: Op::Binary(rule::PLUS), a: sum, b: i });
+            body.push(Instruction::Apply { op: Op::Binary(rules::PLUS), a: sum, b: i });
             body.len() as u32 - 1
         };
     }

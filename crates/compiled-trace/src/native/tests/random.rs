@@ -200,15 +200,15 @@ pub(super) fn random_program(random: &mut Random) -> Program {
             let pick = |random: &mut Random| results[random.below(results.len() as u64) as usize];
             let (a, b) = (pick(random), pick(random));
             let op = [
-                Op::Binary(rule::PLUS),
-                Op::Binary(rule::MINUS),
-                Op::Binary(rule::TIMES),
-                Op::Unary(rule::NEGATE),
-                Op::Unary(rule::SIN),
-                Op::Unary(rule::TANH),
-                Op::Binary(rule::MAX),
+                Op::Binary(rules::PLUS),
+                Op::Binary(rules::MINUS),
+                Op::Binary(rules::TIMES),
+                Op::Unary(rules::NEGATE),
+                Op::Unary(rules::SIN),
+                Op::Unary(rules::TANH),
+                Op::Binary(rules::MAX),
                 Op::Unary(cube),
-                Op::Unary(rule::ROUND),
+                Op::Unary(rules::ROUND),
             ][random.below(9) as usize];
             let b = if matches!(op, Op::Unary(_)) { a } else { b };
             results.push(body.len() as u32);
@@ -216,7 +216,7 @@ pub(super) fn random_program(random: &mut Random) -> Program {
             // Numbers stay of moderate size.
             results.push(body.len() as u32);
             body.push(Instruction::Apply {
-                op: Op::Unary(rule::TANH),
+                op: Op::Unary(rules::TANH),
                 a: body.len() as u32 - 1,
                 b: body.len() as u32 - 1,
             });
@@ -303,7 +303,7 @@ fn sums_into_neighbouring_cells_are_complete() {
                         addresses.push(affine(Space::Output(0), *shift, &[1]));
                         body.push(Instruction::Constant(k as u32 % 3));
                         let constant = body.len() as u32 - 1;
-                        body.push(Instruction::Apply { op: Op::Binary(rule::TIMES), a: 0, b: constant });
+                        body.push(Instruction::Apply { op: Op::Binary(rules::TIMES), a: 0, b: constant });
                         body.push(Instruction::Accumulate { value: constant + 1, address: k as u32 + 1 });
                     }
                     let nest = Nest { dimensions: vec![Dimension { trip, parallel }], reversed, addresses, body };

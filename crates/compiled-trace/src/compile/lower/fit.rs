@@ -1,0 +1,224 @@
+//! How operands depend on the counters of their group, and which results they are.
+//!
+//! Called by `cells`, `body` and `outputs`.
+
+use super::Lowering;
+use crate::recording::graph::Op;
+use crate::program::{Address, Space};
+use std::sync::Arc;
+
+/// Most iterations of a recurrence whose operands may lie before the loop.
+const LONGEST_HALO: i64 = 4;
+
+/// How an operand depends on the counters.
+#[derive(Clone)]
+pub(super) enum Fit {
+    Affine { origin: u32, deltas: Vec<i64> },
+    Table(Vec<u32>),
+}
+
+impl Fit {
+    /// The address of these cells of a space, for as many counters.
+    pub(super) fn address(self, space: Space, counters: usize) -> Address {
+        match self {
+            Fit::Affine { origin, deltas } => Address {
+                space,
+                base: origin,
+                strides: deltas.iter().map(|delta| *delta as i32).collect(),
+                table: None,
+            },
+            Fit::Table(cells) => {
+                Address { space, base: cells[0], strides: vec![0; counters], table: Some(Arc::from(cells)) }
+            }
+        }
+    }
+}
+
+/// A result in some iteration of its group.
+#[derive(Clone, PartialEq)]
+pub(super) struct Place {
+    pub(super) group: u32,
+    pub(super) slot: u32,
+    pub(super) iteration: Vec<i64>,
+}
+
+impl Lowering<'_> {
+    /// Fits an operand to the counters.
+    pub(super) fn fit(&self, g: usize, k: usize, operand: impl Fn(u32) -> u32) -> Fit {
+        let group = &self.groups[g];
+        let node = group.start + group.offsets[k];
+        let origin = operand(node);
+        let deltas: Vec<i64> = group
+            .counters
+            .iter()
+            .map(|(trip, length)| if *trip > 1 { operand(node + length) as i64 - origin as i64 } else { 0 })
+            .collect();
+        if group.counters.is_empty() {
+            return Fit::Affine { origin, deltas };
+        }
+        let trips: Vec<u32> = group.counters.iter().map(|c| c.0).collect();
+        let mut regular = true;
+        each_index(&trips, |index| {
+            let (mut place, mut expected) = (node, origin as i64);
+            for ((i, (_, length)), delta) in index.iter().zip(&group.counters).zip(&deltas) {
+                place += i * length;
+                expected += *i as i64 * delta;
+            }
+            regular &= operand(place) as i64 == expected;
+            regular
+        });
+        if regular {
+            return Fit::Affine { origin, deltas };
+        }
+        let mut table = Vec::new();
+        each_iteration(&group.counters, |shift| table.push(operand(node + shift)));
+        Fit::Table(table)
+    }
+
+    /// Where a result of a node is.
+    pub(super) fn place(&self, node: i64) -> Option<Place> {
+        let g = *self.owner.get(usize::try_from(node).ok()?)?;
+        let group = self.groups.get(g as usize)?;
+        let mut rest = (node - group.start as i64) as u32;
+        let mut iteration = Vec::with_capacity(group.counters.len());
+        for (_, length) in &group.counters {
+            iteration.push((rest / length) as i64);
+            rest %= length;
+        }
+        let slot = group.offsets.binary_search(&rest).ok()? as u32;
+        Some(Place { group: g, slot, iteration })
+    }
+
+    /// Whether an operand is a result of the same iteration of the same group; then which.
+    pub(super) fn local(&self, g: usize, k: usize, origin: u32, deltas: &[i64]) -> Option<usize> {
+        let group = &self.groups[g];
+        let offset = (origin as usize).checked_sub(self.sequence.first + group.start as usize)?;
+        let same =
+            group.counters.iter().zip(deltas).all(|((trip, length), delta)| *trip == 1 || *delta == *length as i64);
+        if !same {
+            return None;
+        }
+        let slot = group.offsets.binary_search(&u32::try_from(offset).ok()?).ok()?;
+        (slot < k).then_some(slot)
+    }
+
+    /// Calls `act` with every operand that is a value: offset index, which operand, and whether it is read.
+    pub(super) fn each_value_operand(&self, g: usize, mut act: impl FnMut(usize, bool)) {
+        for (k, offset) in self.groups[g].offsets.iter().enumerate() {
+            let node = &self.sequence.nodes[(self.groups[g].start + offset) as usize];
+            act(k, false);
+            if has_second(node.op) {
+                act(k, true);
+            }
+        }
+    }
+
+    pub(super) fn operand(&self, node: u32, second: bool) -> u32 {
+        let node = &self.sequence.nodes[node as usize];
+        if second { node.b } else { node.a }
+    }
+
+    /// For an affine operand whose later iterations are results of one slot: its place at the origin, extrapolated from the
+    /// last iteration, and the step of the place per counter of the reader.
+    pub(super) fn progression(&self, g: usize, origin: u32, deltas: &[i64]) -> Option<(Place, Vec<Vec<i64>>)> {
+        let counters = &self.groups[g].counters;
+        let first = self.sequence.first as i64;
+        let last: i64 = origin as i64 + counters.iter().zip(deltas).map(|((n, _), d)| (*n as i64 - 1) * d).sum::<i64>();
+        let end = self.place(last - first)?;
+        let mut place = end.clone();
+        let mut steps = Vec::with_capacity(counters.len());
+        for ((trip, _), delta) in counters.iter().zip(deltas) {
+            if *trip == 1 || *delta == 0 {
+                steps.push(vec![0; end.iteration.len()]);
+                continue;
+            }
+            let before = self.place(last - delta - first)?;
+            if (before.group, before.slot) != (end.group, end.slot) {
+                return None;
+            }
+            let step: Vec<i64> = end.iteration.iter().zip(&before.iteration).map(|(e, b)| e - b).collect();
+            for (p, s) in place.iteration.iter_mut().zip(&step) {
+                *p -= s * (*trip as i64 - 1);
+            }
+            steps.push(step);
+        }
+        Some((place, steps))
+    }
+
+    /// Smallest and largest iteration of the target that an affine operand reaches, per counter of the target.
+    pub(super) fn reach(&self, g: usize, place: &Place, steps: &[Vec<i64>], m: usize) -> (i64, i64) {
+        let (mut low, mut high) = (place.iteration[m], place.iteration[m]);
+        for ((trip, _), step) in self.groups[g].counters.iter().zip(steps) {
+            let reach = step[m] * (*trip as i64 - 1);
+            *(if reach < 0 { &mut low } else { &mut high }) += reach;
+        }
+        (low, high)
+    }
+
+    /// Whether an affine operand reaches a few iterations before the target's first, along one counter: that and how many.
+    pub(super) fn halo(&self, g: usize, place: &Place, steps: &[Vec<i64>]) -> Option<(u32, u32)> {
+        let target = &self.groups[place.group as usize];
+        let mut halo = None;
+        for m in 0..place.iteration.len() {
+            let (low, high) = self.reach(g, place, steps, m);
+            if high >= target.counters[m].0 as i64 || low < -LONGEST_HALO || (low < 0 && halo.is_some()) {
+                return None;
+            }
+            if low < 0 {
+                halo = Some((m as u32, (-low) as u32));
+            }
+        }
+        halo
+    }
+}
+
+/// Whether the second operand of a node is a value.
+pub(super) fn has_second(op: Op) -> bool {
+    matches!(op, Op::Binary(_) | Op::Compare(_) | Op::Keep | Op::Drop | Op::Guard(_))
+}
+
+/// Calls `act` with the shift in nodes of every iteration.
+pub(super) fn each_iteration(counters: &[(u32, u32)], mut act: impl FnMut(u32)) {
+    fn step(counters: &[(u32, u32)], shift: u32, act: &mut impl FnMut(u32)) {
+        match counters {
+            [] => act(shift),
+            [(trip, length), rest @ ..] => (0..*trip).for_each(|i| step(rest, shift + i * length, act)),
+        }
+    }
+    step(counters, 0, &mut act);
+}
+
+/// The same with other distances than those of the counters.
+pub(super) fn each_iteration_of(counters: &[(u32, u32)], deltas: &[i64], mut act: impl FnMut(i64)) {
+    fn step(counters: &[(u32, u32)], deltas: &[i64], shift: i64, act: &mut impl FnMut(i64)) {
+        match (counters, deltas) {
+            ([(trip, _), rest @ ..], [delta, deltas @ ..]) => {
+                (0..*trip as i64).for_each(|i| step(rest, deltas, shift + i * delta, act));
+            }
+            _ => act(shift),
+        }
+    }
+    step(counters, deltas, 0, &mut act);
+}
+
+/// Calls `act` with the counters of every iteration, until it returns `false`.
+pub(super) fn each_index(trips: &[u32], mut act: impl FnMut(&[u32]) -> bool) {
+    let mut index = vec![0u32; trips.len()];
+    loop {
+        if !act(&index) {
+            return;
+        }
+        let mut m = trips.len();
+        loop {
+            if m == 0 {
+                return;
+            }
+            m -= 1;
+            index[m] += 1;
+            if index[m] < trips[m] {
+                break;
+            }
+            index[m] = 0;
+        }
+    }
+}

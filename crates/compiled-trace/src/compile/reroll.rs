@@ -1,0 +1,428 @@
+//! Second pass: loops are found again.
+//!
+//! Called by [`compile`](crate::compile). A loop of the user leaves in a recording a run of isomorphic operations whose
+//! operands advance regularly. In the numbering of the recording *every* regular operand is affine in the iteration: results
+//! of the same or the previous iteration advance by the length of the body, elements of arrays by their stride, and what is
+//! the same for all iterations by 0. So a loop is a repeated word of operations with constant second differences of operands.
+//!
+//! Words are sought bottom up: inner loops become single tokens, then loops of tokens are sought, and so on. Iterations at
+//! the ends that do not fit (first and last ones of stencils and recurrences) are left as they are; a few operands that
+//! advance irregularly (indices from a table) are allowed.
+
+use crate::recording::graph::{CONSTANT, Op, SUM};
+use crate::compile::reductions::Sequence;
+use rustc_hash::FxHashMap;
+
+/// An operation or a loop, at a node of the sequence.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Token {
+    pub(crate) shape: u32,
+    pub(crate) start: u32,
+}
+
+/// What tokens of one shape have in common.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    /// Number of nodes it covers.
+    pub(crate) nodes: u32,
+    /// Trip count and tokens of the first iteration relative to its start; nothing for an operation.
+    pub(crate) repeat: Option<(u32, Vec<Token>)>,
+}
+
+/// The sequence as a tree of loops.
+#[derive(Debug)]
+pub(crate) struct Rolled {
+    pub(crate) shapes: Vec<Shape>,
+    pub(crate) tokens: Vec<Token>,
+}
+
+/// Fewest iterations and fewest nodes of a loop.
+const FEWEST_ITERATIONS: usize = 4;
+const FEWEST_NODES: usize = 16;
+/// Fewest iterations of a loop with irregular operands, and of one where most operands are irregular: gathered inputs.
+const FEWEST_TABLED: usize = 8;
+const FEWEST_GATHERS: usize = 32;
+/// Lengths of the words whose recurrence suggests a period, and how many recurrences of each are tried.
+const WORDS: [(usize, usize); 4] = [(1, 2), (4, 3), (16, 2), (64, 2)];
+const DEEPEST: usize = 8;
+
+/// Runs the pass.
+pub(crate) fn roll(sequence: &Sequence) -> Rolled {
+    let mut roller =
+        Roller { sequence, shapes: Vec::new(), operations: FxHashMap::default(), loops: FxHashMap::default() };
+    let tokens = roller.operations();
+    let tokens = roller.passes(tokens);
+    Rolled { shapes: roller.shapes, tokens }
+}
+
+struct Roller<'a> {
+    sequence: &'a Sequence,
+    shapes: Vec<Shape>,
+    operations: FxHashMap<(Op, [u8; 2]), u32>,
+    loops: FxHashMap<(u32, Vec<u32>), u32>,
+}
+
+/// Iterations `from..to` that are one loop.
+struct Stretch {
+    from: usize,
+    to: usize,
+}
+
+impl Roller<'_> {
+    fn new_shape(&mut self, shape: Shape) -> u32 {
+        self.shapes.push(shape);
+        (self.shapes.len() - 1) as u32
+    }
+
+    fn operations(&mut self) -> Vec<Token> {
+        let kind = |operand: u32| match operand {
+            o if o & CONSTANT != 0 => 1,
+            o if o & SUM != 0 => 2,
+            _ => 0,
+        };
+        let mut tokens = Vec::with_capacity(self.sequence.nodes.len());
+        let mut last = (None, 0);
+        for (start, node) in self.sequence.nodes.iter().enumerate() {
+            let key = (node.op, [kind(node.a), kind(node.b)]);
+            let shape = if last.0 == Some(key) {
+                last.1
+            } else if node.op == Op::Call {
+                // Calls are not repeated: every one has a shape of its own.
+                self.new_shape(Shape { nodes: 1, repeat: None })
+            } else if let Some(shape) = self.operations.get(&key) {
+                *shape
+            } else {
+                let shape = self.new_shape(Shape { nodes: 1, repeat: None });
+                self.operations.insert(key, shape);
+                shape
+            };
+            if node.op != Op::Call {
+                last = (Some(key), shape);
+            }
+            tokens.push(Token { shape, start: start as u32 });
+        }
+        tokens
+    }
+
+    /// Sweeps over the tokens until there is no further loop.
+    fn passes(&mut self, mut tokens: Vec<Token>) -> Vec<Token> {
+        for _ in 0..DEEPEST {
+            match self.pass(&tokens) {
+                Some(next) => tokens = next,
+                None => break,
+            }
+        }
+        tokens
+    }
+
+    /// One sweep over the tokens; nothing if there was no loop.
+    fn pass(&mut self, tokens: &[Token]) -> Option<Vec<Token>> {
+        let words = Words::new(tokens);
+        let mut out: Vec<Token> = Vec::new();
+        let mut found = false;
+        // Periods that were refused, and up to where.
+        let mut refused: Vec<(usize, usize)> = Vec::new();
+        let mut p = 0;
+        while p < tokens.len() {
+            refused.retain(|(_, end)| *end > p);
+            let mut next = None;
+            words.periods(p, |period| {
+                if refused.iter().any(|(k, _)| *k == period) {
+                    return false;
+                }
+                let matching = words.matching(tokens, p, period);
+                let length = period + matching;
+                let nodes: usize =
+                    tokens[p..p + period].iter().map(|t| self.shapes[t.shape as usize].nodes as usize).sum();
+                let iterations = length / period;
+                if iterations < FEWEST_ITERATIONS || iterations * nodes < FEWEST_NODES {
+                    return false;
+                }
+                let shift = self.shift(tokens, p, period, nodes);
+                let iterations = (length - shift) / period;
+                if iterations < FEWEST_ITERATIONS {
+                    return false;
+                }
+                let begin = p + shift;
+                match self.stretches(tokens[begin].start as usize, nodes, iterations) {
+                    Some(stretches) => {
+                        next = Some((begin, period, iterations, nodes, stretches));
+                        true
+                    }
+                    None => {
+                        if refused.len() < 16 {
+                            refused.push((period, p + length - period));
+                        }
+                        false
+                    }
+                }
+            });
+            let Some(found_here) = next else {
+                out.push(tokens[p]);
+                p += 1;
+                continue;
+            };
+            found = true;
+            let (mut begin, period, mut iterations, nodes, mut stretches) = found_here;
+            match self.one_before(tokens, &out, begin, period, nodes, iterations) {
+                Some((kept, earlier)) => {
+                    out.truncate(kept);
+                    (begin, iterations, stretches) = (begin - period, iterations + 1, earlier);
+                }
+                None => out.extend_from_slice(&tokens[p..begin]),
+            }
+            let start = tokens[begin].start;
+            // A long word may have been found before the loops inside it were.
+            let mut body = tokens[begin..begin + period].to_vec();
+            if period >= FEWEST_ITERATIONS {
+                body = self.passes(body);
+            }
+            body.iter_mut().for_each(|token| token.start -= start);
+            let mut done = 0;
+            for stretch in stretches {
+                out.extend_from_slice(&tokens[begin + done * period..begin + stretch.from * period]);
+                let shape = self.loop_shape((stretch.to - stretch.from) as u32, &body, nodes);
+                out.push(Token { shape, start: start + (stretch.from * nodes) as u32 });
+                done = stretch.to;
+            }
+            out.extend_from_slice(&tokens[begin + done * period..begin + iterations * period]);
+            p = begin + iterations * period;
+        }
+        found.then_some(out)
+    }
+
+    /// Whether the iteration before a loop belongs to it; then how many tokens of `out` lie before that, and the stretches.
+    /// The loop was missed there if a shorter one was found at its beginning.
+    fn one_before(
+        &self,
+        tokens: &[Token],
+        out: &[Token],
+        begin: usize,
+        period: usize,
+        nodes: usize,
+        iterations: usize,
+    ) -> Option<(usize, Vec<Stretch>)> {
+        let earlier = begin.checked_sub(period)?;
+        let same = tokens[earlier..begin].iter().zip(&tokens[begin..]).all(|(a, b)| a.shape == b.shape);
+        let start = tokens[earlier].start;
+        let kept = out.partition_point(|token| token.start < start);
+        let is_clear = out[..kept].last().is_none_or(|t| t.start + self.shapes[t.shape as usize].nodes <= start);
+        if !same || !is_clear {
+            return None;
+        }
+        let stretches = self.stretches(start as usize, nodes, iterations + 1)?;
+        (stretches.first()?.from == 0).then_some((kept, stretches))
+    }
+
+    fn loop_shape(&mut self, trip: u32, body: &[Token], nodes: usize) -> u32 {
+        let key = (trip, body.iter().map(|t| t.shape).collect::<Vec<_>>());
+        if let Some(shape) = self.loops.get(&key) {
+            return *shape;
+        }
+        let shape = self.new_shape(Shape { nodes: trip * nodes as u32, repeat: Some((trip, body.to_vec())) });
+        self.loops.insert(key, shape);
+        shape
+    }
+
+    /// Where in the word an iteration should begin, so that the fewest results pass from one iteration to the next.
+    fn shift(&self, tokens: &[Token], p: usize, period: usize, nodes: usize) -> usize {
+        let (start, first) = (tokens[p].start as usize, self.sequence.first);
+        // Crossings of the boundary before each node of the word, from differences.
+        let mut crossings = vec![0i32; nodes + 1];
+        // The last node that added to each sum: a term passes the sum on to the next term, and the last one to its reader.
+        let mut added: FxHashMap<u32, usize> = FxHashMap::default();
+        for i in start..start + 2 * nodes {
+            let node = &self.sequence.nodes[i];
+            let mut edge = |from: usize| {
+                let distance = i - from;
+                if i < start + nodes || distance >= nodes {
+                    return;
+                }
+                // The boundaries before nodes j - distance + 1 ..= j, in a circle.
+                let j = i - start - nodes;
+                if distance <= j {
+                    crossings[j - distance + 1] += 1;
+                    crossings[j + 1] -= 1;
+                } else {
+                    crossings[0] += 1;
+                    crossings[j + 1] -= 1;
+                    crossings[j + nodes - distance + 1] += 1;
+                }
+            };
+            let mut operand = |operand: u32| {
+                if operand & SUM != 0 {
+                    added.get(&operand).copied().into_iter().for_each(&mut edge);
+                } else if operand & CONSTANT == 0 && operand as usize >= first + start {
+                    edge(operand as usize - first);
+                }
+            };
+            operand(node.a);
+            if !matches!(node.op, Op::Unary(_) | Op::CallOutput) {
+                operand(node.b);
+            }
+            if node.op == Op::Accumulate {
+                added.insert(node.b, i);
+            }
+        }
+        let (mut sum, mut boundary, mut best) = (0, 0, (i32::MAX, 0));
+        for (k, token) in tokens[p..p + period].iter().enumerate() {
+            let place = token.start as usize - start;
+            while boundary <= place {
+                sum += crossings[boundary];
+                boundary += 1;
+            }
+            if sum < best.0 {
+                best = (sum, k);
+            }
+        }
+        best.1
+    }
+
+    /// Whether all iterations are parts that were brought together.
+    fn is_gathered(&self, start: usize, nodes: usize, iterations: usize) -> bool {
+        let gathered = &self.sequence.gathered;
+        let next = gathered.partition_point(|parts| parts.end <= start);
+        gathered.get(next).is_some_and(|parts| {
+            parts.start <= start && start + nodes * iterations <= parts.end && parts.nodes == nodes
+        })
+    }
+
+    /// Splits iterations of `nodes` nodes into stretches with regular operands. Nothing if too little is regular.
+    fn stretches(&self, start: usize, nodes: usize, iterations: usize) -> Option<Vec<Stretch>> {
+        let all = &self.sequence.nodes[start..start + nodes * iterations];
+        // The difference to the iteration before; constants do not count.
+        let difference = |t: usize, slot: usize| {
+            let (i, second) = (t * nodes + slot / 2, slot % 2 == 1);
+            let (now, before) = (&all[i], &all[i - nodes]);
+            let (now, before) = if second { (now.b, before.b) } else { (now.a, before.a) };
+            if now & CONSTANT != 0 { 0 } else { now.wrapping_sub(before) }
+        };
+        let slots = 2 * nodes;
+        let mut breaks = vec![0u32; slots];
+        for t in 2..iterations {
+            for (slot, breaks) in breaks.iter_mut().enumerate() {
+                if difference(t, slot) != difference(t - 1, slot) {
+                    *breaks += 1;
+                }
+            }
+        }
+        // Parts that were brought together come in no order that is worth stretches.
+        let most = if self.is_gathered(start, nodes, iterations) { 0 } else { iterations / 4 };
+        let irregular: Vec<bool> = breaks.iter().map(|breaks| *breaks as usize > most).collect();
+        let count = irregular.iter().filter(|i| **i).count();
+        if count > 0 {
+            let first = self.sequence.first as u32;
+            let own = first + start as u32..first + (start + all.len()) as u32;
+            // Whether irregular operands are results of the loop, or of any operation.
+            let (mut inside, mut computed) = (false, false);
+            for slot in (0..slots).filter(|slot| irregular[*slot]) {
+                for node in all.iter().skip(slot / 2).step_by(nodes) {
+                    let operand = if slot % 2 == 1 { node.b } else { node.a };
+                    inside |= own.contains(&operand);
+                    computed |= operand & CONSTANT == 0 && operand >= first;
+                }
+            }
+            let many = 4 * count > 3 * nodes && (computed || iterations < FEWEST_GATHERS);
+            if inside || iterations < FEWEST_TABLED || many {
+                return None;
+            }
+        }
+        let regular: Vec<usize> = (0..slots).filter(|slot| !irregular[*slot]).collect();
+        let same = |t: usize, u: usize| regular.iter().all(|slot| difference(t, *slot) == difference(u, *slot));
+        let mut stretches = Vec::new();
+        let (mut from, mut covered) = (0, 0);
+        while from + FEWEST_ITERATIONS <= iterations {
+            let mut to = from + 2;
+            while to < iterations && same(to, from + 1) {
+                to += 1;
+            }
+            if to - from >= FEWEST_ITERATIONS {
+                covered += to - from;
+                stretches.push(Stretch { from, to });
+                from = to;
+            } else {
+                from += 1;
+            }
+        }
+        (2 * covered >= iterations).then_some(stretches)
+    }
+}
+
+/// Where words of the token sequence occur again.
+struct Words {
+    prefix: Vec<u64>,
+    powers: Vec<u64>,
+    /// Per word length, the next place with the same word.
+    next: Vec<Vec<u32>>,
+}
+
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+impl Words {
+    fn new(tokens: &[Token]) -> Words {
+        let mut prefix = vec![0u64; tokens.len() + 1];
+        for (i, token) in tokens.iter().enumerate() {
+            let mixed = (token.shape as u64 + 1).wrapping_mul(0xD1B5_4A32_D192_ED03);
+            prefix[i + 1] = prefix[i].wrapping_mul(MULTIPLIER).wrapping_add(mixed ^ mixed >> 32);
+        }
+        let mut powers = vec![1u64; tokens.len() + 1];
+        for i in 0..tokens.len() {
+            powers[i + 1] = powers[i].wrapping_mul(MULTIPLIER);
+        }
+        let mut words = Words { prefix, powers, next: Vec::new() };
+        let bits = (usize::BITS - tokens.len().leading_zeros()).clamp(8, 20);
+        for (length, _) in WORDS {
+            let mut next = vec![u32::MAX; tokens.len()];
+            let mut seen = vec![(0u64, u32::MAX); 1 << bits];
+            if tokens.len() >= length {
+                for p in (0..=tokens.len() - length).rev() {
+                    let hash = words.hash(p, length);
+                    let place = &mut seen[(hash.wrapping_mul(MULTIPLIER) >> (64 - bits)) as usize];
+                    if place.0 == hash {
+                        next[p] = place.1;
+                    }
+                    *place = (hash, p as u32);
+                }
+            }
+            words.next.push(next);
+        }
+        words
+    }
+
+    fn hash(&self, p: usize, length: usize) -> u64 {
+        self.prefix[p + length].wrapping_sub(self.prefix[p].wrapping_mul(self.powers[length]))
+    }
+
+    /// Shows `accept` the periods that may begin at `p`, until it accepts one.
+    fn periods(&self, p: usize, mut accept: impl FnMut(usize) -> bool) {
+        let tokens = self.prefix.len() - 1;
+        let mut tried = [0; 16];
+        let mut count = 0;
+        for (next, (_, hops)) in self.next.iter().zip(WORDS) {
+            let mut q = p;
+            for _ in 0..hops {
+                if next[q] == u32::MAX {
+                    break;
+                }
+                q = next[q] as usize;
+                let period = q - p;
+                if q + period > tokens {
+                    break;
+                }
+                if tried[..count].contains(&period) {
+                    continue;
+                }
+                tried[count] = period;
+                count += 1;
+                if self.hash(p, period) == self.hash(q, period) && accept(period) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// How many tokens from `p` on equal those a period later.
+    fn matching(&self, tokens: &[Token], p: usize, period: usize) -> usize {
+        tokens[p..].iter().zip(&tokens[p + period..]).take_while(|(a, b)| a.shape == b.shape).count()
+    }
+}

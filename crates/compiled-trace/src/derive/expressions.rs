@@ -1,0 +1,234 @@
+//! Writing expressions: what is known is computed, partial derivatives come from the rule table.
+//!
+//! Used wherever derivatives are written down: in the bodies of programs (`build`) and in graphs (`entries`). What stands for an
+//! absent derivative is said in `absence`.
+
+use crate::derive::absence::{Absences, Slope};
+use crate::recording::absence::Absence;
+use crate::recording::graph::{CONSTANT, Op};
+use crate::recording::rules::{MINUS, NEGATE, PLUS, Rules, TIMES};
+use crate::recording::template::{Template, TemplatePartial};
+use differentiation_interface_core::error::{Error, ErrorKind};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// The constants and rules that all expressions of a program or graph share.
+pub(crate) struct Shared {
+    pub(crate) constants: Vec<f64>,
+    pub(crate) rules: Rules,
+    /// Whether absent derivatives are tracked, and whether one may have met a factor that is not finite.
+    pub(crate) absence: Absence,
+    known: FxHashMap<u64, u32>,
+    templates: FxHashMap<Op, Arc<[Template]>>,
+}
+
+impl Shared {
+    pub(crate) fn new(constants: Vec<f64>, rules: Rules, absence: Absence) -> Shared {
+        let mut known = FxHashMap::default();
+        if constants.len() < 1 << 16 {
+            for (i, constant) in constants.iter().enumerate().rev() {
+                known.insert(constant.to_bits(), i as u32);
+            }
+        }
+        Shared { constants, rules, absence, known, templates: FxHashMap::default() }
+    }
+
+    /// The number of a constant.
+    pub(crate) fn constant(&mut self, value: f64) -> u32 {
+        *self.known.entry(value.to_bits()).or_insert_with(|| {
+            self.constants.push(value);
+            (self.constants.len() - 1) as u32
+        })
+    }
+
+    /// The derivatives of an operation by the rule table.
+    fn templates(&mut self, op: Op) -> Result<Arc<[Template]>, Error> {
+        if let Some(known) = self.templates.get(&op) {
+            return Ok(Arc::clone(known));
+        }
+        let templates: Arc<[Template]> = match op {
+            Op::Unary(rule) => self.rules.unary_templates(rule)?.into(),
+            Op::Binary(rule) => self.rules.binary_templates(rule)?.into(),
+            _ => Arc::new([]),
+        };
+        self.templates.insert(op, Arc::clone(&templates));
+        Ok(templates)
+    }
+}
+
+/// Factors whose double is as exact as they are, as singles too.
+const MODERATE: std::ops::Range<f64> = 1e-30..1e30;
+
+/// A partial derivative that has been written.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Partial {
+    Zero,
+    One,
+    /// A result; whether the rule made it, and it is not a number of the function's.
+    Value(u32, bool),
+}
+
+/// Where expressions are written. Results are numbers.
+pub(crate) trait Expressions: Sized {
+    fn shared(&mut self) -> &mut Shared;
+    /// The result that is a constant.
+    fn constant(&mut self, value: f64) -> u32;
+    /// The constant that a result is.
+    fn value(&self, result: u32) -> Option<f64>;
+    /// The operation that gave a result, and its operands, as far as they show.
+    fn operation(&self, result: u32) -> Option<(Op, u32, u32)>;
+    /// Writes an operation that cannot be simplified.
+    fn write(&mut self, op: Op, a: u32, b: u32) -> u32;
+
+    /// What a result is the negative of, as far as it shows.
+    fn negated(&self, result: u32) -> Option<u32> {
+        self.operation(result).filter(|(op, ..)| *op == Op::Unary(NEGATE)).map(|(_, a, _)| a)
+    }
+
+    /// What a result is the product of, as far as it shows.
+    fn factors(&self, result: u32) -> Option<[u32; 2]> {
+        self.operation(result).filter(|(op, ..)| *op == Op::Binary(TIMES)).map(|(_, a, b)| [a, b])
+    }
+
+    /// Writes an operation, or what it comes to.
+    fn apply(&mut self, op: Op, a: u32, b: u32) -> u32 {
+        let (x, y) = (self.value(a), self.value(b));
+        match (op, x, y) {
+            (Op::Binary(TIMES), Some(1.0), _) => return b,
+            (Op::Binary(TIMES), _, Some(1.0)) => return a,
+            (Op::Binary(TIMES), Some(-1.0), _) => return self.apply(Op::Unary(NEGATE), b, b),
+            (Op::Binary(TIMES), _, Some(-1.0)) => return self.apply(Op::Unary(NEGATE), a, a),
+            (Op::Binary(TIMES), Some(x), Some(y)) => return self.constant(x * y),
+            (Op::Binary(PLUS), Some(x), Some(y)) => return self.constant(x + y),
+            (Op::Binary(MINUS), Some(x), Some(y)) => return self.constant(x - y),
+            (Op::Unary(NEGATE), Some(x), _) => return self.constant(-x),
+            (Op::Unary(NEGATE), None, _) => {
+                if let Some(a) = self.negated(a) {
+                    return a;
+                }
+            }
+            _ => {}
+        }
+        self.write(op, a, b)
+    }
+
+    /// The constant that a result is a multiple of, and of what.
+    fn multiple(&self, result: u32) -> Option<(f64, u32)> {
+        if let Some(negated) = self.negated(result) {
+            return self.multiple(negated).map(|(factor, of)| (-factor, of));
+        }
+        let [a, b] = self.factors(result)?;
+        self.value(a).map(|factor| (factor, b)).or_else(|| self.value(b).map(|factor| (factor, a)))
+    }
+
+    /// Twice a multiple as a multiple, which is rounded as that is.
+    fn double(&mut self, result: u32) -> Option<u32> {
+        let (factor, of) = self.multiple(result).filter(|(factor, _)| MODERATE.contains(&factor.abs()))?;
+        let factor = self.constant(2.0 * factor);
+        Some(self.apply(Op::Binary(TIMES), factor, of))
+    }
+
+    /// Adds a term to a sum.
+    fn add(&mut self, sum: &mut Option<Slope>, term: Slope) {
+        let Some(known) = *sum else { return *sum = Some(term) };
+        let double = if known == term { self.double(term.value) } else { None };
+        let value = double.unwrap_or_else(|| self.apply(Op::Binary(PLUS), known.value, term.value));
+        *sum = Some(Slope { value, presence: self.either(known.presence, term.presence) });
+    }
+
+    /// The partial derivative of the operation with this result with respect to an argument.
+    fn partial(&mut self, op: Op, a: u32, b: u32, result: u32, argument: usize) -> Result<Partial, Error> {
+        let templates = self.shared().templates(op)?;
+        let Some(template) = templates.get(argument) else { return Ok(Partial::Zero) };
+        let graph = match &template.partial {
+            TemplatePartial::Zero => return Ok(Partial::Zero),
+            TemplatePartial::One => return Ok(Partial::One),
+            TemplatePartial::Constant(c) => return Ok(Partial::Value(self.constant(*c), true)),
+            TemplatePartial::Value(graph) => graph,
+        };
+        let mut values = match op {
+            Op::Unary(_) => vec![a, result],
+            _ => vec![a, b, result],
+        };
+        for node in &graph.nodes {
+            let mut get = |operand: u32| match operand & CONSTANT {
+                0 => values[operand as usize],
+                _ => self.constant(graph.constants[(operand & !CONSTANT) as usize]),
+            };
+            let x = get(node.a);
+            let y = if matches!(node.op, Op::Unary(_)) { x } else { get(node.b) };
+            let rules = &mut self.shared().rules;
+            let adopted = match node.op {
+                Op::Unary(rule) => rules.adopt_unary(&graph.rules, rule).map(Op::Unary),
+                Op::Binary(rule) => rules.adopt_binary(&graph.rules, rule).map(Op::Binary),
+                other => Some(other),
+            };
+            let value = self.apply(adopted.ok_or(ErrorKind::TapeOverflow)?, x, y);
+            values.push(value);
+        }
+        Ok(Partial::Value(values[graph.outputs[0] as usize], op != Op::Binary(TIMES)))
+    }
+
+    /// What the adjoint of an operation's result adds to those of its two operands, of which the active ones ask.
+    fn pullback(
+        &mut self,
+        op: Op,
+        [x, y]: [u32; 2],
+        result: u32,
+        adjoint: Slope,
+        active: [bool; 2],
+    ) -> Result<[Option<Slope>; 2], Error> {
+        let mut terms = [None; 2];
+        match op {
+            // Both terms of a square at once.
+            Op::Binary(TIMES)
+                if x == y
+                    && active[0]
+                    && let Some(double) = self.double(adjoint.value) =>
+            {
+                terms[0] = Some(self.product(Slope { value: double, ..adjoint }, x));
+            }
+            Op::Unary(_) | Op::Binary(_) => {
+                let arguments = if matches!(op, Op::Unary(_)) { 1 } else { 2 };
+                for argument in (0..arguments).filter(|argument| active[*argument]) {
+                    let partial = self.partial(op, x, y, result, argument)?;
+                    terms[argument] = self.times(adjoint, partial);
+                }
+            }
+            Op::Keep | Op::Drop if active[1] => terms[1] = Some(self.chosen(op, x, adjoint)),
+            _ => {}
+        }
+        Ok(terms)
+    }
+
+    /// An adjoint or tangent times a partial derivative; nothing if that is zero.
+    fn times(&mut self, slope: Slope, partial: Partial) -> Option<Slope> {
+        match partial {
+            Partial::Zero => None,
+            Partial::One => Some(slope),
+            Partial::Value(value, true) => Some(self.product_by_rule(slope, value)),
+            Partial::Value(value, false) => Some(self.product(slope, value)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Limits, Recorded, compile, record};
+
+    /// 100 (x₁ - x₀²)²: its derivative by x₀ is -400 (x₁ - x₀²) x₀, which takes one product for the square's two terms.
+    #[test]
+    fn squares_have_one_term() {
+        let f = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| {
+            let d = x[1] - x[0] * x[0];
+            y.push(100.0 * (d * d));
+        };
+        let graph = record(&[3.0, 2.0], &[], Limits::default(), f).unwrap();
+        let program = compile(&graph).unwrap().gradient().unwrap();
+        assert!(program.to_string().contains("-400"), "{program}");
+        let executable = program.executable();
+        let mut gradient = [f64::NAN; 2];
+        executable.run(&mut executable.workspace(), &[&[3.0, 2.0], &[]], &mut [&mut [0.0], &mut gradient]).unwrap();
+        assert_eq!(gradient, [8400.0, -1400.0]);
+    }
+}

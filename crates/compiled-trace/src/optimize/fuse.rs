@@ -1,0 +1,176 @@
+//! Nests over the same iterations become one.
+//!
+//! Called by the optimisation of programs. A nest is fused with a later one that shares loads with it or loads what it stores,
+//! where nothing in between forbids it; so values meet their adjoints while they are still in the iteration.
+
+use crate::optimize::access::{Access, Kind, Summary};
+use crate::derive::builder::{Builder, interval, is_injective};
+use crate::derive::expressions::Shared;
+use crate::program::*;
+
+/// Bodies longer than this are not fused further, except outside of loops.
+const LONGEST: usize = 4096;
+/// How many statements apart two nests may be to be fused.
+const WINDOW: usize = 96;
+
+/// Fuses nests over the same iterations, moving the later one up where nothing in between forbids it.
+pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: &[u32]) {
+    for statement in statements.iter_mut() {
+        if let Statement::Loop { trip, body, .. } = statement {
+            let mut inner = loops.to_vec();
+            inner.push(*trip);
+            fuse(body, shared, &inner);
+        }
+    }
+    let mut summaries: Vec<Summary> = statements.iter().map(|s| Summary::new(s, loops)).collect();
+    let mut i = 0;
+    while i < statements.len() {
+        // Scalar nests grow long: gather all partners first and write the body once.
+        let mut group = vec![i];
+        let mut j = i + 1;
+        while j < statements.len() && j < i + WINDOW {
+            if let Some(between) = partners(statements, &summaries, &group, j, loops) {
+                // What the partner needs goes first, then the group, then the rest.
+                let end = *group.last().expect("a group has a first nest");
+                let mut order: Vec<usize> = (0..group[0]).collect();
+                order.extend(&between);
+                order.extend(&group);
+                order.push(j);
+                let moved: Vec<usize> = (end + 1..j).filter(|k| !between.contains(k)).collect();
+                order.extend(&moved);
+                order.extend(j + 1..statements.len());
+                let first = group[0] + between.len();
+                let count = group.len() + 1;
+                permute(statements, &order);
+                permute(&mut summaries, &order);
+                group = (first..first + count).collect();
+                i = first;
+                j = first + count;
+            } else {
+                j += 1;
+            }
+        }
+        if group.len() > 1 {
+            let nests: Vec<&Nest> = group
+                .iter()
+                .filter_map(|k| match &statements[*k] {
+                    Statement::Nest(nest) => Some(nest),
+                    _ => None,
+                })
+                .collect();
+            let nest = rewritten(&nests, shared);
+            statements.drain(group[0] + 1..group[0] + group.len());
+            summaries.drain(group[0] + 1..group[0] + group.len());
+            statements[group[0]] = Statement::Nest(nest);
+            summaries[group[0]] = Summary::new(&statements[group[0]], loops);
+        }
+        i += 1;
+    }
+}
+
+fn permute<T>(items: &mut Vec<T>, order: &[usize]) {
+    let mut old: Vec<Option<T>> = std::mem::take(items).into_iter().map(Some).collect();
+    items.extend(order.iter().filter_map(|k| old[*k].take()));
+}
+
+/// Whether the nest at `j` can join the group; then the statements between that must go before the group.
+fn partners(
+    statements: &[Statement],
+    summaries: &[Summary],
+    group: &[usize],
+    j: usize,
+    loops: &[u32],
+) -> Option<Vec<usize>> {
+    let (Statement::Nest(first), Statement::Nest(second)) = (&statements[group[0]], &statements[j]) else {
+        return None;
+    };
+    if first.dimensions != second.dimensions {
+        return None;
+    }
+    let scalar = first.dimensions.is_empty();
+    if !scalar {
+        if !first.dimensions.iter().all(|d| d.parallel) || !worthwhile(first, second) {
+            return None;
+        }
+        let length: usize = group
+            .iter()
+            .map(|k| match &statements[*k] {
+                Statement::Nest(nest) => nest.body.len(),
+                _ => 0,
+            })
+            .sum();
+        if length + second.body.len() > LONGEST {
+            return None;
+        }
+    }
+    let agree = |k: &usize| match &statements[*k] {
+        Statement::Nest(nest) => scalar || iterations_agree(nest, second, loops),
+        _ => false,
+    };
+    if !group.iter().all(agree) {
+        return None;
+    }
+    let end = *group.last()?;
+    let mut before: Vec<usize> = Vec::new();
+    for k in (end + 1..j).rev() {
+        if summaries[k].conflicts(&summaries[j]) || before.iter().any(|d| summaries[k].conflicts(&summaries[*d])) {
+            if group.iter().any(|member| summaries[k].conflicts(&summaries[*member])) {
+                return None;
+            }
+            before.push(k);
+        }
+    }
+    before.reverse();
+    Some(before)
+}
+
+/// Whether two nests share loads, or one loads what the other stores.
+fn worthwhile(first: &Nest, second: &Nest) -> bool {
+    second.body.iter().any(|instruction| match instruction {
+        Instruction::Load(address) => first.addresses.contains(&second.addresses[*address as usize]),
+        _ => false,
+    })
+}
+
+/// Whether every cell that both nests touch is touched in the same iteration, or only added to.
+fn iterations_agree(first: &Nest, second: &Nest, loops: &[u32]) -> bool {
+    let trips: Vec<u32> = loops.iter().copied().chain(first.dimensions.iter().map(|d| d.trip)).collect();
+    let list = |nest: &Nest| -> Vec<(u32, Access)> {
+        nest.body
+            .iter()
+            .filter_map(|instruction| {
+                let (address, kind) = match *instruction {
+                    Instruction::Load(address) => (address, Kind::Read),
+                    Instruction::Store { address, .. } => (address, Kind::Write),
+                    Instruction::Accumulate { address, .. } => (address, Kind::Add),
+                    _ => return None,
+                };
+                let (space, low, high) = interval(&nest.addresses[address as usize], &trips);
+                matches!(space, Space::Work | Space::Output(_)).then_some((address, Access { space, low, high, kind }))
+            })
+            .collect()
+    };
+    let (a, b) = (list(first), list(second));
+    a.iter().all(|(x, first_access)| {
+        b.iter().all(|(y, second_access)| {
+            let (x, y) = (&first.addresses[*x as usize], &second.addresses[*y as usize]);
+            !first_access.conflicts(second_access)
+                || (x == y
+                    && is_injective(x, &trips)
+                    && (first_access.kind, second_access.kind) == (Kind::Write, Kind::Read))
+        })
+    })
+}
+
+/// One nest with the bodies of several, in order.
+pub(crate) fn rewritten(nests: &[&Nest], shared: &mut Shared) -> Nest {
+    let first = nests[0];
+    let mut builder = Builder::new(shared, first.dimensions.clone(), first.reversed);
+    for nest in nests {
+        let mut renamed = vec![0u32; nest.body.len()];
+        for (i, instruction) in nest.body.iter().enumerate() {
+            renamed[i] = builder.copy(*instruction, &nest.addresses, &renamed);
+        }
+    }
+    builder.finish()
+}

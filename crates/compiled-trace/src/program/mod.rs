@@ -1,0 +1,356 @@
+//! Programs: what executors run. **This page is the contract between the passes and every executor.**
+//!
+//! # Memory
+//! A program works on numbered cells in [`Space`]s: constants (in the program), any number of input slices and output slices
+//! (given at each run), and one work space of [`Program::work`] cells (in the [`Workspace`](crate::Workspace)). Nothing is
+//! assumed about the contents of work and outputs at the start of a run; [`Statement::Zero`] clears what must be clear.
+//!
+//! # Statements
+//! Statements run in order.
+//! - [`Statement::Nest`] is a box of iterations, one counter per [`Dimension`], with a straight-line [`body`](Nest::body).
+//! - [`Statement::Loop`] repeats statements; its counter is visible to the addresses inside.
+//! - [`Statement::Zero`] fills cells with 0.
+//! - [`Statement::Call`] calls a custom rule on single cells.
+//!
+//! # Addresses
+//! The counters of an address are those of the enclosing loops, outermost first, then those of the dimensions of the nest.
+//! A counter runs from 0 to its trip count minus 1 (downwards where `reversed`; the address does not change by that).
+//! Without a table the cell is `base + Σ strides[k] * counter[k]`. With a table it is `table[i]` where `i` is the row-major
+//! index of all counters, last one fastest. All cells are inside their space.
+//!
+//! # Order
+//! 1. A nest with no dimensions has one iteration. Trip counts are at least 1.
+//! 2. An executor may run a dimension that is [`parallel`](Dimension::parallel) in any order, in blocks, or as vectors,
+//!    *inside* all other dimensions, which then run in the given order, outermost first. Executing all dimensions in the
+//!    given order is always right. Within a block the body may run instruction by instruction.
+//! 3. `reversed` nests run every dimension downwards (parallel ones in any order).
+//! 4. A cell that a body loads is never stored or accumulated to in the same body, unless a dimension is not parallel for
+//!    it; cells are stored once in a run; accumulated cells are not loaded before the statement that accumulates has ended,
+//!    unless the order given makes the loads right.
+//!
+//! # Instructions
+//! Instruction `i` of a body has the result `i`, operands are earlier results:
+//!
+//! | instruction | result or effect |
+//! |---|---|
+//! | `Constant(c)` | `constants[c]` |
+//! | `Load(address)` | the cell |
+//! | `Apply { op, a, b }` | see [`Op`]: `Unary`, `Binary`, `Compare`, `Keep`, `Drop`; `Guard` has no result and ends the run if it fails |
+//! | `Store { value, address }` | cell = value |
+//! | `Accumulate { value, address }` | cell += value; order of the additions is the executor's, and must be documented there |
+
+mod print;
+
+use crate::recording::absence::Absence;
+use crate::recording::custom::{CallObject, Half};
+use crate::recording::graph::Op;
+use crate::recording::rules::Rules;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Where a cell is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Space {
+    /// [`Program::constants`].
+    Constant,
+    /// An input slice of the run.
+    Input(u8),
+    /// The work space.
+    Work,
+    /// An output slice of the run.
+    Output(u8),
+}
+
+/// A cell as a function of the counters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// Where.
+    pub space: Space,
+    /// The cell where all counters are 0.
+    pub base: u32,
+    /// Distance of the cells of neighbouring iterations, per counter.
+    pub strides: Vec<i32>,
+    /// The cell of each iteration, in place of base and strides.
+    pub table: Option<Arc<[u32]>>,
+}
+
+/// An instruction of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Instruction {
+    /// A constant of the program.
+    Constant(u32),
+    /// The cell at this address of the nest.
+    Load(u32),
+    /// An operation on earlier results.
+    Apply {
+        /// Which.
+        op: Op,
+        /// First operand.
+        a: u32,
+        /// Second operand, equal to the first where there is none.
+        b: u32,
+    },
+    /// Writes a result to the cell at an address of the nest.
+    Store {
+        /// The result.
+        value: u32,
+        /// The address.
+        address: u32,
+    },
+    /// Adds a result to the cell at an address of the nest.
+    Accumulate {
+        /// The result.
+        value: u32,
+        /// The address.
+        address: u32,
+    },
+}
+
+/// A counter of a nest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dimension {
+    /// Number of iterations.
+    pub trip: u32,
+    /// Whether its iterations may run at once, inside all other dimensions.
+    pub parallel: bool,
+}
+
+/// A box of iterations of a straight-line body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nest {
+    /// The counters, outermost first.
+    pub dimensions: Vec<Dimension>,
+    /// Whether the iterations run downwards.
+    pub reversed: bool,
+    /// What instructions refer to.
+    pub addresses: Vec<Address>,
+    /// The instructions.
+    pub body: Vec<Instruction>,
+}
+
+/// A call of a custom rule: gathers cells, calls, scatters.
+#[derive(Clone, Debug)]
+pub struct RuleCall {
+    /// The rule.
+    pub rule: Arc<dyn CallObject>,
+    /// Which function of it.
+    pub half: Half,
+    /// Number of inputs of the rule.
+    pub inputs: usize,
+    /// Number of outputs of the rule.
+    pub outputs: usize,
+    /// Cells of the arguments: x; x, y, seed; or those and their tangents.
+    pub arguments: Vec<Address>,
+    /// Cells of the results.
+    pub results: Vec<Address>,
+    /// Whether results are added to their cells (derivatives) or stored (values).
+    pub accumulate: bool,
+}
+
+/// A step of a program.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    /// A nest.
+    Nest(Nest),
+    /// Statements to repeat.
+    Loop {
+        /// How often.
+        trip: u32,
+        /// Whether the counter runs downwards.
+        reversed: bool,
+        /// The statements.
+        body: Vec<Statement>,
+    },
+    /// Cells to clear.
+    Zero {
+        /// Where.
+        space: Space,
+        /// The first.
+        start: u32,
+        /// How many.
+        length: u32,
+    },
+    /// A call of a custom rule.
+    Call(RuleCall),
+}
+
+/// A compiled function or derivative. Immutable; share it between threads in an `Arc`, with one
+/// [`Workspace`](crate::Workspace) per thread.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The constants, as doubles also where the program runs on singles.
+    pub constants: Vec<f64>,
+    /// Lengths of the input slices.
+    pub inputs: Vec<usize>,
+    /// Lengths of the output slices.
+    pub outputs: Vec<usize>,
+    /// Cells of work space.
+    pub work: usize,
+    /// The statements.
+    pub statements: Vec<Statement>,
+    /// What rule numbers mean.
+    pub rules: Rules,
+    /// Where guards are in the user's code.
+    pub places: Vec<&'static Location<'static>>,
+    /// About the derivatives it computes.
+    pub absence: Absence,
+}
+
+/// A guard that did not hold: the recording is not valid at this point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuardFailed {
+    /// The place of the comparison or value escape in the user's code.
+    pub place: Option<&'static Location<'static>>,
+}
+
+impl std::fmt::Display for GuardFailed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.place {
+            Some(place) => {
+                write!(
+                    f,
+                    "{place} decides otherwise at this point than where the function was recorded; record it again here"
+                )
+            }
+            None => write!(
+                f,
+                "the function decides otherwise at this point than where it was recorded; record it again here"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for GuardFailed {}
+
+impl Address {
+    /// A fixed cell.
+    pub(crate) fn fixed(space: Space, base: u32, counters: usize) -> Address {
+        Address { space, base, strides: vec![0; counters], table: None }
+    }
+
+    /// The cell at these counters, whose trip counts are `trips`.
+    #[inline]
+    pub fn cell(&self, counters: &[u32], trips: &[u32]) -> usize {
+        match &self.table {
+            Some(table) => {
+                let index = counters.iter().zip(trips).fold(0, |i, (c, n)| i * *n as usize + *c as usize);
+                table[index] as usize
+            }
+            None => {
+                let offset: i64 = counters.iter().zip(&self.strides).map(|(c, s)| *c as i64 * *s as i64).sum();
+                (self.base as i64 + offset) as usize
+            }
+        }
+    }
+
+    /// First and last cell it can mean.
+    pub(crate) fn range(&self, trips: &[u32]) -> (u32, u32) {
+        if let Some(table) = &self.table {
+            let low = table.iter().copied().min().unwrap_or(0);
+            return (low, table.iter().copied().max().unwrap_or(0));
+        }
+        let (mut low, mut high) = (self.base as i64, self.base as i64);
+        for (stride, trip) in self.strides.iter().zip(trips) {
+            let reach = *stride as i64 * (*trip as i64 - 1);
+            *(if reach < 0 { &mut low } else { &mut high }) += reach;
+        }
+        (low as u32, high as u32)
+    }
+}
+
+impl Nest {
+    /// Trip counts of all its counters, those of the enclosing loops first.
+    pub(crate) fn trips(&self, loops: &[u32]) -> Vec<u32> {
+        loops.iter().copied().chain(self.dimensions.iter().map(|dimension| dimension.trip)).collect()
+    }
+}
+
+impl Instruction {
+    /// Calls `act` with the results it uses.
+    pub(crate) fn operands(&self, mut act: impl FnMut(u32)) {
+        match *self {
+            Instruction::Constant(_) | Instruction::Load(_) => {}
+            Instruction::Apply { op: Op::Unary(_), a, .. } => act(a),
+            Instruction::Apply { a, b, .. } => {
+                act(a);
+                act(b);
+            }
+            Instruction::Store { value, .. } | Instruction::Accumulate { value, .. } => act(value),
+        }
+    }
+
+    /// Whether it does something besides having a result.
+    pub(crate) fn has_effect(&self) -> bool {
+        matches!(
+            self,
+            Instruction::Store { .. } | Instruction::Accumulate { .. } | Instruction::Apply { op: Op::Guard(_), .. }
+        )
+    }
+
+    /// The same instruction with operands renamed.
+    pub(crate) fn renamed(self, rename: impl Fn(u32) -> u32) -> Instruction {
+        match self {
+            Instruction::Apply { op, a, b } => Instruction::Apply { op, a: rename(a), b: rename(b) },
+            Instruction::Store { value, address } => Instruction::Store { value: rename(value), address },
+            Instruction::Accumulate { value, address } => Instruction::Accumulate { value: rename(value), address },
+            other => other,
+        }
+    }
+}
+
+impl Program {
+    /// The same program, whose derivatives track absent ones.
+    pub fn tracking_absent(&self) -> Program {
+        Program { absence: Absence::Tracked, ..self.clone() }
+    }
+
+    /// Number of statements, nested ones included.
+    pub fn statement_count(&self) -> usize {
+        fn count(statements: &[Statement]) -> usize {
+            statements
+                .iter()
+                .map(|statement| match statement {
+                    Statement::Loop { body, .. } => 1 + count(body),
+                    _ => 1,
+                })
+                .sum()
+        }
+        count(&self.statements)
+    }
+
+    /// Number of instructions in all bodies.
+    pub fn instruction_count(&self) -> usize {
+        fn count(statements: &[Statement]) -> usize {
+            statements
+                .iter()
+                .map(|statement| match statement {
+                    Statement::Nest(nest) => nest.body.len(),
+                    Statement::Loop { body, .. } => count(body),
+                    _ => 0,
+                })
+                .sum()
+        }
+        count(&self.statements)
+    }
+
+    /// Bytes of memory it occupies.
+    pub fn bytes(&self) -> usize {
+        fn count(statements: &[Statement]) -> usize {
+            statements
+                .iter()
+                .map(|statement| match statement {
+                    Statement::Nest(nest) => {
+                        let addresses = nest.addresses.iter().map(|address| {
+                            size_of::<Address>()
+                                + 4 * (address.strides.len() + address.table.as_ref().map_or(0, |t| t.len()))
+                        });
+                        nest.body.len() * size_of::<Instruction>() + addresses.sum::<usize>()
+                    }
+                    Statement::Loop { body, .. } => count(body),
+                    _ => 0,
+                })
+                .sum()
+        }
+        count(&self.statements) + 8 * self.constants.len()
+    }
+}

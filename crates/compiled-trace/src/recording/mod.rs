@@ -1,0 +1,11 @@
+//! Recordings: the number that records, the graph it leaves, the rules and custom calls in it.
+//!
+//! Made by [`record`](number::record); read by `compile`, `derive` and by graph evaluation.
+
+pub(crate) mod absence;
+pub(crate) mod constants;
+pub(crate) mod custom;
+pub(crate) mod graph;
+pub(crate) mod number;
+pub mod rules;
+pub(crate) mod template;
