@@ -182,6 +182,7 @@ impl<F, X: Shape, C: Contexts> JacobianBackend<F, X, C> for Lengths
 where
     AutoForwardDiff: JacobianBackend<F, X, C, Matrix = Matrix<X::Scalar>>,
 {
+    const BACKEND: &'static str = "lengths";
     type Num = <AutoForwardDiff as JacobianBackend<F, X, C>>::Num;
     type Output = <AutoForwardDiff as JacobianBackend<F, X, C>>::Output;
     type Matrix = Matrix<X::Scalar>;
