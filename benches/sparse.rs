@@ -10,8 +10,8 @@ mod workloads;
 
 use differentiation_interface::prelude::*;
 use differentiation_interface::sparse::GraphSparsityDetector;
+use differentiation_interface::sparse::matrix_coloring::Substitution;
 use differentiation_interface::sparse::sparsity_tracer::{TracerSparsityDetector, hessian_sparsity, jacobian_sparsity};
-use matrix_coloring::Substitution;
 use std::hint::black_box;
 use workloads::grids::Brusselator;
 use workloads::sums::{AsFunction, Differences, Sum};

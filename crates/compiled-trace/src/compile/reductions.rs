@@ -3,8 +3,8 @@
 //! Called by [`compile`](crate::compile). A chain `s = s + t` whose intermediate results nobody else uses is a sum of many
 //! terms in no particular order; as such it has no dependence from term to term, and loops around it can run as vectors.
 
-use crate::recording::graph::{CONSTANT, Call, Graph, Node, Op, SUM};
 use crate::compile::guards::Bounds;
+use crate::recording::graph::{CONSTANT, Call, Graph, Node, Op, SUM};
 use crate::recording::rules::{MINUS, NEGATE, PLUS};
 
 /// The operations that matter, in order, with sums recognised.

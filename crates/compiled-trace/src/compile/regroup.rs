@@ -12,9 +12,9 @@
 //! their terms in any order. A run is sorted where that makes less than half as much to write of it, as found by rolling;
 //! everything else stays as it is.
 
-use crate::recording::graph::{CONSTANT, Node, Op, SUM};
-use crate::compile::reroll::{Rolled, Token, roll};
 use crate::compile::reductions::{Gathered, Sequence};
+use crate::compile::reroll::{Rolled, Token, roll};
+use crate::recording::graph::{CONSTANT, Node, Op, SUM};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 

@@ -9,8 +9,8 @@
 //! the ends that do not fit (first and last ones of stencils and recurrences) are left as they are; a few operands that
 //! advance irregularly (indices from a table) are allowed.
 
-use crate::recording::graph::{CONSTANT, Op, SUM};
 use crate::compile::reductions::Sequence;
+use crate::recording::graph::{CONSTANT, Op, SUM};
 use rustc_hash::FxHashMap;
 
 /// An operation or a loop, at a node of the sequence.

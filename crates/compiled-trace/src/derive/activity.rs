@@ -2,9 +2,9 @@
 //!
 //! Called by the passes that derive programs; reads a whole program before they write.
 
-use crate::recording::graph::Op;
 use crate::optimize::intervals::Intervals;
 use crate::program::{Address, Instruction, Nest, Space, Statement};
+use crate::recording::graph::Op;
 
 /// The cells of the work space that depend on the first input slice. If a load may read one of them, all cells it may read
 /// count, so that every tangent that is loaded has been stored.

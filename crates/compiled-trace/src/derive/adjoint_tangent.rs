@@ -7,13 +7,13 @@
 //! Where absent derivatives are tracked (`absence`), every work cell of a derivative has a second one for its presence.
 
 use crate::derive::absence::{Absences, Presence, Slope};
-use crate::recording::absence::Absence;
 use crate::derive::activity::Activity;
 use crate::derive::builder::Builder;
-use crate::recording::custom::Half;
 use crate::derive::expressions::{Expressions, Shared};
-use crate::recording::graph::Op;
 use crate::program::*;
+use crate::recording::absence::Absence;
+use crate::recording::custom::Half;
+use crate::recording::graph::Op;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use std::sync::Arc;
 

@@ -4,8 +4,8 @@
 //! of the same cells.
 
 use crate::derive::expressions::{Expressions, Shared};
-use crate::recording::graph::Op;
 use crate::program::{Address, Dimension, Instruction, Nest, Space};
+use crate::recording::graph::Op;
 use crate::recording::rules::{PLUS, TIMES};
 use rustc_hash::FxHashMap;
 

@@ -6,8 +6,8 @@
 use super::plan::{BlockStep, Plan, Source};
 use super::single::{compare, drop_kept, guard_holds, keep};
 use super::{Memory, Run};
-use crate::recording::graph::Op;
 use crate::program::{Address, GuardFailed, Instruction};
+use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use pulp::Arch;

@@ -22,11 +22,11 @@ mod unrolled;
 use crate::program::{Address, GuardFailed, Program, RuleCall, Space, Statement};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::{Base, Scalar};
-pub use unrolled::Single;
-use unrolled::{Flat, Slots, flat};
 use plan::Plan;
 use std::any::Any;
 use std::sync::Arc;
+pub use unrolled::Single;
+use unrolled::{Flat, Slots, flat};
 
 /// Most iterations of a block.
 pub const BLOCK: usize = 256;

@@ -3,8 +3,8 @@
 //! Made once per nest when a program is made ready; read by the block executor.
 
 use super::BLOCK;
-use crate::recording::graph::Op;
 use crate::program::{Instruction, Nest};
+use crate::recording::graph::Op;
 
 /// A nest with its plan.
 #[derive(Clone, Debug)]

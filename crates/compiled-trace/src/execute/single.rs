@@ -4,9 +4,9 @@
 
 use super::Run;
 use super::plan::Plan;
+use crate::program::{GuardFailed, Instruction};
 use crate::recording::custom::is_plain;
 use crate::recording::graph::{Op, Outcome, guard_parts, relation};
-use crate::program::{GuardFailed, Instruction};
 use differentiation_interface_core::scalar::{Base, Relation, Scalar};
 use num_traits::Float;
 use std::cmp::Ordering;

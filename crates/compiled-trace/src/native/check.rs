@@ -4,8 +4,8 @@
 //! slices are compared at every run.
 
 use super::Refused;
-use crate::recording::graph::Op;
 use crate::program::{Address, Instruction, Nest, Program, Space, Statement};
+use crate::recording::graph::Op;
 
 /// Most slices a program may take: pointers to all of them are passed on the stack.
 pub(super) const SPACES: usize = 48;

@@ -41,8 +41,8 @@ pub use call::Single;
 pub use functions::Number;
 
 use crate::execute::RunError;
-use crate::recording::graph::guard_parts;
 use crate::program::{GuardFailed, Program, RuleCall, Space};
+use crate::recording::graph::guard_parts;
 use build::{Built, Step, build};
 use call::{Code, Memory};
 use std::panic::Location;

@@ -3,8 +3,8 @@
 //! Called once per nest by `emit`, which writes the loops as planned.
 
 use super::check::range;
-use crate::recording::graph::Op;
 use crate::program::{Address, Instruction, Nest};
+use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
 
 /// A nest with its plan.

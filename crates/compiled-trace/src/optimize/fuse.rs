@@ -3,9 +3,9 @@
 //! Called by the optimisation of programs. A nest is fused with a later one that shares loads with it or loads what it stores,
 //! where nothing in between forbids it; so values meet their adjoints while they are still in the iteration.
 
-use crate::optimize::access::{Access, Kind, Summary};
 use crate::derive::builder::{Builder, interval, is_injective};
 use crate::derive::expressions::Shared;
+use crate::optimize::access::{Access, Kind, Summary};
 use crate::program::*;
 
 /// Bodies longer than this are not fused further, except outside of loops.

@@ -8,13 +8,13 @@ mod fuse;
 pub(crate) mod intervals;
 mod single_store;
 
-use crate::optimize::access::{Access, Kind, accesses};
 use crate::derive::builder::without_dead;
 use crate::derive::expressions::Shared;
+use crate::optimize::access::{Access, Kind, accesses};
 use crate::optimize::fuse::{fuse, rewritten};
 use crate::optimize::intervals::Intervals;
-use crate::program::*;
 use crate::optimize::single_store::store_single_terms;
+use crate::program::*;
 
 impl Program {
     /// The same program with fewer and smaller statements.

@@ -2,8 +2,8 @@
 //!
 //! Called by people who look at what the passes made of a recording.
 
-use crate::recording::graph::{Op, guard_parts, relation};
 use crate::program::{Address, Instruction, Nest, Program, Space, Statement};
+use crate::recording::graph::{Op, guard_parts, relation};
 use std::fmt;
 
 /// One statement or instruction a line; counters are `i0`, `i1`, … from the outermost loop inwards.

@@ -5,8 +5,8 @@
 use super::cells::Dependence;
 use super::fit::{Fit, each_iteration, each_iteration_of};
 use super::{Lowering, NONE};
-use crate::recording::graph::{CONSTANT, Op, SUM};
 use crate::program::{Address, Dimension, Instruction, Nest, Space};
+use crate::recording::graph::{CONSTANT, Op, SUM};
 use crate::recording::rules::PLUS;
 use differentiation_interface_core::error::Error;
 use rustc_hash::FxHashMap;

@@ -4,8 +4,8 @@
 
 use super::fit::{Fit, Place, each_index, each_iteration, each_iteration_of};
 use super::{Lowering, MOST_CELLS, NONE, Slot};
-use crate::recording::graph::{CONSTANT, Op, SUM};
 use crate::program::{Address, Space};
+use crate::recording::graph::{CONSTANT, Op, SUM};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use std::sync::Arc;
 

@@ -6,9 +6,9 @@ use super::cells::CALL;
 use super::fit::Fit;
 use super::plan::Plan;
 use super::{Group, Lowering};
+use crate::program::{Address, Dimension, Instruction, Nest, RuleCall, Space, Statement};
 use crate::recording::custom::Half;
 use crate::recording::graph::CONSTANT;
-use crate::program::{Address, Dimension, Instruction, Nest, RuleCall, Space, Statement};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 //! Called by `cells`, `body` and `outputs`.
 
 use super::Lowering;
-use crate::recording::graph::Op;
 use crate::program::{Address, Space};
+use crate::recording::graph::Op;
 use std::sync::Arc;
 
 /// Most iterations of a recurrence whose operands may lie before the loop.

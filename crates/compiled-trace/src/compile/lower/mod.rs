@@ -16,10 +16,10 @@ mod fit;
 mod outputs;
 mod plan;
 
-use crate::recording::graph::Graph;
-use crate::program::*;
-use crate::compile::reroll::Rolled;
 use crate::compile::reductions::Sequence;
+use crate::compile::reroll::Rolled;
+use crate::program::*;
+use crate::recording::graph::Graph;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use fit::Fit;
 use plan::Around;

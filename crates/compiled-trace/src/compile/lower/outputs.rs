@@ -7,8 +7,8 @@
 
 use super::fit::{Fit, each_iteration};
 use super::{Lowering, NONE};
-use crate::recording::graph::{CONSTANT, SUM};
 use crate::program::{Dimension, Instruction, Nest, Space, Statement};
+use crate::recording::graph::{CONSTANT, SUM};
 use differentiation_interface_core::error::{Error, ErrorKind};
 
 /// Fewest outputs that are copied as a run of their own.

@@ -4,8 +4,8 @@
 
 use super::fit::has_second;
 use super::{Group, Lowering};
-use crate::recording::graph::{CONSTANT, Op, SUM};
 use crate::compile::reroll::Token;
+use crate::recording::graph::{CONSTANT, Op, SUM};
 
 /// Inner loops of at most this many operations are written out inside the loop around them.
 const WRITTEN_OUT: u32 = 256;

@@ -4,9 +4,9 @@ mod random;
 mod recorded;
 
 use super::*;
+use crate::program::{Address, Dimension, Instruction, Nest, Statement};
 use crate::recording::custom::{CallObject, Half};
 use crate::recording::graph::{Op, Outcome};
-use crate::program::{Address, Dimension, Instruction, Nest, Statement};
 use crate::recording::rules::{self, Rules};
 use differentiation_interface_core::rules::{Binary, Partial, RuleVisitor, Unary, each_binary, each_unary};
 use differentiation_interface_core::scalar::{Base, Scalar};

@@ -3,10 +3,10 @@
 //! Called for each body by the rest of `emit`.
 
 use super::{NONE, Owner, Place, Writer};
-use crate::execute::unrolled::{Code, Mode, Step, room};
 use crate::execute::plan::Plan;
-use crate::recording::graph::Op;
+use crate::execute::unrolled::{Code, Mode, Step, room};
 use crate::program::Space;
+use crate::recording::graph::Op;
 use crate::recording::rules::{MINUS, NEGATE, OVER, PLUS, TIMES};
 
 impl Writer<'_> {

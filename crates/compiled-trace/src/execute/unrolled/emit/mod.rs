@@ -16,8 +16,8 @@ mod schedule;
 use super::{BEYOND, Code, Flat, LANES, Mode, Step, room};
 use crate::execute::Step as Outer;
 use crate::execute::plan::Plan;
-use crate::recording::graph::Op;
 use crate::program::{Address, Instruction, Program, Space};
+use crate::recording::graph::Op;
 use crate::recording::rules::{NEGATE, TIMES};
 use pulp::Arch;
 
