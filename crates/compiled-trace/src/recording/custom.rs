@@ -94,6 +94,7 @@ impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
                 let length = if half == Half::PushforwardTangent { outputs } else { inputs };
                 let mut result = vec![Num(Dual::constant(B::ZERO)); length];
                 match half {
+                    _ if seed.iter().all(|seed| seed.0.value == B::ZERO && seed.0.tangent == B::ZERO) => {}
                     Half::PushforwardTangent => pushforward_by_rule(rule, x, y, seed, &mut result),
                     _ => pullback_by_rule(rule, x, y, seed, &mut result),
                 }

@@ -146,11 +146,6 @@ fn sign(x: Number) -> Number {
     x.greater_than(zero).select(one, x.less_than(zero).select(-one, x * zero))
 }
 
-/// 1 where the condition holds.
-fn indicator(condition: differentiation_interface_core::scalar::Condition<Number>) -> Number {
-    condition.select(Number::constant(1.0), Number::constant(0.0))
-}
-
 /// The derivatives of the table's rules that branch on values, with choices in place of the branches.
 fn unbranched(rule: &dyn Any, x: Number, y: Number) -> Option<[Partial<Number>; 2]> {
     let (zero, one) = (Number::constant(0.0), Number::constant(1.0));
@@ -170,8 +165,8 @@ fn unbranched(rule: &dyn Any, x: Number, y: Number) -> Option<[Partial<Number>; 
         let above = y.less_than(x);
         [above.select(zero, one), above.select(one, zero)]
     } else if rule.is::<AbsSub>() {
-        let taken = indicator(x.greater_than(y));
-        [taken, -taken]
+        let above = x.greater_than(y);
+        [above.select(one, zero), above.select(Number::constant(-1.0), zero)]
     } else if rule.is::<Copysign>() {
         // Signs by the sign bit, which no comparison sees in a zero.
         [one.apply2(x, Copysign) * one.apply2(y, Copysign), zero]

@@ -338,7 +338,8 @@ impl Algebra for Reference {
                 let first = self.smooth(Binary::Mul, x, &cosine);
                 let two = self.constant(2.0);
                 let second = self.smooth(Binary::Mul, &two, &product);
-                self.smooth(Binary::Add, &first, &second)
+                let sum = self.smooth(Binary::Add, &first, &second);
+                conventional_if_infinite(sum)
             }
             Special::NestedReverse => {
                 // 2 a b - b exp(-a b)
@@ -348,7 +349,8 @@ impl Algebra for Reference {
                 let second = self.smooth(Binary::Mul, y, &power);
                 let two = self.constant(2.0);
                 let first = self.smooth(Binary::Mul, &two, &product);
-                self.smooth(Binary::Sub, &first, &second)
+                let difference = self.smooth(Binary::Sub, &first, &second);
+                conventional_if_infinite(difference)
             }
         }
     }
@@ -368,4 +370,13 @@ impl Algebra for Reference {
         }
         product
     }
+}
+
+/// A derivative used as a value: where it is not finite, what it is depends on how an engine treats a product of zero and infinity (the tape
+/// leaves out adjoints that are zero), so what is decided by it is not known.
+fn conventional_if_infinite(mut derivative: Number) -> Number {
+    if !derivative.value.is_finite() {
+        derivative.mark(0, kinds::UNKNOWN);
+    }
+    derivative
 }
