@@ -78,16 +78,17 @@ binary_rules! {
     AtLeast  at_least: (x, y) => if x < y { y } else { x }; (x, y, r) => taken(!below(x, y)); taken(below(x, y)),
     AtMost   at_most:  (x, y) => if y < x { y } else { x }; (x, y, r) => taken(!below(y, x)); taken(below(y, x)),
     Copysign copysign: (x, y) => x.copysign(y);  (x, y, r) => sign_kept(x, y); Zero,
-    AbsSub   abs_sub:  (x, y) => positive_part(x - y); (x, y, r) => taken(x > y); negated(taken(x > y)),
+    AbsSub   abs_sub:  (x, y) => positive_difference(x, y); (x, y, r) => taken(x > y); negated(taken(x > y)),
     Together together: (x, y) => x + y;          (x, y, r) => One; One,
     ProductError product_error: (x, y) => fused::product_error(x, y); (x, y, r) => Zero; Zero,
     SumError sum_error: (x, y) => fused::sum_error(x, y);     (x, y, r) => Zero; Zero,
     OddSum   odd_sum:  (x, y) => fused::odd_sum(x, y);         (x, y, r) => One; One,
 }
 
+/// `x - y` where that is positive, and 0 elsewhere, also where both are infinite; NaN where one is.
 #[inline(always)]
-fn positive_part<B: Base>(x: B) -> B {
-    if x <= B::ZERO { B::ZERO } else { x }
+fn positive_difference<B: Base>(x: B, y: B) -> B {
+    if x <= y { B::ZERO } else { x - y }
 }
 
 /// The value of a rule as a partial derivative.
@@ -195,4 +196,20 @@ fn below<S: Scalar>(x: S, y: S) -> bool {
 #[inline(always)]
 fn sign_kept<S: Scalar>(x: S, y: S) -> Partial<S> {
     if x.primal().is_sign_negative() == y.primal().is_sign_negative() { One } else { plain(-1.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_positive_difference_of_equal_infinities_is_zero() {
+        for (x, y, expected) in
+            [(f64::INFINITY, f64::INFINITY, 0.0), (f64::INFINITY, 1.0, f64::INFINITY), (1.0, 3.0, 0.0)]
+        {
+            assert_eq!(AbsSub.value(x, y), expected);
+            assert_eq!(AbsSub.value(x as f32, y as f32), expected as f32);
+        }
+        assert!(AbsSub.value(f64::NAN, 1.0).is_nan() && AbsSub.value(1.0, f64::NAN).is_nan());
+    }
 }

@@ -65,7 +65,9 @@ impl Reference {
             local.marks[1] |= kinds::KINK;
             local.marks[2] |= kinds::KINK;
         }
-        if is_unknown(function, x, self.context.largest) {
+        // Of an argument that is wrong by a part of the period nothing can be said.
+        let is_lost = matches!(function, Unary::Sin | Unary::Cos | Unary::Tan) && a.value_error > 0.05;
+        if is_lost || is_unknown(function, x, self.context.largest) {
             local.marks = local.marks.map(|marks| marks | kinds::UNKNOWN);
         }
         // The sign of zero decides.
