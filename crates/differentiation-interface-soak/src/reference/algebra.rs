@@ -42,6 +42,17 @@ impl Reference {
         doubt > 0.0 && (a.value - b.value).abs() <= doubt
     }
 
+    /// A derivative used as a value. Where it is not finite, what it is depends on how an engine treats a product of zero and infinity (the
+    /// tape leaves out adjoints that are zero); where twice an operand is not, on the order of its factors. So what is decided by it is
+    /// not known.
+    fn conventional(&self, mut derivative: Number, x: &Number, y: &Number) -> Number {
+        let largest = x.value.abs().max(y.value.abs());
+        if !derivative.value.is_finite() || largest > self.context.largest / 4.0 {
+            derivative.mark(0, kinds::UNKNOWN);
+        }
+        derivative
+    }
+
     fn elementary(&mut self, function: Unary, a: &Number) -> Number {
         let x = a.value;
         let here = form(function, x);
@@ -341,7 +352,7 @@ impl Algebra for Reference {
                 let two = self.constant(2.0);
                 let second = self.smooth(Binary::Mul, &two, &product);
                 let sum = self.smooth(Binary::Add, &first, &second);
-                conventional_if_infinite(sum)
+                self.conventional(sum, x, y)
             }
             Special::NestedReverse => {
                 // 2 a b - b exp(-a b)
@@ -352,7 +363,7 @@ impl Algebra for Reference {
                 let two = self.constant(2.0);
                 let first = self.smooth(Binary::Mul, &two, &product);
                 let difference = self.smooth(Binary::Sub, &first, &second);
-                conventional_if_infinite(difference)
+                self.conventional(difference, x, y)
             }
         }
     }
@@ -372,13 +383,4 @@ impl Algebra for Reference {
         }
         product
     }
-}
-
-/// A derivative used as a value: where it is not finite, what it is depends on how an engine treats a product of zero and infinity (the tape
-/// leaves out adjoints that are zero), so what is decided by it is not known.
-fn conventional_if_infinite(mut derivative: Number) -> Number {
-    if !derivative.value.is_finite() {
-        derivative.mark(0, kinds::UNKNOWN);
-    }
-    derivative
 }
