@@ -188,16 +188,20 @@ fn a_number_of_outputs_that_changes_is_refused_by_sparse_backends() {
         }
     }
     let (two, three) = ([1.0, 2.0], [-1.0, 2.0]);
-    let changed = ErrorKind::OutputLength { expected: 2, found: 3 };
     macro_rules! check {
-        ($($dense:expr),*) => {$(
+        ($($dense:expr => $kind:pat),*) => {$(
             let backend = AutoSparse::new($dense).with_detector(TracerLocalSparsityDetector);
             let mut prepared = prepare_jacobian(&Changing, &backend, &two).unwrap();
-            assert_eq!(kind(prepared.jacobian(&three)), changed);
-            assert_eq!(kind(prepared.value_and_jacobian(&three)), changed);
+            assert!(matches!(kind(prepared.jacobian(&three)), $kind));
+            assert!(matches!(kind(prepared.value_and_jacobian(&three)), $kind));
         )*};
     }
-    check!(AutoForwardDiff::default(), AutoReverseDiff::default(), AutoReverseDiff::compiled());
+    check!(
+        AutoForwardDiff::default() => ErrorKind::OutputLength { expected: 2, found: 3 },
+        AutoReverseDiff::default() => ErrorKind::OutputLength { expected: 2, found: 3 },
+        // A recording knows the branch on which the outputs change, and that the pattern is of another one.
+        AutoReverseDiff::compiled() => ErrorKind::OtherPattern { .. }
+    );
 }
 
 /// Adds to its work memory, so that the value depends on what is there at the start; without a branch on it.

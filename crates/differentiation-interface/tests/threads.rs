@@ -485,9 +485,10 @@ fn threads_that_have_ended_leave_nothing() -> Result<(), Error> {
     };
     churn(300);
     let before = resident();
-    churn(700);
+    churn(2000);
     let grown = resident().saturating_sub(before);
-    assert!(grown < 300_000, "700 threads left {grown} bytes");
+    // Other tests run beside this one. A kilobyte for each thread would be two million.
+    assert!(grown < 1_000_000, "2000 threads left {grown} bytes");
     Ok(())
 }
 

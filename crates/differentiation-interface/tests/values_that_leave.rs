@@ -106,6 +106,7 @@ table! {
         custom Stays |x, _| T::custom(&Arc::new(Double), &[x], &mut Vec::new());
         select Stays |x, y| T::select(x, Relation::Less, y, x, y);
         scale Stays |x, _| x.scale(2.0);
+        fused Stays |x, y| Scalar::fused(x, y, y);
         is_inert_zero Stays |x, _| x.is_inert_zero();
     }
     Condition {
