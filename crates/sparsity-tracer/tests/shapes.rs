@@ -29,7 +29,13 @@ fn numbers_and_arrays_come_in_and_go_out() {
     assert_eq!(entries(&p), [(0, 0)]);
     let p = jacobian_sparsity(&|x: &[Tracer<f32, Local, Gradient>]| x[0] * x[1], &LOCAL, &[0.0f32, 1.0]).unwrap();
     assert_eq!(entries(&p), [(0, 0)]);
-    let f = in_place(|y: &mut [_], x: &[_]| y[1] = x[0] * x[1], 3);
+    let f = in_place(
+        |y: &mut [_], x: &[_]| {
+            y.fill(Default::default());
+            y[1] = x[0] * x[1];
+        },
+        3,
+    );
     assert_eq!(entries(&jacobian_sparsity(&f, &GLOBAL, &[1.0, 2.0]).unwrap()), [(1, 0), (1, 1)]);
 }
 

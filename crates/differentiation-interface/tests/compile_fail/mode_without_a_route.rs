@@ -1,7 +1,7 @@
 //! A backend of a mode that the table of second order does not know.
 
 use differentiation_interface::backend::{
-    Backend, Lane, Lanes, Mode, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
+    Backend, Direction, Lane, Lanes, Mode, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
 };
 use differentiation_interface::evaluate::Flat;
 use differentiation_interface::prelude::*;
@@ -9,6 +9,7 @@ use differentiation_interface::prelude::*;
 struct Sideways;
 impl Mode for Sideways {
     const NAME: &'static str = "sideways";
+    const DIRECTION: Direction = Direction::Both;
 }
 
 #[derive(Clone)]
