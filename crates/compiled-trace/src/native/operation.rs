@@ -175,7 +175,8 @@ impl<S: Number> Emitter<'_, '_, S> {
             rules::ABS_SUB => {
                 let difference = self.builder.ins().fsub(x, y);
                 let zero = self.number(0.0, x);
-                self.choose(FloatCC::LessThanOrEqual, difference, zero, zero, difference)
+                // By the numbers, whose difference is NaN where both are infinite.
+                self.choose(FloatCC::LessThanOrEqual, x, y, zero, difference)
             }
             _ => self.call(functions::binary::<S>(number), number, &[x, y]),
         }
