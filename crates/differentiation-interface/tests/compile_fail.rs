@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Mistakes that the compiler finds before it comes to a trait with a message of ours; the text shows the cause.
+/// Mistakes that the compiler reports before it checks a trait of this project; the text shows the cause.
 const BEFORE_OUR_TRAITS: [&str; 3] = [
     // `T: Real` in the user's function is `Real<f64>`, and a bound on an associated type has no message.
     "single_precision_with_double",
@@ -35,12 +35,12 @@ fn every_text_has_a_line_of_ours() {
         assert_eq!(
             explained,
             !BEFORE_OUR_TRAITS.contains(&name),
-            "{name}: does the first error hold a message of ours?\n{first}"
+            "{name}: does the first error hold a message of this project?\n{first}"
         );
     }
 }
 
-/// The longest part without a placeholder of each message and note in our sources.
+/// The longest part without a placeholder of each message and note in the sources.
 fn phrases() -> Vec<String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates lie in one folder");
     let sources = ["differentiation-interface", "differentiation-interface-core", "sparsity-tracer", "matrix-coloring"];

@@ -382,9 +382,9 @@ where
 
     /// Copies the products into buffers of the caller.
     fn copy_products(&mut self, products: [&mut [X::Scalar]; T]) -> Result<(), Error> {
-        for (k, buffer) in products.iter().enumerate() {
-            check_buffer(B::product(&mut self.state, k).len(), buffer.len()).map_err(Self::named)?;
-        }
+        // All products are as long as the output. There is a first one, since no seeds at all are refused.
+        let expected = B::product(&mut self.state, 0).len();
+        products.iter().try_for_each(|buffer| check_buffer(expected, buffer.len())).map_err(Self::named)?;
         for (k, buffer) in products.into_iter().enumerate() {
             buffer.copy_from_slice(B::product(&mut self.state, k));
         }
