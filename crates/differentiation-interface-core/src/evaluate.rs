@@ -7,27 +7,20 @@ use crate::context::{Contexts, SomeContexts};
 use crate::function::{ContextTypes, Function, FunctionWith};
 use crate::numbers::Numbers;
 use crate::point::Shape;
+use crate::recordings::Recordable;
 use crate::scalar::Scalar;
 use std::fmt::Debug;
 
 /// A function as backends see it: flat numbers in, flat numbers out.
 ///
-/// The other methods are for backends that keep a recording of one call for later ones; their defaults say that none may be
-/// kept.
+/// Engines that keep a recording of one call for later ones ask [`recordable`](Flat::recordable) what it depends on; others call.
 pub trait Flat<N> {
     /// Evaluates the function at `x` and leaves the outputs in `y`, whose previous content and length do not matter.
     fn call(&mut self, x: &[N], y: &mut Vec<N>);
-    /// Whether the outputs depend on `x` and the [`parameters`](Flat::parameters) alone, and a call does nothing else.
-    fn is_pure(&self) -> bool {
-        false
-    }
-    /// Appends the numbers that a call makes by [`Scalar::parameter`], in the order of their indices.
-    fn parameters(&self, _values: &mut Vec<f64>) {}
-    /// Appends the lengths of contexts, which the function may see: a recording is good for the same lengths only.
-    fn lengths(&self, _lengths: &mut Vec<usize>) {}
-    /// Whether a call has failed, so that a recording of it means nothing.
-    fn has_failed(&self) -> bool {
-        false
+    /// What a recording of a call depends on; `None` if the function must run in every call.
+    #[inline(always)]
+    fn recordable(&self) -> Option<&dyn Recordable> {
+        None
     }
 }
 
@@ -208,12 +201,22 @@ impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Flat<N> for Bound<'
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
         self.function.evaluate(x, &self.contexts, self.storage, y);
     }
+    #[inline(always)]
+    fn recordable(&self) -> Option<&dyn Recordable> {
+        Some(self)
+    }
+}
+
+impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Recordable for Bound<'_, F, X, C, N> {
+    #[inline(always)]
     fn is_pure(&self) -> bool {
         !C::OPAQUE && self.function.is_pure()
     }
+    #[inline(always)]
     fn parameters(&self, values: &mut Vec<f64>) {
         C::parameters(&self.contexts, values);
     }
+    #[inline(always)]
     fn lengths(&self, lengths: &mut Vec<usize>) {
         C::lengths(&self.contexts, lengths);
     }

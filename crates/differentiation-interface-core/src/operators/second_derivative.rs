@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::evaluate::{Bound, Evaluate, Flat, Output};
 use crate::fault;
 use crate::point::{NumberShape, Point, ScalarOf, Shape};
+use crate::recordings::Recordable;
 use crate::scalar::Scalar;
 use std::ops::Deref;
 
@@ -140,17 +141,23 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Flat<N> for Derivati
             Err(error) => self.error = Some(error),
         }
     }
+    fn recordable(&self) -> Option<&dyn Recordable> {
+        Some(self)
+    }
+}
+
+impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Recordable for DerivativeOf<'_, F, I, N, S> {
     fn is_pure(&self) -> bool {
-        self.f.is_pure()
+        self.f.recordable().is_pure()
     }
     fn parameters(&self, values: &mut Vec<f64>) {
-        self.f.parameters(values);
+        self.f.recordable().parameters(values);
     }
     fn lengths(&self, lengths: &mut Vec<usize>) {
-        self.f.lengths(lengths);
+        self.f.recordable().lengths(lengths);
     }
     fn has_failed(&self) -> bool {
-        self.error.is_some() || self.f.has_failed()
+        self.error.is_some() || self.f.recordable().has_failed()
     }
 }
 

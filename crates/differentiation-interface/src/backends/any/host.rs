@@ -6,6 +6,7 @@ use super::RuntimeForward;
 use super::number::Holds;
 use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::Recordable;
 use differentiation_interface_core::scalar::{Core, Num};
 use std::marker::PhantomData;
 
@@ -78,17 +79,8 @@ where
         y.clear();
         y.extend(numbers.y.iter().map(|v| v.0.take()));
     }
-    fn is_pure(&self) -> bool {
-        self.f.is_pure()
-    }
-    fn parameters(&self, values: &mut Vec<f64>) {
-        self.f.parameters(values);
-    }
-    fn lengths(&self, lengths: &mut Vec<usize>) {
-        self.f.lengths(lengths);
-    }
-    fn has_failed(&self) -> bool {
-        self.f.has_failed()
+    fn recordable(&self) -> Option<&dyn Recordable> {
+        self.f.recordable()
     }
 }
 
@@ -116,17 +108,8 @@ macro_rules! pass_on {
                 self.0.call(x, y);
             }
             #[inline(always)]
-            fn is_pure(&self) -> bool {
-                self.0.is_pure()
-            }
-            fn parameters(&self, values: &mut Vec<f64>) {
-                self.0.parameters(values);
-            }
-            fn lengths(&self, lengths: &mut Vec<usize>) {
-                self.0.lengths(lengths);
-            }
-            fn has_failed(&self) -> bool {
-                self.0.has_failed()
+            fn recordable(&self) -> Option<&dyn Recordable> {
+                self.0.recordable()
             }
         }
     )*};

@@ -6,6 +6,7 @@ use super::recording::{Failure, Held, Kind, LANES, Which};
 use compiled_trace::Recorded;
 use differentiation_interface_core::backend::{Rows, Seeds};
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::Recordable;
 use differentiation_interface_core::scalar::{Base, Scalar};
 
 /// The arguments and results of programs.
@@ -41,6 +42,7 @@ impl<S: Scalar> Buffers<S> {
         lengths: &mut Vec<usize>,
     ) {
         plain.clear();
+        let f = f.recordable();
         f.parameters(plain);
         lengths.clear();
         f.lengths(lengths);

@@ -9,6 +9,7 @@ use compiled_trace::{GuardFailed, Place, Recorded, RunError};
 use differentiation_interface_core::backend::{Entries, Rows, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::Recordable;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::sync::Arc;
 
@@ -79,7 +80,9 @@ impl<S: Scalar> CompiledState<S> {
         rows: &mut Rows<'_, S>,
     ) -> bool {
         let CompiledState { recordings, current, buffers, plain, lengths, .. } = self;
-        let Some(held) = recordings.get_mut(*current).filter(|held| f.is_pure() && held.has_small_gradient()) else {
+        let Some(held) =
+            recordings.get_mut(*current).filter(|held| f.recordable().is_pure() && held.has_small_gradient())
+        else {
             return false;
         };
         buffers.read_contexts(f, plain, lengths);
@@ -231,7 +234,7 @@ impl<S: Scalar> CompiledState<S> {
     ) -> Result<(), Error> {
         self.buffers.read_contexts(f, &mut self.plain, &mut self.lengths);
         let mut first = 0;
-        if f.is_pure()
+        if f.recordable().is_pure()
             && let Some(held) = self.recordings.get_mut(self.current)
             && held.recording.fits(x.len(), self.plain.len(), &self.lengths)
         {
@@ -255,7 +258,7 @@ impl<S: Scalar> CompiledState<S> {
         first: usize,
         mut go: impl FnMut(&mut Held<S>, &mut Buffers<S>) -> Result<(), Failure>,
     ) -> Result<(), Error> {
-        if !f.is_pure() {
+        if !f.recordable().is_pure() {
             self.select(backend, f, x)?;
             return go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error);
         }
