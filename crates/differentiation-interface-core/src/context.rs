@@ -483,6 +483,7 @@ impl Contexts for () {
     type Values<'a> = ();
     const OPAQUE: bool = false;
 
+    #[inline(always)]
     fn allocate<N: Scalar>(_: ()) {}
     fn parameters(_: &(), _: &mut Vec<f64>) {}
     fn lengths(_: &(), _: &mut Vec<usize>) {}

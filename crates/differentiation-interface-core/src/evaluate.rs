@@ -22,6 +22,31 @@ pub trait Flat<N> {
     fn recordable(&self) -> Option<&dyn Recordable> {
         None
     }
+
+    /// The number of inputs, if types fix it and the number of outputs: numbers and arrays. Such a function also runs by
+    /// [`call_fixed`](Flat::call_fixed).
+    #[inline(always)]
+    fn fixed(&self) -> Option<usize> {
+        None
+    }
+    /// Whether the function captures data or has contexts, through which numbers of another differentiation may come in.
+    #[inline(always)]
+    fn captures(&self) -> bool {
+        true
+    }
+
+    /// Evaluates the function at the point with the entries `x(0)`, `x(1)`, ... and hands its outputs to `read`. Where
+    /// [`fixed`](Flat::fixed) holds a number, nothing is allocated: point and outputs are on the stack, or in registers.
+    #[inline(always)]
+    fn call_fixed<R>(&mut self, x: impl FnMut(usize) -> N, read: impl FnOnce(&[N]) -> R) -> R
+    where
+        Self: Sized,
+    {
+        let x: Vec<N> = (0..self.fixed().unwrap_or(0)).map(x).collect();
+        let mut y = Vec::new();
+        self.call(&x, &mut y);
+        read(&y)
+    }
 }
 
 /// What a function may return at the number type `N`: `N`, `Vec<N>`, `[N; M]`.
@@ -29,7 +54,13 @@ pub trait Flat<N> {
     message = "a function that returns `{Self}` cannot be differentiated with numbers `{N}`",
     note = "return a number, a `Vec` or an array of the numbers the function gets"
 )]
-pub trait Output<N: Scalar> {
+pub trait Output<N: Scalar>: Numbers<N> {
+    /// The outputs where this type fixes their number, else no numbers.
+    type Fixed<S: Scalar>: Copy + Debug + Send + AsRef<[S]> + AsMut<[S]>;
+    /// Whether this type fixes the number of outputs.
+    const FIXED: bool;
+    /// Makes [`Fixed`](Output::Fixed) outputs that mean nothing yet.
+    fn fixed<S: Scalar>() -> Self::Fixed<S>;
     /// The same shape with numbers `S`.
     type With<S: Scalar>: Clone + Debug + Numbers<S>;
     /// The same shape borrowed where it would have to be allocated: `&[S]` for a `Vec`.
@@ -51,8 +82,14 @@ pub trait Output<N: Scalar> {
 
 /// Outputs of fixed shape are made anew in each call.
 macro_rules! fixed_output {
-    ($([$($generics:tt)*] $output:ty => $with:ty, $y:ident.$store:ident($numbers:expr), $flat:ident: $build:expr;)*) => {$(
+    ($([$($generics:tt)*] $output:ty => $with:ty, $count:expr, $y:ident.$store:ident($numbers:expr), $flat:ident: $build:expr;)*) => {$(
         impl<N: Scalar, $($generics)*> Output<N> for $output {
+            type Fixed<S: Scalar> = [S; $count];
+            const FIXED: bool = true;
+            #[inline(always)]
+            fn fixed<S: Scalar>() -> [S; $count] {
+                [S::default(); $count]
+            }
             type With<S: Scalar> = $with;
             type Borrowed<'a, S: Scalar> = $with;
             #[inline(always)]
@@ -84,11 +121,17 @@ macro_rules! fixed_output {
     )*};
 }
 fixed_output! {
-    [] N => S, output.push(output), flat: flat[0];
-    [const M: usize] [N; M] => [S; M], output.extend_from_slice(&output), flat: std::array::from_fn(|i| flat[i]);
+    [] N => S, 1, output.push(output), flat: flat[0];
+    [const M: usize] [N; M] => [S; M], M, output.extend_from_slice(&output), flat: std::array::from_fn(|i| flat[i]);
 }
 
 impl<N: Scalar> Output<N> for Vec<N> {
+    type Fixed<S: Scalar> = [S; 0];
+    const FIXED: bool = false;
+    #[inline(always)]
+    fn fixed<S: Scalar>() -> [S; 0] {
+        []
+    }
     type With<S: Scalar> = Vec<S>;
     type Borrowed<'a, S: Scalar> = &'a [S];
     #[inline(always)]
@@ -145,6 +188,14 @@ pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
     type Output: Output<N>;
     /// Evaluates into `y`.
     fn evaluate<'a>(&self, x: &[N], contexts: &'a C::Values<'_>, storage: &'a mut C::Storage<N>, y: &mut Vec<N>);
+    /// Evaluates at the point with the entries `x(0)`, `x(1)`, ... and hands the outputs to `read`; for shapes of fixed length.
+    fn evaluate_fixed<'a, R>(
+        &self,
+        x: impl FnMut(usize) -> N,
+        contexts: &'a C::Values<'_>,
+        storage: &'a mut C::Storage<N>,
+        read: impl FnOnce(&[N]) -> R,
+    ) -> R;
     /// Whether a call does nothing but compute its output, which depends on `x` and the contexts alone.
     fn is_pure(&self) -> bool;
 }
@@ -158,6 +209,10 @@ where
     #[inline(always)]
     fn evaluate(&self, x: &[N], _: &(), _: &mut (), y: &mut Vec<N>) {
         F::Output::evaluate(self, X::view(x), y);
+    }
+    #[inline(always)]
+    fn evaluate_fixed<R>(&self, x: impl FnMut(usize) -> N, _: &(), _: &mut (), read: impl FnOnce(&[N]) -> R) -> R {
+        X::with_entries(x, |x| read(self.call(x).numbers()))
     }
     #[inline(always)]
     fn is_pure(&self) -> bool {
@@ -174,6 +229,16 @@ where
     #[inline(always)]
     fn evaluate<'a>(&self, x: &[N], contexts: &'a C::Values<'_>, storage: &'a mut C::Storage<N>, y: &mut Vec<N>) {
         F::Output::evaluate_with(self, X::view(x), C::arguments(contexts, storage), y);
+    }
+    #[inline(always)]
+    fn evaluate_fixed<'a, R>(
+        &self,
+        x: impl FnMut(usize) -> N,
+        contexts: &'a C::Values<'_>,
+        storage: &'a mut C::Storage<N>,
+        read: impl FnOnce(&[N]) -> R,
+    ) -> R {
+        X::with_entries(x, |x| read(self.call_with(x, C::arguments(contexts, storage)).numbers()))
     }
     #[inline(always)]
     fn is_pure(&self) -> bool {
@@ -197,6 +262,18 @@ impl<'a, F, X: Shape, C: Contexts, N: Scalar> Bound<'a, F, X, C, N> {
 }
 
 impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Flat<N> for Bound<'_, F, X, C, N> {
+    #[inline(always)]
+    fn fixed(&self) -> Option<usize> {
+        if F::Output::FIXED { X::LENGTH } else { None }
+    }
+    #[inline(always)]
+    fn captures(&self) -> bool {
+        size_of::<F>() > 0 || size_of::<C::Values<'static>>() > 0
+    }
+    #[inline(always)]
+    fn call_fixed<R>(&mut self, x: impl FnMut(usize) -> N, read: impl FnOnce(&[N]) -> R) -> R {
+        self.function.evaluate_fixed(x, &self.contexts, self.storage, read)
+    }
     #[inline(always)]
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
         self.function.evaluate(x, &self.contexts, self.storage, y);

@@ -70,11 +70,22 @@ pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
 #[inline]
 fn caught<R>(action: impl FnOnce() -> R) -> (R, Option<ErrorKind>) {
     let state = STATE.replace(State::Watching);
-    let outer = Outer { state, fault: if state == State::Raised { FAULT.take() } else { None } };
+    let outer = Outer { state, fault: take(state) };
     let result = action();
-    let own = if STATE.get() == State::Raised { FAULT.take() } else { None };
+    let own = take(STATE.get());
     drop(outer);
     (result, own)
+}
+
+/// The fault, if the state says that there is one.
+#[inline(always)]
+fn take(state: State) -> Option<ErrorKind> {
+    let mut fault = None;
+    if state == State::Raised {
+        // Not `FAULT.take()`, from which the compiler does not see that it cannot panic; then it would keep all work memory for the unwinding.
+        FAULT.with(|cell| fault = cell.take());
+    }
+    fault
 }
 
 #[cold]
@@ -84,15 +95,17 @@ fn failed(kind: ErrorKind) -> Error {
 }
 
 /// Runs `action` for the differentiation `id`, to which the faults raised in it are reported too: on a thread of the user's there is no
-/// operator that would return them.
-pub fn charge<R>(id: Option<NonZeroU32>, action: impl FnOnce() -> R) -> R {
-    let Some(id) = id else { return action() };
-    let (result, own) = caught(action);
-    if let Some(kind) = own {
-        identity::spoil(id, kind);
-        raise(kind);
-    }
-    result
+/// operator that would return them. Whether there was one.
+pub fn charge(id: Option<NonZeroU32>, action: impl FnOnce()) -> bool {
+    let Some(id) = id else {
+        action();
+        return false;
+    };
+    let ((), own) = caught(action);
+    let Some(kind) = own else { return false };
+    identity::spoil(id, kind);
+    raise(kind);
+    true
 }
 
 #[cfg(test)]

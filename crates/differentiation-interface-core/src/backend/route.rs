@@ -350,12 +350,14 @@ pub trait MatrixRoute<B: Backend> {
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
-    /// The same by what earlier calls left, without running the function, so that no fault is raised; `false` if there is nothing that
-    /// serves, and then [`matrix`](Self::matrix) is called. For gradients so small that watching for faults shows.
+    /// The same by a shorter way, outside of the watch for faults; `false` if there is none for this call, and then [`matrix`](Self::matrix) is
+    /// called. For derivatives so small that buffers and the watch would show: those on the stack, and those that a recording
+    /// answers without running the function. `y` is as long as the outputs were.
     #[inline(always)]
-    fn again<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+    fn shortcut<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        _backend: &B,
         _state: &mut Self::State<S, L>,
-        _f: &F,
+        _f: &mut F,
         _x: &[S],
         _y: Option<&mut [S]>,
         _rows: &mut Rows<'_, S>,
@@ -368,6 +370,7 @@ impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
     const NAME: &'static str = "via pushforward";
     type State<S: Scalar, L: Lanes> = B::PushforwardState<S, L>;
 
+    #[inline]
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error> {
         backend.pushforward_state(inputs, inputs)
     }
@@ -390,6 +393,17 @@ impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         backend.pushforward(state, f, x, Seeds::all(x.len()), y, rows)
+    }
+    #[inline(always)]
+    fn shortcut<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        backend: &B,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        y: Option<&mut [S]>,
+        rows: &mut Rows<'_, S>,
+    ) -> bool {
+        backend.jacobian_on_stack(state, f, x, y, rows)
     }
 }
 

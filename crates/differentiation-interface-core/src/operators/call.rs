@@ -22,18 +22,19 @@ pub(super) fn check_buffer(expected: usize, found: usize) -> Result<(), ErrorKin
     if found == expected { Ok(()) } else { Err(ErrorKind::BufferLength { expected, found }) }
 }
 
-/// State and work memory of one operator by one route.
-pub struct MatrixWork<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> {
+/// State and work memory of one operator by one route. `Y` is [`Output::Fixed`] of the function.
+pub struct MatrixWork<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, Y> {
     operator: &'static str,
     state: R::State<X::Scalar, L>,
     storage: C::Storage<NumOf<B, X, L>>,
     /// Number of outputs, once prepared.
     pub(super) outputs: Option<usize>,
-    /// Outputs of the last evaluation that left them.
-    pub(super) y: Vec<X::Scalar>,
+    /// Outputs of the last evaluation that left them, unless they are in `fixed`.
+    y: Vec<X::Scalar>,
+    fixed: Y,
 }
 
-impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> Clone for MatrixWork<B, R, L, X, C> {
+impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, Y: Copy> Clone for MatrixWork<B, R, L, X, C, Y> {
     fn clone(&self) -> Self {
         MatrixWork {
             operator: self.operator,
@@ -41,13 +42,23 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> Clone for M
             storage: self.storage.clone(),
             outputs: self.outputs,
             y: self.y.clone(),
+            fixed: self.fixed,
         }
     }
 }
 
-impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<B, R, L, X, C> {
+impl<B, R, L, X, C, Y> MatrixWork<B, R, L, X, C, Y>
+where
+    B: Backend,
+    R: MatrixRoute<B>,
+    L: Lanes,
+    X: Shape,
+    C: Contexts,
+    Y: Copy + AsRef<[X::Scalar]> + AsMut<[X::Scalar]>,
+{
     /// Unprepared: nothing is evaluated, buffers are empty.
-    pub(super) fn new<P>(operator: &'static str, backend: &B, point: &P) -> Result<Self, Error>
+    #[inline]
+    pub(super) fn new<P>(operator: &'static str, backend: &B, point: &P, fixed: Y) -> Result<Self, Error>
     where
         P: Point<Shape = X, Contexts = C>,
     {
@@ -58,7 +69,14 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
             storage: C::allocate(point.contexts()),
             outputs: None,
             y: Vec::new(),
+            fixed,
         })
+    }
+
+    /// Outputs of the last evaluation that left them.
+    #[inline]
+    pub(super) fn value(&self) -> &[X::Scalar] {
+        if self.fixed.as_ref().is_empty() { &self.y } else { self.fixed.as_ref() }
     }
 
     /// Sizes all buffers by one evaluation at `point`, which may have another length than before.
@@ -102,13 +120,39 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         F: Evaluate<X, C, NumOf<B, X, L>>,
     {
         let x = point.coordinates();
-        let mut rows = rows.expecting(self.outputs);
+        // Outputs of a fixed number are as many as in the preparation.
+        let mut rows = if self.fixed.as_ref().is_empty() { rows.expecting(self.outputs) } else { rows };
         let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
-        if R::again(&mut self.state, &f, x, with_value.then_some(&mut self.y[..]), &mut rows) {
+        let fixed = self.fixed.as_mut();
+        let y = if fixed.is_empty() { &mut self.y[..] } else { &mut *fixed };
+        if R::shortcut(backend, &mut self.state, &mut f, x, with_value.then_some(y), &mut rows) {
             return Ok(());
         }
+        self.run_watched(backend, function, point, with_value, rows)
+    }
+
+    /// The same without the shorter way, apart from it so that it can be inlined.
+    #[inline(never)]
+    fn run_watched<P, F>(
+        &mut self,
+        backend: &B,
+        function: &F,
+        point: &P,
+        with_value: bool,
+        rows: Rows<'_, ScalarOf<P>>,
+    ) -> Result<(), Error>
+    where
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, NumOf<B, X, L>>,
+    {
+        let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
         let y = if with_value { Some(&mut self.y) } else { None };
-        fault::watch(|| R::matrix(backend, &mut self.state, &mut f, x, y, rows))
-            .map_err(|error| error.during(self.operator, B::NAME))
+        fault::watch(|| R::matrix(backend, &mut self.state, &mut f, point.coordinates(), y, rows))
+            .map_err(|error| error.during(self.operator, B::NAME))?;
+        let fixed = self.fixed.as_mut();
+        if with_value && !fixed.is_empty() {
+            fixed.copy_from_slice(&self.y);
+        }
+        Ok(())
     }
 }

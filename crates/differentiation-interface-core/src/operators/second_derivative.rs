@@ -168,6 +168,7 @@ fn named<B: SecondOrderBackend>(error: impl Into<Error>) -> Error {
 
 impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C> {
     /// Differentiates at `x` into `buffer`, or into `self.der2` if there is none.
+    #[inline]
     fn run<F, P>(&mut self, f: &F, x: &P, with_value: bool, buffer: Option<&mut [X::Scalar]>) -> Result<(), Error>
     where
         F: Evaluate<X, C, Twice<B, X>>,
@@ -222,6 +223,7 @@ where
     type Output = F::Output;
     type State = SecondDerivativeWork<B, X, C>;
 
+    #[inline]
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
         let pair = self.pair();
         Ok(SecondDerivativeWork {
@@ -243,6 +245,7 @@ where
         state.outputs = Some(state.y.len());
         Ok(())
     }
+    #[inline]
     fn second_derivative<'s, P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &'s mut Self::State,
@@ -253,6 +256,7 @@ where
         state.run(f, x, with_value, None)?;
         Ok(&state.der2)
     }
+    #[inline]
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -262,9 +266,11 @@ where
     ) -> Result<(), Error> {
         state.run(f, x, false, Some(der2))
     }
+    #[inline]
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y
     }
+    #[inline]
     fn derivative(state: &Self::State) -> &[X::Scalar] {
         &state.der
     }
@@ -295,6 +301,7 @@ type Borrowed<'a, B, F, X, C> =
 /// assert_eq!(second_derivative(&cubic, &AutoForwardDiff::default(), 2.0)?, 12.0);
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn second_derivative<F, B, P>(f: &F, backend: &B, x: P) -> Result<Like<B, F, P::Shape, P::Contexts>, Error>
 where
     P: Point<Shape: NumberShape>,
@@ -317,6 +324,7 @@ where
 /// assert_eq!(der2, [2.0, 12.0]);
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn second_derivative_into<F, B, P>(f: &F, der2: &mut [ScalarOf<P>], backend: &B, x: P) -> Result<(), Error>
 where
     P: Point<Shape: NumberShape>,
@@ -338,6 +346,7 @@ where
 /// assert_eq!(all, (8.0, 12.0, 12.0));
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn value_derivative_and_second_derivative<F, B, P>(
     f: &F,
     backend: &B,
@@ -368,6 +377,7 @@ where
 /// assert_eq!((y, der, der2), ([4.0, 8.0], [4.0, 12.0], [2.0, 12.0]));
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn value_derivative_and_second_derivative_into<F, B, P>(
     f: &F,
     der: &mut [ScalarOf<P>],
@@ -448,6 +458,7 @@ where
     C: Contexts,
     B: SecondDerivativeBackend<H::Target, X, C>,
 {
+    #[inline]
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
         Ok(PreparedSecondDerivative { function: f, backend: backend.clone(), state: backend.unprepared(x)? })
     }
@@ -456,6 +467,7 @@ where
     ///
     /// # Errors
     /// Those of [`second_derivative`].
+    #[inline]
     pub fn second_derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -467,6 +479,7 @@ where
     ///
     /// # Errors
     /// Those of [`second_derivative_into`].
+    #[inline]
     pub fn second_derivative_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         der2: &mut [X::Scalar],
@@ -479,6 +492,7 @@ where
     ///
     /// # Errors
     /// Those of [`second_derivative`].
+    #[inline]
     pub fn value_derivative_and_second_derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -491,6 +505,7 @@ where
     ///
     /// # Errors
     /// [`BufferLength`](crate::error::ErrorKind::BufferLength) if a buffer is not as long as the output.
+    #[inline]
     pub fn value_derivative_and_second_derivative_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         der: &mut [X::Scalar],

@@ -210,9 +210,10 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
         state.matrix(backend, f, x, y, &mut rows)
     }
     #[inline(always)]
-    fn again<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+    fn shortcut<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+        _backend: &AutoCompiledReverseDiff,
         state: &mut CompiledState<S>,
-        f: &F,
+        f: &mut F,
         x: &[S],
         y: Option<&mut [S]>,
         rows: &mut Rows<'_, S>,
