@@ -55,12 +55,11 @@ pub trait PushforwardPrimitive: Backend {
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
 
-    /// Fills all columns of the Jacobian of a function with [`Flat::fixed`] inputs, without memory beside the stack, and leaves the outputs in `y` if
+    /// Fills all columns of the Jacobian of a function with [`Flat::fixed`] inputs, on the stack, and leaves the outputs in `y` if
     /// asked for. Returns `false` where it cannot, errors included: the operator then calls [`pushforward`](Self::pushforward).
     #[inline(always)]
     fn jacobian_on_stack<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         &self,
-        _state: &mut Self::PushforwardState<S, L>,
         _f: &mut F,
         _x: &[S],
         _y: Option<&mut [S]>,

@@ -350,14 +350,24 @@ pub trait MatrixRoute<B: Backend> {
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
-    /// The same by a shorter way, outside of the watch for faults; `false` if there is none for this call, and then [`matrix`](Self::matrix) is
-    /// called. For derivatives so small that buffers and the watch would show: those on the stack, and those that a recording
-    /// answers without running the function. `y` is as long as the outputs were.
+    /// Fills the matrix of a function with [`Flat::fixed`] inputs on the stack, without a state, and leaves the outputs in `y` if asked for.
+    /// `false` where there is no such way or it cannot answer, errors included; then [`matrix`](Self::matrix) is called.
     #[inline(always)]
-    fn shortcut<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+    fn on_stack<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         _backend: &B,
-        _state: &mut Self::State<S, L>,
         _f: &mut F,
+        _x: &[S],
+        _y: Option<&mut [S]>,
+        _rows: &mut Rows<'_, S>,
+    ) -> bool {
+        false
+    }
+    /// The same by what earlier calls left, without running the function, so that no fault is raised; `false` if there is nothing that
+    /// serves, and then [`matrix`](Self::matrix) is called. For gradients so small that watching for faults shows.
+    #[inline(always)]
+    fn again<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        _state: &mut Self::State<S, L>,
+        _f: &F,
         _x: &[S],
         _y: Option<&mut [S]>,
         _rows: &mut Rows<'_, S>,
@@ -395,15 +405,14 @@ impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
         backend.pushforward(state, f, x, Seeds::all(x.len()), y, rows)
     }
     #[inline(always)]
-    fn shortcut<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+    fn on_stack<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
-        state: &mut Self::State<S, L>,
         f: &mut F,
         x: &[S],
         y: Option<&mut [S]>,
         rows: &mut Rows<'_, S>,
     ) -> bool {
-        backend.jacobian_on_stack(state, f, x, y, rows)
+        backend.jacobian_on_stack::<S, L, F>(f, x, y, rows)
     }
 }
 

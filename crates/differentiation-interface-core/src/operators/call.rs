@@ -10,10 +10,10 @@ use crate::evaluate::{Bound, Evaluate};
 use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
 
-/// Refuses a point of another length than the preparation was made for.
+/// Refuses a point of another length than the preparation was made for, unless its shape `X` has one length.
 #[inline]
-pub(super) fn check_point(prepared: usize, found: usize) -> Result<(), ErrorKind> {
-    if found == prepared { Ok(()) } else { Err(ErrorKind::PreparedLength { prepared, found }) }
+pub(super) fn check_point<X: Shape>(prepared: usize, found: usize) -> Result<(), ErrorKind> {
+    if X::LENGTH.is_some() || found == prepared { Ok(()) } else { Err(ErrorKind::PreparedLength { prepared, found }) }
 }
 
 /// Refuses a buffer of another length than the result.
@@ -124,8 +124,10 @@ where
         let mut rows = if self.fixed.as_ref().is_empty() { rows.expecting(self.outputs) } else { rows };
         let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
         let fixed = self.fixed.as_mut();
-        let y = if fixed.is_empty() { &mut self.y[..] } else { &mut *fixed };
-        if R::shortcut(backend, &mut self.state, &mut f, x, with_value.then_some(y), &mut rows) {
+        let mut y = with_value.then_some(if fixed.is_empty() { &mut self.y[..] } else { fixed });
+        if R::on_stack::<_, L, _>(backend, &mut f, x, y.as_deref_mut(), &mut rows)
+            || R::again(&mut self.state, &f, x, y, &mut rows)
+        {
             return Ok(());
         }
         self.run_watched(backend, function, point, with_value, rows)

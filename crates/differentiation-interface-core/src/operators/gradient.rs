@@ -365,8 +365,8 @@ where
         with_value: bool,
     ) -> Result<(), Error> {
         let named = |kind: ErrorKind| Error::new(kind).during("gradient", B::BACKEND);
-        check_point(self.inputs, x.coordinates().len()).map_err(named)?;
-        check_buffer(self.inputs, grad.len()).map_err(named)?;
+        check_point::<X>(self.inputs, x.coordinates().len()).map_err(named)?;
+        check_buffer(x.coordinates().len(), grad.len()).map_err(named)?;
         self.backend.fill(&mut self.state, &self.function, x, with_value, grad)
     }
 }

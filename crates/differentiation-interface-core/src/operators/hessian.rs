@@ -450,7 +450,7 @@ where
     }
 
     fn check(&self, x: &[X::Scalar]) -> Result<(), Error> {
-        check_point(self.inputs, x.len()).map_err(Self::named)
+        check_point::<X>(self.inputs, x.len()).map_err(Self::named)
     }
 
     fn named(kind: ErrorKind) -> Error {

@@ -405,7 +405,7 @@ where
 
     #[inline]
     fn check(&self, x: &[X::Scalar]) -> Result<(), Error> {
-        check_point(self.inputs, x.len()).map_err(|kind| Error::new(kind).during("jacobian", B::BACKEND))
+        check_point::<X>(self.inputs, x.len()).map_err(|kind| Error::new(kind).during("jacobian", B::BACKEND))
     }
 
     #[inline]

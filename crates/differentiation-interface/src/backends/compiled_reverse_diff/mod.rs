@@ -210,10 +210,9 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
         state.matrix(backend, f, x, y, &mut rows)
     }
     #[inline(always)]
-    fn shortcut<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
-        _backend: &AutoCompiledReverseDiff,
+    fn again<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
         state: &mut CompiledState<S>,
-        f: &mut F,
+        f: &F,
         x: &[S],
         y: Option<&mut [S]>,
         rows: &mut Rows<'_, S>,

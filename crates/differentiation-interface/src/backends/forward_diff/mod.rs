@@ -400,14 +400,13 @@ impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
     #[inline(always)]
     fn jacobian_on_stack<S: Scalar, L: Lanes, F: Flat<Dual<S, L>>>(
         &self,
-        _state: &mut ForwardState<S, L>,
         f: &mut F,
         x: &[S],
         y: Option<&mut [S]>,
         rows: &mut Rows<'_, S>,
     ) -> bool {
         let one_pass =
-            f.fixed().is_some_and(|inputs| inputs <= L::N && self.0.fixed().is_none_or(|chunk| chunk >= inputs));
+            f.fixed().is_some_and(|inputs| inputs <= L::N && self.0.fixed().is_none_or(|chunk| chunk == inputs));
         one_pass && on_stack::jacobian(f, x, y, rows)
     }
 
