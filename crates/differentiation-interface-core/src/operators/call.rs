@@ -6,7 +6,7 @@ use super::NumOf;
 use crate::backend::{Backend, Lanes, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Bound, Evaluate};
+use crate::evaluate::{Bound, Evaluate, Flat};
 use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
 
@@ -71,7 +71,7 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         let operator = self.operator;
         fault::watch(|| {
             let state = R::state(backend, x.len())?;
-            if backend.keeps_recordings() {
+            if backend.recordings().is_some() {
                 self.state = state;
             }
             let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
@@ -104,7 +104,9 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         let x = point.coordinates();
         let mut rows = rows.expecting(self.outputs);
         let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
-        if R::again(&mut self.state, &f, x, with_value.then_some(&mut self.y[..]), &mut rows) {
+        if let Some(recorded) = R::recorded(&mut self.state)
+            && recorded.fill(f.recordable(), x, with_value.then_some(&mut self.y[..]), &mut rows)
+        {
             return Ok(());
         }
         let y = if with_value { Some(&mut self.y) } else { None };
