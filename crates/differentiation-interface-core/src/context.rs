@@ -5,6 +5,7 @@
 //! type. Operators allocate and pass them; backends never see them.
 
 use crate::function::{Const, ContextType, ContextTypes, Work};
+use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Core, Num, Scalar};
 use std::fmt::Debug;
 

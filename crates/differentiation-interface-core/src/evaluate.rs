@@ -186,6 +186,8 @@ impl<N: Scalar, const M: usize> ArrayOutput<N> for [N; M] {}
 pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
     /// What comes out.
     type Output: Output<N>;
+    /// The number of inputs, if types fix it and the number of outputs, see [`Flat::fixed`].
+    const FIXED: Option<usize> = if <Self::Output as Output<N>>::FIXED { X::LENGTH } else { None };
     /// Evaluates into `y`.
     fn evaluate<'a>(&self, x: &[N], contexts: &'a C::Values<'_>, storage: &'a mut C::Storage<N>, y: &mut Vec<N>);
     /// Evaluates at the point with the entries `x(0)`, `x(1)`, ... and hands the outputs to `read`; for shapes of fixed length.
@@ -264,7 +266,7 @@ impl<'a, F, X: Shape, C: Contexts, N: Scalar> Bound<'a, F, X, C, N> {
 impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Flat<N> for Bound<'_, F, X, C, N> {
     #[inline(always)]
     fn fixed(&self) -> Option<usize> {
-        if F::Output::FIXED { X::LENGTH } else { None }
+        F::FIXED
     }
     #[inline(always)]
     fn captures(&self) -> bool {

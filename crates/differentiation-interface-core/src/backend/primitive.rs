@@ -1,6 +1,6 @@
 //! The two primitives. A backend implements at least one.
 
-use super::{Backend, Entries, Lanes, Rows, Seeds};
+use super::{Backend, Lanes, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -66,21 +66,6 @@ pub trait PushforwardPrimitive: Backend {
         _rows: &mut Rows<'_, S>,
     ) -> bool {
         false
-    }
-
-    /// Fills entries of the Jacobian at `x`, and leaves the outputs in `y` if asked for. Returns `false`, and may have written
-    /// nothing, where products with seeds are the better way: the operator then makes them.
-    ///
-    /// A state is asked for the same entries in all calls.
-    fn entries<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
-        &self,
-        _state: &mut Self::PushforwardState<S, L>,
-        _f: &mut F,
-        _x: &[S],
-        _entries: Entries<'_, S>,
-        _y: Option<&mut Vec<S>>,
-    ) -> Result<bool, Error> {
-        Ok(false)
     }
 }
 

@@ -6,7 +6,7 @@ use super::NumOf;
 use crate::backend::{Backend, Lanes, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Bound, Evaluate};
+use crate::evaluate::{Bound, Evaluate, Flat};
 use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
 
@@ -89,7 +89,7 @@ where
         let operator = self.operator;
         fault::watch(|| {
             let state = R::state(backend, x.len())?;
-            if backend.keeps_recordings() {
+            if backend.recordings().is_some() {
                 self.state = state;
             }
             let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
@@ -125,8 +125,13 @@ where
         let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
         let fixed = self.fixed.as_mut();
         let mut y = with_value.then_some(if fixed.is_empty() { &mut self.y[..] } else { fixed });
-        if R::on_stack::<_, L, _>(backend, &mut f, x, y.as_deref_mut(), &mut rows)
-            || R::again(&mut self.state, &f, x, y, &mut rows)
+        if const { F::FIXED.is_some() }
+            && R::on_stack::<_, L, _>(backend, &mut f, x, y.as_deref_mut(), &mut rows)
+        {
+            return Ok(());
+        }
+        if let Some(recorded) = R::recorded(&mut self.state)
+            && recorded.fill(f.recordable(), x, y, &mut rows)
         {
             return Ok(());
         }

@@ -241,9 +241,11 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         })
     }
 
-    /// Makes leaving the branch of the first point an error, see [`Backend::held_to_one_branch`]. Whether that changes anything.
+    /// Makes leaving the branch of the first point an error, see
+    /// [`Recordings::held_to_one_branch`](crate::recordings::Recordings::held_to_one_branch). Whether that changes anything.
     pub fn hold_to_one_branch(&mut self) -> bool {
-        let held = (self.pair.0.held_to_one_branch(), self.pair.1.held_to_one_branch());
+        let (outer, inner) = (self.pair.0.recordings(), self.pair.1.recordings());
+        let held = (outer.and_then(|kept| kept.held_to_one_branch), inner.and_then(|kept| kept.held_to_one_branch));
         let changes = held.0.is_some() || held.1.is_some();
         if let Some(outer) = held.0 {
             self.pair.0 = outer;
@@ -310,7 +312,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     /// Serves points of this length from now on, with a new state if the old one has recordings.
     fn accept(&mut self, inputs: usize) -> Result<(), Error> {
         let state = B::Hvp::state(&self.pair, inputs, inputs).map_err(named::<B>)?;
-        if self.pair.0.keeps_recordings() || self.pair.1.keeps_recordings() {
+        if self.pair.0.recordings().is_some() || self.pair.1.recordings().is_some() {
             self.state = state;
         }
         self.inputs = inputs;

@@ -7,13 +7,13 @@
 /// # For backend authors
 /// 1. A recording may serve a later call only if [`is_pure`](Self::is_pure); else the function has to run in every call.
 /// 2. The recording is good for equal [`lengths`](Self::lengths) alone, and takes [`parameters`](Self::parameters) as inputs: the
-///    function makes its numbers of them by [`Scalar::parameter`](crate::Scalar::parameter), index by index.
+///    function makes its numbers of them by [`EngineScalar::parameter`](super::EngineScalar::parameter), index by index.
 /// 3. After [`Flat::call`](crate::evaluate::Flat::call) a recording means nothing if [`has_failed`](Self::has_failed); the
 ///    operator has the error and reports it.
 pub trait Recordable {
     /// Whether the outputs depend on the point and the [`parameters`](Self::parameters) alone, and a call does nothing else.
     fn is_pure(&self) -> bool;
-    /// Appends the numbers that a call makes by [`Scalar::parameter`](crate::Scalar::parameter), in the order of their indices.
+    /// Appends the numbers that a call makes by [`EngineScalar::parameter`](super::EngineScalar::parameter), in the order of their indices.
     fn parameters(&self, values: &mut Vec<f64>);
     /// Appends the lengths of the contexts, which the function may read.
     fn lengths(&self, lengths: &mut Vec<usize>);

@@ -182,7 +182,7 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
     /// Checks that points of this length can be served, with a new state if the old one has recordings.
     fn accept(&mut self, inputs: usize) -> Result<(), Error> {
         let state = B::Hvp::state(&self.pair, inputs, T).map_err(named::<B>)?;
-        if self.pair.0.keeps_recordings() || self.pair.1.keeps_recordings() {
+        if self.pair.0.recordings().is_some() || self.pair.1.recordings().is_some() {
             self.state = state;
         }
         Ok(())

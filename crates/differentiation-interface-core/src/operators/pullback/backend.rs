@@ -121,7 +121,7 @@ where
     }
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, x: &P) -> Result<(), Error> {
         let fresh = B::Pullback::state(self, x.coordinates().len()).map_err(named::<B>)?;
-        if self.keeps_recordings() {
+        if self.recordings().is_some() {
             state.state = fresh;
         }
         Ok(())

@@ -121,7 +121,7 @@ impl<B: Backend, X: Shape, const T: usize, C: Contexts> PushforwardWork<B, X, T,
     /// Checks that points of this length can be served, with a new state if the old one has recordings.
     fn accept(&mut self, backend: &B, inputs: usize) -> Result<(), Error> {
         let state = B::Pushforward::state(backend, inputs, T).map_err(named::<B>)?;
-        if backend.keeps_recordings() {
+        if backend.recordings().is_some() {
             self.state = state;
         }
         self.outputs = None;

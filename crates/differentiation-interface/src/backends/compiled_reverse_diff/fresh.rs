@@ -5,7 +5,7 @@
 use compiled_trace::{Graph, Limits, Recorded, Recorder};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
-use differentiation_interface_core::recordings::Recordable;
+use differentiation_interface_core::recordings::{EngineScalar, Recordable};
 use differentiation_interface_core::scalar::{Base, Scalar};
 
 /// The memory of recordings, and the last one.

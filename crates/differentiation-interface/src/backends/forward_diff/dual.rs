@@ -6,6 +6,7 @@ use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, Identity};
+use differentiation_interface_core::recordings::{EngineScalar, Internals, Tangents};
 use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use num_traits::Float;
@@ -199,6 +200,23 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     }
 }
 
+impl<S: Scalar, L: Lanes> DualCore<S, L> {
+    /// How engines take numbers over plain ones apart.
+    const TANGENTS: Tangents<Num<Self>, S::Base> = Tangents {
+        lanes: L::N,
+        mark: |number| number.0.identity(),
+        lane: |number, lane| number.0.lanes().map_or(S::Base::ZERO, |lanes| L::slice(lanes)[lane].peek()),
+        join: |value, level, tangents, stride| {
+            let mut lane = 0;
+            let lanes = L::each(|_| {
+                lane += 1;
+                S::constant(tangents[(lane - 1) * stride])
+            });
+            Num(DualCore { value: S::constant(value), tangent: Some(Tangent { level, lanes }) })
+        },
+    };
+}
+
 impl<S: Scalar> DualCore<S, Lane<1>> {
     /// The number `value` with the tangent `tangent`, which belongs to no differentiation by duals.
     #[inline(always)]
@@ -263,28 +281,8 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     type Base = S::Base;
     const DEPTH: u32 = 1 + S::DEPTH;
 
-    answered_below!(S, carries: tangent);
+    answered_below!(S, carries: tangent, tangents: if Self::PLAIN { Some(Self::TANGENTS) } else { None });
 
-    #[inline(always)]
-    fn tangent_lanes() -> usize {
-        if S::as_plain(&[]).is_some() { L::N } else { 0 }
-    }
-    #[inline(always)]
-    fn tangent_mark(&self) -> Option<NonZeroU32> {
-        self.identity()
-    }
-    #[inline(always)]
-    fn tangent(&self, lane: usize) -> S::Base {
-        self.tangent.as_ref().map_or(S::Base::ZERO, |t| L::slice(&t.lanes)[lane].peek())
-    }
-    #[inline(always)]
-    fn with_tangents(value: S::Base, level: NonZeroU32, tangent: impl Fn(usize) -> S::Base) -> Self {
-        let mut lanes = L::each(|_| S::default());
-        for (lane, t) in L::slice_mut(&mut lanes)[..L::N].iter_mut().enumerate() {
-            *t = S::constant(tangent(lane));
-        }
-        DualCore { value: S::constant(value), tangent: Some(Tangent { level, lanes }) }
-    }
     #[inline(always)]
     fn unary<R: Unary>(self, rule: R) -> Self {
         let y = self.value.apply(rule);

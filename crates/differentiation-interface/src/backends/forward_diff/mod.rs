@@ -19,6 +19,7 @@ use differentiation_interface_core::backend::{
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use dual::Level;
 use num_traits::Float;
