@@ -6,9 +6,10 @@ use super::NumOf;
 use crate::backend::{Backend, Lanes, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Bound, Evaluate};
+use crate::evaluate::{Bound, Evaluate, Flat, handed};
 use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
+use crate::scalar::Scalar;
 
 /// Refuses a point of another length than the preparation was made for.
 #[inline]
@@ -69,15 +70,8 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
     {
         let x = point.coordinates();
         let operator = self.operator;
-        fault::watch(|| {
-            let state = R::state(backend, x.len())?;
-            if backend.keeps_recordings() {
-                self.state = state;
-            }
-            let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
-            R::warm(backend, &mut self.state, &mut f, x, &mut self.y)
-        })
-        .map_err(|error| error.during(operator, B::NAME))?;
+        let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
+        warm::<B, R, L, _, _>(operator, backend, &mut self.state, &mut handed(&mut f), x, &mut self.y)?;
         self.outputs = Some(self.y.len());
         Ok(())
     }
@@ -102,13 +96,45 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         F: Evaluate<X, C, NumOf<B, X, L>>,
     {
         let x = point.coordinates();
-        let mut rows = rows.expecting(self.outputs);
+        let rows = rows.expecting(self.outputs);
         let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
-        if R::again(&mut self.state, &f, x, with_value.then_some(&mut self.y[..]), &mut rows) {
-            return Ok(());
-        }
         let y = if with_value { Some(&mut self.y) } else { None };
-        fault::watch(|| R::matrix(backend, &mut self.state, &mut f, x, y, rows))
-            .map_err(|error| error.during(self.operator, B::NAME))
+        matrix::<B, R, L, _, _>(self.operator, backend, &mut self.state, &mut handed(&mut f), x, y, rows)
     }
+}
+
+/// Sizes the memory of the route, with a new state if the old one has recordings.
+fn warm<B: Backend, R: MatrixRoute<B>, L: Lanes, S: Scalar, F: Flat<B::Num<S, L>>>(
+    operator: &'static str,
+    backend: &B,
+    state: &mut R::State<S, L>,
+    f: &mut F,
+    x: &[S],
+    y: &mut Vec<S>,
+) -> Result<(), Error> {
+    fault::watch(|| {
+        let fresh = R::state(backend, x.len())?;
+        if backend.keeps_recordings() {
+            *state = fresh;
+        }
+        R::warm(backend, state, f, x, y)
+    })
+    .map_err(|error| error.during(operator, B::NAME))
+}
+
+/// Fills the matrix by the route, and the value if there is a buffer for it.
+#[inline]
+fn matrix<B: Backend, R: MatrixRoute<B>, L: Lanes, S: Scalar, F: Flat<B::Num<S, L>>>(
+    operator: &'static str,
+    backend: &B,
+    state: &mut R::State<S, L>,
+    f: &mut F,
+    x: &[S],
+    mut y: Option<&mut Vec<S>>,
+    mut rows: Rows<'_, S>,
+) -> Result<(), Error> {
+    if R::again(state, f, x, y.as_deref_mut().map(|y| &mut y[..]), &mut rows) {
+        return Ok(());
+    }
+    fault::watch(|| R::matrix(backend, state, f, x, y, rows)).map_err(|error| error.during(operator, B::NAME))
 }
