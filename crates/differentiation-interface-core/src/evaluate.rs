@@ -49,6 +49,41 @@ pub trait Flat<N> {
     }
 }
 
+/// A function is passed on by reference as it is.
+impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
+    #[inline(always)]
+    fn call(&mut self, x: &[N], y: &mut Vec<N>) {
+        (**self).call(x, y);
+    }
+    #[inline(always)]
+    fn recordable(&self) -> Option<&dyn Recordable> {
+        (**self).recordable()
+    }
+    #[inline(always)]
+    fn fixed(&self) -> Option<usize> {
+        (**self).fixed()
+    }
+    #[inline(always)]
+    fn captures(&self) -> bool {
+        (**self).captures()
+    }
+}
+
+/// Makes of a function what operators hand to a backend: the function itself, so that the backend's loops are compiled around it.
+#[cfg(not(debug_assertions))]
+#[inline(always)]
+pub(crate) fn handed<F>(f: &mut F) -> &mut F {
+    f
+}
+
+/// Makes of a function what operators hand to a backend. In builds for debugging it is the function behind a pointer: nothing is
+/// inlined there, so a call costs the same, and the code of a backend is compiled once for all functions of a number type
+/// instead of once for each.
+#[cfg(debug_assertions)]
+pub(crate) fn handed<'a, N, F: Flat<N> + 'a>(f: &'a mut F) -> &'a mut (dyn Flat<N> + 'a) {
+    f
+}
+
 /// What a function may return at the number type `N`: `N`, `Vec<N>`, `[N; M]`.
 #[diagnostic::on_unimplemented(
     message = "a function that returns `{Self}` cannot be differentiated with numbers `{N}`",

@@ -6,9 +6,10 @@ use super::NumOf;
 use crate::backend::{Backend, Lanes, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Bound, Evaluate, Flat};
+use crate::evaluate::{Bound, Evaluate, Flat, handed};
 use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
+use crate::scalar::Scalar;
 
 /// Refuses a point of another length than the preparation was made for, unless its shape `X` has one length.
 #[inline]
@@ -87,15 +88,8 @@ where
     {
         let x = point.coordinates();
         let operator = self.operator;
-        fault::watch(|| {
-            let state = R::state(backend, x.len())?;
-            if backend.recordings().is_some() {
-                self.state = state;
-            }
-            let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
-            R::warm(backend, &mut self.state, &mut f, x, &mut self.y)
-        })
-        .map_err(|error| error.during(operator, B::NAME))?;
+        let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
+        warm::<B, R, L, _, _>(operator, backend, &mut self.state, &mut handed(&mut f), x, &mut self.y)?;
         self.outputs = Some(self.y.len());
         Ok(())
     }
@@ -125,9 +119,7 @@ where
         let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
         let fixed = self.fixed.as_mut();
         let mut y = with_value.then_some(if fixed.is_empty() { &mut self.y[..] } else { fixed });
-        if const { F::FIXED.is_some() }
-            && R::on_stack::<_, L, _>(backend, &mut f, x, y.as_deref_mut(), &mut rows)
-        {
+        if const { F::FIXED.is_some() } && R::on_stack::<_, L, _>(backend, &mut f, x, y.as_deref_mut(), &mut rows) {
             return Ok(());
         }
         if let Some(recorded) = R::recorded(&mut self.state)
@@ -135,31 +127,45 @@ where
         {
             return Ok(());
         }
-        self.run_watched(backend, function, point, with_value, rows)
-    }
-
-    /// The same without the shorter way, apart from it so that it can be inlined.
-    #[inline(never)]
-    fn run_watched<P, F>(
-        &mut self,
-        backend: &B,
-        function: &F,
-        point: &P,
-        with_value: bool,
-        rows: Rows<'_, ScalarOf<P>>,
-    ) -> Result<(), Error>
-    where
-        P: Point<Shape = X, Contexts = C>,
-        F: Evaluate<X, C, NumOf<B, X, L>>,
-    {
-        let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
         let y = if with_value { Some(&mut self.y) } else { None };
-        fault::watch(|| R::matrix(backend, &mut self.state, &mut f, point.coordinates(), y, rows))
-            .map_err(|error| error.during(self.operator, B::NAME))?;
+        matrix::<B, R, L, _, _>(self.operator, backend, &mut self.state, &mut handed(&mut f), x, y, rows)?;
         let fixed = self.fixed.as_mut();
         if with_value && !fixed.is_empty() {
             fixed.copy_from_slice(&self.y);
         }
         Ok(())
     }
+}
+
+/// Sizes the memory of the route, with a new state if the old one has recordings.
+fn warm<B: Backend, R: MatrixRoute<B>, L: Lanes, S: Scalar, F: Flat<B::Num<S, L>>>(
+    operator: &'static str,
+    backend: &B,
+    state: &mut R::State<S, L>,
+    f: &mut F,
+    x: &[S],
+    y: &mut Vec<S>,
+) -> Result<(), Error> {
+    fault::watch(|| {
+        let fresh = R::state(backend, x.len())?;
+        if backend.recordings().is_some() {
+            *state = fresh;
+        }
+        R::warm(backend, state, f, x, y)
+    })
+    .map_err(|error| error.during(operator, B::NAME))
+}
+
+/// Fills the matrix by the route, and the value if there is a buffer for it. Apart from the shorter ways, so that these are inlined.
+#[inline(never)]
+fn matrix<B: Backend, R: MatrixRoute<B>, L: Lanes, S: Scalar, F: Flat<B::Num<S, L>>>(
+    operator: &'static str,
+    backend: &B,
+    state: &mut R::State<S, L>,
+    f: &mut F,
+    x: &[S],
+    y: Option<&mut Vec<S>>,
+    rows: Rows<'_, S>,
+) -> Result<(), Error> {
+    fault::watch(|| R::matrix(backend, state, f, x, y, rows)).map_err(|error| error.during(operator, B::NAME))
 }

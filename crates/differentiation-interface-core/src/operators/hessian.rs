@@ -7,11 +7,12 @@ use super::call::{check_buffer, check_point};
 use crate::backend::{Backend, Entries, HvpRoute, Lanes, Rows, SecondOrderBackend, Seeds, Want};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Bound, Evaluate, NumberOutput};
+use crate::evaluate::{Bound, Evaluate, Flat, NumberOutput, handed};
 use crate::fault;
 use crate::matrix::Matrix;
 use crate::numbers::DerivativeMatrix;
 use crate::point::{ArrayShape, Point, ScalarOf, Shape};
+use crate::scalar::Scalar;
 use std::ops::Deref;
 
 type Route<B> = <B as SecondOrderBackend>::Hvp;
@@ -220,6 +221,42 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> Clone for HessianWo
     }
 }
 
+/// The two backends of a pair.
+type Pair<B> = (<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner);
+/// State of the route.
+type State<B, S, L> =
+    <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::State<S, L>;
+/// Number of the route.
+type Number<B, S, L> =
+    <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::Num<S, L>;
+
+/// Fills products by the route.
+#[inline]
+fn products<B: SecondOrderBackend, L: Lanes, S: Scalar, F: Flat<Number<B, S, L>>>(
+    pair: &Pair<B>,
+    state: &mut State<B, S, L>,
+    f: &mut F,
+    x: &[S],
+    seeds: Seeds<'_, S>,
+    want: Want,
+    rows: Rows<'_, S>,
+) -> Result<(), Error> {
+    fault::watch(|| B::Hvp::products(pair, state, f, x, seeds, want, rows)).map_err(named::<B>)
+}
+
+/// Fills entries by the route, if it has a way.
+#[inline]
+fn entry_values<B: SecondOrderBackend, L: Lanes, S: Scalar, F: Flat<Number<B, S, L>>>(
+    pair: &Pair<B>,
+    state: &mut State<B, S, L>,
+    f: &mut F,
+    x: &[S],
+    entries: Entries<'_, S>,
+    want: Want,
+) -> Result<bool, Error> {
+    fault::watch(|| B::Hvp::entries(pair, state, f, x, entries, want)).map_err(named::<B>)
+}
+
 /// Names the operator in an error.
 fn named<B: SecondOrderBackend>(error: impl Into<Error>) -> Error {
     error.into().during("hessian", B::NAME)
@@ -290,8 +327,8 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         P: Point<Shape = X, Contexts = C>,
     {
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
-        fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows))
-            .map_err(named::<B>)
+        let mut f = handed(&mut f);
+        products::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows)
     }
 
     /// Fills entries of the Hessian at `x` without products, if the backends have a way; else returns `false`, and
@@ -305,8 +342,8 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         P: Point<Shape = X, Contexts = C>,
     {
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
-        fault::watch(|| B::Hvp::entries(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, want))
-            .map_err(named::<B>)
+        let mut f = handed(&mut f);
+        entry_values::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, want)
     }
 
     /// Serves points of this length from now on, with a new state if the old one has recordings.

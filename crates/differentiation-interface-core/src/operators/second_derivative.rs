@@ -7,7 +7,7 @@ use super::call::check_buffer;
 use crate::backend::{Backend, Lane, MatrixRoute, Rows, SecondOrderBackend};
 use crate::context::Contexts;
 use crate::error::Error;
-use crate::evaluate::{Bound, Evaluate, Flat, Output};
+use crate::evaluate::{Bound, Evaluate, Flat, Output, handed};
 use crate::fault;
 use crate::point::{NumberShape, Point, ScalarOf, Shape};
 use crate::recordings::Recordable;
@@ -161,6 +161,19 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Recordable for Deriv
     }
 }
 
+/// Differentiates the inner derivative by the route of the outer backend, and leaves that derivative if there is a buffer for it.
+#[inline]
+fn outermost<O: Backend, S: Scalar, F: Flat<O::Num<S, Lane<1>>>>(
+    outer: &O,
+    state: &mut <O::Derivative as MatrixRoute<O>>::State<S, Lane<1>>,
+    derivative: &mut F,
+    x: &[S],
+    der: Option<&mut Vec<S>>,
+    rows: Rows<'_, S>,
+) -> Result<(), Error> {
+    fault::watch(|| O::Derivative::matrix(outer, state, derivative, x, der, rows))
+}
+
 /// Names the operator in an error.
 fn named<B: SecondOrderBackend>(error: impl Into<Error>) -> Error {
     error.into().during("second_derivative", B::NAME)
@@ -176,6 +189,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C>
     {
         let (outer, inner) = &self.pair;
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
+        let mut f = handed(&mut f);
         let lower: fn(&OuterNum<B, X>) -> X::Scalar = <B::Outer as Backend>::lower::<X::Scalar, Lane<1>>;
         let mut derivative = DerivativeOf {
             f: &mut f,
@@ -191,10 +205,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C>
             Some(buffer) => Rows::fixed(buffer, 1),
         }
         .expecting(self.outputs);
-        let result = fault::watch(|| {
-            let (state, flat) = (&mut self.outer, x.coordinates());
-            <B::Outer as Backend>::Derivative::matrix(outer, state, &mut derivative, flat, der, rows)
-        });
+        let result = outermost::<B::Outer, _, _>(outer, &mut self.outer, &mut derivative, x.coordinates(), der, rows);
         // The value is still wanted if the outer backend, which had a recording, did not evaluate the function.
         if result.is_ok() && derivative.error.is_none() && derivative.value.is_some() {
             let point = [<B::Outer as Backend>::raise::<X::Scalar, Lane<1>>(x.coordinates()[0])];
