@@ -5,6 +5,7 @@
 //! type. Operators allocate and pass them; backends never see them.
 
 use crate::function::{Const, ContextType, ContextTypes, Work};
+use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Core, Num, Scalar};
 use std::fmt::Debug;
 
@@ -483,6 +484,7 @@ impl Contexts for () {
     type Values<'a> = ();
     const OPAQUE: bool = false;
 
+    #[inline(always)]
     fn allocate<N: Scalar>(_: ()) {}
     fn parameters(_: &(), _: &mut Vec<f64>) {}
     fn lengths(_: &(), _: &mut Vec<usize>) {}

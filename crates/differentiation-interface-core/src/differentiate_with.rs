@@ -6,7 +6,7 @@
 use crate::backend::{Backend, Lanes, PullbackRoute, PushforwardRoute, Rows, Seeds};
 use crate::custom::{CustomRule, Halves, plainly};
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Bound, Evaluate, Flat, Output};
+use crate::evaluate::{Bound, Evaluate, Flat, Output, handed};
 use crate::fault;
 use crate::function::{Const, Function, FunctionWith};
 use crate::point::{Number, Shape, Slice};
@@ -138,7 +138,8 @@ fn product<B: Backend, S: Scalar, F: Flat<B::Num<S, B::Lanes>>>(
     out: &mut [S],
 ) -> Result<(), Error> {
     let seeds = [seed];
-    let seeds = Seeds::Vectors(&seeds);
+    let (seeds, mut f) = (Seeds::Vectors(&seeds), handed(f));
+    let f = &mut f;
     match direction {
         Direction::Push => {
             // One tangent in as many lanes as the number type has.

@@ -7,28 +7,81 @@ use crate::context::{Contexts, SomeContexts};
 use crate::function::{ContextTypes, Function, FunctionWith};
 use crate::numbers::Numbers;
 use crate::point::Shape;
+use crate::recordings::Recordable;
 use crate::scalar::Scalar;
 use std::fmt::Debug;
 
 /// A function as backends see it: flat numbers in, flat numbers out.
 ///
-/// The other methods are for backends that keep a recording of one call for later ones; their defaults say that none may be
-/// kept.
+/// Engines that keep a recording of one call for later ones ask [`recordable`](Flat::recordable) what it depends on; others call.
 pub trait Flat<N> {
     /// Evaluates the function at `x` and leaves the outputs in `y`, whose previous content and length do not matter.
     fn call(&mut self, x: &[N], y: &mut Vec<N>);
-    /// Whether the outputs depend on `x` and the [`parameters`](Flat::parameters) alone, and a call does nothing else.
-    fn is_pure(&self) -> bool {
-        false
+    /// What a recording of a call depends on; `None` if the function must run in every call.
+    #[inline(always)]
+    fn recordable(&self) -> Option<&dyn Recordable> {
+        None
     }
-    /// Appends the numbers that a call makes by [`Scalar::parameter`], in the order of their indices.
-    fn parameters(&self, _values: &mut Vec<f64>) {}
-    /// Appends the lengths of contexts, which the function may see: a recording is good for the same lengths only.
-    fn lengths(&self, _lengths: &mut Vec<usize>) {}
-    /// Whether a call has failed, so that a recording of it means nothing.
-    fn has_failed(&self) -> bool {
-        false
+
+    /// The number of inputs, if types fix it and the number of outputs: numbers and arrays. Such a function also runs by
+    /// [`call_fixed`](Flat::call_fixed).
+    #[inline(always)]
+    fn fixed(&self) -> Option<usize> {
+        None
     }
+    /// Whether the function captures data or has contexts, through which numbers of another differentiation may come in.
+    #[inline(always)]
+    fn captures(&self) -> bool {
+        true
+    }
+
+    /// Evaluates the function at the point with the entries `x(0)`, `x(1)`, ... and hands its outputs to `read`. Where
+    /// [`fixed`](Flat::fixed) holds a number, nothing is allocated: point and outputs are on the stack, or in registers.
+    #[inline(always)]
+    fn call_fixed<R>(&mut self, x: impl FnMut(usize) -> N, read: impl FnOnce(&[N]) -> R) -> R
+    where
+        Self: Sized,
+    {
+        let x: Vec<N> = (0..self.fixed().unwrap_or(0)).map(x).collect();
+        let mut y = Vec::new();
+        self.call(&x, &mut y);
+        read(&y)
+    }
+}
+
+/// A function is passed on by reference as it is.
+impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
+    #[inline(always)]
+    fn call(&mut self, x: &[N], y: &mut Vec<N>) {
+        (**self).call(x, y);
+    }
+    #[inline(always)]
+    fn recordable(&self) -> Option<&dyn Recordable> {
+        (**self).recordable()
+    }
+    #[inline(always)]
+    fn fixed(&self) -> Option<usize> {
+        (**self).fixed()
+    }
+    #[inline(always)]
+    fn captures(&self) -> bool {
+        (**self).captures()
+    }
+}
+
+/// Makes of a function what operators hand to a backend: the function itself, so that the backend's loops are compiled around it.
+#[cfg(not(debug_assertions))]
+#[inline(always)]
+pub(crate) fn handed<F>(f: &mut F) -> &mut F {
+    f
+}
+
+/// Makes of a function what operators hand to a backend. In builds for debugging it is the function behind a pointer: nothing is
+/// inlined there, so a call costs the same, and the code of a backend is compiled once for all functions of a number type
+/// instead of once for each.
+#[cfg(debug_assertions)]
+pub(crate) fn handed<'a, N, F: Flat<N> + 'a>(f: &'a mut F) -> &'a mut (dyn Flat<N> + 'a) {
+    f
 }
 
 /// What a function may return at the number type `N`: `N`, `Vec<N>`, `[N; M]`.
@@ -36,7 +89,13 @@ pub trait Flat<N> {
     message = "a function that returns `{Self}` cannot be differentiated with numbers `{N}`",
     note = "return a number, a `Vec` or an array of the numbers the function gets"
 )]
-pub trait Output<N: Scalar> {
+pub trait Output<N: Scalar>: Numbers<N> {
+    /// The outputs where this type fixes their number, else no numbers.
+    type Fixed<S: Scalar>: Copy + Debug + Send + AsRef<[S]> + AsMut<[S]>;
+    /// Whether this type fixes the number of outputs.
+    const FIXED: bool;
+    /// Makes [`Fixed`](Output::Fixed) outputs that mean nothing yet.
+    fn fixed<S: Scalar>() -> Self::Fixed<S>;
     /// The same shape with numbers `S`.
     type With<S: Scalar>: Clone + Debug + Numbers<S>;
     /// The same shape borrowed where it would have to be allocated: `&[S]` for a `Vec`.
@@ -58,8 +117,14 @@ pub trait Output<N: Scalar> {
 
 /// Outputs of fixed shape are made anew in each call.
 macro_rules! fixed_output {
-    ($([$($generics:tt)*] $output:ty => $with:ty, $y:ident.$store:ident($numbers:expr), $flat:ident: $build:expr;)*) => {$(
+    ($([$($generics:tt)*] $output:ty => $with:ty, $count:expr, $y:ident.$store:ident($numbers:expr), $flat:ident: $build:expr;)*) => {$(
         impl<N: Scalar, $($generics)*> Output<N> for $output {
+            type Fixed<S: Scalar> = [S; $count];
+            const FIXED: bool = true;
+            #[inline(always)]
+            fn fixed<S: Scalar>() -> [S; $count] {
+                [S::default(); $count]
+            }
             type With<S: Scalar> = $with;
             type Borrowed<'a, S: Scalar> = $with;
             #[inline(always)]
@@ -91,11 +156,17 @@ macro_rules! fixed_output {
     )*};
 }
 fixed_output! {
-    [] N => S, output.push(output), flat: flat[0];
-    [const M: usize] [N; M] => [S; M], output.extend_from_slice(&output), flat: std::array::from_fn(|i| flat[i]);
+    [] N => S, 1, output.push(output), flat: flat[0];
+    [const M: usize] [N; M] => [S; M], M, output.extend_from_slice(&output), flat: std::array::from_fn(|i| flat[i]);
 }
 
 impl<N: Scalar> Output<N> for Vec<N> {
+    type Fixed<S: Scalar> = [S; 0];
+    const FIXED: bool = false;
+    #[inline(always)]
+    fn fixed<S: Scalar>() -> [S; 0] {
+        []
+    }
     type With<S: Scalar> = Vec<S>;
     type Borrowed<'a, S: Scalar> = &'a [S];
     #[inline(always)]
@@ -150,8 +221,18 @@ impl<N: Scalar, const M: usize> ArrayOutput<N> for [N; M] {}
 pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
     /// What comes out.
     type Output: Output<N>;
+    /// The number of inputs, if types fix it and the number of outputs, see [`Flat::fixed`].
+    const FIXED: Option<usize> = if <Self::Output as Output<N>>::FIXED { X::LENGTH } else { None };
     /// Evaluates into `y`.
     fn evaluate<'a>(&self, x: &[N], contexts: &'a C::Values<'_>, storage: &'a mut C::Storage<N>, y: &mut Vec<N>);
+    /// Evaluates at the point with the entries `x(0)`, `x(1)`, ... and hands the outputs to `read`; for shapes of fixed length.
+    fn evaluate_fixed<'a, R>(
+        &self,
+        x: impl FnMut(usize) -> N,
+        contexts: &'a C::Values<'_>,
+        storage: &'a mut C::Storage<N>,
+        read: impl FnOnce(&[N]) -> R,
+    ) -> R;
     /// Whether a call does nothing but compute its output, which depends on `x` and the contexts alone.
     fn is_pure(&self) -> bool;
 }
@@ -165,6 +246,10 @@ where
     #[inline(always)]
     fn evaluate(&self, x: &[N], _: &(), _: &mut (), y: &mut Vec<N>) {
         F::Output::evaluate(self, X::view(x), y);
+    }
+    #[inline(always)]
+    fn evaluate_fixed<R>(&self, x: impl FnMut(usize) -> N, _: &(), _: &mut (), read: impl FnOnce(&[N]) -> R) -> R {
+        X::with_entries(x, |x| read(self.call(x).numbers()))
     }
     #[inline(always)]
     fn is_pure(&self) -> bool {
@@ -181,6 +266,16 @@ where
     #[inline(always)]
     fn evaluate<'a>(&self, x: &[N], contexts: &'a C::Values<'_>, storage: &'a mut C::Storage<N>, y: &mut Vec<N>) {
         F::Output::evaluate_with(self, X::view(x), C::arguments(contexts, storage), y);
+    }
+    #[inline(always)]
+    fn evaluate_fixed<'a, R>(
+        &self,
+        x: impl FnMut(usize) -> N,
+        contexts: &'a C::Values<'_>,
+        storage: &'a mut C::Storage<N>,
+        read: impl FnOnce(&[N]) -> R,
+    ) -> R {
+        X::with_entries(x, |x| read(self.call_with(x, C::arguments(contexts, storage)).numbers()))
     }
     #[inline(always)]
     fn is_pure(&self) -> bool {
@@ -205,15 +300,37 @@ impl<'a, F, X: Shape, C: Contexts, N: Scalar> Bound<'a, F, X, C, N> {
 
 impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Flat<N> for Bound<'_, F, X, C, N> {
     #[inline(always)]
+    fn fixed(&self) -> Option<usize> {
+        F::FIXED
+    }
+    #[inline(always)]
+    fn captures(&self) -> bool {
+        size_of::<F>() > 0 || size_of::<C::Values<'static>>() > 0
+    }
+    #[inline(always)]
+    fn call_fixed<R>(&mut self, x: impl FnMut(usize) -> N, read: impl FnOnce(&[N]) -> R) -> R {
+        self.function.evaluate_fixed(x, &self.contexts, self.storage, read)
+    }
+    #[inline(always)]
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
         self.function.evaluate(x, &self.contexts, self.storage, y);
     }
+    #[inline(always)]
+    fn recordable(&self) -> Option<&dyn Recordable> {
+        Some(self)
+    }
+}
+
+impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Recordable for Bound<'_, F, X, C, N> {
+    #[inline(always)]
     fn is_pure(&self) -> bool {
         !C::OPAQUE && self.function.is_pure()
     }
+    #[inline(always)]
     fn parameters(&self, values: &mut Vec<f64>) {
         C::parameters(&self.contexts, values);
     }
+    #[inline(always)]
     fn lengths(&self, lengths: &mut Vec<usize>) {
         C::lengths(&self.contexts, lengths);
     }

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::identity;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::num::NonZeroU32;
 
 /// What happens on this thread.
@@ -15,12 +15,13 @@ enum State {
     Idle,
     /// An operator runs.
     Watching,
-    /// The same, and there is a fault.
+    /// The same, and there is a fault, the last of `FAULTS`.
     Raised,
 }
 
 thread_local! {
-    static FAULT: Cell<Option<ErrorKind>> = const { Cell::new(None) };
+    /// The faults of operators that run, those of inner ones after those of outer ones.
+    static FAULTS: RefCell<Vec<ErrorKind>> = const { RefCell::new(Vec::new()) };
     /// A byte to look at in calls that end well, which are all but a few.
     static STATE: Cell<State> = const { Cell::new(State::Idle) };
 }
@@ -32,7 +33,7 @@ thread_local! {
 pub fn raise(kind: ErrorKind) {
     if STATE.get() == State::Watching {
         STATE.set(State::Raised);
-        FAULT.set(Some(kind));
+        FAULTS.with_borrow_mut(|faults| faults.push(kind));
     }
 }
 
@@ -41,20 +42,27 @@ pub fn is_watched() -> bool {
     STATE.get() != State::Idle
 }
 
-/// The state and the fault of the operator outside, which are put back when the inner one ends, also by a panic.
-struct Outer {
-    state: State,
-    fault: Option<ErrorKind>,
-}
+/// The state of the operator outside, which is put back when the inner one ends, also by a panic.
+struct Outer(State);
 
 impl Drop for Outer {
     #[inline]
     fn drop(&mut self) {
-        STATE.set(self.state);
-        if self.state == State::Raised {
-            FAULT.set(self.fault);
-        }
+        take();
+        STATE.set(self.0);
     }
+}
+
+/// The fault of the operator that runs, if there is one.
+#[inline(always)]
+fn take() -> Option<ErrorKind> {
+    #[cold]
+    #[inline(never)]
+    fn last() -> Option<ErrorKind> {
+        STATE.set(State::Watching);
+        FAULTS.with_borrow_mut(Vec::pop)
+    }
+    if STATE.get() == State::Raised { last() } else { None }
 }
 
 /// Runs `call`, and returns the fault raised during it if there is one. Nested calls each return their own.
@@ -67,12 +75,12 @@ pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
 }
 
 /// Runs `action`; beside its result comes the fault raised during it.
+// Where the compiler sees that the action raises none, as in differentiations on the stack, nothing of this is left.
 #[inline]
 fn caught<R>(action: impl FnOnce() -> R) -> (R, Option<ErrorKind>) {
-    let state = STATE.replace(State::Watching);
-    let outer = Outer { state, fault: if state == State::Raised { FAULT.take() } else { None } };
+    let outer = Outer(STATE.replace(State::Watching));
     let result = action();
-    let own = if STATE.get() == State::Raised { FAULT.take() } else { None };
+    let own = take();
     drop(outer);
     (result, own)
 }
@@ -84,15 +92,17 @@ fn failed(kind: ErrorKind) -> Error {
 }
 
 /// Runs `action` for the differentiation `id`, to which the faults raised in it are reported too: on a thread of the user's there is no
-/// operator that would return them.
-pub fn charge<R>(id: Option<NonZeroU32>, action: impl FnOnce() -> R) -> R {
-    let Some(id) = id else { return action() };
-    let (result, own) = caught(action);
-    if let Some(kind) = own {
-        identity::spoil(id, kind);
-        raise(kind);
-    }
-    result
+/// operator that would return them. Whether there was one.
+pub fn charge(id: Option<NonZeroU32>, action: impl FnOnce()) -> bool {
+    let Some(id) = id else {
+        action();
+        return false;
+    };
+    let ((), own) = caught(action);
+    let Some(kind) = own else { return false };
+    identity::spoil(id, kind);
+    raise(kind);
+    true
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use crate::error::ErrorKind;
 use crate::fault;
+use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Core, Num, Scalar};
 use num_traits::Float;
 

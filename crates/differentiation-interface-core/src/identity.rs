@@ -19,6 +19,10 @@ pub const STRAY: NonZeroU32 = NonZeroU32::MAX;
 /// The identity of numbers that follow a direction of their own and belong to no differentiation. None has it.
 pub const NONE: NonZeroU32 = NonZeroU32::MIN;
 
+/// The identity of numbers of differentiations that have none: no number of another one can enter them. A differentiation that finds any other
+/// identity in its results begins again with one of its own.
+pub const UNNAMED: NonZeroU32 = NonZeroU32::new(2).unwrap();
+
 /// Identities are given to threads in blocks of so many, the first of which is left out: it marks an exhausted block.
 const BLOCK: u32 = 1024;
 
@@ -30,7 +34,7 @@ thread_local! {
     static NEXT: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The block that is given next. The first one is left out for [`NONE`].
+/// The block that is given next. The first one is left out for [`NONE`] and [`UNNAMED`].
 static BLOCKS: AtomicU32 = AtomicU32::new(BLOCK);
 
 /// How many reports there have been: a differentiation during which the count stays the same need not look for one.
@@ -135,7 +139,7 @@ fn next_block() -> u32 {
 #[cold]
 #[inline(never)]
 pub fn spoil(id: NonZeroU32, kind: ErrorKind) {
-    if id == STRAY || id == NONE {
+    if id == STRAY || id == NONE || id == UNNAMED {
         return;
     }
     Spoilt::lock().add(id, kind);
@@ -166,7 +170,7 @@ mod tests {
         let last = BLOCKS.swap(u32::MAX - (BLOCK - 1), Ordering::Relaxed);
         let ids: Vec<_> = (0..2 * BLOCK).map(|_| Identity::begin().id()).collect();
         BLOCKS.fetch_max(last, Ordering::Relaxed);
-        assert!(ids.iter().all(|&id| id != STRAY && id != NONE && id.get() % BLOCK != 0));
+        assert!(ids.iter().all(|&id| id != STRAY && id.get() >= BLOCK && id.get() % BLOCK != 0));
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod matrix;
 mod numbers;
 pub mod operators;
 pub mod point;
+pub mod recordings;
 pub mod rules;
 pub mod scalar;
 mod second_order;

@@ -3,6 +3,7 @@
 //! A [`Point`] is what stands in the call (`&x`, `[1.0, 2.0]`, `0.5`, `(&x, Constant(&k))`); its [`Shape`] is the
 //! lifetime-free part that a preparation remembers. Operators turn every point into a flat slice.
 
+use crate::backend::Lanes;
 use crate::context::{Context, ContextKind, Contexts};
 use crate::numbers::Numbers;
 use crate::scalar::{Core, Num, Scalar};
@@ -20,6 +21,12 @@ pub trait Shape: 'static {
 
     /// Views flat numbers as the function takes them. The length has been checked by the operator.
     fn view<N: Scalar>(flat: &[N]) -> &Self::Active<N>;
+    /// The length of all points of this shape, if it fixes one.
+    const LENGTH: Option<usize>;
+    /// Those of the lanes `L` that can differ from zero where each input has one.
+    type Lanes<L: Lanes>: Lanes;
+    /// Hands the point with the entries `entry(0)`, `entry(1)`, ... to `then`; no entries where the shape fixes no length.
+    fn with_entries<N: Scalar, R>(entry: impl FnMut(usize) -> N, then: impl FnOnce(&Self::Active<N>) -> R) -> R;
     /// Makes an owned object from flat numbers. The length has been checked by the operator.
     fn like(flat: &[Self::Scalar]) -> Self::Like;
     /// Makes an owned object of `len` numbers that `fill` writes, without memory beside that of the object.
@@ -34,13 +41,22 @@ impl<S: Scalar> Shape for Slice<S> {
     type Active<N: Scalar> = [N];
     type Like = Vec<S>;
 
+    const LENGTH: Option<usize> = None;
+    type Lanes<L: Lanes> = L;
+
     #[inline(always)]
     fn view<N: Scalar>(flat: &[N]) -> &[N] {
         flat
     }
+    #[inline(always)]
+    fn with_entries<N: Scalar, R>(_: impl FnMut(usize) -> N, then: impl FnOnce(&[N]) -> R) -> R {
+        then(&[])
+    }
+    #[inline]
     fn like(flat: &[S]) -> Vec<S> {
         flat.to_vec()
     }
+    #[inline]
     fn filled<E>(len: usize, fill: impl FnOnce(&mut [S]) -> Result<(), E>) -> Result<Vec<S>, E> {
         let mut like = vec![S::default(); len];
         fill(&mut like)?;
@@ -53,14 +69,22 @@ impl<S: Scalar, const K: usize> Shape for [S; K] {
     type Scalar = S;
     type Active<N: Scalar> = [N; K];
     type Like = [S; K];
+    const LENGTH: Option<usize> = Some(K);
+    type Lanes<L: Lanes> = L::AtMost<K>;
 
     #[inline(always)]
     fn view<N: Scalar>(flat: &[N]) -> &[N; K] {
         flat.try_into().expect("operators check the length of a point")
     }
+    #[inline(always)]
+    fn with_entries<N: Scalar, R>(entry: impl FnMut(usize) -> N, then: impl FnOnce(&[N; K]) -> R) -> R {
+        then(&std::array::from_fn(entry))
+    }
+    #[inline]
     fn like(flat: &[S]) -> [S; K] {
         std::array::from_fn(|i| flat[i])
     }
+    #[inline]
     fn filled<E>(_: usize, fill: impl FnOnce(&mut [S]) -> Result<(), E>) -> Result<[S; K], E> {
         let mut like = [S::default(); K];
         fill(&mut like)?;
@@ -75,14 +99,22 @@ impl<S: Scalar> Shape for Number<S> {
     type Scalar = S;
     type Active<N: Scalar> = N;
     type Like = S;
+    const LENGTH: Option<usize> = Some(1);
+    type Lanes<L: Lanes> = L::AtMost<1>;
 
     #[inline(always)]
     fn view<N: Scalar>(flat: &[N]) -> &N {
         &flat[0]
     }
+    #[inline(always)]
+    fn with_entries<N: Scalar, R>(mut entry: impl FnMut(usize) -> N, then: impl FnOnce(&N) -> R) -> R {
+        then(&entry(0))
+    }
+    #[inline]
     fn like(flat: &[S]) -> S {
         flat[0]
     }
+    #[inline]
     fn filled<E>(_: usize, fill: impl FnOnce(&mut [S]) -> Result<(), E>) -> Result<S, E> {
         let mut like = S::default();
         fill(std::slice::from_mut(&mut like))?;
@@ -97,6 +129,7 @@ impl<S: Scalar> Point for &S {
     fn coordinates(&self) -> &[S] {
         std::slice::from_ref(self)
     }
+    #[inline(always)]
     fn contexts(&self) {}
 }
 
@@ -110,6 +143,7 @@ macro_rules! number_point {
             fn coordinates(&self) -> &[$number] {
                 std::slice::from_ref(self)
             }
+            #[inline(always)]
             fn contexts(&self) {}
         }
     )*};
@@ -174,6 +208,7 @@ macro_rules! slice_points {
             fn coordinates(&self) -> &[S] {
                 &self[..]
             }
+            #[inline(always)]
             fn contexts(&self) {}
         }
     )*};
@@ -193,6 +228,7 @@ impl<S: Scalar, const K: usize> Point for [S; K] {
     fn coordinates(&self) -> &[S] {
         self
     }
+    #[inline(always)]
     fn contexts(&self) {}
 }
 

@@ -409,7 +409,7 @@ fn is_active(graph: &Graph, active: &[bool], operand: u32) -> bool {
 mod tests {
     use super::*;
     use crate::{Limits, Recorded, compile, record};
-    use differentiation_interface_core::Scalar;
+    use differentiation_interface_core::recordings::EngineScalar;
     use num_traits::Float;
 
     fn recorded(inputs: usize, f: impl FnOnce(&[Recorded]) -> Vec<Recorded>) -> Graph {

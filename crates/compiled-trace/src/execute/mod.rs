@@ -21,6 +21,7 @@ mod unrolled;
 
 use crate::program::{Address, GuardFailed, Program, RuleCall, Space, Statement};
 use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use plan::Plan;
 use std::any::Any;

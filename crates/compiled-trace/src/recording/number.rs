@@ -13,6 +13,7 @@ use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, Identity, STRAY};
+use differentiation_interface_core::recordings::Internals;
 use differentiation_interface_core::rules::{
     Binary, OddSum, Plus, Powc, ProductError, SumError, Times, Together, Unary,
 };
@@ -323,6 +324,18 @@ impl<B: Base> RecordedCore<B> {
         RecordedCore { value, operand: 0, recording: 0 }
     }
 
+    /// A parameter of the innermost recording of this thread, if that has so many.
+    fn parameter(index: usize, value: B) -> Self {
+        let found = DESK.with_borrow(|desk| {
+            let running = desk.running.last()?;
+            (index < running.graph.parameters).then_some((running.graph.inputs + index, running.recording))
+        });
+        match found {
+            Some((operand, recording)) => RecordedCore { value, operand: operand as u32, recording },
+            None => Self::inert(value),
+        }
+    }
+
     /// The result of an operation on `arguments`; without operand their recording is not on this thread.
     #[inline(always)]
     fn active(value: B, operand: Option<u32>, arguments: [Self; 2]) -> Self {
@@ -370,21 +383,12 @@ impl<B: Base> RecordedCore<B> {
 impl<B: Base> Core for RecordedCore<B> {
     type Base = B;
     const DEPTH: u32 = 1;
+    const INTERNALS: &'static Internals<Num<Self>, B> =
+        &Internals { parameter: |index, value| Num(Self::parameter(index, value)), ..Internals::DEFAULT };
 
     #[inline(always)]
     fn constant(value: B) -> Self {
         Self::inert(value)
-    }
-    /// A parameter of the innermost recording of this thread, if that has so many.
-    fn parameter(index: usize, value: B) -> Self {
-        let found = DESK.with_borrow(|desk| {
-            let running = desk.running.last()?;
-            (index < running.graph.parameters).then_some((running.graph.inputs + index, running.recording))
-        });
-        match found {
-            Some((operand, recording)) => RecordedCore { value, operand: operand as u32, recording },
-            None => Self::inert(value),
-        }
     }
     #[inline(always)]
     fn primal(&self) -> B {

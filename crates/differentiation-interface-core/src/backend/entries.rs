@@ -5,7 +5,7 @@ use super::Rows;
 /// Entries of a Jacobian or Hessian, to be filled all at once.
 ///
 /// Backends that know the operations of a function can do better than products with one seed per colour or input: see
-/// [`PushforwardPrimitive::entries`](super::PushforwardPrimitive::entries).
+/// [`PushforwardRoute::entries`](super::PushforwardRoute::entries).
 #[derive(Debug)]
 pub struct Entries<'a, S> {
     /// Which entries, in compressed rows: where each row starts among them and their number, and the column of each, rising in

@@ -7,6 +7,10 @@ use std::fmt::Debug;
 pub trait Lanes: Copy + Debug + PartialEq + Send + Sync + 'static {
     /// The number of lanes.
     const N: usize;
+    /// The number of lanes for which arrays have room.
+    const ROOM: usize;
+    /// The same room with at most `K` lanes, for points of `K` numbers: operations on lanes that no input has are left out.
+    type AtMost<const K: usize>: Lanes;
     /// An array of one value per lane.
     type Of<S: Scalar>: Copy + Debug + Send + Sync + 'static;
 
@@ -27,12 +31,19 @@ pub trait Lanes: Copy + Debug + PartialEq + Send + Sync + 'static {
     fn zip<S: Scalar>(a: &Self::Of<S>, b: &Self::Of<S>, f: impl Fn(S, S) -> S) -> Self::Of<S>;
 }
 
-/// `N` lanes.
+/// `N` lanes, or `K` if that is less, in arrays with room for `N`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lane<const N: usize>;
+pub struct Lane<const N: usize, const K: usize = N>;
 
-impl<const N: usize> Lanes for Lane<N> {
-    const N: usize = N;
+impl<const N: usize, const K: usize> Lane<N, K> {
+    /// Whether some of the room is never used, and stays zero.
+    const PARTIAL: bool = K < N;
+}
+
+impl<const N: usize, const K: usize> Lanes for Lane<N, K> {
+    const N: usize = if K < N { K } else { N };
+    const ROOM: usize = N;
+    type AtMost<const M: usize> = Lane<N, M>;
     type Of<S: Scalar> = [S; N];
     type Array<T: Copy + Debug + Send + Sync + 'static> = [T; N];
 
@@ -41,30 +52,37 @@ impl<const N: usize> Lanes for Lane<N> {
         [value; N]
     }
     #[inline(always)]
-    fn each<S: Scalar>(make: impl FnMut(usize) -> S) -> [S; N] {
-        std::array::from_fn(make)
+    fn each<S: Scalar>(mut make: impl FnMut(usize) -> S) -> [S; N] {
+        if !Self::PARTIAL {
+            return std::array::from_fn(make);
+        }
+        let mut out = [S::default(); N];
+        for (lane, out) in out[..Self::N].iter_mut().enumerate() {
+            *out = make(lane);
+        }
+        out
     }
     #[inline(always)]
     fn slice<S: Scalar>(of: &[S; N]) -> &[S] {
-        of
+        &of[..Self::N]
     }
     #[inline(always)]
     fn slice_mut<S: Scalar>(of: &mut [S; N]) -> &mut [S] {
-        of
+        &mut of[..Self::N]
     }
     #[inline(always)]
     fn map<S: Scalar>(a: &[S; N], f: impl Fn(S) -> S) -> [S; N] {
-        let mut out = *a;
-        for lane in &mut out {
-            *lane = f(*lane);
+        let mut out = if Self::PARTIAL { [S::default(); N] } else { *a };
+        for (out, &a) in out[..Self::N].iter_mut().zip(a) {
+            *out = f(a);
         }
         out
     }
     #[inline(always)]
     fn zip<S: Scalar>(a: &[S; N], b: &[S; N], f: impl Fn(S, S) -> S) -> [S; N] {
-        let mut out = *a;
-        for i in 0..N {
-            out[i] = f(out[i], b[i]);
+        let mut out = if Self::PARTIAL { [S::default(); N] } else { *a };
+        for i in 0..Self::N {
+            out[i] = f(a[i], b[i]);
         }
         out
     }

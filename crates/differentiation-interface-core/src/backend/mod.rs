@@ -24,6 +24,7 @@ pub use route::{MatrixRoute, Native, PullbackRoute, PushforwardRoute, ViaPullbac
 pub use rows::Rows;
 pub use seeds::Seeds;
 
+use crate::recordings::Recordings;
 use crate::scalar::Scalar;
 
 /// A way to differentiate.
@@ -80,15 +81,9 @@ pub trait Backend: Clone + Send + Sync + 'static {
         Self::EXACT
     }
 
-    /// Whether states keep what the function did for later calls, so that preparing again begins with a new state. Others keep
-    /// their memory.
-    fn keeps_recordings(&self) -> bool {
-        false
-    }
-
-    /// The backend that reports a point at which the function takes another branch than at the first point of a state, as an error of kind
-    /// [`ErrorKind::OtherBranch`](crate::error::ErrorKind::OtherBranch). `None` if it cannot see that, or reports it anyway.
-    fn held_to_one_branch(&self) -> Option<Self> {
+    /// What operators must know of a backend whose states keep recordings of the function for later calls. `None` if they keep memory
+    /// alone.
+    fn recordings(&self) -> Option<Recordings<Self>> {
         None
     }
 

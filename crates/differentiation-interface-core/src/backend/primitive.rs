@@ -1,6 +1,6 @@
 //! The two primitives. A backend implements at least one.
 
-use super::{Backend, Entries, Lanes, Rows, Seeds};
+use super::{Backend, Lanes, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -55,19 +55,17 @@ pub trait PushforwardPrimitive: Backend {
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
 
-    /// Fills entries of the Jacobian at `x`, and leaves the outputs in `y` if asked for. Returns `false`, and may have written
-    /// nothing, where products with seeds are the better way: the operator then makes them.
-    ///
-    /// A state is asked for the same entries in all calls.
-    fn entries<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+    /// Fills all columns of the Jacobian of a function with [`Flat::fixed`] inputs, on the stack, and leaves the outputs in `y` if
+    /// asked for. Returns `false` where it cannot, errors included: the operator then calls [`pushforward`](Self::pushforward).
+    #[inline(always)]
+    fn jacobian_on_stack<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         &self,
-        _state: &mut Self::PushforwardState<S, L>,
         _f: &mut F,
         _x: &[S],
-        _entries: Entries<'_, S>,
-        _y: Option<&mut Vec<S>>,
-    ) -> Result<bool, Error> {
-        Ok(false)
+        _y: Option<&mut [S]>,
+        _rows: &mut Rows<'_, S>,
+    ) -> bool {
+        false
     }
 }
 

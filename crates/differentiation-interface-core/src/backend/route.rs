@@ -13,6 +13,7 @@
 use super::{Backend, Entries, Lanes, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
+use crate::recordings::RecordedMatrix;
 use crate::scalar::{Base, Scalar};
 
 /// The backend's own primitive.
@@ -55,6 +56,9 @@ pub trait PushforwardRoute<B: Backend> {
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+    /// Fills entries of the Jacobian at `x`, and leaves the outputs in `y` if asked for. Returns `false`, and may have written
+    /// nothing, where products with seeds are the better way: the operator then makes them. A state is asked for the same entries in
+    /// all calls.
     fn entries<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         _backend: &B,
         _state: &mut Self::State<S, L>,
@@ -105,17 +109,6 @@ impl<B: PushforwardPrimitive> PushforwardRoute<B> for Native {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         backend.pushforward_held(state, f, seeds, rows)
-    }
-    #[inline]
-    fn entries<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        x: &[S],
-        entries: Entries<'_, S>,
-        y: Option<&mut Vec<S>>,
-    ) -> Result<bool, Error> {
-        backend.entries(state, f, x, entries, y)
     }
 }
 
@@ -350,17 +343,22 @@ pub trait MatrixRoute<B: Backend> {
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
-    /// The same by what earlier calls left, without running the function, so that no fault is raised; `false` if there is nothing that
-    /// serves, and then [`matrix`](Self::matrix) is called. For gradients so small that watching for faults shows.
+    /// Fills the matrix of a function with [`Flat::fixed`] inputs on the stack, without a state, and leaves the outputs in `y` if asked for.
+    /// `false` where there is no such way or it cannot answer, errors included; then [`matrix`](Self::matrix) is called.
     #[inline(always)]
-    fn again<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        _state: &mut Self::State<S, L>,
-        _f: &F,
+    fn on_stack<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        _backend: &B,
+        _f: &mut F,
         _x: &[S],
         _y: Option<&mut [S]>,
         _rows: &mut Rows<'_, S>,
     ) -> bool {
         false
+    }
+    /// The recordings in a state that keeps some, which operators try before [`matrix`](Self::matrix).
+    #[inline(always)]
+    fn recorded<S: Scalar, L: Lanes>(_state: &mut Self::State<S, L>) -> Option<&mut dyn RecordedMatrix<S>> {
+        None
     }
 }
 
@@ -368,6 +366,7 @@ impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
     const NAME: &'static str = "via pushforward";
     type State<S: Scalar, L: Lanes> = B::PushforwardState<S, L>;
 
+    #[inline]
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error> {
         backend.pushforward_state(inputs, inputs)
     }
@@ -390,6 +389,16 @@ impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         backend.pushforward(state, f, x, Seeds::all(x.len()), y, rows)
+    }
+    #[inline(always)]
+    fn on_stack<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        backend: &B,
+        f: &mut F,
+        x: &[S],
+        y: Option<&mut [S]>,
+        rows: &mut Rows<'_, S>,
+    ) -> bool {
+        backend.jacobian_on_stack::<S, L, F>(f, x, y, rows)
     }
 }
 

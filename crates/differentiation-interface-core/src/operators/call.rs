@@ -6,14 +6,15 @@ use super::NumOf;
 use crate::backend::{Backend, Lanes, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Bound, Evaluate};
+use crate::evaluate::{Bound, Evaluate, Flat, handed};
 use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
+use crate::scalar::Scalar;
 
-/// Refuses a point of another length than the preparation was made for.
+/// Refuses a point of another length than the preparation was made for, unless its shape `X` has one length.
 #[inline]
-pub(super) fn check_point(prepared: usize, found: usize) -> Result<(), ErrorKind> {
-    if found == prepared { Ok(()) } else { Err(ErrorKind::PreparedLength { prepared, found }) }
+pub(super) fn check_point<X: Shape>(prepared: usize, found: usize) -> Result<(), ErrorKind> {
+    if X::LENGTH.is_some() || found == prepared { Ok(()) } else { Err(ErrorKind::PreparedLength { prepared, found }) }
 }
 
 /// Refuses a buffer of another length than the result.
@@ -22,18 +23,19 @@ pub(super) fn check_buffer(expected: usize, found: usize) -> Result<(), ErrorKin
     if found == expected { Ok(()) } else { Err(ErrorKind::BufferLength { expected, found }) }
 }
 
-/// State and work memory of one operator by one route.
-pub struct MatrixWork<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> {
+/// State and work memory of one operator by one route. `Y` is [`Output::Fixed`] of the function.
+pub struct MatrixWork<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, Y> {
     operator: &'static str,
     state: R::State<X::Scalar, L>,
     storage: C::Storage<NumOf<B, X, L>>,
     /// Number of outputs, once prepared.
     pub(super) outputs: Option<usize>,
-    /// Outputs of the last evaluation that left them.
-    pub(super) y: Vec<X::Scalar>,
+    /// Outputs of the last evaluation that left them, unless they are in `fixed`.
+    y: Vec<X::Scalar>,
+    fixed: Y,
 }
 
-impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> Clone for MatrixWork<B, R, L, X, C> {
+impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, Y: Copy> Clone for MatrixWork<B, R, L, X, C, Y> {
     fn clone(&self) -> Self {
         MatrixWork {
             operator: self.operator,
@@ -41,13 +43,23 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> Clone for M
             storage: self.storage.clone(),
             outputs: self.outputs,
             y: self.y.clone(),
+            fixed: self.fixed,
         }
     }
 }
 
-impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<B, R, L, X, C> {
+impl<B, R, L, X, C, Y> MatrixWork<B, R, L, X, C, Y>
+where
+    B: Backend,
+    R: MatrixRoute<B>,
+    L: Lanes,
+    X: Shape,
+    C: Contexts,
+    Y: Copy + AsRef<[X::Scalar]> + AsMut<[X::Scalar]>,
+{
     /// Unprepared: nothing is evaluated, buffers are empty.
-    pub(super) fn new<P>(operator: &'static str, backend: &B, point: &P) -> Result<Self, Error>
+    #[inline]
+    pub(super) fn new<P>(operator: &'static str, backend: &B, point: &P, fixed: Y) -> Result<Self, Error>
     where
         P: Point<Shape = X, Contexts = C>,
     {
@@ -58,7 +70,14 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
             storage: C::allocate(point.contexts()),
             outputs: None,
             y: Vec::new(),
+            fixed,
         })
+    }
+
+    /// Outputs of the last evaluation that left them.
+    #[inline]
+    pub(super) fn value(&self) -> &[X::Scalar] {
+        if self.fixed.as_ref().is_empty() { &self.y } else { self.fixed.as_ref() }
     }
 
     /// Sizes all buffers by one evaluation at `point`, which may have another length than before.
@@ -69,15 +88,8 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
     {
         let x = point.coordinates();
         let operator = self.operator;
-        fault::watch(|| {
-            let state = R::state(backend, x.len())?;
-            if backend.keeps_recordings() {
-                self.state = state;
-            }
-            let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
-            R::warm(backend, &mut self.state, &mut f, x, &mut self.y)
-        })
-        .map_err(|error| error.during(operator, B::NAME))?;
+        let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
+        warm::<B, R, L, _, _>(operator, backend, &mut self.state, &mut handed(&mut f), x, &mut self.y)?;
         self.outputs = Some(self.y.len());
         Ok(())
     }
@@ -102,13 +114,58 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         F: Evaluate<X, C, NumOf<B, X, L>>,
     {
         let x = point.coordinates();
-        let mut rows = rows.expecting(self.outputs);
+        // Outputs of a fixed number are as many as in the preparation.
+        let mut rows = if self.fixed.as_ref().is_empty() { rows.expecting(self.outputs) } else { rows };
         let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
-        if R::again(&mut self.state, &f, x, with_value.then_some(&mut self.y[..]), &mut rows) {
+        let fixed = self.fixed.as_mut();
+        let mut y = with_value.then_some(if fixed.is_empty() { &mut self.y[..] } else { fixed });
+        if const { F::FIXED.is_some() } && R::on_stack::<_, L, _>(backend, &mut f, x, y.as_deref_mut(), &mut rows) {
+            return Ok(());
+        }
+        if let Some(recorded) = R::recorded(&mut self.state)
+            && recorded.fill(f.recordable(), x, y, &mut rows)
+        {
             return Ok(());
         }
         let y = if with_value { Some(&mut self.y) } else { None };
-        fault::watch(|| R::matrix(backend, &mut self.state, &mut f, x, y, rows))
-            .map_err(|error| error.during(self.operator, B::NAME))
+        matrix::<B, R, L, _, _>(self.operator, backend, &mut self.state, &mut handed(&mut f), x, y, rows)?;
+        let fixed = self.fixed.as_mut();
+        if with_value && !fixed.is_empty() {
+            fixed.copy_from_slice(&self.y);
+        }
+        Ok(())
     }
+}
+
+/// Sizes the memory of the route, with a new state if the old one has recordings.
+fn warm<B: Backend, R: MatrixRoute<B>, L: Lanes, S: Scalar, F: Flat<B::Num<S, L>>>(
+    operator: &'static str,
+    backend: &B,
+    state: &mut R::State<S, L>,
+    f: &mut F,
+    x: &[S],
+    y: &mut Vec<S>,
+) -> Result<(), Error> {
+    fault::watch(|| {
+        let fresh = R::state(backend, x.len())?;
+        if backend.recordings().is_some() {
+            *state = fresh;
+        }
+        R::warm(backend, state, f, x, y)
+    })
+    .map_err(|error| error.during(operator, B::NAME))
+}
+
+/// Fills the matrix by the route, and the value if there is a buffer for it. Apart from the shorter ways, so that these are inlined.
+#[inline(never)]
+fn matrix<B: Backend, R: MatrixRoute<B>, L: Lanes, S: Scalar, F: Flat<B::Num<S, L>>>(
+    operator: &'static str,
+    backend: &B,
+    state: &mut R::State<S, L>,
+    f: &mut F,
+    x: &[S],
+    y: Option<&mut Vec<S>>,
+    rows: Rows<'_, S>,
+) -> Result<(), Error> {
+    fault::watch(|| R::matrix(backend, state, f, x, y, rows)).map_err(|error| error.during(operator, B::NAME))
 }

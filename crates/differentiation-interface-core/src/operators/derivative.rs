@@ -77,14 +77,16 @@ pub trait DerivativeBackend<F, X: Shape, C: Contexts>: Clone {
 }
 
 /// State of a derivative by a plain backend.
-pub struct DerivativeWork<B: Backend, X: Shape, C: Contexts> {
-    work: MatrixWork<B, B::Derivative, Lane<1>, X, C>,
+pub struct DerivativeWork<B: Backend, X: Shape, C: Contexts, Y> {
+    work: MatrixWork<B, B::Derivative, Lane<1>, X, C, Y>,
+    /// The derivative, unless it is in `fixed`.
     der: Vec<X::Scalar>,
+    fixed: Y,
 }
 
-impl<B: Backend, X: Shape, C: Contexts> Clone for DerivativeWork<B, X, C> {
+impl<B: Backend, X: Shape, C: Contexts, Y: Copy> Clone for DerivativeWork<B, X, C, Y> {
     fn clone(&self) -> Self {
-        DerivativeWork { work: self.work.clone(), der: self.der.clone() }
+        DerivativeWork { work: self.work.clone(), der: self.der.clone(), fixed: self.fixed }
     }
 }
 
@@ -98,16 +100,22 @@ where
     const BACKEND: &'static str = B::NAME;
     type Num = One<B, X>;
     type Output = F::Output;
-    type State = DerivativeWork<B, X, C>;
+    type State = DerivativeWork<B, X, C, <F::Output as Output<One<B, X>>>::Fixed<X::Scalar>>;
 
+    #[inline]
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
-        Ok(DerivativeWork { work: MatrixWork::new("derivative", self, x)?, der: Vec::new() })
+        let fixed = F::Output::fixed();
+        Ok(DerivativeWork { work: MatrixWork::new("derivative", self, x, fixed)?, der: Vec::new(), fixed })
     }
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
         state.work.prepare(self, f, x)?;
-        state.der.clone_from(&state.work.y);
+        if !F::Output::FIXED {
+            state.der.clear();
+            state.der.extend_from_slice(state.work.value());
+        }
         Ok(())
     }
+    #[inline]
     fn derivative<'s, P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &'s mut Self::State,
@@ -115,9 +123,15 @@ where
         x: &P,
         with_value: bool,
     ) -> Result<&'s [X::Scalar], Error> {
-        state.work.run(self, f, x, with_value, Rows::growing(&mut state.der, 1))?;
-        Ok(&state.der)
+        if F::Output::FIXED {
+            state.work.run(self, f, x, with_value, Rows::fixed(state.fixed.as_mut(), 1))?;
+            Ok(state.fixed.as_ref())
+        } else {
+            state.work.run(self, f, x, with_value, Rows::growing(&mut state.der, 1))?;
+            Ok(&state.der)
+        }
     }
+    #[inline]
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -128,8 +142,9 @@ where
     ) -> Result<(), Error> {
         state.work.run(self, f, x, with_value, Rows::fixed(der, 1))
     }
+    #[inline]
     fn value(state: &Self::State) -> &[X::Scalar] {
-        &state.work.y
+        state.work.value()
     }
 }
 
@@ -161,6 +176,7 @@ type DerivativeBorrowed<'a, B, F, X, C> =
 /// assert_eq!(derivative(&line, &AutoReverseDiff::default(), 5.0)?, [3.0, -1.0]);
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn derivative<F, B, P>(f: &F, backend: &B, x: P) -> Result<DerivativeValue<B, F, P::Shape, P::Contexts>, Error>
 where
     P: Point<Shape: NumberShape>,
@@ -183,6 +199,7 @@ where
 /// assert_eq!(der, [3.0, -1.0]);
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn derivative_into<F, B, P>(f: &F, der: &mut [ScalarOf<P>], backend: &B, x: P) -> Result<(), Error>
 where
     P: Point<Shape: NumberShape>,
@@ -203,6 +220,7 @@ where
 /// assert_eq!(value_and_derivative(&cubic, &AutoForwardDiff::default(), 2.0)?, (8.0, 12.0));
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn value_and_derivative<F, B, P>(
     f: &F,
     backend: &B,
@@ -229,6 +247,7 @@ where
 /// assert_eq!(der, [3.0, -1.0]);
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn value_and_derivative_into<F, B, P>(
     f: &F,
     der: &mut [ScalarOf<P>],
@@ -305,6 +324,7 @@ where
     C: Contexts,
     B: DerivativeBackend<H::Target, X, C>,
 {
+    #[inline]
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
         Ok(PreparedDerivative { function: f, backend: backend.clone(), state: backend.unprepared(x)? })
     }
@@ -313,6 +333,7 @@ where
     ///
     /// # Errors
     /// Those of [`derivative`].
+    #[inline]
     pub fn derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -324,6 +345,7 @@ where
     ///
     /// # Errors
     /// Those of [`derivative_into`].
+    #[inline]
     pub fn derivative_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         der: &mut [X::Scalar],
@@ -336,6 +358,7 @@ where
     ///
     /// # Errors
     /// Those of [`derivative`].
+    #[inline]
     pub fn value_and_derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -348,6 +371,7 @@ where
     ///
     /// # Errors
     /// Those of [`derivative_into`].
+    #[inline]
     pub fn value_and_derivative_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         der: &mut [X::Scalar],

@@ -12,7 +12,9 @@ use crate::point::{Point, ScalarOf, Shape};
 use std::ops::Deref;
 
 /// The number type of `gradient` with a plain backend.
-type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
+type Wide<B, X> = NumOf<B, X, LanesOf<B, X>>;
+/// Its lanes.
+type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 
 /// What `gradient` accepts as its backend for the function `F` at points of shape `X` with contexts `C`.
 ///
@@ -73,10 +75,11 @@ where
     F::Output: NumberOutput<Wide<B, X>>,
 {
     const BACKEND: &'static str = B::NAME;
-    type State = MatrixWork<B, B::Gradient, B::Lanes, X, C>;
+    type State = MatrixWork<B, B::Gradient, LanesOf<B, X>, X, C, [X::Scalar; 1]>;
 
+    #[inline]
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
-        MatrixWork::new("gradient", self, x)
+        MatrixWork::new("gradient", self, x, [X::Scalar::default()])
     }
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
         state.prepare(self, f, x)
@@ -95,7 +98,7 @@ where
     }
     #[inline]
     fn value(state: &Self::State) -> X::Scalar {
-        state.y[0]
+        state.value()[0]
     }
 }
 
@@ -116,6 +119,7 @@ where
 /// assert_eq!(gradient(&f, &AutoForwardDiff::default(), &[2.0, 5.0])?, [6.0, 15.0]);
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn gradient<F, B, P>(f: &F, backend: &B, x: P) -> Result<<P::Shape as Shape>::Like, Error>
 where
     P: Point,
@@ -138,6 +142,7 @@ where
 /// assert_eq!(grad, [4.0, 10.0]);
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn gradient_into<F, B, P>(f: &F, grad: &mut [ScalarOf<P>], backend: &B, x: P) -> Result<(), Error>
 where
     P: Point,
@@ -160,6 +165,7 @@ where
 /// assert_eq!(grad, [4.0, 10.0]);
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn value_and_gradient<F, B, P>(f: &F, backend: &B, x: P) -> Result<(ScalarOf<P>, <P::Shape as Shape>::Like), Error>
 where
     P: Point,
@@ -182,6 +188,7 @@ where
 /// assert_eq!((y, grad), (29.0, vec![4.0, 10.0]));
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn value_and_gradient_into<F, B, P>(
     f: &F,
     grad: &mut [ScalarOf<P>],
@@ -275,6 +282,7 @@ where
     C: Contexts,
     B: GradientBackend<H::Target, X, C>,
 {
+    #[inline]
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
         Ok(PreparedGradient {
             function: f,
@@ -288,6 +296,7 @@ where
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
+    #[inline]
     pub fn gradient<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<X::Like, Error> {
         self.like(x, false)
     }
@@ -309,6 +318,7 @@ where
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`].
+    #[inline]
     pub fn value_and_gradient<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -342,6 +352,7 @@ where
         Ok(())
     }
 
+    #[inline]
     fn like<P: Point<Shape = X, Contexts = C>>(&mut self, x: P, with_value: bool) -> Result<X::Like, Error> {
         X::filled(self.inputs, |grad| self.fill(grad, &x, with_value))
     }
@@ -354,8 +365,8 @@ where
         with_value: bool,
     ) -> Result<(), Error> {
         let named = |kind: ErrorKind| Error::new(kind).during("gradient", B::BACKEND);
-        check_point(self.inputs, x.coordinates().len()).map_err(named)?;
-        check_buffer(self.inputs, grad.len()).map_err(named)?;
+        check_point::<X>(self.inputs, x.coordinates().len()).map_err(named)?;
+        check_buffer(x.coordinates().len(), grad.len()).map_err(named)?;
         self.backend.fill(&mut self.state, &self.function, x, with_value, grad)
     }
 }

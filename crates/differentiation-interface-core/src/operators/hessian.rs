@@ -7,11 +7,12 @@ use super::call::{check_buffer, check_point};
 use crate::backend::{Backend, Entries, HvpRoute, Lanes, Rows, SecondOrderBackend, Seeds, Want};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Bound, Evaluate, NumberOutput};
+use crate::evaluate::{Bound, Evaluate, Flat, NumberOutput, handed};
 use crate::fault;
 use crate::matrix::Matrix;
 use crate::numbers::DerivativeMatrix;
 use crate::point::{ArrayShape, Point, ScalarOf, Shape};
+use crate::scalar::Scalar;
 use std::ops::Deref;
 
 type Route<B> = <B as SecondOrderBackend>::Hvp;
@@ -220,6 +221,42 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> Clone for HessianWo
     }
 }
 
+/// The two backends of a pair.
+type Pair<B> = (<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner);
+/// State of the route.
+type State<B, S, L> =
+    <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::State<S, L>;
+/// Number of the route.
+type Number<B, S, L> =
+    <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::Num<S, L>;
+
+/// Fills products by the route.
+#[inline]
+fn products<B: SecondOrderBackend, L: Lanes, S: Scalar, F: Flat<Number<B, S, L>>>(
+    pair: &Pair<B>,
+    state: &mut State<B, S, L>,
+    f: &mut F,
+    x: &[S],
+    seeds: Seeds<'_, S>,
+    want: Want,
+    rows: Rows<'_, S>,
+) -> Result<(), Error> {
+    fault::watch(|| B::Hvp::products(pair, state, f, x, seeds, want, rows)).map_err(named::<B>)
+}
+
+/// Fills entries by the route, if it has a way.
+#[inline]
+fn entry_values<B: SecondOrderBackend, L: Lanes, S: Scalar, F: Flat<Number<B, S, L>>>(
+    pair: &Pair<B>,
+    state: &mut State<B, S, L>,
+    f: &mut F,
+    x: &[S],
+    entries: Entries<'_, S>,
+    want: Want,
+) -> Result<bool, Error> {
+    fault::watch(|| B::Hvp::entries(pair, state, f, x, entries, want)).map_err(named::<B>)
+}
+
 /// Names the operator in an error.
 fn named<B: SecondOrderBackend>(error: impl Into<Error>) -> Error {
     error.into().during("hessian", B::NAME)
@@ -241,9 +278,11 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         })
     }
 
-    /// Makes leaving the branch of the first point an error, see [`Backend::held_to_one_branch`]. Whether that changes anything.
+    /// Makes leaving the branch of the first point an error, see
+    /// [`Recordings::held_to_one_branch`](crate::recordings::Recordings::held_to_one_branch). Whether that changes anything.
     pub fn hold_to_one_branch(&mut self) -> bool {
-        let held = (self.pair.0.held_to_one_branch(), self.pair.1.held_to_one_branch());
+        let (outer, inner) = (self.pair.0.recordings(), self.pair.1.recordings());
+        let held = (outer.and_then(|kept| kept.held_to_one_branch), inner.and_then(|kept| kept.held_to_one_branch));
         let changes = held.0.is_some() || held.1.is_some();
         if let Some(outer) = held.0 {
             self.pair.0 = outer;
@@ -288,8 +327,8 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         P: Point<Shape = X, Contexts = C>,
     {
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
-        fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows))
-            .map_err(named::<B>)
+        let mut f = handed(&mut f);
+        products::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows)
     }
 
     /// Fills entries of the Hessian at `x` without products, if the backends have a way; else returns `false`, and
@@ -303,14 +342,14 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         P: Point<Shape = X, Contexts = C>,
     {
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
-        fault::watch(|| B::Hvp::entries(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, want))
-            .map_err(named::<B>)
+        let mut f = handed(&mut f);
+        entry_values::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, want)
     }
 
     /// Serves points of this length from now on, with a new state if the old one has recordings.
     fn accept(&mut self, inputs: usize) -> Result<(), Error> {
         let state = B::Hvp::state(&self.pair, inputs, inputs).map_err(named::<B>)?;
-        if self.pair.0.keeps_recordings() || self.pair.1.keeps_recordings() {
+        if self.pair.0.recordings().is_some() || self.pair.1.recordings().is_some() {
             self.state = state;
         }
         self.inputs = inputs;
@@ -450,7 +489,7 @@ where
     }
 
     fn check(&self, x: &[X::Scalar]) -> Result<(), Error> {
-        check_point(self.inputs, x.len()).map_err(Self::named)
+        check_point::<X>(self.inputs, x.len()).map_err(Self::named)
     }
 
     fn named(kind: ErrorKind) -> Error {

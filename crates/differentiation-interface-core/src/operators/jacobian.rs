@@ -15,7 +15,9 @@ use crate::scalar::Scalar;
 use std::ops::Deref;
 
 /// The number type of `jacobian` with a plain backend.
-type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
+type Wide<B, X> = NumOf<B, X, LanesOf<B, X>>;
+/// Its lanes.
+type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 
 /// What `jacobian` accepts as its backend: a plain [`Backend`], which gives a dense [`Matrix`], or a wrapper that gives a
 /// matrix of its own type, such as `AutoSparse`.
@@ -78,16 +80,18 @@ where
     type Num = Wide<B, X>;
     type Output = F::Output;
     type Matrix = Matrix<X::Scalar>;
-    type State = MatrixWork<B, B::Jacobian, B::Lanes, X, C>;
+    type State = MatrixWork<B, B::Jacobian, LanesOf<B, X>, X, C, <F::Output as Output<Wide<B, X>>>::Fixed<X::Scalar>>;
 
+    #[inline]
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
-        MatrixWork::new("jacobian", self, x)
+        MatrixWork::new("jacobian", self, x, F::Output::fixed())
     }
 
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
         state.prepare(self, f, x)
     }
 
+    #[inline]
     fn matrix<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -100,7 +104,7 @@ where
         let with_value = with_value || columns == 0;
         let mut data = Vec::with_capacity(state.outputs.unwrap_or(0) * columns);
         state.run(self, f, x, with_value, Rows::growing(&mut data, columns))?;
-        let rows = data.len().checked_div(columns).unwrap_or(state.y.len());
+        let rows = data.len().checked_div(columns).unwrap_or(state.value().len());
         Ok(Matrix::from_rows(rows, columns, data))
     }
 
@@ -134,8 +138,9 @@ where
         })
     }
 
+    #[inline]
     fn value(state: &Self::State) -> &[X::Scalar] {
-        &state.y
+        state.value()
     }
 }
 
@@ -163,6 +168,7 @@ type JacobianBorrowed<'a, B, F, X, C> = <<B as JacobianBackend<F, X, C>>::Output
 /// assert_eq!(jac, [[5.0, 2.0], [1.0, 1.0]]);
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn jacobian<F, B, P>(f: &F, backend: &B, x: P) -> Result<B::Matrix, Error>
 where
     P: Point<Shape: ArrayShape>,
@@ -190,6 +196,7 @@ where
 /// assert_eq!(jac, [[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]);
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn jacobian_into<F, B, P>(f: &F, jac: &mut B::Matrix, backend: &B, x: P) -> Result<(), Error>
 where
     P: Point<Shape: ArrayShape>,
@@ -212,6 +219,7 @@ where
 /// assert_eq!(jac, [[5.0, 2.0], [1.0, 1.0]]);
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn value_and_jacobian<F, B, P>(
     f: &F,
     backend: &B,
@@ -239,6 +247,7 @@ where
 /// assert_eq!(jac, [[5.0, 2.0], [1.0, 1.0]]);
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn value_and_jacobian_into<F, B, P>(
     f: &F,
     jac: &mut B::Matrix,
@@ -322,6 +331,7 @@ where
     C: Contexts,
     B: JacobianBackend<H::Target, X, C>,
 {
+    #[inline]
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
         Ok(PreparedJacobian {
             function: f,
@@ -336,6 +346,7 @@ where
     /// # Errors
     /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation, [`ErrorKind::OutputLength`] if the function
     /// returns another number of outputs than there.
+    #[inline]
     pub fn jacobian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
         self.matrix(&x, false)
     }
@@ -353,6 +364,7 @@ where
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`].
+    #[inline]
     pub fn value_and_jacobian<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -391,10 +403,12 @@ where
         &self.state
     }
 
+    #[inline]
     fn check(&self, x: &[X::Scalar]) -> Result<(), Error> {
-        check_point(self.inputs, x.len()).map_err(|kind| Error::new(kind).during("jacobian", B::BACKEND))
+        check_point::<X>(self.inputs, x.len()).map_err(|kind| Error::new(kind).during("jacobian", B::BACKEND))
     }
 
+    #[inline]
     fn matrix<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P, with_value: bool) -> Result<B::Matrix, Error> {
         self.check(x.coordinates())?;
         self.backend.matrix(&mut self.state, &self.function, x, with_value)
@@ -412,6 +426,7 @@ where
     }
 
     /// The value left by the last call.
+    #[inline]
     fn value(&self) -> JacobianValue<B, H::Target, X, C> {
         B::Output::build(B::value(&self.state))
     }

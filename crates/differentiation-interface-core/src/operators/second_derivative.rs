@@ -7,9 +7,10 @@ use super::call::check_buffer;
 use crate::backend::{Backend, Lane, MatrixRoute, Rows, SecondOrderBackend};
 use crate::context::Contexts;
 use crate::error::Error;
-use crate::evaluate::{Bound, Evaluate, Flat, Output};
+use crate::evaluate::{Bound, Evaluate, Flat, Output, handed};
 use crate::fault;
 use crate::point::{NumberShape, Point, ScalarOf, Shape};
+use crate::recordings::Recordable;
 use crate::scalar::Scalar;
 use std::ops::Deref;
 
@@ -140,18 +141,37 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Flat<N> for Derivati
             Err(error) => self.error = Some(error),
         }
     }
+    fn recordable(&self) -> Option<&dyn Recordable> {
+        Some(self)
+    }
+}
+
+impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Recordable for DerivativeOf<'_, F, I, N, S> {
     fn is_pure(&self) -> bool {
-        self.f.is_pure()
+        self.f.recordable().is_pure()
     }
     fn parameters(&self, values: &mut Vec<f64>) {
-        self.f.parameters(values);
+        self.f.recordable().parameters(values);
     }
     fn lengths(&self, lengths: &mut Vec<usize>) {
-        self.f.lengths(lengths);
+        self.f.recordable().lengths(lengths);
     }
     fn has_failed(&self) -> bool {
-        self.error.is_some() || self.f.has_failed()
+        self.error.is_some() || self.f.recordable().has_failed()
     }
+}
+
+/// Differentiates the inner derivative by the route of the outer backend, and leaves that derivative if there is a buffer for it.
+#[inline]
+fn outermost<O: Backend, S: Scalar, F: Flat<O::Num<S, Lane<1>>>>(
+    outer: &O,
+    state: &mut <O::Derivative as MatrixRoute<O>>::State<S, Lane<1>>,
+    derivative: &mut F,
+    x: &[S],
+    der: Option<&mut Vec<S>>,
+    rows: Rows<'_, S>,
+) -> Result<(), Error> {
+    fault::watch(|| O::Derivative::matrix(outer, state, derivative, x, der, rows))
 }
 
 /// Names the operator in an error.
@@ -161,6 +181,7 @@ fn named<B: SecondOrderBackend>(error: impl Into<Error>) -> Error {
 
 impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C> {
     /// Differentiates at `x` into `buffer`, or into `self.der2` if there is none.
+    #[inline]
     fn run<F, P>(&mut self, f: &F, x: &P, with_value: bool, buffer: Option<&mut [X::Scalar]>) -> Result<(), Error>
     where
         F: Evaluate<X, C, Twice<B, X>>,
@@ -168,6 +189,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C>
     {
         let (outer, inner) = &self.pair;
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
+        let mut f = handed(&mut f);
         let lower: fn(&OuterNum<B, X>) -> X::Scalar = <B::Outer as Backend>::lower::<X::Scalar, Lane<1>>;
         let mut derivative = DerivativeOf {
             f: &mut f,
@@ -183,10 +205,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C>
             Some(buffer) => Rows::fixed(buffer, 1),
         }
         .expecting(self.outputs);
-        let result = fault::watch(|| {
-            let (state, flat) = (&mut self.outer, x.coordinates());
-            <B::Outer as Backend>::Derivative::matrix(outer, state, &mut derivative, flat, der, rows)
-        });
+        let result = outermost::<B::Outer, _, _>(outer, &mut self.outer, &mut derivative, x.coordinates(), der, rows);
         // The value is still wanted if the outer backend, which had a recording, did not evaluate the function.
         if result.is_ok() && derivative.error.is_none() && derivative.value.is_some() {
             let point = [<B::Outer as Backend>::raise::<X::Scalar, Lane<1>>(x.coordinates()[0])];
@@ -215,6 +234,7 @@ where
     type Output = F::Output;
     type State = SecondDerivativeWork<B, X, C>;
 
+    #[inline]
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
         let pair = self.pair();
         Ok(SecondDerivativeWork {
@@ -236,6 +256,7 @@ where
         state.outputs = Some(state.y.len());
         Ok(())
     }
+    #[inline]
     fn second_derivative<'s, P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &'s mut Self::State,
@@ -246,6 +267,7 @@ where
         state.run(f, x, with_value, None)?;
         Ok(&state.der2)
     }
+    #[inline]
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -255,9 +277,11 @@ where
     ) -> Result<(), Error> {
         state.run(f, x, false, Some(der2))
     }
+    #[inline]
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y
     }
+    #[inline]
     fn derivative(state: &Self::State) -> &[X::Scalar] {
         &state.der
     }
@@ -288,6 +312,7 @@ type Borrowed<'a, B, F, X, C> =
 /// assert_eq!(second_derivative(&cubic, &AutoForwardDiff::default(), 2.0)?, 12.0);
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn second_derivative<F, B, P>(f: &F, backend: &B, x: P) -> Result<Like<B, F, P::Shape, P::Contexts>, Error>
 where
     P: Point<Shape: NumberShape>,
@@ -310,6 +335,7 @@ where
 /// assert_eq!(der2, [2.0, 12.0]);
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn second_derivative_into<F, B, P>(f: &F, der2: &mut [ScalarOf<P>], backend: &B, x: P) -> Result<(), Error>
 where
     P: Point<Shape: NumberShape>,
@@ -331,6 +357,7 @@ where
 /// assert_eq!(all, (8.0, 12.0, 12.0));
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn value_derivative_and_second_derivative<F, B, P>(
     f: &F,
     backend: &B,
@@ -361,6 +388,7 @@ where
 /// assert_eq!((y, der, der2), ([4.0, 8.0], [4.0, 12.0], [2.0, 12.0]));
 /// # Ok::<(), Error>(())
 /// ```
+#[inline]
 pub fn value_derivative_and_second_derivative_into<F, B, P>(
     f: &F,
     der: &mut [ScalarOf<P>],
@@ -441,6 +469,7 @@ where
     C: Contexts,
     B: SecondDerivativeBackend<H::Target, X, C>,
 {
+    #[inline]
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
         Ok(PreparedSecondDerivative { function: f, backend: backend.clone(), state: backend.unprepared(x)? })
     }
@@ -449,6 +478,7 @@ where
     ///
     /// # Errors
     /// Those of [`second_derivative`].
+    #[inline]
     pub fn second_derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -460,6 +490,7 @@ where
     ///
     /// # Errors
     /// Those of [`second_derivative_into`].
+    #[inline]
     pub fn second_derivative_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         der2: &mut [X::Scalar],
@@ -472,6 +503,7 @@ where
     ///
     /// # Errors
     /// Those of [`second_derivative`].
+    #[inline]
     pub fn value_derivative_and_second_derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
@@ -484,6 +516,7 @@ where
     ///
     /// # Errors
     /// [`BufferLength`](crate::error::ErrorKind::BufferLength) if a buffer is not as long as the output.
+    #[inline]
     pub fn value_derivative_and_second_derivative_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         der: &mut [X::Scalar],

@@ -1,6 +1,7 @@
 //! Rules of two arguments.
 
 use super::{Binary, Partial, RuleVisitor, constant, fused, ln, plain, planar, recip, round, scale};
+use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
 use Partial::{One, Value, Zero};
 use num_traits::Float;

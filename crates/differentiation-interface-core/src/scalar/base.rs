@@ -4,6 +4,7 @@
 
 use super::{Real, Scalar};
 use crate::custom::CustomRule;
+use crate::recordings::{Internals, PlainSlices};
 use crate::rules::special;
 use crate::rules::{Binary, Unary};
 use num_traits::{Float, FloatConst};
@@ -128,6 +129,12 @@ macro_rules! scalar_base {
         impl Scalar for $base {
             type Base = $base;
             const DEPTH: u32 = 0;
+            const INTERNALS: &'static Internals<$base, $base> = &Internals {
+                peek: |number| *number,
+                parameter: |_, value| value,
+                tangents: None,
+                plain: Some(PlainSlices { read: |slices| slices, write: |slices| slices }),
+            };
             #[inline(always)]
             fn constant(value: $base) -> $base {
                 value
@@ -135,14 +142,6 @@ macro_rules! scalar_base {
             #[inline(always)]
             fn primal(self) -> $base {
                 self
-            }
-            #[inline(always)]
-            fn as_plain<'s, 'a>(slices: &'s [&'a [$base]]) -> Option<&'s [&'a [$base]]> {
-                Some(slices)
-            }
-            #[inline(always)]
-            fn as_plain_mut<'s, 'a>(slices: &'s mut [&'a mut [$base]]) -> Option<&'s mut [&'a mut [$base]]> {
-                Some(slices)
             }
             #[inline(always)]
             fn is_constant(&self) -> bool {

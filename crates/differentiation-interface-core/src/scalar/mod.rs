@@ -20,9 +20,9 @@ pub use wrapper::{Core, Num};
 
 use crate::custom::CustomRule;
 use crate::error::ErrorKind;
+use crate::recordings::Internals;
 use crate::rules::{Binary, Times, Unary};
 use std::fmt::Debug;
-use std::num::NonZeroU32;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 use std::sync::Arc;
 
@@ -63,61 +63,11 @@ pub trait Scalar:
     /// How many differentiations are nested in the number: 0 for a plain one.
     const DEPTH: u32;
 
+    /// What engines do with the number beyond arithmetic, and functions do not.
+    const INTERNALS: &'static Internals<Self, Self::Base>;
+
     /// The number `value` with no derivative attached.
     fn constant(value: Self::Base) -> Self;
-
-    /// The number `value` with no derivative attached, which may be another one in the next call: a recording does not take
-    /// it for a constant. `index` tells the parameters of a function apart.
-    #[inline(always)]
-    fn parameter(_index: usize, value: Self::Base) -> Self {
-        Self::constant(value)
-    }
-
-    /// The slices as slices of plain numbers, if that is what this type is. Slices of slices, so that nobody has to make a table of
-    /// the same slices in another type.
-    #[inline(always)]
-    fn as_plain<'s, 'a>(_slices: &'s [&'a [Self]]) -> Option<&'s [&'a [Self::Base]]> {
-        None
-    }
-
-    /// The same, to write to.
-    #[inline(always)]
-    fn as_plain_mut<'s, 'a>(_slices: &'s mut [&'a mut [Self]]) -> Option<&'s mut [&'a mut [Self::Base]]> {
-        None
-    }
-
-    /// How many tangents a number has, if it is a plain value with tangents and nothing else; 0 if it is not. Whoever can send
-    /// several tangents through a function at once takes such numbers apart and puts them together again by the three
-    /// methods below, which mean nothing for other numbers.
-    #[inline(always)]
-    fn tangent_lanes() -> usize {
-        0
-    }
-
-    /// The differentiation that the tangents belong to; none if there are no tangents.
-    #[inline(always)]
-    fn tangent_mark(&self) -> Option<NonZeroU32> {
-        None
-    }
-
-    /// The tangent in a lane.
-    #[inline(always)]
-    fn tangent(&self, _lane: usize) -> Self::Base {
-        Self::Base::ZERO
-    }
-
-    /// The number with this value and these tangents.
-    #[inline(always)]
-    fn with_tangents(value: Self::Base, _mark: NonZeroU32, _tangent: impl Fn(usize) -> Self::Base) -> Self {
-        Self::constant(value)
-    }
-
-    /// The plain value, for engines that decide by it how to compute, not what: nothing is recorded and nothing refused.
-    /// Functions to be differentiated call [`primal`](Scalar::primal).
-    #[inline(always)]
-    fn peek(&self) -> Self::Base {
-        self.primal()
-    }
 
     /// The plain value, at the bottom of all nesting. **The derivative is dropped**, deliberately and visibly: use it
     /// for table look-ups, stopping tests and printing.
@@ -167,6 +117,6 @@ pub trait Scalar:
     /// Whether this number is zero and carries no derivative, so that a product with it can be skipped.
     #[inline(always)]
     fn is_inert_zero(&self) -> bool {
-        self.is_constant() && self.peek() == Self::Base::ZERO
+        self.is_constant() && (Self::INTERNALS.peek)(self) == Self::Base::ZERO
     }
 }

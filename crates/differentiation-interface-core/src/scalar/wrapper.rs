@@ -8,10 +8,10 @@ use super::{Base, Real, Relation, Scalar};
 use crate::custom::CustomRule;
 use crate::error::ErrorKind;
 use crate::fault;
+use crate::recordings::Internals;
 use crate::rules::{Binary, Plus, Times, Unary};
 use std::cmp::Ordering;
 use std::fmt::Debug;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// The small heart of a differentiation number. [`Num`] makes a full number of it.
@@ -34,13 +34,12 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
     /// How many differentiations are nested in the number, see [`Scalar::DEPTH`]: one more than in the scalar that it is over.
     const DEPTH: u32;
 
+    /// What other engines do with the number beyond arithmetic. The default is right unless the number distinguishes
+    /// [parameters](Internals::parameter), or is a plain value with [tangents](Internals::tangents).
+    const INTERNALS: &'static Internals<Num<Self>, Self::Base> = &Internals::DEFAULT;
+
     /// The number `value` with no derivative attached.
     fn constant(value: Self::Base) -> Self;
-    /// The number `value` that may be another one in the next call, see [`Scalar::parameter`].
-    #[inline(always)]
-    fn parameter(_index: usize, value: Self::Base) -> Self {
-        Self::constant(value)
-    }
     /// The plain value.
     fn primal(&self) -> Self::Base;
     /// Whether the number certainly carries no derivative.
@@ -88,27 +87,6 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
         self.binary(factor, Times).binary(addend, Plus)
     }
 
-    /// How many tangents a number has beside a plain value, see [`Scalar::tangent_lanes`].
-    #[inline(always)]
-    fn tangent_lanes() -> usize {
-        0
-    }
-    /// The differentiation that the tangents belong to.
-    #[inline(always)]
-    fn tangent_mark(&self) -> Option<NonZeroU32> {
-        None
-    }
-    /// The tangent in a lane.
-    #[inline(always)]
-    fn tangent(&self, _lane: usize) -> Self::Base {
-        Self::Base::ZERO
-    }
-    /// The number with this value and these tangents.
-    #[inline(always)]
-    fn with_tangents(value: Self::Base, _mark: NonZeroU32, _tangent: impl Fn(usize) -> Self::Base) -> Self {
-        Self::constant(value)
-    }
-
     /// Compares two numbers by their primal values.
     #[inline(always)]
     #[track_caller]
@@ -134,42 +112,29 @@ pub struct Num<C>(
     pub C,
 );
 
+impl<C: Core> Internals<Num<C>, C::Base> {
+    /// Those of a number that takes parameters for constants and is not taken apart.
+    pub const DEFAULT: Self = Internals {
+        peek: |number| number.0.primal(),
+        parameter: |_, value| Num(C::constant(value)),
+        tangents: None,
+        plain: None,
+    };
+}
+
 impl<C: Core> Scalar for Num<C> {
     type Base = C::Base;
     const DEPTH: u32 = C::DEPTH;
+    const INTERNALS: &'static Internals<Self, C::Base> = C::INTERNALS;
 
     #[inline(always)]
     fn constant(value: C::Base) -> Self {
         Num(C::constant(value))
     }
     #[inline(always)]
-    fn parameter(index: usize, value: C::Base) -> Self {
-        Num(C::parameter(index, value))
-    }
-    #[inline(always)]
-    fn tangent_lanes() -> usize {
-        C::tangent_lanes()
-    }
-    #[inline(always)]
-    fn tangent_mark(&self) -> Option<NonZeroU32> {
-        self.0.tangent_mark()
-    }
-    #[inline(always)]
-    fn tangent(&self, lane: usize) -> C::Base {
-        self.0.tangent(lane)
-    }
-    #[inline(always)]
-    fn with_tangents(value: C::Base, mark: NonZeroU32, tangent: impl Fn(usize) -> C::Base) -> Self {
-        Num(C::with_tangents(value, mark, tangent))
-    }
-    #[inline(always)]
     #[track_caller]
     fn primal(self) -> C::Base {
         self.0.observe()
-    }
-    #[inline(always)]
-    fn peek(&self) -> C::Base {
-        self.0.primal()
     }
     fn spoil(&self, kind: ErrorKind) {
         self.0.spoil(kind);

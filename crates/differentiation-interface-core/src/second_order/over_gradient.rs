@@ -6,6 +6,7 @@ use super::{HvpRoute, HvpState, Routed, SecondOrderBackend, Want, first_error};
 use crate::backend::{Backend, Lanes, MatrixRoute, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
+use crate::recordings::Recordable;
 use crate::scalar::Scalar;
 use std::marker::PhantomData;
 
@@ -46,17 +47,28 @@ where
             Err(error) => self.error = Some(error),
         }
     }
+    fn recordable(&self) -> Option<&dyn Recordable> {
+        Some(self)
+    }
+}
+
+impl<F, I, N, S> Recordable for GradientOf<'_, F, I, N, S>
+where
+    I: Backend,
+    N: Scalar,
+    F: Flat<I::Num<N, I::Lanes>>,
+{
     fn is_pure(&self) -> bool {
-        self.f.is_pure()
+        self.f.recordable().is_pure()
     }
     fn parameters(&self, values: &mut Vec<f64>) {
-        self.f.parameters(values);
+        self.f.recordable().parameters(values);
     }
     fn lengths(&self, lengths: &mut Vec<usize>) {
-        self.f.lengths(lengths);
+        self.f.recordable().lengths(lengths);
     }
     fn has_failed(&self) -> bool {
-        self.error.is_some() || self.f.has_failed()
+        self.error.is_some() || self.f.recordable().has_failed()
     }
 }
 

@@ -4,16 +4,17 @@
 
 /// The methods of `Core` that are answered by the number below, of type `$Below` in the field `value`; that number may record
 /// what the user's code decides by. A number without the field `$derivative` carries nothing itself; `inert` makes one. `identity` tells
-/// which differentiation another one belongs to.
+/// which differentiation another one belongs to. A number that is a plain value with `tangents` tells how to take it apart.
 macro_rules! answered_below {
-    ($Below:ty, carries: $derivative:ident) => {
+    ($Below:ty, carries: $derivative:ident $(, tangents: $tangents:expr)?) => {
+        const INTERNALS: &'static Internals<Num<Self>, S::Base> = &Internals {
+            parameter: |index, value| Num(Self::inert(<$Below>::parameter(index, value))),
+            $(tangents: $tangents,)?
+            ..Internals::DEFAULT
+        };
         #[inline(always)]
         fn constant(value: S::Base) -> Self {
             Self::inert(<$Below>::constant(value))
-        }
-        #[inline(always)]
-        fn parameter(index: usize, value: S::Base) -> Self {
-            Self::inert(<$Below>::parameter(index, value))
         }
         #[inline(always)]
         fn primal(&self) -> S::Base {

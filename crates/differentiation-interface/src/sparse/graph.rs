@@ -6,6 +6,7 @@ use crate::backends::compiled_reverse_diff::fresh::Fresh;
 use compiled_trace::{Graph, Limits, Recorded};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::Recordable;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use matrix_coloring::Pattern;
 use sparsity_tracer::{Global, Gradient, Hessian, SparsityDetector, Tracer, TracerSparsityDetector, dense_dependence};
@@ -91,7 +92,7 @@ fn recording<S: Scalar>(
     branches: bool,
 ) -> Result<Fresh<S::Base>, Error> {
     let mut parameters = Vec::new();
-    f.parameters(&mut parameters);
+    f.recordable().parameters(&mut parameters);
     let mut fresh = Fresh::default();
     let graph = fresh.record(Limits::default(), f, x, &parameters)?;
     let decided = if branches { None } else { graph.guard_places().next() };

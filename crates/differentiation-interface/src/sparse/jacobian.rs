@@ -397,12 +397,16 @@ impl<F, R> Sides<F, R> {
     }
 }
 
+/// The backend that reports a change of branch, if there is one.
+fn one_branch<B: Backend>(backend: &B) -> Option<B> {
+    backend.recordings().and_then(|kept| kept.held_to_one_branch)
+}
+
 impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
     /// The dense backends, held to one branch by a pattern of one point.
     fn sides(&self) -> Sides<D::Forward, D::Reverse> {
         let (forward, reverse) = self.dense.sides();
-        let held =
-            if S::AT_ONE_POINT { (forward.held_to_one_branch(), reverse.held_to_one_branch()) } else { (None, None) };
+        let held = if S::AT_ONE_POINT { (one_branch(forward), one_branch(reverse)) } else { (None, None) };
         Sides {
             held: held.0.is_some() || held.1.is_some(),
             forward: held.0.unwrap_or_else(|| forward.clone()),

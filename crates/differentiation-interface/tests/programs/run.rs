@@ -4,6 +4,7 @@ use super::{DOMAINS, INPUTS, OUTPUTS, Pick, Program, RELATIONS, Step, WORK, into
 use crate::support::rule_table::{Apply, Argument, count, names};
 use differentiation_interface::function::{Const, Work};
 use differentiation_interface::prelude::*;
+use differentiation_interface::recordings::EngineScalar;
 use differentiation_interface::rules;
 use differentiation_interface::{FunctionWith, scalar::Condition, scalar::Relation};
 use std::sync::LazyLock;

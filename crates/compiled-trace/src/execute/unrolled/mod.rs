@@ -21,6 +21,7 @@ mod kernel;
 mod slots;
 
 use crate::recording::rules::Rules;
+use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Scalar};
 pub(super) use emit::flat;
 use pulp::Arch;

@@ -5,7 +5,7 @@
 use crate::backend::{Backend, HvpRoute, Lane, Rows, SecondOrderBackend, Seeds, Want};
 use crate::context::Contexts;
 use crate::error::Error;
-use crate::evaluate::{Bound, Evaluate, NumberOutput};
+use crate::evaluate::{Bound, Evaluate, Flat, NumberOutput, handed};
 use crate::fault;
 use crate::point::{Point, Shape};
 use crate::scalar::{Base, Scalar};
@@ -158,6 +158,54 @@ fn named<B: SecondOrderBackend>(error: impl Into<Error>) -> Error {
     error.into().during("hvp", B::NAME)
 }
 
+/// The two backends of a pair.
+type Pair<B> = (<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner);
+/// The route of a pair.
+type Route<B> = <B as SecondOrderBackend>::Hvp;
+/// State of the route for `T` tangents.
+type State<B, S, const T: usize> =
+    <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::State<S, Lane<T>>;
+/// Number of the route for `T` tangents.
+type Number<B, S, const T: usize> =
+    <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B as SecondOrderBackend>::Inner>>::Num<S, Lane<T>>;
+
+/// Computes the products by the route.
+#[inline]
+fn products<B: SecondOrderBackend, S: Scalar, F: Flat<Number<B, S, T>>, const T: usize>(
+    pair: &Pair<B>,
+    state: &mut State<B, S, T>,
+    f: &mut F,
+    x: &[S],
+    tangents: &[&[S]; T],
+    want: Want,
+    rows: Rows<'_, S>,
+) -> Result<(), Error> {
+    fault::watch(|| B::Hvp::products(pair, state, f, x, Seeds::Vectors(tangents), want, rows)).map_err(named::<B>)
+}
+
+/// Keeps by the route what depends on `x` alone.
+fn hold<B: SecondOrderBackend, S: Scalar, F: Flat<Number<B, S, T>>, const T: usize>(
+    pair: &Pair<B>,
+    state: &mut State<B, S, T>,
+    f: &mut F,
+    x: &[S],
+) -> Result<(), Error> {
+    fault::watch(|| B::Hvp::hold(pair, state, f, x)).map_err(named::<B>)
+}
+
+/// Computes the products by the route at the point of the last [`hold`].
+#[inline]
+fn held<B: SecondOrderBackend, S: Scalar, F: Flat<Number<B, S, T>>, const T: usize>(
+    pair: &Pair<B>,
+    state: &mut State<B, S, T>,
+    f: &mut F,
+    x: &[S],
+    tangents: &[&[S]; T],
+    rows: Rows<'_, S>,
+) -> Result<(), Error> {
+    fault::watch(|| B::Hvp::held(pair, state, f, x, Seeds::Vectors(tangents), rows)).map_err(named::<B>)
+}
+
 /// Numbers without zeros, for routes whose memory follows tangents: as many as there are inputs.
 fn dense_tangent<B: SecondOrderBackend, S: Scalar>(pair: &(B::Outer, B::Inner), inputs: usize) -> Vec<S> {
     if B::Hvp::memory_follows_tangents(pair) { vec![S::constant(S::Base::ONE); inputs] } else { Vec::new() }
@@ -182,7 +230,7 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
     /// Checks that points of this length can be served, with a new state if the old one has recordings.
     fn accept(&mut self, inputs: usize) -> Result<(), Error> {
         let state = B::Hvp::state(&self.pair, inputs, T).map_err(named::<B>)?;
-        if self.pair.0.keeps_recordings() || self.pair.1.keeps_recordings() {
+        if self.pair.0.recordings().is_some() || self.pair.1.recordings().is_some() {
             self.state = state;
         }
         Ok(())
@@ -196,9 +244,8 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
         let flat = x.coordinates();
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
         let columns = if B::Hvp::seeds_are_rows(&self.pair) { flat.len() } else { T };
-        let (seeds, rows) = (Seeds::Vectors(tangents), Rows::growing(&mut self.products, columns));
-        fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, flat, seeds, want, rows))
-            .map_err(named::<B>)
+        let rows = Rows::growing(&mut self.products, columns);
+        products::<B, _, _, T>(&self.pair, &mut self.state, &mut handed(&mut f), flat, tangents, want, rows)
     }
 
     fn hold<F, P>(&mut self, f: &F, x: &P) -> Result<(), Error>
@@ -208,7 +255,7 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
     {
         self.accept(x.coordinates().len())?;
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
-        fault::watch(|| B::Hvp::hold(&self.pair, &mut self.state, &mut f, x.coordinates())).map_err(named::<B>)
+        hold::<B, _, _, T>(&self.pair, &mut self.state, &mut handed(&mut f), x.coordinates())
     }
 
     fn held<F, P>(&mut self, f: &F, x: &P, tangents: &[&[X::Scalar]; T]) -> Result<(), Error>
@@ -219,8 +266,8 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
         let flat = x.coordinates();
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
         let columns = if B::Hvp::seeds_are_rows(&self.pair) { flat.len() } else { T };
-        let (seeds, rows) = (Seeds::Vectors(tangents), Rows::growing(&mut self.products, columns));
-        fault::watch(|| B::Hvp::held(&self.pair, &mut self.state, &mut f, flat, seeds, rows)).map_err(named::<B>)
+        let rows = Rows::growing(&mut self.products, columns);
+        held::<B, _, _, T>(&self.pair, &mut self.state, &mut handed(&mut f), flat, tangents, rows)
     }
 
     /// Writes product `k`, whichever way round the route leaves it.

@@ -465,7 +465,7 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        check_point(self.inputs, x.coordinates().len()).map_err(|kind| error(kind, B::BACKEND))?;
+        check_point::<X>(self.inputs, x.coordinates().len()).map_err(|kind| error(kind, B::BACKEND))?;
         let tangents = tangents.each_ref().map(Point::coordinates);
         check_seeds(&tangents, self.inputs, B::BACKEND)?;
         self.backend.products(&mut self.state, &self.function, x, &tangents, want)

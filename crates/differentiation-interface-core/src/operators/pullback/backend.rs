@@ -5,7 +5,7 @@
 use crate::backend::{Backend, PullbackRoute, Rows, Seeds};
 use crate::context::Contexts;
 use crate::error::Error;
-use crate::evaluate::{Bound, Evaluate, Output};
+use crate::evaluate::{Bound, Evaluate, Flat, Output, handed};
 use crate::fault;
 use crate::operators::NumOf;
 use crate::point::{Point, Shape};
@@ -99,6 +99,33 @@ fn named<B: Backend>(error: impl Into<Error>) -> Error {
     error.into().during("pullback", B::NAME)
 }
 
+/// State of the route.
+type State<B, S> = <<B as Backend>::Pullback as PullbackRoute<B>>::State<S, <B as Backend>::Lanes>;
+
+/// Keeps by the route what [`sweep`] needs, and leaves the value.
+#[inline]
+fn record<B: Backend, S: Scalar, F: Flat<B::Num<S, B::Lanes>>>(
+    backend: &B,
+    state: &mut State<B, S>,
+    f: &mut F,
+    x: &[S],
+    y: &mut Vec<S>,
+) -> Result<(), Error> {
+    fault::watch(|| B::Pullback::record(backend, state, f, x, y)).map_err(named::<B>)
+}
+
+/// Computes the products by the route at the point of the last [`record`].
+#[inline]
+fn sweep<B: Backend, S: Scalar, F: Flat<B::Num<S, B::Lanes>>>(
+    backend: &B,
+    state: &mut State<B, S>,
+    f: &mut F,
+    cotangents: &[&[S]],
+    rows: Rows<'_, S>,
+) -> Result<(), Error> {
+    fault::watch(|| B::Pullback::sweep(backend, state, f, Seeds::Vectors(cotangents), rows)).map_err(named::<B>)
+}
+
 impl<B, F, X, C> PullbackBackend<F, X, C> for B
 where
     B: Backend,
@@ -121,15 +148,14 @@ where
     }
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, x: &P) -> Result<(), Error> {
         let fresh = B::Pullback::state(self, x.coordinates().len()).map_err(named::<B>)?;
-        if self.keeps_recordings() {
+        if self.recordings().is_some() {
             state.state = fresh;
         }
         Ok(())
     }
     fn record<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut state.storage);
-        fault::watch(|| B::Pullback::record(self, &mut state.state, &mut f, x.coordinates(), &mut state.y))
-            .map_err(named::<B>)
+        record(self, &mut state.state, &mut handed(&mut f), x.coordinates(), &mut state.y)
     }
     fn products<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -140,8 +166,7 @@ where
     ) -> Result<(), Error> {
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut state.storage);
         let rows = Rows::growing(&mut state.dx, x.coordinates().len());
-        fault::watch(|| B::Pullback::sweep(self, &mut state.state, &mut f, Seeds::Vectors(cotangents), rows))
-            .map_err(named::<B>)
+        sweep(self, &mut state.state, &mut handed(&mut f), cotangents, rows)
     }
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y

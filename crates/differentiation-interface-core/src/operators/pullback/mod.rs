@@ -362,7 +362,7 @@ where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        check_point(self.inputs, x.coordinates().len()).map_err(Self::named)?;
+        check_point::<X>(self.inputs, x.coordinates().len()).map_err(Self::named)?;
         self.record(x)?;
         self.sweep(x, cotangents)
     }

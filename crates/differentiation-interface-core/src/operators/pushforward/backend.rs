@@ -5,7 +5,7 @@
 use crate::backend::{Backend, Lane, PushforwardRoute, Rows, Seeds};
 use crate::context::Contexts;
 use crate::error::Error;
-use crate::evaluate::{Bound, Evaluate, Output};
+use crate::evaluate::{Bound, Evaluate, Flat, Output, handed};
 use crate::fault;
 use crate::operators::NumOf;
 use crate::point::{Point, Shape};
@@ -121,7 +121,7 @@ impl<B: Backend, X: Shape, const T: usize, C: Contexts> PushforwardWork<B, X, T,
     /// Checks that points of this length can be served, with a new state if the old one has recordings.
     fn accept(&mut self, backend: &B, inputs: usize) -> Result<(), Error> {
         let state = B::Pushforward::state(backend, inputs, T).map_err(named::<B>)?;
-        if backend.keeps_recordings() {
+        if backend.recordings().is_some() {
             self.state = state;
         }
         self.outputs = None;
@@ -132,6 +132,47 @@ impl<B: Backend, X: Shape, const T: usize, C: Contexts> PushforwardWork<B, X, T,
 /// Names the operator in an error.
 fn named<B: Backend>(error: impl Into<Error>) -> Error {
     error.into().during("pushforward", B::NAME)
+}
+
+/// State of the route for `T` tangents.
+type State<B, S, const T: usize> = <<B as Backend>::Pushforward as PushforwardRoute<B>>::State<S, Lane<T>>;
+
+/// Computes the products by the route, and the value if there is a buffer for it.
+#[inline]
+fn products<B: Backend, S: Scalar, F: Flat<B::Num<S, Lane<T>>>, const T: usize>(
+    backend: &B,
+    state: &mut State<B, S, T>,
+    f: &mut F,
+    x: &[S],
+    tangents: &[&[S]; T],
+    y: Option<&mut Vec<S>>,
+    rows: Rows<'_, S>,
+) -> Result<(), Error> {
+    fault::watch(|| B::Pushforward::pushforward(backend, state, f, x, Seeds::Vectors(tangents), y, rows))
+        .map_err(named::<B>)
+}
+
+/// Keeps by the route what depends on `x` alone, and leaves the value.
+fn hold<B: Backend, S: Scalar, F: Flat<B::Num<S, Lane<T>>>, const T: usize>(
+    backend: &B,
+    state: &mut State<B, S, T>,
+    f: &mut F,
+    x: &[S],
+    y: &mut Vec<S>,
+) -> Result<(), Error> {
+    fault::watch(|| B::Pushforward::hold(backend, state, f, x, y)).map_err(named::<B>)
+}
+
+/// Computes the products by the route at the point of the last [`hold`].
+#[inline]
+fn held<B: Backend, S: Scalar, F: Flat<B::Num<S, Lane<T>>>, const T: usize>(
+    backend: &B,
+    state: &mut State<B, S, T>,
+    f: &mut F,
+    tangents: &[&[S]; T],
+    rows: Rows<'_, S>,
+) -> Result<(), Error> {
+    fault::watch(|| B::Pushforward::held(backend, state, f, Seeds::Vectors(tangents), rows)).map_err(named::<B>)
 }
 
 impl<B, F, X, C, const T: usize> PushforwardBackend<F, X, C, T> for B
@@ -180,15 +221,13 @@ where
         let PushforwardWork { state, storage, outputs, y, dy, .. } = state;
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), storage);
         let y = if with_value { Some(y) } else { None };
-        let (seeds, rows) = (Seeds::Vectors(tangents), Rows::growing(dy, T).expecting(*outputs));
-        fault::watch(|| B::Pushforward::pushforward(self, state, &mut f, x.coordinates(), seeds, y, rows))
-            .map_err(named::<B>)
+        let rows = Rows::growing(dy, T).expecting(*outputs);
+        products(self, state, &mut handed(&mut f), x.coordinates(), tangents, y, rows)
     }
     fn hold<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
         state.accept(self, x.coordinates().len())?;
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut state.storage);
-        fault::watch(|| B::Pushforward::hold(self, &mut state.state, &mut f, x.coordinates(), &mut state.y))
-            .map_err(named::<B>)?;
+        hold(self, &mut state.state, &mut handed(&mut f), x.coordinates(), &mut state.y)?;
         state.column.clone_from(&state.y);
         Ok(())
     }
@@ -200,8 +239,7 @@ where
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error> {
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut state.storage);
-        let (seeds, rows) = (Seeds::Vectors(tangents), Rows::growing(&mut state.dy, T));
-        fault::watch(|| B::Pushforward::held(self, &mut state.state, &mut f, seeds, rows)).map_err(named::<B>)
+        held(self, &mut state.state, &mut handed(&mut f), tangents, Rows::growing(&mut state.dy, T))
     }
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y

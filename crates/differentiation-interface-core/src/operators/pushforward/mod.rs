@@ -371,7 +371,7 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        check_point(self.inputs, x.coordinates().len()).map_err(Self::named)?;
+        check_point::<X>(self.inputs, x.coordinates().len()).map_err(Self::named)?;
         let tangents = checked::<B, H::Target, P, D, T>(tangents, self.inputs)?;
         self.backend.products(&mut self.state, &self.function, x, &tangents, with_value)
     }

@@ -2,10 +2,9 @@
 //!
 //! Called by `routes.rs`; calls the user's function.
 
-use super::RuntimeForward;
 use super::number::Holds;
-use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::Recordable;
 use differentiation_interface_core::scalar::{Core, Num};
 use std::marker::PhantomData;
 
@@ -50,22 +49,21 @@ impl<Engines, C> Running<Engines, C> {
     }
 }
 
-/// The user's function as the engine `K` sees it.
-pub(super) struct Seen<'a, K, F, C> {
-    f: &'a mut F,
+/// The user's function as the engine `K` sees it. It is behind a pointer, so that the engines, which are many with all their pairs,
+/// are compiled once for all functions; asking each number which one it is costs more than the call.
+pub(super) struct Seen<'a, K, C> {
+    f: &'a mut (dyn Flat<Num<C>> + 'a),
     numbers: &'a mut Numbers<C>,
     engine: PhantomData<K>,
 }
 
-impl<'a, K, F, C> Seen<'a, K, F, C> {
-    /// The engine is only there to tell its type.
-    #[inline(always)]
-    pub(super) fn by(_engine: &K, f: &'a mut F, numbers: &'a mut Numbers<C>) -> Self {
+impl<'a, K, C> Seen<'a, K, C> {
+    pub(super) fn new(f: &'a mut (dyn Flat<Num<C>> + 'a), numbers: &'a mut Numbers<C>) -> Self {
         Seen { f, numbers, engine: PhantomData }
     }
 }
 
-impl<K, F: Flat<Num<C>>, C: Holds<K> + Core> Flat<C::Active> for Seen<'_, K, F, C>
+impl<K, C: Holds<K> + Core> Flat<C::Active> for Seen<'_, K, C>
 where
     C::Active: Copy,
 {
@@ -78,93 +76,9 @@ where
         y.clear();
         y.extend(numbers.y.iter().map(|v| v.0.take()));
     }
-    fn is_pure(&self) -> bool {
-        self.f.is_pure()
+    fn recordable(&self) -> Option<&dyn Recordable> {
+        self.f.recordable()
     }
-    fn parameters(&self, values: &mut Vec<f64>) {
-        self.f.parameters(values);
-    }
-    fn lengths(&self, lengths: &mut Vec<usize>) {
-        self.f.lengths(lengths);
-    }
-    fn has_failed(&self) -> bool {
-        self.f.has_failed()
-    }
-}
-
-/// How an engine, or a pair of engines, gets at the user's function.
-pub(super) trait Sees {
-    /// What it calls.
-    type Through<'a, N: 'a, F: Flat<N> + 'a>: Flat<N>;
-    /// Makes that of the function.
-    fn through<'a, N, F: Flat<N>>(f: &'a mut F) -> Self::Through<'a, N, F>;
-}
-
-/// A function behind a pointer. A compiled recording calls it only to record, so its routes, which are large, are compiled once
-/// for all functions.
-pub(super) struct Behind<'a, N>(&'a mut dyn Flat<N>);
-
-/// A function as it is, for engines that call it each time.
-pub(super) struct Direct<'a, F>(&'a mut F);
-
-/// Passes every method on to what is inside.
-macro_rules! pass_on {
-    ($([$($generics:tt)*] $Function:ty => $N:ident;)*) => {$(
-        impl<$($generics)*> Flat<$N> for $Function {
-            #[inline(always)]
-            fn call(&mut self, x: &[$N], y: &mut Vec<$N>) {
-                self.0.call(x, y);
-            }
-            #[inline(always)]
-            fn is_pure(&self) -> bool {
-                self.0.is_pure()
-            }
-            fn parameters(&self, values: &mut Vec<f64>) {
-                self.0.parameters(values);
-            }
-            fn lengths(&self, lengths: &mut Vec<usize>) {
-                self.0.lengths(lengths);
-            }
-            fn has_failed(&self) -> bool {
-                self.0.has_failed()
-            }
-        }
-    )*};
-}
-pass_on! {
-    [N] Behind<'_, N> => N;
-    [N, F: Flat<N>] Direct<'_, F> => N;
-}
-
-/// Which engines call the function each time, and which only to record it.
-macro_rules! sees {
-    (directly: $($direct:ty),*; to record: $($behind:ty),*;) => {
-        $(impl Sees for $direct {
-            type Through<'a, N: 'a, F: Flat<N> + 'a> = Direct<'a, F>;
-            #[inline(always)]
-            fn through<'a, N, F: Flat<N>>(f: &'a mut F) -> Direct<'a, F> {
-                Direct(f)
-            }
-        })*
-        $(impl Sees for $behind {
-            type Through<'a, N: 'a, F: Flat<N> + 'a> = Behind<'a, N>;
-            fn through<'a, N, F: Flat<N>>(f: &'a mut F) -> Behind<'a, N> {
-                Behind(f)
-            }
-        })*
-    };
-}
-sees! {
-    directly:
-        RuntimeForward, AutoReverseDiff, AutoFiniteDiff,
-        (RuntimeForward, RuntimeForward), (RuntimeForward, AutoReverseDiff), (RuntimeForward, AutoFiniteDiff),
-        (AutoReverseDiff, RuntimeForward), (AutoReverseDiff, AutoReverseDiff), (AutoReverseDiff, AutoFiniteDiff),
-        (AutoFiniteDiff, RuntimeForward), (AutoFiniteDiff, AutoReverseDiff), (AutoFiniteDiff, AutoFiniteDiff);
-    to record:
-        AutoCompiledReverseDiff, (AutoCompiledReverseDiff, AutoCompiledReverseDiff),
-        (RuntimeForward, AutoCompiledReverseDiff), (AutoCompiledReverseDiff, RuntimeForward),
-        (AutoReverseDiff, AutoCompiledReverseDiff), (AutoCompiledReverseDiff, AutoReverseDiff),
-        (AutoFiniteDiff, AutoCompiledReverseDiff), (AutoCompiledReverseDiff, AutoFiniteDiff);
 }
 
 /// Makes a [`PerEngine`] from a [`FirstOrder`], with the static backend at hand.
@@ -215,4 +129,26 @@ macro_rules! per_engine {
     };
 }
 
-pub(super) use {make, per_engine};
+/// Calls a method of a route of the engine that runs, on the user's function: `Pushforward: PushforwardRoute, held(seeds, rows)`.
+macro_rules! run {
+    ($state:expr, $f:expr, $kind:ident: $Route:ident, $method:ident($($argument:expr),*)) => {{
+        let Running { engine, numbers } = $state;
+        per_engine!(PerEngine, engine, |engine: B| {
+            let f = &mut Seen::<B, _>::new($f, numbers);
+            <<B as Backend>::$kind as $Route<B>>::$method::<S, L, _>(&engine.backend, &mut engine.state, f, $($argument),*)
+        })
+    }};
+}
+
+/// The same for a pair of engines.
+macro_rules! run_pair {
+    ($state:expr, $f:expr, $method:ident($($argument:expr),*)) => {{
+        let Running { engine, numbers } = $state;
+        per_engine!(PerEngine, engine, |inner: O| per_engine!(PerEngine, inner, |engine: I| {
+            let f = &mut Seen::<(O, I), _>::new($f, numbers);
+            <PairRoute<O, I> as HvpRoute<O, I>>::$method::<S, L, _>(&engine.backend, &mut engine.state, f, $($argument),*)
+        }))
+    }};
+}
+
+pub(super) use {make, per_engine, run, run_pair};

@@ -19,6 +19,7 @@ use super::forward_diff::{AutoChunk, AutoForwardDiff, Chunk, ChunkSize, RuntimeC
 use super::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::{Backend, Lanes, Lift, SecondOrder};
 use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::recordings::Recordings;
 use differentiation_interface_core::scalar::{Num, Scalar};
 
 /// Forward mode with a chunk chosen at run time.
@@ -111,27 +112,25 @@ impl Backend for AnyBackend {
             AnyBackend::SecondOrder(outer, inner) => outer.is_exact() && inner.is_exact(),
         }
     }
-    fn keeps_recordings(&self) -> bool {
+    fn recordings(&self) -> Option<Recordings<Self>> {
         let keeps = |choice: &FirstOrder| matches!(choice, FirstOrder::CompiledReverseDiff(_));
-        match self {
-            AnyBackend::FirstOrder(choice) => keeps(choice),
-            AnyBackend::SecondOrder(outer, inner) => keeps(outer) || keeps(inner),
-        }
-    }
-    fn held_to_one_branch(&self) -> Option<Self> {
         let held = |choice: &FirstOrder| match choice {
             FirstOrder::CompiledReverseDiff(backend) => {
-                backend.held_to_one_branch().map(FirstOrder::CompiledReverseDiff)
+                backend.recordings().and_then(|kept| kept.held_to_one_branch).map(FirstOrder::CompiledReverseDiff)
             }
             _ => None,
         };
-        match self {
-            AnyBackend::FirstOrder(choice) => held(choice).map(AnyBackend::FirstOrder),
-            AnyBackend::SecondOrder(outer, inner) => match (held(outer), held(inner)) {
-                (None, None) => None,
-                (o, i) => Some(AnyBackend::SecondOrder(o.unwrap_or(*outer), i.unwrap_or(*inner))),
-            },
-        }
+        let (keeps, held_to_one_branch) = match self {
+            AnyBackend::FirstOrder(choice) => (keeps(choice), held(choice).map(AnyBackend::FirstOrder)),
+            AnyBackend::SecondOrder(outer, inner) => {
+                let held = match (held(outer), held(inner)) {
+                    (None, None) => None,
+                    (o, i) => Some(AnyBackend::SecondOrder(o.unwrap_or(*outer), i.unwrap_or(*inner))),
+                };
+                (keeps(outer) || keeps(inner), held)
+            }
+        };
+        keeps.then_some(Recordings { held_to_one_branch })
     }
     fn for_nested_differences(&self) -> Self {
         let nested = |choice: &FirstOrder| match choice {

@@ -13,6 +13,7 @@ use differentiation_interface_core::backend::Lanes;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
+use differentiation_interface_core::recordings::{EngineScalar, Internals};
 use differentiation_interface_core::rules::{Binary, Unary};
 use differentiation_interface_core::scalar::{Core, Num, Relation, Scalar};
 use std::any::Any;
@@ -43,13 +44,17 @@ macro_rules! operations {
         impl<S: Scalar, L: Lanes> Core for $Core<S, L> {
             type Base = S::Base;
             const DEPTH: u32 = 1 + S::DEPTH;
+            const INTERNALS: &'static Internals<Num<Self>, S::Base> = &Internals {
+                // Which engine runs is not known here, but a parameter of a recording is one where no other engine has any.
+                parameter: |index, value| {
+                    let (below, recorded) = (S::parameter(index, value), Recorded::<S::Base>::parameter(index, value));
+                    let is_recorded = below.is_constant() && !recorded.is_constant();
+                    Num(if is_recorded { Self::Recorded(recorded) } else { Self::Plain(below) })
+                },
+                ..Internals::DEFAULT
+            };
             #[inline(always)]
             fn constant(value: S::Base) -> Self { Self::Plain(S::constant(value)) }
-            fn parameter(index: usize, value: S::Base) -> Self {
-                // Which engine runs is not known here, but a parameter of a recording is one where no other engine has any.
-                let (below, recorded) = (S::parameter(index, value), Recorded::<S::Base>::parameter(index, value));
-                if below.is_constant() && !recorded.is_constant() { Self::Recorded(recorded) } else { Self::Plain(below) }
-            }
             #[inline]
             fn primal(&self) -> S::Base { match self { $(Self::$Variant(v) => v.peek(),)* } }
             // What the user's code decides by is asked of the engine's number, which may record it.

@@ -2,7 +2,7 @@
 //!
 //! Called by operators; calls the static backends' routes, on numbers that `host.rs` converts.
 
-use super::host::{Engine, PerEngine, Running, Seen, Sees, make, per_engine};
+use super::host::{Engine, PerEngine, Running, Seen, make, per_engine, run, run_pair};
 use super::number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
 use super::{AnyBackend, FirstOrder, RuntimeForward};
 use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
@@ -68,17 +68,7 @@ impl PushforwardRoute<AnyBackend> for Chosen {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
-            let mut f = <B as Sees>::through(&mut seen);
-            <<B as Backend>::Pushforward as PushforwardRoute<B>>::hold::<S, L, _>(
-                &engine.backend,
-                &mut engine.state,
-                &mut f,
-                x,
-                y,
-            )
-        })
+        run!(state, f, Pushforward: PushforwardRoute, hold(x, y))
     }
     fn pushforward<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
         _: &AnyBackend,
@@ -89,19 +79,7 @@ impl PushforwardRoute<AnyBackend> for Chosen {
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
-            let mut f = <B as Sees>::through(&mut seen);
-            <<B as Backend>::Pushforward as PushforwardRoute<B>>::pushforward::<S, L, _>(
-                &engine.backend,
-                &mut engine.state,
-                &mut f,
-                x,
-                seeds,
-                y,
-                rows,
-            )
-        })
+        run!(state, f, Pushforward: PushforwardRoute, pushforward(x, seeds, y, rows))
     }
     fn held<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
         _: &AnyBackend,
@@ -110,17 +88,7 @@ impl PushforwardRoute<AnyBackend> for Chosen {
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
-            let mut f = <B as Sees>::through(&mut seen);
-            <<B as Backend>::Pushforward as PushforwardRoute<B>>::held::<S, L, _>(
-                &engine.backend,
-                &mut engine.state,
-                &mut f,
-                seeds,
-                rows,
-            )
-        })
+        run!(state, f, Pushforward: PushforwardRoute, held(seeds, rows))
     }
     fn entries<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
         _: &AnyBackend,
@@ -130,18 +98,7 @@ impl PushforwardRoute<AnyBackend> for Chosen {
         entries: Entries<'_, S>,
         y: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
-        per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
-            let mut f = <B as Sees>::through(&mut seen);
-            <<B as Backend>::Pushforward as PushforwardRoute<B>>::entries::<S, L, _>(
-                &engine.backend,
-                &mut engine.state,
-                &mut f,
-                x,
-                entries,
-                y,
-            )
-        })
+        run!(state, f, Pushforward: PushforwardRoute, entries(x, entries, y))
     }
 }
 
@@ -162,17 +119,7 @@ impl PullbackRoute<AnyBackend> for Chosen {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
-            let mut f = <B as Sees>::through(&mut seen);
-            <<B as Backend>::Pullback as PullbackRoute<B>>::record::<S, L, _>(
-                &engine.backend,
-                &mut engine.state,
-                &mut f,
-                x,
-                y,
-            )
-        })
+        run!(state, f, Pullback: PullbackRoute, record(x, y))
     }
     fn sweep<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
         _: &AnyBackend,
@@ -181,17 +128,7 @@ impl PullbackRoute<AnyBackend> for Chosen {
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
-            let mut f = <B as Sees>::through(&mut seen);
-            <<B as Backend>::Pullback as PullbackRoute<B>>::sweep::<S, L, _>(
-                &engine.backend,
-                &mut engine.state,
-                &mut f,
-                seeds,
-                rows,
-            )
-        })
+        run!(state, f, Pullback: PullbackRoute, sweep(seeds, rows))
     }
 }
 
@@ -212,17 +149,7 @@ impl MatrixRoute<AnyBackend> for Chosen {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
-            let mut f = <B as Sees>::through(&mut seen);
-            <<B as Backend>::Jacobian as MatrixRoute<B>>::warm::<S, L, _>(
-                &engine.backend,
-                &mut engine.state,
-                &mut f,
-                x,
-                y,
-            )
-        })
+        run!(state, f, Jacobian: MatrixRoute, warm(x, y))
     }
     fn matrix<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
         _: &AnyBackend,
@@ -232,18 +159,7 @@ impl MatrixRoute<AnyBackend> for Chosen {
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        per_engine!(PerEngine, &mut state.engine, |engine: B| {
-            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
-            let mut f = <B as Sees>::through(&mut seen);
-            <<B as Backend>::Jacobian as MatrixRoute<B>>::matrix::<S, L, _>(
-                &engine.backend,
-                &mut engine.state,
-                &mut f,
-                x,
-                y,
-                rows,
-            )
-        })
+        run!(state, f, Jacobian: MatrixRoute, matrix(x, y, rows))
     }
 }
 
@@ -317,19 +233,7 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         want: Want,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        per_pair!(&mut state.engine, |engine: O, I| {
-            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
-            let mut f = <(O, I) as Sees>::through(&mut seen);
-            <PairRoute<O, I> as HvpRoute<O, I>>::products::<S, L, _>(
-                &engine.backend,
-                &mut engine.state,
-                &mut f,
-                x,
-                seeds,
-                want,
-                rows,
-            )
-        })
+        run_pair!(state, f, products(x, seeds, want, rows))
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<AnyPairNum<S, L>>>(
         _: &(AnyBackend, AnyBackend),
@@ -337,11 +241,7 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         f: &mut F,
         x: &[S],
     ) -> Result<(), Error> {
-        per_pair!(&mut state.engine, |engine: O, I| {
-            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
-            let mut f = <(O, I) as Sees>::through(&mut seen);
-            <PairRoute<O, I> as HvpRoute<O, I>>::hold::<S, L, _>(&engine.backend, &mut engine.state, &mut f, x)
-        })
+        run_pair!(state, f, hold(x))
     }
     fn held<S: Scalar, L: Lanes, F: Flat<AnyPairNum<S, L>>>(
         _: &(AnyBackend, AnyBackend),
@@ -351,18 +251,7 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        per_pair!(&mut state.engine, |engine: O, I| {
-            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
-            let mut f = <(O, I) as Sees>::through(&mut seen);
-            <PairRoute<O, I> as HvpRoute<O, I>>::held::<S, L, _>(
-                &engine.backend,
-                &mut engine.state,
-                &mut f,
-                x,
-                seeds,
-                rows,
-            )
-        })
+        run_pair!(state, f, held(x, seeds, rows))
     }
     fn entries<S: Scalar, L: Lanes, F: Flat<AnyPairNum<S, L>>>(
         _: &(AnyBackend, AnyBackend),
@@ -372,17 +261,6 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         entries: Entries<'_, S>,
         want: Want,
     ) -> Result<bool, Error> {
-        per_pair!(&mut state.engine, |engine: O, I| {
-            let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
-            let mut f = <(O, I) as Sees>::through(&mut seen);
-            <PairRoute<O, I> as HvpRoute<O, I>>::entries::<S, L, _>(
-                &engine.backend,
-                &mut engine.state,
-                &mut f,
-                x,
-                entries,
-                want,
-            )
-        })
+        run_pair!(state, f, entries(x, entries, want))
     }
 }

@@ -3,9 +3,8 @@
 //! Called by `state` with a recording that is tried; runs its programs.
 
 use super::recording::{Failure, Held, Kind, LANES, Which};
-use compiled_trace::Recorded;
 use differentiation_interface_core::backend::{Rows, Seeds};
-use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::{EngineScalar, Recordable};
 use differentiation_interface_core::scalar::{Base, Scalar};
 
 /// The arguments and results of programs.
@@ -34,12 +33,7 @@ pub(super) enum Direction {
 impl<S: Scalar> Buffers<S> {
     /// Takes parameters, which it leaves as plain numbers too, and lengths of the contexts.
     #[inline(always)]
-    pub(super) fn read_contexts<F: Flat<Recorded<S::Base>>>(
-        &mut self,
-        f: &F,
-        plain: &mut Vec<f64>,
-        lengths: &mut Vec<usize>,
-    ) {
+    pub(super) fn read_contexts(&mut self, f: Option<&dyn Recordable>, plain: &mut Vec<f64>, lengths: &mut Vec<usize>) {
         plain.clear();
         f.parameters(plain);
         lengths.clear();

@@ -5,6 +5,7 @@
 use compiled_trace::{Graph, Limits, Recorded, Recorder};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::{EngineScalar, Recordable};
 use differentiation_interface_core::scalar::{Base, Scalar};
 
 /// The memory of recordings, and the last one.
@@ -29,7 +30,7 @@ impl<B: Base> Fresh<B> {
         self.parameters.clear();
         self.parameters.extend(parameters.iter().map(|v| B::from_f64(*v)));
         let recorded = self.recorder.record(&self.point, &self.parameters, limits, |x, _, y| f.call(x, y));
-        if f.has_failed() {
+        if f.recordable().has_failed() {
             // The caller reports the failure itself.
             return Err(ErrorKind::ForeignNumber.into());
         }

@@ -14,12 +14,13 @@ pub use state::CompiledState;
 use buffers::Direction;
 use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::backend::{
-    Backend, Both, Entries, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive, Replayed,
-    Rows, SecondAdjointPrimitive, Seeds,
+    Backend, Both, Entries, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive,
+    PushforwardRoute, Replayed, Rows, SecondAdjointPrimitive, Seeds,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::fault;
+use differentiation_interface_core::recordings::{EngineScalar, RecordedMatrix, Recordings};
 use differentiation_interface_core::scalar::Scalar;
 
 /// Reverse mode by a compiled recording, made by [`AutoReverseDiff::compiled`](super::AutoReverseDiff::compiled).
@@ -122,17 +123,14 @@ impl Backend for AutoCompiledReverseDiff {
     type Lanes = Lane<1>;
     type Num<S: Scalar, L: Lanes> = Recorded<S::Base>;
     type Mode = Both<Replayed>;
-    type Pushforward = Native;
+    type Pushforward = Replay;
     type Pullback = Native;
     type Derivative = Replay;
     type Gradient = Replay;
     type Jacobian = Replay;
 
-    fn keeps_recordings(&self) -> bool {
-        true
-    }
-    fn held_to_one_branch(&self) -> Option<Self> {
-        (!self.refuse).then(|| self.refusing_other_branches())
+    fn recordings(&self) -> Option<Recordings<Self>> {
+        Some(Recordings { held_to_one_branch: (!self.refuse).then(|| self.refusing_other_branches()) })
     }
 
     #[inline(always)]
@@ -210,14 +208,61 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
         state.matrix(backend, f, x, y, &mut rows)
     }
     #[inline(always)]
-    fn again<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+    fn recorded<S: Scalar, L: Lanes>(state: &mut CompiledState<S>) -> Option<&mut dyn RecordedMatrix<S>> {
+        Some(state)
+    }
+}
+
+/// Pushforwards by the recording, and entries of the Jacobian where they take less.
+impl PushforwardRoute<AutoCompiledReverseDiff> for Replay {
+    const NAME: &'static str = "native";
+    type State<S: Scalar, L: Lanes> = CompiledState<S>;
+
+    fn state<S: Scalar, L: Lanes>(
+        backend: &AutoCompiledReverseDiff,
+        inputs: usize,
+        seeds: usize,
+    ) -> Result<CompiledState<S>, Error> {
+        backend.pushforward_state::<S, L>(inputs, seeds)
+    }
+    fn hold<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+        backend: &AutoCompiledReverseDiff,
         state: &mut CompiledState<S>,
-        f: &F,
+        f: &mut F,
         x: &[S],
-        y: Option<&mut [S]>,
-        rows: &mut Rows<'_, S>,
-    ) -> bool {
-        state.small_gradient(f, x, y, rows)
+        y: &mut Vec<S>,
+    ) -> Result<(), Error> {
+        backend.hold::<S, L, F>(state, f, x, y)
+    }
+    fn pushforward<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+        backend: &AutoCompiledReverseDiff,
+        state: &mut CompiledState<S>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        y: Option<&mut Vec<S>>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        backend.pushforward::<S, L, F>(state, f, x, seeds, y, rows)
+    }
+    fn held<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+        backend: &AutoCompiledReverseDiff,
+        state: &mut CompiledState<S>,
+        f: &mut F,
+        seeds: Seeds<'_, S>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        backend.pushforward_held::<S, L, F>(state, f, seeds, rows)
+    }
+    fn entries<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+        backend: &AutoCompiledReverseDiff,
+        state: &mut CompiledState<S>,
+        f: &mut F,
+        x: &[S],
+        entries: Entries<'_, S>,
+        y: Option<&mut Vec<S>>,
+    ) -> Result<bool, Error> {
+        state.jacobian_entries(backend, f, x, entries, y)
     }
 }
 
@@ -288,16 +333,6 @@ impl PushforwardPrimitive for AutoCompiledReverseDiff {
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         state.held_products(Direction::Forward, &seeds, &mut rows)
-    }
-    fn entries<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
-        &self,
-        state: &mut CompiledState<S>,
-        f: &mut F,
-        x: &[S],
-        entries: Entries<'_, S>,
-        y: Option<&mut Vec<S>>,
-    ) -> Result<bool, Error> {
-        state.jacobian_entries(self, f, x, entries, y)
     }
 }
 

@@ -13,6 +13,7 @@ use super::asked::Asked;
 use compiled_trace::native;
 use compiled_trace::{Absence, Executable, Graph, Place, Program, RunError, Single, Workspace, compile};
 use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::recordings::{EngineScalar, Tangents};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use programs::{ALIKE, MOST_INPUTS, MOST_OUTPUTS, Made, Programs};
 pub(super) use programs::{Kind, LANES, Which};
@@ -490,17 +491,14 @@ impl<S: Scalar> Held<S> {
     /// Runs the program's pushforward, if the numbers are dual ones and only those of the point have tangents, all by one
     /// differentiation.
     fn run_apart(&mut self, kind: Kind, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
-        let lanes = S::tangent_lanes();
-        if lanes == 0 {
-            return None;
-        }
-        let mut marks = inputs[0].iter().filter_map(S::tangent_mark);
+        let tangents = S::tangents()?;
+        let mut marks = inputs[0].iter().filter_map(tangents.mark);
         let mark = marks.next();
-        let others_have_none = inputs[1..].iter().all(|slice| slice.iter().all(|v| v.tangent_mark().is_none()));
+        let others_have_none = inputs[1..].iter().all(|slice| slice.iter().all(|v| (tangents.mark)(v).is_none()));
         if !others_have_none || marks.any(|other| Some(other) != mark) {
             return None;
         }
-        Some(self.run_with_tangents(kind, inputs, outputs, mark, lanes))
+        Some(self.run_with_tangents(kind, inputs, outputs, mark, tangents))
     }
 
     fn run_with_tangents(
@@ -509,8 +507,9 @@ impl<S: Scalar> Held<S> {
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
         mark: Option<NonZeroU32>,
-        lanes: usize,
+        tangents_of: &Tangents<S, S::Base>,
     ) -> Result<(), Failure> {
+        let lanes = tangents_of.lanes;
         let zero = S::Base::ZERO;
         let point = inputs[0];
         let width = match (mark, lanes) {
@@ -524,7 +523,7 @@ impl<S: Scalar> Held<S> {
         arguments.extend(inputs.iter().flat_map(|slice| slice.iter().map(S::peek)));
         let values = arguments.len();
         for lane in 0..padded {
-            let tangent = |v: &S| if lane < lanes { v.tangent(lane) } else { zero };
+            let tangent = |v: &S| if lane < lanes { (tangents_of.lane)(v, lane) } else { zero };
             arguments.extend(point.iter().map(tangent));
         }
         let stride: usize = outputs.iter().map(|slice| slice.len()).sum();
@@ -566,7 +565,7 @@ impl<S: Scalar> Held<S> {
             for number in slice.iter_mut() {
                 let value = result_values[offset];
                 *number = match mark {
-                    Some(mark) => S::with_tangents(value, mark, |lane| result_tangents[lane * stride + offset]),
+                    Some(mark) => (tangents_of.join)(value, mark, &result_tangents[offset..], stride),
                     None => S::constant(value),
                 };
                 offset += 1;

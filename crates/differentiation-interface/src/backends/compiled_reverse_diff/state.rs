@@ -9,6 +9,7 @@ use compiled_trace::{GuardFailed, Place, Recorded, RunError};
 use differentiation_interface_core::backend::{Entries, Rows, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::{Recordable, RecordedMatrix};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::sync::Arc;
 
@@ -67,25 +68,6 @@ impl<S: Scalar> CompiledState<S> {
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Error> {
         self.with_recording(backend, f, x, |held, buffers| buffers.products(held, x, direction, seeds, rows))
-    }
-
-    /// Fills the gradient at `x` and its value, if a small program does that.
-    #[inline(always)]
-    pub(super) fn small_gradient<F: Flat<Recorded<S::Base>>>(
-        &mut self,
-        f: &F,
-        x: &[S],
-        y: Option<&mut [S]>,
-        rows: &mut Rows<'_, S>,
-    ) -> bool {
-        let CompiledState { recordings, current, buffers, plain, lengths, .. } = self;
-        let Some(held) = recordings.get_mut(*current).filter(|held| f.is_pure() && held.has_small_gradient()) else {
-            return false;
-        };
-        buffers.read_contexts(f, plain, lengths);
-        // Of another length before the first call, and then there is no answer.
-        let value = y.unwrap_or(&mut buffers.y);
-        held.recording.is_for(lengths) && held.small_gradient(&[x, &buffers.parameters], &mut [value, rows.data()])
     }
 
     /// Fills the matrix of derivatives at `x`. Leaves the outputs in `y`.
@@ -229,9 +211,9 @@ impl<S: Scalar> CompiledState<S> {
         x: &[S],
         mut go: impl FnMut(&mut Held<S>, &mut Buffers<S>) -> Result<(), Failure>,
     ) -> Result<(), Error> {
-        self.buffers.read_contexts(f, &mut self.plain, &mut self.lengths);
+        self.buffers.read_contexts(f.recordable(), &mut self.plain, &mut self.lengths);
         let mut first = 0;
-        if f.is_pure()
+        if f.recordable().is_pure()
             && let Some(held) = self.recordings.get_mut(self.current)
             && held.recording.fits(x.len(), self.plain.len(), &self.lengths)
         {
@@ -255,7 +237,7 @@ impl<S: Scalar> CompiledState<S> {
         first: usize,
         mut go: impl FnMut(&mut Held<S>, &mut Buffers<S>) -> Result<(), Failure>,
     ) -> Result<(), Error> {
-        if !f.is_pure() {
+        if !f.recordable().is_pure() {
             self.select(backend, f, x)?;
             return go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error);
         }
@@ -359,6 +341,21 @@ impl<S: Scalar> CompiledState<S> {
         } else {
             self.recordings[self.current] = held;
         }
+    }
+}
+
+/// The gradient and its value, if a small program makes them.
+impl<S: Scalar> RecordedMatrix<S> for CompiledState<S> {
+    #[inline(always)]
+    fn fill(&mut self, f: Option<&dyn Recordable>, x: &[S], y: Option<&mut [S]>, rows: &mut Rows<'_, S>) -> bool {
+        let CompiledState { recordings, current, buffers, plain, lengths, .. } = self;
+        let Some(held) = recordings.get_mut(*current).filter(|held| f.is_pure() && held.has_small_gradient()) else {
+            return false;
+        };
+        buffers.read_contexts(f, plain, lengths);
+        // Of another length before the first call, and then there is no answer.
+        let value = y.unwrap_or(&mut buffers.y);
+        held.recording.is_for(lengths) && held.small_gradient(&[x, &buffers.parameters], &mut [value, rows.data()])
     }
 }
 

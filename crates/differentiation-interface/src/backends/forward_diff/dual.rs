@@ -6,8 +6,10 @@ use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, Identity};
+use differentiation_interface_core::recordings::{EngineScalar, Internals, Tangents};
 use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
+use num_traits::Float;
 use std::cmp::Ordering;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -44,26 +46,36 @@ pub(super) const MIXED: NonZeroU32 = identity::STRAY;
 /// something else, so a call whose outputs depend on them is refused. Marks are identities, which differ on all threads:
 /// dual numbers need nothing that belongs to a thread, and the function may compute on several.
 pub(super) struct Level {
-    identity: Identity,
+    /// Without an identity of its own where no number of another differentiation can enter.
+    identity: Option<Identity>,
 }
 
 impl Level {
     /// Begins a differentiation.
     #[inline]
     pub(super) fn enter() -> Level {
-        Level { identity: Identity::begin() }
+        Level { identity: Some(Identity::begin()) }
+    }
+
+    /// Begins a differentiation that no number of another one can enter. It refuses results that carry any mark but its own, or depend on a
+    /// fault on another thread.
+    #[inline(always)]
+    pub(super) fn unnamed() -> Level {
+        Level { identity: None }
     }
 
     /// The mark.
     #[inline(always)]
     pub(super) fn mark(&self) -> NonZeroU32 {
-        self.identity.id()
+        self.identity.as_ref().map_or(identity::UNNAMED, Identity::id)
     }
 
     /// Refuses results into which another differentiation entered, or for which another thread has found an error.
     #[inline]
     pub(super) fn check<S: Scalar, L: Lanes>(&self, outputs: &[Dual<S, L>]) -> Result<(), ErrorKind> {
-        self.identity.check()?;
+        if let Some(identity) = &self.identity {
+            identity.check()?;
+        }
         let own = |v: &Dual<S, L>| v.0.tangent.is_none_or(|t| t.level == self.mark());
         if outputs.iter().all(own) { Ok(()) } else { Err(ErrorKind::ForeignNumber) }
     }
@@ -99,6 +111,28 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     #[inline(always)]
     pub(super) fn set_tangent(&mut self, level: &Level, lanes: L::Of<S>) {
         self.tangent = Some(Tangent { level: level.mark(), lanes });
+    }
+
+    /// A number with the tangent that is 1 in one lane.
+    #[inline(always)]
+    pub(super) fn basis(value: S, level: &Level, lane: usize) -> Self {
+        let (zero, one) = (S::constant(S::Base::ZERO), S::constant(S::Base::ONE));
+        let lanes = L::each(|k| if k == lane { one } else { zero });
+        DualCore { value, tangent: Some(Tangent { level: level.mark(), lanes }) }
+    }
+
+    /// Copies the first lanes of the tangent. Whether all of them are numbers.
+    #[inline(always)]
+    pub(super) fn copy_lanes(&self, out: &mut [S]) -> bool {
+        let mut sound = true;
+        for (lane, out) in out.iter_mut().enumerate() {
+            *out = match &self.tangent {
+                Some(t) => L::slice(&t.lanes)[lane],
+                None => S::constant(S::Base::ZERO),
+            };
+            sound &= !out.peek().is_nan();
+        }
+        sound
     }
 
     /// Takes the tangent away.
@@ -166,6 +200,23 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     }
 }
 
+impl<S: Scalar, L: Lanes> DualCore<S, L> {
+    /// How engines take numbers over plain ones apart.
+    const TANGENTS: Tangents<Num<Self>, S::Base> = Tangents {
+        lanes: L::N,
+        mark: |number| number.0.identity(),
+        lane: |number, lane| number.0.lanes().map_or(S::Base::ZERO, |lanes| L::slice(lanes)[lane].peek()),
+        join: |value, level, tangents, stride| {
+            let mut lane = 0;
+            let lanes = L::each(|_| {
+                lane += 1;
+                S::constant(tangents[(lane - 1) * stride])
+            });
+            Num(DualCore { value: S::constant(value), tangent: Some(Tangent { level, lanes }) })
+        },
+    };
+}
+
 impl<S: Scalar> DualCore<S, Lane<1>> {
     /// The number `value` with the tangent `tangent`, which belongs to no differentiation by duals.
     #[inline(always)]
@@ -230,28 +281,8 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
     type Base = S::Base;
     const DEPTH: u32 = 1 + S::DEPTH;
 
-    answered_below!(S, carries: tangent);
+    answered_below!(S, carries: tangent, tangents: if Self::PLAIN { Some(Self::TANGENTS) } else { None });
 
-    #[inline(always)]
-    fn tangent_lanes() -> usize {
-        if S::as_plain(&[]).is_some() { L::N } else { 0 }
-    }
-    #[inline(always)]
-    fn tangent_mark(&self) -> Option<NonZeroU32> {
-        self.identity()
-    }
-    #[inline(always)]
-    fn tangent(&self, lane: usize) -> S::Base {
-        self.tangent.as_ref().map_or(S::Base::ZERO, |t| L::slice(&t.lanes)[lane].peek())
-    }
-    #[inline(always)]
-    fn with_tangents(value: S::Base, level: NonZeroU32, tangent: impl Fn(usize) -> S::Base) -> Self {
-        let mut lanes = L::each(|_| S::default());
-        for (lane, t) in L::slice_mut(&mut lanes)[..L::N].iter_mut().enumerate() {
-            *t = S::constant(tangent(lane));
-        }
-        DualCore { value: S::constant(value), tangent: Some(Tangent { level, lanes }) }
-    }
     #[inline(always)]
     fn unary<R: Unary>(self, rule: R) -> Self {
         let y = self.value.apply(rule);
@@ -311,13 +342,12 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
         let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
         let mut outputs = Vec::new();
         let level = x.iter().find_map(|v| v.0.identity());
-        fault::charge(level, || S::custom(rule, &values, &mut outputs));
+        let mut failed = fault::charge(level, || S::custom(rule, &values, &mut outputs));
         y.clear();
         y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
 
         let Some(level) = level else { return };
         let one_level = x.iter().filter_map(|v| v.0.identity()).all(|own| own == level);
-        let level = if one_level { level } else { MIXED };
         let zero = S::default();
         let (mut dx, mut dy) = (vec![zero; x.len()], vec![zero; y.len()]);
         let mut lanes = vec![L::each(|_| zero); y.len()];
@@ -328,11 +358,13 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
             if dx.iter().all(S::is_inert_zero) {
                 continue;
             }
-            fault::charge(Some(level), || pushforward_by_rule(&**rule, &values, &outputs, &dx, &mut dy));
+            failed |= fault::charge(Some(level), || pushforward_by_rule(&**rule, &values, &outputs, &dx, &mut dy));
             for (lanes, dy) in lanes.iter_mut().zip(&dy) {
                 L::slice_mut(lanes)[lane] = *dy;
             }
         }
+        // A differentiation without an identity sees a fault by the mark.
+        let level = if one_level && !failed { level } else { MIXED };
         for (y, lanes) in y.iter_mut().zip(lanes) {
             y.0.tangent = Some(Tangent { level, lanes });
         }

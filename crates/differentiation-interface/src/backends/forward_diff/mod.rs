@@ -5,6 +5,7 @@
 
 mod dual;
 mod hyper_dual;
+mod on_stack;
 mod twice;
 
 pub use dual::{Dual, DualCore};
@@ -18,6 +19,7 @@ use differentiation_interface_core::backend::{
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use dual::Level;
 use num_traits::Float;
@@ -357,9 +359,10 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
 impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
     type PushforwardState<S: Scalar, L: Lanes> = ForwardState<S, L>;
 
+    #[inline]
     fn pushforward_state<S: Scalar, L: Lanes>(&self, inputs: usize, seeds: usize) -> Result<ForwardState<S, L>, Error> {
         // Where the operator chooses the lanes, the chunk says nothing.
-        let fixed = self.0.fixed().filter(|_| L::N == C::Lanes::N);
+        let fixed = self.0.fixed().filter(|_| L::ROOM == C::Lanes::ROOM);
         match fixed {
             Some(chunk) if chunk > seeds && seeds > 0 => Err(ErrorKind::ChunkTooLarge { chunk, inputs }.into()),
             _ => Ok(ForwardState { x: Vec::new(), y: Vec::new(), lanes: fixed.unwrap_or(L::N) }),
@@ -393,6 +396,19 @@ impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
     ) -> Result<(), Error> {
         state.set_point(x);
         state.passes(f, seeds, y, rows)
+    }
+
+    #[inline(always)]
+    fn jacobian_on_stack<S: Scalar, L: Lanes, F: Flat<Dual<S, L>>>(
+        &self,
+        f: &mut F,
+        x: &[S],
+        y: Option<&mut [S]>,
+        rows: &mut Rows<'_, S>,
+    ) -> bool {
+        let one_pass =
+            f.fixed().is_some_and(|inputs| inputs <= L::N && self.0.fixed().is_none_or(|chunk| chunk == inputs));
+        one_pass && on_stack::jacobian(f, x, y, rows)
     }
 
     fn pushforward_held<S: Scalar, L: Lanes, F: Flat<Dual<S, L>>>(

@@ -9,6 +9,7 @@ use super::{AutoForwardDiff, ChunkSize, DualCore, ForwardState, chunk_size};
 use differentiation_interface_core::backend::{HyperDualPrimitive, Lanes, LiftPair, Rows, Seeds, ValueAndGradient};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Num, Scalar};
 use num_traits::Float;
 

@@ -21,6 +21,7 @@ use differentiation_interface_core::backend::{
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use num_traits::Float;
 use tape::{Call, Node, Recorder, Spare};

@@ -10,6 +10,7 @@ use super::{AutoReverseDiff, InLanes};
 use differentiation_interface_core::backend::{LiftPair, Rows, SecondAdjointPrimitive, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use num_traits::Float;
 use std::cell::Cell;

@@ -6,6 +6,7 @@ use differentiation_interface_core::custom::{CustomRule, pullback_by_rule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, STRAY};
+use differentiation_interface_core::recordings::{EngineScalar, Internals};
 use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
 use std::cmp::Ordering;

@@ -5,6 +5,7 @@
 #[cfg(feature = "native")]
 use compiled_trace::native;
 use compiled_trace::{Absence, Executable, Program};
+use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::Scalar;
 use num_traits::Float;
 use std::sync::OnceLock;

@@ -1,0 +1,48 @@
+//! What a recording of a function depends on.
+//!
+//! Handed out by [`Flat::recordable`](crate::evaluate::Flat::recordable) to engines that keep recordings.
+
+/// What an engine must know of a function to run a recording of one call in place of a later one.
+///
+/// # For backend authors
+/// 1. A recording may serve a later call only if [`is_pure`](Self::is_pure); else the function has to run in every call.
+/// 2. The recording is good for equal [`lengths`](Self::lengths) alone, and takes [`parameters`](Self::parameters) as inputs: the
+///    function makes its numbers of them by [`EngineScalar::parameter`](super::EngineScalar::parameter), index by index.
+/// 3. After [`Flat::call`](crate::evaluate::Flat::call) a recording means nothing if [`has_failed`](Self::has_failed); the
+///    operator has the error and reports it.
+pub trait Recordable {
+    /// Whether the outputs depend on the point and the [`parameters`](Self::parameters) alone, and a call does nothing else.
+    fn is_pure(&self) -> bool;
+    /// Appends the numbers that a call makes by [`EngineScalar::parameter`](super::EngineScalar::parameter), in the order of their indices.
+    fn parameters(&self, values: &mut Vec<f64>);
+    /// Appends the lengths of the contexts, which the function may read.
+    fn lengths(&self, lengths: &mut Vec<usize>);
+    /// Whether a call has failed.
+    fn has_failed(&self) -> bool {
+        false
+    }
+}
+
+/// A function that hands out nothing runs in every call.
+impl Recordable for Option<&dyn Recordable> {
+    #[inline(always)]
+    fn is_pure(&self) -> bool {
+        self.is_some_and(|f| f.is_pure())
+    }
+    #[inline(always)]
+    fn parameters(&self, values: &mut Vec<f64>) {
+        if let Some(f) = self {
+            f.parameters(values);
+        }
+    }
+    #[inline(always)]
+    fn lengths(&self, lengths: &mut Vec<usize>) {
+        if let Some(f) = self {
+            f.lengths(lengths);
+        }
+    }
+    #[inline(always)]
+    fn has_failed(&self) -> bool {
+        self.is_some_and(|f| f.has_failed())
+    }
+}
