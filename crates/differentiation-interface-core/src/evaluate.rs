@@ -113,6 +113,8 @@ pub trait Output<N: Scalar>: Numbers<N> {
     fn build<S: Scalar>(flat: &[S]) -> Self::With<S>;
     /// Views flat numbers in this shape, without allocation.
     fn borrow<S: Scalar>(flat: &[S]) -> Self::Borrowed<'_, S>;
+    /// Makes of outputs whose number this type fixes what [`borrow`](Output::borrow) makes of flat numbers.
+    fn owned<'a, S: Scalar>(fixed: Self::Fixed<S>) -> Option<Self::Borrowed<'a, S>>;
 }
 
 /// Outputs of fixed shape are made anew in each call.
@@ -152,6 +154,10 @@ macro_rules! fixed_output {
             fn borrow<S: Scalar>(flat: &[S]) -> $with {
                 <Self as Output<N>>::build(flat)
             }
+            #[inline(always)]
+            fn owned<'a, S: Scalar>(fixed: [S; $count]) -> Option<Self::Borrowed<'a, S>> {
+                Some(<Self as Output<N>>::build(&fixed))
+            }
         }
     )*};
 }
@@ -188,6 +194,10 @@ impl<N: Scalar> Output<N> for Vec<N> {
     #[inline(always)]
     fn borrow<S: Scalar>(flat: &[S]) -> &[S] {
         flat
+    }
+    #[inline(always)]
+    fn owned<'a, S: Scalar>(_: [S; 0]) -> Option<&'a [S]> {
+        None
     }
 }
 

@@ -124,15 +124,12 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     /// Copies the first lanes of the tangent. Whether all of them are numbers.
     #[inline(always)]
     pub(super) fn copy_lanes(&self, out: &mut [S]) -> bool {
-        let mut sound = true;
-        for (lane, out) in out.iter_mut().enumerate() {
-            *out = match &self.tangent {
-                Some(t) => L::slice(&t.lanes)[lane],
-                None => S::constant(S::Base::ZERO),
-            };
-            sound &= !out.peek().is_nan();
+        let lane = |lane| self.tangent.as_ref().map_or(S::constant(S::Base::ZERO), |t| L::slice(&t.lanes)[lane]);
+        // First all, then the question, so that the compiler takes the lanes together.
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = lane(i);
         }
-        sound
+        out.iter().fold(true, |numbers, out| numbers & !out.peek().is_nan())
     }
 
     /// Takes the tangent away.
