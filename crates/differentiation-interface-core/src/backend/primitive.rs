@@ -55,6 +55,8 @@ pub trait PushforwardPrimitive: Backend {
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
 
+    /// Whether there is [`jacobian_on_stack`](Self::jacobian_on_stack).
+    const ON_STACK: bool = false;
     /// Fills all columns of the Jacobian of a function with [`Flat::fixed`] inputs, on the stack, and leaves the outputs in `y` if
     /// asked for. Returns `false` where it cannot, errors included: the operator then calls [`pushforward`](Self::pushforward).
     #[inline(always)]

@@ -343,6 +343,8 @@ pub trait MatrixRoute<B: Backend> {
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+    /// Whether there is a way without a state, [`on_stack`](Self::on_stack).
+    const ON_STACK: bool = false;
     /// Fills the matrix of a function with [`Flat::fixed`] inputs on the stack, without a state, and leaves the outputs in `y` if asked for.
     /// `false` where there is no such way or it cannot answer, errors included; then [`matrix`](Self::matrix) is called.
     #[inline(always)]
@@ -365,6 +367,7 @@ pub trait MatrixRoute<B: Backend> {
 impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
     const NAME: &'static str = "via pushforward";
     type State<S: Scalar, L: Lanes> = B::PushforwardState<S, L>;
+    const ON_STACK: bool = B::ON_STACK;
 
     #[inline]
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error> {

@@ -146,7 +146,7 @@ where
     P: Point,
     F: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, L>>,
 {
-    if const { F::FIXED.is_none() } {
+    if const { !R::ON_STACK || F::FIXED.is_none() } {
         return false;
     }
     let x = point.coordinates();

@@ -4,7 +4,7 @@
 
 use super::NumOf;
 use super::call::{MatrixWork, check_point};
-use crate::backend::{Backend, Rows};
+use crate::backend::{Backend, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{ArrayOutput, Evaluate, Output};
@@ -102,7 +102,7 @@ where
         let columns = x.coordinates().len();
         // A Jacobian without columns does not tell the number of its rows; the value does.
         let with_value = with_value || columns == 0;
-        if const { F::FIXED.is_some() } {
+        if const { <B::Jacobian as MatrixRoute<B>>::ON_STACK && F::FIXED.is_some() } {
             let rows = F::Output::fixed::<X::Scalar>().as_ref().len();
             let mut jac = Matrix::filled(rows, columns, X::Scalar::default());
             if state.fill_on_stack(self, f, x, with_value.then_some(rows), jac.as_mut_slice()) {
@@ -131,7 +131,9 @@ where
             return Err(state.error(ErrorKind::BufferSize { expected, found }));
         }
         let outputs = with_value.then_some(found.0);
-        if const { F::FIXED.is_some() } && state.fill_on_stack(self, f, x, outputs, jac.as_mut_slice()) {
+        if const { <B::Jacobian as MatrixRoute<B>>::ON_STACK && F::FIXED.is_some() }
+            && state.fill_on_stack(self, f, x, outputs, jac.as_mut_slice())
+        {
             return Ok(());
         }
         state.run(self, f, x, with_value, Rows::fixed(jac.as_mut_slice(), columns)).map_err(|error| {

@@ -398,6 +398,7 @@ impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
         state.passes(f, seeds, y, rows)
     }
 
+    const ON_STACK: bool = true;
     #[inline(always)]
     fn jacobian_on_stack<S: Scalar, L: Lanes, F: Flat<Dual<S, L>>>(
         &self,
