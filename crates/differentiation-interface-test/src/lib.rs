@@ -6,8 +6,9 @@
 //! - [`benchmark_differentiation`] times them; [`pick_fastest`] chooses a backend for one function.
 //!
 //! Backends are lists of [`Candidate`]s: plain backends as they are, others wrapped by what they offer ([`second_order_only`],
-//! [`jacobian_only`], [`hessian_only`], [`matrices_only`]). The page [`compare_backends`](pages::compare_backends) starts from an
-//! empty crate.
+//! [`jacobian_only`], [`hessian_only`], [`matrices_only`]). The chapter
+//! [Comparing backends](https://github.com/differentiation-interface/differentiation-interface/blob/main/docs/book/src/compare_backends.md)
+//! of the book starts from an empty crate.
 //!
 //! Inside, [`Run`] makes a [`Driver`] of each pair of a scenario and a backend, which hides all types; checks and measurements
 //! are [`Task`]s on drivers, written once.
@@ -41,9 +42,3 @@ pub use outcome::*;
 pub use pick::{Pick, pick_fastest};
 pub use point::*;
 pub use scenario::*;
-
-/// Pages beside the reference, compiled and run as tests.
-pub mod pages {
-    #[doc = include_str!("../docs/compare_backends.md")]
-    pub mod compare_backends {}
-}

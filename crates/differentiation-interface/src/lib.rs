@@ -11,13 +11,31 @@ pub mod backends;
 #[cfg(feature = "sparse")]
 pub mod sparse;
 
-/// Pages beside the reference, compiled and run as tests.
-#[cfg(all(feature = "any", feature = "macros", feature = "sparse"))]
-pub mod pages {
-    #[doc = include_str!("../docs/new_backend.md")]
-    pub mod new_backend {}
-    #[doc = include_str!("../docs/design.md")]
-    pub mod design {}
+/// The chapters of the book, whose code runs as tests of this crate. `.ci/book` looks for chapters with code that are missing here.
+#[cfg(all(doctest, feature = "any", feature = "macros", feature = "sparse"))]
+mod book {
+    #[doc = include_str!("../book/start.md")]
+    mod start {}
+    #[doc = include_str!("../book/functions.md")]
+    mod functions {}
+    #[doc = include_str!("../book/operators.md")]
+    mod operators {}
+    #[doc = include_str!("../book/preparation.md")]
+    mod preparation {}
+    #[doc = include_str!("../book/backends.md")]
+    mod backends {}
+    #[doc = include_str!("../book/sparsity.md")]
+    mod sparsity {}
+    #[doc = include_str!("../book/second_order.md")]
+    mod second_order {}
+    #[doc = include_str!("../book/custom_rules.md")]
+    mod custom_rules {}
+    #[doc = include_str!("../book/performance.md")]
+    mod performance {}
+    #[doc = include_str!("../book/compare_backends.md")]
+    mod compare_backends {}
+    #[doc = include_str!("../book/new_backend.md")]
+    mod new_backend {}
 }
 
 pub use differentiation_interface_core::*;

@@ -1,4 +1,4 @@
-//! Writes `docs/support.md` from calls that are made and checked here; fails when the page differs.
+//! Writes `docs/book/src/support.md` from calls that are made and checked here; fails when the page differs.
 //!
 //! Run with `UPDATE_PAGES=1` to write the page anew.
 
@@ -258,10 +258,10 @@ fn page_of_supported_calls_is_up_to_date() {
     second_order!(page, "`compiled_reverse_diff` ∘ `forward_diff`", SecondOrder<C, F>, SecondOrder(c, f));
     second_order!(page, "`compiled_reverse_diff` ∘ `reverse_diff`", SecondOrder<C, R>, SecondOrder(c, r));
 
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/support.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/book/support.md");
     if std::env::var_os("UPDATE_PAGES").is_some() {
         std::fs::write(path, &page).expect("the page can be written");
     }
     let written = std::fs::read_to_string(path).expect("the page exists");
-    assert!(written == page, "docs/support.md differs from what the code does; run with UPDATE_PAGES=1");
+    assert!(written == page, "docs/book/src/support.md differs from what the code does; run with UPDATE_PAGES=1");
 }

@@ -40,7 +40,7 @@ use crate::scalar::Scalar;
 ///    [`ViaPushforward`] and [`ViaPullback`] are assembled. The compiler checks that the primitive exists.
 /// 3. A backend is plain data: what a call needs lives in the state that the primitive makes.
 ///
-/// The page `docs/new_backend.md` builds one from nothing.
+/// The page `docs/book/src/new_backend.md` builds one from nothing.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a first-order backend",
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ...; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only"

@@ -1,6 +1,6 @@
 //! A forward-mode backend that is wrong on purpose, in one way at a time.
 //!
-//! Used by `tests/wrong_on_purpose.rs`; built as `docs/new_backend.md` builds one.
+//! Used by `tests/wrong_on_purpose.rs`; built as `docs/book/src/new_backend.md` builds one.
 
 use differentiation_interface_core::backend::{
     Backend, Forward, Lane, Lanes, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
