@@ -60,7 +60,8 @@ pub use recording::absence::Absence;
 pub use recording::constants::Place;
 pub use recording::custom::{CallObject, Half};
 pub use recording::graph::{CONSTANT, Graph, Node, Op, Outcome, RELATIONS, guard_parts, relation};
-pub use recording::number::{Limits, Recorded, RecordedCore, Recorder, record};
+pub use recording::number::{Recorded, RecordedCore};
+pub use recording::recorder::{Limits, Recorder, record};
 pub use recording::rules;
 pub use recording::template::Template;
 

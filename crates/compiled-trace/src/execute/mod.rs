@@ -20,6 +20,7 @@ mod tests;
 mod unrolled;
 
 use crate::program::{Address, GuardFailed, Program, RuleCall, Space, Statement};
+use crate::recording::custom::{call_as_rule, is_plain};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Scalar};
@@ -142,7 +143,7 @@ impl Executable {
         let constants = self.program.constants.iter().map(|c| S::constant(S::Base::from_f64(*c))).collect();
         let addresses = self.plans.iter().map(|plan| plan.nest.addresses.len()).max().unwrap_or(0);
         let counters = self.plans.iter().map(|plan| plan.trips.len()).max().unwrap_or(0);
-        let flat = self.flat.as_ref().filter(|_| crate::recording::custom::is_plain::<S>());
+        let flat = self.flat.as_ref().filter(|_| is_plain::<S>());
         Workspace {
             slots: flat.map(|flat| flat.workspace()).unwrap_or_default(),
             cells: vec![zero; self.program.work],
@@ -206,7 +207,7 @@ impl Executable {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn single<S: Scalar, const INPUTS: usize, const OUTPUTS: usize>(&self) -> Option<Single<S, INPUTS, OUTPUTS>> {
-        let flat = self.flat.as_ref().filter(|_| crate::recording::custom::is_plain::<S>())?;
+        let flat = self.flat.as_ref().filter(|_| is_plain::<S>())?;
         Single::new(flat, &self.program.inputs, &self.program.outputs)
     }
 
@@ -384,10 +385,10 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
         let [data, out] = &mut *self.call;
         data.clear();
         data.extend(call.arguments.iter().map(|a| self.memory.slice(a.space)[cell(a)]));
-        if crate::recording::custom::is_plain::<S>() {
+        if is_plain::<S>() {
             call.rule.call(call.half, call.inputs, call.outputs, data, out);
         } else {
-            crate::recording::custom::call_as_rule(call, data, out);
+            call_as_rule(&call.rule, call.half, [call.inputs, call.outputs], data, out);
         }
         out.resize(call.results.len(), S::default());
         for (address, value) in call.results.iter().zip(out) {

@@ -165,6 +165,10 @@ impl<C: Core> Scalar for Num<C> {
         Num(C::binary_left(first, second.0, rule))
     }
     #[inline(always)]
+    fn scale(self, factor: C::Base) -> Self {
+        self.apply2_right(factor, Times)
+    }
+    #[inline(always)]
     fn fused(self, factor: Self, addend: Self) -> Self {
         Num(self.0.fused(factor.0, addend.0))
     }
