@@ -10,10 +10,13 @@
 //!               ViaPullback   -> one pullback of all basis vectors of the output
 //! ```
 
-use super::{Backend, Entries, Lanes, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds};
+use super::contract::{MatrixRoute, PullbackRoute, PushforwardRoute};
+use super::lanes::Lanes;
+use super::primitive::{PullbackPrimitive, PushforwardPrimitive};
+use super::rows::Rows;
+use super::seeds::Seeds;
 use crate::error::Error;
 use crate::evaluate::Flat;
-use crate::recordings::RecordedMatrix;
 use crate::scalar::{Base, Scalar};
 
 /// The backend's own primitive.
@@ -25,51 +28,6 @@ pub struct ViaPushforward;
 /// Assembled from pullbacks.
 #[derive(Clone, Copy, Debug)]
 pub struct ViaPullback;
-
-/// How `pushforward` reaches the backend `B`. The contract of the methods is that of [`PushforwardPrimitive`].
-#[expect(missing_docs, reason = "documented at PushforwardPrimitive")]
-pub trait PushforwardRoute<B: Backend> {
-    /// Name in tables.
-    const NAME: &'static str;
-    type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
-    fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error>;
-    fn hold<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        x: &[S],
-        y: &mut Vec<S>,
-    ) -> Result<(), Error>;
-    fn pushforward<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        x: &[S],
-        seeds: Seeds<'_, S>,
-        y: Option<&mut Vec<S>>,
-        rows: Rows<'_, S>,
-    ) -> Result<(), Error>;
-    fn held<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        seeds: Seeds<'_, S>,
-        rows: Rows<'_, S>,
-    ) -> Result<(), Error>;
-    /// Fills entries of the Jacobian at `x`, and leaves the outputs in `y` if asked for. Returns `false`, and may have written
-    /// nothing, where products with seeds are the better way: the operator then makes them. A state is asked for the same entries in
-    /// all calls.
-    fn entries<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        _backend: &B,
-        _state: &mut Self::State<S, L>,
-        _f: &mut F,
-        _x: &[S],
-        _entries: Entries<'_, S>,
-        _y: Option<&mut Vec<S>>,
-    ) -> Result<bool, Error> {
-        Ok(false)
-    }
-}
 
 impl<B: PushforwardPrimitive> PushforwardRoute<B> for Native {
     const NAME: &'static str = "native";
@@ -213,30 +171,6 @@ fn dot<S: Scalar>(vector: &[S], seeds: &Seeds<'_, S>, k: usize) -> S {
     }
 }
 
-/// How `pullback` reaches the backend `B`. The contract of the methods is that of [`PullbackPrimitive`], except that
-/// `sweep` may call the function.
-#[expect(missing_docs, reason = "documented at PullbackPrimitive")]
-pub trait PullbackRoute<B: Backend> {
-    /// Name in tables.
-    const NAME: &'static str;
-    type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
-    fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error>;
-    fn record<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        x: &[S],
-        y: &mut Vec<S>,
-    ) -> Result<(), Error>;
-    fn sweep<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        seeds: Seeds<'_, S>,
-        rows: Rows<'_, S>,
-    ) -> Result<(), Error>;
-}
-
 impl<B: PullbackPrimitive> PullbackRoute<B> for Native {
     const NAME: &'static str = "native";
     type State<S: Scalar, L: Lanes> = B::PullbackState<S, L>;
@@ -315,38 +249,6 @@ impl<B: PushforwardPrimitive> PullbackRoute<B> for ViaPushforward {
             first += count;
         }
         Ok(())
-    }
-}
-
-/// How `derivative`, `gradient` and `jacobian` reach the backend `B`: all of them are the matrix ∂y/∂x, row-major, with
-/// one column per input.
-#[expect(missing_docs, reason = "documented at the primitives")]
-pub trait MatrixRoute<B: Backend> {
-    /// Name in tables.
-    const NAME: &'static str;
-    type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
-    fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error>;
-    /// Evaluates the function once, leaves its outputs in `y`, and sizes all buffers for [`matrix`](Self::matrix).
-    fn warm<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        x: &[S],
-        y: &mut Vec<S>,
-    ) -> Result<(), Error>;
-    /// Fills the matrix, and leaves the outputs in `y` if asked for.
-    fn matrix<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        x: &[S],
-        y: Option<&mut Vec<S>>,
-        rows: Rows<'_, S>,
-    ) -> Result<(), Error>;
-    /// The recordings in a state that keeps some, which operators try before [`matrix`](Self::matrix).
-    #[inline(always)]
-    fn recorded<S: Scalar, L: Lanes>(_state: &mut Self::State<S, L>) -> Option<&mut dyn RecordedMatrix<S>> {
-        None
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Routes of `hvp` and `hessian`; they call the inner backend's `Gradient` route inside a primitive of the outer backend.
 
-use super::{HvpRoute, HvpState, Routed, SecondOrderBackend, Want, first_error};
+use super::contract::{HvpRoute, HvpState, Routed, SecondOrderBackend, Want, first_error};
 use crate::backend::{Backend, Lanes, MatrixRoute, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;

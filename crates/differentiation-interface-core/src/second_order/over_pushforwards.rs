@@ -2,7 +2,7 @@
 //!
 //! Route of `hvp` and `hessian`; it calls the inner backend's pushforward inside a recording of the outer backend.
 
-use super::{HvpRoute, HvpState, Routed, Want, first_error};
+use super::contract::{HvpRoute, HvpState, Routed, Want, first_error};
 use crate::backend::{Lanes, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;

@@ -2,7 +2,7 @@
 //!
 //! Route of `hvp` and `hessian`; it calls the [`SecondAdjointPrimitive`] of the inner backend, which takes both places.
 
-use super::{HvpRoute, Routed, Want};
+use super::contract::{HvpRoute, Routed, Want};
 use crate::backend::{Backend, Entries, Lanes, PullbackPrimitive, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;

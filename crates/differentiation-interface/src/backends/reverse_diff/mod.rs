@@ -15,9 +15,8 @@ pub use var::{Var, VarCore};
 
 #[cfg(feature = "compiled")]
 use super::AutoCompiledReverseDiff;
-use super::forward_diff::{AutoForwardDiff, ChunkSize, Dual};
 use differentiation_interface_core::backend::{
-    Adjoint, Backend, Lane, Lanes, Lift, LiftPair, Native, PullbackPrimitive, Reverse, Rows, Seeds, ViaPullback,
+    Adjoint, Backend, Lane, Lanes, Lift, Native, PullbackPrimitive, Reverse, Rows, Seeds, ViaPullback,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -34,7 +33,7 @@ use tape::{Call, Node, Recorder, Spare};
 ///
 /// **Threads.** The tape belongs to the thread that calls the operator. A function that joins its numbers on another thread
 /// (`std::thread::scope`, `rayon`, a worker behind a channel) is refused with
-/// [`ErrorKind::OtherThread`](crate::error::ErrorKind::OtherThread); compute on the calling thread, or use [`AutoForwardDiff`]. Several threads may each call operators, and a function may call one on a worker.
+/// [`ErrorKind::OtherThread`](crate::error::ErrorKind::OtherThread); compute on the calling thread, or use [`AutoForwardDiff`](super::AutoForwardDiff). Several threads may each call operators, and a function may call one on a worker.
 ///
 /// # Example
 /// ```
@@ -81,13 +80,6 @@ impl<S: Scalar> Lift<S, Var<S>> for AutoReverseDiff {
     #[inline(always)]
     fn lift(value: S) -> Var<S> {
         Num(VarCore::inert(value))
-    }
-}
-
-impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoForwardDiff<C>, S, Var<Dual<S, L>>> for AutoReverseDiff {
-    #[inline(always)]
-    fn lift_pair(value: S) -> Var<Dual<S, L>> {
-        Self::lift(AutoForwardDiff::<C>::lift(value))
     }
 }
 
