@@ -7,7 +7,7 @@
 //! and never moves. Inputs and constants are only read: `check` refuses programs that write to them.
 
 use super::check::SPACES;
-use super::functions::Number;
+use super::number::Number;
 use crate::execute::RunError;
 use crate::recording::rules::Rules;
 use cranelift_codegen::ir::Function;

@@ -1,7 +1,7 @@
 //! What the calls of a preparation share: recordings, the point, and buffers.
 
-use super::AutoCompiledReverseDiff;
 use super::asked::{Asked, Order};
+use super::backend::AutoCompiledReverseDiff;
 use super::buffers::{Buffers, Direction};
 use super::fresh::Fresh;
 use super::recording::{Failure, Held, Recording};

@@ -3,6 +3,7 @@
 //! Reached by operators through the routes below; runs the user's function on [`Var`]. Products with a Hessian by this
 //! backend alone are in `twice.rs`, which runs it on [`TwiceVar`].
 
+mod along;
 mod tape;
 mod twice;
 mod twice_tape;

@@ -12,8 +12,6 @@
 //! All of this is the same for entries with first derivatives, [`Node`], and for those with second ones, which live in
 //! `twice_tape.rs`: they are an [`Entry`] each.
 
-use super::twice_tape::{TwiceCall, TwiceNode};
-use super::var::VarCore;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::identity::{self, Identity};
 use differentiation_interface_core::scalar::Scalar;
@@ -34,7 +32,7 @@ pub(super) trait Entry: Copy + fmt::Debug + Send + Sync + 'static {
     fn with_desk<R>(action: impl FnOnce(&Desk<Self>) -> R) -> Option<R>;
 }
 
-/// The table of desks: on each, entries of one type over `f64`.
+/// A desk, for entries of one type over `f64`.
 macro_rules! entry_with_desk {
     ($DESK:ident: $Node:ident, $Call:ident, source $source:expr) => {
         thread_local! {
@@ -58,15 +56,8 @@ macro_rules! entry_with_desk {
         }
     };
 }
+pub(super) use entry_with_desk;
 entry_with_desk! { DESK: Node, Call, source Node { partials: [S::default(); 2], parents: [0; 2] } }
-entry_with_desk! {
-    TWICE_DESK: TwiceNode, TwiceCall, source TwiceNode {
-        partials: [S::default(); 2],
-        seconds: [S::default(); 3],
-        parents: [0; 2],
-    }
-}
-
 /// An entry: the derivatives of one operation with respect to its two arguments, which are inputs or earlier entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node<S> {
@@ -271,7 +262,7 @@ pub(super) struct Desk<E: Entry> {
 }
 
 impl<E: Entry> Desk<E> {
-    const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Desk { recording: Cell::new(None), tape: RefCell::new(ManuallyDrop::new(Tape::new())) }
     }
 
@@ -366,20 +357,6 @@ impl<E: Entry> Spare<E> {
         let tape = std::mem::replace(&mut *boxed, Tape::new());
         self.0 = Some(boxed);
         tape
-    }
-}
-
-impl<S: Scalar> Recorder<'_, Node<S>> {
-    /// Input `i` with value `value`.
-    #[inline(always)]
-    pub(super) fn input(&mut self, i: usize, value: S) -> VarCore<S> {
-        VarCore::entry(value, i as u32, self.recording())
-    }
-
-    /// Which entry an output hangs on, and its derivative with respect to it; nothing for a constant.
-    #[inline(always)]
-    pub(super) fn output(&self, output: &VarCore<S>) -> Option<(u32, S)> {
-        output.hangs_on(self.recording())
     }
 }
 

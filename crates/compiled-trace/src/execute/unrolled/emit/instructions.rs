@@ -4,7 +4,7 @@
 
 use super::{NONE, Owner, Place, Writer};
 use crate::execute::plan::Plan;
-use crate::execute::unrolled::{Code, Mode, Step, room};
+use crate::execute::unrolled::code::{Code, Mode, Step, room};
 use crate::program::Space;
 use crate::recording::graph::Op;
 use crate::recording::rules::{MINUS, NEGATE, OVER, PLUS, TIMES};

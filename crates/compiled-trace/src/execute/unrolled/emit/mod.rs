@@ -13,8 +13,8 @@
 mod instructions;
 mod schedule;
 
-use super::{BEYOND, Code, Flat, LANES, Mode, Step, room};
-use crate::execute::Step as Outer;
+use super::code::{BEYOND, Code, Flat, LANES, Mode, Step, room};
+use crate::execute::executable::Step as Outer;
 use crate::execute::plan::Plan;
 use crate::program::{Address, Instruction, Program, Space};
 use crate::recording::graph::Op;
