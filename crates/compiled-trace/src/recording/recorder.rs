@@ -56,13 +56,13 @@ pub(super) struct Running {
 }
 
 /// The running recordings of a thread, the innermost last.
-struct Desk {
+struct ThreadRecordings {
     running: Vec<Running>,
 }
 
 thread_local! {
     /// Without a destructor, which makes access plain. Empty while nothing is recorded.
-    static DESK: RefCell<ManuallyDrop<Desk>> = const { RefCell::new(ManuallyDrop::new(Desk { running: Vec::new() })) };
+    static DESK: RefCell<ManuallyDrop<ThreadRecordings>> = const { RefCell::new(ManuallyDrop::new(ThreadRecordings { running: Vec::new() })) };
     /// The destructor in its place: gives the desk's memory back when the thread ends. Touched once per recording.
     static CLEARING: Clearing = const { Clearing };
 }

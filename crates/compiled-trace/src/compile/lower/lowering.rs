@@ -3,12 +3,12 @@
 //! Filled by the files beside this one, in the order that [`lower`](super::lower) says.
 
 use crate::compile::reductions::Sequence;
-use crate::compile::reroll::Rolled;
+use crate::compile::reroll::Rerolled;
 use crate::program::{Address, Nest, Space};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// No cell, no owner.
+/// Sentinel: no cell, or no owner.
 pub(super) const NONE: u32 = u32::MAX;
 /// Most cells of work space, so that those of several lanes fit into 32 bits.
 pub(super) const MOST_CELLS: usize = u32::MAX as usize / 4;
@@ -45,7 +45,7 @@ pub(super) struct Slot {
 /// The state of the pass.
 pub(super) struct Lowering<'a> {
     pub(super) sequence: &'a Sequence,
-    pub(super) rolled: &'a Rolled,
+    pub(super) rolled: &'a Rerolled,
     pub(super) groups: Vec<Group>,
     /// Number of loops of statements so far.
     pub(super) loops: usize,

@@ -1,7 +1,7 @@
 //! Third pass: from the tree of loops to a [`Program`] over memory.
 //!
 //! Called by [`compile`](crate::compile). Loops without dependence from iteration to iteration are distributed over the
-//! statements inside them, so that most of a program is boxes of iterations with straight-line bodies; loops that carry values
+//! statements inside them, so that most of a program is iteration domains with straight-line bodies; loops that carry values
 //! across inner loops stay loops of statements. A result used outside its own iteration gets cells of its own, one per
 //! iteration, last counter fastest. Operands of the first iteration that lie before the loop (the start of a recurrence) are
 //! copied to cells before those of the loop, so that the operand's address is regular.
@@ -18,7 +18,7 @@ mod outputs;
 mod plan;
 
 use crate::compile::reductions::Sequence;
-use crate::compile::reroll::Rolled;
+use crate::compile::reroll::Rerolled;
 use crate::program::*;
 use crate::recording::graph::Graph;
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -27,7 +27,7 @@ use plan::Around;
 use rustc_hash::FxHashMap;
 
 /// Runs the pass.
-pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rolled) -> Result<Program, Error> {
+pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rerolled) -> Result<Program, Error> {
     let mut lowering = Lowering {
         sequence,
         rolled,

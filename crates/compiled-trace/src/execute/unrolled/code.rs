@@ -99,7 +99,7 @@ pub(super) enum Code {
 /// What happens to a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Goes to slots that nobody else reads meanwhile, whole groups if it is wide.
+    /// Goes to slots that nothing else reads meanwhile, whole groups if it is wide.
     Result,
     /// Goes to cells.
     Store,

@@ -6,7 +6,7 @@
 /// to read and to write, which is felt in programs of some nanoseconds.
 #[derive(Debug, Default)]
 pub(in crate::execute) struct Slots<S> {
-    /// Begins with copies of the first number that nobody asks for.
+    /// Begins with copies of the first number that are never read.
     all: Vec<S>,
     first: usize,
 }
