@@ -1,9 +1,9 @@
 //! The place where a recording grows.
 //!
 //! Numbers are `Copy` and come from nothing, so they cannot borrow the recording. While the user's function runs, the graph
-//! sits on a desk that belongs to the thread; every number carries the [`Identity`] of its recording, so numbers of other
+//! is kept by the thread; every number carries the [`Identity`] of its recording, so numbers of other
 //! recordings, other threads and earlier calls are recognised. A recording inside a recording suspends the outer one; numbers of
-//! the outer one still work. A number on another thread has no desk there: the recording it belongs to is
+//! the outer one still work. A number on another thread finds no recording there: the recording it belongs to is
 //! [spoilt](differentiation_interface_core::identity::spoil), which it finds at its end, and the number becomes a stray, which is an error
 //! wherever it is used.
 
@@ -62,8 +62,8 @@ struct ThreadRecordings {
 
 thread_local! {
     /// Without a destructor, which makes access plain. Empty while nothing is recorded.
-    static DESK: RefCell<ManuallyDrop<ThreadRecordings>> = const { RefCell::new(ManuallyDrop::new(ThreadRecordings { running: Vec::new() })) };
-    /// The destructor in its place: gives the desk's memory back when the thread ends. Touched once per recording.
+    static RECORDINGS: RefCell<ManuallyDrop<ThreadRecordings>> = const { RefCell::new(ManuallyDrop::new(ThreadRecordings { running: Vec::new() })) };
+    /// The destructor in its place: gives their memory back when the thread ends. Touched once per recording.
     static CLEARING: Clearing = const { Clearing };
 }
 
@@ -71,7 +71,7 @@ struct Clearing;
 
 impl Drop for Clearing {
     fn drop(&mut self) {
-        let _ = DESK.try_with(|desk| desk.try_borrow_mut().map(|mut desk| desk.running = Vec::new()));
+        let _ = RECORDINGS.try_with(|thread| thread.try_borrow_mut().map(|mut thread| thread.running = Vec::new()));
     }
 }
 
@@ -266,9 +266,9 @@ fn more<T>(items: &mut Vec<T>, most: usize, left: usize) -> bool {
 /// Runs `action` on the recording with this identity, if it runs on this thread.
 #[inline(always)]
 pub(super) fn with_running<R>(recording: u32, action: impl FnOnce(&mut Running) -> R) -> Option<R> {
-    let found = DESK.try_with(|desk| {
-        let mut desk = desk.try_borrow_mut().ok()?;
-        let running = desk.running.iter_mut().rev().find(|running| running.recording == recording)?;
+    let found = RECORDINGS.try_with(|thread| {
+        let mut thread = thread.try_borrow_mut().ok()?;
+        let running = thread.running.iter_mut().rev().find(|running| running.recording == recording)?;
         Some(action(running))
     });
     found.ok().flatten()
@@ -276,8 +276,8 @@ pub(super) fn with_running<R>(recording: u32, action: impl FnOnce(&mut Running) 
 
 /// The operand that is a parameter of the innermost recording of this thread, and that recording, if it has so many.
 pub(super) fn innermost_parameter(index: usize) -> Option<(u32, u32)> {
-    DESK.with_borrow(|desk| {
-        let running = desk.running.last()?;
+    RECORDINGS.with_borrow(|thread| {
+        let running = thread.running.last()?;
         (index < running.graph.parameters).then_some(((running.graph.inputs + index) as u32, running.recording))
     })
 }
@@ -285,9 +285,9 @@ pub(super) fn innermost_parameter(index: usize) -> Option<(u32, u32)> {
 /// Notes an error of the innermost recording of this thread, unless it has one.
 #[cold]
 pub(super) fn note_in_innermost(fault: ErrorKind) {
-    let _ = DESK.try_with(|desk| {
-        if let Ok(mut desk) = desk.try_borrow_mut()
-            && let Some(running) = desk.running.last_mut()
+    let _ = RECORDINGS.try_with(|thread| {
+        if let Ok(mut thread) = thread.try_borrow_mut()
+            && let Some(running) = thread.running.last_mut()
         {
             running.fault.get_or_insert(fault);
         }
@@ -304,7 +304,7 @@ impl Drop for Session {
 }
 
 fn take_innermost() -> Option<Running> {
-    DESK.with(|desk| desk.borrow_mut().running.pop())
+    RECORDINGS.with(|thread| thread.borrow_mut().running.pop())
 }
 
 /// Records functions again and again in the same memory.
@@ -363,7 +363,7 @@ impl<B: Base> Recorder<B> {
             self.parameters.clear();
             self.parameters.extend(parameters.iter().enumerate().map(|(i, p)| number((x.len() + i, p))));
             let _ = CLEARING.try_with(|_| ());
-            DESK.with(|desk| desk.borrow_mut().running.push(running));
+            RECORDINGS.with(|thread| thread.borrow_mut().running.push(running));
             let session = Session;
             self.y.clear();
             let run = catch_unwind(AssertUnwindSafe(|| f(&self.x, &self.parameters, &mut self.y)));

@@ -2,7 +2,7 @@
 //!
 //! The recording is run again on tracers of `sparsity-tracer`, so there is one algebra of index sets.
 
-use crate::backends::compiled_reverse_diff::fresh::Fresh;
+use crate::backends::compiled_reverse_diff::fresh::FreshRecording;
 use compiled_trace::{Graph, Limits, Recorded};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -90,10 +90,10 @@ fn recording<S: Scalar>(
     f: &mut impl Flat<Recorded<S::Base>>,
     x: &[S],
     branches: bool,
-) -> Result<Fresh<S::Base>, Error> {
+) -> Result<FreshRecording<S::Base>, Error> {
     let mut parameters = Vec::new();
     f.recordable().parameters(&mut parameters);
-    let mut fresh = Fresh::default();
+    let mut fresh = FreshRecording::default();
     let graph = fresh.record(Limits::default(), f, x, &parameters)?;
     let decided = if branches { None } else { graph.guard_places().next() };
     decided.map_or(Ok(fresh), |place| Err(ErrorKind::ValueDecides { place }.into()))

@@ -3,11 +3,11 @@
 //! Reached by operators through the routes below. Runs the user's function on the recording number of `compiled-trace` when
 //! there is no recording that holds, and the programs made of the recording otherwise.
 
-mod asked;
 mod backend;
 mod buffers;
 pub(crate) mod fresh;
 mod recording;
+mod requested;
 mod routes;
 mod state;
 

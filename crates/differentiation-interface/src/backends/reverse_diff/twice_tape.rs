@@ -6,7 +6,7 @@
 //! Hessian with the seed. Called by the state in `twice.rs`; entries come from `twice_var.rs`.
 
 use super::along::{Along, along, fixed};
-use super::tape::{Desk, Entry, entry_with_desk};
+use super::tape::{Entry, ThreadTape, entry_with_thread_tape};
 use differentiation_interface_core::custom::{CustomRule, pullback_by_rule, pushforward_by_rule};
 use differentiation_interface_core::scalar::Scalar;
 use std::any::{Any, TypeId};
@@ -41,8 +41,8 @@ impl<S> fmt::Debug for TwiceCall<S> {
     }
 }
 
-entry_with_desk! {
-    TWICE_DESK: TwiceNode, TwiceCall, source TwiceNode {
+entry_with_thread_tape! {
+    TWICE_THREAD_TAPE: TwiceNode, TwiceCall, source TwiceNode {
         partials: [S::default(); 2],
         seconds: [S::default(); 3],
         parents: [0; 2],
