@@ -64,7 +64,7 @@ impl<S: PlainConstant> Lift<S, Recorded<S::Base>> for AutoCompiledReverseDiff {
 /// A number of an outer differentiation in a recording, which has plain constants only.
 pub(in crate::backends) fn constant_of<S: Scalar>(value: S) -> Recorded<S::Base> {
     if !value.is_constant() {
-        fault::raise(ErrorKind::ActiveConstant);
+        fault::report(ErrorKind::ActiveConstant);
         // On a thread of the user's no operator returns the fault, so the outer differentiation does.
         if !fault::is_watched() {
             value.spoil(ErrorKind::ActiveConstant);
