@@ -52,11 +52,11 @@ pub trait Backend: Clone + Send + Sync + 'static {
     type Jacobian: MatrixRoute<Self>;
 
     /// The number `value`, of the scalar below, as a constant of this backend's number type. Users call [`lift`](super::lift()).
-    fn raise<S: Scalar, L: Lanes>(value: S) -> Self::Num<S, L>;
+    fn inject<S: Scalar, L: Lanes>(value: S) -> Self::Num<S, L>;
 
     /// The value of a number of this backend, of the scalar below. The derivative by this backend is dropped, derivatives of
     /// the scalar below stay.
-    fn lower<S: Scalar, L: Lanes>(number: &Self::Num<S, L>) -> S;
+    fn project<S: Scalar, L: Lanes>(number: &Self::Num<S, L>) -> S;
 
     /// Whether derivatives are exact up to rounding. Differences are not.
     const EXACT: bool = true;

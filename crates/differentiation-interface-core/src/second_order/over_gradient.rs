@@ -16,7 +16,7 @@ struct GradientOf<'a, F, I: Backend, N: Scalar, S> {
     inner: &'a I,
     state: &'a mut InnerState<I, N>,
     inner_value: &'a mut Vec<N>,
-    /// Where the value of the first evaluation goes, if it is wanted, and how it is lowered.
+    /// Where the value of the first evaluation goes, if it is wanted, and how it is projected.
     value: Option<(&'a mut Vec<S>, fn(&N) -> S)>,
     error: Option<Error>,
 }
@@ -39,9 +39,9 @@ where
         match I::Gradient::matrix(self.inner, self.state, self.f, x, value, rows) {
             Ok(()) => {
                 // Only the first evaluation is certainly at the unmoved point.
-                if let Some((value, lower)) = self.value.take() {
+                if let Some((value, project)) = self.value.take() {
                     value.clear();
-                    value.push(lower(&self.inner_value[0]));
+                    value.push(project(&self.inner_value[0]));
                 }
             }
             Err(error) => self.error = Some(error),
@@ -80,12 +80,12 @@ where
     F: Flat<I::Num<N, I::Lanes>>,
 {
     /// Evaluates at the unmoved point if the value is wanted and the outer backend, which had a recording, did not.
-    fn complete(&mut self, x: &[S], raise: fn(S) -> N, lifted: &mut Vec<N>, scratch: &mut Vec<N>) {
+    fn complete(&mut self, x: &[S], inject: fn(S) -> N, lifted: &mut Vec<N>, scratch: &mut Vec<N>) {
         if self.value.is_none() || self.error.is_some() {
             return;
         }
         lifted.clear();
-        lifted.extend(x.iter().map(|&v| raise(v)));
+        lifted.extend(x.iter().map(|&v| inject(v)));
         self.call(lifted, scratch);
     }
 }
@@ -133,11 +133,11 @@ macro_rules! with_gradient {
             lifted.reserve($x.len());
             scratch.reserve($x.len());
         }
-        let value = ($want == Want::Value).then_some((value, O::lower::<S, L> as fn(&O::Num<S, L>) -> S));
+        let value = ($want == Want::Value).then_some((value, O::project::<S, L> as fn(&O::Num<S, L>) -> S));
         let mut $gradient = GradientOf { f: $f, inner: &$pair.1, state: inner, inner_value, value, error: None };
         let result = $call;
         if result.is_ok() {
-            $gradient.complete($x, O::raise::<S, L>, lifted, scratch);
+            $gradient.complete($x, O::inject::<S, L>, lifted, scratch);
         }
         first_error($gradient.error, result)
     }};

@@ -104,7 +104,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
                 Seeds::Colors { colors, first: start, .. } => Seeds::Colors { colors, first: start + first, count },
                 Seeds::Vectors(vectors) => {
                     lifted.clear();
-                    lifted.extend(vectors[first..first + count].iter().flat_map(|v| v.iter().map(|&e| O::raise(e))));
+                    lifted.extend(vectors[first..first + count].iter().flat_map(|v| v.iter().map(|&e| O::inject(e))));
                     for (k, slice) in slices[..count].iter_mut().enumerate() {
                         *slice = &lifted[k * n..(k + 1) * n];
                     }

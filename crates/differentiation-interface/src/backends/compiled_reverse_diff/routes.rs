@@ -34,11 +34,11 @@ impl Backend for AutoCompiledReverseDiff {
     }
 
     #[inline(always)]
-    fn raise<S: Scalar, L: Lanes>(value: S) -> Recorded<S::Base> {
+    fn inject<S: Scalar, L: Lanes>(value: S) -> Recorded<S::Base> {
         constant_of(value)
     }
     #[inline(always)]
-    fn lower<S: Scalar, L: Lanes>(number: &Recorded<S::Base>) -> S {
+    fn project<S: Scalar, L: Lanes>(number: &Recorded<S::Base>) -> S {
         S::constant(number.peek())
     }
 }
