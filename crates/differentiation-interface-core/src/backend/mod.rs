@@ -14,9 +14,9 @@ mod rows;
 mod seeds;
 
 pub use crate::second_order::{
-    Again, AtPoint, ByInner, Compose, ForwardOverGradient, HvpRoute, HvpState, HyperDualPrimitive, HyperDualRoute,
-    ReverseOverForward, ReverseOverGradient, Routed, SecondAdjoint, SecondAdjointPrimitive, SecondAdjointState,
-    SecondOrder, SecondOrderBackend, Twice, ValueAndGradient, Want,
+    Compose, ForcedRoute, ForwardOverGradient, HvpRoute, HvpState, HyperDualPrimitive, HyperDualRoute, InnerTwice,
+    Reevaluate, Request, ReverseOverForward, ReverseOverGradient, SamePointStrategy, SecondAdjoint,
+    SecondAdjointPrimitive, SecondAdjointState, SecondOrder, SecondOrderBackend, Twice, ValueAndGradient,
 };
 pub use contract::{Backend, MatrixRoute, PullbackRoute, PushforwardRoute};
 pub use entries::Entries;
