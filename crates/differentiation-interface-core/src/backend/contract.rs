@@ -2,7 +2,7 @@
 //!
 //! Called by operators. Routes that are not a backend's own are in `route`.
 
-use super::entries::Entries;
+use super::entries::EntryRequest;
 use super::lanes::Lanes;
 use super::mode::Mode;
 use super::rows::Rows;
@@ -122,7 +122,7 @@ pub trait PushforwardRoute<B: Backend> {
         _state: &mut Self::State<S, L>,
         _f: &mut F,
         _x: &[S],
-        _entries: Entries<'_, S>,
+        _entries: EntryRequest<'_, S>,
         _y: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
         Ok(false)
@@ -162,7 +162,7 @@ pub trait MatrixRoute<B: Backend> {
     type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error>;
     /// Evaluates the function once, leaves its outputs in `y`, and sizes all buffers for [`matrix`](Self::matrix).
-    fn warm<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+    fn prepare<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
         f: &mut F,

@@ -19,7 +19,7 @@ pub use crate::second_order::{
     SecondAdjointPrimitive, SecondAdjointState, SecondOrder, SecondOrderBackend, Twice, ValueAndGradient,
 };
 pub use contract::{Backend, MatrixRoute, PullbackRoute, PushforwardRoute};
-pub use entries::Entries;
+pub use entries::EntryRequest;
 pub use lanes::{Lane, Lanes};
 pub use lift::{Lift, LiftPair, lift};
 pub use mode::{Adjoint, Both, Direction, Forward, HyperDuals, Mode, Nested, Replayed, Reverse};

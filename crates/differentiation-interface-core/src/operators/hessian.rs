@@ -4,7 +4,7 @@
 //! as tangents.
 
 use super::call::{check_buffer, check_point};
-use crate::backend::{Backend, Entries, HvpRoute, Lanes, Request, Rows, SecondOrderBackend, Seeds};
+use crate::backend::{Backend, EntryRequest, HvpRoute, Lanes, Request, Rows, SecondOrderBackend, Seeds};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, NumberOutput};
@@ -299,7 +299,13 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     ///
     /// # Errors
     /// Those of the backends.
-    pub fn entries<F, P>(&mut self, f: &F, x: &P, entries: Entries<'_, X::Scalar>, want: Request) -> Result<bool, Error>
+    pub fn entries<F, P>(
+        &mut self,
+        f: &F,
+        x: &P,
+        entries: EntryRequest<'_, X::Scalar>,
+        want: Request,
+    ) -> Result<bool, Error>
     where
         F: Evaluate<X, C, NumOf<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
@@ -364,7 +370,7 @@ where
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
         state.accept(x.coordinates().len())?;
         let (n, mut scratch) = (state.inputs, Vec::new());
-        let entries = Entries { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
+        let entries = EntryRequest { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
         if state.entries(f, x, entries, Request::Value)? { Ok(()) } else { state.warm(f, x, Seeds::all(n)) }
     }
     fn matrix<P: Point<Shape = X, Contexts = C>>(
@@ -390,7 +396,7 @@ where
         if hess.size() != (n, n) {
             return Err(named::<B>(ErrorKind::BufferSize { expected: (n, n), found: hess.size() }));
         }
-        let entries = Entries { pattern: None, values: Rows::fixed(hess.as_mut_slice(), n), products: n };
+        let entries = EntryRequest { pattern: None, values: Rows::fixed(hess.as_mut_slice(), n), products: n };
         if state.entries(f, x, entries, want)? {
             return Ok(());
         }

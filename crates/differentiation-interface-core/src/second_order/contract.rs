@@ -2,7 +2,7 @@
 //!
 //! Called by `second_derivative`, `hvp` and `hessian`; implemented by the routes beside this file.
 
-use crate::backend::{Backend, Entries, Lanes, Rows, Seeds};
+use crate::backend::{Backend, EntryRequest, Lanes, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -195,7 +195,7 @@ pub trait HvpRoute<O: Backend, I: Backend> {
         _state: &mut Self::State<S, L>,
         _f: &mut F,
         _x: &[S],
-        _entries: Entries<'_, S>,
+        _entries: EntryRequest<'_, S>,
         _want: Request,
     ) -> Result<bool, Error> {
         Ok(false)

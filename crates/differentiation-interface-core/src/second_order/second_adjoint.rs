@@ -3,7 +3,7 @@
 //! Route of `hvp` and `hessian`; it calls the [`SecondAdjointPrimitive`] of the inner backend, which takes both places.
 
 use super::contract::{ForcedRoute, HvpRoute, Request};
-use crate::backend::{Backend, Entries, Lanes, PullbackPrimitive, Rows, Seeds};
+use crate::backend::{Backend, EntryRequest, Lanes, PullbackPrimitive, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -55,7 +55,7 @@ pub trait SecondAdjointPrimitive: PullbackPrimitive {
         _state: &mut Self::StateTwice<S>,
         _f: &mut F,
         _x: &[S],
-        _entries: Entries<'_, S>,
+        _entries: EntryRequest<'_, S>,
         _value: Option<&mut S>,
         _gradient: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
@@ -135,7 +135,7 @@ impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
         state: &mut Self::State<S, L>,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
+        entries: EntryRequest<'_, S>,
         want: Request,
     ) -> Result<bool, Error> {
         let value = (want >= Request::Value).then_some(&mut state.value);

@@ -7,7 +7,7 @@ use super::number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
 use super::{AnyBackend, FirstOrder, RuntimeForward};
 use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::{
-    Backend, Compose, Direction, Entries, ForcedRoute, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute,
+    Backend, Compose, Direction, EntryRequest, ForcedRoute, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute,
     PushforwardRoute, Request, Rows, Seeds,
 };
 use differentiation_interface_core::error::Error;
@@ -127,7 +127,7 @@ impl PushforwardRoute<AnyBackend> for Chosen {
         state: &mut Self::State<S, L>,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
+        entries: EntryRequest<'_, S>,
         y: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
         per_engine!(PerEngine, &mut state.engine, |engine: B| {
@@ -205,7 +205,7 @@ impl MatrixRoute<AnyBackend> for Chosen {
             Engine { backend, state }
         })))
     }
-    fn warm<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
+    fn prepare<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
         _: &AnyBackend,
         state: &mut Self::State<S, L>,
         f: &mut F,
@@ -215,7 +215,7 @@ impl MatrixRoute<AnyBackend> for Chosen {
         per_engine!(PerEngine, &mut state.engine, |engine: B| {
             let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
             let mut f = <B as Sees>::through(&mut seen);
-            <<B as Backend>::Jacobian as MatrixRoute<B>>::warm::<S, L, _>(
+            <<B as Backend>::Jacobian as MatrixRoute<B>>::prepare::<S, L, _>(
                 &engine.backend,
                 &mut engine.state,
                 &mut f,
@@ -369,7 +369,7 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         state: &mut Self::State<S, L>,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
+        entries: EntryRequest<'_, S>,
         want: Request,
     ) -> Result<bool, Error> {
         per_pair!(&mut state.engine, |engine: O, I| {

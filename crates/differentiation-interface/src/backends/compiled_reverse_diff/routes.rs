@@ -7,7 +7,7 @@ use super::buffers::Direction;
 use super::state::CompiledState;
 use compiled_trace::Recorded;
 use differentiation_interface_core::backend::{
-    Backend, Both, Entries, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive,
+    Backend, Both, EntryRequest, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive,
     PushforwardRoute, Replayed, Rows, SecondAdjointPrimitive, Seeds,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -87,7 +87,7 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
     ) -> Result<CompiledState<S>, Error> {
         Ok(CompiledState::of_matrix(backend))
     }
-    fn warm<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+    fn prepare<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
         backend: &AutoCompiledReverseDiff,
         state: &mut CompiledState<S>,
         f: &mut F,
@@ -159,7 +159,7 @@ impl PushforwardRoute<AutoCompiledReverseDiff> for Replay {
         state: &mut CompiledState<S>,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
+        entries: EntryRequest<'_, S>,
         y: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
         state.jacobian_entries(backend, f, x, entries, y)
@@ -269,7 +269,7 @@ impl SecondAdjointPrimitive for AutoCompiledReverseDiff {
         state: &mut CompiledState<S>,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
+        entries: EntryRequest<'_, S>,
         value: Option<&mut S>,
         gradient: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
