@@ -169,7 +169,7 @@ fn warm<B: Backend, R: MatrixRoute<B>, L: Lanes, S: Scalar, F: Flat<B::Num<S, L>
         if backend.recordings().is_some() {
             *state = fresh;
         }
-        R::warm(backend, state, f, x, y)
+        R::prepare(backend, state, f, x, y)
     })
     .map_err(|error| error.during(operator, B::NAME))
 }

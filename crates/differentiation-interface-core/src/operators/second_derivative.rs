@@ -127,7 +127,7 @@ struct DerivativeOf<'a, F, I: Backend, N: Scalar, S> {
     inner: &'a I,
     state: &'a mut <I::Derivative as MatrixRoute<I>>::State<N, Lane<1>>,
     inner_value: &'a mut Vec<N>,
-    /// Where the value of the first evaluation goes, if it is wanted, and how it is lowered.
+    /// Where the value of the first evaluation goes, if it is wanted, and how it is projected.
     value: Option<(&'a mut Vec<S>, fn(&N) -> S)>,
     error: Option<Error>,
 }
@@ -140,9 +140,9 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Flat<N> for Derivati
         let value = self.value.is_some().then_some(&mut *self.inner_value);
         match I::Derivative::matrix(self.inner, self.state, self.f, x, value, Rows::growing(y, 1)) {
             Ok(()) => {
-                if let Some((value, lower)) = self.value.take() {
+                if let Some((value, project)) = self.value.take() {
                     value.clear();
-                    value.extend(self.inner_value.iter().map(lower));
+                    value.extend(self.inner_value.iter().map(project));
                 }
             }
             Err(error) => self.error = Some(error),
@@ -169,22 +169,22 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Recordable for Deriv
 }
 
 /// The same on the stack, for an output of type `O`, whose length it fixes.
-struct DerivativeOnStack<'a, F, I, O, S, Lower> {
+struct DerivativeOnStack<'a, F, I, O, S, Project> {
     f: &'a mut F,
     inner: &'a I,
-    /// Where the value goes, and how it is lowered.
+    /// Where the value goes, and how it is projected.
     y: &'a mut [S],
-    lower: Lower,
+    project: Project,
     output: PhantomData<O>,
 }
 
-impl<F, I, O, N, S, Lower> Flat<N> for DerivativeOnStack<'_, F, I, O, S, Lower>
+impl<F, I, O, N, S, Project> Flat<N> for DerivativeOnStack<'_, F, I, O, S, Project>
 where
     F: Flat<I::Num<N, Lane<1>>>,
     I: Backend,
     O: Output<I::Num<N, Lane<1>>>,
     N: Scalar,
-    Lower: Fn(&N) -> S,
+    Project: Fn(&N) -> S,
 {
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
         self.call_fixed(|i| x[i], |outputs| outputs.clone_into(y));
@@ -206,7 +206,7 @@ where
             return read(&[]);
         }
         for (y, number) in self.y.iter_mut().zip(y.as_ref()) {
-            *y = (self.lower)(number);
+            *y = (self.project)(number);
         }
         read(der.as_ref())
     }
@@ -241,13 +241,13 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C>
         let (outer, inner) = &self.pair;
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
         let mut f = handed(&mut f);
-        let lower: fn(&OuterNum<B, X>) -> X::Scalar = <B::Outer as Backend>::lower::<X::Scalar, Lane<1>>;
+        let project: fn(&OuterNum<B, X>) -> X::Scalar = <B::Outer as Backend>::project::<X::Scalar, Lane<1>>;
         let mut derivative = DerivativeOf {
             f: &mut f,
             inner,
             state: &mut self.inner,
             inner_value: &mut self.inner_value,
-            value: with_value.then_some((&mut self.y, lower)),
+            value: with_value.then_some((&mut self.y, project)),
             error: None,
         };
         let der = with_value.then_some(&mut self.der);
@@ -259,7 +259,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C>
         let result = outermost::<B::Outer, _, _>(outer, &mut self.outer, &mut derivative, x.coordinates(), der, rows);
         // The value is still wanted if the outer backend, which had a recording, did not evaluate the function.
         if result.is_ok() && derivative.error.is_none() && derivative.value.is_some() {
-            let point = [<B::Outer as Backend>::raise::<X::Scalar, Lane<1>>(x.coordinates()[0])];
+            let point = [<B::Outer as Backend>::inject::<X::Scalar, Lane<1>>(x.coordinates()[0])];
             derivative.call(&point, &mut self.scratch);
         }
         let result = match derivative.error {
@@ -349,8 +349,9 @@ where
         let (outer, inner) = self.pair();
         let mut storage = C::allocate(x.contexts());
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut storage);
-        let lower = <B::Outer as Backend>::lower::<X::Scalar, Lane<1>>;
-        let mut derivative = DerivativeOnStack { f: &mut f, inner: &inner, y, lower, output: PhantomData::<F::Output> };
+        let project = <B::Outer as Backend>::project::<X::Scalar, Lane<1>>;
+        let mut derivative =
+            DerivativeOnStack { f: &mut f, inner: &inner, y, project, output: PhantomData::<F::Output> };
         let rows = &mut Rows::fixed(der2, 1);
         <B::Outer as Backend>::Derivative::on_stack::<_, Lane<1>, _>(
             &outer,

@@ -2,56 +2,11 @@
 //!
 //! Called by the rule table, which evaluates values on [`Base`], and by operators for the user's points and results.
 
-use super::{Real, Scalar};
-use crate::custom::CustomRule;
+use super::Real;
+use crate::arithmetic::{Base, Binary, CustomRule, Scalar, Unary};
 use crate::recordings::{Internals, PlainSlices};
-use crate::rules::special;
-use crate::rules::{Binary, Unary};
-use num_traits::{Float, FloatConst};
-use std::fmt::{Display, LowerExp};
+use crate::rules::{Times, special};
 use std::sync::Arc;
-
-/// A plain floating-point number: `f64` or `f32`.
-///
-/// Sealed by its requirements: everything else is a [`Scalar`] over one of these.
-pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
-    /// Name of the type, for messages.
-    const NAME: &'static str;
-    /// Whether the type is `f64`, so that [`as_doubles`](Base::as_doubles) succeeds.
-    const IS_DOUBLE: bool = false;
-    /// 0.
-    const ZERO: Self;
-    /// 1.
-    const ONE: Self;
-
-    /// What stands in the output of an in-place function before it writes: not a number, with a payload of its own.
-    const UNWRITTEN: Self;
-
-    /// Whether this is [`UNWRITTEN`](Base::UNWRITTEN), or was computed from it: processors keep the payload, whatever the sign.
-    fn is_unwritten(self) -> bool;
-    /// The nearest number of this type.
-    fn from_f64(value: f64) -> Self;
-    /// The value as `f64`, exactly.
-    fn as_f64(self) -> f64;
-    /// The slices as slices of doubles, if that is what this type is.
-    #[inline(always)]
-    fn as_doubles<'s, 'a>(_slices: &'s [&'a [Self]]) -> Option<&'s [&'a [f64]]> {
-        None
-    }
-    /// The same, to write to.
-    #[inline(always)]
-    fn as_doubles_mut<'s, 'a>(_slices: &'s mut [&'a mut [Self]]) -> Option<&'s mut [&'a mut [f64]]> {
-        None
-    }
-    /// Value of the error function.
-    fn erf_value(self) -> Self;
-    /// Value of the complementary error function.
-    fn erfc_value(self) -> Self;
-    /// Value of the logarithm of the absolute value of the gamma function.
-    fn ln_gamma_value(self) -> Self;
-    /// Value of the polygamma function of the given order (0 is digamma).
-    fn polygamma_value(self, order: u32) -> Self;
-}
 
 impl Base for f64 {
     const NAME: &'static str = "f64";
@@ -162,6 +117,10 @@ macro_rules! scalar_base {
             #[inline(always)]
             fn apply2_left<R: Binary>(first: $base, second: $base, rule: R) -> $base {
                 rule.value(first, second)
+            }
+            #[inline(always)]
+            fn scale(self, factor: $base) -> $base {
+                self.apply2_right(factor, Times)
             }
             #[inline(always)]
             fn fused(self, factor: $base, addend: $base) -> $base {

@@ -56,7 +56,7 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
     /// Applies a function with its own derivative. An engine that does not implement it refuses custom rules.
     fn custom<R: CustomRule<Self::Base>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
         let kind = ErrorKind::RuleUnsupported { rule: R::NAME };
-        fault::raise(kind);
+        fault::report(kind);
         x.iter().for_each(|v| v.0.spoil(kind));
         let plain: Vec<_> = x.iter().map(|v| v.0.primal()).collect();
         let mut value = Vec::new();
@@ -163,6 +163,10 @@ impl<C: Core> Scalar for Num<C> {
     #[inline(always)]
     fn apply2_left<R: Binary>(first: C::Base, second: Self, rule: R) -> Self {
         Num(C::binary_left(first, second.0, rule))
+    }
+    #[inline(always)]
+    fn scale(self, factor: C::Base) -> Self {
+        self.apply2_right(factor, Times)
     }
     #[inline(always)]
     fn fused(self, factor: Self, addend: Self) -> Self {

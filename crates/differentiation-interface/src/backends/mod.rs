@@ -7,6 +7,7 @@ pub mod compiled_reverse_diff;
 pub mod finite_diff;
 pub mod forward_diff;
 mod over;
+mod pairs;
 pub mod reverse_diff;
 
 #[cfg(feature = "any")]

@@ -6,7 +6,7 @@
 use super::lanes::{Narrow, is_narrow};
 use super::name::HessianName;
 use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, other_pattern};
-use differentiation_interface_core::backend::{Entries, HvpRoute, Rows, SecondOrderBackend, Seeds, Want};
+use differentiation_interface_core::backend::{EntryRequest, HvpRoute, Request, Rows, SecondOrderBackend, Seeds};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::{Bound, Evaluate, NumberOutput};
@@ -158,8 +158,8 @@ where
         state.compressed.clear();
         let mut scratch = Vec::new();
         let values = Rows::growing(&mut scratch, pattern.nnz());
-        let entries = Entries { pattern: Some(pattern.csr()), values, products: count };
-        if !either!(&mut state.work, |work| work.entries(f, x, entries, Want::Value))
+        let entries = EntryRequest { pattern: Some(pattern.csr()), values, products: count };
+        if !either!(&mut state.work, |work| work.entries(f, x, entries, Request::Value))
             .map_err(|e| explained::<D>(e, held))?
         {
             either!(&mut state.work, |work| work.warm(f, x, seeds)).map_err(|e| explained::<D>(e, held))?;
@@ -174,7 +174,7 @@ where
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Want,
+        want: Request,
     ) -> Result<Self::Matrix, Error> {
         if state.plan.is_none() {
             self.prepare(state, f, x)?;
@@ -190,7 +190,7 @@ where
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Want,
+        want: Request,
         hess: &mut Self::Matrix,
     ) -> Result<(), Error> {
         if state.plan.is_none() {
@@ -202,7 +202,7 @@ where
         }
         let (count, held) = (colors.ncolors(), state.held);
         let values = Rows::fixed(hess.values_mut(), pattern.nnz());
-        let entries = Entries { pattern: Some(pattern.csr()), values, products: count };
+        let entries = EntryRequest { pattern: Some(pattern.csr()), values, products: count };
         if either!(&mut state.work, |work| work.entries(f, x, entries, want)).map_err(|e| explained::<D>(e, held))? {
             return Ok(());
         }

@@ -8,7 +8,7 @@
 
 mod programs;
 
-use super::asked::Asked;
+use super::requested::RequestedEntries;
 #[cfg(feature = "native")]
 use compiled_trace::native;
 use compiled_trace::{Absence, Executable, Graph, Place, Program, RunError, Single, Workspace, compile};
@@ -16,7 +16,7 @@ use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::recordings::{EngineScalar, Tangents};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use programs::{ALIKE, MOST_INPUTS, MOST_OUTPUTS, Made, Programs};
-pub(super) use programs::{Kind, LANES, Which};
+pub(super) use programs::{Kind, LANES, ProgramKey};
 use std::num::NonZeroU32;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
@@ -28,7 +28,7 @@ pub(super) struct Recording {
     /// The program of the entries asked for, where it is better than products.
     entries: Option<Program>,
     /// What the program of the entries is made of again where absent derivatives are tracked, if that is another one.
-    entries_source: Option<(Graph, Asked)>,
+    entries_source: Option<(Graph, RequestedEntries)>,
     programs: Programs,
     tracking: OnceLock<Box<Programs>>,
     /// Length of the point.
@@ -54,36 +54,40 @@ struct Source {
 
 impl Recording {
     /// Compiles a recording of a function whose constants never change.
-    pub(super) fn new(graph: &Graph, lengths: &[usize], asked: &Asked) -> Result<Recording, Error> {
-        Recording::of(graph, graph.parameters(), lengths, asked, None)
+    pub(super) fn new(graph: &Graph, lengths: &[usize], requested: &RequestedEntries) -> Result<Recording, Error> {
+        Recording::of(graph, graph.parameters(), lengths, requested, None)
     }
 
     /// Compiles a recording for the point it was made at. Sums are added in another order than the function does, so that a
     /// comparison of numbers that differ by rounding may come out differently there.
-    pub(super) fn once(graph: &Graph, lengths: &[usize], asked: &Asked) -> Result<Recording, Error> {
-        let recording = Recording::of(&graph.without_guards(), graph.parameters(), lengths, asked, None)?;
+    pub(super) fn once(graph: &Graph, lengths: &[usize], requested: &RequestedEntries) -> Result<Recording, Error> {
+        let recording = Recording::of(&graph.without_guards(), graph.parameters(), lengths, requested, None)?;
         Ok(Recording { once: true, ..recording })
     }
 
     /// Compiles a recording that later ones will be compared with, which says more than guards do.
-    pub(super) fn comparable(graph: &Graph, lengths: &[usize], asked: &Asked) -> Result<Recording, Error> {
+    pub(super) fn comparable(
+        graph: &Graph,
+        lengths: &[usize],
+        requested: &RequestedEntries,
+    ) -> Result<Recording, Error> {
         let source = Source { graph: Arc::new(graph.clone()), places: Vec::new() };
-        Recording::of(&graph.without_guards(), graph.parameters(), lengths, asked, Some(source))
+        Recording::of(&graph.without_guards(), graph.parameters(), lengths, requested, Some(source))
     }
 
     fn of(
         graph: &Graph,
         parameters: usize,
         lengths: &[usize],
-        asked: &Asked,
+        requested: &RequestedEntries,
         source: Option<Source>,
     ) -> Result<Recording, Error> {
         let program = compile(graph)?;
-        let entries = asked.program(graph, &program);
+        let entries = requested.program(graph, &program);
         let is_doubtful = entries.as_ref().is_some_and(|entries| entries.absence == Absence::Doubtful);
         Ok(Recording {
             entries,
-            entries_source: is_doubtful.then(|| (graph.clone(), asked.clone())),
+            entries_source: is_doubtful.then(|| (graph.clone(), requested.clone())),
             program,
             programs: Programs::default(),
             tracking: OnceLock::new(),
@@ -123,12 +127,12 @@ impl Recording {
     }
 
     /// The same with more parameters: these constants the first time, all of them the second time.
-    pub(super) fn widened(&self, more: &[Place], asked: &Asked) -> Result<Recording, Error> {
+    pub(super) fn widened(&self, more: &[Place], requested: &RequestedEntries) -> Result<Recording, Error> {
         let Some(Source { graph, places }) = &self.source else { return Err(ErrorKind::ForeignNumber.into()) };
         let places = if places.is_empty() { more.to_vec() } else { graph.places_of_constants() };
         let wide = graph.without_guards().with_parameters_at(&places)?;
         let source = Source { graph: Arc::clone(graph), places };
-        Recording::of(&wide, self.parameters, &self.lengths, asked, Some(source))
+        Recording::of(&wide, self.parameters, &self.lengths, requested, Some(source))
     }
 
     /// Whether there is a program of the entries asked for.
@@ -152,12 +156,12 @@ impl Recording {
     }
 
     #[inline(always)]
-    fn programs(&self, which: Which) -> &Programs {
+    fn programs(&self, which: ProgramKey) -> &Programs {
         if which.tracks { self.tracking.get_or_init(Box::default) } else { &self.programs }
     }
 
     #[inline]
-    fn executable(&self, which: Which) -> Result<&Made<Executable>, Failure> {
+    fn executable(&self, which: ProgramKey) -> Result<&Made<Executable>, Failure> {
         match self.programs(which).executable(which) {
             Some(made) => Ok(made),
             None => self.new_executable(which),
@@ -166,11 +170,11 @@ impl Recording {
 
     #[cold]
     #[inline(never)]
-    fn new_executable(&self, which: Which) -> Result<&Made<Executable>, Failure> {
+    fn new_executable(&self, which: ProgramKey) -> Result<&Made<Executable>, Failure> {
         Ok(self.programs(which).make_executable(which, self.program_of(which)?))
     }
 
-    fn program_of(&self, which: Which) -> Result<Program, Error> {
+    fn program_of(&self, which: ProgramKey) -> Result<Program, Error> {
         let tracking;
         let value = if which.tracks {
             tracking = self.program.tracking_absent();
@@ -193,8 +197,8 @@ impl Recording {
     fn program_of_entries(&self, tracks: bool) -> Result<Program, Error> {
         let entries = self.entries.as_ref().ok_or(ErrorKind::ForeignNumber)?;
         let again = || {
-            let (graph, asked) = self.entries_source.as_ref()?;
-            asked.program_of_any_length(&graph.tracking_absent())
+            let (graph, requested) = self.entries_source.as_ref()?;
+            requested.program_of_any_length(&graph.tracking_absent())
         };
         Ok(match tracks {
             true => again().unwrap_or_else(|| entries.tracking_absent()),
@@ -205,7 +209,7 @@ impl Recording {
     /// The machine code, unless it is refused: then the portable executor runs the program.
     #[cfg(feature = "native")]
     #[inline]
-    fn code(&self, which: Which) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
+    fn code(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
         match self.programs(which).code(which) {
             Some(made) => Ok(made.as_ref()),
             None => self.new_code(which),
@@ -215,7 +219,7 @@ impl Recording {
     #[cfg(feature = "native")]
     #[cold]
     #[inline(never)]
-    fn new_code(&self, which: Which) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
+    fn new_code(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
         Ok(self.programs(which).make_code(which, self.program_of(which)?))
     }
 }
@@ -232,7 +236,7 @@ enum Small<B: Base> {
 impl<B: Base> Small<B> {
     /// Of a recording whose gradient has been run.
     fn of(recording: &Recording, tracks: bool) -> Option<Made<Small<B>>> {
-        let which = Which { kind: Kind::Gradient, tangents: 0, tracks };
+        let which = ProgramKey { kind: Kind::Gradient, tangents: 0, tracks };
         let programs = recording.programs(which);
         #[cfg(feature = "native")]
         if B::as_doubles(&[]).is_some()
@@ -279,11 +283,11 @@ impl<B: Base> Plain<B> {
     fn run(
         &mut self,
         recording: &Recording,
-        which: Which,
+        which: ProgramKey,
         inputs: &[&[B]],
         outputs: &mut [&mut [B]],
     ) -> Result<(), Failure> {
-        let which = Which { tracks: self.tracks, ..which };
+        let which = ProgramKey { tracks: self.tracks, ..which };
         let is_doubtful = self.run_once(recording, which, inputs, outputs)?;
         if is_doubtful && which.is_spoilt(outputs) {
             self.run_tracking(recording, which, inputs, outputs)
@@ -298,11 +302,11 @@ impl<B: Base> Plain<B> {
     fn run_tracking(
         &mut self,
         recording: &Recording,
-        which: Which,
+        which: ProgramKey,
         inputs: &[&[B]],
         outputs: &mut [&mut [B]],
     ) -> Result<(), Failure> {
-        self.run_once(recording, Which { tracks: true, ..which }, inputs, outputs)?;
+        self.run_once(recording, ProgramKey { tracks: true, ..which }, inputs, outputs)?;
         self.tracks = !which.is_spoilt(outputs);
         Ok(())
     }
@@ -312,7 +316,7 @@ impl<B: Base> Plain<B> {
     fn run_once(
         &mut self,
         recording: &Recording,
-        which: Which,
+        which: ProgramKey,
         inputs: &[&[B]],
         outputs: &mut [&mut [B]],
     ) -> Result<bool, Failure> {
@@ -327,7 +331,7 @@ impl<B: Base> Plain<B> {
     fn interpret(
         &mut self,
         recording: &Recording,
-        which: Which,
+        which: ProgramKey,
         inputs: &[&[B]],
         outputs: &mut [&mut [B]],
     ) -> Result<bool, Failure> {
@@ -343,7 +347,7 @@ impl<B: Base> Plain<B> {
     fn run_natively(
         &mut self,
         recording: &Recording,
-        which: Which,
+        which: ProgramKey,
         inputs: &[&[B]],
         outputs: &mut [&mut [B]],
     ) -> Option<Result<bool, Failure>> {
@@ -434,7 +438,7 @@ impl<S: Scalar> Held<S> {
             (Ok(inputs), Ok(outputs)) => {
                 let outputs: &mut [&mut [S::Base]; 2] = outputs;
                 let is_doubtful = self.gradient_is_doubtful;
-                small.run(inputs, outputs) && !(is_doubtful && Which::of(Kind::Gradient, 0).is_spoilt(outputs))
+                small.run(inputs, outputs) && !(is_doubtful && ProgramKey::of(Kind::Gradient, 0).is_spoilt(outputs))
             }
             _ => false,
         }
@@ -442,7 +446,7 @@ impl<S: Scalar> Held<S> {
 
     /// Runs the program of the gradient, small or not.
     pub(super) fn gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> Result<(), Failure> {
-        self.run(Which::of(Kind::Gradient, 0), inputs, outputs)?;
+        self.run(ProgramKey::of(Kind::Gradient, 0), inputs, outputs)?;
         let is_of_use = self.gradient.is_some() && self.gradient_tracks == self.plain.tracks;
         if !is_of_use && !self.recording.once && S::as_plain(&[]).is_some() {
             self.gradient_tracks = self.plain.tracks;
@@ -460,7 +464,7 @@ impl<S: Scalar> Held<S> {
     /// On plain numbers as it is. On dual numbers over plain ones its pushforward runs on their parts. On all other numbers
     /// its operations are done one by one, which is slower than a tape.
     #[inline(always)]
-    pub(super) fn run(&mut self, which: Which, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
+    pub(super) fn run(&mut self, which: ProgramKey, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
         if let Some(done) = self.run_plain(which, inputs, outputs) {
             return done;
         }
@@ -469,21 +473,26 @@ impl<S: Scalar> Held<S> {
 
     /// The same on numbers that are not plain.
     #[inline(never)]
-    fn run_otherwise(&mut self, which: Which, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
+    fn run_otherwise(&mut self, which: ProgramKey, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
         if which.tangents == 0
             && let Some(done) = self.run_apart(which.kind, inputs, outputs)
         {
             return done;
         }
         // Numbers of other engines carry derivatives that are not seen here.
-        let which = Which { tracks: true, ..which };
+        let which = ProgramKey { tracks: true, ..which };
         let Made { code, .. } = self.recording.executable(which)?;
         let workspace = which.place_in(&mut self.workspaces).get_or_insert_with(|| Box::new(code.workspace()));
         code.run(workspace, inputs, outputs).map_err(Failure::Invalid)
     }
 
     #[inline(always)]
-    fn run_plain(&mut self, which: Which, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
+    fn run_plain(
+        &mut self,
+        which: ProgramKey,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+    ) -> Option<Result<(), Failure>> {
         let (inputs, outputs) = (S::as_plain(inputs)?, S::as_plain_mut(outputs)?);
         Some(self.plain.run(&self.recording, which, inputs, outputs))
     }
@@ -551,7 +560,7 @@ impl<S: Scalar> Held<S> {
                 (lane, rest) = rest.split_at_mut(stride);
                 cut(lane, outputs, &mut slots);
             }
-            let which = Which::of(kind, width);
+            let which = ProgramKey::of(kind, width);
             let (inputs, outputs) = (inputs.len() + width, outputs.len() * (1 + width));
             self.plain.run(&self.recording, which, &plain_inputs[..inputs], &mut plain_outputs[..outputs])?;
             first += width;

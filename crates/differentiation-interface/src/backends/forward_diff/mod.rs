@@ -12,10 +12,8 @@ pub use dual::{Dual, DualCore};
 pub use hyper_dual::{HyperDual, HyperDualCore};
 pub use twice::HyperState;
 
-use super::reverse_diff::{AutoReverseDiff, Var};
 use differentiation_interface_core::backend::{
-    Backend, Forward, HyperDuals, Lane, Lanes, Lift, LiftPair, Native, PushforwardPrimitive, Rows, Seeds,
-    ViaPushforward,
+    Backend, Forward, HyperDuals, Lane, Lanes, Lift, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -62,11 +60,11 @@ impl<C: ChunkSize> Backend for AutoForwardDiff<C> {
     type Jacobian = ViaPushforward;
 
     #[inline(always)]
-    fn raise<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
+    fn inject<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
         Num(DualCore::inert(value))
     }
     #[inline(always)]
-    fn lower<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> S {
+    fn project<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> S {
         number.0.value()
     }
 }
@@ -75,13 +73,6 @@ impl<C: ChunkSize, S: Scalar, L: Lanes> Lift<S, Dual<S, L>> for AutoForwardDiff<
     #[inline(always)]
     fn lift(value: S) -> Dual<S, L> {
         Num(DualCore::inert(value))
-    }
-}
-
-impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoReverseDiff, S, Dual<Var<S>, L>> for AutoForwardDiff<C> {
-    #[inline(always)]
-    fn lift_pair(value: S) -> Dual<Var<S>, L> {
-        Self::lift(AutoReverseDiff::lift(value))
     }
 }
 

@@ -5,9 +5,11 @@
 //! ū += wᵤ w̄ and ū̇ += wᵤ w̄̇ + w̄ (wᵤᵤ u̇ + wᵤᵥ v̇), the same for v. At the inputs ū is the gradient and ū̇ the product of the
 //! Hessian with the seed. Called by the state in `twice.rs`; entries come from `twice_var.rs`.
 
-use super::twice_var::{Along, along, fixed};
+use super::along::{Along, along, fixed};
+use super::tape::{Entry, ThreadTape, entry_with_thread_tape};
 use differentiation_interface_core::custom::{CustomRule, pullback_by_rule, pushforward_by_rule};
 use differentiation_interface_core::scalar::Scalar;
+use std::any::{Any, TypeId};
 use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
@@ -36,6 +38,14 @@ pub(super) struct TwiceCall<S> {
 impl<S> fmt::Debug for TwiceCall<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TwiceCall({} -> {})", self.arguments.len(), self.outputs)
+    }
+}
+
+entry_with_thread_tape! {
+    TWICE_THREAD_TAPE: TwiceNode, TwiceCall, source TwiceNode {
+        partials: [S::default(); 2],
+        seconds: [S::default(); 3],
+        parents: [0; 2],
     }
 }
 

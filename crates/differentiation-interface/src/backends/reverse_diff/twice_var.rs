@@ -2,11 +2,10 @@
 //!
 //! Runs in `hvp` and `hessian` where both backends are this one; leaves its entries on the tape of `twice_tape.rs`.
 
+use super::along::{Along, along, fixed};
 use super::tape;
 use super::twice_tape::{AppliedRule, TwiceCall, TwiceNode};
-use crate::backends::forward_diff::{Dual, DualCore};
 use crate::backends::over::answered_below;
-use differentiation_interface_core::backend::Lane;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
@@ -34,21 +33,6 @@ pub struct TwiceVarCore<S: Scalar> {
     entry: u32,
     /// The recording it belongs to; none for a constant.
     recording: Option<NonZeroU32>,
-}
-
-/// A number and its derivative along an entry.
-pub(super) type Along<S> = Dual<S, Lane<1>>;
-
-/// The number `value` whose derivative is `tangent`.
-#[inline(always)]
-pub(super) fn along<S: Scalar>(value: S, tangent: S) -> Along<S> {
-    Num(DualCore::along(value, tangent))
-}
-
-/// The number `value`, which does not depend on the entry.
-#[inline(always)]
-pub(super) fn fixed<S: Scalar>(value: S) -> Along<S> {
-    Num(DualCore::inert(value))
 }
 
 #[inline(always)]

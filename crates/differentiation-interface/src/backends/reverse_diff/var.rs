@@ -1,6 +1,6 @@
 //! The tape variable.
 
-use super::tape::{self, Call, Node};
+use super::tape::{self, Call, Node, Recorder};
 use crate::backends::over::answered_below;
 use differentiation_interface_core::custom::{CustomRule, pullback_by_rule};
 use differentiation_interface_core::error::ErrorKind;
@@ -162,5 +162,19 @@ impl<S: Scalar> Core for VarCore<S> {
             let value = y.0.value;
             *y = Num(first.map_or(Self::stray(value), |first| Self::entry(value, first + i as u32, recording)));
         }
+    }
+}
+
+impl<S: Scalar> Recorder<'_, Node<S>> {
+    /// Input `i` with value `value`.
+    #[inline(always)]
+    pub(super) fn input(&mut self, i: usize, value: S) -> VarCore<S> {
+        VarCore::entry(value, i as u32, self.recording())
+    }
+
+    /// Which entry an output hangs on, and its derivative with respect to it; nothing for a constant.
+    #[inline(always)]
+    pub(super) fn output(&self, output: &VarCore<S>) -> Option<(u32, S)> {
+        output.hangs_on(self.recording())
     }
 }

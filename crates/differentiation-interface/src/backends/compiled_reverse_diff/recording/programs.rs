@@ -51,7 +51,7 @@ impl Kind {
 
 /// A program, or its pushforward with one tangent or with [`LANES`] tangents of the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Which {
+pub(in super::super) struct ProgramKey {
     pub(in super::super) kind: Kind,
     /// 0, 1 or [`LANES`].
     pub(in super::super) tangents: usize,
@@ -62,10 +62,10 @@ pub(in super::super) struct Which {
 /// Programs that track absent derivatives, or that do not.
 pub(super) const ALIKE: usize = 3 * KINDS;
 
-impl Which {
+impl ProgramKey {
     /// A program as it runs at first.
-    pub(in super::super) fn of(kind: Kind, tangents: usize) -> Which {
-        Which { kind, tangents, tracks: false }
+    pub(in super::super) fn of(kind: Kind, tangents: usize) -> ProgramKey {
+        ProgramKey { kind, tangents, tracks: false }
     }
 
     /// Its place among things there is one of for each program.
@@ -114,25 +114,25 @@ pub(super) struct Programs {
 impl Programs {
     /// The executable of a program if it has been made.
     #[inline(always)]
-    pub(super) fn executable(&self, which: Which) -> Option<&Made<Executable>> {
+    pub(super) fn executable(&self, which: ProgramKey) -> Option<&Made<Executable>> {
         self.executables[which.among_alike()].get()
     }
 
     /// Makes the executable of a program. Another thread may have made it meanwhile; both are the same.
-    pub(super) fn make_executable(&self, which: Which, program: Program) -> &Made<Executable> {
+    pub(super) fn make_executable(&self, which: ProgramKey, program: Program) -> &Made<Executable> {
         self.executables[which.among_alike()].get_or_init(|| Made::of(program, Program::executable))
     }
 
     /// The machine code of a program, if that has been tried.
     #[cfg(feature = "native")]
     #[inline(always)]
-    pub(super) fn code(&self, which: Which) -> Option<&Option<Made<native::Compiled<f64>>>> {
+    pub(super) fn code(&self, which: ProgramKey) -> Option<&Option<Made<native::Compiled<f64>>>> {
         self.codes[which.among_alike()].get()
     }
 
     /// Makes the machine code of a program.
     #[cfg(feature = "native")]
-    pub(super) fn make_code(&self, which: Which, program: Program) -> Option<&Made<native::Compiled<f64>>> {
+    pub(super) fn make_code(&self, which: ProgramKey, program: Program) -> Option<&Made<native::Compiled<f64>>> {
         let make = |program: Program| native::Compiled::new(&program, native::Options::default()).ok();
         let made = || {
             let Made { code, is_doubtful } = Made::of(program, make);

@@ -11,12 +11,12 @@ fn dual_numbers_are_taken_apart() {
     let f = |x: &[Recorded<f64>], _: &[Recorded<f64>], y: &mut Vec<Recorded<f64>>| y.push(x[0] * x[0] * x[1]);
     let graph = record(&[1.0, 2.0], &[], Limits::default(), f).unwrap();
     let mut held: Held<Dual<f64, Lane<1>>> =
-        Held::new(Arc::new(Recording::new(&graph, &[], &Asked::default()).unwrap()));
+        Held::new(Arc::new(Recording::new(&graph, &[], &RequestedEntries::default()).unwrap()));
     let mark = NonZeroU32::new(7).unwrap();
     let tangents = <Dual<f64, Lane<1>> as EngineScalar>::tangents().expect("a plain value and one tangent");
     let x = [(tangents.join)(3.0, mark, &[1.0], 1), Dual::constant(5.0)];
     let (mut y, mut gradient) = ([Dual::constant(0.0)], [Dual::constant(0.0); 2]);
-    let which = Which::of(Kind::Pullback, 0);
+    let which = ProgramKey::of(Kind::Pullback, 0);
     let inputs: [&[_]; 3] = [&x, &[], &[Dual::constant(1.0)]];
     let outputs: &mut [&mut [_]] = &mut [&mut y, &mut gradient];
     assert!(held.run(which, &inputs, outputs).is_ok());
@@ -33,7 +33,7 @@ fn gradients_of_small_programs_are_kept_with_their_memory() {
     };
     let held = |point: &[f64]| {
         let graph = record(point, &[], Limits::default(), squares).unwrap();
-        Held::<f64>::new(Arc::new(Recording::new(&graph, &[], &Asked::default()).unwrap()))
+        Held::<f64>::new(Arc::new(Recording::new(&graph, &[], &RequestedEntries::default()).unwrap()))
     };
     let mut small = held(&[1.0, 2.0]);
     let (mut y, mut gradient) = ([0.0], [0.0; 2]);

@@ -3,19 +3,19 @@
 //! Made with each recording, for what its preparation is asked for.
 
 use compiled_trace::{Graph, Limits, Node, Program, compile};
-use differentiation_interface_core::backend::Entries;
+use differentiation_interface_core::backend::EntryRequest;
 use std::sync::Arc;
 
 /// What a preparation is asked for beside products with seeds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked {
-    entries: Option<Arc<Chosen>>,
+pub(super) struct RequestedEntries {
+    entries: Option<Arc<EntrySet>>,
     most_bytes: usize,
 }
 
-/// Entries of a matrix of derivatives, and how many products with seeds would give the same.
+/// EntryRequest of a matrix of derivatives, and how many products with seeds would give the same.
 #[derive(Debug)]
-struct Chosen {
+struct EntrySet {
     order: Order,
     /// Compressed rows; all entries if there are none.
     pattern: Option<(Vec<u32>, Vec<u32>)>,
@@ -41,17 +41,17 @@ const SHORT: usize = 1 << 14;
 /// for one of the function.
 const PER_HESSIAN_PRODUCT: usize = 8;
 
-impl Asked {
+impl RequestedEntries {
     /// These entries.
-    pub(super) fn of<S>(order: Order, entries: &Entries<'_, S>, limits: Limits) -> Asked {
+    pub(super) fn of<S>(order: Order, entries: &EntryRequest<'_, S>, limits: Limits) -> RequestedEntries {
         let pattern = entries.pattern.map(|(starts, columns)| (starts.to_vec(), columns.to_vec()));
-        let chosen = Chosen { order, pattern, products: entries.products };
-        Asked { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes }
+        let chosen = EntrySet { order, pattern, products: entries.products };
+        RequestedEntries { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes }
     }
     /// All entries of the Jacobian.
-    pub(super) fn jacobian(limits: Limits) -> Asked {
-        let chosen = Chosen { order: Order::First, pattern: None, products: usize::MAX };
-        Asked { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes }
+    pub(super) fn jacobian(limits: Limits) -> RequestedEntries {
+        let chosen = EntrySet { order: Order::First, pattern: None, products: usize::MAX };
+        RequestedEntries { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes }
     }
     /// Whether nothing is asked for yet.
     pub(super) fn is_nothing(&self) -> bool {
@@ -72,7 +72,7 @@ impl Asked {
 
     /// The program of the entries asked for, and how many products give them too.
     fn program_and_products(&self, graph: &Graph, is_limited: bool) -> Option<(Program, usize)> {
-        let Chosen { order, pattern, products } = &**self.entries.as_ref()?;
+        let EntrySet { order, pattern, products } = &**self.entries.as_ref()?;
         let (rows, columns) = match order {
             Order::First => (graph.outputs().len(), graph.inputs()),
             Order::Second => (graph.inputs(), graph.inputs()),
@@ -112,7 +112,7 @@ mod tests {
     fn length(inputs: usize, f: impl FnOnce(&[Recorded]) -> Vec<Recorded>) -> Option<usize> {
         let x: Vec<f64> = (0..inputs).map(|i| 0.5 + i as f64).collect();
         let graph = record(&x, &[], Limits::default(), |x, _, y| *y = f(x)).unwrap();
-        let program = Asked::jacobian(Limits::default()).program(&graph, &compile(&graph).unwrap())?;
+        let program = RequestedEntries::jacobian(Limits::default()).program(&graph, &compile(&graph).unwrap())?;
         Some(program.instruction_count())
     }
 
@@ -141,7 +141,7 @@ mod tests {
     fn limits_of_the_user_count() {
         let graph = record(&[1.0; 9], &[], Limits::default(), |x, _, y| y.extend(x.iter().map(|v| v.sin()))).unwrap();
         let value = compile(&graph).unwrap();
-        assert!(Asked::jacobian(Limits { bytes: 9 * 2 * 12 }).program(&graph, &value).is_some());
-        assert!(Asked::jacobian(Limits { bytes: 9 * 12 }).program(&graph, &value).is_none());
+        assert!(RequestedEntries::jacobian(Limits { bytes: 9 * 2 * 12 }).program(&graph, &value).is_some());
+        assert!(RequestedEntries::jacobian(Limits { bytes: 9 * 12 }).program(&graph, &value).is_none());
     }
 }
