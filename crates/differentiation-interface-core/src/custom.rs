@@ -214,7 +214,7 @@ pub fn plainly<S: Scalar, const K: usize>(
 ) {
     if !inputs.iter().all(|input| input.iter().all(S::is_constant)) {
         let kind = ErrorKind::RuleOrder { rule };
-        fault::raise(kind);
+        fault::report(kind);
         inputs.iter().copied().flatten().for_each(|v| v.spoil(kind));
         return out.fill(S::default());
     }

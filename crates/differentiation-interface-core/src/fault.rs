@@ -1,6 +1,6 @@
 //! Faults: errors found inside a number's arithmetic, which cannot return a `Result`.
 //!
-//! Numbers and rules [`raise`] them; operators [`watch`] for them and return them as an [`Error`] of the call. A fault belongs to a
+//! Numbers and rules [`report`] them; operators [`watch`] for them and return them as an [`Error`] of the call. A fault belongs to a
 //! thread; where numbers may be on another thread than their operator, it is reported by [`identity::spoil`] as well.
 
 use crate::error::{Error, ErrorKind};
@@ -16,7 +16,7 @@ enum State {
     /// An operator runs.
     Watching,
     /// The same, and there is a fault.
-    Raised,
+    Reported,
 }
 
 thread_local! {
@@ -29,9 +29,9 @@ thread_local! {
 /// nothing happens.
 #[cold]
 #[inline(never)]
-pub fn raise(kind: ErrorKind) {
+pub fn report(kind: ErrorKind) {
     if STATE.get() == State::Watching {
-        STATE.set(State::Raised);
+        STATE.set(State::Reported);
         FAULT.set(Some(kind));
     }
 }
@@ -51,13 +51,13 @@ impl Drop for Outer {
     #[inline]
     fn drop(&mut self) {
         STATE.set(self.state);
-        if self.state == State::Raised {
+        if self.state == State::Reported {
             FAULT.set(self.fault);
         }
     }
 }
 
-/// Runs `call`, and returns the fault raised during it if there is one. Nested calls each return their own.
+/// Runs `call`, and returns the fault reported during it if there is one. Nested calls each return their own.
 #[inline]
 pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
     match caught(call) {
@@ -66,13 +66,13 @@ pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
     }
 }
 
-/// Runs `action`; beside its result comes the fault raised during it.
+/// Runs `action`; beside its result comes the fault reported during it.
 #[inline]
 fn caught<R>(action: impl FnOnce() -> R) -> (R, Option<ErrorKind>) {
     let state = STATE.replace(State::Watching);
-    let outer = Outer { state, fault: if state == State::Raised { FAULT.take() } else { None } };
+    let outer = Outer { state, fault: if state == State::Reported { FAULT.take() } else { None } };
     let result = action();
-    let own = if STATE.get() == State::Raised { FAULT.take() } else { None };
+    let own = if STATE.get() == State::Reported { FAULT.take() } else { None };
     drop(outer);
     (result, own)
 }
@@ -83,14 +83,14 @@ fn failed(kind: ErrorKind) -> Error {
     Error::new(kind)
 }
 
-/// Runs `action` for the differentiation `id`, to which the faults raised in it are reported too: on a thread of the user's there is no
+/// Runs `action` for the differentiation `id`, to which the faults of it are reported too: on a thread of the user's there is no
 /// operator that would return them.
 pub fn charge<R>(id: Option<NonZeroU32>, action: impl FnOnce() -> R) -> R {
     let Some(id) = id else { return action() };
     let (result, own) = caught(action);
     if let Some(kind) = own {
         identity::spoil(id, kind);
-        raise(kind);
+        report(kind);
     }
     result
 }
@@ -105,8 +105,8 @@ mod tests {
     fn each_level_returns_its_own_fault() {
         let outer = watch(|| {
             let inner = watch(|| {
-                raise(ErrorKind::NoSeeds);
-                raise(ErrorKind::TapeOverflow);
+                report(ErrorKind::NoSeeds);
+                report(ErrorKind::TapeOverflow);
                 Ok(())
             });
             assert_eq!(inner.map_err(|error| error.kind()), Err(ErrorKind::NoSeeds));
@@ -116,21 +116,21 @@ mod tests {
     }
     #[test]
     fn a_fault_without_an_operator_is_dropped() {
-        raise(ErrorKind::NoSeeds);
+        report(ErrorKind::NoSeeds);
         assert_eq!(watch(|| Ok(1)), Ok(1));
     }
 
     #[test]
     fn a_panic_leaves_the_fault_of_the_outer_operator() {
         let outer = watch(|| {
-            raise(ErrorKind::NoSeeds);
+            report(ErrorKind::NoSeeds);
             let inner = std::panic::catch_unwind(|| watch(|| -> Result<(), Error> { panic!("in the function") }));
             assert!(inner.is_err());
             Ok(())
         });
         assert_eq!(outer.map_err(|error| error.kind()), Err(ErrorKind::NoSeeds));
         assert!(std::panic::catch_unwind(|| watch(|| -> Result<(), Error> { panic!("alone") })).is_err());
-        raise(ErrorKind::NoSeeds);
+        report(ErrorKind::NoSeeds);
         assert_eq!(watch(|| Ok(1)), Ok(1));
     }
 
@@ -138,13 +138,13 @@ mod tests {
     fn a_fault_on_another_thread_is_charged_to_the_differentiation() {
         let own = Identity::begin();
         let id = Some(own.id());
-        thread::spawn(move || charge(id, || raise(ErrorKind::NoSeeds))).join().unwrap();
+        thread::spawn(move || charge(id, || report(ErrorKind::NoSeeds))).join().unwrap();
         assert_eq!(own.check(), Err(ErrorKind::NoSeeds));
         assert_eq!(watch(|| Ok(1)), Ok(1));
         // The operator of this thread returns it as before, and the first one counts.
         let result = watch(|| {
-            raise(ErrorKind::TapeOverflow);
-            charge(id, || raise(ErrorKind::NoSeeds));
+            report(ErrorKind::TapeOverflow);
+            charge(id, || report(ErrorKind::NoSeeds));
             Ok(())
         });
         assert_eq!(result.map_err(|error| error.kind()), Err(ErrorKind::TapeOverflow));

@@ -180,7 +180,7 @@ fn write_all<N: Scalar>(y: &mut Vec<N>, outputs: usize, function: impl FnOnce(&m
 #[inline(never)]
 fn refuse_unwritten<N: Scalar>(y: &[N]) {
     if let Some(index) = y.iter().position(|number| number.peek().is_unwritten()) {
-        fault::raise(ErrorKind::UnwrittenOutput { index });
+        fault::report(ErrorKind::UnwrittenOutput { index });
     }
 }
 

@@ -85,10 +85,10 @@ macro_rules! reference_backend {
             type Gradient = $matrix;
             type Jacobian = $matrix;
 
-            fn raise<S: Scalar, L: Lanes>(value: S) -> S {
+            fn inject<S: Scalar, L: Lanes>(value: S) -> S {
                 value
             }
-            fn lower<S: Scalar, L: Lanes>(number: &S) -> S {
+            fn project<S: Scalar, L: Lanes>(number: &S) -> S {
                 *number
             }
         }

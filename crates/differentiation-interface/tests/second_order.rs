@@ -4,7 +4,7 @@
 mod pairs;
 mod support;
 
-use differentiation_interface::backend::{Again, ForwardOverGradient, ReverseOverGradient, Routed};
+use differentiation_interface::backend::{ForcedRoute, ForwardOverGradient, Reevaluate, ReverseOverGradient};
 use differentiation_interface::function::{Const, Work};
 use differentiation_interface::prelude::*;
 use differentiation_interface::rules::{self, Binary, RuleVisitor, Unary};
@@ -385,7 +385,7 @@ fn engines_that_take_both_places_agree_with_nested_numbers() {
     macro_rules! check {
         ($alone:expr, $Route:ty) => {{
             let alone = $alone;
-            let nested = Routed::<_, _, $Route>::new(&(alone, alone));
+            let nested = ForcedRoute::<_, _, $Route>::new(&(alone, alone));
             let (value, grad, hess) = value_gradient_and_hessian(&|x: &[_]| f(x), &alone, x).unwrap();
             let (value2, grad2, hess2) = value_gradient_and_hessian(&|x: &[_]| f(x), &nested, x).unwrap();
             assert_eq!(value, value2, "{alone:?}");
@@ -398,8 +398,8 @@ fn engines_that_take_both_places_agree_with_nested_numbers() {
             assert_near("second product", &q, &q2, 1e-13);
         }};
     }
-    check!(AutoForwardDiff::default(), ForwardOverGradient<Again>);
-    check!(AutoForwardDiff::with_chunk::<5>(), ForwardOverGradient<Again>);
+    check!(AutoForwardDiff::default(), ForwardOverGradient<Reevaluate>);
+    check!(AutoForwardDiff::with_chunk::<5>(), ForwardOverGradient<Reevaluate>);
     check!(AutoReverseDiff::default(), ReverseOverGradient);
 }
 

@@ -135,7 +135,7 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
     fn refuse(&self) {
         let place = Location::caller();
         if arena::refused(self.generation, place) {
-            fault::raise(ErrorKind::ValueDecides { place });
+            fault::report(ErrorKind::ValueDecides { place });
         }
     }
 

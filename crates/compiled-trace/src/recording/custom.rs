@@ -129,7 +129,7 @@ impl<B: Base> CustomRule<B> for Erased {
             Half::PushforwardTangent | Half::PullbackTangent => (self.half, Vec::new()),
         };
         if data.is_empty() || !is_plain::<S>() {
-            fault::raise(ErrorKind::RuleOrder { rule: self.rule.name() });
+            fault::report(ErrorKind::RuleOrder { rule: self.rule.name() });
             return dy.fill(S::default());
         }
         let mut out = Vec::<S>::new();

@@ -2,7 +2,7 @@
 //!
 //! Called by operators. Routes that are not a backend's own are in `route`.
 
-use super::entries::Entries;
+use super::entries::EntryRequest;
 use super::lanes::Lanes;
 use super::mode::Mode;
 use super::rows::Rows;
@@ -52,11 +52,11 @@ pub trait Backend: Clone + Send + Sync + 'static {
     type Jacobian: MatrixRoute<Self>;
 
     /// The number `value`, of the scalar below, as a constant of this backend's number type. Users call [`lift`](super::lift()).
-    fn raise<S: Scalar, L: Lanes>(value: S) -> Self::Num<S, L>;
+    fn inject<S: Scalar, L: Lanes>(value: S) -> Self::Num<S, L>;
 
     /// The value of a number of this backend, of the scalar below. The derivative by this backend is dropped, derivatives of
     /// the scalar below stay.
-    fn lower<S: Scalar, L: Lanes>(number: &Self::Num<S, L>) -> S;
+    fn project<S: Scalar, L: Lanes>(number: &Self::Num<S, L>) -> S;
 
     /// Whether derivatives are exact up to rounding. Differences are not.
     const EXACT: bool = true;
@@ -122,7 +122,7 @@ pub trait PushforwardRoute<B: Backend> {
         _state: &mut Self::State<S, L>,
         _f: &mut F,
         _x: &[S],
-        _entries: Entries<'_, S>,
+        _entries: EntryRequest<'_, S>,
         _y: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
         Ok(false)
@@ -162,7 +162,7 @@ pub trait MatrixRoute<B: Backend> {
     type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error>;
     /// Evaluates the function once, leaves its outputs in `y`, and sizes all buffers for [`matrix`](Self::matrix).
-    fn warm<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+    fn prepare<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
         f: &mut F,

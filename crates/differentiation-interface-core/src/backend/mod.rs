@@ -14,12 +14,12 @@ mod rows;
 mod seeds;
 
 pub use crate::second_order::{
-    Again, AtPoint, ByInner, Compose, ForwardOverGradient, HvpRoute, HvpState, HyperDualPrimitive, HyperDualRoute,
-    ReverseOverForward, ReverseOverGradient, Routed, SecondAdjoint, SecondAdjointPrimitive, SecondAdjointState,
-    SecondOrder, SecondOrderBackend, Twice, ValueAndGradient, Want,
+    Compose, ForcedRoute, ForwardOverGradient, HvpRoute, HvpState, HyperDualPrimitive, HyperDualRoute, InnerTwice,
+    Reevaluate, Request, ReverseOverForward, ReverseOverGradient, SamePointStrategy, SecondAdjoint,
+    SecondAdjointPrimitive, SecondAdjointState, SecondOrder, SecondOrderBackend, Twice, ValueAndGradient,
 };
 pub use contract::{Backend, MatrixRoute, PullbackRoute, PushforwardRoute};
-pub use entries::Entries;
+pub use entries::EntryRequest;
 pub use lanes::{Lane, Lanes};
 pub use lift::{Lift, LiftPair, lift};
 pub use mode::{Adjoint, Both, Direction, Forward, HyperDuals, Mode, Nested, Replayed, Reverse};

@@ -70,32 +70,32 @@ impl<B: PushforwardPrimitive> PushforwardRoute<B> for Native {
     }
 }
 
-/// A primitive's state with the buffers of a fallback: the outputs, and a stretch of rows or columns.
+/// A primitive's state with the buffers of a fallback: the outputs, and a chunk of rows or columns.
 #[derive(Clone, Debug)]
-pub struct Assembled<State, S> {
+pub struct Fallback<State, S> {
     state: State,
     inputs: usize,
     outputs: Vec<S>,
-    stretch: Vec<S>,
+    chunk: Vec<S>,
 }
 
-impl<State, S> Assembled<State, S> {
+impl<State, S> Fallback<State, S> {
     fn new(state: State) -> Self {
-        Assembled { state, inputs: 0, outputs: Vec::new(), stretch: Vec::new() }
+        Fallback { state, inputs: 0, outputs: Vec::new(), chunk: Vec::new() }
     }
 }
 
 /// How many basis vectors a fallback sends through a primitive at once.
-fn stretch_of<L: Lanes>() -> usize {
+fn chunk_of<L: Lanes>() -> usize {
     L::N.max(8)
 }
 
 impl<B: PullbackPrimitive> PushforwardRoute<B> for ViaPullback {
     const NAME: &'static str = "via pullback";
-    type State<S: Scalar, L: Lanes> = Assembled<B::PullbackState<S, L>, S>;
+    type State<S: Scalar, L: Lanes> = Fallback<B::PullbackState<S, L>, S>;
 
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize, _seeds: usize) -> Result<Self::State<S, L>, Error> {
-        Ok(Assembled::new(backend.pullback_state(inputs)?))
+        Ok(Fallback::new(backend.pullback_state(inputs)?))
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
@@ -136,10 +136,10 @@ impl<B: PullbackPrimitive> PushforwardRoute<B> for ViaPullback {
         rows.set_rows(m)?;
         let mut first = 0;
         while first < m {
-            let count = stretch_of::<L>().min(m - first);
-            backend.sweep(&mut state.state, Seeds::Basis { first, count }, Rows::growing(&mut state.stretch, n))?;
+            let count = chunk_of::<L>().min(m - first);
+            backend.sweep(&mut state.state, Seeds::Basis { first, count }, Rows::growing(&mut state.chunk, n))?;
             for i in 0..count {
-                let row = &state.stretch[i * n..(i + 1) * n];
+                let row = &state.chunk[i * n..(i + 1) * n];
                 for k in 0..seeds.count() {
                     rows.part(first + i, k, 1)[0] = dot(row, &seeds, k);
                 }
@@ -202,10 +202,10 @@ impl<B: PullbackPrimitive> PullbackRoute<B> for Native {
 
 impl<B: PushforwardPrimitive> PullbackRoute<B> for ViaPushforward {
     const NAME: &'static str = "via pushforward";
-    type State<S: Scalar, L: Lanes> = Assembled<B::PushforwardState<S, L>, S>;
+    type State<S: Scalar, L: Lanes> = Fallback<B::PushforwardState<S, L>, S>;
 
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error> {
-        Ok(Assembled::new(backend.pushforward_state(inputs, inputs)?))
+        Ok(Fallback::new(backend.pushforward_state(inputs, inputs)?))
     }
     fn record<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
@@ -230,8 +230,8 @@ impl<B: PushforwardPrimitive> PullbackRoute<B> for ViaPushforward {
         rows.set_rows(seeds.count())?;
         let mut first = 0;
         while first < n {
-            let count = stretch_of::<L>().min(n - first);
-            let columns = Rows::growing(&mut state.stretch, count);
+            let count = chunk_of::<L>().min(n - first);
+            let columns = Rows::growing(&mut state.chunk, count);
             backend.pushforward_held(&mut state.state, f, Seeds::Basis { first, count }, columns)?;
             for k in 0..seeds.count() {
                 let part = rows.part(k, first, count);
@@ -241,7 +241,7 @@ impl<B: PushforwardPrimitive> PullbackRoute<B> for ViaPushforward {
                     if weight.is_inert_zero() {
                         continue;
                     }
-                    for (sum, entry) in part.iter_mut().zip(&state.stretch[i * count..(i + 1) * count]) {
+                    for (sum, entry) in part.iter_mut().zip(&state.chunk[i * count..(i + 1) * count]) {
                         *sum += weight * *entry;
                     }
                 }
@@ -259,7 +259,7 @@ impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error> {
         backend.pushforward_state(inputs, inputs)
     }
-    fn warm<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+    fn prepare<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
         f: &mut F,
@@ -283,12 +283,12 @@ impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
 
 impl<B: PullbackPrimitive> MatrixRoute<B> for ViaPullback {
     const NAME: &'static str = "via pullback";
-    type State<S: Scalar, L: Lanes> = Assembled<B::PullbackState<S, L>, S>;
+    type State<S: Scalar, L: Lanes> = Fallback<B::PullbackState<S, L>, S>;
 
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error> {
-        Ok(Assembled::new(backend.pullback_state(inputs)?))
+        Ok(Fallback::new(backend.pullback_state(inputs)?))
     }
-    fn warm<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+    fn prepare<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
         f: &mut F,
@@ -299,8 +299,8 @@ impl<B: PullbackPrimitive> MatrixRoute<B> for ViaPullback {
         state.inputs = x.len();
         state.outputs.clone_from(y);
         // One sweep sizes the adjoints; its result is dropped.
-        let seeds = Seeds::all(y.len().min(stretch_of::<L>()));
-        backend.sweep(&mut state.state, seeds, Rows::growing(&mut state.stretch, state.inputs))
+        let seeds = Seeds::all(y.len().min(chunk_of::<L>()));
+        backend.sweep(&mut state.state, seeds, Rows::growing(&mut state.chunk, state.inputs))
     }
     #[inline]
     fn matrix<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(

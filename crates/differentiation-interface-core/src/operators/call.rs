@@ -75,7 +75,7 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
                 self.state = state;
             }
             let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
-            R::warm(backend, &mut self.state, &mut f, x, &mut self.y)
+            R::prepare(backend, &mut self.state, &mut f, x, &mut self.y)
         })
         .map_err(|error| error.during(operator, B::NAME))?;
         self.outputs = Some(self.y.len());

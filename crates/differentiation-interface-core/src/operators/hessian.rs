@@ -4,7 +4,7 @@
 //! as tangents.
 
 use super::call::{check_buffer, check_point};
-use crate::backend::{Backend, Entries, HvpRoute, Lanes, Rows, SecondOrderBackend, Seeds, Want};
+use crate::backend::{Backend, EntryRequest, HvpRoute, Lanes, Request, Rows, SecondOrderBackend, Seeds};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, NumberOutput};
@@ -187,14 +187,14 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Want,
+        request: Request,
     ) -> Result<Self::Matrix, Error>;
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Want,
+        request: Request,
         hess: &mut Self::Matrix,
     ) -> Result<(), Error>;
     fn value(state: &Self::State) -> X::Scalar;
@@ -282,7 +282,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         f: &F,
         x: &P,
         seeds: Seeds<'_, X::Scalar>,
-        want: Want,
+        request: Request,
         rows: Rows<'_, X::Scalar>,
     ) -> Result<(), Error>
     where
@@ -290,7 +290,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         P: Point<Shape = X, Contexts = C>,
     {
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
-        fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows))
+        fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, request, rows))
             .map_err(named::<B>)
     }
 
@@ -299,13 +299,19 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     ///
     /// # Errors
     /// Those of the backends.
-    pub fn entries<F, P>(&mut self, f: &F, x: &P, entries: Entries<'_, X::Scalar>, want: Want) -> Result<bool, Error>
+    pub fn entries<F, P>(
+        &mut self,
+        f: &F,
+        x: &P,
+        entries: EntryRequest<'_, X::Scalar>,
+        request: Request,
+    ) -> Result<bool, Error>
     where
         F: Evaluate<X, C, NumOf<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
-        fault::watch(|| B::Hvp::entries(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, want))
+        fault::watch(|| B::Hvp::entries(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, request))
             .map_err(named::<B>)
     }
 
@@ -336,8 +342,8 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         loop {
             let count = stretch.min(total - first);
             let columns = if self.seeds_are_rows() { inputs } else { count };
-            let want = if first == 0 { Want::Value } else { Want::Products };
-            self.products(f, x, seeds.part(first, count), want, Rows::growing(&mut scratch, columns))?;
+            let request = if first == 0 { Request::Value } else { Request::Products };
+            self.products(f, x, seeds.part(first, count), request, Rows::growing(&mut scratch, columns))?;
             first += count;
             if first >= total || !B::Hvp::memory_follows_tangents(&self.pair) {
                 return Ok(());
@@ -364,18 +370,18 @@ where
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
         state.accept(x.coordinates().len())?;
         let (n, mut scratch) = (state.inputs, Vec::new());
-        let entries = Entries { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
-        if state.entries(f, x, entries, Want::Value)? { Ok(()) } else { state.warm(f, x, Seeds::all(n)) }
+        let entries = EntryRequest { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
+        if state.entries(f, x, entries, Request::Value)? { Ok(()) } else { state.warm(f, x, Seeds::all(n)) }
     }
     fn matrix<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Want,
+        request: Request,
     ) -> Result<Matrix<X::Scalar>, Error> {
         let mut hess = Matrix::filled(state.inputs, state.inputs, X::Scalar::default());
-        self.fill(state, f, x, want, &mut hess)?;
+        self.fill(state, f, x, request, &mut hess)?;
         Ok(hess)
     }
     fn fill<P: Point<Shape = X, Contexts = C>>(
@@ -383,18 +389,18 @@ where
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Want,
+        request: Request,
         hess: &mut Matrix<X::Scalar>,
     ) -> Result<(), Error> {
         let n = state.inputs;
         if hess.size() != (n, n) {
             return Err(named::<B>(ErrorKind::BufferSize { expected: (n, n), found: hess.size() }));
         }
-        let entries = Entries { pattern: None, values: Rows::fixed(hess.as_mut_slice(), n), products: n };
-        if state.entries(f, x, entries, want)? {
+        let entries = EntryRequest { pattern: None, values: Rows::fixed(hess.as_mut_slice(), n), products: n };
+        if state.entries(f, x, entries, request)? {
             return Ok(());
         }
-        state.products(f, x, Seeds::all(n), want, Rows::fixed(hess.as_mut_slice(), n))
+        state.products(f, x, Seeds::all(n), request, Rows::fixed(hess.as_mut_slice(), n))
     }
     fn value(state: &Self::State) -> X::Scalar {
         state.value()
@@ -465,7 +471,7 @@ where
     /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
     pub fn hessian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
         self.check(x.coordinates())?;
-        self.backend.matrix(&mut self.state, &self.function, &x, Want::Products)
+        self.backend.matrix(&mut self.state, &self.function, &x, Request::Products)
     }
 
     /// Writes the Hessian at `x` into `hess`.
@@ -474,7 +480,7 @@ where
     /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `hess` is not inputs × inputs.
     pub fn hessian_into<P: Point<Shape = X, Contexts = C>>(&mut self, hess: &mut B::Matrix, x: P) -> Result<(), Error> {
         self.check(x.coordinates())?;
-        self.backend.fill(&mut self.state, &self.function, &x, Want::Products, hess)
+        self.backend.fill(&mut self.state, &self.function, &x, Request::Products, hess)
     }
 
     /// Returns the value, the gradient and the Hessian at `x`.
@@ -486,7 +492,7 @@ where
         x: P,
     ) -> Result<(X::Scalar, X::Like, B::Matrix), Error> {
         self.check(x.coordinates())?;
-        let hess = self.backend.matrix(&mut self.state, &self.function, &x, Want::Value)?;
+        let hess = self.backend.matrix(&mut self.state, &self.function, &x, Request::Value)?;
         Ok((B::value(&self.state), X::like(B::gradient(&self.state)), hess))
     }
 
@@ -502,7 +508,7 @@ where
     ) -> Result<X::Scalar, Error> {
         self.check(x.coordinates())?;
         check_buffer(self.inputs, grad.len()).map_err(Self::named)?;
-        self.backend.fill(&mut self.state, &self.function, &x, Want::Value, hess)?;
+        self.backend.fill(&mut self.state, &self.function, &x, Request::Value, hess)?;
         grad.copy_from_slice(B::gradient(&self.state));
         Ok(B::value(&self.state))
     }

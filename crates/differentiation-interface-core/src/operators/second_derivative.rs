@@ -120,7 +120,7 @@ struct DerivativeOf<'a, F, I: Backend, N: Scalar, S> {
     inner: &'a I,
     state: &'a mut <I::Derivative as MatrixRoute<I>>::State<N, Lane<1>>,
     inner_value: &'a mut Vec<N>,
-    /// Where the value of the first evaluation goes, if it is wanted, and how it is lowered.
+    /// Where the value of the first evaluation goes, if it is wanted, and how it is projected.
     value: Option<(&'a mut Vec<S>, fn(&N) -> S)>,
     error: Option<Error>,
 }
@@ -133,9 +133,9 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Flat<N> for Derivati
         let value = self.value.is_some().then_some(&mut *self.inner_value);
         match I::Derivative::matrix(self.inner, self.state, self.f, x, value, Rows::growing(y, 1)) {
             Ok(()) => {
-                if let Some((value, lower)) = self.value.take() {
+                if let Some((value, project)) = self.value.take() {
                     value.clear();
-                    value.extend(self.inner_value.iter().map(lower));
+                    value.extend(self.inner_value.iter().map(project));
                 }
             }
             Err(error) => self.error = Some(error),
@@ -175,13 +175,13 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C>
     {
         let (outer, inner) = &self.pair;
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
-        let lower: fn(&OuterNum<B, X>) -> X::Scalar = <B::Outer as Backend>::lower::<X::Scalar, Lane<1>>;
+        let project: fn(&OuterNum<B, X>) -> X::Scalar = <B::Outer as Backend>::project::<X::Scalar, Lane<1>>;
         let mut derivative = DerivativeOf {
             f: &mut f,
             inner,
             state: &mut self.inner,
             inner_value: &mut self.inner_value,
-            value: with_value.then_some((&mut self.y, lower)),
+            value: with_value.then_some((&mut self.y, project)),
             error: None,
         };
         let der = with_value.then_some(&mut self.der);
@@ -196,7 +196,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C>
         });
         // The value is still wanted if the outer backend, which had a recording, did not evaluate the function.
         if result.is_ok() && derivative.error.is_none() && derivative.value.is_some() {
-            let point = [<B::Outer as Backend>::raise::<X::Scalar, Lane<1>>(x.coordinates()[0])];
+            let point = [<B::Outer as Backend>::inject::<X::Scalar, Lane<1>>(x.coordinates()[0])];
             derivative.call(&point, &mut self.scratch);
         }
         let result = match derivative.error {

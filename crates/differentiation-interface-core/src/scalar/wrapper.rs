@@ -56,7 +56,7 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
     /// Applies a function with its own derivative. An engine that does not implement it refuses custom rules.
     fn custom<R: CustomRule<Self::Base>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
         let kind = ErrorKind::RuleUnsupported { rule: R::NAME };
-        fault::raise(kind);
+        fault::report(kind);
         x.iter().for_each(|v| v.0.spoil(kind));
         let plain: Vec<_> = x.iter().map(|v| v.0.primal()).collect();
         let mut value = Vec::new();

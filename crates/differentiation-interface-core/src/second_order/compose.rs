@@ -4,7 +4,7 @@
 
 use super::contract::{HvpRoute, SecondOrder, SecondOrderBackend};
 use super::hyper_dual::HyperDualRoute;
-use super::over_gradient::{Again, ByInner, ForwardOverGradient, ReverseOverGradient};
+use super::over_gradient::{ForwardOverGradient, InnerTwice, Reevaluate, ReverseOverGradient};
 use super::over_pushforwards::ReverseOverForward;
 use super::second_adjoint::SecondAdjoint;
 use crate::backend::{Adjoint, Backend, Both, Forward, HyperDuals, Nested, Replayed, Reverse};
@@ -67,15 +67,15 @@ macro_rules! directions {
     )*};
 }
 directions! {
-    Forward, Forward => ForwardOverGradient<Again>;
-    Forward, Reverse => ForwardOverGradient<ByInner<T::AtPoint>>;
-    Forward, Both => ForwardOverGradient<ByInner<T::AtPoint>>;
+    Forward, Forward => ForwardOverGradient<Reevaluate>;
+    Forward, Reverse => ForwardOverGradient<InnerTwice<T::SamePointRoute>>;
+    Forward, Both => ForwardOverGradient<InnerTwice<T::SamePointRoute>>;
     Reverse, Forward => ReverseOverForward;
     Reverse, Reverse => ReverseOverGradient;
     Reverse, Both => ReverseOverForward;
     Both, Forward => ReverseOverForward;
-    Both, Reverse => ForwardOverGradient<ByInner<T::AtPoint>>;
-    Both, Both => ForwardOverGradient<ByInner<T::AtPoint>>;
+    Both, Reverse => ForwardOverGradient<InnerTwice<T::SamePointRoute>>;
+    Both, Both => ForwardOverGradient<InnerTwice<T::SamePointRoute>>;
 }
 
 /// A way to be differentiated twice, the second half of a mode. Routes that are not another way are the given ones, by the
@@ -90,7 +90,7 @@ pub trait Twice {
     /// The route over an inner backend of the way [`Replayed`].
     type OverReplayed<Given>;
     /// The route by this backend alone that takes over at a fixed point, if the backend is reverse.
-    type AtPoint;
+    type SamePointRoute;
 }
 
 impl Twice for Nested {
@@ -98,26 +98,26 @@ impl Twice for Nested {
     type OverHyperDual<Given> = Given;
     type OverAdjoint<Given> = Given;
     type OverReplayed<Given> = Given;
-    type AtPoint = ReverseOverGradient;
+    type SamePointRoute = ReverseOverGradient;
 }
 impl Twice for HyperDuals {
     type Under<O: Twice, Given> = O::OverHyperDual<Given>;
     type OverHyperDual<Given> = HyperDualRoute;
     type OverAdjoint<Given> = Given;
     type OverReplayed<Given> = SecondAdjoint;
-    type AtPoint = ReverseOverGradient;
+    type SamePointRoute = ReverseOverGradient;
 }
 impl Twice for Adjoint {
     type Under<O: Twice, Given> = O::OverAdjoint<Given>;
     type OverHyperDual<Given> = Given;
     type OverAdjoint<Given> = SecondAdjoint;
     type OverReplayed<Given> = SecondAdjoint;
-    type AtPoint = SecondAdjoint;
+    type SamePointRoute = SecondAdjoint;
 }
 impl Twice for Replayed {
     type Under<O: Twice, Given> = O::OverReplayed<Given>;
     type OverHyperDual<Given> = Given;
     type OverAdjoint<Given> = Given;
     type OverReplayed<Given> = SecondAdjoint;
-    type AtPoint = SecondAdjoint;
+    type SamePointRoute = SecondAdjoint;
 }

@@ -2,7 +2,7 @@
 //!
 //! Called by `second_derivative`, `hvp` and `hessian`; implemented by the routes beside this file.
 
-use crate::backend::{Backend, Entries, Lanes, Rows, Seeds};
+use crate::backend::{Backend, EntryRequest, Lanes, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -54,26 +54,26 @@ pub trait SecondOrderBackend: Clone + Send + Sync + 'static {
 
 /// Two backends and the route to take, where the table of modes is not asked: for products at a fixed point.
 #[derive(Debug)]
-pub struct Routed<O, I, R> {
+pub struct ForcedRoute<O, I, R> {
     outer: O,
     inner: I,
     route: PhantomData<fn() -> R>,
 }
 
-impl<O: Clone, I: Clone, R> Routed<O, I, R> {
+impl<O: Clone, I: Clone, R> ForcedRoute<O, I, R> {
     /// The backends `pair`, taking the route `R`.
     pub fn new(pair: &(O, I)) -> Self {
-        Routed { outer: pair.0.clone(), inner: pair.1.clone(), route: PhantomData }
+        ForcedRoute { outer: pair.0.clone(), inner: pair.1.clone(), route: PhantomData }
     }
 }
 
-impl<O: Clone, I: Clone, R> Clone for Routed<O, I, R> {
+impl<O: Clone, I: Clone, R> Clone for ForcedRoute<O, I, R> {
     fn clone(&self) -> Self {
-        Routed { outer: self.outer.clone(), inner: self.inner.clone(), route: PhantomData }
+        ForcedRoute { outer: self.outer.clone(), inner: self.inner.clone(), route: PhantomData }
     }
 }
 
-impl<O: Backend, I: Backend, R: HvpRoute<O, I> + 'static> SecondOrderBackend for Routed<O, I, R> {
+impl<O: Backend, I: Backend, R: HvpRoute<O, I> + 'static> SecondOrderBackend for ForcedRoute<O, I, R> {
     type Outer = O;
     type Inner = I;
     type Hvp = R;
@@ -86,7 +86,7 @@ impl<O: Backend, I: Backend, R: HvpRoute<O, I> + 'static> SecondOrderBackend for
 
 /// What a second-order call leaves in its state besides the products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Want {
+pub enum Request {
     /// Nothing.
     Products,
     /// The gradient.
@@ -166,7 +166,7 @@ pub trait HvpRoute<O: Backend, I: Backend> {
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Want,
+        request: Request,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
 
@@ -195,8 +195,8 @@ pub trait HvpRoute<O: Backend, I: Backend> {
         _state: &mut Self::State<S, L>,
         _f: &mut F,
         _x: &[S],
-        _entries: Entries<'_, S>,
-        _want: Want,
+        _entries: EntryRequest<'_, S>,
+        _request: Request,
     ) -> Result<bool, Error> {
         Ok(false)
     }

@@ -26,8 +26,8 @@ mod over_pushforwards;
 mod second_adjoint;
 
 pub use compose::{Compose, Twice};
-pub use contract::{HvpRoute, HvpState, Routed, SecondOrder, SecondOrderBackend, Want};
+pub use contract::{ForcedRoute, HvpRoute, HvpState, Request, SecondOrder, SecondOrderBackend};
 pub use hyper_dual::{HyperDualPrimitive, HyperDualRoute, ValueAndGradient};
-pub use over_gradient::{Again, AtPoint, ByInner, ForwardOverGradient, ReverseOverGradient};
+pub use over_gradient::{ForwardOverGradient, InnerTwice, Reevaluate, ReverseOverGradient, SamePointStrategy};
 pub use over_pushforwards::ReverseOverForward;
 pub use second_adjoint::{SecondAdjoint, SecondAdjointPrimitive, SecondAdjointState};

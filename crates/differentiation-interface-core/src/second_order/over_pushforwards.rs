@@ -2,7 +2,7 @@
 //!
 //! Route of `hvp` and `hessian`; it calls the inner backend's pushforward inside a recording of the outer backend.
 
-use super::contract::{HvpRoute, HvpState, Routed, Want, first_error};
+use super::contract::{ForcedRoute, HvpRoute, HvpState, Request, first_error};
 use crate::backend::{Lanes, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
@@ -59,10 +59,10 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
     type Num<S: Scalar, L: Lanes> = I::Num<O::Num<S, L>, L>;
     type State<S: Scalar, L: Lanes> =
         HvpState<O::PullbackState<S, L>, I::PushforwardState<O::Num<S, L>, L>, S, O::Num<S, L>>;
-    type SamePoint = Routed<O, I, Self>;
+    type SamePoint = ForcedRoute<O, I, Self>;
 
     fn same_point(pair: &(O, I)) -> Self::SamePoint {
-        Routed::new(pair)
+        ForcedRoute::new(pair)
     }
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
         Ok(HvpState::new(pair.0.pullback_state(inputs)?, pair.1.pushforward_state(inputs, seeds)?))
@@ -85,7 +85,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Want,
+        request: Request,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         let n = x.len();
@@ -96,7 +96,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
         loop {
             let count = width.min(total - first);
             // The value and gradient come with the first batch.
-            let with_value = want >= Want::Gradient && first == 0;
+            let with_value = request >= Request::Gradient && first == 0;
             let HvpState { outer, inner, gradient, value, outputs, inner_value, lifted, .. } = state;
             let mut slices: [&[O::Num<S, L>]; TANGENTS_AT_ONCE] = [&[]; TANGENTS_AT_ONCE];
             let batch = match seeds {
@@ -104,7 +104,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
                 Seeds::Colors { colors, first: start, .. } => Seeds::Colors { colors, first: start + first, count },
                 Seeds::Vectors(vectors) => {
                     lifted.clear();
-                    lifted.extend(vectors[first..first + count].iter().flat_map(|v| v.iter().map(|&e| O::raise(e))));
+                    lifted.extend(vectors[first..first + count].iter().flat_map(|v| v.iter().map(|&e| O::inject(e))));
                     for (k, slice) in slices[..count].iter_mut().enumerate() {
                         *slice = &lifted[k * n..(k + 1) * n];
                     }
@@ -144,7 +144,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
         x: &[S],
     ) -> Result<(), Error> {
         let mut none = [];
-        Self::products(pair, state, f, x, Seeds::all(0), Want::Value, Rows::fixed(&mut none, x.len()))
+        Self::products(pair, state, f, x, Seeds::all(0), Request::Value, Rows::fixed(&mut none, x.len()))
     }
     fn held<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         pair: &(O, I),
@@ -154,6 +154,6 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        Self::products(pair, state, f, x, seeds, Want::Products, rows)
+        Self::products(pair, state, f, x, seeds, Request::Products, rows)
     }
 }

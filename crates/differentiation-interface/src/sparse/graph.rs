@@ -102,20 +102,20 @@ fn recording<S: Scalar>(
 // The tracers carry no values, so that one number serves recordings over all plain numbers, and what follows is compiled once.
 
 fn jacobian_of(graph: &Graph) -> Result<Pattern, Error> {
-    TracerSparsityDetector.jacobian(&mut Again(graph), &vec![0.0; graph.inputs()])
+    TracerSparsityDetector.jacobian(&mut RecordedFunction(graph), &vec![0.0; graph.inputs()])
 }
 
 fn hessian_of(graph: &Graph) -> Result<Pattern, Error> {
-    TracerSparsityDetector.hessian(&mut Again(graph), &vec![0.0; graph.inputs()])
+    TracerSparsityDetector.hessian(&mut RecordedFunction(graph), &vec![0.0; graph.inputs()])
 }
 
 /// A recording as a function of tracers.
-struct Again<'a>(&'a Graph);
+struct RecordedFunction<'a>(&'a Graph);
 
 /// The function of the recording at tracers of one order.
 macro_rules! again {
     ($($order:ty),*) => {$(
-        impl Flat<Tracer<f64, Global, $order>> for Again<'_> {
+        impl Flat<Tracer<f64, Global, $order>> for RecordedFunction<'_> {
             fn call(&mut self, x: &[Tracer<f64, Global, $order>], y: &mut Vec<Tracer<f64, Global, $order>>) {
                 let parameters = vec![Tracer::constant(f64::NAN); self.0.parameters()];
                 let dense = |x: &[_], y: &mut [_]| y.fill(dense_dependence(x, f64::NAN));

@@ -7,7 +7,9 @@ use super::lanes::{Narrow, is_narrow};
 use super::name::JacobianName;
 use super::sides::{JacobianSides, Partition};
 use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, other_pattern};
-use differentiation_interface_core::backend::{Backend, Entries, Lanes, PullbackRoute, PushforwardRoute, Rows, Seeds};
+use differentiation_interface_core::backend::{
+    Backend, EntryRequest, Lanes, PullbackRoute, PushforwardRoute, Rows, Seeds,
+};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::{ArrayOutput, Bound, Evaluate};
@@ -76,7 +78,7 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Pushforwards<B, X, C, L> {
         backend: &B,
         f: &F,
         x: &P,
-        entries: Entries<'_, X::Scalar>,
+        entries: EntryRequest<'_, X::Scalar>,
         y: Option<&mut Vec<X::Scalar>>,
     ) -> Result<bool, Error>
     where
@@ -372,7 +374,7 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
     {
         let products = state.ncolors();
         let (Some(work), Some((pattern, _))) = (&mut state.forward, &state.plan) else { return Ok(false) };
-        let entries = Entries { pattern: Some(pattern.csr()), values, products };
+        let entries = EntryRequest { pattern: Some(pattern.csr()), values, products };
         let sides = self.sides();
         let y = with_value.then_some(&mut state.y);
         fault::watch(|| match work {

@@ -98,11 +98,11 @@ impl Backend for AnyBackend {
     type Jacobian = Chosen;
 
     #[inline(always)]
-    fn raise<S: Scalar, L: Lanes>(value: S) -> AnyNum<S, L> {
+    fn inject<S: Scalar, L: Lanes>(value: S) -> AnyNum<S, L> {
         Num(AnyCore::inert(value))
     }
     #[inline(always)]
-    fn lower<S: Scalar, L: Lanes>(number: &AnyNum<S, L>) -> S {
+    fn project<S: Scalar, L: Lanes>(number: &AnyNum<S, L>) -> S {
         number.0.value()
     }
 

@@ -214,7 +214,7 @@ macro_rules! one_of_numbers {
 /// A number of one engine met another engine.
 #[cold]
 fn foreign<C: Core>(number: C) -> C {
-    fault::raise(ErrorKind::ForeignNumber);
+    fault::report(ErrorKind::ForeignNumber);
     // On a thread of the user's no operator returns the fault, so the number's differentiation does.
     if !fault::is_watched() {
         number.spoil(ErrorKind::ForeignNumber);

@@ -7,8 +7,8 @@ use super::number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
 use super::{AnyBackend, FirstOrder, RuntimeForward};
 use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::{
-    Backend, Compose, Direction, Entries, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Routed,
-    Rows, Seeds, Want,
+    Backend, Compose, Direction, EntryRequest, ForcedRoute, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute,
+    PushforwardRoute, Request, Rows, Seeds,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -127,7 +127,7 @@ impl PushforwardRoute<AnyBackend> for Chosen {
         state: &mut Self::State<S, L>,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
+        entries: EntryRequest<'_, S>,
         y: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
         per_engine!(PerEngine, &mut state.engine, |engine: B| {
@@ -205,7 +205,7 @@ impl MatrixRoute<AnyBackend> for Chosen {
             Engine { backend, state }
         })))
     }
-    fn warm<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
+    fn prepare<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
         _: &AnyBackend,
         state: &mut Self::State<S, L>,
         f: &mut F,
@@ -215,7 +215,7 @@ impl MatrixRoute<AnyBackend> for Chosen {
         per_engine!(PerEngine, &mut state.engine, |engine: B| {
             let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
             let mut f = <B as Sees>::through(&mut seen);
-            <<B as Backend>::Jacobian as MatrixRoute<B>>::warm::<S, L, _>(
+            <<B as Backend>::Jacobian as MatrixRoute<B>>::prepare::<S, L, _>(
                 &engine.backend,
                 &mut engine.state,
                 &mut f,
@@ -274,14 +274,14 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
     type Lanes = <AnyBackend as Backend>::Lanes;
     type Num<S: Scalar, L: Lanes> = AnyPairNum<S, L>;
     type State<S: Scalar, L: Lanes> = Running<PairEngines<S, L>, AnyPairCore<S, L>>;
-    type SamePoint = Routed<AnyBackend, AnyBackend, Chosen>;
+    type SamePoint = ForcedRoute<AnyBackend, AnyBackend, Chosen>;
 
     fn same_point((outer, inner): &(AnyBackend, AnyBackend)) -> Self::SamePoint {
         // As the static backends do: a reverse inner backend keeps the linearisation if the outer one cannot.
         let keeps =
             matches!(inner, AnyBackend::FirstOrder(FirstOrder::ReverseDiff(_) | FirstOrder::CompiledReverseDiff(_)));
         let outer = if keeps { inner } else { outer };
-        Routed::new(&(*outer, *inner))
+        ForcedRoute::new(&(*outer, *inner))
     }
 
     fn state<S: Scalar, L: Lanes>(
@@ -314,7 +314,7 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Want,
+        request: Request,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         per_pair!(&mut state.engine, |engine: O, I| {
@@ -326,7 +326,7 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
                 &mut f,
                 x,
                 seeds,
-                want,
+                request,
                 rows,
             )
         })
@@ -369,8 +369,8 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         state: &mut Self::State<S, L>,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
-        want: Want,
+        entries: EntryRequest<'_, S>,
+        request: Request,
     ) -> Result<bool, Error> {
         per_pair!(&mut state.engine, |engine: O, I| {
             let mut seen = Seen::by(&engine.backend, f, &mut state.numbers);
@@ -381,7 +381,7 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
                 &mut f,
                 x,
                 entries,
-                want,
+                request,
             )
         })
     }

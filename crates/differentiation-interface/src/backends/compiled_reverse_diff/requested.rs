@@ -3,7 +3,7 @@
 //! Made with each recording, for what its preparation is asked for.
 
 use compiled_trace::{Graph, Limits, Node, Program, compile};
-use differentiation_interface_core::backend::Entries;
+use differentiation_interface_core::backend::EntryRequest;
 use std::sync::Arc;
 
 /// What a preparation is asked for beside products with seeds.
@@ -43,7 +43,7 @@ const PER_HESSIAN_PRODUCT: usize = 8;
 
 impl RequestedEntries {
     /// These entries.
-    pub(super) fn of<S>(order: Order, entries: &Entries<'_, S>, limits: Limits) -> RequestedEntries {
+    pub(super) fn of<S>(order: Order, entries: &EntryRequest<'_, S>, limits: Limits) -> RequestedEntries {
         let pattern = entries.pattern.map(|(starts, columns)| (starts.to_vec(), columns.to_vec()));
         let chosen = EntrySet { order, pattern, products: entries.products };
         RequestedEntries { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes }

@@ -7,7 +7,7 @@ use super::buffers::Direction;
 use super::state::CompiledState;
 use compiled_trace::Recorded;
 use differentiation_interface_core::backend::{
-    Backend, Both, Entries, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive,
+    Backend, Both, EntryRequest, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive,
     PushforwardRoute, Replayed, Rows, SecondAdjointPrimitive, Seeds,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -34,11 +34,11 @@ impl Backend for AutoCompiledReverseDiff {
     }
 
     #[inline(always)]
-    fn raise<S: Scalar, L: Lanes>(value: S) -> Recorded<S::Base> {
+    fn inject<S: Scalar, L: Lanes>(value: S) -> Recorded<S::Base> {
         constant_of(value)
     }
     #[inline(always)]
-    fn lower<S: Scalar, L: Lanes>(number: &Recorded<S::Base>) -> S {
+    fn project<S: Scalar, L: Lanes>(number: &Recorded<S::Base>) -> S {
         S::constant(number.peek())
     }
 }
@@ -64,7 +64,7 @@ impl<S: PlainConstant> Lift<S, Recorded<S::Base>> for AutoCompiledReverseDiff {
 /// A number of an outer differentiation in a recording, which has plain constants only.
 pub(in crate::backends) fn constant_of<S: Scalar>(value: S) -> Recorded<S::Base> {
     if !value.is_constant() {
-        fault::raise(ErrorKind::ActiveConstant);
+        fault::report(ErrorKind::ActiveConstant);
         // On a thread of the user's no operator returns the fault, so the outer differentiation does.
         if !fault::is_watched() {
             value.spoil(ErrorKind::ActiveConstant);
@@ -87,7 +87,7 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
     ) -> Result<CompiledState<S>, Error> {
         Ok(CompiledState::of_matrix(backend))
     }
-    fn warm<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+    fn prepare<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
         backend: &AutoCompiledReverseDiff,
         state: &mut CompiledState<S>,
         f: &mut F,
@@ -159,7 +159,7 @@ impl PushforwardRoute<AutoCompiledReverseDiff> for Replay {
         state: &mut CompiledState<S>,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
+        entries: EntryRequest<'_, S>,
         y: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
         state.jacobian_entries(backend, f, x, entries, y)
@@ -269,7 +269,7 @@ impl SecondAdjointPrimitive for AutoCompiledReverseDiff {
         state: &mut CompiledState<S>,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
+        entries: EntryRequest<'_, S>,
         value: Option<&mut S>,
         gradient: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {

@@ -6,7 +6,7 @@ use super::fresh::FreshRecording;
 use super::recording::{Failure, Held, Recording};
 use super::requested::{Order, RequestedEntries};
 use compiled_trace::{GuardFailed, Place, Recorded, RunError};
-use differentiation_interface_core::backend::{Entries, Rows, Seeds};
+use differentiation_interface_core::backend::{EntryRequest, Rows, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::{Recordable, RecordedMatrix};
@@ -92,7 +92,7 @@ impl<S: Scalar> CompiledState<S> {
         backend: &AutoCompiledReverseDiff,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
+        entries: EntryRequest<'_, S>,
         y: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
         if self.requested.is_nothing() {
@@ -117,7 +117,7 @@ impl<S: Scalar> CompiledState<S> {
         backend: &AutoCompiledReverseDiff,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
+        entries: EntryRequest<'_, S>,
         value: Option<&mut S>,
         gradient: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {

@@ -56,11 +56,11 @@ impl Backend for AutoFiniteDiff {
     type Jacobian = ViaPushforward;
 
     #[inline(always)]
-    fn raise<S: Scalar, L: Lanes>(value: S) -> S {
+    fn inject<S: Scalar, L: Lanes>(value: S) -> S {
         value
     }
     #[inline(always)]
-    fn lower<S: Scalar, L: Lanes>(number: &S) -> S {
+    fn project<S: Scalar, L: Lanes>(number: &S) -> S {
         *number
     }
 

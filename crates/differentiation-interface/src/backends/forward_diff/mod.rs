@@ -59,11 +59,11 @@ impl<C: ChunkSize> Backend for AutoForwardDiff<C> {
     type Jacobian = ViaPushforward;
 
     #[inline(always)]
-    fn raise<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
+    fn inject<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
         Num(DualCore::inert(value))
     }
     #[inline(always)]
-    fn lower<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> S {
+    fn project<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> S {
         number.0.value()
     }
 }

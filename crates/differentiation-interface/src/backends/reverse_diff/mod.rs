@@ -68,11 +68,11 @@ impl Backend for AutoReverseDiff {
     type Jacobian = ViaPullback;
 
     #[inline(always)]
-    fn raise<S: Scalar, L: Lanes>(value: S) -> Var<S> {
+    fn inject<S: Scalar, L: Lanes>(value: S) -> Var<S> {
         Num(VarCore::inert(value))
     }
     #[inline(always)]
-    fn lower<S: Scalar, L: Lanes>(number: &Var<S>) -> S {
+    fn project<S: Scalar, L: Lanes>(number: &Var<S>) -> S {
         number.0.value()
     }
 }
