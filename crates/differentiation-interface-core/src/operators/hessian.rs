@@ -188,14 +188,14 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Request,
+        request: Request,
     ) -> Result<Self::Matrix, Error>;
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Request,
+        request: Request,
         hess: &mut Self::Matrix,
     ) -> Result<(), Error>;
     fn value(state: &Self::State) -> X::Scalar;
@@ -319,7 +319,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         f: &F,
         x: &P,
         seeds: Seeds<'_, X::Scalar>,
-        want: Request,
+        request: Request,
         rows: Rows<'_, X::Scalar>,
     ) -> Result<(), Error>
     where
@@ -328,7 +328,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     {
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
         let mut f = handed(&mut f);
-        products::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows)
+        products::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, request, rows)
     }
 
     /// Fills entries of the Hessian at `x` without products, if the backends have a way; else returns `false`, and
@@ -341,7 +341,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         f: &F,
         x: &P,
         entries: EntryRequest<'_, X::Scalar>,
-        want: Request,
+        request: Request,
     ) -> Result<bool, Error>
     where
         F: Evaluate<X, C, NumOf<B, X, L>>,
@@ -349,7 +349,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     {
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
         let mut f = handed(&mut f);
-        entry_values::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, want)
+        entry_values::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, request)
     }
 
     /// Serves points of this length from now on, with a new state if the old one has recordings.
@@ -379,8 +379,8 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         loop {
             let count = stretch.min(total - first);
             let columns = if self.seeds_are_rows() { inputs } else { count };
-            let want = if first == 0 { Request::Value } else { Request::Products };
-            self.products(f, x, seeds.part(first, count), want, Rows::growing(&mut scratch, columns))?;
+            let request = if first == 0 { Request::Value } else { Request::Products };
+            self.products(f, x, seeds.part(first, count), request, Rows::growing(&mut scratch, columns))?;
             first += count;
             if first >= total || !B::Hvp::memory_follows_tangents(&self.pair) {
                 return Ok(());
@@ -415,10 +415,10 @@ where
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Request,
+        request: Request,
     ) -> Result<Matrix<X::Scalar>, Error> {
         let mut hess = Matrix::filled(state.inputs, state.inputs, X::Scalar::default());
-        self.fill(state, f, x, want, &mut hess)?;
+        self.fill(state, f, x, request, &mut hess)?;
         Ok(hess)
     }
     fn fill<P: Point<Shape = X, Contexts = C>>(
@@ -426,7 +426,7 @@ where
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Request,
+        request: Request,
         hess: &mut Matrix<X::Scalar>,
     ) -> Result<(), Error> {
         let n = state.inputs;
@@ -434,10 +434,10 @@ where
             return Err(named::<B>(ErrorKind::BufferSize { expected: (n, n), found: hess.size() }));
         }
         let entries = EntryRequest { pattern: None, values: Rows::fixed(hess.as_mut_slice(), n), products: n };
-        if state.entries(f, x, entries, want)? {
+        if state.entries(f, x, entries, request)? {
             return Ok(());
         }
-        state.products(f, x, Seeds::all(n), want, Rows::fixed(hess.as_mut_slice(), n))
+        state.products(f, x, Seeds::all(n), request, Rows::fixed(hess.as_mut_slice(), n))
     }
     fn value(state: &Self::State) -> X::Scalar {
         state.value()

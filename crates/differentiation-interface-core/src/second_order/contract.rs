@@ -166,7 +166,7 @@ pub trait HvpRoute<O: Backend, I: Backend> {
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Request,
+        request: Request,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
 
@@ -196,7 +196,7 @@ pub trait HvpRoute<O: Backend, I: Backend> {
         _f: &mut F,
         _x: &[S],
         _entries: EntryRequest<'_, S>,
-        _want: Request,
+        _request: Request,
     ) -> Result<bool, Error> {
         Ok(false)
     }

@@ -90,10 +90,10 @@ impl<O: HyperDualPrimitive, I: HyperDualPrimitive> HvpRoute<O, I> for HyperDualR
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Request,
+        request: Request,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        let point = (want >= Request::Gradient).then_some(point);
+        let point = (request >= Request::Gradient).then_some(point);
         pair.1.hyper_products(state, f, x, seeds, point, rows)
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(

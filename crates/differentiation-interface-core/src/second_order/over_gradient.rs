@@ -126,14 +126,14 @@ impl<O: PushforwardPrimitive, I: Backend> SamePointStrategy<O, I> for Reevaluate
 
 /// Binds the gradient function to a state, and runs an outer primitive on it.
 macro_rules! with_gradient {
-    ($pair:ident, $state:ident, $f:ident, $x:expr, $want:expr, |$outer:ident, $gradient:ident| $call:expr) => {{
+    ($pair:ident, $state:ident, $f:ident, $x:expr, $request:expr, |$outer:ident, $gradient:ident| $call:expr) => {{
         let HvpState { outer: $outer, inner, inner_value, value, lifted, scratch, .. } = $state;
-        if $want == Request::Value {
+        if $request == Request::Value {
             // Room for the evaluation below, which a first call does not need and a later one may.
             lifted.reserve($x.len());
             scratch.reserve($x.len());
         }
-        let value = ($want == Request::Value).then_some((value, O::project::<S, L> as fn(&O::Num<S, L>) -> S));
+        let value = ($request == Request::Value).then_some((value, O::project::<S, L> as fn(&O::Num<S, L>) -> S));
         let mut $gradient = GradientOf { f: $f, inner: &$pair.1, state: inner, inner_value, value, error: None };
         let result = $call;
         if result.is_ok() {
@@ -171,12 +171,12 @@ impl<O: PushforwardPrimitive, I: Backend, A: SamePointStrategy<O, I>> HvpRoute<O
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Request,
+        request: Request,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         let mut gradient = std::mem::take(&mut state.gradient);
-        let result = with_gradient!(pair, state, f, x, want, |outer, function| {
-            let y = (want >= Request::Gradient).then_some(&mut gradient);
+        let result = with_gradient!(pair, state, f, x, request, |outer, function| {
+            let y = (request >= Request::Gradient).then_some(&mut gradient);
             pair.0.pushforward(outer, &mut function, x, seeds, y, rows)
         });
         state.gradient = gradient;
@@ -247,10 +247,10 @@ impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Request,
+        request: Request,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        record_gradient(pair, state, f, x, want)?;
+        record_gradient(pair, state, f, x, request)?;
         pair.0.sweep(&mut state.outer, seeds, rows)
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
@@ -279,10 +279,10 @@ fn record_gradient<O: PullbackPrimitive, I: Backend, S: Scalar, L: Lanes, F: Fla
     state: &mut HvpState<O::PullbackState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>,
     f: &mut F,
     x: &[S],
-    want: Request,
+    request: Request,
 ) -> Result<(), Error> {
     let mut gradient = std::mem::take(&mut state.gradient);
-    let result = with_gradient!(pair, state, f, x, want, |outer, function| pair.0.record(
+    let result = with_gradient!(pair, state, f, x, request, |outer, function| pair.0.record(
         outer,
         &mut function,
         x,

@@ -85,7 +85,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Request,
+        request: Request,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         let n = x.len();
@@ -96,7 +96,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
         loop {
             let count = width.min(total - first);
             // The value and gradient come with the first batch.
-            let with_value = want >= Request::Gradient && first == 0;
+            let with_value = request >= Request::Gradient && first == 0;
             let HvpState { outer, inner, gradient, value, outputs, inner_value, lifted, .. } = state;
             let mut slices: [&[O::Num<S, L>]; TANGENTS_AT_ONCE] = [&[]; TANGENTS_AT_ONCE];
             let batch = match seeds {

@@ -103,11 +103,11 @@ impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Request,
+        request: Request,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         state.value = pair.1.record_twice(&mut state.twice, f, x)?;
-        let gradient = (want >= Request::Gradient).then_some(&mut state.gradient);
+        let gradient = (request >= Request::Gradient).then_some(&mut state.gradient);
         pair.1.products(&mut state.twice, seeds, gradient, rows)
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
@@ -136,10 +136,10 @@ impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
         f: &mut F,
         x: &[S],
         entries: EntryRequest<'_, S>,
-        want: Request,
+        request: Request,
     ) -> Result<bool, Error> {
-        let value = (want >= Request::Value).then_some(&mut state.value);
-        let gradient = (want >= Request::Gradient).then_some(&mut state.gradient);
+        let value = (request >= Request::Value).then_some(&mut state.value);
+        let gradient = (request >= Request::Gradient).then_some(&mut state.gradient);
         pair.1.hessian_entries(&mut state.twice, f, x, entries, value, gradient)
     }
 }

@@ -174,14 +174,14 @@ where
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Request,
+        request: Request,
     ) -> Result<Self::Matrix, Error> {
         if state.plan.is_none() {
             self.prepare(state, f, x)?;
         }
         let pattern = state.sparsity_pattern().map(Arc::clone).expect("the preparation made it");
         let mut hess = SparseMatrix::zeros(pattern);
-        self.fill(state, f, x, want, &mut hess)?;
+        self.fill(state, f, x, request, &mut hess)?;
         Ok(hess)
     }
 
@@ -190,7 +190,7 @@ where
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Request,
+        request: Request,
         hess: &mut Self::Matrix,
     ) -> Result<(), Error> {
         if state.plan.is_none() {
@@ -203,14 +203,14 @@ where
         let (count, held) = (colors.ncolors(), state.held);
         let values = Rows::fixed(hess.values_mut(), pattern.nnz());
         let entries = EntryRequest { pattern: Some(pattern.csr()), values, products: count };
-        if either!(&mut state.work, |work| work.entries(f, x, entries, want)).map_err(|e| explained::<D>(e, held))? {
+        if either!(&mut state.work, |work| work.entries(f, x, entries, request)).map_err(|e| explained::<D>(e, held))? {
             return Ok(());
         }
         let seeds = Seeds::Colors { colors: colors.column_colors(), first: 0, count };
         state.compressed.resize(colors.compressed_len(), X::Scalar::default());
         either!(&mut state.work, |work| {
             let width = if work.seeds_are_rows() { work.inputs() } else { count };
-            work.products(f, x, seeds, want, Rows::fixed(&mut state.compressed, width))
+            work.products(f, x, seeds, request, Rows::fixed(&mut state.compressed, width))
         })
         .map_err(|e| explained::<D>(e, held))?;
         colors.decompress_into(hess.values_mut(), &state.compressed).map_err(|error| named::<D>(coloring_error(error)))

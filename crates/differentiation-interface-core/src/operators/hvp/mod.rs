@@ -460,7 +460,7 @@ where
         Ok(())
     }
 
-    fn run<P, D>(&mut self, x: &P, tangents: &[D; T], want: Request) -> Result<(), Error>
+    fn run<P, D>(&mut self, x: &P, tangents: &[D; T], request: Request) -> Result<(), Error>
     where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
@@ -468,7 +468,7 @@ where
         check_point::<X>(self.inputs, x.coordinates().len()).map_err(|kind| error(kind, B::BACKEND))?;
         let tangents = tangents.each_ref().map(Point::coordinates);
         check_seeds(&tangents, self.inputs, B::BACKEND)?;
-        self.backend.products(&mut self.state, &self.function, x, &tangents, want)
+        self.backend.products(&mut self.state, &self.function, x, &tangents, request)
     }
 
     fn check_buffer(&self, buffer: &[X::Scalar]) -> Result<(), Error> {

@@ -230,10 +230,10 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Request,
+        request: Request,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        run_pair!(state, f, products(x, seeds, want, rows))
+        run_pair!(state, f, products(x, seeds, request, rows))
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<AnyPairNum<S, L>>>(
         _: &(AnyBackend, AnyBackend),
@@ -259,8 +259,8 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         f: &mut F,
         x: &[S],
         entries: EntryRequest<'_, S>,
-        want: Request,
+        request: Request,
     ) -> Result<bool, Error> {
-        run_pair!(state, f, entries(x, entries, want))
+        run_pair!(state, f, entries(x, entries, request))
     }
 }

@@ -438,6 +438,7 @@ impl<S: Scalar> Call<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backends::reverse_diff::twice_tape::TwiceNode;
 
     /// Where recordings begin and end: one, and one within another.
     fn nested<E: Entry>() {
