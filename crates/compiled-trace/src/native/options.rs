@@ -13,7 +13,7 @@ pub struct Options {
     pub optimised: usize,
     /// Whether vectors are used.
     pub vectors: bool,
-    /// Whether [`Compiled::listing`] is kept.
+    /// Whether [`Compiled::listing`](super::Compiled::listing) is kept.
     pub listing: bool,
 }
 

@@ -46,3 +46,26 @@ impl Recordable for Option<&dyn Recordable> {
         self.is_some_and(|f| f.has_failed())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Recordable;
+    use crate::evaluate::Flat;
+
+    struct Opaque;
+    impl Flat<f64> for Opaque {
+        fn call(&mut self, x: &[f64], y: &mut Vec<f64>) {
+            y.clear();
+            y.extend_from_slice(x);
+        }
+    }
+
+    #[test]
+    fn a_function_that_hands_out_nothing_is_never_served_by_a_recording() {
+        let (mut parameters, mut lengths) = (Vec::new(), Vec::new());
+        let of = Opaque.recordable();
+        of.parameters(&mut parameters);
+        of.lengths(&mut lengths);
+        assert!(!of.is_pure() && !of.has_failed() && parameters.is_empty() && lengths.is_empty());
+    }
+}

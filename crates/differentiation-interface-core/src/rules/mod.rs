@@ -1,6 +1,6 @@
 //! Elementary functions as data: one rule, one line, value then derivative.
 //!
-//! Called by every engine through [`Scalar::apply`] and its siblings; nothing here knows an engine. A rule is a small
+//! Called by every engine through [`Scalar::apply`](crate::Scalar::apply) and its siblings; nothing here knows an engine. A rule is a small
 //! `Copy` type; its value is computed on a plain number, its derivative is written in differentiable operations so that
 //! nested derivatives come free.
 //!

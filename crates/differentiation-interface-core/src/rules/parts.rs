@@ -4,7 +4,7 @@ use crate::arithmetic::{Base, Binary, Partial, Scalar, Unary};
 
 /// Receives every rule of the table in turn, with typical parameters for those that have one.
 ///
-/// Tests that must cover the whole table go through [`each_unary`] and [`each_binary`], so a rule cannot be forgotten.
+/// Tests that must cover the whole table go through [`each_unary`](super::each_unary) and [`each_binary`](super::each_binary), so a rule cannot be forgotten.
 pub trait RuleVisitor {
     /// Receives a rule of one argument.
     fn unary<R: Unary>(&mut self, rule: R);
