@@ -10,10 +10,10 @@ mod rules;
 mod shape;
 
 pub use cases::{
-    DefaultScenarios, ScenarioOptions, SparseScenarios, allocation_free_scenarios, cachified_scenarios,
+    DefaultScenarios, RuleScenarios, ScenarioOptions, SparseScenarios, allocation_free_scenarios, cachified_scenarios,
     constant_or_cachified_scenarios, constantified_scenarios, default_scenarios, empty_scenarios, rule_scenarios,
     single_precision_scenarios, sparse_scenarios, tuple_cachified_scenarios,
 };
 pub use formula::{Formula, Sparse};
 pub use lists::{OfNumber, ToArrays, ToNumbers};
-pub use shape::{Captured, NumberToArray, NumberToNumber, ToArray, ToNumber};
+pub use shape::{Captured, Form, NumberToArray, NumberToNumber, ToArray, ToNumber};

@@ -1,7 +1,7 @@
 //! Every arrow of the fallback chain, with tiny backends whose primitives are differences, or zero.
 
-mod support;
-
+use crate::support;
+use crate::support::assert_close;
 use differentiation_interface::backend::{
     Backend, Both, Lane, Lanes, MatrixRoute, Native, PullbackPrimitive, PullbackRoute, PushforwardPrimitive,
     PushforwardRoute, Rows, Seeds, ViaPullback, ViaPushforward,
@@ -10,7 +10,6 @@ use differentiation_interface::evaluate::Flat;
 use differentiation_interface::prelude::*;
 use differentiation_interface::rules::{Over, Plus};
 use differentiation_interface::scalar::Base;
-use support::assert_close;
 
 /// The point and the Jacobian there, row by row.
 #[derive(Clone, Debug)]

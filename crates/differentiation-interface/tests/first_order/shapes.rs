@@ -1,13 +1,11 @@
 //! Every shape of function and point: slices, arrays, numbers, in place, objects, third-party generic code.
 
-mod support;
-
+use crate::support::{CENTRAL, assert_close, each_engine, each_exact_engine};
 use differentiation_interface::backend::Lane;
 use differentiation_interface::prelude::*;
 use differentiation_interface::{Base, Const, FunctionWith};
 use num_traits::Float;
 use std::sync::Arc;
-use support::{CENTRAL, assert_close, each_engine, each_exact_engine};
 
 /// x₀² x₁ + x₂
 fn poly<T: Real>(x: &[T]) -> T {

@@ -2,11 +2,9 @@
 //!
 //! Rules come through `RuleVisitor`, so one that is added to the table is tested from then on.
 
-mod support;
-
+use crate::support::same;
 use differentiation_interface::prelude::*;
 use differentiation_interface::rules::{Binary, ProductError, RuleVisitor, SumError, Unary, each_binary, each_unary};
-use support::same;
 
 /// Points off the kinks, which all lie at multiples of one half.
 const SMOOTH: &[f64] = &[-7.3, -2.6, -1.3, -0.8, -0.2, 0.2, 0.7, 0.9, 1.4, 2.7, 5.3, 12.2];

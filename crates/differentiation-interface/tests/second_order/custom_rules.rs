@@ -1,16 +1,15 @@
 //! Custom rules in every setting: arrays with a pushforward, a pullback or both, plain rules, rules of one and two numbers;
 //! how often each part is called, and what is refused.
 
-mod pairs;
-mod support;
+use crate::support;
 
+use crate::pairs::{assert_near, each_exact_pair, each_pair};
+use crate::support::{each_engine, each_exact_engine};
 use differentiation_interface::prelude::*;
 use differentiation_interface::rules::{Binary, Partial, Unary};
 use differentiation_interface::scalar::Base;
-use pairs::{assert_near, each_exact_pair, each_pair};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use support::{each_engine, each_exact_engine};
 
 /// Calls of the three parts of a rule.
 #[derive(Default)]

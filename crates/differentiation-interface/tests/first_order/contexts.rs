@@ -1,14 +1,12 @@
 //! Contexts: constants, caches and bundles of them, in every operator, function form and backend.
 
-mod pairs;
-mod support;
+use crate::support;
 
+use crate::pairs::{assert_near, each_pair};
+use crate::support::{assert_close, each_engine};
 use differentiation_interface::function::{Const, Work};
 use differentiation_interface::prelude::*;
-use pairs::{assert_near, each_pair};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use support::{assert_close, each_engine};
+use differentiation_interface_test::allocated_bytes;
 
 /// f = k x₀² x₁ through work memory, whose content at entry is rubbish.
 fn scaled_cubic<T: Real>(x: &[T], k: f64, work: &mut [T]) -> T {
@@ -376,29 +374,6 @@ fn array_points_take_contexts() {
 
 // Costs. The allocator counts the bytes of this thread.
 
-struct CountingBytes;
-
-thread_local! {
-    static BYTES: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on to the system's allocator unchanged; counting neither allocates nor unwinds.
-#[expect(unsafe_code, reason = "an allocator is an unsafe trait; this one counts and passes on")]
-unsafe impl GlobalAlloc for CountingBytes {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.set(BYTES.get() + layout.size());
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the pointer came from `System` with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: CountingBytes = CountingBytes;
-
 /// Σ kᵢ x₀², added up either as plain numbers first or over active numbers.
 fn of_constants<T: Real>(x: &[T], data: &[f64]) -> T {
     let plain: f64 = data.iter().map(|k| k.sqrt()).sum();
@@ -410,10 +385,10 @@ fn constants_leave_nothing_on_the_tape() {
     // The same amount of memory for one constant and for a hundred thousand.
     let bytes = |data: &[f64]| {
         let f = |x: &[_], data: &[f64]| of_constants(x, data);
-        let before = BYTES.get();
+        let before = allocated_bytes();
         let grad = gradient(&f, &AutoReverseDiff::default(), (&X, Constant(data))).unwrap();
         assert_eq!(grad, [data.len() as f64, 0.0]);
-        BYTES.get() - before
+        allocated_bytes() - before
     };
     bytes(&[1.0]);
     assert_eq!(bytes(&vec![1.0; 100_000]), bytes(&[1.0]));

@@ -3,15 +3,14 @@
 //! Functions are written by hand, one per case name; numbers come from the file. A case of a covered kind that has no
 //! function here fails the test of its kind, and so does a kind that nobody has heard of.
 
-mod support;
-
+use crate::support;
+use crate::support::data::{self, cases, column_major, flat, number};
+use crate::support::{assert_close, each_engine, each_exact_engine};
 use differentiation_interface::backend::Seeds;
 use differentiation_interface::backends::forward_diff::chunk_size;
 use differentiation_interface::prelude::*;
 use serde_json::Value;
 use std::cell::Cell;
-use support::data::{self, cases, column_major, flat, number};
-use support::{assert_close, each_engine, each_exact_engine};
 
 /// Kinds that `second_order_cases.rs`, `nested_cases.rs`, `complex_cases.rs` and `sparse.rs` cover.
 const OTHER_FILES: &[&str] = &[

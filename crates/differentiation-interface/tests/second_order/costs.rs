@@ -2,15 +2,10 @@
 //!
 //! The counting allocator counts per thread, so tests do not disturb each other.
 
-mod pairs;
-
+use crate::pairs::each_steady_pair;
 use differentiation_interface::prelude::*;
-use differentiation_interface_test::{CountingAllocator, allocations as allocations_so_far};
-use pairs::each_steady_pair;
+use differentiation_interface_test::allocations as allocations_so_far;
 use std::cell::Cell;
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Allocations of `action` on this thread.
 fn allocations(action: impl FnOnce()) -> usize {

@@ -1,12 +1,10 @@
 //! Random programs over the whole rule table: the engines must agree with each other in every operator.
 
-mod support;
-
+use crate::support::rule_table::{Apply, Argument};
+use crate::support::same;
 use differentiation_interface::prelude::*;
 use differentiation_interface::rules;
 use proptest::prelude::*;
-use support::rule_table::{Apply, Argument};
-use support::same;
 
 /// One step of a program: which rule, and which earlier values it reads (modulo how many there are).
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,7 @@
 //! Prepared calls of a backend chosen at run time allocate as often as those of the static backend: never.
 
 use differentiation_interface::prelude::*;
-use differentiation_interface_test::{CountingAllocator, allocations as allocations_so_far};
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
+use differentiation_interface_test::allocations as allocations_so_far;
 
 /// The allocations of a call.
 fn allocations(mut call: impl FnMut()) -> usize {

@@ -1,18 +1,15 @@
 //! Properties of second order that hold for every function: random programs over the whole rule table, by all pairs of
 //! engines; other number types, point types and handles; errors.
 
-mod pairs;
-mod support;
-
+use crate::pairs::{assert_near, each_exact_pair, each_pair};
+use crate::support::each_exact_engine;
 use differentiation_interface::backend::{Again, ForwardOverGradient, ReverseOverGradient, Routed};
 use differentiation_interface::function::{Const, Work};
 use differentiation_interface::prelude::*;
 use differentiation_interface::rules::{self, Binary, RuleVisitor, Unary};
-use pairs::{assert_near, each_exact_pair, each_pair};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use std::sync::Arc;
-use support::each_exact_engine;
 
 /// One step of a random program; indices of arguments count back from the newest value.
 #[derive(Clone, Debug)]

@@ -3,12 +3,11 @@
 //! `differentiation-interface-core/tests/accuracy.rs` checks the whole table on the rules themselves; here a part of it is seen
 //! through forward mode, the tape and compiled recordings, to second order.
 
-mod support;
-
+use crate::support;
+use crate::support::each_exact_engine;
 use differentiation_interface::prelude::*;
 use differentiation_interface::rules::*;
 use num_traits::Float;
-use support::each_exact_engine;
 
 /// Rules that used to lose digits, by number.
 const RULES: [&str; 16] = [
@@ -54,7 +53,7 @@ fn apply<T: Scalar<Base = f64>>(rule: usize, x: &[T]) -> T {
 /// The arguments and the entries that are well conditioned: column, nearest double.
 fn rows(rule: &str) -> Vec<(Vec<f64>, Vec<(usize, f64)>)> {
     let number = |bits: &str| f64::from_bits(u64::from_str_radix(bits, 16).unwrap());
-    let table = include_str!("../../differentiation-interface-core/tests/accuracy/table.txt");
+    let table = include_str!("../../../differentiation-interface-core/tests/accuracy/table.txt");
     let own = table.lines().filter(|line| line.split(' ').next() == Some(rule));
     own.map(|line| {
         let (entries, arguments): (Vec<&str>, Vec<&str>) = line.split(' ').skip(1).partition(|word| word.contains(','));

@@ -1,12 +1,9 @@
 //! `DifferentiateWith`: every inner backend under every outer one, first and second order.
 
-mod pairs;
-mod support;
-
+use crate::pairs::{assert_near, each_exact_pair, each_pair};
+use crate::support::{each_engine, each_exact_engine};
 use differentiation_interface::prelude::*;
-use pairs::{assert_near, each_exact_pair, each_pair};
 use std::cell::Cell;
-use support::{each_engine, each_exact_engine};
 
 #[differentiable]
 fn energy(x: &[f64]) -> f64 {

@@ -3,13 +3,11 @@
 //! For a holomorphic f the pushforward of t is f'·t, and the pullback of dy is the conjugate of f' times dy, which are the
 //! conventions of the counterpart.
 
-mod support;
-
+use crate::support::data::{self, number};
+use crate::support::{assert_close, each_engine};
 use differentiation_interface::prelude::*;
 use num_complex::Complex;
 use serde_json::Value;
-use support::data::{self, number};
-use support::{assert_close, each_engine};
 
 fn parts(value: &Value) -> [f64; 2] {
     [number(&value["re"]), number(&value["im"])]

@@ -1,14 +1,10 @@
 //! Costs: prepared calls allocate nothing, and the function is called as few times as the method needs.
 
-mod support;
-
+use crate::support;
+use crate::support::each_engine;
 use differentiation_interface::prelude::*;
-use differentiation_interface_test::{CountingAllocator, allocations};
+use differentiation_interface_test::allocations;
 use std::cell::Cell;
-use support::each_engine;
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Runs `action` three times and asserts that this thread allocated `expected` times in each run.
 #[track_caller]

@@ -2,12 +2,10 @@
 //!
 //! Functions are written by hand, one per case name; numbers come from `data/cases.json`.
 
-mod support;
-
+use crate::support::assert_close;
+use crate::support::data::{flat, number, run};
 use differentiation_interface::prelude::*;
 use serde_json::Value;
-use support::assert_close;
-use support::data::{flat, number, run};
 
 fn linear_in_k<T: Real>(x: &[T], k: T) -> [T; 2] {
     [x[0] + 2.0 * x[1] + 5.0 * k * x[0] + 6.0 * k * x[1], 3.0 * x[0] + 4.0 * x[1] + 7.0 * k * x[0] + 8.0 * k * x[1]]

@@ -2,12 +2,11 @@
 //!
 //! A line is a function, a point, its value, its derivative, and its second derivative where there is a limit.
 
-mod support;
-
+use crate::support;
+use crate::support::{each_exact_engine, same};
 use differentiation_interface::prelude::*;
 use num_traits::{Float, Signed};
 use std::f64::consts::{LN_2, PI};
-use support::{each_exact_engine, same};
 
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;

@@ -3,18 +3,15 @@
 //!
 //! A program is data, drawn from a fixed seed; `PROGRAMS=1000 cargo test --test random_functions` draws more of them.
 
-mod programs;
-mod support;
-
+use crate::programs::run::{First, KINKED, Outputs, Trace};
+use crate::programs::{DOMAINS, INPUTS, OUTPUTS, PARAMETERS, Program, WORK, program};
+use crate::support::rule_table::{count, names};
 use differentiation_interface::prelude::*;
-use programs::run::{First, KINKED, Outputs, Trace};
-use programs::{DOMAINS, INPUTS, OUTPUTS, PARAMETERS, Program, WORK, program};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ops::AddAssign;
-use support::rule_table::{count, names};
 
 /// A point, and parameters.
 #[derive(Clone, Debug)]

@@ -3,14 +3,11 @@
 //! Functions are written by hand, one per case name; numbers come from the file. A case of these kinds that has no function
 //! here fails the test of its kind. The variants that the counterpart makes of its cases follow.
 
-mod pairs;
-mod support;
-
+use crate::pairs::{assert_near, each_exact_pair, each_pair};
+use crate::support::data::{cases, column_major, flat, number, run};
+use crate::support::each_engine;
 use differentiation_interface::prelude::*;
-use pairs::{assert_near, each_exact_pair, each_pair};
 use serde_json::Value;
-use support::data::{cases, column_major, flat, number, run};
-use support::each_engine;
 
 /// Input and expected answer of one case.
 fn case(name: &str) -> (Value, Value) {

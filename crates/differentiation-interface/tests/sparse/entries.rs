@@ -4,12 +4,9 @@
 use differentiation_interface::prelude::*;
 use differentiation_interface::sparse::matrix_coloring::Pattern;
 use differentiation_interface::sparse::{GraphSparsityDetector, KnownPattern};
-use differentiation_interface_test::{CountingAllocator, allocations};
+use differentiation_interface_test::allocations;
 use std::cell::Cell;
 use std::sync::Arc;
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };

@@ -1,13 +1,12 @@
 //! Every kind of error with its exact text, and that preparations survive errors, panics and threads.
 
-mod support;
-
+use crate::support;
+use crate::support::{assert_close, each_engine, each_exact_engine, each_running_engine, each_running_exact_engine};
 use differentiation_interface::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use support::{assert_close, each_engine, each_exact_engine, each_running_engine, each_running_exact_engine};
 
 fn sum_of_squares<T: Real>(x: &[T]) -> T {
     x.iter().map(|v| v * v).sum()

@@ -1,15 +1,12 @@
 //! Costs of sparse derivatives: prepared calls allocate nothing, and the function is called once per pass of lanes.
 
 use differentiation_interface::prelude::*;
-use differentiation_interface_test::{CountingAllocator, allocations as allocations_so_far};
+use differentiation_interface_test::allocations as allocations_so_far;
 use std::cell::Cell;
 
 thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Runs `action` three times; each run must allocate and call the function as often as stated.
 #[track_caller]
