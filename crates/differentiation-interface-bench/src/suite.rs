@@ -4,10 +4,7 @@
 
 use crate::choice::{Choice, WithFirstOrder};
 use differentiation_interface::backend::Backend;
-use differentiation_interface_test::families::{
-    DefaultScenarios, ScenarioOptions, SparseScenarios, ToArray, ToArrays, ToNumber, ToNumbers,
-    allocation_free_scenarios, default_scenarios, empty_scenarios, rule_scenarios, sparse_scenarios,
-};
+use differentiation_interface_test::families;
 use differentiation_interface_test::{Named, OPERATORS, Options, Outcome, Scenarios, test_differentiation};
 use std::slice;
 
@@ -17,23 +14,12 @@ pub(crate) trait RunsSuite: Sized {
     fn check(&self, exact: bool, options: &Options) -> Outcome;
 }
 
-type Rules = (ToNumbers<ToNumber, Vec<f64>>, ToArrays<ToArray, Vec<f64>>);
-
 impl<B> RunsSuite for B
 where
-    DefaultScenarios: Scenarios<B>,
-    SparseScenarios: Scenarios<B>,
-    Rules: Scenarios<B>,
+    families::Suite: Scenarios<B>,
 {
     fn check(&self, exact: bool, options: &Options) -> Outcome {
-        let scenarios = (
-            default_scenarios(ScenarioOptions::all()),
-            sparse_scenarios(&[5, 10, 20]),
-            empty_scenarios(),
-            allocation_free_scenarios(),
-            exact.then(rule_scenarios).into_iter().collect::<Vec<_>>(),
-        );
-        test_differentiation(slice::from_ref(self), &scenarios, options)
+        test_differentiation(slice::from_ref(self), &families::suite(exact, &[5, 10, 20]), options)
     }
 }
 

@@ -234,10 +234,17 @@ pub fn single_precision_scenarios(options: ScenarioOptions) -> DefaultScenarios<
         .scenarios(options)
 }
 
+/// Scenarios with a constant.
+pub type ConstantScenarios = DefaultScenarios<(Vec<f64>, OwnedConstant<f64>), (f64, OwnedConstant<f64>)>;
+/// Scenarios with work memory.
+pub type CacheScenarios = DefaultScenarios<(Vec<f64>, OwnedCache<Vec<f64>>), (f64, OwnedCache<Vec<f64>>)>;
+/// Scenarios with work memory in a tuple.
+pub type TupleCacheScenarios = DefaultScenarios<(Vec<f64>, TupleCache), (f64, TupleCache)>;
+/// Scenarios with a constant and work memory in one argument.
+pub type ConstantOrCacheScenarios = DefaultScenarios<(Vec<f64>, Both), (f64, Both)>;
+
 /// The default scenarios with a constant factor, 3 in calls and -3 at preparation.
-pub fn constantified_scenarios(
-    options: ScenarioOptions,
-) -> DefaultScenarios<(Vec<f64>, OwnedConstant<f64>), (f64, OwnedConstant<f64>)> {
+pub fn constantified_scenarios(options: ScenarioOptions) -> ConstantScenarios {
     Points {
         array: |x, _, p| (x.to_vec(), OwnedConstant(if p { -3.0 } else { 3.0 })),
         number: |x, _, p| (x, OwnedConstant(if p { -3.0 } else { 3.0 })),
@@ -247,9 +254,7 @@ pub fn constantified_scenarios(
 }
 
 /// The default scenarios through work memory, from which the output is copied.
-pub fn cachified_scenarios(
-    options: ScenarioOptions,
-) -> DefaultScenarios<(Vec<f64>, OwnedCache<Vec<f64>>), (f64, OwnedCache<Vec<f64>>)> {
+pub fn cachified_scenarios(options: ScenarioOptions) -> CacheScenarios {
     Points {
         array: |x, m, _| (x.to_vec(), OwnedCache(vec![0.0; m])),
         number: |x, m, _| (x, OwnedCache(vec![0.0; m])),
@@ -262,9 +267,7 @@ pub fn cachified_scenarios(
 type TupleCache = OwnedCache<(Vec<f64>, [f64; 2])>;
 
 /// The default scenarios through work memory in a tuple.
-pub fn tuple_cachified_scenarios(
-    options: ScenarioOptions,
-) -> DefaultScenarios<(Vec<f64>, TupleCache), (f64, TupleCache)> {
+pub fn tuple_cachified_scenarios(options: ScenarioOptions) -> TupleCacheScenarios {
     Points {
         array: |x, m, _| (x.to_vec(), OwnedCache((vec![0.0; m], [0.0; 2]))),
         number: |x, m, _| (x, OwnedCache((vec![0.0; m], [0.0; 2]))),
@@ -282,7 +285,7 @@ fn both(m: usize, prepares: bool) -> Both {
 }
 
 /// The default scenarios with a constant and work memory in one argument: the factor is 7, and 18 at preparation.
-pub fn constant_or_cachified_scenarios(options: ScenarioOptions) -> DefaultScenarios<(Vec<f64>, Both), (f64, Both)> {
+pub fn constant_or_cachified_scenarios(options: ScenarioOptions) -> ConstantOrCacheScenarios {
     Points { array: |x, m, p| (x.to_vec(), both(m, p)), number: |x, m, p| (x, both(m, p)), factor: 7.0 }
         .scenarios(options)
 }
