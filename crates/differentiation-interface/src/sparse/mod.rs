@@ -12,6 +12,8 @@ mod jacobian;
 mod lanes;
 mod matrix;
 mod name;
+#[cfg(all(test, feature = "any"))]
+mod tests;
 
 pub use detectors::{DenseMethod, DenseSparsityDetector, KnownPattern, NoSparsityDetector};
 #[cfg(feature = "compiled")]

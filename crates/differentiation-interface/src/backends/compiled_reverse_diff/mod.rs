@@ -8,6 +8,8 @@ mod buffers;
 pub(crate) mod fresh;
 mod recording;
 mod state;
+#[cfg(all(test, feature = "any", feature = "sparse"))]
+mod tests;
 
 pub use state::CompiledState;
 

@@ -5,6 +5,8 @@
 
 mod dual;
 mod hyper_dual;
+#[cfg(all(test, feature = "any", feature = "sparse"))]
+mod tests;
 mod twice;
 
 pub use dual::{Dual, DualCore};

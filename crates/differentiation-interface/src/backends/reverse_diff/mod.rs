@@ -4,6 +4,8 @@
 //! backend alone are in `twice.rs`, which runs it on [`TwiceVar`].
 
 mod tape;
+#[cfg(all(test, feature = "any", feature = "sparse"))]
+mod tests;
 mod twice;
 mod twice_tape;
 mod twice_var;
