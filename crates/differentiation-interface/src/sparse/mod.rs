@@ -12,7 +12,7 @@ mod jacobian;
 mod lanes;
 mod matrix;
 mod name;
-#[cfg(all(test, feature = "any"))]
+#[cfg(all(test, feature = "any", not(feature = "native")))]
 mod tests;
 
 pub use detectors::{DenseMethod, DenseSparsityDetector, KnownPattern, NoSparsityDetector};

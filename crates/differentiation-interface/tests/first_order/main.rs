@@ -3,7 +3,6 @@
 //! One binary, so that the engines are compiled and linked once for all of these files.
 
 mod accuracy;
-mod cases;
 mod complex_cases;
 mod contexts;
 mod conventions;

@@ -3,7 +3,7 @@
 //! Reached by operators through the routes below; runs the user's function on plain numbers, so opaque closures over `f64`
 //! are welcome.
 
-#[cfg(all(test, feature = "any", feature = "sparse"))]
+#[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
 mod tests;
 
 use differentiation_interface_core::backend::{

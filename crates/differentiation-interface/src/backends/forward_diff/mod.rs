@@ -5,7 +5,7 @@
 
 mod dual;
 mod hyper_dual;
-#[cfg(all(test, feature = "any", feature = "sparse"))]
+#[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
 mod tests;
 mod twice;
 

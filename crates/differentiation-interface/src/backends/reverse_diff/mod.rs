@@ -4,7 +4,7 @@
 //! backend alone are in `twice.rs`, which runs it on [`TwiceVar`].
 
 mod tape;
-#[cfg(all(test, feature = "any", feature = "sparse"))]
+#[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
 mod tests;
 mod twice;
 mod twice_tape;

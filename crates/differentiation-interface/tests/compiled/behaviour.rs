@@ -2,11 +2,8 @@
 
 use compiled_trace::{GuardFailed, RunError};
 use differentiation_interface::prelude::*;
-use differentiation_interface_test::{CountingAllocator, allocations};
+use differentiation_interface_test::allocations;
 use std::cell::Cell;
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
