@@ -2,10 +2,7 @@
 //!
 //! Asked for by `choice`, which names backends statically; called by `suite`.
 
-use differentiation_interface_test::families::{
-    DefaultScenarios, ScenarioOptions, SparseScenarios, ToArray, ToArrays, ToNumber, ToNumbers,
-    allocation_free_scenarios, default_scenarios, empty_scenarios, rule_scenarios, sparse_scenarios,
-};
+use differentiation_interface_test::families::{Suite, suite};
 use differentiation_interface_test::{Options, Outcome, Scenarios, test_differentiation};
 use std::slice;
 
@@ -15,22 +12,11 @@ pub(crate) trait RunsSuite: Sized {
     fn check(&self, exact: bool, options: &Options) -> Outcome;
 }
 
-type Rules = (ToNumbers<ToNumber, Vec<f64>>, ToArrays<ToArray, Vec<f64>>);
-
 impl<B> RunsSuite for B
 where
-    DefaultScenarios: Scenarios<B>,
-    SparseScenarios: Scenarios<B>,
-    Rules: Scenarios<B>,
+    Suite: Scenarios<B>,
 {
     fn check(&self, exact: bool, options: &Options) -> Outcome {
-        let scenarios = (
-            default_scenarios(ScenarioOptions::all()),
-            sparse_scenarios(&[5, 10, 20]),
-            empty_scenarios(),
-            allocation_free_scenarios(),
-            exact.then(rule_scenarios).into_iter().collect::<Vec<_>>(),
-        );
-        test_differentiation(slice::from_ref(self), &scenarios, options)
+        test_differentiation(slice::from_ref(self), &suite(exact, &[5, 10, 20]), options)
     }
 }

@@ -13,6 +13,8 @@ mod lanes;
 mod matrix;
 mod name;
 mod sides;
+#[cfg(all(test, feature = "any", not(feature = "native")))]
+mod tests;
 
 pub use detectors::{DenseMethod, DenseSparsityDetector, KnownPattern, NoSparsityDetector};
 #[cfg(feature = "compiled")]

@@ -10,6 +10,8 @@ mod text;
 
 #[cfg(feature = "serde")]
 mod serde;
+#[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
+mod tests;
 
 pub use number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
 pub use routes::Chosen;

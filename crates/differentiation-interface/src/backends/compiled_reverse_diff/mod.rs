@@ -10,6 +10,8 @@ mod recording;
 mod requested;
 mod routes;
 mod state;
+#[cfg(all(test, feature = "any", feature = "sparse"))]
+mod tests;
 
 pub use backend::AutoCompiledReverseDiff;
 #[cfg(feature = "any")]

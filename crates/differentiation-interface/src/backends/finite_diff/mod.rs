@@ -3,6 +3,9 @@
 //! Reached by operators through the routes below; runs the user's function on plain numbers, so opaque closures over `f64`
 //! are welcome.
 
+#[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
+mod tests;
+
 use differentiation_interface_core::backend::{
     Backend, Forward, Lane, Lanes, Lift, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
 };

@@ -6,6 +6,8 @@
 mod dual;
 mod hyper_dual;
 mod on_stack;
+#[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
+mod tests;
 mod twice;
 
 pub use dual::{Dual, DualCore};

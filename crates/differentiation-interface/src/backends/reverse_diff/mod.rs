@@ -5,6 +5,8 @@
 
 mod along;
 mod tape;
+#[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
+mod tests;
 mod twice;
 mod twice_tape;
 mod twice_var;
