@@ -128,7 +128,7 @@ impl<B: PullbackPrimitive> PushforwardRoute<B> for ViaPullback {
     fn held<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
-        _f: &mut F,
+        f: &mut F,
         seeds: Seeds<'_, S>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
@@ -137,7 +137,7 @@ impl<B: PullbackPrimitive> PushforwardRoute<B> for ViaPullback {
         let mut first = 0;
         while first < m {
             let count = chunk_of::<L>().min(m - first);
-            backend.sweep(&mut state.state, Seeds::Basis { first, count }, Rows::growing(&mut state.chunk, n))?;
+            backend.sweep(&mut state.state, f, Seeds::Basis { first, count }, Rows::growing(&mut state.chunk, n))?;
             for i in 0..count {
                 let row = &state.chunk[i * n..(i + 1) * n];
                 for k in 0..seeds.count() {
@@ -192,11 +192,11 @@ impl<B: PullbackPrimitive> PullbackRoute<B> for Native {
     fn sweep<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
-        _f: &mut F,
+        f: &mut F,
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        backend.sweep(state, seeds, rows)
+        backend.sweep(state, f, seeds, rows)
     }
 }
 
@@ -312,7 +312,7 @@ impl<B: PullbackPrimitive> MatrixRoute<B> for ViaPullback {
         state.outputs.clone_from(y);
         // One sweep sizes the adjoints; its result is dropped.
         let seeds = Seeds::all(y.len().min(chunk_of::<L>()));
-        backend.sweep(&mut state.state, seeds, Rows::growing(&mut state.chunk, state.inputs))
+        backend.sweep(&mut state.state, f, seeds, Rows::growing(&mut state.chunk, state.inputs))
     }
     #[inline]
     fn matrix<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
@@ -324,7 +324,7 @@ impl<B: PullbackPrimitive> MatrixRoute<B> for ViaPullback {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         backend.record(&mut state.state, f, x, &mut state.outputs)?;
-        backend.sweep(&mut state.state, Seeds::all(state.outputs.len()), rows)?;
+        backend.sweep(&mut state.state, f, Seeds::all(state.outputs.len()), rows)?;
         if let Some(y) = y {
             y.clone_from(&state.outputs);
         }

@@ -251,7 +251,7 @@ impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         record_gradient(pair, state, f, x, request)?;
-        pair.0.sweep(&mut state.outer, seeds, rows)
+        Self::held(pair, state, f, x, seeds, rows)
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         pair: &(O, I),
@@ -264,12 +264,17 @@ impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
     fn held<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         pair: &(O, I),
         state: &mut Self::State<S, L>,
-        _f: &mut F,
-        _x: &[S],
+        f: &mut F,
+        x: &[S],
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        pair.0.sweep(&mut state.outer, seeds, rows)
+        with_gradient!(pair, state, f, x, Request::Products, |outer, gradient| pair.0.sweep(
+            outer,
+            &mut gradient,
+            seeds,
+            rows
+        ))
     }
 }
 

@@ -121,15 +121,18 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
                 error: None,
             };
             let result = pair.0.record(outer, &mut function, x, outputs);
-            first_error(function.error, result)?;
+            first_error(function.error.take(), result)?;
             if count > 0 {
                 let part = Rows::fixed(&mut rows.data()[first * n..(first + count) * n], n);
-                pair.0.sweep(outer, Seeds::all(count), part)?;
+                let result = pair.0.sweep(outer, &mut function, Seeds::all(count), part);
+                first_error(function.error.take(), result)?;
             }
             if with_value {
                 value.clear();
                 value.push(outputs[count]);
-                pair.0.sweep(outer, Seeds::Basis { first: count, count: 1 }, Rows::growing(gradient, n))?;
+                let (seeds, rows) = (Seeds::Basis { first: count, count: 1 }, Rows::growing(gradient, n));
+                let result = pair.0.sweep(outer, &mut function, seeds, rows);
+                first_error(function.error.take(), result)?;
             }
             first += count;
             if first >= total {

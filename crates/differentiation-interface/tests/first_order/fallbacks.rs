@@ -154,9 +154,10 @@ macro_rules! pulls {
                 *state = Some(differences(f, x, y));
                 Ok(())
             }
-            fn sweep<S: Scalar, L: Lanes>(
+            fn sweep<S: Scalar, L: Lanes, F: Flat<S>>(
                 &self,
                 state: &mut Option<Held<S>>,
+                _f: &mut F,
                 seeds: Seeds<'_, S>,
                 rows: Rows<'_, S>,
             ) -> Result<(), Error> {

@@ -184,9 +184,10 @@ impl PullbackPrimitive for AutoCompiledReverseDiff {
         y.extend_from_slice(state.outputs());
         Ok(())
     }
-    fn sweep<S: Scalar, L: Lanes>(
+    fn sweep<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
         &self,
         state: &mut CompiledState<S>,
+        _f: &mut F,
         seeds: Seeds<'_, S>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {

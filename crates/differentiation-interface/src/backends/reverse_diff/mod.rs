@@ -134,9 +134,10 @@ impl PullbackPrimitive for AutoReverseDiff {
     }
 
     #[inline]
-    fn sweep<S: Scalar, L: Lanes>(
+    fn sweep<S: Scalar, L: Lanes, F: Flat<Var<S>>>(
         &self,
         state: &mut ReverseState<S>,
+        _f: &mut F,
         seeds: Seeds<'_, S>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
