@@ -2,7 +2,8 @@
 //!
 //! Called by `state` with a recording that is tried; runs its programs.
 
-use super::recording::{Failure, Held, Kind, LANES, ProgramKey};
+use super::held::Held;
+use super::recording::{Failure, Kind, LANES, ProgramKey};
 use differentiation_interface_core::backend::{Rows, Seeds};
 use differentiation_interface_core::recordings::{EngineScalar, Recordable};
 use differentiation_interface_core::scalar::{Base, Scalar};

@@ -6,6 +6,7 @@
 mod backend;
 mod buffers;
 pub(crate) mod fresh;
+mod held;
 mod recording;
 mod requested;
 mod routes;

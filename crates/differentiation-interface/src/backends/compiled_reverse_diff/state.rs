@@ -3,7 +3,8 @@
 use super::backend::AutoCompiledReverseDiff;
 use super::buffers::{Buffers, Direction};
 use super::fresh::FreshRecording;
-use super::recording::{Failure, Held, Recording};
+use super::held::Held;
+use super::recording::{Failure, Recording};
 use super::requested::{Order, RequestedEntries};
 use compiled_trace::{GuardFailed, Place, Recorded, RunError};
 use differentiation_interface_core::backend::{EntryRequest, Rows, Seeds};

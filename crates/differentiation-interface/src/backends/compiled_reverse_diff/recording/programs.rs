@@ -33,9 +33,9 @@ pub(in super::super) enum Kind {
 pub(in super::super) const LANES: usize = 4;
 const KINDS: usize = 7;
 /// Most input slices of a program: point, parameters, seeds, and tangents of the point.
-pub(super) const MOST_INPUTS: usize = 2 + 2 * LANES;
+pub(in super::super) const MOST_INPUTS: usize = 2 + 2 * LANES;
 /// Most output slices: outputs, products, and the tangents of both.
-pub(super) const MOST_OUTPUTS: usize = (1 + LANES) * (1 + LANES);
+pub(in super::super) const MOST_OUTPUTS: usize = (1 + LANES) * (1 + LANES);
 
 impl Kind {
     /// The program for up to so many seeds, and the number of seeds it takes.
@@ -60,7 +60,7 @@ pub(in super::super) struct ProgramKey {
 }
 
 /// Programs that track absent derivatives, or that do not.
-pub(super) const ALIKE: usize = 3 * KINDS;
+pub(in super::super) const ALIKE: usize = 3 * KINDS;
 
 impl ProgramKey {
     /// A program as it runs at first.
@@ -70,7 +70,7 @@ impl ProgramKey {
 
     /// Its place among things there is one of for each program.
     #[inline(always)]
-    pub(super) fn place_in<T>(self, all: &mut [[T; ALIKE]; 2]) -> &mut T {
+    pub(in super::super) fn place_in<T>(self, all: &mut [[T; ALIKE]; 2]) -> &mut T {
         &mut all[usize::from(self.tracks)][self.among_alike()]
     }
 
@@ -81,7 +81,7 @@ impl ProgramKey {
 
     /// Whether the derivatives among the results are not all numbers.
     #[inline(always)]
-    pub(super) fn is_spoilt<S: Scalar>(self, outputs: &[&mut [S]]) -> bool {
+    pub(in super::super) fn is_spoilt<S: Scalar>(self, outputs: &[&mut [S]]) -> bool {
         let first = if self.kind == Kind::Entries { 0 } else { 1 };
         outputs[first..].iter().any(|slice| slice.iter().fold(false, |found, v| found | v.peek().is_nan()))
     }
@@ -89,10 +89,10 @@ impl ProgramKey {
 
 /// Something made of a program, and what that does about absent derivatives.
 #[derive(Debug)]
-pub(super) struct Made<T> {
-    pub(super) code: T,
+pub(in super::super) struct Made<T> {
+    pub(in super::super) code: T,
     /// Whether a result that is not a number may be one where absent derivatives are tracked.
-    pub(super) is_doubtful: bool,
+    pub(in super::super) is_doubtful: bool,
 }
 
 impl<T> Made<T> {
@@ -104,7 +104,7 @@ impl<T> Made<T> {
 
 /// What has been made of the programs of one recording that track absent derivatives, or that do not.
 #[derive(Debug, Default)]
-pub(super) struct Programs {
+pub(in super::super) struct Programs {
     executables: [OnceLock<Made<Executable>>; ALIKE],
     /// Machine code of the same programs; none where it was refused.
     #[cfg(feature = "native")]
@@ -114,7 +114,7 @@ pub(super) struct Programs {
 impl Programs {
     /// The executable of a program if it has been made.
     #[inline(always)]
-    pub(super) fn executable(&self, which: ProgramKey) -> Option<&Made<Executable>> {
+    pub(in super::super) fn executable(&self, which: ProgramKey) -> Option<&Made<Executable>> {
         self.executables[which.among_alike()].get()
     }
 
@@ -126,7 +126,7 @@ impl Programs {
     /// The machine code of a program, if that has been tried.
     #[cfg(feature = "native")]
     #[inline(always)]
-    pub(super) fn code(&self, which: ProgramKey) -> Option<&Option<Made<native::Compiled<f64>>>> {
+    pub(in super::super) fn code(&self, which: ProgramKey) -> Option<&Option<Made<native::Compiled<f64>>>> {
         self.codes[which.among_alike()].get()
     }
 

@@ -1,6 +1,7 @@
 //! What recordings keep, and which way they run.
 
 use super::*;
+use crate::backends::compiled_reverse_diff::requested::RequestedEntries;
 use crate::backends::forward_diff::Dual;
 use compiled_trace::{Limits, Recorded, record};
 use differentiation_interface_core::backend::Lane;
