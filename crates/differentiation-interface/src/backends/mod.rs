@@ -20,8 +20,8 @@ mod tests;
 #[doc(hidden)]
 #[macro_export]
 macro_rules! each_backend {
-    ($run:ident! $argument:tt) => {
-        $run! { $argument
+    ($($run:ident)::+! $argument:tt) => {
+        $($run)::+! { $argument
             forward_diff AutoForwardDiff = AutoForwardDiff::default(), exact, runs;
             reverse_diff AutoReverseDiff = AutoReverseDiff::default(), exact, runs;
             #[cfg(feature = "compiled")]
