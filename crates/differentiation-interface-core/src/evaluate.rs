@@ -33,23 +33,23 @@ pub trait Flat<N> {
 
 /// A function is passed on by reference as it is.
 impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
         (**self).call(x, y);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         (**self).is_pure()
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameters(&self, values: &mut Vec<f64>) {
         (**self).parameters(values);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lengths(&self, lengths: &mut Vec<usize>) {
         (**self).lengths(lengths);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_failed(&self) -> bool {
         (**self).has_failed()
     }
@@ -57,7 +57,7 @@ impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
 
 /// Makes of a function what operators hand to a backend: the function itself, so that the backend's loops are compiled around it.
 #[cfg(not(debug_assertions))]
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn handed<F>(f: &mut F) -> &mut F {
     f
 }
@@ -101,13 +101,13 @@ macro_rules! fixed_output {
         impl<N: Scalar, $($generics)*> Output<N> for $output {
             type With<S: Scalar> = $with;
             type Borrowed<'a, S: Scalar> = $with;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, y: &mut Vec<N>) {
                 let $y = f.call(x);
                 y.clear();
                 y.$store($numbers);
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn evaluate_with<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C, Output = Self>>(
                 f: &F,
                 x: &X,
@@ -118,11 +118,11 @@ macro_rules! fixed_output {
                 y.clear();
                 y.$store($numbers);
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn build<S: Scalar>($flat: &[S]) -> $with {
                 $build
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn borrow<S: Scalar>(flat: &[S]) -> $with {
                 <Self as Output<N>>::build(flat)
             }
@@ -137,11 +137,11 @@ fixed_output! {
 impl<N: Scalar> Output<N> for Vec<N> {
     type With<S: Scalar> = Vec<S>;
     type Borrowed<'a, S: Scalar> = &'a [S];
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, y: &mut Vec<N>) {
         f.call_into(x, y);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate_with<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C, Output = Self>>(
         f: &F,
         x: &X,
@@ -153,7 +153,7 @@ impl<N: Scalar> Output<N> for Vec<N> {
     fn build<S: Scalar>(flat: &[S]) -> Vec<S> {
         flat.to_vec()
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn borrow<S: Scalar>(flat: &[S]) -> &[S] {
         flat
     }
@@ -201,11 +201,11 @@ where
     F::Output: Output<N>,
 {
     type Output = F::Output;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate(&self, x: &[N], _: &(), _: &mut (), y: &mut Vec<N>) {
         F::Output::evaluate(self, X::view(x), y);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         Function::is_pure(self)
     }
@@ -217,11 +217,11 @@ where
     F::Output: Output<N>,
 {
     type Output = F::Output;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate<'a>(&self, x: &[N], contexts: &'a C::Values<'_>, storage: &'a mut C::Storage<N>, y: &mut Vec<N>) {
         F::Output::evaluate_with(self, X::view(x), C::arguments(contexts, storage), y);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         FunctionWith::is_pure(self)
     }
@@ -243,7 +243,7 @@ impl<'a, F, X: Shape, C: Contexts, N: Scalar> Bound<'a, F, X, C, N> {
 }
 
 impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Flat<N> for Bound<'_, F, X, C, N> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
         self.function.evaluate(x, &self.contexts, self.storage, y);
     }

@@ -34,7 +34,7 @@ impl<S: Scalar> Shape for Slice<S> {
     type Active<N: Scalar> = [N];
     type Like = Vec<S>;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn view<N: Scalar>(flat: &[N]) -> &[N] {
         flat
     }
@@ -54,7 +54,7 @@ impl<S: Scalar, const K: usize> Shape for [S; K] {
     type Active<N: Scalar> = [N; K];
     type Like = [S; K];
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn view<N: Scalar>(flat: &[N]) -> &[N; K] {
         flat.try_into().expect("operators check the length of a point")
     }
@@ -76,7 +76,7 @@ impl<S: Scalar> Shape for Number<S> {
     type Active<N: Scalar> = N;
     type Like = S;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn view<N: Scalar>(flat: &[N]) -> &N {
         &flat[0]
     }
@@ -93,7 +93,7 @@ impl<S: Scalar> Shape for Number<S> {
 impl<S: Scalar> Point for &S {
     type Shape = Number<S>;
     type Contexts = ();
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn coordinates(&self) -> &[S] {
         std::slice::from_ref(self)
     }
@@ -106,7 +106,7 @@ macro_rules! number_point {
         impl<$($generics)*> Point for $number {
             type Shape = Number<$number>;
             type Contexts = ();
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn coordinates(&self) -> &[$number] {
                 std::slice::from_ref(self)
             }
@@ -170,7 +170,7 @@ macro_rules! slice_points {
         impl<S: Scalar, $($generics)*> Point for $point {
             type Shape = Slice<S>;
             type Contexts = ();
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn coordinates(&self) -> &[S] {
                 &self[..]
             }
@@ -189,7 +189,7 @@ slice_points! {
 impl<S: Scalar, const K: usize> Point for [S; K] {
     type Shape = [S; K];
     type Contexts = ();
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn coordinates(&self) -> &[S] {
         self
     }
@@ -205,11 +205,11 @@ macro_rules! context_points {
         {
             type Shape = P::Shape;
             type Contexts = ($($A::Kind,)*);
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn coordinates(&self) -> &[ScalarOf<P>] {
                 self.0.coordinates()
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn contexts(&self) -> <Self::Contexts as Contexts>::Values<'_> {
                 let (_, $($a),*) = self;
                 ($($a.value(),)*)

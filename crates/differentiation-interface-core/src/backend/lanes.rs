@@ -36,23 +36,23 @@ impl<const N: usize> Lanes for Lane<N> {
     type Of<S: Scalar> = [S; N];
     type Array<T: Copy + Debug + Send + Sync + 'static> = [T; N];
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn repeat<T: Copy + Debug + Send + Sync + 'static>(value: T) -> [T; N] {
         [value; N]
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn each<S: Scalar>(make: impl FnMut(usize) -> S) -> [S; N] {
         std::array::from_fn(make)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn slice<S: Scalar>(of: &[S; N]) -> &[S] {
         of
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn slice_mut<S: Scalar>(of: &mut [S; N]) -> &mut [S] {
         of
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn map<S: Scalar>(a: &[S; N], f: impl Fn(S) -> S) -> [S; N] {
         let mut out = *a;
         for lane in &mut out {
@@ -60,7 +60,7 @@ impl<const N: usize> Lanes for Lane<N> {
         }
         out
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn zip<S: Scalar>(a: &[S; N], b: &[S; N], f: impl Fn(S, S) -> S) -> [S; N] {
         let mut out = *a;
         for i in 0..N {

@@ -352,7 +352,7 @@ pub trait MatrixRoute<B: Backend> {
     ) -> Result<(), Error>;
     /// The same by what earlier calls left, without running the function, so that no fault is raised; `false` if there is nothing that
     /// serves, and then [`matrix`](Self::matrix) is called. For gradients so small that watching for faults shows.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn again<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         _state: &mut Self::State<S, L>,
         _f: &F,

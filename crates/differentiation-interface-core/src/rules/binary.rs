@@ -16,16 +16,16 @@ macro_rules! binary_rules {
 
             impl Binary for $Rule {
                 const NAME: &'static str = stringify!($name);
-                #[inline(always)]
+                #[cfg_attr(not(debug_assertions), inline(always))]
                 fn value<B: Base>(self, $v: B, $w: B) -> B {
                     rule_part!(self, Binary, Value, $value)
                 }
-                #[inline(always)]
+                #[cfg_attr(not(debug_assertions), inline(always))]
                 #[allow(unused_variables, reason = "a derivative may need the point, the value, both or none")]
                 fn partial_x<S: Scalar>(self, $x: S, $y: S, $r: S) -> Partial<S> {
                     rule_part!(self, Binary, First, $dx)
                 }
-                #[inline(always)]
+                #[cfg_attr(not(debug_assertions), inline(always))]
                 #[allow(unused_variables, reason = "a derivative may need the point, the value, both or none")]
                 fn partial_y<S: Scalar>(self, $x: S, $y: S, $r: S) -> Partial<S> {
                     rule_part!(self, Binary, Second, $dy)
@@ -86,25 +86,25 @@ binary_rules! {
 }
 
 /// `x - y` where that is positive, and 0 elsewhere, also where both are infinite; NaN where one is.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn positive_difference<B: Base>(x: B, y: B) -> B {
     if x <= y { B::ZERO } else { x - y }
 }
 
 /// The value of a rule as a partial derivative.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn of<S: Scalar, R: Binary>(x: S, y: S, rule: R) -> Partial<S> {
     Value(x.apply2(y, rule))
 }
 
 /// ∂/∂x of x^y: y x^(y-1).
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn power_by_base<S: Scalar>(x: S, y: S) -> Partial<S> {
     if y.is_constant() && y.peek() == S::Base::ZERO { Zero } else { of(x, y, PowfByBase) }
 }
 
 /// ∂/∂y of x^y: x^y ln x. Plain numbers, which are not differentiated again, use the value.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn power_by_exponent<S: Scalar>(x: S, y: S, r: S) -> Partial<S> {
     if x.is_constant() && y.is_constant() {
         return Value(S::constant(planar::power_times_ln(r.peek(), x.peek())));
@@ -113,7 +113,7 @@ fn power_by_exponent<S: Scalar>(x: S, y: S, r: S) -> Partial<S> {
 }
 
 /// ∂⁴/∂x³∂y of x^y.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn fourth_power<S: Scalar>(x: S, y: S) -> Partial<S> {
     let polynomial = y * (y - constant(1.0)) * (y - constant(2.0));
     let slope = scale(3.0, y * (y - constant(2.0))) + constant(2.0);
@@ -121,7 +121,7 @@ fn fourth_power<S: Scalar>(x: S, y: S) -> Partial<S> {
 }
 
 /// ∂³/∂x^n∂y^(3-n) of x^y for n = 1 or 2.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn third_power_by_both<S: Scalar>(x: S, y: S, n: f64) -> Partial<S> {
     let power = x.apply2(y - constant(n), Powf);
     let logarithm = ln(x);
@@ -134,7 +134,7 @@ fn third_power_by_both<S: Scalar>(x: S, y: S, n: f64) -> Partial<S> {
 }
 
 /// Real and imaginary part of 1/(x + iy)³ from those of 1/(x + iy) and its square.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn cube<S: Scalar>(x: S, y: S) -> (S, S) {
     let (a, b) = (x.apply2(y, Angular), y.apply2(x, Angular));
     let (p, q) = (x.apply2(y, AngularBend), x.apply2(y, AngularCross));
@@ -142,7 +142,7 @@ fn cube<S: Scalar>(x: S, y: S) -> (S, S) {
 }
 
 /// x / r. Plain numbers, which are not differentiated again, use the value `r` of `hypot`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn direction<S: Scalar>(x: S, y: S, r: S) -> Partial<S> {
     if x.is_constant() && y.is_constant() {
         return Value(S::constant(planar::direction(x.peek(), y.peek(), r.peek())));
@@ -151,13 +151,13 @@ fn direction<S: Scalar>(x: S, y: S, r: S) -> Partial<S> {
 }
 
 /// ∂³/∂x²∂y of hypot.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn bend_by_other<S: Scalar>(x: S, y: S) -> S {
     let (bend, cross) = (x.apply2(y, HypotBend), x.apply2(y, HypotCross));
     scale(-2.0, cross * x.apply2(y, Angular)) - bend * y.apply2(x, Angular)
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn negated<S: Scalar>(partial: Partial<S>) -> Partial<S> {
     match partial {
         Zero => Zero,
@@ -167,12 +167,12 @@ fn negated<S: Scalar>(partial: Partial<S>) -> Partial<S> {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn taken<S: Scalar>(is_taken: bool) -> Partial<S> {
     if is_taken { One } else { Zero }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn first_max<S: Scalar>(x: S, y: S) -> bool {
     match x.partial_cmp(&y) {
         Some(order) => order != Ordering::Less,
@@ -180,7 +180,7 @@ fn first_max<S: Scalar>(x: S, y: S) -> bool {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn first_min<S: Scalar>(x: S, y: S) -> bool {
     match x.partial_cmp(&y) {
         Some(order) => order != Ordering::Greater,
@@ -188,12 +188,12 @@ fn first_min<S: Scalar>(x: S, y: S) -> bool {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn below<S: Scalar>(x: S, y: S) -> bool {
     x < y
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn sign_kept<S: Scalar>(x: S, y: S) -> Partial<S> {
     if x.primal().is_sign_negative() == y.primal().is_sign_negative() { One } else { plain(-1.0) }
 }

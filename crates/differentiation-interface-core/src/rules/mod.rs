@@ -98,7 +98,7 @@ pub enum Partial<S: Scalar> {
 
 impl<S: Scalar> Partial<S> {
     /// The partial derivative as a number.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn value(self) -> S {
         match self {
             Partial::Zero => S::constant(S::Base::ZERO),
@@ -109,7 +109,7 @@ impl<S: Scalar> Partial<S> {
     }
 
     /// This partial derivative times `t`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn times(self, t: S) -> S {
         match self {
             Partial::Zero => S::constant(S::Base::ZERO),
@@ -130,7 +130,7 @@ pub trait Unary: Copy + PartialEq + Debug + Send + Sync + 'static {
     fn derivative<S: Scalar>(self, x: S, y: S) -> Partial<S>;
     /// The parameter of the rule in 64 bits, by which engines remember what they found out about it; `None` for a rule
     /// whose parameters do not fit. Rules without parameters need not write it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(self) -> Option<u64> {
         (size_of::<Self>() == 0).then_some(0)
     }
@@ -147,7 +147,7 @@ pub trait Binary: Copy + PartialEq + Debug + Send + Sync + 'static {
     /// The derivative with respect to the second argument, where `r` is the value at `(x, y)`.
     fn partial_y<S: Scalar>(self, x: S, y: S, r: S) -> Partial<S>;
     /// The parameter of the rule in 64 bits; see [`Unary::parameter`].
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(self) -> Option<u64> {
         (size_of::<Self>() == 0).then_some(0)
     }
@@ -164,19 +164,19 @@ pub trait RuleVisitor {
 }
 
 /// The constant `c` as a scalar.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn constant<S: Scalar>(c: f64) -> S {
     S::constant(S::Base::from_f64(c))
 }
 
 /// `c * x` for a plain number `c`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn scale<S: Scalar>(c: f64, x: S) -> S {
     x.scale(S::Base::from_f64(c))
 }
 
 /// A plain number as a partial derivative.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn plain<S: Scalar>(c: f64) -> Partial<S> {
     Partial::Constant(S::Base::from_f64(c))
 }

@@ -18,11 +18,11 @@ macro_rules! unary_rules {
 
             impl Unary for $Rule {
                 const NAME: &'static str = stringify!($function);
-                #[inline(always)]
+                #[cfg_attr(not(debug_assertions), inline(always))]
                 fn value<B: Base>(self, $v: B) -> B {
                     rule_part!(self, Unary, Value, $value)
                 }
-                #[inline(always)]
+                #[cfg_attr(not(debug_assertions), inline(always))]
                 #[allow(unused_variables, reason = "a derivative may need the point, the value, both or none")]
                 fn derivative<S: Scalar>(self, $x: S, $y: S) -> Partial<S> {
                     rule_part!(self, Unary, First, $derivative)
@@ -30,7 +30,7 @@ macro_rules! unary_rules {
             }
 
             #[doc = concat!("Applies `", stringify!($function), "` to any scalar.")]
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             pub fn $function<S: Scalar>(x: S) -> S {
                 x.apply($Rule)
             }
@@ -102,7 +102,7 @@ unary_rules! {
 }
 
 /// Derivative of |x|: the sign of `x`, 0 at 0.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn sign_of<S: Scalar>(x: S) -> Partial<S> {
     match x.partial_cmp(&constant(0.0)) {
         Some(Ordering::Greater) => One,
@@ -113,7 +113,7 @@ fn sign_of<S: Scalar>(x: S) -> Partial<S> {
 }
 
 /// `c / x` for a plain number `c`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn over<S: Scalar>(c: f64, x: S) -> S {
     S::apply2_left(S::Base::from_f64(c), x, Over)
 }
@@ -124,11 +124,11 @@ pub struct Powi(pub i32);
 
 impl Unary for Powi {
     const NAME: &'static str = "powi";
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(self) -> Option<u64> {
         Some(self.0 as u32 as u64)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value<B: Base>(self, x: B) -> B {
         let value = match self.0 {
             1 => x,
@@ -138,7 +138,7 @@ impl Unary for Powi {
         };
         rule_part!(self, Unary, Value, value)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn derivative<S: Scalar>(self, x: S, y: S) -> Partial<S> {
         let derivative = match self.0 {
             0 => Zero,
@@ -157,7 +157,7 @@ impl Unary for Powi {
 }
 
 /// `x` to the constant integer power `n`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn powi<S: Scalar>(x: S, n: i32) -> S {
     x.apply(Powi(n))
 }
@@ -168,15 +168,15 @@ pub struct Powc(pub f64);
 
 impl Unary for Powc {
     const NAME: &'static str = "powc";
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(self) -> Option<u64> {
         Some(self.0.to_bits())
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value<B: Base>(self, x: B) -> B {
         rule_part!(self, Unary, Value, if self.0 == 1.0 { x } else { x.powf(B::from_f64(self.0)) })
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn derivative<S: Scalar>(self, x: S, _y: S) -> Partial<S> {
         let c = self.0;
         let derivative = if c == 0.0 {
@@ -201,22 +201,22 @@ pub struct Polygamma(pub u32);
 
 impl Unary for Polygamma {
     const NAME: &'static str = "polygamma";
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(self) -> Option<u64> {
         Some(self.0 as u64)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value<B: Base>(self, x: B) -> B {
         rule_part!(self, Unary, Value, x.polygamma_value(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn derivative<S: Scalar>(self, x: S, _y: S) -> Partial<S> {
         rule_part!(self, Unary, First, Value(x.apply(Polygamma(self.0 + 1))))
     }
 }
 
 /// The digamma function of any scalar.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn digamma<S: Scalar>(x: S) -> S {
     x.apply(Polygamma(0))
 }

@@ -68,20 +68,20 @@ pub trait Scalar:
 
     /// The number `value` with no derivative attached, which may be another one in the next call: a recording does not take
     /// it for a constant. `index` tells the parameters of a function apart.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(_index: usize, value: Self::Base) -> Self {
         Self::constant(value)
     }
 
     /// The slices as slices of plain numbers, if that is what this type is. Slices of slices, so that nobody has to make a table of
     /// the same slices in another type.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_plain<'s, 'a>(_slices: &'s [&'a [Self]]) -> Option<&'s [&'a [Self::Base]]> {
         None
     }
 
     /// The same, to write to.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_plain_mut<'s, 'a>(_slices: &'s mut [&'a mut [Self]]) -> Option<&'s mut [&'a mut [Self::Base]]> {
         None
     }
@@ -89,32 +89,32 @@ pub trait Scalar:
     /// How many tangents a number has, if it is a plain value with tangents and nothing else; 0 if it is not. Whoever can send
     /// several tangents through a function at once takes such numbers apart and puts them together again by the three
     /// methods below, which mean nothing for other numbers.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tangent_lanes() -> usize {
         0
     }
 
     /// The differentiation that the tangents belong to; none if there are no tangents.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tangent_mark(&self) -> Option<NonZeroU32> {
         None
     }
 
     /// The tangent in a lane.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tangent(&self, _lane: usize) -> Self::Base {
         Self::Base::ZERO
     }
 
     /// The number with this value and these tangents.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn with_tangents(value: Self::Base, _mark: NonZeroU32, _tangent: impl Fn(usize) -> Self::Base) -> Self {
         Self::constant(value)
     }
 
     /// The plain value, for engines that decide by it how to compute, not what: nothing is recorded and nothing refused.
     /// Functions to be differentiated call [`primal`](Scalar::primal).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn peek(&self) -> Self::Base {
         self.primal()
     }
@@ -148,14 +148,14 @@ pub trait Scalar:
 
     /// `then` if `left` is in `relation` to `right`, and `otherwise` if not. User code writes
     /// [`x.less_than(y).select(then, otherwise)`](Real::less_than).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
         if relation.holds(left.partial_cmp(&right)) { then } else { otherwise }
     }
 
     /// The product with a plain number, at no tangent cost beyond scaling.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn scale(self, factor: Self::Base) -> Self {
         self.apply2_right(factor, Times)
     }
@@ -165,7 +165,7 @@ pub trait Scalar:
     fn fused(self, factor: Self, addend: Self) -> Self;
 
     /// Whether this number is zero and carries no derivative, so that a product with it can be skipped.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_inert_zero(&self) -> bool {
         self.is_constant() && self.peek() == Self::Base::ZERO
     }

@@ -98,11 +98,11 @@ impl Backend for AnyBackend {
     type Gradient = Chosen;
     type Jacobian = Chosen;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raise<S: Scalar, L: Lanes>(value: S) -> AnyNum<S, L> {
         Num(AnyCore::inert(value))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lower<S: Scalar, L: Lanes>(number: &AnyNum<S, L>) -> S {
         number.0.value()
     }
@@ -154,7 +154,7 @@ impl Backend for AnyBackend {
 }
 
 impl<S: Scalar, L: Lanes> Lift<S, AnyNum<S, L>> for AnyBackend {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift(value: S) -> AnyNum<S, L> {
         Num(AnyCore::inert(value))
     }

@@ -33,7 +33,7 @@ pub(super) enum Direction {
 
 impl<S: Scalar> Buffers<S> {
     /// Takes parameters, which it leaves as plain numbers too, and lengths of the contexts.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn read_contexts<F: Flat<Recorded<S::Base>>>(
         &mut self,
         f: &F,

@@ -137,11 +137,11 @@ impl Backend for AutoCompiledReverseDiff {
         (!self.refuse).then(|| self.refusing_other_branches())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raise<S: Scalar, L: Lanes>(value: S) -> Recorded<S::Base> {
         constant_of(value)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lower<S: Scalar, L: Lanes>(number: &Recorded<S::Base>) -> S {
         S::constant(number.peek())
     }
@@ -159,7 +159,7 @@ impl PlainConstant for f32 {}
 
 // Over `S::Base`, so that the compiler says nothing more where `S` is refused.
 impl<S: PlainConstant> Lift<S, Recorded<S::Base>> for AutoCompiledReverseDiff {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift(value: S) -> Recorded<S::Base> {
         Recorded::constant(value.peek())
     }
@@ -211,7 +211,7 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
     ) -> Result<(), Error> {
         state.matrix(backend, f, x, y, &mut rows)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn again<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
         state: &mut CompiledState<S>,
         f: &F,

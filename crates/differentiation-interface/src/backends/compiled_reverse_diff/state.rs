@@ -70,7 +70,7 @@ impl<S: Scalar> CompiledState<S> {
     }
 
     /// Fills the gradient at `x` and its value, if a small program does that.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn small_gradient<F: Flat<Recorded<S::Base>>>(
         &mut self,
         f: &F,

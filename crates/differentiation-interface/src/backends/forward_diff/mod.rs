@@ -61,25 +61,25 @@ impl<C: ChunkSize> Backend for AutoForwardDiff<C> {
     type Gradient = ViaPushforward;
     type Jacobian = ViaPushforward;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raise<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
         Num(DualCore::inert(value))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lower<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> S {
         number.0.value()
     }
 }
 
 impl<C: ChunkSize, S: Scalar, L: Lanes> Lift<S, Dual<S, L>> for AutoForwardDiff<C> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift(value: S) -> Dual<S, L> {
         Num(DualCore::inert(value))
     }
 }
 
 impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoReverseDiff, S, Dual<Var<S>, L>> for AutoForwardDiff<C> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift_pair(value: S) -> Dual<Var<S>, L> {
         Self::lift(AutoReverseDiff::lift(value))
     }
@@ -283,7 +283,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
     }
 
     /// Writes the tangents of one pass into their columns. Whether one of them may not be a number.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn write_tangents(&self, rows: &mut Rows<'_, S>, first: usize, count: usize) -> bool {
         if count < L::N {
             // A lane without seed is zero. What is spoilt is 0 · ∞, so this lane then is not a number either.

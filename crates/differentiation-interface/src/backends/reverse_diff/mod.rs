@@ -68,25 +68,25 @@ impl Backend for AutoReverseDiff {
     type Gradient = ViaPullback;
     type Jacobian = ViaPullback;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raise<S: Scalar, L: Lanes>(value: S) -> Var<S> {
         Num(VarCore::inert(value))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lower<S: Scalar, L: Lanes>(number: &Var<S>) -> S {
         number.0.value()
     }
 }
 
 impl<S: Scalar> Lift<S, Var<S>> for AutoReverseDiff {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift(value: S) -> Var<S> {
         Num(VarCore::inert(value))
     }
 }
 
 impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoForwardDiff<C>, S, Var<Dual<S, L>>> for AutoReverseDiff {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift_pair(value: S) -> Var<Dual<S, L>> {
         Self::lift(AutoForwardDiff::<C>::lift(value))
     }
