@@ -35,12 +35,12 @@ pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
     /// The value as `f64`, exactly.
     fn as_f64(self) -> f64;
     /// The slices as slices of doubles, if that is what this type is.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_doubles<'s, 'a>(_slices: &'s [&'a [Self]]) -> Option<&'s [&'a [f64]]> {
         None
     }
     /// The same, to write to.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_doubles_mut<'s, 'a>(_slices: &'s mut [&'a mut [Self]]) -> Option<&'s mut [&'a mut [f64]]> {
         None
     }
@@ -126,7 +126,7 @@ pub trait Scalar:
 
     /// `then` if `left` is in `relation` to `right`, and `otherwise` if not. User code writes
     /// [`x.less_than(y).select(then, otherwise)`](crate::Real::less_than).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
         if relation.holds(left.partial_cmp(&right)) { then } else { otherwise }
@@ -140,7 +140,7 @@ pub trait Scalar:
     fn fused(self, factor: Self, addend: Self) -> Self;
 
     /// Whether this number is zero and carries no derivative, so that a product with it can be skipped.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_inert_zero(&self) -> bool {
         self.is_constant() && (Self::INTERNALS.peek)(self) == Self::Base::ZERO
     }
@@ -164,7 +164,7 @@ pub enum Partial<S: Scalar> {
 
 impl<S: Scalar> Partial<S> {
     /// The partial derivative as a number.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn value(self) -> S {
         match self {
             Partial::Zero => S::constant(S::Base::ZERO),
@@ -175,7 +175,7 @@ impl<S: Scalar> Partial<S> {
     }
 
     /// This partial derivative times `t`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn times(self, t: S) -> S {
         match self {
             Partial::Zero => S::constant(S::Base::ZERO),
@@ -196,7 +196,7 @@ pub trait Unary: Copy + PartialEq + Debug + Send + Sync + 'static {
     fn derivative<S: Scalar>(self, x: S, y: S) -> Partial<S>;
     /// The parameter of the rule in 64 bits, by which engines remember what they found out about it; `None` for a rule
     /// whose parameters do not fit. Rules without parameters need not write it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(self) -> Option<u64> {
         (size_of::<Self>() == 0).then_some(0)
     }
@@ -213,7 +213,7 @@ pub trait Binary: Copy + PartialEq + Debug + Send + Sync + 'static {
     /// The derivative with respect to the second argument, where `r` is the value at `(x, y)`.
     fn partial_y<S: Scalar>(self, x: S, y: S, r: S) -> Partial<S>;
     /// The parameter of the rule in 64 bits; see [`Unary::parameter`].
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(self) -> Option<u64> {
         (size_of::<Self>() == 0).then_some(0)
     }

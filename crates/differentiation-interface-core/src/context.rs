@@ -137,7 +137,7 @@ impl<K: ?Sized + 'static> ContextKind for ConstantKind<K> {
     const OPAQUE: bool = true;
 
     fn allocate<N: Scalar>(_: Constant<'_, K>) {}
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn argument<'a, N: Scalar>(value: &'a Constant<'_, K>, _: &'a mut (), _: &mut usize) -> &'a K {
         value.0
     }
@@ -168,7 +168,7 @@ impl<W: ParameterShape + ?Sized> ContextKind for ParameterKind<W> {
     fn lengths(value: &Parameter<'_, W>, lengths: &mut Vec<usize>) {
         value.0.lengths(lengths);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn argument<'a, N: Scalar>(
         value: &'a Parameter<'_, W>,
         storage: &'a mut W::With<N>,
@@ -202,12 +202,12 @@ macro_rules! parameter_shapes {
     ($([$($generics:tt)*] $shape:ty: $number:ty, $s:ident => $slice:expr, $m:ident => $slice_mut:expr;)*) => {$(
         impl<$($generics)*> ParameterShape for $shape {
             type Number = $number;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn numbers(&self) -> &[$number] {
                 let $s = self;
                 $slice
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn numbers_of<N: Scalar>($m: &mut Self::With<N>) -> &mut [N] {
                 $slice_mut
             }
@@ -244,7 +244,7 @@ impl<W: CacheShape + ?Sized> ContextKind for CacheKind<W> {
     fn lengths(value: &Cache<'_, W>, lengths: &mut Vec<usize>) {
         value.0.lengths(lengths);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn argument<'a, N: Scalar>(
         value: &'a Cache<'_, W>,
         storage: &'a mut W::With<N>,
@@ -278,13 +278,13 @@ impl<S: Scalar> CacheShape for [S] {
     fn allocate<N: Scalar>(&self) -> Vec<N> {
         vec![N::default(); self.len()]
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fit<N: Scalar>(&self, memory: &mut Vec<N>) {
         if memory.len() != self.len() {
             memory.resize(self.len(), N::default());
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn reset<N: Scalar>(&self, memory: &mut Vec<N>) {
         self.fit(memory);
         memory.fill(N::default());
@@ -299,11 +299,11 @@ impl<S: Scalar> CacheShape for Vec<S> {
     fn allocate<N: Scalar>(&self) -> Vec<N> {
         self.as_slice().allocate()
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fit<N: Scalar>(&self, memory: &mut Vec<N>) {
         self.as_slice().fit(memory);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn reset<N: Scalar>(&self, memory: &mut Vec<N>) {
         self.as_slice().reset(memory);
     }
@@ -317,9 +317,9 @@ impl<S: Scalar, const K: usize> CacheShape for [S; K] {
     fn allocate<N: Scalar>(&self) -> [N; K] {
         [N::default(); K]
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fit<N: Scalar>(&self, _: &mut [N; K]) {}
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn reset<N: Scalar>(&self, memory: &mut [N; K]) {
         memory.fill(N::default());
     }
@@ -355,12 +355,12 @@ macro_rules! context_tuples {
                 let ($($a,)*) = self;
                 ($($a.allocate(),)*)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn fit<N: Scalar>(&self, ($($s,)*): &mut Self::With<N>) {
                 let ($($a,)*) = self;
                 $($a.fit($s);)*
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn reset<N: Scalar>(&self, ($($s,)*): &mut Self::With<N>) {
                 let ($($a,)*) = self;
                 $($a.reset($s);)*
@@ -398,7 +398,7 @@ macro_rules! context_tuples {
             fn lengths(value: &Self::Value<'_>, lengths: &mut Vec<usize>) {
                 <($($A,)*) as Contexts>::lengths(value, lengths);
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn argument<'a, N: Scalar>(
                 ($($a,)*): &'a Self::Value<'_>,
                 ($($s,)*): &'a mut Self::Storage<N>,
@@ -423,7 +423,7 @@ macro_rules! context_tuples {
             fn lengths(($($a,)*): &Self::Values<'_>, lengths: &mut Vec<usize>) {
                 $($A::lengths($a, lengths);)*
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn arguments<'a, N: Scalar>(
                 ($($a,)*): &'a Self::Values<'_>,
                 ($($s,)*): &'a mut Self::Storage<N>,
@@ -484,11 +484,11 @@ impl Contexts for () {
     type Values<'a> = ();
     const OPAQUE: bool = false;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn allocate<N: Scalar>(_: ()) {}
     fn parameters(_: &(), _: &mut Vec<f64>) {}
     fn lengths(_: &(), _: &mut Vec<usize>) {}
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn arguments<'a, N: Scalar>(_: &'a (), _: &'a mut ()) {}
 }
 

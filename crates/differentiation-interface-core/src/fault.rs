@@ -54,7 +54,7 @@ impl Drop for Outer {
 }
 
 /// The fault of the operator that runs, if there is one.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn take() -> Option<ErrorKind> {
     #[cold]
     #[inline(never)]

@@ -21,7 +21,7 @@ pub enum Relation {
 
 impl Relation {
     /// Whether numbers that compare as `order` are in this relation. Unordered numbers (NaN) are in none.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn holds(self, order: Option<Ordering>) -> bool {
         match (self, order) {
             (_, None) => false,

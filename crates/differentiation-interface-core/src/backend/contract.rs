@@ -182,7 +182,7 @@ pub trait MatrixRoute<B: Backend> {
     const ON_STACK: bool = false;
     /// Fills the matrix of a function with [`Flat::fixed`] inputs on the stack, without a state, and leaves the outputs in `y` if asked for.
     /// `false` where there is no such way or it cannot answer, errors included; then [`matrix`](Self::matrix) is called.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn on_stack<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         _backend: &B,
         _f: &mut F,
@@ -193,7 +193,7 @@ pub trait MatrixRoute<B: Backend> {
         false
     }
     /// The recordings in a state that keeps some, which operators try before [`matrix`](Self::matrix).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn recorded<S: Scalar, L: Lanes>(_state: &mut Self::State<S, L>) -> Option<&mut dyn RecordedMatrix<S>> {
         None
     }

@@ -28,7 +28,7 @@ use crate::second_order::SecondOrder;
 /// assert_eq!(derivative(&outer, &AutoReverseDiff::default(), 3.0)?, 6.0);
 /// # Ok::<(), Error>(())
 /// ```
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn lift<B: Lift<S, N>, S: Scalar, N>(_backend: &B, value: S) -> N {
     B::lift(value)
 }
@@ -59,7 +59,7 @@ pub trait LiftPair<O, S, N>: Backend {
 }
 
 impl<O: Backend, I: LiftPair<O, S, N>, S: Scalar, N> Lift<S, N> for SecondOrder<O, I> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift(value: S) -> N {
         I::lift_pair(value)
     }

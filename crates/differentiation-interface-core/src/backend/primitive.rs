@@ -59,7 +59,7 @@ pub trait PushforwardPrimitive: Backend {
     const ON_STACK: bool = false;
     /// Fills all columns of the Jacobian of a function with [`Flat::fixed`] inputs, on the stack, and leaves the outputs in `y` if
     /// asked for. Returns `false` where it cannot, errors included: the operator then calls [`pushforward`](Self::pushforward).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn jacobian_on_stack<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         &self,
         _f: &mut F,

@@ -281,7 +281,7 @@ impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
     ) -> Result<(), Error> {
         backend.pushforward(state, f, x, Seeds::all(x.len()), y, rows)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn on_stack<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         f: &mut F,

@@ -76,7 +76,7 @@ pub trait DerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     fn value(state: &Self::State) -> &[X::Scalar];
     /// Writes the derivative at `x`, and the value if there is a place for it, without a state. Returns `false` where the engine
     /// needs one, or cannot answer, errors included: `fill` then does. Called where the type of the output fixes its length.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stateless<P: Point<Shape = X, Contexts = C>>(
         &self,
         _f: &F,

@@ -66,7 +66,7 @@ pub trait GradientBackend<F, X: Shape, C: Contexts>: Clone {
     fn value(state: &Self::State) -> X::Scalar;
     /// Writes the gradient at `x`, and the value if there is a place for it, without a state. Returns `false` where the engine needs
     /// one, or cannot answer, errors included: `fill` then does.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stateless<P: Point<Shape = X, Contexts = C>>(
         &self,
         _f: &F,

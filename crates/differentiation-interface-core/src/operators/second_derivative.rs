@@ -82,7 +82,7 @@ pub trait SecondDerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     fn derivative(state: &Self::State) -> &[X::Scalar];
     /// Writes value, derivative and second derivative at `x` without a state. Returns `false` where the engine needs one, or cannot
     /// answer, errors included: `fill` then does. Called where the type of the output fixes its length.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stateless<P: Point<Shape = X, Contexts = C>>(&self, _f: &F, _x: &P, _all: [&mut [X::Scalar]; 3]) -> bool {
         false
     }
@@ -189,16 +189,16 @@ where
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
         self.call_fixed(|i| x[i], |outputs| outputs.clone_into(y));
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fixed(&self) -> Option<usize> {
         self.f.fixed()
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn captures(&self) -> bool {
         self.f.captures()
     }
     /// No outputs where the inner backend cannot answer, which the outer one refuses.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn call_fixed<R>(&mut self, mut x: impl FnMut(usize) -> N, read: impl FnOnce(&[N]) -> R) -> R {
         let (mut y, mut der) = (O::fixed::<N>(), O::fixed::<N>());
         let rows = &mut Rows::fixed(der.as_mut(), 1);

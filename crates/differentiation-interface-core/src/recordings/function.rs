@@ -25,23 +25,23 @@ pub trait Recordable {
 
 /// A function that hands out nothing runs in every call.
 impl Recordable for Option<&dyn Recordable> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         self.is_some_and(|f| f.is_pure())
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameters(&self, values: &mut Vec<f64>) {
         if let Some(f) = self {
             f.parameters(values);
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lengths(&self, lengths: &mut Vec<usize>) {
         if let Some(f) = self {
             f.lengths(lengths);
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_failed(&self) -> bool {
         self.is_some_and(|f| f.has_failed())
     }

@@ -13,19 +13,19 @@ pub trait RuleVisitor {
 }
 
 /// The constant `c` as a scalar.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn constant<S: Scalar>(c: f64) -> S {
     S::constant(S::Base::from_f64(c))
 }
 
 /// `c * x` for a plain number `c`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn scale<S: Scalar>(c: f64, x: S) -> S {
     x.scale(S::Base::from_f64(c))
 }
 
 /// A plain number as a partial derivative.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn plain<S: Scalar>(c: f64) -> Partial<S> {
     Partial::Constant(S::Base::from_f64(c))
 }

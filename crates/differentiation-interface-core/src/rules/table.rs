@@ -19,11 +19,11 @@ macro_rules! unary_rules {
 
             impl Unary for $Rule {
                 const NAME: &'static str = stringify!($function);
-                #[inline(always)]
+                #[cfg_attr(not(debug_assertions), inline(always))]
                 fn value<B: Base>(self, $v: B) -> B {
                     rule_part!(self, Unary, Value, $value)
                 }
-                #[inline(always)]
+                #[cfg_attr(not(debug_assertions), inline(always))]
                 #[allow(unused_variables, reason = "a derivative may need the point, the value, both or none")]
                 fn derivative<S: Scalar>(self, $x: S, $y: S) -> Partial<S> {
                     rule_part!(self, Unary, First, $derivative)
@@ -31,7 +31,7 @@ macro_rules! unary_rules {
             }
 
             #[doc = concat!("Applies `", stringify!($function), "` to any scalar.")]
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             pub fn $function<S: Scalar>(x: S) -> S {
                 x.apply($Rule)
             }
@@ -103,7 +103,7 @@ unary_rules! {
 }
 
 /// Derivative of |x|: the sign of `x`, 0 at 0.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn sign_of<S: Scalar>(x: S) -> Partial<S> {
     match x.partial_cmp(&constant(0.0)) {
         Some(Ordering::Greater) => One,
@@ -114,7 +114,7 @@ fn sign_of<S: Scalar>(x: S) -> Partial<S> {
 }
 
 /// `c / x` for a plain number `c`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn over<S: Scalar>(c: f64, x: S) -> S {
     S::apply2_left(S::Base::from_f64(c), x, Over)
 }
@@ -125,11 +125,11 @@ pub struct Powi(pub i32);
 
 impl Unary for Powi {
     const NAME: &'static str = "powi";
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(self) -> Option<u64> {
         Some(self.0 as u32 as u64)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value<B: Base>(self, x: B) -> B {
         let value = match self.0 {
             1 => x,
@@ -139,7 +139,7 @@ impl Unary for Powi {
         };
         rule_part!(self, Unary, Value, value)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn derivative<S: Scalar>(self, x: S, y: S) -> Partial<S> {
         let derivative = match self.0 {
             0 => Zero,
@@ -158,7 +158,7 @@ impl Unary for Powi {
 }
 
 /// `x` to the constant integer power `n`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn powi<S: Scalar>(x: S, n: i32) -> S {
     x.apply(Powi(n))
 }
@@ -169,15 +169,15 @@ pub struct Powc(pub f64);
 
 impl Unary for Powc {
     const NAME: &'static str = "powc";
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(self) -> Option<u64> {
         Some(self.0.to_bits())
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value<B: Base>(self, x: B) -> B {
         rule_part!(self, Unary, Value, if self.0 == 1.0 { x } else { x.powf(B::from_f64(self.0)) })
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn derivative<S: Scalar>(self, x: S, _y: S) -> Partial<S> {
         let c = self.0;
         let derivative = if c == 0.0 {
@@ -202,22 +202,22 @@ pub struct Polygamma(pub u32);
 
 impl Unary for Polygamma {
     const NAME: &'static str = "polygamma";
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(self) -> Option<u64> {
         Some(self.0 as u64)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value<B: Base>(self, x: B) -> B {
         rule_part!(self, Unary, Value, x.polygamma_value(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn derivative<S: Scalar>(self, x: S, _y: S) -> Partial<S> {
         rule_part!(self, Unary, First, Value(x.apply(Polygamma(self.0 + 1))))
     }
 }
 
 /// The digamma function of any scalar.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn digamma<S: Scalar>(x: S) -> S {
     x.apply(Polygamma(0))
 }
@@ -232,16 +232,16 @@ macro_rules! binary_rules {
 
             impl Binary for $Rule {
                 const NAME: &'static str = stringify!($name);
-                #[inline(always)]
+                #[cfg_attr(not(debug_assertions), inline(always))]
                 fn value<B: Base>(self, $v: B, $w: B) -> B {
                     rule_part!(self, Binary, Value, $value)
                 }
-                #[inline(always)]
+                #[cfg_attr(not(debug_assertions), inline(always))]
                 #[allow(unused_variables, reason = "a derivative may need the point, the value, both or none")]
                 fn partial_x<S: Scalar>(self, $x: S, $y: S, $r: S) -> Partial<S> {
                     rule_part!(self, Binary, First, $dx)
                 }
-                #[inline(always)]
+                #[cfg_attr(not(debug_assertions), inline(always))]
                 #[allow(unused_variables, reason = "a derivative may need the point, the value, both or none")]
                 fn partial_y<S: Scalar>(self, $x: S, $y: S, $r: S) -> Partial<S> {
                     rule_part!(self, Binary, Second, $dy)
@@ -302,25 +302,25 @@ binary_rules! {
 }
 
 /// `x - y` where that is positive, and 0 elsewhere, also where both are infinite; NaN where one is.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn positive_difference<B: Base>(x: B, y: B) -> B {
     if x <= y { B::ZERO } else { x - y }
 }
 
 /// The value of a rule as a partial derivative.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn of<S: Scalar, R: Binary>(x: S, y: S, rule: R) -> Partial<S> {
     Value(x.apply2(y, rule))
 }
 
 /// ∂/∂x of x^y: y x^(y-1).
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn power_by_base<S: Scalar>(x: S, y: S) -> Partial<S> {
     if y.is_constant() && y.peek() == S::Base::ZERO { Zero } else { of(x, y, PowfByBase) }
 }
 
 /// ∂/∂y of x^y: x^y ln x. Plain numbers, which are not differentiated again, use the value.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn power_by_exponent<S: Scalar>(x: S, y: S, r: S) -> Partial<S> {
     if x.is_constant() && y.is_constant() {
         return Value(S::constant(planar::power_times_ln(r.peek(), x.peek())));
@@ -329,7 +329,7 @@ fn power_by_exponent<S: Scalar>(x: S, y: S, r: S) -> Partial<S> {
 }
 
 /// ∂⁴/∂x³∂y of x^y.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn fourth_power<S: Scalar>(x: S, y: S) -> Partial<S> {
     let polynomial = y * (y - constant(1.0)) * (y - constant(2.0));
     let slope = scale(3.0, y * (y - constant(2.0))) + constant(2.0);
@@ -337,7 +337,7 @@ fn fourth_power<S: Scalar>(x: S, y: S) -> Partial<S> {
 }
 
 /// ∂³/∂x^n∂y^(3-n) of x^y for n = 1 or 2.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn third_power_by_both<S: Scalar>(x: S, y: S, n: f64) -> Partial<S> {
     let power = x.apply2(y - constant(n), Powf);
     let logarithm = ln(x);
@@ -350,7 +350,7 @@ fn third_power_by_both<S: Scalar>(x: S, y: S, n: f64) -> Partial<S> {
 }
 
 /// Real and imaginary part of 1/(x + iy)³ from those of 1/(x + iy) and its square.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn cube<S: Scalar>(x: S, y: S) -> (S, S) {
     let (a, b) = (x.apply2(y, Angular), y.apply2(x, Angular));
     let (p, q) = (x.apply2(y, AngularBend), x.apply2(y, AngularCross));
@@ -358,7 +358,7 @@ fn cube<S: Scalar>(x: S, y: S) -> (S, S) {
 }
 
 /// x / r. Plain numbers, which are not differentiated again, use the value `r` of `hypot`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn direction<S: Scalar>(x: S, y: S, r: S) -> Partial<S> {
     if x.is_constant() && y.is_constant() {
         return Value(S::constant(planar::direction(x.peek(), y.peek(), r.peek())));
@@ -367,13 +367,13 @@ fn direction<S: Scalar>(x: S, y: S, r: S) -> Partial<S> {
 }
 
 /// ∂³/∂x²∂y of hypot.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn bend_by_other<S: Scalar>(x: S, y: S) -> S {
     let (bend, cross) = (x.apply2(y, HypotBend), x.apply2(y, HypotCross));
     scale(-2.0, cross * x.apply2(y, Angular)) - bend * y.apply2(x, Angular)
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn negated<S: Scalar>(partial: Partial<S>) -> Partial<S> {
     match partial {
         Zero => Zero,
@@ -383,12 +383,12 @@ fn negated<S: Scalar>(partial: Partial<S>) -> Partial<S> {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn taken<S: Scalar>(is_taken: bool) -> Partial<S> {
     if is_taken { One } else { Zero }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn first_max<S: Scalar>(x: S, y: S) -> bool {
     match x.partial_cmp(&y) {
         Some(order) => order != Ordering::Less,
@@ -396,7 +396,7 @@ fn first_max<S: Scalar>(x: S, y: S) -> bool {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn first_min<S: Scalar>(x: S, y: S) -> bool {
     match x.partial_cmp(&y) {
         Some(order) => order != Ordering::Greater,
@@ -404,12 +404,12 @@ fn first_min<S: Scalar>(x: S, y: S) -> bool {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn below<S: Scalar>(x: S, y: S) -> bool {
     x < y
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn sign_kept<S: Scalar>(x: S, y: S) -> Partial<S> {
     if x.primal().is_sign_negative() == y.primal().is_sign_negative() { One } else { plain(-1.0) }
 }

@@ -14,23 +14,23 @@ impl Base for f64 {
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
     const UNWRITTEN: f64 = f64::from_bits(0x7FF8_756E_7772_6974);
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_unwritten(self) -> bool {
         self.to_bits() << 1 == f64::UNWRITTEN.to_bits() << 1
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_f64(value: f64) -> f64 {
         value
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_doubles<'s, 'a>(slices: &'s [&'a [f64]]) -> Option<&'s [&'a [f64]]> {
         Some(slices)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_doubles_mut<'s, 'a>(slices: &'s mut [&'a mut [f64]]) -> Option<&'s mut [&'a mut [f64]]> {
         Some(slices)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_f64(self) -> f64 {
         self
     }
@@ -53,15 +53,15 @@ impl Base for f32 {
     const ZERO: f32 = 0.0;
     const ONE: f32 = 1.0;
     const UNWRITTEN: f32 = f32::from_bits(0x7FEE_7772);
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_unwritten(self) -> bool {
         self.to_bits() << 1 == f32::UNWRITTEN.to_bits() << 1
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_f64(value: f64) -> f32 {
         value as f32
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_f64(self) -> f64 {
         self as f64
     }
@@ -90,39 +90,39 @@ macro_rules! scalar_base {
                 tangents: None,
                 plain: Some(PlainSlices { read: |slices| slices, write: |slices| slices }),
             };
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn constant(value: $base) -> $base {
                 value
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn primal(self) -> $base {
                 self
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn is_constant(&self) -> bool {
                 true
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn apply<R: Unary>(self, rule: R) -> $base {
                 rule.value(self)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn apply2<R: Binary>(self, other: $base, rule: R) -> $base {
                 rule.value(self, other)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn apply2_right<R: Binary>(self, other: $base, rule: R) -> $base {
                 rule.value(self, other)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn apply2_left<R: Binary>(first: $base, second: $base, rule: R) -> $base {
                 rule.value(first, second)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn scale(self, factor: $base) -> $base {
                 self.apply2_right(factor, Times)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn fused(self, factor: $base, addend: $base) -> $base {
                 <$base>::mul_add(self, factor, addend)
             }

@@ -17,14 +17,14 @@ pub struct Condition<T> {
 
 impl<T: Scalar> Condition<T> {
     /// The condition that `left` is in `relation` to `right`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn new(left: T, relation: Relation, right: T) -> Self {
         Condition { left, relation, right }
     }
 
     /// `then` where the condition holds and `otherwise` elsewhere. Both are computed; the derivative is that of the one
     /// chosen. `a and b` is written by nesting: `a.select(b.select(then, otherwise), otherwise)`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn select(self, then: T, otherwise: T) -> T {
         T::select(self.left, self.relation, self.right, then, otherwise)

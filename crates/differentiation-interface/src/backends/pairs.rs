@@ -9,14 +9,14 @@ use differentiation_interface_core::backend::{Lanes, Lift, LiftPair};
 use differentiation_interface_core::scalar::Scalar;
 
 impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoReverseDiff, S, Dual<Var<S>, L>> for AutoForwardDiff<C> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift_pair(value: S) -> Dual<Var<S>, L> {
         Self::lift(AutoReverseDiff::lift(value))
     }
 }
 
 impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoForwardDiff<C>, S, Var<Dual<S, L>>> for AutoReverseDiff {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift_pair(value: S) -> Var<Dual<S, L>> {
         Self::lift(AutoForwardDiff::<C>::lift(value))
     }

@@ -99,11 +99,11 @@ impl Backend for AnyBackend {
     type Gradient = Chosen;
     type Jacobian = Chosen;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn inject<S: Scalar, L: Lanes>(value: S) -> AnyNum<S, L> {
         Num(AnyCore::inert(value))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn project<S: Scalar, L: Lanes>(number: &AnyNum<S, L>) -> S {
         number.0.value()
     }
@@ -153,7 +153,7 @@ impl Backend for AnyBackend {
 }
 
 impl<S: Scalar, L: Lanes> Lift<S, AnyNum<S, L>> for AnyBackend {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift(value: S) -> AnyNum<S, L> {
         Num(AnyCore::inert(value))
     }

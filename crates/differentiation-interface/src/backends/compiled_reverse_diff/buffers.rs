@@ -33,7 +33,7 @@ pub(super) enum Direction {
 
 impl<S: Scalar> Buffers<S> {
     /// Takes parameters, which it leaves as plain numbers too, and lengths of the contexts.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn read_contexts(&mut self, f: Option<&dyn Recordable>, plain: &mut Vec<f64>, lengths: &mut Vec<usize>) {
         plain.clear();
         f.parameters(plain);

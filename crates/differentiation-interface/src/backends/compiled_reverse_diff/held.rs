@@ -37,7 +37,7 @@ impl<B: Base> Small<B> {
     }
 
     /// Whether there is an answer; otherwise the outputs are without meaning.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(&mut self, inputs: &[&[B]; 2], outputs: &mut [&mut [B]; 2]) -> bool {
         match self {
             #[cfg(feature = "native")]
@@ -66,7 +66,7 @@ struct Plain<B: Base> {
 }
 
 impl<B: Base> Plain<B> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(
         &mut self,
         recording: &Recording,
@@ -99,7 +99,7 @@ impl<B: Base> Plain<B> {
     }
 
     /// Runs a program and tells whether results that are not numbers are doubtful.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run_once(
         &mut self,
         recording: &Recording,
@@ -130,7 +130,7 @@ impl<B: Base> Plain<B> {
 
     /// Runs machine code, if the numbers are doubles and there is such code.
     #[cfg(feature = "native")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run_natively(
         &mut self,
         recording: &Recording,
@@ -186,14 +186,14 @@ impl<S: Scalar> Held<S> {
     }
 
     /// Whether there is a small program of the gradient.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn has_small_gradient(&self) -> bool {
         self.gradient.is_some()
     }
 
     /// Runs the program of the gradient if it is small, and tells whether there is an answer. If not, [`run`](Self::run) gives it, or
     /// tells why. Only lengths of contexts must have been compared.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn small_gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> bool {
         let Some(small) = &mut self.gradient else { return false };
         let (Some(inputs), Some(outputs)) = (S::as_plain(inputs), S::as_plain_mut(outputs)) else { return false };
@@ -226,7 +226,7 @@ impl<S: Scalar> Held<S> {
     ///
     /// On plain numbers as it is. On dual numbers over plain ones its pushforward runs on their parts. On all other numbers
     /// its operations are done one by one, which is slower than a tape.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn run(&mut self, which: ProgramKey, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
         if let Some(done) = self.run_plain(which, inputs, outputs) {
             return done;
@@ -249,7 +249,7 @@ impl<S: Scalar> Held<S> {
         code.run(workspace, inputs, outputs).map_err(Failure::Invalid)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run_plain(
         &mut self,
         which: ProgramKey,

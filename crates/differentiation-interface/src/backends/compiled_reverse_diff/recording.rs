@@ -152,7 +152,7 @@ impl Recording {
         self.lengths.iter().eq(lengths)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn programs(&self, which: ProgramKey) -> &Programs {
         if which.tracks { self.tracking.get_or_init(Box::default) } else { &self.programs }
     }

@@ -33,11 +33,11 @@ impl Backend for AutoCompiledReverseDiff {
         })
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn inject<S: Scalar, L: Lanes>(value: S) -> Recorded<S::Base> {
         constant_of(value)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn project<S: Scalar, L: Lanes>(number: &Recorded<S::Base>) -> S {
         S::constant(number.peek())
     }
@@ -55,7 +55,7 @@ impl PlainConstant for f32 {}
 
 // Over `S::Base`, so that the compiler says nothing more where `S` is refused.
 impl<S: PlainConstant> Lift<S, Recorded<S::Base>> for AutoCompiledReverseDiff {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift(value: S) -> Recorded<S::Base> {
         Recorded::constant(value.peek())
     }
@@ -107,7 +107,7 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
     ) -> Result<(), Error> {
         state.matrix(backend, f, x, y, &mut rows)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn recorded<S: Scalar, L: Lanes>(state: &mut CompiledState<S>) -> Option<&mut dyn RecordedMatrix<S>> {
         Some(state)
     }

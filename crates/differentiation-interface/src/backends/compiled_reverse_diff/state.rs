@@ -347,7 +347,7 @@ impl<S: Scalar> CompiledState<S> {
 
 /// The gradient and its value, if a small program makes them.
 impl<S: Scalar> RecordedMatrix<S> for CompiledState<S> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fill(&mut self, f: Option<&dyn Recordable>, x: &[S], y: Option<&mut [S]>, rows: &mut Rows<'_, S>) -> bool {
         let CompiledState { recordings, current, buffers, plain, lengths, .. } = self;
         let Some(held) = recordings.get_mut(*current).filter(|held| f.is_pure() && held.has_small_gradient()) else {

@@ -61,18 +61,18 @@ impl<C: ChunkSize> Backend for AutoForwardDiff<C> {
     type Gradient = ViaPushforward;
     type Jacobian = ViaPushforward;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn inject<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
         Num(DualCore::inert(value))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn project<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> S {
         number.0.value()
     }
 }
 
 impl<C: ChunkSize, S: Scalar, L: Lanes> Lift<S, Dual<S, L>> for AutoForwardDiff<C> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift(value: S) -> Dual<S, L> {
         Num(DualCore::inert(value))
     }
@@ -276,7 +276,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
     }
 
     /// Writes the tangents of one pass into their columns. Whether one of them may not be a number.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn write_tangents(&self, rows: &mut Rows<'_, S>, first: usize, count: usize) -> bool {
         if count < L::N {
             // A lane without seed is zero. What is spoilt is 0 · ∞, so this lane then is not a number either.
@@ -392,7 +392,7 @@ impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
     }
 
     const ON_STACK: bool = true;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn jacobian_on_stack<S: Scalar, L: Lanes, F: Flat<Dual<S, L>>>(
         &self,
         f: &mut F,

@@ -13,7 +13,7 @@ use differentiation_interface_core::scalar::{Num, Scalar};
 /// `false` where the general way has to say what is wrong (a fault, a number of another differentiation, another number of outputs), or has to
 /// take inputs one by one: lanes share the derivatives of operations, so that where one is infinite, a lane that does not depend on it
 /// gets its product with 0.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn jacobian<S: Scalar, L: Lanes, F: Flat<Dual<S, L>>>(
     f: &mut F,
     x: &[S],

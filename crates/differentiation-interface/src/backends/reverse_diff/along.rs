@@ -10,13 +10,13 @@ use differentiation_interface_core::scalar::{Num, Scalar};
 pub(super) type Along<S> = Dual<S, Lane<1>>;
 
 /// The number `value` whose derivative is `tangent`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn along<S: Scalar>(value: S, tangent: S) -> Along<S> {
     Num(DualCore::along(value, tangent))
 }
 
 /// The number `value`, which does not depend on the entry.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn fixed<S: Scalar>(value: S) -> Along<S> {
     Num(DualCore::inert(value))
 }

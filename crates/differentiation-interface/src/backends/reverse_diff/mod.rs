@@ -69,18 +69,18 @@ impl Backend for AutoReverseDiff {
     type Gradient = ViaPullback;
     type Jacobian = ViaPullback;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn inject<S: Scalar, L: Lanes>(value: S) -> Var<S> {
         Num(VarCore::inert(value))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn project<S: Scalar, L: Lanes>(number: &Var<S>) -> S {
         number.0.value()
     }
 }
 
 impl<S: Scalar> Lift<S, Var<S>> for AutoReverseDiff {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift(value: S) -> Var<S> {
         Num(VarCore::inert(value))
     }

@@ -40,13 +40,13 @@ macro_rules! entry_with_thread_tape {
         }
         impl<S: Scalar> Entry for $Node<S> {
             type Call = $Call<S>;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn source() -> Self {
                 $source
             }
             // The type test is decided when this is compiled. `try_with` is inlined where `with` is not, and then the
             // entry stays in registers.
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn with_thread_tape<R>(action: impl FnOnce(&ThreadTape<Self>) -> R) -> Option<R> {
                 if TypeId::of::<S>() != TypeId::of::<f64>() {
                     return None;
@@ -98,7 +98,7 @@ impl<E: Entry> Tape<E> {
     }
 
     /// Appends an entry; its number, or `None` if the tape is full.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn push(&mut self, node: E) -> Option<u32> {
         let index = self.nodes.len() + self.inputs as usize;
         if index >= u32::MAX as usize {
@@ -145,7 +145,7 @@ thread_local! {
 }
 
 /// Runs `action` on the tape of a recording that is not on the thread tape; `None` if it does not run on this thread.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn with_open<E: Entry, R>(recording: NonZeroU32, action: impl FnOnce(&mut Tape<E>) -> R) -> Option<R> {
     let found = OPEN.try_with(|open| {
         let mut open = open.try_borrow_mut().ok()?;
@@ -182,7 +182,7 @@ fn with_tape<E: Entry, R>(recording: NonZeroU32, action: impl FnOnce(&mut Tape<E
 
 /// Appends an entry to the tape of a recording and returns its number. If that is impossible, `None`, and the recording ends with
 /// an error.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn push<E: Entry>(recording: NonZeroU32, node: E) -> Option<u32> {
     match E::with_thread_tape(|tape| tape.push(recording, node)) {
         Some(Some(entry)) => Some(entry),
@@ -246,7 +246,7 @@ pub(super) fn note_foreign<E: Entry>(recordings: [NonZeroU32; 2]) {
 }
 
 /// Whether a number of the recording `own` is one of the recording `recording`; notes it if not.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_own<E: Entry>(own: NonZeroU32, recording: NonZeroU32) -> bool {
     if own != recording {
         note_foreign::<E>([own, recording]);
@@ -266,7 +266,7 @@ impl<E: Entry> ThreadTape<E> {
         ThreadTape { recording: Cell::new(None), tape: RefCell::new(ManuallyDrop::new(Tape::new())) }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_open_for(&self, recording: NonZeroU32) -> bool {
         self.recording.get() == Some(recording)
     }
@@ -279,7 +279,7 @@ impl<E: Entry> ThreadTape<E> {
     }
 
     /// Appends an entry of the recording on it; `None` if it belongs to another one or the tape is full.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn push(&self, recording: NonZeroU32, node: E) -> Option<u32> {
         if !self.is_open_for(recording) {
             return None;
@@ -327,7 +327,7 @@ impl<'a, E: Entry> Recorder<'a, E> {
     }
 
     /// What the numbers of this recording carry.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn recording(&self) -> NonZeroU32 {
         self.identity.id()
     }
@@ -373,7 +373,7 @@ impl<E: Entry> Drop for Recorder<'_, E> {
 
 /// Propagates adjoints from the entries back to the inputs, `K` of them at once. Entry `i` of the tape has adjoint
 /// `inputs + i`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn propagate<S: Scalar, const K: usize>(nodes: &[Node<S>], adjoints: &mut [[S; K]], inputs: usize) {
     // Shared cells, because an entry's adjoint and those of its arguments lie in one array.
     let adjoints = Cell::from_mut(adjoints).as_slice_of_cells();

@@ -98,13 +98,13 @@ pub(super) struct Sweep<'a, S, const K: usize> {
 }
 
 /// Whether a product with these numbers can be skipped, which it must where it would be 0 · ∞.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn all_zero<S: Scalar>(lanes: &[S]) -> bool {
     lanes.iter().all(S::is_inert_zero)
 }
 
 /// Adds `factor` times `lanes`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn add_scaled<S: Scalar, const K: usize>(target: &Cell<[S; K]>, factor: S, lanes: &[S; K]) {
     let mut sums = target.get();
     for (sum, &lane) in sums.iter_mut().zip(lanes) {
@@ -138,7 +138,7 @@ impl<S: Scalar, const K: usize> Sweep<'_, S, K> {
         self.products_of::<WANTED>(0, end);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tangents_of(&self, start: usize, end: usize) {
         for (node, target) in self.nodes[start..end].iter().zip(&self.tangents[self.inputs + start..]) {
             let mut sums = [S::default(); K];
@@ -154,7 +154,7 @@ impl<S: Scalar, const K: usize> Sweep<'_, S, K> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn products_of<const WANTED: bool>(&self, start: usize, end: usize) {
         let (adjoints, products) = (&self.adjoints[self.inputs + start..], &self.products[self.inputs + start..]);
         for ((node, adjoint), product) in self.nodes[start..end].iter().zip(adjoints).zip(products).rev() {

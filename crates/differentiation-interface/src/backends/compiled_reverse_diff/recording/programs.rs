@@ -69,18 +69,18 @@ impl ProgramKey {
     }
 
     /// Its place among things there is one of for each program.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn place_in<T>(self, all: &mut [[T; ALIKE]; 2]) -> &mut T {
         &mut all[usize::from(self.tracks)][self.among_alike()]
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn among_alike(self) -> usize {
         3 * self.kind as usize + self.tangents.min(2)
     }
 
     /// Whether the derivatives among the results are not all numbers.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn is_spoilt<S: Scalar>(self, outputs: &[&mut [S]]) -> bool {
         let first = if self.kind == Kind::Entries { 0 } else { 1 };
         outputs[first..].iter().any(|slice| slice.iter().fold(false, |found, v| found | v.peek().is_nan()))
@@ -113,7 +113,7 @@ pub(in super::super) struct Programs {
 
 impl Programs {
     /// The executable of a program if it has been made.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn executable(&self, which: ProgramKey) -> Option<&Made<Executable>> {
         self.executables[which.among_alike()].get()
     }
@@ -125,7 +125,7 @@ impl Programs {
 
     /// The machine code of a program, if that has been tried.
     #[cfg(feature = "native")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn code(&self, which: ProgramKey) -> Option<&Option<Made<native::Compiled<f64>>>> {
         self.codes[which.among_alike()].get()
     }
