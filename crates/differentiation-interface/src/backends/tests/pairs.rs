@@ -1,8 +1,8 @@
 //! The test kit with pairs of backends, with contexts, in single precision; and the list of backends.
 
-use crate::backends::{AnyBackend, AutoFiniteDiff, AutoForwardDiff, AutoReverseDiff};
+use crate::backends::{AutoFiniteDiff, AutoForwardDiff, AutoReverseDiff};
 use crate::each_backend;
-use differentiation_interface_core::backend::SecondOrder;
+use differentiation_interface_core::backend::{Backend, SecondOrder};
 use differentiation_interface_test::families::{ScenarioOptions, single_precision_scenarios};
 use differentiation_interface_test::families::{default_scenarios, test_backend, test_contexts};
 use differentiation_interface_test::*;
@@ -66,17 +66,18 @@ fn single_precision_scenarios_hold() {
     test_differentiation(&one_sided, &scenarios, &first_order).assert();
 }
 
-/// Each backend of the list can be chosen at run time, and is what its name in a string stands for.
+/// Modules, errors and tables call a backend by one name.
 #[test]
-fn every_backend_of_the_list_is_a_choice_at_run_time() {
-    macro_rules! choices {
+fn backends_are_named_as_their_modules() {
+    macro_rules! names {
         ([] $($(#[$attribute:meta])* $module:ident $Type:ident = $make:expr, $accuracy:ident, $evaluation:ident;)*) => {
-            vec![$($(#[$attribute])* AnyBackend::from($make)),*]
+            vec![$($(#[$attribute])* (name(&$make), stringify!($module))),*]
         };
     }
-    let choices: Vec<AnyBackend> = each_backend!(choices![]);
-    for (k, choice) in choices.iter().enumerate() {
-        assert_eq!(choice.to_string().parse(), Ok(*choice));
-        assert!(!choices[..k].contains(choice), "{choice} is listed twice");
+    fn name<B: Backend>(_: &B) -> &'static str {
+        B::NAME
+    }
+    for (name, module) in each_backend!(names![]) {
+        assert_eq!(name, module);
     }
 }
