@@ -102,8 +102,10 @@ pub trait ContextKind: 'static {
     type Storage<N: Scalar>: Clone + Send + Debug;
     /// The context in a call.
     type Value<'a>: Copy;
-    /// Whether it may change in a way that nobody sees.
+    /// Whether its value may change without a recording noticing.
     const OPAQUE: bool;
+    /// Whether it is work memory.
+    const WORK_MEMORY: bool = false;
 
     /// Makes the storage.
     fn allocate<N: Scalar>(value: Self::Value<'_>) -> Self::Storage<N>;
@@ -237,6 +239,7 @@ impl<W: CacheShape + ?Sized> ContextKind for CacheKind<W> {
     type Storage<N: Scalar> = W::With<N>;
     type Value<'a> = Cache<'a, W>;
     const OPAQUE: bool = false;
+    const WORK_MEMORY: bool = true;
 
     fn allocate<N: Scalar>(value: Cache<'_, W>) -> W::With<N> {
         value.0.allocate()
@@ -388,6 +391,7 @@ macro_rules! context_tuples {
             type Storage<N: Scalar> = ($($A::Storage<N>,)*);
             type Value<'a> = ($($A::Value<'a>,)*);
             const OPAQUE: bool = $($A::OPAQUE)||*;
+            const WORK_MEMORY: bool = $($A::WORK_MEMORY)||*;
 
             fn allocate<N: Scalar>(value: Self::Value<'_>) -> Self::Storage<N> {
                 <($($A,)*) as Contexts>::allocate(value)
@@ -413,6 +417,7 @@ macro_rules! context_tuples {
             type Storage<N: Scalar> = ($($A::Storage<N>,)*);
             type Values<'a> = ($($A::Value<'a>,)*);
             const OPAQUE: bool = $($A::OPAQUE)||*;
+            const WORK_MEMORY: bool = $($A::WORK_MEMORY)||*;
 
             fn allocate<N: Scalar>(($($a,)*): Self::Values<'_>) -> Self::Storage<N> {
                 ($($A::allocate($a),)*)
@@ -450,8 +455,10 @@ pub trait Contexts: 'static {
     type Storage<N: Scalar>: Clone + Send + Debug;
     /// The contexts in a call.
     type Values<'a>: Copy;
-    /// Whether one of them may change in a way that nobody sees: a [`Constant`].
+    /// Whether the value of one of them may change without a recording noticing: a [`Constant`].
     const OPAQUE: bool;
+    /// Whether one of them is work memory: a [`Cache`].
+    const WORK_MEMORY: bool;
 
     /// Makes the storage of all contexts.
     fn allocate<N: Scalar>(values: Self::Values<'_>) -> Self::Storage<N>;
@@ -483,6 +490,7 @@ impl Contexts for () {
     type Storage<N: Scalar> = ();
     type Values<'a> = ();
     const OPAQUE: bool = false;
+    const WORK_MEMORY: bool = false;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn allocate<N: Scalar>(_: ()) {}

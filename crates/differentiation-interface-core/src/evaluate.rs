@@ -23,6 +23,13 @@ pub trait Flat<N> {
         None
     }
 
+    /// Whether work memory of the function, a [`Cache`](crate::context::Cache), takes part in a call: an engine that differentiates compiled code
+    /// would have to differentiate through it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn has_work_memory(&self) -> bool {
+        false
+    }
+
     /// The number of inputs, if types fix it and the number of outputs: numbers and arrays. Such a function also runs by
     /// [`call_fixed`](Flat::call_fixed).
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -54,6 +61,10 @@ impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
         (**self).call(x, y);
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn has_work_memory(&self) -> bool {
+        (**self).has_work_memory()
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn recordable(&self) -> Option<&dyn Recordable> {
@@ -310,6 +321,10 @@ impl<'a, F, X: Shape, C: Contexts, N: Scalar> Bound<'a, F, X, C, N> {
 
 impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Flat<N> for Bound<'_, F, X, C, N> {
     #[cfg_attr(not(debug_assertions), inline(always))]
+    fn has_work_memory(&self) -> bool {
+        C::WORK_MEMORY
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fixed(&self) -> Option<usize> {
         F::FIXED
     }
@@ -343,5 +358,32 @@ impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Recordable for Boun
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn lengths(&self, lengths: &mut Vec<usize>) {
         C::lengths(&self.contexts, lengths);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::{Cache, Constant};
+    use crate::point::Point;
+
+    /// A function of a point with contexts, as a backend sees it.
+    fn has_work_memory<P: Point, F: Evaluate<P::Shape, P::Contexts, f64>>(f: &F, point: &P) -> bool {
+        let mut storage = P::Contexts::allocate(point.contexts());
+        Bound::<_, P::Shape, P::Contexts, f64>::new(f, point.contexts(), &mut storage).has_work_memory()
+    }
+
+    #[test]
+    fn work_memory_is_seen() {
+        let plain = |x: &[f64]| x[0];
+        let scaled = |x: &[f64], k: &f64| k * x[0];
+        let buffered = |x: &[f64], k: &f64, work: &mut Vec<f64>| {
+            work[0] = k * x[0];
+            work[0]
+        };
+        let x = [1.0];
+        assert!(!has_work_memory(&plain, &&x[..]));
+        assert!(!has_work_memory(&scaled, &(&x[..], Constant(&2.0))));
+        assert!(has_work_memory(&buffered, &(&x[..], Constant(&2.0), Cache(&[0.0][..]))));
     }
 }

@@ -58,6 +58,11 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// the scalar below stay.
     fn project<S: Scalar, L: Lanes>(number: &Self::Num<S, L>) -> S;
 
+    /// Whether the engine also runs over numbers of another differentiation. An engine of plain numbers, whose `Num` is `S::Base`, says
+    /// `false`: it differentiates functions of `f64` and stands outside in a [`SecondOrder`](super::SecondOrder); a program that has
+    /// it inside of another differentiation does not compile.
+    const NESTS: bool = true;
+
     /// Whether derivatives are exact up to rounding. Differences are not.
     const EXACT: bool = true;
 
@@ -82,6 +87,16 @@ pub trait Backend: Clone + Send + Sync + 'static {
     fn for_nested_differences(&self) -> Self {
         self.clone()
     }
+}
+
+/// Refuses, where the program is compiled, to run an engine of plain numbers over those of another differentiation. Called where routes
+/// make their states.
+pub(crate) const fn check_nesting<B: Backend, S: Scalar>() {
+    assert!(
+        B::NESTS || S::DEPTH == 0,
+        "this backend computes with plain numbers (`Backend::NESTS`) and cannot run inside of another differentiation; \
+         take it as the outer backend of `SecondOrder`, or another one inside"
+    );
 }
 
 /// How `pushforward` reaches the backend `B`. The contract of the methods is that of [`PushforwardPrimitive`](super::PushforwardPrimitive).

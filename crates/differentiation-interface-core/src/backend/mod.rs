@@ -18,6 +18,7 @@ pub use crate::second_order::{
     Reevaluate, Request, ReverseOverForward, ReverseOverGradient, SamePointStrategy, SecondAdjoint,
     SecondAdjointPrimitive, SecondAdjointState, SecondOrder, SecondOrderBackend, Twice, ValueAndGradient,
 };
+pub(crate) use contract::check_nesting;
 pub use contract::{Backend, MatrixRoute, PullbackRoute, PushforwardRoute};
 pub use entries::EntryRequest;
 pub use lanes::{Lane, Lanes};

@@ -10,7 +10,7 @@
 //!               ViaPullback   -> one pullback of all basis vectors of the output
 //! ```
 
-use super::contract::{MatrixRoute, PullbackRoute, PushforwardRoute};
+use super::contract::{MatrixRoute, PullbackRoute, PushforwardRoute, check_nesting};
 use super::lanes::Lanes;
 use super::primitive::{PullbackPrimitive, PushforwardPrimitive};
 use super::rows::Rows;
@@ -34,6 +34,7 @@ impl<B: PushforwardPrimitive> PushforwardRoute<B> for Native {
     type State<S: Scalar, L: Lanes> = B::PushforwardState<S, L>;
 
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
+        const { check_nesting::<B, S>() };
         backend.pushforward_state(inputs, seeds)
     }
     #[inline]
@@ -95,6 +96,7 @@ impl<B: PullbackPrimitive> PushforwardRoute<B> for ViaPullback {
     type State<S: Scalar, L: Lanes> = Fallback<B::PullbackState<S, L>, S>;
 
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize, _seeds: usize) -> Result<Self::State<S, L>, Error> {
+        const { check_nesting::<B, S>() };
         Ok(Fallback::new(backend.pullback_state(inputs)?))
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
@@ -176,6 +178,7 @@ impl<B: PullbackPrimitive> PullbackRoute<B> for Native {
     type State<S: Scalar, L: Lanes> = B::PullbackState<S, L>;
 
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error> {
+        const { check_nesting::<B, S>() };
         backend.pullback_state(inputs)
     }
     #[inline]
@@ -205,6 +208,7 @@ impl<B: PushforwardPrimitive> PullbackRoute<B> for ViaPushforward {
     type State<S: Scalar, L: Lanes> = Fallback<B::PushforwardState<S, L>, S>;
 
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error> {
+        const { check_nesting::<B, S>() };
         Ok(Fallback::new(backend.pushforward_state(inputs, inputs)?))
     }
     fn record<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
@@ -259,6 +263,7 @@ impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
 
     #[inline]
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error> {
+        const { check_nesting::<B, S>() };
         backend.pushforward_state(inputs, inputs)
     }
     fn prepare<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
@@ -298,6 +303,7 @@ impl<B: PullbackPrimitive> MatrixRoute<B> for ViaPullback {
     type State<S: Scalar, L: Lanes> = Fallback<B::PullbackState<S, L>, S>;
 
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error> {
+        const { check_nesting::<B, S>() };
         Ok(Fallback::new(backend.pullback_state(inputs)?))
     }
     fn prepare<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(

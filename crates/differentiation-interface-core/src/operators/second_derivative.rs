@@ -151,6 +151,9 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Flat<N> for Derivati
     fn recordable(&self) -> Option<&dyn Recordable> {
         Some(self)
     }
+    fn has_work_memory(&self) -> bool {
+        self.f.has_work_memory()
+    }
 }
 
 impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Recordable for DerivativeOf<'_, F, I, N, S> {
@@ -209,6 +212,9 @@ where
             *y = (self.project)(number);
         }
         read(der.as_ref())
+    }
+    fn has_work_memory(&self) -> bool {
+        self.f.has_work_memory()
     }
 }
 

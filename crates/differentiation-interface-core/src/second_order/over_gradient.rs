@@ -3,7 +3,9 @@
 //! Routes of `hvp` and `hessian`; they call the inner backend's `Gradient` route inside a primitive of the outer backend.
 
 use super::contract::{ForcedRoute, HvpRoute, HvpState, Request, SecondOrderBackend, first_error};
-use crate::backend::{Backend, Lanes, MatrixRoute, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds};
+use crate::backend::{
+    Backend, Lanes, MatrixRoute, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds, check_nesting,
+};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::recordings::Recordable;
@@ -49,6 +51,9 @@ where
     }
     fn recordable(&self) -> Option<&dyn Recordable> {
         Some(self)
+    }
+    fn has_work_memory(&self) -> bool {
+        self.f.has_work_memory()
     }
 }
 
@@ -154,6 +159,7 @@ impl<O: PushforwardPrimitive, I: Backend, A: SamePointStrategy<O, I>> HvpRoute<O
         A::of(pair)
     }
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
+        const { check_nesting::<O, S>() };
         Ok(HvpState::new(pair.0.pushforward_state(inputs, seeds)?, I::Gradient::state(&pair.1, inputs)?))
     }
     fn seeds_are_rows(_pair: &(O, I)) -> bool {
@@ -230,6 +236,7 @@ impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
         ForcedRoute::new(pair)
     }
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, _seeds: usize) -> Result<Self::State<S, L>, Error> {
+        const { check_nesting::<O, S>() };
         Ok(HvpState::new(pair.0.pullback_state(inputs)?, I::Gradient::state(&pair.1, inputs)?))
     }
     fn seeds_are_rows(_pair: &(O, I)) -> bool {

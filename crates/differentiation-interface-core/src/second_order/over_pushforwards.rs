@@ -3,7 +3,7 @@
 //! Route of `hvp` and `hessian`; it calls the inner backend's pushforward inside a recording of the outer backend.
 
 use super::contract::{ForcedRoute, HvpRoute, HvpState, Request, first_error};
-use crate::backend::{Lanes, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds};
+use crate::backend::{Lanes, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds, check_nesting};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -48,6 +48,9 @@ where
             Err(error) => self.error = Some(error),
         }
     }
+    fn has_work_memory(&self) -> bool {
+        self.f.has_work_memory()
+    }
 }
 
 /// How many tangents go through an inner pushforward at once at the most, for references to them are kept on the stack.
@@ -65,6 +68,10 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
         ForcedRoute::new(pair)
     }
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
+        const {
+            check_nesting::<O, S>();
+            check_nesting::<I, O::Num<S, L>>();
+        }
         Ok(HvpState::new(pair.0.pullback_state(inputs)?, pair.1.pushforward_state(inputs, seeds)?))
     }
     fn seeds_are_rows(_pair: &(O, I)) -> bool {
