@@ -22,11 +22,11 @@ mod tests;
 macro_rules! each_backend {
     ($($run:ident)::+! $argument:tt) => {
         $($run)::+! { $argument
-            forward_diff AutoForwardDiff = AutoForwardDiff::default(), exact, runs;
-            reverse_diff AutoReverseDiff = AutoReverseDiff::default(), exact, runs;
+            forward_diff AutoForwardDiff = $crate::backends::AutoForwardDiff::default(), exact, runs;
+            reverse_diff AutoReverseDiff = $crate::backends::AutoReverseDiff::default(), exact, runs;
             #[cfg(feature = "compiled")]
-            compiled_reverse_diff AutoCompiledReverseDiff = AutoReverseDiff::compiled(), exact, records;
-            finite_diff AutoFiniteDiff = AutoFiniteDiff::central(), differences, runs;
+            compiled_reverse_diff AutoCompiledReverseDiff = $crate::backends::AutoReverseDiff::compiled(), exact, records;
+            finite_diff AutoFiniteDiff = $crate::backends::AutoFiniteDiff::central(), differences, runs;
         }
     };
 }
