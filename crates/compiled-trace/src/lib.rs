@@ -24,10 +24,11 @@
 //! # The way of a function
 //! ```text
 //! record          the function runs once on recording numbers       -> Graph: 12 bytes an operation
-//! compile         guards (implied ones go), sums (chains of         -> Program: boxes of iterations with
-//!                 additions), roll (loops found again), parts          straight-line bodies, over cells
-//!                 (iterations that end or branch by value, brought
-//!                 together by shape), lower (to memory), optimisation
+//! compile         guards (implied ones go), reductions (chains   -> Program: iteration domains with
+//!                 of additions), rerolling (loops found again),      straight-line bodies, over memory
+//!                 regrouping (iterations that end or branch by
+//!                 value, brought together by shape), lowering to
+//!                 memory, optimisation
 //! adjoint/tangent statement by statement, optimised again           -> Program
 //! jacobian_entries before compile: every entry is an output         -> Graph
 //! executable      registers, uniform parts, vector dimension        -> Executable, run in a Workspace
@@ -60,7 +61,8 @@ pub use recording::absence::Absence;
 pub use recording::constants::Place;
 pub use recording::custom::{CallObject, Half};
 pub use recording::graph::{CONSTANT, Graph, Node, Op, Outcome, RELATIONS, guard_parts, relation};
-pub use recording::number::{Limits, Recorded, RecordedCore, Recorder, record};
+pub use recording::number::{Recorded, RecordedCore};
+pub use recording::recorder::{Limits, Recorder, record};
 pub use recording::rules;
 pub use recording::template::Template;
 

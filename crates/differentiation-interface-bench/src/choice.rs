@@ -3,8 +3,8 @@
 //! Called by `run.rs`: a backend chosen at run time ([`AnyBackend`]) is slower than the static one it stands for, which is what
 //! is to be measured.
 
+use crate::runs_suite::RunsSuite;
 use crate::scenarios::RunsAll;
-use crate::suite::RunsSuite;
 use differentiation_interface::backends::AnyBackend;
 use differentiation_interface::backends::any::FirstOrder;
 use differentiation_interface::prelude::*;

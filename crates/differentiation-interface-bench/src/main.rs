@@ -13,6 +13,7 @@ mod console;
 mod names;
 mod output;
 mod run;
+mod runs_suite;
 mod scenarios;
 mod suite;
 

@@ -102,8 +102,10 @@ pub trait ContextKind: 'static {
     type Storage<N: Scalar>: Clone + Send + Debug;
     /// The context in a call.
     type Value<'a>: Copy;
-    /// Whether it may change in a way that nobody sees.
+    /// Whether its value may change without a recording noticing.
     const OPAQUE: bool;
+    /// Whether it is work memory.
+    const WORK_MEMORY: bool = false;
 
     /// Makes the storage.
     fn allocate<N: Scalar>(value: Self::Value<'_>) -> Self::Storage<N>;
@@ -137,7 +139,7 @@ impl<K: ?Sized + 'static> ContextKind for ConstantKind<K> {
     const OPAQUE: bool = true;
 
     fn allocate<N: Scalar>(_: Constant<'_, K>) {}
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn argument<'a, N: Scalar>(value: &'a Constant<'_, K>, _: &'a mut (), _: &mut usize) -> &'a K {
         value.0
     }
@@ -168,7 +170,7 @@ impl<W: ParameterShape + ?Sized> ContextKind for ParameterKind<W> {
     fn lengths(value: &Parameter<'_, W>, lengths: &mut Vec<usize>) {
         value.0.lengths(lengths);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn argument<'a, N: Scalar>(
         value: &'a Parameter<'_, W>,
         storage: &'a mut W::With<N>,
@@ -202,12 +204,12 @@ macro_rules! parameter_shapes {
     ($([$($generics:tt)*] $shape:ty: $number:ty, $s:ident => $slice:expr, $m:ident => $slice_mut:expr;)*) => {$(
         impl<$($generics)*> ParameterShape for $shape {
             type Number = $number;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn numbers(&self) -> &[$number] {
                 let $s = self;
                 $slice
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn numbers_of<N: Scalar>($m: &mut Self::With<N>) -> &mut [N] {
                 $slice_mut
             }
@@ -237,6 +239,7 @@ impl<W: CacheShape + ?Sized> ContextKind for CacheKind<W> {
     type Storage<N: Scalar> = W::With<N>;
     type Value<'a> = Cache<'a, W>;
     const OPAQUE: bool = false;
+    const WORK_MEMORY: bool = true;
 
     fn allocate<N: Scalar>(value: Cache<'_, W>) -> W::With<N> {
         value.0.allocate()
@@ -244,7 +247,7 @@ impl<W: CacheShape + ?Sized> ContextKind for CacheKind<W> {
     fn lengths(value: &Cache<'_, W>, lengths: &mut Vec<usize>) {
         value.0.lengths(lengths);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn argument<'a, N: Scalar>(
         value: &'a Cache<'_, W>,
         storage: &'a mut W::With<N>,
@@ -278,13 +281,13 @@ impl<S: Scalar> CacheShape for [S] {
     fn allocate<N: Scalar>(&self) -> Vec<N> {
         vec![N::default(); self.len()]
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fit<N: Scalar>(&self, memory: &mut Vec<N>) {
         if memory.len() != self.len() {
             memory.resize(self.len(), N::default());
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn reset<N: Scalar>(&self, memory: &mut Vec<N>) {
         self.fit(memory);
         memory.fill(N::default());
@@ -299,11 +302,11 @@ impl<S: Scalar> CacheShape for Vec<S> {
     fn allocate<N: Scalar>(&self) -> Vec<N> {
         self.as_slice().allocate()
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fit<N: Scalar>(&self, memory: &mut Vec<N>) {
         self.as_slice().fit(memory);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn reset<N: Scalar>(&self, memory: &mut Vec<N>) {
         self.as_slice().reset(memory);
     }
@@ -317,9 +320,9 @@ impl<S: Scalar, const K: usize> CacheShape for [S; K] {
     fn allocate<N: Scalar>(&self) -> [N; K] {
         [N::default(); K]
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fit<N: Scalar>(&self, _: &mut [N; K]) {}
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn reset<N: Scalar>(&self, memory: &mut [N; K]) {
         memory.fill(N::default());
     }
@@ -355,12 +358,12 @@ macro_rules! context_tuples {
                 let ($($a,)*) = self;
                 ($($a.allocate(),)*)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn fit<N: Scalar>(&self, ($($s,)*): &mut Self::With<N>) {
                 let ($($a,)*) = self;
                 $($a.fit($s);)*
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn reset<N: Scalar>(&self, ($($s,)*): &mut Self::With<N>) {
                 let ($($a,)*) = self;
                 $($a.reset($s);)*
@@ -388,6 +391,7 @@ macro_rules! context_tuples {
             type Storage<N: Scalar> = ($($A::Storage<N>,)*);
             type Value<'a> = ($($A::Value<'a>,)*);
             const OPAQUE: bool = $($A::OPAQUE)||*;
+            const WORK_MEMORY: bool = $($A::WORK_MEMORY)||*;
 
             fn allocate<N: Scalar>(value: Self::Value<'_>) -> Self::Storage<N> {
                 <($($A,)*) as Contexts>::allocate(value)
@@ -398,7 +402,7 @@ macro_rules! context_tuples {
             fn lengths(value: &Self::Value<'_>, lengths: &mut Vec<usize>) {
                 <($($A,)*) as Contexts>::lengths(value, lengths);
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn argument<'a, N: Scalar>(
                 ($($a,)*): &'a Self::Value<'_>,
                 ($($s,)*): &'a mut Self::Storage<N>,
@@ -413,6 +417,7 @@ macro_rules! context_tuples {
             type Storage<N: Scalar> = ($($A::Storage<N>,)*);
             type Values<'a> = ($($A::Value<'a>,)*);
             const OPAQUE: bool = $($A::OPAQUE)||*;
+            const WORK_MEMORY: bool = $($A::WORK_MEMORY)||*;
 
             fn allocate<N: Scalar>(($($a,)*): Self::Values<'_>) -> Self::Storage<N> {
                 ($($A::allocate($a),)*)
@@ -423,7 +428,7 @@ macro_rules! context_tuples {
             fn lengths(($($a,)*): &Self::Values<'_>, lengths: &mut Vec<usize>) {
                 $($A::lengths($a, lengths);)*
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn arguments<'a, N: Scalar>(
                 ($($a,)*): &'a Self::Values<'_>,
                 ($($s,)*): &'a mut Self::Storage<N>,
@@ -450,8 +455,10 @@ pub trait Contexts: 'static {
     type Storage<N: Scalar>: Clone + Send + Debug;
     /// The contexts in a call.
     type Values<'a>: Copy;
-    /// Whether one of them may change in a way that nobody sees: a [`Constant`].
+    /// Whether the value of one of them may change without a recording noticing: a [`Constant`].
     const OPAQUE: bool;
+    /// Whether one of them is work memory: a [`Cache`].
+    const WORK_MEMORY: bool;
 
     /// Makes the storage of all contexts.
     fn allocate<N: Scalar>(values: Self::Values<'_>) -> Self::Storage<N>;
@@ -483,12 +490,13 @@ impl Contexts for () {
     type Storage<N: Scalar> = ();
     type Values<'a> = ();
     const OPAQUE: bool = false;
+    const WORK_MEMORY: bool = false;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn allocate<N: Scalar>(_: ()) {}
     fn parameters(_: &(), _: &mut Vec<f64>) {}
     fn lengths(_: &(), _: &mut Vec<usize>) {}
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn arguments<'a, N: Scalar>(_: &'a (), _: &'a mut ()) {}
 }
 

@@ -4,84 +4,14 @@
 //! [`crate::Scalar::custom`]. Functions of one or two numbers need no hook: implement
 //! [`Unary`](crate::rules::Unary) or [`Binary`](crate::rules::Binary) and write `x.apply(MyRule)`.
 
+use crate::arithmetic::missing;
+pub use crate::arithmetic::{CustomRule, Halves};
 use crate::error::ErrorKind;
 use crate::fault;
 use crate::function::Function;
 use crate::scalar::{Base, Scalar};
 use std::fmt::{self, Debug};
 use std::sync::Arc;
-
-/// Which derivatives a rule gives itself. The other one is derived from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Halves {
-    /// The pushforward; a pullback is assembled from one pushforward per input.
-    Pushforward,
-    /// The pullback; a pushforward is assembled from one pullback per output.
-    Pullback,
-    /// Both.
-    Both,
-}
-
-/// A function from an array to an array with its own derivative: an opaque or foreign function, an implicit one, or one whose
-/// derivative is known in closed form.
-///
-/// # For users
-/// Implement it, and call the function as [`Custom`]. The value is needed on plain numbers only. The derivatives are written
-/// over any scalar `S`, so that derivatives of them work as well; where only plain code exists, use [`PlainRule`], and second
-/// order is an error that says so.
-///
-/// With J the Jacobian at `x` and `y` the value there, `pushforward` fills dy = J dx and `pullback` fills dx = Jᵀ dy. Every
-/// entry must be written.
-///
-/// # Example
-/// The square root of a positive number as the root of r² = x, by the implicit function theorem dr = dx / (2r):
-/// ```
-/// # use differentiation_interface::prelude::*;
-/// struct Root;
-/// impl CustomRule for Root {
-///     const NAME: &'static str = "root";
-///     const GIVEN: Halves = Halves::Pushforward;
-///     fn value(&self, x: &[f64], y: &mut Vec<f64>) {
-///         y.clear();
-///         y.push(x[0].sqrt());
-///     }
-///     fn pushforward<S: Scalar<Base = f64>>(&self, _x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
-///         dy[0] = dx[0] / (y[0] + y[0]);
-///     }
-/// }
-///
-/// let root = Custom::new(Root);
-/// let f = |x: &[_; 1]| root.number(x);
-/// assert_eq!(gradient(&f, &AutoReverseDiff::default(), [4.0])?, [0.25]);
-/// # Ok::<(), Error>(())
-/// ```
-pub trait CustomRule<B: Base = f64>: Send + Sync + 'static {
-    /// Name in errors.
-    const NAME: &'static str;
-    /// Which of the two derivatives are implemented.
-    const GIVEN: Halves;
-
-    /// Evaluates the function at `x` into `y`, whose content and length on entry do not matter.
-    fn value(&self, x: &[B], y: &mut Vec<B>);
-
-    /// Fills `dy` with J `dx`.
-    fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
-        let _ = (x, y, dx);
-        missing(Self::NAME, dy);
-    }
-
-    /// Fills `dx` with Jᵀ `dy`.
-    fn pullback<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
-        let _ = (x, y, dy);
-        missing(Self::NAME, dx);
-    }
-}
-
-/// A derivative that is neither given nor derivable was asked for.
-fn missing<S: Scalar>(rule: &'static str, out: &mut [S]) {
-    fault::raise(ErrorKind::RuleIncomplete { rule });
-    out.fill(S::default());
-}
 
 /// Fills `dy` with J `dx`, by the rule's own pushforward or from its pullbacks. For engines.
 pub fn pushforward_by_rule<R: CustomRule<S::Base>, S: Scalar>(rule: &R, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
@@ -284,7 +214,7 @@ pub fn plainly<S: Scalar, const K: usize>(
 ) {
     if !inputs.iter().all(|input| input.iter().all(S::is_constant)) {
         let kind = ErrorKind::RuleOrder { rule };
-        fault::raise(kind);
+        fault::report(kind);
         inputs.iter().copied().flatten().for_each(|v| v.spoil(kind));
         return out.fill(S::default());
     }

@@ -87,7 +87,7 @@ impl<X, F, B> Depth<X, F, B> for Once {
 }
 
 fn too_deep<S: Scalar>(out: &mut [S]) {
-    fault::raise(ErrorKind::RuleOrder { rule: "DifferentiateWith" });
+    fault::report(ErrorKind::RuleOrder { rule: "DifferentiateWith" });
     out.fill(S::default());
 }
 
@@ -113,7 +113,7 @@ type Once2<B> = <B as Backend>::Num<Once1<B>, <B as Backend>::Lanes>;
 /// Makes a failed inner differentiation the error of the outer call.
 fn or_raise<S: Scalar>(result: Result<(), Error>, out: &mut [S]) {
     if let Err(error) = result {
-        fault::raise(error.kind());
+        fault::report(error.kind());
         // Where the fault is on a thread without operator and the numbers are plain, there is nothing else to show it by.
         out.fill(S::constant(S::Base::nan()));
     }

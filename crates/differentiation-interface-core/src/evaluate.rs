@@ -18,26 +18,33 @@ pub trait Flat<N> {
     /// Evaluates the function at `x` and leaves the outputs in `y`, whose previous content and length do not matter.
     fn call(&mut self, x: &[N], y: &mut Vec<N>);
     /// What a recording of a call depends on; `None` if the function must run in every call.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn recordable(&self) -> Option<&dyn Recordable> {
         None
     }
 
+    /// Whether work memory of the function, a [`Cache`](crate::context::Cache), takes part in a call: an engine that differentiates compiled code
+    /// would have to differentiate through it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn has_work_memory(&self) -> bool {
+        false
+    }
+
     /// The number of inputs, if types fix it and the number of outputs: numbers and arrays. Such a function also runs by
     /// [`call_fixed`](Flat::call_fixed).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fixed(&self) -> Option<usize> {
         None
     }
     /// Whether the function captures data or has contexts, through which numbers of another differentiation may come in.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn captures(&self) -> bool {
         true
     }
 
     /// Evaluates the function at the point with the entries `x(0)`, `x(1)`, ... and hands its outputs to `read`. Where
     /// [`fixed`](Flat::fixed) holds a number, nothing is allocated: point and outputs are on the stack, or in registers.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn call_fixed<R>(&mut self, x: impl FnMut(usize) -> N, read: impl FnOnce(&[N]) -> R) -> R
     where
         Self: Sized,
@@ -51,19 +58,23 @@ pub trait Flat<N> {
 
 /// A function is passed on by reference as it is.
 impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
         (**self).call(x, y);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn has_work_memory(&self) -> bool {
+        (**self).has_work_memory()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn recordable(&self) -> Option<&dyn Recordable> {
         (**self).recordable()
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fixed(&self) -> Option<usize> {
         (**self).fixed()
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn captures(&self) -> bool {
         (**self).captures()
     }
@@ -71,7 +82,7 @@ impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
 
 /// Makes of a function what operators hand to a backend: the function itself, so that the backend's loops are compiled around it.
 #[cfg(not(debug_assertions))]
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn handed<F>(f: &mut F) -> &mut F {
     f
 }
@@ -113,6 +124,8 @@ pub trait Output<N: Scalar>: Numbers<N> {
     fn build<S: Scalar>(flat: &[S]) -> Self::With<S>;
     /// Views flat numbers in this shape, without allocation.
     fn borrow<S: Scalar>(flat: &[S]) -> Self::Borrowed<'_, S>;
+    /// Makes of outputs whose number this type fixes what [`borrow`](Output::borrow) makes of flat numbers.
+    fn owned<'a, S: Scalar>(fixed: Self::Fixed<S>) -> Option<Self::Borrowed<'a, S>>;
 }
 
 /// Outputs of fixed shape are made anew in each call.
@@ -121,19 +134,19 @@ macro_rules! fixed_output {
         impl<N: Scalar, $($generics)*> Output<N> for $output {
             type Fixed<S: Scalar> = [S; $count];
             const FIXED: bool = true;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn fixed<S: Scalar>() -> [S; $count] {
                 [S::default(); $count]
             }
             type With<S: Scalar> = $with;
             type Borrowed<'a, S: Scalar> = $with;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, y: &mut Vec<N>) {
                 let $y = f.call(x);
                 y.clear();
                 y.$store($numbers);
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn evaluate_with<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C, Output = Self>>(
                 f: &F,
                 x: &X,
@@ -144,13 +157,17 @@ macro_rules! fixed_output {
                 y.clear();
                 y.$store($numbers);
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn build<S: Scalar>($flat: &[S]) -> $with {
                 $build
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn borrow<S: Scalar>(flat: &[S]) -> $with {
                 <Self as Output<N>>::build(flat)
+            }
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn owned<'a, S: Scalar>(fixed: [S; $count]) -> Option<Self::Borrowed<'a, S>> {
+                Some(<Self as Output<N>>::build(&fixed))
             }
         }
     )*};
@@ -163,17 +180,17 @@ fixed_output! {
 impl<N: Scalar> Output<N> for Vec<N> {
     type Fixed<S: Scalar> = [S; 0];
     const FIXED: bool = false;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fixed<S: Scalar>() -> [S; 0] {
         []
     }
     type With<S: Scalar> = Vec<S>;
     type Borrowed<'a, S: Scalar> = &'a [S];
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, y: &mut Vec<N>) {
         f.call_into(x, y);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate_with<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C, Output = Self>>(
         f: &F,
         x: &X,
@@ -185,9 +202,13 @@ impl<N: Scalar> Output<N> for Vec<N> {
     fn build<S: Scalar>(flat: &[S]) -> Vec<S> {
         flat.to_vec()
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn borrow<S: Scalar>(flat: &[S]) -> &[S] {
         flat
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn owned<'a, S: Scalar>(_: [S; 0]) -> Option<&'a [S]> {
+        None
     }
 }
 
@@ -243,15 +264,15 @@ where
     F::Output: Output<N>,
 {
     type Output = F::Output;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate(&self, x: &[N], _: &(), _: &mut (), y: &mut Vec<N>) {
         F::Output::evaluate(self, X::view(x), y);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate_fixed<R>(&self, x: impl FnMut(usize) -> N, _: &(), _: &mut (), read: impl FnOnce(&[N]) -> R) -> R {
         X::with_entries(x, |x| read(self.call(x).numbers()))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         Function::is_pure(self)
     }
@@ -263,11 +284,11 @@ where
     F::Output: Output<N>,
 {
     type Output = F::Output;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate<'a>(&self, x: &[N], contexts: &'a C::Values<'_>, storage: &'a mut C::Storage<N>, y: &mut Vec<N>) {
         F::Output::evaluate_with(self, X::view(x), C::arguments(contexts, storage), y);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate_fixed<'a, R>(
         &self,
         x: impl FnMut(usize) -> N,
@@ -277,7 +298,7 @@ where
     ) -> R {
         X::with_entries(x, |x| read(self.call_with(x, C::arguments(contexts, storage)).numbers()))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         FunctionWith::is_pure(self)
     }
@@ -299,39 +320,70 @@ impl<'a, F, X: Shape, C: Contexts, N: Scalar> Bound<'a, F, X, C, N> {
 }
 
 impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Flat<N> for Bound<'_, F, X, C, N> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn has_work_memory(&self) -> bool {
+        C::WORK_MEMORY
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fixed(&self) -> Option<usize> {
         F::FIXED
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn captures(&self) -> bool {
         size_of::<F>() > 0 || size_of::<C::Values<'static>>() > 0
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn call_fixed<R>(&mut self, x: impl FnMut(usize) -> N, read: impl FnOnce(&[N]) -> R) -> R {
         self.function.evaluate_fixed(x, &self.contexts, self.storage, read)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
         self.function.evaluate(x, &self.contexts, self.storage, y);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn recordable(&self) -> Option<&dyn Recordable> {
         Some(self)
     }
 }
 
 impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Recordable for Bound<'_, F, X, C, N> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         !C::OPAQUE && self.function.is_pure()
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameters(&self, values: &mut Vec<f64>) {
         C::parameters(&self.contexts, values);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lengths(&self, lengths: &mut Vec<usize>) {
         C::lengths(&self.contexts, lengths);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::{Cache, Constant};
+    use crate::point::Point;
+
+    /// A function of a point with contexts, as a backend sees it.
+    fn has_work_memory<P: Point, F: Evaluate<P::Shape, P::Contexts, f64>>(f: &F, point: &P) -> bool {
+        let mut storage = P::Contexts::allocate(point.contexts());
+        Bound::<_, P::Shape, P::Contexts, f64>::new(f, point.contexts(), &mut storage).has_work_memory()
+    }
+
+    #[test]
+    fn work_memory_is_seen() {
+        let plain = |x: &[f64]| x[0];
+        let scaled = |x: &[f64], k: &f64| k * x[0];
+        let buffered = |x: &[f64], k: &f64, work: &mut Vec<f64>| {
+            work[0] = k * x[0];
+            work[0]
+        };
+        let x = [1.0];
+        assert!(!has_work_memory(&plain, &&x[..]));
+        assert!(!has_work_memory(&scaled, &(&x[..], Constant(&2.0))));
+        assert!(has_work_memory(&buffered, &(&x[..], Constant(&2.0), Cache(&[0.0][..]))));
     }
 }

@@ -1,6 +1,6 @@
 //! Faults: errors found inside a number's arithmetic, which cannot return a `Result`.
 //!
-//! Numbers and rules [`raise`] them; operators [`watch`] for them and return them as an [`Error`] of the call. A fault belongs to a
+//! Numbers and rules [`report`] them; operators [`watch`] for them and return them as an [`Error`] of the call. A fault belongs to a
 //! thread; where numbers may be on another thread than their operator, it is reported by [`identity::spoil`] as well.
 
 use crate::error::{Error, ErrorKind};
@@ -16,7 +16,7 @@ enum State {
     /// An operator runs.
     Watching,
     /// The same, and there is a fault, the last of `FAULTS`.
-    Raised,
+    Reported,
 }
 
 thread_local! {
@@ -30,9 +30,9 @@ thread_local! {
 /// nothing happens.
 #[cold]
 #[inline(never)]
-pub fn raise(kind: ErrorKind) {
+pub fn report(kind: ErrorKind) {
     if STATE.get() == State::Watching {
-        STATE.set(State::Raised);
+        STATE.set(State::Reported);
         FAULTS.with_borrow_mut(|faults| faults.push(kind));
     }
 }
@@ -54,7 +54,7 @@ impl Drop for Outer {
 }
 
 /// The fault of the operator that runs, if there is one.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn take() -> Option<ErrorKind> {
     #[cold]
     #[inline(never)]
@@ -62,10 +62,10 @@ fn take() -> Option<ErrorKind> {
         STATE.set(State::Watching);
         FAULTS.with_borrow_mut(Vec::pop)
     }
-    if STATE.get() == State::Raised { last() } else { None }
+    if STATE.get() == State::Reported { last() } else { None }
 }
 
-/// Runs `call`, and returns the fault raised during it if there is one. Nested calls each return their own.
+/// Runs `call`, and returns the fault reported during it if there is one. Nested calls each return their own.
 #[inline]
 pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
     match caught(call) {
@@ -74,8 +74,8 @@ pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
     }
 }
 
-/// Runs `action`; beside its result comes the fault raised during it.
-// Where the compiler sees that the action raises none, as in differentiations on the stack, nothing of this is left.
+/// Runs `action`; beside its result comes the fault reported during it.
+// Where the compiler sees that the action reports none, as in differentiations on the stack, nothing of this is left.
 #[inline]
 fn caught<R>(action: impl FnOnce() -> R) -> (R, Option<ErrorKind>) {
     let outer = Outer(STATE.replace(State::Watching));
@@ -91,7 +91,7 @@ fn failed(kind: ErrorKind) -> Error {
     Error::new(kind)
 }
 
-/// Runs `action` for the differentiation `id`, to which the faults raised in it are reported too: on a thread of the user's there is no
+/// Runs `action` for the differentiation `id`, to which the faults reported in it are reported too: on a thread of the user's there is no
 /// operator that would return them. Whether there was one.
 pub fn charge(id: Option<NonZeroU32>, action: impl FnOnce()) -> bool {
     let Some(id) = id else {
@@ -101,7 +101,7 @@ pub fn charge(id: Option<NonZeroU32>, action: impl FnOnce()) -> bool {
     let ((), own) = caught(action);
     let Some(kind) = own else { return false };
     identity::spoil(id, kind);
-    raise(kind);
+    report(kind);
     true
 }
 
@@ -115,8 +115,8 @@ mod tests {
     fn each_level_returns_its_own_fault() {
         let outer = watch(|| {
             let inner = watch(|| {
-                raise(ErrorKind::NoSeeds);
-                raise(ErrorKind::TapeOverflow);
+                report(ErrorKind::NoSeeds);
+                report(ErrorKind::TapeOverflow);
                 Ok(())
             });
             assert_eq!(inner.map_err(|error| error.kind()), Err(ErrorKind::NoSeeds));
@@ -126,21 +126,21 @@ mod tests {
     }
     #[test]
     fn a_fault_without_an_operator_is_dropped() {
-        raise(ErrorKind::NoSeeds);
+        report(ErrorKind::NoSeeds);
         assert_eq!(watch(|| Ok(1)), Ok(1));
     }
 
     #[test]
     fn a_panic_leaves_the_fault_of_the_outer_operator() {
         let outer = watch(|| {
-            raise(ErrorKind::NoSeeds);
+            report(ErrorKind::NoSeeds);
             let inner = std::panic::catch_unwind(|| watch(|| -> Result<(), Error> { panic!("in the function") }));
             assert!(inner.is_err());
             Ok(())
         });
         assert_eq!(outer.map_err(|error| error.kind()), Err(ErrorKind::NoSeeds));
         assert!(std::panic::catch_unwind(|| watch(|| -> Result<(), Error> { panic!("alone") })).is_err());
-        raise(ErrorKind::NoSeeds);
+        report(ErrorKind::NoSeeds);
         assert_eq!(watch(|| Ok(1)), Ok(1));
     }
 
@@ -148,13 +148,13 @@ mod tests {
     fn a_fault_on_another_thread_is_charged_to_the_differentiation() {
         let own = Identity::begin();
         let id = Some(own.id());
-        thread::spawn(move || charge(id, || raise(ErrorKind::NoSeeds))).join().unwrap();
+        thread::spawn(move || charge(id, || report(ErrorKind::NoSeeds))).join().unwrap();
         assert_eq!(own.check(), Err(ErrorKind::NoSeeds));
         assert_eq!(watch(|| Ok(1)), Ok(1));
         // The operator of this thread returns it as before, and the first one counts.
         let result = watch(|| {
-            raise(ErrorKind::TapeOverflow);
-            charge(id, || raise(ErrorKind::NoSeeds));
+            report(ErrorKind::TapeOverflow);
+            charge(id, || report(ErrorKind::NoSeeds));
             Ok(())
         });
         assert_eq!(result.map_err(|error| error.kind()), Err(ErrorKind::TapeOverflow));

@@ -45,13 +45,13 @@ pub trait Function<X: ?Sized> {
     fn call(&self, x: &X) -> Self::Output;
     /// Evaluates the function into an old output, whose memory may be reused. Override it where `Output` is a `Vec`, and
     /// prepared calls no longer allocate.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn call_into(&self, x: &X, y: &mut Self::Output) {
         *y = self.call(x);
     }
     /// Whether a call does nothing but compute its output, which depends on `x` and the contexts alone. Backends that
     /// compile a recording of the function do not run it again where this is so. Closures are taken to be pure.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         true
     }
@@ -70,12 +70,12 @@ pub trait FunctionWith<X: ?Sized, C: ContextTypes> {
     /// Evaluates the function.
     fn call_with(&self, x: &X, contexts: C::Args<'_>) -> Self::Output;
     /// Evaluates the function into an old output, as [`Function::call_into`] does.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn call_with_into(&self, x: &X, contexts: C::Args<'_>, y: &mut Self::Output) {
         *y = self.call_with(x, contexts);
     }
     /// Whether a call does nothing but compute its output, as for [`Function::is_pure`].
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         true
     }
@@ -161,7 +161,7 @@ pub fn in_place<F>(f: F, outputs: usize) -> InPlace<F> {
 }
 
 /// Runs an in-place function on outputs that hold [`Base::UNWRITTEN`], so that all engines see the same one that is left.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn write_all<N: Scalar>(y: &mut Vec<N>, outputs: usize, function: impl FnOnce(&mut [N])) {
     let unwritten = N::constant(N::Base::UNWRITTEN);
     if y.len() != outputs {
@@ -180,7 +180,7 @@ fn write_all<N: Scalar>(y: &mut Vec<N>, outputs: usize, function: impl FnOnce(&m
 #[inline(never)]
 fn refuse_unwritten<N: Scalar>(y: &[N]) {
     if let Some(index) = y.iter().position(|number| number.peek().is_unwritten()) {
-        fault::raise(ErrorKind::UnwrittenOutput { index });
+        fault::report(ErrorKind::UnwrittenOutput { index });
     }
 }
 
@@ -194,7 +194,7 @@ macro_rules! in_place_functions {
                 self.call_into(x, &mut y);
                 y
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn call_into(&self, x: &$point, y: &mut Vec<$number>) {
                 write_all(y, self.outputs, |y| self.function.call_in_place(y, x));
             }
@@ -210,7 +210,7 @@ macro_rules! in_place_functions {
                 self.call_with_into(x, contexts, &mut y);
                 y
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn call_with_into(&self, x: &$point, contexts: Contexts::Args<'_>, y: &mut Vec<$number>) {
                 write_all(y, self.outputs, |y| self.function.call_in_place_with(y, x, contexts));
             }
@@ -234,14 +234,14 @@ impl<T, const K: usize> ByReference for [T; K] {}
 
 impl<X: ?Sized + ByReference, Y, F: Fn(&X) -> Y> Function<X> for F {
     type Output = Y;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn call(&self, x: &X) -> Y {
         self(x)
     }
 }
 
 impl<N, X: ?Sized + ByReference, F: Fn(&mut [N], &X)> FunctionInPlace<N, X> for F {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn call_in_place(&self, y: &mut [N], x: &X) {
         self(y, x)
     }
@@ -252,13 +252,13 @@ macro_rules! number_closures {
     ($([$($generics:tt)*] $number:ty;)*) => {$(
         impl<Y, F: Fn($number) -> Y, $($generics)*> Function<$number> for F {
             type Output = Y;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn call(&self, x: &$number) -> Y {
                 self(*x)
             }
         }
         impl<N, F: Fn(&mut [N], $number), $($generics)*> FunctionInPlace<N, $number> for F {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn call_in_place(&self, y: &mut [N], x: &$number) {
                 self(y, *x)
             }
@@ -282,7 +282,7 @@ macro_rules! context_closures {
             F: for<'x, 'a> Fn(&'x X, $($A::Arg<'a>),*) -> Y,
         {
             type Output = Y;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn call_with<'a>(&self, x: &X, ($($a,)*): ($($A::Arg<'a>,)*)) -> Y {
                 self(x, $($a),*)
             }
@@ -291,7 +291,7 @@ macro_rules! context_closures {
         where
             F: for<'y, 'x, 'a> Fn(&'y mut [N], &'x X, $($A::Arg<'a>),*),
         {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn call_in_place_with<'a>(&self, y: &mut [N], x: &X, ($($a,)*): ($($A::Arg<'a>,)*)) {
                 self(y, x, $($a),*)
             }
@@ -310,7 +310,7 @@ macro_rules! context_closures_of_numbers {
             F: for<'a> Fn($number, $($A::Arg<'a>),*) -> Y,
         {
             type Output = Y;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn call_with<'a>(&self, x: &$number, ($($a,)*): ($($A::Arg<'a>,)*)) -> Y {
                 self(*x, $($a),*)
             }
@@ -319,7 +319,7 @@ macro_rules! context_closures_of_numbers {
         where
             F: for<'y, 'a> Fn(&'y mut [N], $number, $($A::Arg<'a>),*),
         {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn call_in_place_with<'a>(&self, y: &mut [N], x: &$number, ($($a,)*): ($($A::Arg<'a>,)*)) {
                 self(y, *x, $($a),*)
             }

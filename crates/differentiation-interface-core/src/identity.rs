@@ -101,7 +101,7 @@ impl Identity {
     }
 
     /// What its numbers carry.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn id(&self) -> NonZeroU32 {
         self.id
     }

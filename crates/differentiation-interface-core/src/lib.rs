@@ -1,4 +1,5 @@
 //! The waist of `differentiation-interface`: scalars, rules, functions, backends and operators, with no backend inside.
+mod arithmetic;
 pub mod backend;
 pub mod context;
 pub mod custom;
@@ -13,6 +14,7 @@ mod numbers;
 pub mod operators;
 pub mod point;
 pub mod recordings;
+mod relation;
 pub mod rules;
 pub mod scalar;
 mod second_order;

@@ -19,25 +19,25 @@ pub trait Numbers<S> {
 }
 
 impl<S: Scalar> Numbers<S> for S {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn numbers(&self) -> &[S] {
         std::slice::from_ref(self)
     }
 }
 impl<S: Scalar, const K: usize> Numbers<S> for [S; K] {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn numbers(&self) -> &[S] {
         self
     }
 }
 impl<S: Scalar> Numbers<S> for Vec<S> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn numbers(&self) -> &[S] {
         self
     }
 }
 impl<S: Scalar> Numbers<S> for &[S] {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn numbers(&self) -> &[S] {
         self
     }

@@ -44,11 +44,11 @@ impl<S: Scalar> Shape for Slice<S> {
     const LENGTH: Option<usize> = None;
     type Lanes<L: Lanes> = L;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn view<N: Scalar>(flat: &[N]) -> &[N] {
         flat
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn with_entries<N: Scalar, R>(_: impl FnMut(usize) -> N, then: impl FnOnce(&[N]) -> R) -> R {
         then(&[])
     }
@@ -72,11 +72,11 @@ impl<S: Scalar, const K: usize> Shape for [S; K] {
     const LENGTH: Option<usize> = Some(K);
     type Lanes<L: Lanes> = L::AtMost<K>;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn view<N: Scalar>(flat: &[N]) -> &[N; K] {
         flat.try_into().expect("operators check the length of a point")
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn with_entries<N: Scalar, R>(entry: impl FnMut(usize) -> N, then: impl FnOnce(&[N; K]) -> R) -> R {
         then(&std::array::from_fn(entry))
     }
@@ -102,11 +102,11 @@ impl<S: Scalar> Shape for Number<S> {
     const LENGTH: Option<usize> = Some(1);
     type Lanes<L: Lanes> = L::AtMost<1>;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn view<N: Scalar>(flat: &[N]) -> &N {
         &flat[0]
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn with_entries<N: Scalar, R>(mut entry: impl FnMut(usize) -> N, then: impl FnOnce(&N) -> R) -> R {
         then(&entry(0))
     }
@@ -125,11 +125,11 @@ impl<S: Scalar> Shape for Number<S> {
 impl<S: Scalar> Point for &S {
     type Shape = Number<S>;
     type Contexts = ();
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn coordinates(&self) -> &[S] {
         std::slice::from_ref(self)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn contexts(&self) {}
 }
 
@@ -139,11 +139,11 @@ macro_rules! number_point {
         impl<$($generics)*> Point for $number {
             type Shape = Number<$number>;
             type Contexts = ();
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn coordinates(&self) -> &[$number] {
                 std::slice::from_ref(self)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn contexts(&self) {}
         }
     )*};
@@ -204,11 +204,11 @@ macro_rules! slice_points {
         impl<S: Scalar, $($generics)*> Point for $point {
             type Shape = Slice<S>;
             type Contexts = ();
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn coordinates(&self) -> &[S] {
                 &self[..]
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn contexts(&self) {}
         }
     )*};
@@ -224,11 +224,11 @@ slice_points! {
 impl<S: Scalar, const K: usize> Point for [S; K] {
     type Shape = [S; K];
     type Contexts = ();
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn coordinates(&self) -> &[S] {
         self
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn contexts(&self) {}
 }
 
@@ -241,11 +241,11 @@ macro_rules! context_points {
         {
             type Shape = P::Shape;
             type Contexts = ($($A::Kind,)*);
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn coordinates(&self) -> &[ScalarOf<P>] {
                 self.0.coordinates()
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn contexts(&self) -> <Self::Contexts as Contexts>::Values<'_> {
                 let (_, $($a),*) = self;
                 ($($a.value(),)*)

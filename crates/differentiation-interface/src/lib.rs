@@ -46,9 +46,8 @@ pub use differentiation_interface_macros::{custom_rule, differentiable, differen
 pub mod prelude {
     #[cfg(feature = "any")]
     pub use crate::backends::AnyBackend;
-    #[cfg(feature = "compiled")]
-    pub use crate::backends::AutoCompiledReverseDiff;
-    pub use crate::backends::{AutoFiniteDiff, AutoForwardDiff, AutoReverseDiff};
+    use crate::backends::beside_their_modules;
+    crate::each_backend!(beside_their_modules![]);
     #[cfg(feature = "sparse")]
     pub use crate::sparse::{AutoSparse, MixedMode, SparseMatrix};
     pub use differentiation_interface_core::backend::{Backend, SecondOrder, lift};

@@ -3,9 +3,11 @@
 //! Implemented by [`GreedyColoring`](crate::GreedyColoring), [`ConstantColoring`] and `OptimalColoring`, and open to
 //! users. Called by [`coloring`](crate::coloring), which checks the colours and builds the decompression from them.
 
-use crate::NEUTRAL;
 use crate::error::{Error, ErrorKind};
 use crate::pattern::Pattern;
+
+/// The colour of a vertex that takes part in no product: `u32::MAX`.
+pub const NEUTRAL: u32 = u32::MAX;
 
 /// How entries are recovered from the compressed matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -53,6 +53,7 @@
 mod algorithm;
 pub mod check;
 mod convert;
+mod decompression;
 mod error;
 mod graph;
 mod greedy;
@@ -69,11 +70,12 @@ mod program;
 mod recovery;
 mod result;
 
-pub use algorithm::{ColoringAlgorithm, Colors, ConstantColoring, Decompression, ProblemKind};
+pub use algorithm::{ColoringAlgorithm, Colors, ConstantColoring, Decompression, NEUTRAL, ProblemKind};
 #[cfg(feature = "matrix-market")]
 pub use convert::market;
+pub use decompression::{DecompressionKind, Direct, Substitution};
 pub use error::{Conflict, Error, ErrorKind};
-pub use greedy::{GreedyColoring, NEUTRAL, Palette};
+pub use greedy::{GreedyColoring, Palette};
 pub use groups::Groups;
 #[cfg(feature = "optimal")]
 pub use optimal::OptimalColoring;
@@ -81,7 +83,7 @@ pub use order::{Dynamic, Order, Vertices};
 pub use pattern::Pattern;
 #[cfg(feature = "plot")]
 pub use plot::Picture;
-pub use problem::{Bidirectional, Column, DecompressionKind, Direct, Problem, Row, Substitution, Symmetric, coloring};
+pub use problem::{Bidirectional, Column, Problem, Row, Symmetric, coloring};
 pub use program::{Layout, Storage, Triangle};
 pub use result::{
     AcyclicBicoloring, AcyclicColoring, BidirectionalColoring, ColumnColoring, Decompress, RowColoring, StarBicoloring,

@@ -3,7 +3,7 @@
 //! Called by `greedy` after a symmetric or bidirectional colouring. Whole colour classes are dropped, smallest first, as
 //! long as every entry stays recoverable; what is left cannot lose another class.
 
-use crate::NEUTRAL;
+use crate::algorithm::NEUTRAL;
 use crate::pattern::Pattern;
 use crate::recovery::{Side, alone_in_line, is_substitutable, transposed_positions};
 

@@ -3,20 +3,12 @@
 //! [`coloring`] is the entry point of the crate: it asks an algorithm (`algorithm`) for colours, checks them, and builds
 //! the result (`result`), which holds groups and decompression.
 
-use crate::NEUTRAL;
-use crate::algorithm::{ColoringAlgorithm, Colors, Decompression, ProblemKind};
+use crate::algorithm::{ColoringAlgorithm, Colors, NEUTRAL, ProblemKind};
 use crate::check;
+use crate::decompression::{DecompressionKind, sealed};
 use crate::error::Error;
 use crate::pattern::Pattern;
 use crate::result::{BidirectionalColoring, ColumnColoring, RowColoring, SymmetricColoring};
-
-/// Recover every entry directly, in a gather: star colourings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Direct;
-
-/// Recover entries by substitution, with fewer colours: acyclic colourings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Substitution;
 
 /// Colour the columns, for products `A v` (forward mode): columns that share a row get distinct colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -36,29 +28,8 @@ pub struct Symmetric<D>(pub D);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Bidirectional<D>(pub D);
 
-mod sealed {
-    pub trait Sealed {}
-}
-
-/// The two ways of decompression as types: [`Direct`] and [`Substitution`].
-pub trait DecompressionKind: sealed::Sealed + Copy + Default {
-    /// The same as a value.
-    const KIND: Decompression;
-}
-
-impl sealed::Sealed for Direct {}
-impl sealed::Sealed for Substitution {}
-
-impl DecompressionKind for Direct {
-    const KIND: Decompression = Decompression::Direct;
-}
-
-impl DecompressionKind for Substitution {
-    const KIND: Decompression = Decompression::Substitution;
-}
-
-/// A colouring problem: [`Column`], [`Row`], [`Symmetric`] or [`Bidirectional`], the last two with [`Direct`] or
-/// [`Substitution`].
+/// A colouring problem: [`Column`], [`Row`], [`Symmetric`] or [`Bidirectional`], the last two with
+/// [`Direct`](crate::Direct) or [`Substitution`](crate::Substitution).
 ///
 /// The type of the problem decides the type of the result, so a result has just the methods that make sense for it.
 pub trait Problem: sealed::Sealed {

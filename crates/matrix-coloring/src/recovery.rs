@@ -3,7 +3,7 @@
 //! Called by the results (to build the decompression), by `check` (validity is recoverability) and by `postprocess`. All
 //! of it works from pattern and colours alone, so a colouring may come from any algorithm or from the user.
 
-use crate::NEUTRAL;
+use crate::algorithm::NEUTRAL;
 use crate::error::{Conflict, Error, ErrorKind};
 use crate::pattern::{Lines, Pattern};
 

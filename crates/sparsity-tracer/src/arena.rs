@@ -154,7 +154,7 @@ pub(crate) fn keep_vector<N: 'static>(mut vector: Vec<N>) {
 }
 
 /// Runs `operation` in the arena of `generation`; `None` if another detection or none runs on this thread.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn with<R>(generation: u32, operation: impl FnOnce(&mut Arena) -> R) -> Option<R> {
     ARENA
         .try_with(|arena| {

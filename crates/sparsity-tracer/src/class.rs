@@ -30,28 +30,28 @@ impl Class {
     /// First and second derivatives of `select`, whose result is one of two numbers.
     pub(crate) const EITHER: Class = Class(Class::X | Class::Y);
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn x(self) -> bool {
         self.0 & Class::X != 0
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn y(self) -> bool {
         self.0 & Class::Y != 0
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn xx(self) -> bool {
         self.0 & Class::XX != 0
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn yy(self) -> bool {
         self.0 & Class::YY != 0
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn xy(self) -> bool {
         self.0 & Class::XY != 0
     }
     /// The class in the second argument alone, as a class of one argument.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn of_y(self) -> Class {
         Class((self.0 >> 1) & (Class::X | Class::XX))
     }
@@ -68,7 +68,7 @@ impl Probed {
     const NOTHING: Probed = Probed { class: 0, exact_zero: 0 };
 
     /// Takes in the partial derivative with respect to `argument`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn add<B: Base>(&mut self, partial: Partial<Probe<B>>, argument: u8) {
         match partial {
             Partial::Zero => {}
@@ -91,7 +91,7 @@ impl Probed {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn probe_unary<R: Unary, B: Base>(rule: R, x: B, y: B) -> Probed {
     let mut found = Probed::NOTHING;
     let result = Probe::result(y, Class::X, x == B::ZERO && y == B::ZERO);
@@ -100,7 +100,7 @@ fn probe_unary<R: Unary, B: Base>(rule: R, x: B, y: B) -> Probed {
 }
 
 /// Probes at `(x, y)`, in the arguments `active`; the other one is a constant.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn probe_binary<R: Binary, B: Base>(rule: R, x: B, y: B, r: B, active: u8) -> Probed {
     let (px, py) = (Probe::argument(x, active & Class::X), Probe::argument(y, active & Class::Y));
     let pr = Probe::result(r, active, px.apply2(py, rule).0.is_exact_zero());
@@ -122,7 +122,7 @@ fn samples() -> impl Iterator<Item = f64> + Clone {
 }
 
 /// The class of a rule of one argument, over all points.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn unary_global<R: Unary>(rule: R) -> Class {
     remembered(TypeId::of::<R>(), rule.parameter(), || {
         samples().fold(0, |class, x| class | probe_unary(rule, x, rule.value(x)).class)
@@ -130,7 +130,7 @@ pub(crate) fn unary_global<R: Unary>(rule: R) -> Class {
 }
 
 /// The class of a rule of two arguments, over all points.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn binary_global<R: Binary>(rule: R) -> Class {
     let own = TypeId::of::<R>();
     let arithmetic = own == TypeId::of::<Plus>()
@@ -146,7 +146,7 @@ pub(crate) fn binary_global<R: Binary>(rule: R) -> Class {
 }
 
 /// The class of a rule of two arguments, by all sample points.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn binary_sampled<R: Binary>(rule: R) -> Class {
     remembered(TypeId::of::<R>(), rule.parameter(), || {
         let mut class = 0;
@@ -162,7 +162,7 @@ fn binary_sampled<R: Binary>(rule: R) -> Class {
 }
 
 /// The class of a rule of one argument around the point `x`, where the value is `y`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn unary_local<R: Unary, B: Base>(rule: R, x: B, y: B) -> Class {
     let here = probe_unary(rule, x, y);
     let mut class = here.class;
@@ -175,24 +175,24 @@ pub(crate) fn unary_local<R: Unary, B: Base>(rule: R, x: B, y: B) -> Class {
 }
 
 /// The class of a rule of two arguments around the point `(x, y)`, where the value is `r`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn binary_local<R: Binary, B: Base>(rule: R, x: B, y: B, r: B) -> Class {
     local(rule, x, y, r, Class::X | Class::Y)
 }
 
 /// The same with a plain second argument, as a class of one argument.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn right_local<R: Binary, B: Base>(rule: R, x: B, y: B, r: B) -> Class {
     local(rule, x, y, r, Class::X)
 }
 
 /// The same with a plain first argument, as a class of one argument.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn left_local<R: Binary, B: Base>(rule: R, x: B, y: B, r: B) -> Class {
     local(rule, x, y, r, Class::Y).of_y()
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn local<R: Binary, B: Base>(rule: R, x: B, y: B, r: B, active: u8) -> Class {
     let here = probe_binary(rule, x, y, r, active);
     let mut class = here.class;
@@ -214,7 +214,7 @@ static TABLE: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 const TAKEN: u64 = 0x80;
 const CLASS: u64 = 0x7f;
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn remembered(rule: TypeId, parameter: Option<u64>, find: impl Fn() -> u8) -> Class {
     let Some(parameter) = parameter else { return Class(find()) };
     let mut key = Key(0);
@@ -240,7 +240,7 @@ fn compute(slot: &AtomicU64, key: u64, find: impl Fn() -> u8) -> Class {
 struct Key(u64);
 
 impl Hasher for Key {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn write_u64(&mut self, bits: u64) {
         self.0 ^= bits;
     }
@@ -251,7 +251,7 @@ impl Hasher for Key {
             self.0 = self.0.rotate_left(23) ^ u64::from_le_bytes(word);
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn finish(&self) -> u64 {
         self.0
     }

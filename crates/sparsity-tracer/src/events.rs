@@ -68,7 +68,7 @@ impl Events {
         self.overflow
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn push(&mut self, left: u32, right: u32) -> Event {
         if self.nodes.len() + 1 >= LIMIT as usize {
             self.overflow = true;
@@ -79,7 +79,7 @@ impl Events {
     }
 
     /// Both events.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn union(&mut self, a: Event, b: Event) -> Event {
         if a == b || b == NONE {
             a
@@ -91,7 +91,7 @@ impl Events {
     }
 
     /// All pairs of a member of `a` and a member of `b`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn product(&mut self, a: Set, b: Set) -> Event {
         if a == EMPTY || b == EMPTY {
             return NONE;

@@ -38,11 +38,11 @@ impl Handles for Gradient {
     fn input(i: usize) -> Self {
         Gradient(i as u32 + 1)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary(self, _: u32, class: Class) -> Option<Self> {
         Some(if class.x() { self } else { Gradient(EMPTY) })
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary(self, other: Self, generation: u32, class: Class) -> Option<Self> {
         let a = if class.x() { self.0 } else { EMPTY };
         let b = if class.y() { other.0 } else { EMPTY };
@@ -85,7 +85,7 @@ impl Handles for Hessian {
     fn input(i: usize) -> Self {
         Hessian(i as u32 + 1, NONE)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary(self, generation: u32, class: Class) -> Option<Self> {
         let Hessian(g, h) = if class.x() { self } else { Hessian(EMPTY, NONE) };
         if !class.xx() {
@@ -96,7 +96,7 @@ impl Handles for Hessian {
             Hessian(g, arena.events.union(h, square))
         })
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary(self, other: Self, generation: u32, class: Class) -> Option<Self> {
         with(generation, |arena| {
             let Arena { sets, events, .. } = arena;

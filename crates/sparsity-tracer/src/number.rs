@@ -70,19 +70,19 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
         self.handles
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn plain(value: B) -> Self {
         TracerCore { value, generation: CONSTANT, handles: H::default(), scope: PhantomData }
     }
 
     /// The value, where values are known.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn known(value: B) -> B {
         if K::AT_POINT { value } else { B::nan() }
     }
 
     /// The result of an operation; without handles the operand came from another detection.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn active(value: B, generation: u32, handles: Option<H>) -> Self {
         let Some(handles) = handles else {
             arena::stray(generation);
@@ -109,13 +109,13 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
     }
 
     /// A function of this number alone.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn alone(self, value: B, class: Class) -> Self {
         Self::active(value, self.generation, self.handles.unary(self.generation, class))
     }
 
     /// A function of two numbers that are not constant.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn together(self, other: Self, value: B, class: Class) -> Self {
         if self.generation != other.generation {
             return self.mixed(other, value);
@@ -124,7 +124,7 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
     }
 
     /// Whether user code may not know the value.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_unknown(&self) -> bool {
         !K::AT_POINT && self.generation != CONSTANT
     }
@@ -135,7 +135,7 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
     fn refuse(&self) {
         let place = Location::caller();
         if arena::refused(self.generation, place) {
-            fault::raise(ErrorKind::ValueDecides { place });
+            fault::report(ErrorKind::ValueDecides { place });
         }
     }
 
@@ -177,19 +177,19 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
     type Base = B;
     const DEPTH: u32 = 1;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn constant(value: B) -> Self {
         Self::plain(value)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn primal(&self) -> B {
         self.value
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_constant(&self) -> bool {
         self.generation == CONSTANT
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary<R: Unary>(self, rule: R) -> Self {
         if self.generation == CONSTANT {
             return Self::plain(rule.value(self.value));
@@ -201,7 +201,7 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
             self.alone(B::nan(), class::unary_global(rule))
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         if other.generation == CONSTANT {
             return self.binary_right(other.value, rule);
@@ -217,7 +217,7 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
             self.together(other, B::nan(), class::binary_global(rule))
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_right<R: Binary>(self, other: B, rule: R) -> Self {
         if self.generation == CONSTANT {
             return Self::plain(rule.value(self.value, other));
@@ -229,7 +229,7 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
             self.alone(B::nan(), class::binary_global(rule))
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_left<R: Binary>(first: B, second: Self, rule: R) -> Self {
         if second.generation == CONSTANT {
             return Self::plain(rule.value(first, second.value));
@@ -243,7 +243,7 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
     }
 
     /// The value alone is another one than that of product and sum.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fused(self, factor: Self, addend: Self) -> Self {
         let value = self.value.mul_add(factor.value, addend.value);
         let sum = self.binary(factor, Times).binary(addend, Plus);
@@ -270,7 +270,7 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
             identity::spoil(id, kind);
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn observe(&self) -> B {
         if self.is_unknown() {
@@ -278,7 +278,7 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
         }
         self.value
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn compare(&self, other: &Self) -> Option<Ordering> {
         if self.is_unknown() || other.is_unknown() {
@@ -292,7 +292,7 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
         }
         self.value.partial_cmp(&other.value)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn compare_plain(&self, other: B) -> Option<Ordering> {
         if self.is_unknown() {
@@ -301,7 +301,7 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
         }
         self.value.partial_cmp(&other)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
         if !left.is_unknown() && !right.is_unknown() {

@@ -20,11 +20,11 @@ pub(crate) struct ProbeCore<B> {
 }
 
 impl<B: Base> ProbeCore<B> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn depends_on(&self, argument: u8) -> bool {
         self.arguments & argument != 0
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_exact_zero(&self) -> bool {
         self.exact_zero
     }
@@ -39,30 +39,30 @@ pub(crate) trait MakeProbe<B> {
 }
 
 impl<B: Base> MakeProbe<B> for Probe<B> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn argument(value: B, bit: u8) -> Self {
         Num(ProbeCore { value, arguments: bit, exact_zero: value == B::ZERO })
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn result(value: B, arguments: u8, exact_zero: bool) -> Self {
         Num(ProbeCore { value, arguments, exact_zero })
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn is_zero<B: Base>(partial: Partial<B>) -> bool {
     matches!(partial, Partial::Zero)
 }
 
 /// Whether a rule with one argument exactly zero gives zero whatever the other one is: products do, quotients do.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn absorbs<B: Base>(value: impl Fn(B) -> B, other: B) -> bool {
     let away = other.abs() + B::from_f64(1.25);
     value(away) == B::ZERO && value(-away) == B::ZERO
 }
 
 /// Whether a function that is zero at the origin is nearly so beside it, and not by convention only.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn is_small<B: Base>(value: B) -> bool {
     value.abs() <= B::epsilon().sqrt()
 }
@@ -71,19 +71,19 @@ impl<B: Base> Core for ProbeCore<B> {
     type Base = B;
     const DEPTH: u32 = 1;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn constant(value: B) -> Self {
         ProbeCore { value, arguments: 0, exact_zero: value == B::ZERO }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn primal(&self) -> B {
         self.value
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_constant(&self) -> bool {
         self.arguments == 0
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary<R: Unary>(self, rule: R) -> Self {
         let value = rule.value(self.value);
         let flat = is_zero(rule.derivative(self.value, value));
@@ -94,7 +94,7 @@ impl<B: Base> Core for ProbeCore<B> {
             exact_zero: if self.exact_zero { rule.value(B::ZERO) == B::ZERO } else { flat && value == B::ZERO },
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         let (x, y) = (self.value, other.value);
         let value = rule.value(x, y);
@@ -114,11 +114,11 @@ impl<B: Base> Core for ProbeCore<B> {
         };
         ProbeCore { value, arguments, exact_zero }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_right<R: Binary>(self, other: B, rule: R) -> Self {
         self.binary(Self::constant(other), rule)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_left<R: Binary>(first: B, second: Self, rule: R) -> Self {
         Self::constant(first).binary(second, rule)
     }

@@ -42,15 +42,15 @@ impl Measure {
     const fn new(length: u32, look_at: u32, flat: bool) -> Measure {
         Measure(length << 6 | look_at << 1 | flat as u32)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn length(self) -> u32 {
         self.0 >> 6
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn look_at(self) -> u32 {
         (self.0 >> 1) & 31
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_flat(self) -> bool {
         self.0 & 1 != 0
     }
@@ -124,12 +124,12 @@ impl Sets {
         self.nodes.len()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn measure(&self, set: Set) -> Measure {
         self.nodes[set as usize].measure
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn push(&mut self, node: Node) -> Set {
         let handle = self.nodes.len();
         if handle >= LIMIT as usize {
@@ -141,7 +141,7 @@ impl Sets {
     }
 
     /// The union of two sets.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn union(&mut self, a: Set, b: Set) -> Set {
         if a == b || b == EMPTY {
             return a;
@@ -235,7 +235,7 @@ impl Sets {
     }
 
     /// Appends the members of `set` that are not marked yet, and marks them.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn walk(&mut self, set: Set, out: &mut Vec<u32>) {
         if set == EMPTY {
             return;
@@ -355,7 +355,7 @@ impl Marks {
     }
 
     /// Takes all marks away.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn begin(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == 0 {
@@ -365,18 +365,18 @@ impl Marks {
     }
 
     /// Marks an input; `true` if it was not marked.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn mark(&mut self, i: u32) -> bool {
         std::mem::replace(&mut self.epochs[i as usize], self.epoch) != self.epoch
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_marked(&self, i: u32) -> bool {
         self.epochs[i as usize] == self.epoch
     }
 
     /// Sorts `list`, which holds exactly the marked inputs.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn sort(&self, list: &mut [u32]) {
         if list.len() <= 16 {
             for k in 1..list.len() {

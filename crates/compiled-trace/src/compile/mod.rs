@@ -15,6 +15,6 @@ use differentiation_interface_core::error::Error;
 
 /// The program of a recording, not optimised.
 pub(crate) fn program(graph: &Graph) -> Result<Program, Error> {
-    let (sequence, rolled) = regroup::gathered(reductions::sequence(graph));
+    let (sequence, rolled) = regroup::regrouped(reductions::sequence(graph));
     lower::lower(graph, &sequence, &rolled)
 }

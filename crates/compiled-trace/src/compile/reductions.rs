@@ -1,6 +1,6 @@
 //! First pass: what is not needed goes, guards that others imply too, and long chains of additions become sums.
 //!
-//! Called by [`compile`](crate::compile). A chain `s = s + t` whose intermediate results nobody else uses is a sum of many
+//! Called by [`compile`](crate::compile). A chain `s = s + t` whose intermediate results have no other use is a sum of many
 //! terms in no particular order; as such it has no dependence from term to term, and loops around it can run as vectors.
 
 use crate::compile::guards::Bounds;

@@ -1,6 +1,6 @@
 //! Independent parts of the same shape are brought together.
 //!
-//! Called by [`compile`](crate::compile), calls [`roll`](mod@crate::compile::reroll) before and after. A loop whose iterations branch or
+//! Called by [`compile`](crate::compile), calls [`reroll`](mod@crate::compile::reroll) before and after. A loop whose iterations branch or
 //! end by value (Newton's method per element, each with its own number of steps) leaves iterations of a few different shapes
 //! in no regular order, and no loop is found around them. Where such iterations depend on nothing of each other, they may run
 //! in any order: sorted by shape, those of one shape lie side by side and become a loop. What they read then is irregular in
@@ -13,7 +13,7 @@
 //! everything else stays as it is.
 
 use crate::compile::reductions::{Gathered, Sequence};
-use crate::compile::reroll::{Rolled, Token, roll};
+use crate::compile::reroll::{Rerolled, Token, reroll};
 use crate::recording::graph::{CONSTANT, Node, Op, SUM};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
@@ -28,8 +28,8 @@ const SHORT: usize = 400;
 const SHORTER: usize = 64;
 
 /// Rolls the sequence, sorted if that helps.
-pub(crate) fn gathered(sequence: Sequence) -> (Sequence, Rolled) {
-    let rolled = roll(&sequence);
+pub(crate) fn regrouped(sequence: Sequence) -> (Sequence, Rerolled) {
+    let rolled = reroll(&sequence);
     let before = rolled.written();
     if before < SHORT.max(sequence.nodes.len() / SHORTER) {
         return (sequence, rolled);
@@ -41,12 +41,12 @@ pub(crate) fn gathered(sequence: Sequence) -> (Sequence, Rolled) {
     }
     let expected = before - parts.gain;
     let sorted = permuted(&sequence, &parts.order, parts.gathered);
-    let again = roll(&sorted);
+    let again = reroll(&sorted);
     // At least half of what was hoped for.
     if again.written() <= before.midpoint(expected) { (sorted, again) } else { (sequence, rolled) }
 }
 
-impl Rolled {
+impl Rerolled {
     /// Number of operations to be written: those of loops once.
     fn written(&self) -> usize {
         self.tokens.iter().map(|token| self.written_of(token)).sum()
@@ -81,7 +81,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn new(sequence: &'a Sequence, rolled: &Rolled) -> Parts<'a> {
+    fn new(sequence: &'a Sequence, rolled: &Rerolled) -> Parts<'a> {
         let length = sequence.nodes.len();
         let mut written = vec![0; length + 1];
         for token in &rolled.tokens {

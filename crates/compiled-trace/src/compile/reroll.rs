@@ -31,7 +31,7 @@ pub(crate) struct Shape {
 
 /// The sequence as a tree of loops.
 #[derive(Debug)]
-pub(crate) struct Rolled {
+pub(crate) struct Rerolled {
     pub(crate) shapes: Vec<Shape>,
     pub(crate) tokens: Vec<Token>,
 }
@@ -47,15 +47,15 @@ const WORDS: [(usize, usize); 4] = [(1, 2), (4, 3), (16, 2), (64, 2)];
 const DEEPEST: usize = 8;
 
 /// Runs the pass.
-pub(crate) fn roll(sequence: &Sequence) -> Rolled {
+pub(crate) fn reroll(sequence: &Sequence) -> Rerolled {
     let mut roller =
-        Roller { sequence, shapes: Vec::new(), operations: FxHashMap::default(), loops: FxHashMap::default() };
+        Reroller { sequence, shapes: Vec::new(), operations: FxHashMap::default(), loops: FxHashMap::default() };
     let tokens = roller.operations();
     let tokens = roller.passes(tokens);
-    Rolled { shapes: roller.shapes, tokens }
+    Rerolled { shapes: roller.shapes, tokens }
 }
 
-struct Roller<'a> {
+struct Reroller<'a> {
     sequence: &'a Sequence,
     shapes: Vec<Shape>,
     operations: FxHashMap<(Op, [u8; 2]), u32>,
@@ -68,7 +68,7 @@ struct Stretch {
     to: usize,
 }
 
-impl Roller<'_> {
+impl Reroller<'_> {
     fn new_shape(&mut self, shape: Shape) -> u32 {
         self.shapes.push(shape);
         (self.shapes.len() - 1) as u32

@@ -9,10 +9,11 @@
 //! [`Absence::Tracked`] is the one to ask: there a number goes along with every derivative that may be absent, its presence, which is 0 if
 //! it is, and products with the derivative are kept only where it is not. Both programs compute the same elsewhere.
 
-use crate::derive::expressions::Expressions;
+use crate::derive::expressions::{Expressions, Partial};
 use crate::recording::absence::Absence;
 use crate::recording::graph::{Op, RELATIONS};
 use crate::recording::rules::{NEGATE, PLUS, TIMES};
+use differentiation_interface_core::error::Error;
 use differentiation_interface_core::scalar::Relation;
 
 /// Whether a derivative is absent.
@@ -162,6 +163,56 @@ pub(crate) trait Absences: Expressions {
                 Some((mask, [kept, dropped]))
             }
             _ => None,
+        }
+    }
+
+    /// Adds a term to a sum.
+    fn add(&mut self, sum: &mut Option<Slope>, term: Slope) {
+        let Some(known) = *sum else { return *sum = Some(term) };
+        let double = if known == term { self.double(term.value) } else { None };
+        let value = double.unwrap_or_else(|| self.apply(Op::Binary(PLUS), known.value, term.value));
+        *sum = Some(Slope { value, presence: self.either(known.presence, term.presence) });
+    }
+
+    /// What the adjoint of an operation's result adds to those of its two operands, of which the active ones ask.
+    fn pullback(
+        &mut self,
+        op: Op,
+        [x, y]: [u32; 2],
+        result: u32,
+        adjoint: Slope,
+        active: [bool; 2],
+    ) -> Result<[Option<Slope>; 2], Error> {
+        let mut terms = [None; 2];
+        match op {
+            // Both terms of a square at once.
+            Op::Binary(TIMES)
+                if x == y
+                    && active[0]
+                    && let Some(double) = self.double(adjoint.value) =>
+            {
+                terms[0] = Some(self.product(Slope { value: double, ..adjoint }, x));
+            }
+            Op::Unary(_) | Op::Binary(_) => {
+                let arguments = if matches!(op, Op::Unary(_)) { 1 } else { 2 };
+                for argument in (0..arguments).filter(|argument| active[*argument]) {
+                    let partial = self.partial(op, x, y, result, argument)?;
+                    terms[argument] = self.times(adjoint, partial);
+                }
+            }
+            Op::Keep | Op::Drop if active[1] => terms[1] = Some(self.chosen(op, x, adjoint)),
+            _ => {}
+        }
+        Ok(terms)
+    }
+
+    /// An adjoint or tangent times a partial derivative; nothing if that is zero.
+    fn times(&mut self, slope: Slope, partial: Partial) -> Option<Slope> {
+        match partial {
+            Partial::Zero => None,
+            Partial::One => Some(slope),
+            Partial::Value(value, true) => Some(self.product_by_rule(slope, value)),
+            Partial::Value(value, false) => Some(self.product(slope, value)),
         }
     }
 }

@@ -124,7 +124,7 @@ impl Expressions for Builder<'_> {
     }
 }
 
-/// Removes instructions that nothing with an effect needs, and addresses nobody names.
+/// Removes instructions that nothing with an effect needs, and addresses without a use.
 pub(crate) fn without_dead(nest: Nest) -> Nest {
     let mut live: Vec<bool> = nest.body.iter().map(Instruction::has_effect).collect();
     for i in (0..nest.body.len()).rev() {

@@ -6,7 +6,7 @@
 //! is what a careful programmer would write for its row. Values are written when the first row needs them, so that they are in the
 //! iteration that uses them.
 
-use crate::derive::absence::Slope;
+use crate::derive::absence::{Absences, Slope};
 use crate::derive::expressions::{Expressions, Shared};
 use crate::recording::graph::{CONSTANT, Graph, MOST, Node, Op};
 use differentiation_interface_core::error::{Error, ErrorKind};

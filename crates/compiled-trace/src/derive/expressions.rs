@@ -3,7 +3,6 @@
 //! Used wherever derivatives are written down: in the bodies of programs (`build`) and in graphs (`entries`). What stands for an
 //! absent derivative is said in `absence`.
 
-use crate::derive::absence::{Absences, Slope};
 use crate::recording::absence::Absence;
 use crate::recording::graph::{CONSTANT, Op};
 use crate::recording::rules::{MINUS, NEGATE, PLUS, Rules, TIMES};
@@ -128,14 +127,6 @@ pub(crate) trait Expressions: Sized {
         Some(self.apply(Op::Binary(TIMES), factor, of))
     }
 
-    /// Adds a term to a sum.
-    fn add(&mut self, sum: &mut Option<Slope>, term: Slope) {
-        let Some(known) = *sum else { return *sum = Some(term) };
-        let double = if known == term { self.double(term.value) } else { None };
-        let value = double.unwrap_or_else(|| self.apply(Op::Binary(PLUS), known.value, term.value));
-        *sum = Some(Slope { value, presence: self.either(known.presence, term.presence) });
-    }
-
     /// The partial derivative of the operation with this result with respect to an argument.
     fn partial(&mut self, op: Op, a: u32, b: u32, result: u32, argument: usize) -> Result<Partial, Error> {
         let templates = self.shared().templates(op)?;
@@ -167,48 +158,6 @@ pub(crate) trait Expressions: Sized {
             values.push(value);
         }
         Ok(Partial::Value(values[graph.outputs[0] as usize], op != Op::Binary(TIMES)))
-    }
-
-    /// What the adjoint of an operation's result adds to those of its two operands, of which the active ones ask.
-    fn pullback(
-        &mut self,
-        op: Op,
-        [x, y]: [u32; 2],
-        result: u32,
-        adjoint: Slope,
-        active: [bool; 2],
-    ) -> Result<[Option<Slope>; 2], Error> {
-        let mut terms = [None; 2];
-        match op {
-            // Both terms of a square at once.
-            Op::Binary(TIMES)
-                if x == y
-                    && active[0]
-                    && let Some(double) = self.double(adjoint.value) =>
-            {
-                terms[0] = Some(self.product(Slope { value: double, ..adjoint }, x));
-            }
-            Op::Unary(_) | Op::Binary(_) => {
-                let arguments = if matches!(op, Op::Unary(_)) { 1 } else { 2 };
-                for argument in (0..arguments).filter(|argument| active[*argument]) {
-                    let partial = self.partial(op, x, y, result, argument)?;
-                    terms[argument] = self.times(adjoint, partial);
-                }
-            }
-            Op::Keep | Op::Drop if active[1] => terms[1] = Some(self.chosen(op, x, adjoint)),
-            _ => {}
-        }
-        Ok(terms)
-    }
-
-    /// An adjoint or tangent times a partial derivative; nothing if that is zero.
-    fn times(&mut self, slope: Slope, partial: Partial) -> Option<Slope> {
-        match partial {
-            Partial::Zero => None,
-            Partial::One => Some(slope),
-            Partial::Value(value, true) => Some(self.product_by_rule(slope, value)),
-            Partial::Value(value, false) => Some(self.product(slope, value)),
-        }
     }
 }
 

@@ -3,9 +3,9 @@
 //! Called by the executor for nests with a dimension worth a vector. One block is run inside `pulp`'s dispatch, so the kernels
 //! are compiled for the vector widths it knows.
 
+use super::executable::{Memory, Run};
 use super::plan::{BlockStep, Plan, Source};
 use super::single::{compare, drop_kept, guard_holds, keep};
-use super::{Memory, Run};
 use crate::program::{Address, GuardFailed, Instruction};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;

@@ -2,7 +2,7 @@
 //!
 //! For numbers that are not executed by programs: tracers that look for patterns, and the arguments of derivative templates.
 
-use crate::execute::RunError;
+use super::error::RunError;
 use crate::recording::graph::{CONSTANT, Graph, Node, Op, relation};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::panic::Location;

@@ -2,9 +2,11 @@
 //!
 //! Made once per nest when a program is made ready; read by the block executor.
 
-use super::BLOCK;
 use crate::program::{Instruction, Nest};
 use crate::recording::graph::Op;
+
+/// Most iterations of a block.
+pub const BLOCK: usize = 256;
 
 /// A nest with its plan.
 #[derive(Clone, Debug)]

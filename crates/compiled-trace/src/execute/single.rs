@@ -2,7 +2,7 @@
 //!
 //! Called by the executor for nests without a dimension worth a vector.
 
-use super::Run;
+use super::executable::Run;
 use super::plan::Plan;
 use crate::program::{GuardFailed, Instruction};
 use crate::recording::custom::is_plain;

@@ -13,8 +13,8 @@
 use super::call::{Code, Lengths, text};
 use super::check::check;
 use super::emit::Emitter;
-use super::functions::Number;
-use super::{Options, Refused};
+use super::number::Number;
+use super::options::{Options, Refused};
 use crate::program::{Program, RuleCall, Statement};
 use crate::recording::rules::Rules;
 use cranelift_codegen::ir::{AbiParam, types};

@@ -7,7 +7,7 @@
 //! and never moves. Inputs and constants are only read: `check` refuses programs that write to them.
 
 use super::check::SPACES;
-use super::functions::Number;
+use super::number::Number;
 use crate::execute::RunError;
 use crate::recording::rules::Rules;
 use cranelift_codegen::ir::Function;
@@ -140,7 +140,7 @@ fn enter<S: Number, const N: usize>(entry: Entry, memory: &mut Memory<S>, counte
     // SAFETY: `Code::run` and `Single::run`, the only callers, have compared the slices with the lengths the program was checked
     // with; constants and work of a `Single` have them since they were made. The slices are all in the table (an index of it would
     // have panicked), and are borrowed, mutably where the code writes, until it returns. They are of numbers `S` as the code is,
-    // which `Compiled`, who makes both, keeps together. The callers own the code.
+    // which `Compiled` makes and keeps together. The callers own the code.
     unsafe {
         entry(slices.as_ptr(), counters.as_ptr())
     }
@@ -202,7 +202,7 @@ impl Drop for Code {
     fn drop(&mut self) {
         let Ok(modules) = self.modules.get_mut() else { return };
         for module in modules.drain(..) {
-            #[expect(unsafe_code, reason = "code may only be freed when nobody can run it")]
+            #[expect(unsafe_code, reason = "code may only be freed when it can no longer run")]
             // SAFETY: running needs a reference to this object, and the addresses never leave it.
             unsafe {
                 module.free_memory();

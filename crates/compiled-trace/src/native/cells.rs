@@ -5,9 +5,9 @@
 
 use super::check::space_number;
 use super::emit::{Emitter, Loops};
-use super::functions::Number;
-use super::operation::Signed;
+use super::number::Number;
 use super::plan::Plan;
+use super::signed::Signed;
 use crate::program::{Instruction, Space};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, types};

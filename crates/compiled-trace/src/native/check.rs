@@ -3,7 +3,7 @@
 //! Called once when a program is compiled. The code checks no index, so a program that fails here is refused; lengths of
 //! slices are compared at every run.
 
-use super::Refused;
+use super::options::Refused;
 use crate::program::{Address, Instruction, Nest, Program, Space, Statement};
 use crate::recording::graph::Op;
 

@@ -8,9 +8,9 @@
 //! addition and one comparison for all addresses.
 
 use super::check::space_number;
-use super::functions::Number;
-use super::operation::Signed;
+use super::number::Number;
 use super::plan::{Plan, has_result};
+use super::signed::Signed;
 use crate::program::{Instruction, Nest, Program, Space, Statement};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;

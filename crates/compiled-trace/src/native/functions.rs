@@ -4,33 +4,10 @@
 //! the portable executor. What is not listed is reached through [`Rules`](crate::recording::rules::Rules) by its number, one jump later.
 
 use super::call::{binary_f32, binary_f64, unary_f32, unary_f64};
+use super::number::Number;
 use crate::recording::rules::{self, Rules};
 use cranelift_codegen::ir::{Type, types};
 use differentiation_interface_core::rules::*;
-use differentiation_interface_core::scalar::Base;
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for f64 {}
-    impl Sealed for f32 {}
-}
-
-/// A number that machine code works on: `f64` or `f32`.
-pub trait Number: Base + sealed::Sealed {
-    /// The type of the machine.
-    #[doc(hidden)]
-    const TYPE: Type;
-    /// Reaches unary rules by number.
-    #[doc(hidden)]
-    const UNARY: extern "C" fn(*const Rules, u32, Self) -> Self;
-    /// Reaches binary rules by number.
-    #[doc(hidden)]
-    const BINARY: extern "C" fn(*const Rules, u32, Self, Self) -> Self;
-    #[doc(hidden)]
-    fn direct_unary(number: u16) -> Option<usize>;
-    #[doc(hidden)]
-    fn direct_binary(number: u16) -> Option<usize>;
-}
 
 macro_rules! direct_functions {
     ($Float:ty; $($UNARY:ident $Unary:ident,)*; $($BINARY:ident $Binary:ident,)*) => {

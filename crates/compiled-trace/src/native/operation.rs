@@ -3,56 +3,16 @@
 //! Called by `emit` for every instruction of a body. What has an instruction of the machine, or a short sequence with exactly
 //! the value of the rule, is written out; every other function is called, lane by lane.
 
+use super::cost::LARGEST_POWER;
 use super::emit::Emitter;
-use super::functions::{self, Number};
+use super::functions;
+use super::number::Number;
+use super::signed::Signed;
 use crate::recording::graph::{Op, Outcome, guard_parts, relation};
-use crate::recording::rules::{self, OtherUnary, Rules};
+use crate::recording::rules::{self, OtherUnary};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
 use differentiation_interface_core::scalar::Relation;
-
-/// Largest integer power that is written out.
-const LARGEST_POWER: u32 = 64;
-
-/// Rough time of an operation in additions; `None` if it is a call.
-pub(super) fn cost(op: Op, rules: &Rules) -> Option<f64> {
-    match op {
-        Op::Unary(number) => match number {
-            rules::NEGATE | rules::ABS => Some(1.0),
-            rules::SIGNUM | rules::FRACT => Some(3.0),
-            rules::FLOOR | rules::CEIL | rules::TRUNC => Some(1.5),
-            rules::RECIP => Some(5.0),
-            rules::SQRT => Some(8.0),
-            _ => match rules.other_unary(number) {
-                Some(OtherUnary::Powi(n)) if n.unsigned_abs() <= LARGEST_POWER => Some(3.0),
-                Some(OtherUnary::Powc(1.0)) => Some(0.0),
-                _ => None,
-            },
-        },
-        Op::Binary(number) => match number {
-            rules::PLUS | rules::MINUS | rules::TIMES | rules::TOGETHER => Some(1.0),
-            rules::OVER => Some(5.0),
-            rules::MAX | rules::MIN => Some(4.0),
-            rules::AT_LEAST | rules::AT_MOST | rules::COPYSIGN | rules::ABS_SUB => Some(2.0),
-            _ => None,
-        },
-        _ => Some(2.0),
-    }
-}
-
-/// A result whose sign may still have to be changed. Signs move through products and into sums and differences exactly, so
-/// most negations cost nothing.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Signed {
-    pub(super) value: Value,
-    pub(super) negated: bool,
-}
-
-impl From<Value> for Signed {
-    fn from(value: Value) -> Signed {
-        Signed { value, negated: false }
-    }
-}
 
 impl<S: Number> Emitter<'_, '_, S> {
     /// The number itself.

@@ -181,7 +181,7 @@ impl<'a> Plan<'a> {
                     }
                     None => memory(address, 2.5),
                 },
-                Instruction::Apply { op, .. } => match super::operation::cost(op, rules) {
+                Instruction::Apply { op, .. } => match super::cost::cost(op, rules) {
                     Some(cost) => cost,
                     None => wide * (CALL + if wide > 1.0 { 1.5 } else { 0.0 }),
                 },

@@ -3,7 +3,7 @@
 //! Called by `emit`, which writes the loops around it.
 
 use super::emit::{Emitter, Loops, Partial, Position};
-use super::functions::Number;
+use super::number::Number;
 use super::plan::{MOST_IN_REGISTERS, WRITTEN_OUT};
 use crate::program::Instruction;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value, types};

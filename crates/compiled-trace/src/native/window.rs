@@ -3,8 +3,8 @@
 //! Called by `row` and `emit` for the accumulations that `plan` put into a [`Window`](super::plan::Window).
 
 use super::emit::{Emitter, Loops, Position};
-use super::functions::Number;
-use super::operation::Signed;
+use super::number::Number;
+use super::signed::Signed;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 impl<S: Number> Emitter<'_, '_, S> {

@@ -1,4 +1,4 @@
-//! Optimisation of whole programs: statements over the same iterations are fused, results nobody loads are not stored.
+//! Optimisation of whole programs: statements over the same iterations are fused, results that are never loaded are not stored.
 //!
 //! Called at the end of every pass that makes a program. Fusing a nest with its adjoint, where nothing in between needs the
 //! nest's results, gives the one loop a careful programmer writes: values are computed once and stay in the iteration.
@@ -133,7 +133,7 @@ fn move_terms(statements: &mut [Statement], cell: u32, output: &Address, loops: 
     }
 }
 
-/// Removes stores and accumulations to work cells that nobody loads, and narrows what is cleared.
+/// Removes stores and accumulations to work cells that are never loaded, and narrows what is cleared.
 fn drop_dead_stores(statements: &mut Vec<Statement>) {
     loop {
         let loaded = touched(statements, |kind| kind == Kind::Read);

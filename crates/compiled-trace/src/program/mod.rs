@@ -7,7 +7,7 @@
 //!
 //! # Statements
 //! Statements run in order.
-//! - [`Statement::Nest`] is a box of iterations, one counter per [`Dimension`], with a straight-line [`body`](Nest::body).
+//! - [`Statement::Nest`] is an iteration domain, one counter per [`Dimension`], with a straight-line [`body`](Nest::body).
 //! - [`Statement::Loop`] repeats statements; its counter is visible to the addresses inside.
 //! - [`Statement::Zero`] fills cells with 0.
 //! - [`Statement::Call`] calls a custom rule on single cells.
@@ -115,7 +115,7 @@ pub struct Dimension {
     pub parallel: bool,
 }
 
-/// A box of iterations of a straight-line body.
+/// A straight-line body and its iteration domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nest {
     /// The counters, outermost first.

@@ -1,6 +1,6 @@
 //! Programs as text.
 //!
-//! Called by people who look at what the passes made of a recording.
+//! Called to look at what the passes made of a recording.
 
 use crate::program::{Address, Instruction, Nest, Program, Space, Statement};
 use crate::recording::graph::{Op, guard_parts, relation};

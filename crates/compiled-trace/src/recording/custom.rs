@@ -3,7 +3,6 @@
 //! Made by the recorder; run by executors as [`Statement::Call`](crate::program::Statement::Call). Derivatives of derivatives
 //! are taken on a dual number over the plain ones.
 
-use crate::program::RuleCall;
 use differentiation_interface_core::custom::{CustomRule, Halves, pullback_by_rule, pushforward_by_rule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
@@ -130,7 +129,7 @@ impl<B: Base> CustomRule<B> for Erased {
             Half::PushforwardTangent | Half::PullbackTangent => (self.half, Vec::new()),
         };
         if data.is_empty() || !is_plain::<S>() {
-            fault::raise(ErrorKind::RuleOrder { rule: self.rule.name() });
+            fault::report(ErrorKind::RuleOrder { rule: self.rule.name() });
             return dy.fill(S::default());
         }
         let mut out = Vec::<S>::new();
@@ -139,10 +138,15 @@ impl<B: Base> CustomRule<B> for Erased {
     }
 }
 
-/// Runs a call on numbers that carry derivatives, leaving its results in `out`.
-pub(crate) fn call_as_rule<S: Scalar>(call: &RuleCall, data: &[S], out: &mut Vec<S>) {
-    let RuleCall { rule, half, inputs, outputs, .. } = call;
-    S::custom(&Arc::new(Erased { rule: Arc::clone(rule), half: *half, inputs: *inputs, outputs: *outputs }), data, out);
+/// Calls one half of a rule on numbers that carry derivatives, leaving its results in `out`; see [`CallObject::call`].
+pub(crate) fn call_as_rule<S: Scalar>(
+    rule: &Arc<dyn CallObject>,
+    half: Half,
+    [inputs, outputs]: [usize; 2],
+    data: &[S],
+    out: &mut Vec<S>,
+) {
+    S::custom(&Arc::new(Erased { rule: Arc::clone(rule), half, inputs, outputs }), data, out);
 }
 
 /// Whether a scalar is the plain number it is over.

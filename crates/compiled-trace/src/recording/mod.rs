@@ -1,11 +1,14 @@
 //! Recordings: the number that records, the graph it leaves, the rules and custom calls in it.
 //!
-//! Made by [`record`](number::record); read by `compile`, `derive` and by graph evaluation.
+//! Made by [`record`](recorder::record); read by `compile`, `derive` and by graph evaluation.
 
 pub(crate) mod absence;
+mod arithmetic;
 pub(crate) mod constants;
 pub(crate) mod custom;
 pub(crate) mod graph;
 pub(crate) mod number;
+pub(crate) mod operation;
+pub(crate) mod recorder;
 pub mod rules;
 pub(crate) mod template;

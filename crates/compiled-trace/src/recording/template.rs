@@ -4,9 +4,11 @@
 //! whose derivative branches on a value are recorded with choices in place of the branches; they are listed here and nothing
 //! else is. A user's rule that branches is evaluated as it is.
 
-use crate::recording::graph::{CONSTANT, Graph, Op};
-use crate::recording::number::{Limits, Recorded, record};
-use crate::recording::rules::{Opaque, OpaqueBinary, OpaqueUnary};
+use crate::recording::graph::Graph;
+use crate::recording::number::Recorded;
+use crate::recording::operation::{CONSTANT, Node, Op};
+use crate::recording::recorder::{Limits, record};
+use crate::recording::rules::{OtherUnary, RuleObject, Rules, visit_binary, visit_unary};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::rules::*;
 use differentiation_interface_core::scalar::{Base, Real, Scalar};
@@ -36,15 +38,21 @@ impl Template {
     fn record(
         name: &'static str,
         arguments: &[f64],
-        f: impl FnOnce(&[Number]) -> Partial<Number>,
+        f: impl FnOnce(&[Number]) -> Result<Partial<Number>, Error>,
     ) -> Result<Template, Error> {
-        let mut partial = TemplatePartial::Zero;
-        let graph = record(arguments, &[], Limits::default(), |x, _, y| match f(x) {
-            Partial::Zero => partial = TemplatePartial::Zero,
-            Partial::One => partial = TemplatePartial::One,
-            Partial::Constant(c) => partial = TemplatePartial::Constant(c),
-            Partial::Value(v) => y.push(v),
+        let mut partial = Ok(TemplatePartial::Zero);
+        let graph = record(arguments, &[], Limits::default(), |x, _, y| {
+            partial = f(x).map(|found| match found {
+                Partial::Zero => TemplatePartial::Zero,
+                Partial::One => TemplatePartial::One,
+                Partial::Constant(c) => TemplatePartial::Constant(c),
+                Partial::Value(v) => {
+                    y.push(v);
+                    TemplatePartial::Zero
+                }
+            });
         })?;
+        let mut partial = partial?;
         if graph.guards() > 0 {
             return Err(ErrorKind::RuleOrder { rule: name }.into());
         }
@@ -59,58 +67,55 @@ impl Template {
     }
 
     /// The derivative of a unary rule.
-    pub(crate) fn unary_id<R: Unary>(rule: R) -> Result<Vec<Template>, Error> {
+    fn unary<R: Unary>(rule: R) -> Result<Vec<Template>, Error> {
         let point = [0.5, rule.value(0.5)];
         let template = Template::record(R::NAME, &point, |x| {
             if TypeId::of::<R>() == TypeId::of::<Abs>() {
-                return Partial::Value(sign(x[0]));
+                return Ok(Partial::Value(sign(x[0])));
             }
-            rule.derivative(x[0], x[1])
+            Ok(rule.derivative(x[0], x[1]))
         })?;
         Ok(vec![template])
     }
 
     /// The derivatives of a binary rule.
-    pub(crate) fn binary_id<R: Binary>(rule: R) -> Result<Vec<Template>, Error> {
+    fn binary<R: Binary>(rule: R) -> Result<Vec<Template>, Error> {
         let point = [0.5, 0.75, rule.value(0.5, 0.75)];
         let mut templates = Vec::with_capacity(2);
         for argument in 0..2 {
             templates.push(Template::record(R::NAME, &point, |x| {
                 let (x, y, r) = (x[0], x[1], x[2]);
-                match unbranched(&rule, x, y) {
+                Ok(match unbranched(&rule, x, y) {
                     Some([dx, dy]) => [dx, dy][argument],
                     None if argument == 0 => rule.partial_x(x, y, r),
                     None => rule.partial_y(x, y, r),
-                }
+                })
             })?);
         }
         Ok(templates)
     }
 
-    /// The derivative of a user's unary rule: recorded, or evaluated as it is if it branches.
-    pub(crate) fn unary_or_opaque<R: Unary>(rule: R) -> Result<Vec<Template>, Error> {
-        Template::unary_id(rule).or_else(|_| {
-            let mut graph = opaque_graph(2);
-            let key = Opaque { rule, argument: 0 };
-            let id = graph.rules.number_unary_object(&key, || Arc::new(OpaqueUnary(key)));
-            finish_opaque(&mut graph, Op::Unary(id.ok_or(ErrorKind::TapeOverflow)?));
-            Ok(vec![Template { partial: TemplatePartial::Value(Arc::new(graph)) }])
-        })
+    /// The derivative of a user's rule of so many arguments by one of them.
+    fn of_object(object: &dyn RuleObject, arguments: usize, argument: usize) -> Result<Template, Error> {
+        let point = match arguments {
+            1 => vec![0.5, object.value_f64(0.5, 0.5)],
+            _ => vec![0.5, 0.75, object.value_f64(0.5, 0.75)],
+        };
+        Template::record(object.name(), &point, |at| object.partial(argument, at))
     }
 
-    /// The derivatives of a user's binary rule.
-    pub(crate) fn binary_or_opaque<R: Binary>(rule: R) -> Result<Vec<Template>, Error> {
-        Template::binary_id(rule).or_else(|_| {
-            let mut templates = Vec::with_capacity(2);
-            for argument in 0..2 {
-                let mut graph = opaque_graph(3);
-                let key = Opaque { rule, argument };
-                let id = graph.rules.number_binary_object(&key, || Arc::new(OpaqueBinary(key)));
-                finish_opaque(&mut graph, Op::Binary(id.ok_or(ErrorKind::TapeOverflow)?));
-                templates.push(Template { partial: TemplatePartial::Value(Arc::new(graph)) });
-            }
-            Ok(templates)
-        })
+    /// A derivative that is evaluated as it is.
+    fn opaque(derivative: &Arc<dyn RuleObject>, arguments: usize) -> Result<Template, Error> {
+        // The value of the rule is an input as well.
+        let mut graph = Graph { inputs: arguments + 1, ..Graph::default() };
+        let make = || Arc::clone(derivative);
+        let (number, second) = match arguments {
+            1 => (graph.rules.number_unary_object(derivative.rule(), make).map(Op::Unary), 0),
+            _ => (graph.rules.number_binary_object(derivative.rule(), make).map(Op::Binary), 1),
+        };
+        graph.nodes.push(Node { op: number.ok_or(ErrorKind::TapeOverflow)?, a: 0, b: second });
+        graph.outputs.push(graph.inputs as u32);
+        Ok(Template { partial: TemplatePartial::Value(Arc::new(graph)) })
     }
 
     /// The partial derivative at the arguments and the value of the rule, on any scalar.
@@ -131,13 +136,55 @@ impl Template {
     }
 }
 
-fn opaque_graph(inputs: usize) -> Graph {
-    Graph { inputs, ..Graph::default() }
+/// The derivatives of a user's rule of so many arguments: recorded, or evaluated as they are if one of them branches.
+pub(super) fn templates(object: &Arc<dyn RuleObject>, arguments: usize) -> Result<Vec<Template>, Error> {
+    let recorded: Result<Vec<_>, _> = (0..arguments).map(|i| Template::of_object(&**object, arguments, i)).collect();
+    recorded.or_else(|error| {
+        let opaque: Option<Vec<_>> = (0..arguments).map(|i| object.opaque(i)).collect();
+        opaque.ok_or(error)?.iter().map(|derivative| Template::opaque(derivative, arguments)).collect()
+    })
 }
 
-fn finish_opaque(graph: &mut Graph, op: Op) {
-    graph.nodes.push(crate::recording::graph::Node { op, a: 0, b: if matches!(op, Op::Binary(_)) { 1 } else { 0 } });
-    graph.outputs.push(graph.inputs as u32);
+/// Records the derivatives of a rule of the table.
+#[derive(Default)]
+struct Derivatives(Option<Result<Vec<Template>, Error>>);
+
+impl RuleVisitor for Derivatives {
+    fn unary<R: Unary>(&mut self, rule: R) {
+        self.0 = Some(Template::unary(rule));
+    }
+    fn binary<R: Binary>(&mut self, rule: R) {
+        self.0 = Some(Template::binary(rule));
+    }
+}
+
+impl Rules {
+    /// The derivatives of a unary rule: one template.
+    pub(crate) fn unary_templates(&self, rule: u16) -> Result<Vec<Template>, Error> {
+        match self.other_unary(rule) {
+            Some(OtherUnary::Powi(n)) => Template::unary(Powi(*n)),
+            Some(OtherUnary::Powc(c)) => Template::unary(Powc(*c)),
+            Some(OtherUnary::Polygamma(order)) => Template::unary(Polygamma(*order)),
+            Some(OtherUnary::User(object)) => templates(object, 1),
+            None => {
+                let mut derivatives = Derivatives::default();
+                visit_unary(rule, &mut derivatives);
+                derivatives.0.expect("what is not beyond the table is in it")
+            }
+        }
+    }
+
+    /// The derivatives of a binary rule: two templates.
+    pub(crate) fn binary_templates(&self, rule: u16) -> Result<Vec<Template>, Error> {
+        match self.other_binary(rule) {
+            Some(object) => templates(object, 2),
+            None => {
+                let mut derivatives = Derivatives::default();
+                visit_binary(rule, &mut derivatives);
+                derivatives.0.expect("what is not beyond the table is in it")
+            }
+        }
+    }
 }
 
 /// The sign of `x`, 0 at ±0, NaN at NaN.

@@ -7,7 +7,7 @@ use super::Rows;
 /// Backends that know the operations of a function can do better than products with one seed per colour or input: see
 /// [`PushforwardRoute::entries`](super::PushforwardRoute::entries).
 #[derive(Debug)]
-pub struct Entries<'a, S> {
+pub struct EntryRequest<'a, S> {
     /// Which entries, in compressed rows: where each row starts among them and their number, and the column of each, rising in
     /// each row. All entries of the matrix if there is no pattern.
     pub pattern: Option<(&'a [u32], &'a [u32])>,

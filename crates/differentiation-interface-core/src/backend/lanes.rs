@@ -47,11 +47,11 @@ impl<const N: usize, const K: usize> Lanes for Lane<N, K> {
     type Of<S: Scalar> = [S; N];
     type Array<T: Copy + Debug + Send + Sync + 'static> = [T; N];
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn repeat<T: Copy + Debug + Send + Sync + 'static>(value: T) -> [T; N] {
         [value; N]
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn each<S: Scalar>(mut make: impl FnMut(usize) -> S) -> [S; N] {
         if !Self::PARTIAL {
             return std::array::from_fn(make);
@@ -62,15 +62,15 @@ impl<const N: usize, const K: usize> Lanes for Lane<N, K> {
         }
         out
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn slice<S: Scalar>(of: &[S; N]) -> &[S] {
         &of[..Self::N]
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn slice_mut<S: Scalar>(of: &mut [S; N]) -> &mut [S] {
         &mut of[..Self::N]
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn map<S: Scalar>(a: &[S; N], f: impl Fn(S) -> S) -> [S; N] {
         let mut out = if Self::PARTIAL { [S::default(); N] } else { *a };
         for (out, &a) in out[..Self::N].iter_mut().zip(a) {
@@ -78,7 +78,7 @@ impl<const N: usize, const K: usize> Lanes for Lane<N, K> {
         }
         out
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn zip<S: Scalar>(a: &[S; N], b: &[S; N], f: impl Fn(S, S) -> S) -> [S; N] {
         let mut out = if Self::PARTIAL { [S::default(); N] } else { *a };
         for i in 0..Self::N {

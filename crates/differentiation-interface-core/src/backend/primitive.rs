@@ -55,9 +55,11 @@ pub trait PushforwardPrimitive: Backend {
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
 
+    /// Whether there is [`jacobian_on_stack`](Self::jacobian_on_stack).
+    const ON_STACK: bool = false;
     /// Fills all columns of the Jacobian of a function with [`Flat::fixed`] inputs, on the stack, and leaves the outputs in `y` if
     /// asked for. Returns `false` where it cannot, errors included: the operator then calls [`pushforward`](Self::pushforward).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn jacobian_on_stack<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         &self,
         _f: &mut F,
@@ -73,7 +75,7 @@ pub trait PushforwardPrimitive: Backend {
 ///
 /// # For backend authors
 /// 1. The operator has checked the length of the point, and between the two methods the length of the seeds.
-/// 2. `record` calls `f` once; `sweep` does not call it, and may be repeated with other seeds.
+/// 2. `record` calls `f` once; `sweep` gets the same function, may call it at the point of the recording, and may be repeated with other seeds.
 /// 3. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing, and write every entry:
 ///    what is there before has no meaning (NaN in tests).
 /// 4. The state has no fixed size: buffers grow with the first point and keep their memory when a shorter one follows.
@@ -95,10 +97,12 @@ pub trait PullbackPrimitive: Backend {
         y: &mut Vec<S>,
     ) -> Result<(), Error>;
 
-    /// Propagates the cotangents back from the last recording.
-    fn sweep<S: Scalar, L: Lanes>(
+    /// Propagates the cotangents back from the last recording. The function is that of the recording, at hand for engines that keep less
+    /// than all of it.
+    fn sweep<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         &self,
         state: &mut Self::PullbackState<S, L>,
+        f: &mut F,
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;

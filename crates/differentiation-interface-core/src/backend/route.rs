@@ -10,10 +10,13 @@
 //!               ViaPullback   -> one pullback of all basis vectors of the output
 //! ```
 
-use super::{Backend, Entries, Lanes, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds};
+use super::contract::{MatrixRoute, PullbackRoute, PushforwardRoute, check_nesting};
+use super::lanes::Lanes;
+use super::primitive::{PullbackPrimitive, PushforwardPrimitive};
+use super::rows::Rows;
+use super::seeds::Seeds;
 use crate::error::Error;
 use crate::evaluate::Flat;
-use crate::recordings::RecordedMatrix;
 use crate::scalar::{Base, Scalar};
 
 /// The backend's own primitive.
@@ -26,56 +29,12 @@ pub struct ViaPushforward;
 #[derive(Clone, Copy, Debug)]
 pub struct ViaPullback;
 
-/// How `pushforward` reaches the backend `B`. The contract of the methods is that of [`PushforwardPrimitive`].
-#[expect(missing_docs, reason = "documented at PushforwardPrimitive")]
-pub trait PushforwardRoute<B: Backend> {
-    /// Name in tables.
-    const NAME: &'static str;
-    type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
-    fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error>;
-    fn hold<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        x: &[S],
-        y: &mut Vec<S>,
-    ) -> Result<(), Error>;
-    fn pushforward<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        x: &[S],
-        seeds: Seeds<'_, S>,
-        y: Option<&mut Vec<S>>,
-        rows: Rows<'_, S>,
-    ) -> Result<(), Error>;
-    fn held<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        seeds: Seeds<'_, S>,
-        rows: Rows<'_, S>,
-    ) -> Result<(), Error>;
-    /// Fills entries of the Jacobian at `x`, and leaves the outputs in `y` if asked for. Returns `false`, and may have written
-    /// nothing, where products with seeds are the better way: the operator then makes them. A state is asked for the same entries in
-    /// all calls.
-    fn entries<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        _backend: &B,
-        _state: &mut Self::State<S, L>,
-        _f: &mut F,
-        _x: &[S],
-        _entries: Entries<'_, S>,
-        _y: Option<&mut Vec<S>>,
-    ) -> Result<bool, Error> {
-        Ok(false)
-    }
-}
-
 impl<B: PushforwardPrimitive> PushforwardRoute<B> for Native {
     const NAME: &'static str = "native";
     type State<S: Scalar, L: Lanes> = B::PushforwardState<S, L>;
 
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
+        const { check_nesting::<B, S>() };
         backend.pushforward_state(inputs, seeds)
     }
     #[inline]
@@ -112,32 +71,33 @@ impl<B: PushforwardPrimitive> PushforwardRoute<B> for Native {
     }
 }
 
-/// A primitive's state with the buffers of a fallback: the outputs, and a stretch of rows or columns.
+/// A primitive's state with the buffers of a fallback: the outputs, and a chunk of rows or columns.
 #[derive(Clone, Debug)]
-pub struct Assembled<State, S> {
+pub struct Fallback<State, S> {
     state: State,
     inputs: usize,
     outputs: Vec<S>,
-    stretch: Vec<S>,
+    chunk: Vec<S>,
 }
 
-impl<State, S> Assembled<State, S> {
+impl<State, S> Fallback<State, S> {
     fn new(state: State) -> Self {
-        Assembled { state, inputs: 0, outputs: Vec::new(), stretch: Vec::new() }
+        Fallback { state, inputs: 0, outputs: Vec::new(), chunk: Vec::new() }
     }
 }
 
 /// How many basis vectors a fallback sends through a primitive at once.
-fn stretch_of<L: Lanes>() -> usize {
+fn chunk_of<L: Lanes>() -> usize {
     L::N.max(8)
 }
 
 impl<B: PullbackPrimitive> PushforwardRoute<B> for ViaPullback {
     const NAME: &'static str = "via pullback";
-    type State<S: Scalar, L: Lanes> = Assembled<B::PullbackState<S, L>, S>;
+    type State<S: Scalar, L: Lanes> = Fallback<B::PullbackState<S, L>, S>;
 
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize, _seeds: usize) -> Result<Self::State<S, L>, Error> {
-        Ok(Assembled::new(backend.pullback_state(inputs)?))
+        const { check_nesting::<B, S>() };
+        Ok(Fallback::new(backend.pullback_state(inputs)?))
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
@@ -170,7 +130,7 @@ impl<B: PullbackPrimitive> PushforwardRoute<B> for ViaPullback {
     fn held<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
-        _f: &mut F,
+        f: &mut F,
         seeds: Seeds<'_, S>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
@@ -178,10 +138,10 @@ impl<B: PullbackPrimitive> PushforwardRoute<B> for ViaPullback {
         rows.set_rows(m)?;
         let mut first = 0;
         while first < m {
-            let count = stretch_of::<L>().min(m - first);
-            backend.sweep(&mut state.state, Seeds::Basis { first, count }, Rows::growing(&mut state.stretch, n))?;
+            let count = chunk_of::<L>().min(m - first);
+            backend.sweep(&mut state.state, f, Seeds::Basis { first, count }, Rows::growing(&mut state.chunk, n))?;
             for i in 0..count {
-                let row = &state.stretch[i * n..(i + 1) * n];
+                let row = &state.chunk[i * n..(i + 1) * n];
                 for k in 0..seeds.count() {
                     rows.part(first + i, k, 1)[0] = dot(row, &seeds, k);
                 }
@@ -213,35 +173,12 @@ fn dot<S: Scalar>(vector: &[S], seeds: &Seeds<'_, S>, k: usize) -> S {
     }
 }
 
-/// How `pullback` reaches the backend `B`. The contract of the methods is that of [`PullbackPrimitive`], except that
-/// `sweep` may call the function.
-#[expect(missing_docs, reason = "documented at PullbackPrimitive")]
-pub trait PullbackRoute<B: Backend> {
-    /// Name in tables.
-    const NAME: &'static str;
-    type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
-    fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error>;
-    fn record<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        x: &[S],
-        y: &mut Vec<S>,
-    ) -> Result<(), Error>;
-    fn sweep<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        seeds: Seeds<'_, S>,
-        rows: Rows<'_, S>,
-    ) -> Result<(), Error>;
-}
-
 impl<B: PullbackPrimitive> PullbackRoute<B> for Native {
     const NAME: &'static str = "native";
     type State<S: Scalar, L: Lanes> = B::PullbackState<S, L>;
 
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error> {
+        const { check_nesting::<B, S>() };
         backend.pullback_state(inputs)
     }
     #[inline]
@@ -258,20 +195,21 @@ impl<B: PullbackPrimitive> PullbackRoute<B> for Native {
     fn sweep<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
-        _f: &mut F,
+        f: &mut F,
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        backend.sweep(state, seeds, rows)
+        backend.sweep(state, f, seeds, rows)
     }
 }
 
 impl<B: PushforwardPrimitive> PullbackRoute<B> for ViaPushforward {
     const NAME: &'static str = "via pushforward";
-    type State<S: Scalar, L: Lanes> = Assembled<B::PushforwardState<S, L>, S>;
+    type State<S: Scalar, L: Lanes> = Fallback<B::PushforwardState<S, L>, S>;
 
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error> {
-        Ok(Assembled::new(backend.pushforward_state(inputs, inputs)?))
+        const { check_nesting::<B, S>() };
+        Ok(Fallback::new(backend.pushforward_state(inputs, inputs)?))
     }
     fn record<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
@@ -296,8 +234,8 @@ impl<B: PushforwardPrimitive> PullbackRoute<B> for ViaPushforward {
         rows.set_rows(seeds.count())?;
         let mut first = 0;
         while first < n {
-            let count = stretch_of::<L>().min(n - first);
-            let columns = Rows::growing(&mut state.stretch, count);
+            let count = chunk_of::<L>().min(n - first);
+            let columns = Rows::growing(&mut state.chunk, count);
             backend.pushforward_held(&mut state.state, f, Seeds::Basis { first, count }, columns)?;
             for k in 0..seeds.count() {
                 let part = rows.part(k, first, count);
@@ -307,7 +245,7 @@ impl<B: PushforwardPrimitive> PullbackRoute<B> for ViaPushforward {
                     if weight.is_inert_zero() {
                         continue;
                     }
-                    for (sum, entry) in part.iter_mut().zip(&state.stretch[i * count..(i + 1) * count]) {
+                    for (sum, entry) in part.iter_mut().zip(&state.chunk[i * count..(i + 1) * count]) {
                         *sum += weight * *entry;
                     }
                 }
@@ -318,59 +256,17 @@ impl<B: PushforwardPrimitive> PullbackRoute<B> for ViaPushforward {
     }
 }
 
-/// How `derivative`, `gradient` and `jacobian` reach the backend `B`: all of them are the matrix ∂y/∂x, row-major, with
-/// one column per input.
-#[expect(missing_docs, reason = "documented at the primitives")]
-pub trait MatrixRoute<B: Backend> {
-    /// Name in tables.
-    const NAME: &'static str;
-    type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
-    fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error>;
-    /// Evaluates the function once, leaves its outputs in `y`, and sizes all buffers for [`matrix`](Self::matrix).
-    fn warm<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        x: &[S],
-        y: &mut Vec<S>,
-    ) -> Result<(), Error>;
-    /// Fills the matrix, and leaves the outputs in `y` if asked for.
-    fn matrix<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        backend: &B,
-        state: &mut Self::State<S, L>,
-        f: &mut F,
-        x: &[S],
-        y: Option<&mut Vec<S>>,
-        rows: Rows<'_, S>,
-    ) -> Result<(), Error>;
-    /// Fills the matrix of a function with [`Flat::fixed`] inputs on the stack, without a state, and leaves the outputs in `y` if asked for.
-    /// `false` where there is no such way or it cannot answer, errors included; then [`matrix`](Self::matrix) is called.
-    #[inline(always)]
-    fn on_stack<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
-        _backend: &B,
-        _f: &mut F,
-        _x: &[S],
-        _y: Option<&mut [S]>,
-        _rows: &mut Rows<'_, S>,
-    ) -> bool {
-        false
-    }
-    /// The recordings in a state that keeps some, which operators try before [`matrix`](Self::matrix).
-    #[inline(always)]
-    fn recorded<S: Scalar, L: Lanes>(_state: &mut Self::State<S, L>) -> Option<&mut dyn RecordedMatrix<S>> {
-        None
-    }
-}
-
 impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
     const NAME: &'static str = "via pushforward";
     type State<S: Scalar, L: Lanes> = B::PushforwardState<S, L>;
+    const ON_STACK: bool = B::ON_STACK;
 
     #[inline]
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error> {
+        const { check_nesting::<B, S>() };
         backend.pushforward_state(inputs, inputs)
     }
-    fn warm<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+    fn prepare<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
         f: &mut F,
@@ -390,7 +286,7 @@ impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
     ) -> Result<(), Error> {
         backend.pushforward(state, f, x, Seeds::all(x.len()), y, rows)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn on_stack<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         f: &mut F,
@@ -404,12 +300,13 @@ impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
 
 impl<B: PullbackPrimitive> MatrixRoute<B> for ViaPullback {
     const NAME: &'static str = "via pullback";
-    type State<S: Scalar, L: Lanes> = Assembled<B::PullbackState<S, L>, S>;
+    type State<S: Scalar, L: Lanes> = Fallback<B::PullbackState<S, L>, S>;
 
     fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error> {
-        Ok(Assembled::new(backend.pullback_state(inputs)?))
+        const { check_nesting::<B, S>() };
+        Ok(Fallback::new(backend.pullback_state(inputs)?))
     }
-    fn warm<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+    fn prepare<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
         f: &mut F,
@@ -420,8 +317,8 @@ impl<B: PullbackPrimitive> MatrixRoute<B> for ViaPullback {
         state.inputs = x.len();
         state.outputs.clone_from(y);
         // One sweep sizes the adjoints; its result is dropped.
-        let seeds = Seeds::all(y.len().min(stretch_of::<L>()));
-        backend.sweep(&mut state.state, seeds, Rows::growing(&mut state.stretch, state.inputs))
+        let seeds = Seeds::all(y.len().min(chunk_of::<L>()));
+        backend.sweep(&mut state.state, f, seeds, Rows::growing(&mut state.chunk, state.inputs))
     }
     #[inline]
     fn matrix<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
@@ -433,7 +330,7 @@ impl<B: PullbackPrimitive> MatrixRoute<B> for ViaPullback {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         backend.record(&mut state.state, f, x, &mut state.outputs)?;
-        backend.sweep(&mut state.state, Seeds::all(state.outputs.len()), rows)?;
+        backend.sweep(&mut state.state, f, Seeds::all(state.outputs.len()), rows)?;
         if let Some(y) = y {
             y.clone_from(&state.outputs);
         }

@@ -61,7 +61,7 @@ impl<'a, S: Scalar> Rows<'a, S> {
     }
 
     /// The whole matrix.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn data(&mut self) -> &mut [S] {
         match &mut self.data {
             Data::Fixed(data) => data,
@@ -70,14 +70,14 @@ impl<'a, S: Scalar> Rows<'a, S> {
     }
 
     /// Entries `first..first + count` of each row, one row after the other. None where there are no columns.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn parts(&mut self, first: usize, count: usize) -> impl Iterator<Item = &mut [S]> {
         let columns = self.columns.max(1);
         self.data().chunks_exact_mut(columns).map(move |row| &mut row[first..first + count])
     }
 
     /// Entries `first..first + count` of a row.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn part(&mut self, row: usize, first: usize, count: usize) -> &mut [S] {
         let start = row * self.columns + first;
         &mut self.data()[start..start + count]

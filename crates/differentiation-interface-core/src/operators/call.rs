@@ -23,19 +23,18 @@ pub(super) fn check_buffer(expected: usize, found: usize) -> Result<(), ErrorKin
     if found == expected { Ok(()) } else { Err(ErrorKind::BufferLength { expected, found }) }
 }
 
-/// State and work memory of one operator by one route. `Y` is [`Output::Fixed`] of the function.
-pub struct MatrixWork<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, Y> {
+/// State and work memory of one operator by one route.
+pub struct MatrixWork<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> {
     operator: &'static str,
     state: R::State<X::Scalar, L>,
     storage: C::Storage<NumOf<B, X, L>>,
     /// Number of outputs, once prepared.
     pub(super) outputs: Option<usize>,
-    /// Outputs of the last evaluation that left them, unless they are in `fixed`.
-    y: Vec<X::Scalar>,
-    fixed: Y,
+    /// Outputs of the last evaluation that left them.
+    pub(super) y: Vec<X::Scalar>,
 }
 
-impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, Y: Copy> Clone for MatrixWork<B, R, L, X, C, Y> {
+impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> Clone for MatrixWork<B, R, L, X, C> {
     fn clone(&self) -> Self {
         MatrixWork {
             operator: self.operator,
@@ -43,23 +42,14 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, Y: Copy> Cl
             storage: self.storage.clone(),
             outputs: self.outputs,
             y: self.y.clone(),
-            fixed: self.fixed,
         }
     }
 }
 
-impl<B, R, L, X, C, Y> MatrixWork<B, R, L, X, C, Y>
-where
-    B: Backend,
-    R: MatrixRoute<B>,
-    L: Lanes,
-    X: Shape,
-    C: Contexts,
-    Y: Copy + AsRef<[X::Scalar]> + AsMut<[X::Scalar]>,
-{
+impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<B, R, L, X, C> {
     /// Unprepared: nothing is evaluated, buffers are empty.
     #[inline]
-    pub(super) fn new<P>(operator: &'static str, backend: &B, point: &P, fixed: Y) -> Result<Self, Error>
+    pub(super) fn new<P>(operator: &'static str, backend: &B, point: &P) -> Result<Self, Error>
     where
         P: Point<Shape = X, Contexts = C>,
     {
@@ -70,14 +60,7 @@ where
             storage: C::allocate(point.contexts()),
             outputs: None,
             y: Vec::new(),
-            fixed,
         })
-    }
-
-    /// Outputs of the last evaluation that left them.
-    #[inline]
-    pub(super) fn value(&self) -> &[X::Scalar] {
-        if self.fixed.as_ref().is_empty() { &self.y } else { self.fixed.as_ref() }
     }
 
     /// Sizes all buffers by one evaluation at `point`, which may have another length than before.
@@ -99,7 +82,28 @@ where
         Error::new(kind).during(self.operator, B::NAME)
     }
 
-    /// Fills the matrix, and `self.y` if `with_value`. The operator has checked the length of the point.
+    /// Fills the matrix on the stack, and keeps the value, of so many outputs, if they are given. `false` where a state is needed.
+    #[inline]
+    pub(super) fn fill_on_stack<P, F>(
+        &mut self,
+        backend: &B,
+        function: &F,
+        point: &P,
+        outputs: Option<usize>,
+        matrix: &mut [X::Scalar],
+    ) -> bool
+    where
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, NumOf<B, X, L>>,
+    {
+        let y = outputs.map(|outputs| {
+            self.y.resize(outputs, X::Scalar::default());
+            &mut self.y[..]
+        });
+        on_stack::<B, R, L, _, _>(backend, function, point, y, matrix)
+    }
+
+    /// Fills the matrix, and keeps the value if `with_value`. The operator has checked the length of the point.
     #[inline]
     pub(super) fn run<P, F>(
         &mut self,
@@ -113,28 +117,42 @@ where
         P: Point<Shape = X, Contexts = C>,
         F: Evaluate<X, C, NumOf<B, X, L>>,
     {
-        let x = point.coordinates();
-        // Outputs of a fixed number are as many as in the preparation.
-        let mut rows = if self.fixed.as_ref().is_empty() { rows.expecting(self.outputs) } else { rows };
+        let mut rows = rows.expecting(self.outputs);
         let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
-        let fixed = self.fixed.as_mut();
-        let mut y = with_value.then_some(if fixed.is_empty() { &mut self.y[..] } else { fixed });
-        if const { F::FIXED.is_some() } && R::on_stack::<_, L, _>(backend, &mut f, x, y.as_deref_mut(), &mut rows) {
-            return Ok(());
-        }
+        let y = with_value.then_some(&mut self.y[..]);
         if let Some(recorded) = R::recorded(&mut self.state)
-            && recorded.fill(f.recordable(), x, y, &mut rows)
+            && recorded.fill(f.recordable(), point.coordinates(), y, &mut rows)
         {
             return Ok(());
         }
-        let y = if with_value { Some(&mut self.y) } else { None };
-        matrix::<B, R, L, _, _>(self.operator, backend, &mut self.state, &mut handed(&mut f), x, y, rows)?;
-        let fixed = self.fixed.as_mut();
-        if with_value && !fixed.is_empty() {
-            fixed.copy_from_slice(&self.y);
-        }
-        Ok(())
+        let (f, y) = (&mut handed(&mut f), with_value.then_some(&mut self.y));
+        matrix::<B, R, L, _, _>(self.operator, backend, &mut self.state, f, point.coordinates(), y, rows)
     }
+}
+
+/// Fills the matrix on the stack, and the value if there is a buffer for it. `false` where a state is needed.
+#[inline]
+pub(super) fn on_stack<B, R, L, P, F>(
+    backend: &B,
+    function: &F,
+    point: &P,
+    y: Option<&mut [ScalarOf<P>]>,
+    matrix: &mut [ScalarOf<P>],
+) -> bool
+where
+    B: Backend,
+    R: MatrixRoute<B>,
+    L: Lanes,
+    P: Point,
+    F: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, L>>,
+{
+    if const { !R::ON_STACK || F::FIXED.is_none() } {
+        return false;
+    }
+    let x = point.coordinates();
+    let mut storage = P::Contexts::allocate(point.contexts());
+    let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(function, point.contexts(), &mut storage);
+    R::on_stack::<_, L, _>(backend, &mut f, x, y, &mut Rows::fixed(matrix, x.len()))
 }
 
 /// Sizes the memory of the route, with a new state if the old one has recordings.
@@ -151,7 +169,7 @@ fn warm<B: Backend, R: MatrixRoute<B>, L: Lanes, S: Scalar, F: Flat<B::Num<S, L>
         if backend.recordings().is_some() {
             *state = fresh;
         }
-        R::warm(backend, state, f, x, y)
+        R::prepare(backend, state, f, x, y)
     })
     .map_err(|error| error.during(operator, B::NAME))
 }

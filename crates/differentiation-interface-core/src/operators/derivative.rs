@@ -3,7 +3,7 @@
 //! Called by users. Reaches a backend through its `type Derivative` route, with one lane.
 
 use super::NumOf;
-use super::call::MatrixWork;
+use super::call::{MatrixWork, on_stack};
 use crate::backend::{Backend, Lane, Rows};
 use crate::context::Contexts;
 use crate::error::Error;
@@ -74,19 +74,29 @@ pub trait DerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     ) -> Result<(), Error>;
     /// The value that the last call left.
     fn value(state: &Self::State) -> &[X::Scalar];
+    /// Writes the derivative at `x`, and the value if there is a place for it, without a state. Returns `false` where the engine
+    /// needs one, or cannot answer, errors included: `fill` then does. Called where the type of the output fixes its length.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn stateless<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        _f: &F,
+        _x: &P,
+        _value: Option<&mut [X::Scalar]>,
+        _der: &mut [X::Scalar],
+    ) -> bool {
+        false
+    }
 }
 
 /// State of a derivative by a plain backend.
-pub struct DerivativeWork<B: Backend, X: Shape, C: Contexts, Y> {
-    work: MatrixWork<B, B::Derivative, Lane<1>, X, C, Y>,
-    /// The derivative, unless it is in `fixed`.
+pub struct DerivativeWork<B: Backend, X: Shape, C: Contexts> {
+    work: MatrixWork<B, B::Derivative, Lane<1>, X, C>,
     der: Vec<X::Scalar>,
-    fixed: Y,
 }
 
-impl<B: Backend, X: Shape, C: Contexts, Y: Copy> Clone for DerivativeWork<B, X, C, Y> {
+impl<B: Backend, X: Shape, C: Contexts> Clone for DerivativeWork<B, X, C> {
     fn clone(&self) -> Self {
-        DerivativeWork { work: self.work.clone(), der: self.der.clone(), fixed: self.fixed }
+        DerivativeWork { work: self.work.clone(), der: self.der.clone() }
     }
 }
 
@@ -100,19 +110,15 @@ where
     const BACKEND: &'static str = B::NAME;
     type Num = One<B, X>;
     type Output = F::Output;
-    type State = DerivativeWork<B, X, C, <F::Output as Output<One<B, X>>>::Fixed<X::Scalar>>;
+    type State = DerivativeWork<B, X, C>;
 
     #[inline]
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
-        let fixed = F::Output::fixed();
-        Ok(DerivativeWork { work: MatrixWork::new("derivative", self, x, fixed)?, der: Vec::new(), fixed })
+        Ok(DerivativeWork { work: MatrixWork::new("derivative", self, x)?, der: Vec::new() })
     }
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
         state.work.prepare(self, f, x)?;
-        if !F::Output::FIXED {
-            state.der.clear();
-            state.der.extend_from_slice(state.work.value());
-        }
+        state.der.clone_from(&state.work.y);
         Ok(())
     }
     #[inline]
@@ -123,13 +129,8 @@ where
         x: &P,
         with_value: bool,
     ) -> Result<&'s [X::Scalar], Error> {
-        if F::Output::FIXED {
-            state.work.run(self, f, x, with_value, Rows::fixed(state.fixed.as_mut(), 1))?;
-            Ok(state.fixed.as_ref())
-        } else {
-            state.work.run(self, f, x, with_value, Rows::growing(&mut state.der, 1))?;
-            Ok(&state.der)
-        }
+        state.work.run(self, f, x, with_value, Rows::growing(&mut state.der, 1))?;
+        Ok(&state.der)
     }
     #[inline]
     fn fill<P: Point<Shape = X, Contexts = C>>(
@@ -144,7 +145,17 @@ where
     }
     #[inline]
     fn value(state: &Self::State) -> &[X::Scalar] {
-        state.work.value()
+        &state.work.y
+    }
+    #[inline]
+    fn stateless<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        f: &F,
+        x: &P,
+        value: Option<&mut [X::Scalar]>,
+        der: &mut [X::Scalar],
+    ) -> bool {
+        on_stack::<B, B::Derivative, Lane<1>, _, _>(self, f, x, value, der)
     }
 }
 
@@ -182,7 +193,10 @@ where
     P: Point<Shape: NumberShape>,
     B: DerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedDerivative::<_, B, _, _>::new(f, backend, &x)?.derivative(x)
+    match stateless(f, backend, &x, false) {
+        Some((_, der)) => Ok(B::Output::build(der.as_ref())),
+        None => PreparedDerivative::<_, B, _, _>::new(f, backend, &x)?.derivative(x),
+    }
 }
 
 /// Writes the derivative of `f` at the number `x` into `der`, which is as long as the output.
@@ -205,7 +219,11 @@ where
     P: Point<Shape: NumberShape>,
     B: DerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedDerivative::<_, B, _, _>::new(f, backend, &x)?.derivative_into(der, x)
+    match stateless(f, backend, &x, false) {
+        Some((_, found)) if found.as_ref().len() == der.len() => der.copy_from_slice(found.as_ref()),
+        _ => PreparedDerivative::<_, B, _, _>::new(f, backend, &x)?.derivative_into(der, x)?,
+    }
+    Ok(())
 }
 
 /// Returns `f(x)` and the derivative of `f` at the number `x`.
@@ -230,7 +248,10 @@ where
     P: Point<Shape: NumberShape>,
     B: DerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedDerivative::<_, B, _, _>::new(f, backend, &x)?.value_and_derivative(x)
+    match stateless(f, backend, &x, true) {
+        Some((y, der)) => Ok((B::Output::build(y.as_ref()), B::Output::build(der.as_ref()))),
+        None => PreparedDerivative::<_, B, _, _>::new(f, backend, &x)?.value_and_derivative(x),
+    }
 }
 
 /// Returns `f(x)` and writes the derivative of `f` at the number `x` into `der`.
@@ -258,9 +279,38 @@ where
     P: Point<Shape: NumberShape>,
     B: DerivativeBackend<F, P::Shape, P::Contexts>,
 {
+    if let Some((y, found)) = stateless(f, backend, &x, true)
+        && found.as_ref().len() == der.len()
+    {
+        der.copy_from_slice(found.as_ref());
+        return Ok(B::Output::build(y.as_ref()));
+    }
     let mut call = PreparedDerivative::<&F, B, P::Shape, P::Contexts>::new(f, backend, &x)?;
     call.value_and_derivative_into(der, x)?;
     Ok(B::Output::build(B::value(&call.state)))
+}
+
+/// Outputs of fixed number, in a call of `derivative`.
+type Fixed<B, F, X, C> =
+    <Out<B, F, X, C> as Output<<B as DerivativeBackend<F, X, C>>::Num>>::Fixed<<X as Shape>::Scalar>;
+
+/// The value, which means something only if it is asked for, and the derivative, if they can be had without a state.
+#[inline]
+fn stateless<F, B, P>(
+    f: &F,
+    backend: &B,
+    x: &P,
+    with_value: bool,
+) -> Option<(Fixed<B, F, P::Shape, P::Contexts>, Fixed<B, F, P::Shape, P::Contexts>)>
+where
+    P: Point,
+    B: DerivativeBackend<F, P::Shape, P::Contexts>,
+{
+    if !B::Output::FIXED {
+        return None;
+    }
+    let (mut y, mut der) = (B::Output::fixed(), B::Output::fixed());
+    backend.stateless(f, x, with_value.then_some(y.as_mut()), der.as_mut()).then_some((y, der))
 }
 
 /// Pays the one-time costs of a derivative; see [`prepare_gradient`](super::prepare_gradient) for what it is good for.
@@ -338,6 +388,9 @@ where
         &mut self,
         x: P,
     ) -> Result<DerivativeValue<B, H::Target, X, C>, Error> {
+        if let Some((_, der)) = stateless(&*self.function, &self.backend, &x, false) {
+            return Ok(B::Output::build(der.as_ref()));
+        }
         Ok(B::Output::build(self.backend.derivative(&mut self.state, &self.function, &x, false)?))
     }
 
@@ -351,7 +404,11 @@ where
         der: &mut [X::Scalar],
         x: P,
     ) -> Result<(), Error> {
-        self.backend.fill(&mut self.state, &self.function, &x, false, der)
+        match stateless(&*self.function, &self.backend, &x, false) {
+            Some((_, found)) if found.as_ref().len() == der.len() => der.copy_from_slice(found.as_ref()),
+            _ => self.backend.fill(&mut self.state, &self.function, &x, false, der)?,
+        }
+        Ok(())
     }
 
     /// Returns the value and the derivative at `x`.
@@ -363,6 +420,9 @@ where
         &mut self,
         x: P,
     ) -> Result<(DerivativeValue<B, H::Target, X, C>, DerivativeValue<B, H::Target, X, C>), Error> {
+        if let Some((y, der)) = stateless(&*self.function, &self.backend, &x, true) {
+            return Ok((B::Output::build(y.as_ref()), B::Output::build(der.as_ref())));
+        }
         let der = B::Output::build(self.backend.derivative(&mut self.state, &self.function, &x, true)?);
         Ok((B::Output::build(B::value(&self.state)), der))
     }
@@ -377,6 +437,13 @@ where
         der: &mut [X::Scalar],
         x: P,
     ) -> Result<DerivativeBorrowed<'_, B, H::Target, X, C>, Error> {
+        if let Some((y, found)) = stateless(&*self.function, &self.backend, &x, true)
+            && let Some(y) = B::Output::owned(y)
+            && found.as_ref().len() == der.len()
+        {
+            der.copy_from_slice(found.as_ref());
+            return Ok(y);
+        }
         self.backend.fill(&mut self.state, &self.function, &x, true, der)?;
         Ok(B::Output::borrow(B::value(&self.state)))
     }

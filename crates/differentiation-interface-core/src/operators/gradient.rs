@@ -3,7 +3,7 @@
 //! Called by users. Reaches a backend through its `type Gradient` route.
 
 use super::NumOf;
-use super::call::{MatrixWork, check_buffer, check_point};
+use super::call::{MatrixWork, check_buffer, check_point, on_stack};
 use crate::backend::{Backend, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
@@ -64,6 +64,18 @@ pub trait GradientBackend<F, X: Shape, C: Contexts>: Clone {
     ) -> Result<(), Error>;
     /// The value that the last call left.
     fn value(state: &Self::State) -> X::Scalar;
+    /// Writes the gradient at `x`, and the value if there is a place for it, without a state. Returns `false` where the engine needs
+    /// one, or cannot answer, errors included: `fill` then does.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn stateless<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        _f: &F,
+        _x: &P,
+        _value: Option<&mut X::Scalar>,
+        _grad: &mut [X::Scalar],
+    ) -> bool {
+        false
+    }
 }
 
 impl<B, F, X, C> GradientBackend<F, X, C> for B
@@ -75,11 +87,11 @@ where
     F::Output: NumberOutput<Wide<B, X>>,
 {
     const BACKEND: &'static str = B::NAME;
-    type State = MatrixWork<B, B::Gradient, LanesOf<B, X>, X, C, [X::Scalar; 1]>;
+    type State = MatrixWork<B, B::Gradient, LanesOf<B, X>, X, C>;
 
     #[inline]
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
-        MatrixWork::new("gradient", self, x, [X::Scalar::default()])
+        MatrixWork::new("gradient", self, x)
     }
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
         state.prepare(self, f, x)
@@ -98,7 +110,17 @@ where
     }
     #[inline]
     fn value(state: &Self::State) -> X::Scalar {
-        state.value()[0]
+        state.y[0]
+    }
+    #[inline]
+    fn stateless<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        f: &F,
+        x: &P,
+        value: Option<&mut X::Scalar>,
+        grad: &mut [X::Scalar],
+    ) -> bool {
+        on_stack::<B, B::Gradient, LanesOf<B, X>, _, _>(self, f, x, value.map(std::slice::from_mut), grad)
     }
 }
 
@@ -125,7 +147,10 @@ where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedGradient::<_, B, _, _>::new(f, backend, &x)?.gradient(x)
+    match stateless(f, backend, &x, None) {
+        Some(grad) => Ok(grad),
+        None => P::Shape::filled(x.coordinates().len(), |grad| with_state(f, backend, &x, None, grad)),
+    }
 }
 
 /// Writes the gradient of `f` at `x` into `grad`, which is as long as `x`.
@@ -148,7 +173,7 @@ where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedGradient::<_, B, _, _>::new(f, backend, &x)?.gradient_into(grad, x)
+    once(f, backend, &x, None, grad)
 }
 
 /// Returns `f(x)` and the gradient of `f` at `x`.
@@ -171,7 +196,12 @@ where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedGradient::<_, B, _, _>::new(f, backend, &x)?.value_and_gradient(x)
+    let mut value = Default::default();
+    let grad = match stateless(f, backend, &x, Some(&mut value)) {
+        Some(grad) => grad,
+        None => P::Shape::filled(x.coordinates().len(), |grad| with_state(f, backend, &x, Some(&mut value), grad))?,
+    };
+    Ok((value, grad))
 }
 
 /// Returns `f(x)` and writes the gradient of `f` at `x` into `grad`.
@@ -199,7 +229,57 @@ where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedGradient::<_, B, _, _>::new(f, backend, &x)?.value_and_gradient_into(grad, x)
+    let mut value = Default::default();
+    once(f, backend, &x, Some(&mut value), grad)?;
+    Ok(value)
+}
+
+/// One call without preparation: on the stack where that can be done, else with a state that lives as long as the call.
+#[inline]
+fn once<F, B, P>(
+    f: &F,
+    backend: &B,
+    x: &P,
+    mut value: Option<&mut ScalarOf<P>>,
+    grad: &mut [ScalarOf<P>],
+) -> Result<(), Error>
+where
+    P: Point,
+    B: GradientBackend<F, P::Shape, P::Contexts>,
+{
+    if grad.len() == x.coordinates().len() && backend.stateless(f, x, value.as_deref_mut(), grad) {
+        return Ok(());
+    }
+    with_state(f, backend, x, value, grad)
+}
+
+/// One call with a state.
+#[inline(never)]
+fn with_state<F, B, P>(
+    f: &F,
+    backend: &B,
+    x: &P,
+    value: Option<&mut ScalarOf<P>>,
+    grad: &mut [ScalarOf<P>],
+) -> Result<(), Error>
+where
+    P: Point,
+    B: GradientBackend<F, P::Shape, P::Contexts>,
+{
+    PreparedGradient::<_, B, _, _>::new(f, backend, x)?.fill_by_state(grad, x, value)
+}
+
+/// The gradient, if it can be had without a state; the value too if there is a place for it. Tried where the shape fixes the length.
+// In memory of its own, which nothing else gets a reference to: the compiler keeps it in registers.
+#[inline]
+fn stateless<F, B, P>(f: &F, backend: &B, x: &P, value: Option<&mut ScalarOf<P>>) -> Option<<P::Shape as Shape>::Like>
+where
+    P: Point,
+    B: GradientBackend<F, P::Shape, P::Contexts>,
+{
+    let length = P::Shape::LENGTH?;
+    let fill = |grad: &mut [_]| if backend.stateless(f, x, value, grad) { Ok(()) } else { Err(()) };
+    P::Shape::filled(length, fill).ok()
 }
 
 /// Pays the one-time costs of a gradient: evaluates `f` once at `x` to size all work memory.
@@ -298,7 +378,10 @@ where
     /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
     #[inline]
     pub fn gradient<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<X::Like, Error> {
-        self.like(x, false)
+        match stateless(&*self.function, &self.backend, &x, None) {
+            Some(grad) => Ok(grad),
+            None => X::filled(self.inputs, |grad| self.fill_by_state(grad, &x, None)),
+        }
     }
 
     /// Writes the gradient at `x` into `grad`.
@@ -311,7 +394,7 @@ where
         grad: &mut [X::Scalar],
         x: P,
     ) -> Result<(), Error> {
-        self.fill(grad, &x, false)
+        self.fill(grad, &x, None)
     }
 
     /// Returns the value and the gradient at `x`.
@@ -323,8 +406,12 @@ where
         &mut self,
         x: P,
     ) -> Result<(X::Scalar, X::Like), Error> {
-        let grad = self.like(x, true)?;
-        Ok((B::value(&self.state), grad))
+        let mut value = X::Scalar::default();
+        let grad = match stateless(&*self.function, &self.backend, &x, Some(&mut value)) {
+            Some(grad) => grad,
+            None => X::filled(self.inputs, |grad| self.fill_by_state(grad, &x, Some(&mut value)))?,
+        };
+        Ok((value, grad))
     }
 
     /// Returns the value and writes the gradient at `x` into `grad`.
@@ -337,8 +424,9 @@ where
         grad: &mut [X::Scalar],
         x: P,
     ) -> Result<X::Scalar, Error> {
-        self.fill(grad, &x, true)?;
-        Ok(B::value(&self.state))
+        let mut value = X::Scalar::default();
+        self.fill(grad, &x, Some(&mut value))?;
+        Ok(value)
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
@@ -353,20 +441,33 @@ where
     }
 
     #[inline]
-    fn like<P: Point<Shape = X, Contexts = C>>(&mut self, x: P, with_value: bool) -> Result<X::Like, Error> {
-        X::filled(self.inputs, |grad| self.fill(grad, &x, with_value))
-    }
-
-    #[inline]
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         grad: &mut [X::Scalar],
         x: &P,
-        with_value: bool,
+        mut value: Option<&mut X::Scalar>,
+    ) -> Result<(), Error> {
+        if grad.len() == x.coordinates().len() && self.backend.stateless(&self.function, x, value.as_deref_mut(), grad)
+        {
+            return Ok(());
+        }
+        self.fill_by_state(grad, x, value)
+    }
+
+    #[inline]
+    fn fill_by_state<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        grad: &mut [X::Scalar],
+        x: &P,
+        value: Option<&mut X::Scalar>,
     ) -> Result<(), Error> {
         let named = |kind: ErrorKind| Error::new(kind).during("gradient", B::BACKEND);
         check_point::<X>(self.inputs, x.coordinates().len()).map_err(named)?;
         check_buffer(x.coordinates().len(), grad.len()).map_err(named)?;
-        self.backend.fill(&mut self.state, &self.function, x, with_value, grad)
+        self.backend.fill(&mut self.state, &self.function, x, value.is_some(), grad)?;
+        if let Some(value) = value {
+            *value = B::value(&self.state);
+        }
+        Ok(())
     }
 }

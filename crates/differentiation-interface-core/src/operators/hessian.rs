@@ -4,7 +4,7 @@
 //! as tangents.
 
 use super::call::{check_buffer, check_point};
-use crate::backend::{Backend, Entries, HvpRoute, Lanes, Rows, SecondOrderBackend, Seeds, Want};
+use crate::backend::{Backend, EntryRequest, HvpRoute, Lanes, Request, Rows, SecondOrderBackend, Seeds};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, Flat, NumberOutput, handed};
@@ -188,14 +188,14 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Want,
+        request: Request,
     ) -> Result<Self::Matrix, Error>;
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Want,
+        request: Request,
         hess: &mut Self::Matrix,
     ) -> Result<(), Error>;
     fn value(state: &Self::State) -> X::Scalar;
@@ -238,7 +238,7 @@ fn products<B: SecondOrderBackend, L: Lanes, S: Scalar, F: Flat<Number<B, S, L>>
     f: &mut F,
     x: &[S],
     seeds: Seeds<'_, S>,
-    want: Want,
+    want: Request,
     rows: Rows<'_, S>,
 ) -> Result<(), Error> {
     fault::watch(|| B::Hvp::products(pair, state, f, x, seeds, want, rows)).map_err(named::<B>)
@@ -251,8 +251,8 @@ fn entry_values<B: SecondOrderBackend, L: Lanes, S: Scalar, F: Flat<Number<B, S,
     state: &mut State<B, S, L>,
     f: &mut F,
     x: &[S],
-    entries: Entries<'_, S>,
-    want: Want,
+    entries: EntryRequest<'_, S>,
+    want: Request,
 ) -> Result<bool, Error> {
     fault::watch(|| B::Hvp::entries(pair, state, f, x, entries, want)).map_err(named::<B>)
 }
@@ -319,7 +319,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         f: &F,
         x: &P,
         seeds: Seeds<'_, X::Scalar>,
-        want: Want,
+        request: Request,
         rows: Rows<'_, X::Scalar>,
     ) -> Result<(), Error>
     where
@@ -328,7 +328,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     {
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
         let mut f = handed(&mut f);
-        products::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, want, rows)
+        products::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, request, rows)
     }
 
     /// Fills entries of the Hessian at `x` without products, if the backends have a way; else returns `false`, and
@@ -336,14 +336,20 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     ///
     /// # Errors
     /// Those of the backends.
-    pub fn entries<F, P>(&mut self, f: &F, x: &P, entries: Entries<'_, X::Scalar>, want: Want) -> Result<bool, Error>
+    pub fn entries<F, P>(
+        &mut self,
+        f: &F,
+        x: &P,
+        entries: EntryRequest<'_, X::Scalar>,
+        request: Request,
+    ) -> Result<bool, Error>
     where
         F: Evaluate<X, C, NumOf<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
         let mut f = handed(&mut f);
-        entry_values::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, want)
+        entry_values::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, request)
     }
 
     /// Serves points of this length from now on, with a new state if the old one has recordings.
@@ -373,8 +379,8 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         loop {
             let count = stretch.min(total - first);
             let columns = if self.seeds_are_rows() { inputs } else { count };
-            let want = if first == 0 { Want::Value } else { Want::Products };
-            self.products(f, x, seeds.part(first, count), want, Rows::growing(&mut scratch, columns))?;
+            let request = if first == 0 { Request::Value } else { Request::Products };
+            self.products(f, x, seeds.part(first, count), request, Rows::growing(&mut scratch, columns))?;
             first += count;
             if first >= total || !B::Hvp::memory_follows_tangents(&self.pair) {
                 return Ok(());
@@ -401,18 +407,18 @@ where
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
         state.accept(x.coordinates().len())?;
         let (n, mut scratch) = (state.inputs, Vec::new());
-        let entries = Entries { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
-        if state.entries(f, x, entries, Want::Value)? { Ok(()) } else { state.warm(f, x, Seeds::all(n)) }
+        let entries = EntryRequest { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
+        if state.entries(f, x, entries, Request::Value)? { Ok(()) } else { state.warm(f, x, Seeds::all(n)) }
     }
     fn matrix<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Want,
+        request: Request,
     ) -> Result<Matrix<X::Scalar>, Error> {
         let mut hess = Matrix::filled(state.inputs, state.inputs, X::Scalar::default());
-        self.fill(state, f, x, want, &mut hess)?;
+        self.fill(state, f, x, request, &mut hess)?;
         Ok(hess)
     }
     fn fill<P: Point<Shape = X, Contexts = C>>(
@@ -420,18 +426,18 @@ where
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Want,
+        request: Request,
         hess: &mut Matrix<X::Scalar>,
     ) -> Result<(), Error> {
         let n = state.inputs;
         if hess.size() != (n, n) {
             return Err(named::<B>(ErrorKind::BufferSize { expected: (n, n), found: hess.size() }));
         }
-        let entries = Entries { pattern: None, values: Rows::fixed(hess.as_mut_slice(), n), products: n };
-        if state.entries(f, x, entries, want)? {
+        let entries = EntryRequest { pattern: None, values: Rows::fixed(hess.as_mut_slice(), n), products: n };
+        if state.entries(f, x, entries, request)? {
             return Ok(());
         }
-        state.products(f, x, Seeds::all(n), want, Rows::fixed(hess.as_mut_slice(), n))
+        state.products(f, x, Seeds::all(n), request, Rows::fixed(hess.as_mut_slice(), n))
     }
     fn value(state: &Self::State) -> X::Scalar {
         state.value()
@@ -502,7 +508,7 @@ where
     /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
     pub fn hessian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
         self.check(x.coordinates())?;
-        self.backend.matrix(&mut self.state, &self.function, &x, Want::Products)
+        self.backend.matrix(&mut self.state, &self.function, &x, Request::Products)
     }
 
     /// Writes the Hessian at `x` into `hess`.
@@ -511,7 +517,7 @@ where
     /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `hess` is not inputs × inputs.
     pub fn hessian_into<P: Point<Shape = X, Contexts = C>>(&mut self, hess: &mut B::Matrix, x: P) -> Result<(), Error> {
         self.check(x.coordinates())?;
-        self.backend.fill(&mut self.state, &self.function, &x, Want::Products, hess)
+        self.backend.fill(&mut self.state, &self.function, &x, Request::Products, hess)
     }
 
     /// Returns the value, the gradient and the Hessian at `x`.
@@ -523,7 +529,7 @@ where
         x: P,
     ) -> Result<(X::Scalar, X::Like, B::Matrix), Error> {
         self.check(x.coordinates())?;
-        let hess = self.backend.matrix(&mut self.state, &self.function, &x, Want::Value)?;
+        let hess = self.backend.matrix(&mut self.state, &self.function, &x, Request::Value)?;
         Ok((B::value(&self.state), X::like(B::gradient(&self.state)), hess))
     }
 
@@ -539,7 +545,7 @@ where
     ) -> Result<X::Scalar, Error> {
         self.check(x.coordinates())?;
         check_buffer(self.inputs, grad.len()).map_err(Self::named)?;
-        self.backend.fill(&mut self.state, &self.function, &x, Want::Value, hess)?;
+        self.backend.fill(&mut self.state, &self.function, &x, Request::Value, hess)?;
         grad.copy_from_slice(B::gradient(&self.state));
         Ok(B::value(&self.state))
     }

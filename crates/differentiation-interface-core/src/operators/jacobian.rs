@@ -4,7 +4,7 @@
 
 use super::NumOf;
 use super::call::{MatrixWork, check_point};
-use crate::backend::{Backend, Rows};
+use crate::backend::{Backend, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{ArrayOutput, Evaluate, Output};
@@ -80,11 +80,11 @@ where
     type Num = Wide<B, X>;
     type Output = F::Output;
     type Matrix = Matrix<X::Scalar>;
-    type State = MatrixWork<B, B::Jacobian, LanesOf<B, X>, X, C, <F::Output as Output<Wide<B, X>>>::Fixed<X::Scalar>>;
+    type State = MatrixWork<B, B::Jacobian, LanesOf<B, X>, X, C>;
 
     #[inline]
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
-        MatrixWork::new("jacobian", self, x, F::Output::fixed())
+        MatrixWork::new("jacobian", self, x)
     }
 
     fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
@@ -102,9 +102,16 @@ where
         let columns = x.coordinates().len();
         // A Jacobian without columns does not tell the number of its rows; the value does.
         let with_value = with_value || columns == 0;
+        if const { <B::Jacobian as MatrixRoute<B>>::ON_STACK && F::FIXED.is_some() } {
+            let rows = F::Output::fixed::<X::Scalar>().as_ref().len();
+            let mut jac = Matrix::filled(rows, columns, X::Scalar::default());
+            if state.fill_on_stack(self, f, x, with_value.then_some(rows), jac.as_mut_slice()) {
+                return Ok(jac);
+            }
+        }
         let mut data = Vec::with_capacity(state.outputs.unwrap_or(0) * columns);
         state.run(self, f, x, with_value, Rows::growing(&mut data, columns))?;
-        let rows = data.len().checked_div(columns).unwrap_or(state.value().len());
+        let rows = data.len().checked_div(columns).unwrap_or(state.y.len());
         Ok(Matrix::from_rows(rows, columns, data))
     }
 
@@ -123,6 +130,12 @@ where
         if found != expected {
             return Err(state.error(ErrorKind::BufferSize { expected, found }));
         }
+        let outputs = with_value.then_some(found.0);
+        if const { <B::Jacobian as MatrixRoute<B>>::ON_STACK && F::FIXED.is_some() }
+            && state.fill_on_stack(self, f, x, outputs, jac.as_mut_slice())
+        {
+            return Ok(());
+        }
         state.run(self, f, x, with_value, Rows::fixed(jac.as_mut_slice(), columns)).map_err(|error| {
             match error.kind() {
                 // The function returned another number of outputs than the matrix has rows.
@@ -140,7 +153,7 @@ where
 
     #[inline]
     fn value(state: &Self::State) -> &[X::Scalar] {
-        state.value()
+        &state.y
     }
 }
 

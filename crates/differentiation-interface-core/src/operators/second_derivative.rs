@@ -12,6 +12,7 @@ use crate::fault;
 use crate::point::{NumberShape, Point, ScalarOf, Shape};
 use crate::recordings::Recordable;
 use crate::scalar::Scalar;
+use std::marker::PhantomData;
 use std::ops::Deref;
 
 /// The number type of the outer derivative.
@@ -79,6 +80,12 @@ pub trait SecondDerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     fn value(state: &Self::State) -> &[X::Scalar];
     /// The derivative that the last call left.
     fn derivative(state: &Self::State) -> &[X::Scalar];
+    /// Writes value, derivative and second derivative at `x` without a state. Returns `false` where the engine needs one, or cannot
+    /// answer, errors included: `fill` then does. Called where the type of the output fixes its length.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn stateless<P: Point<Shape = X, Contexts = C>>(&self, _f: &F, _x: &P, _all: [&mut [X::Scalar]; 3]) -> bool {
+        false
+    }
 }
 
 /// State of a second derivative by two backends.
@@ -120,7 +127,7 @@ struct DerivativeOf<'a, F, I: Backend, N: Scalar, S> {
     inner: &'a I,
     state: &'a mut <I::Derivative as MatrixRoute<I>>::State<N, Lane<1>>,
     inner_value: &'a mut Vec<N>,
-    /// Where the value of the first evaluation goes, if it is wanted, and how it is lowered.
+    /// Where the value of the first evaluation goes, if it is wanted, and how it is projected.
     value: Option<(&'a mut Vec<S>, fn(&N) -> S)>,
     error: Option<Error>,
 }
@@ -133,9 +140,9 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Flat<N> for Derivati
         let value = self.value.is_some().then_some(&mut *self.inner_value);
         match I::Derivative::matrix(self.inner, self.state, self.f, x, value, Rows::growing(y, 1)) {
             Ok(()) => {
-                if let Some((value, lower)) = self.value.take() {
+                if let Some((value, project)) = self.value.take() {
                     value.clear();
-                    value.extend(self.inner_value.iter().map(lower));
+                    value.extend(self.inner_value.iter().map(project));
                 }
             }
             Err(error) => self.error = Some(error),
@@ -143,6 +150,9 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Flat<N> for Derivati
     }
     fn recordable(&self) -> Option<&dyn Recordable> {
         Some(self)
+    }
+    fn has_work_memory(&self) -> bool {
+        self.f.has_work_memory()
     }
 }
 
@@ -158,6 +168,53 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Recordable for Deriv
     }
     fn has_failed(&self) -> bool {
         self.error.is_some() || self.f.recordable().has_failed()
+    }
+}
+
+/// The same on the stack, for an output of type `O`, whose length it fixes.
+struct DerivativeOnStack<'a, F, I, O, S, Project> {
+    f: &'a mut F,
+    inner: &'a I,
+    /// Where the value goes, and how it is projected.
+    y: &'a mut [S],
+    project: Project,
+    output: PhantomData<O>,
+}
+
+impl<F, I, O, N, S, Project> Flat<N> for DerivativeOnStack<'_, F, I, O, S, Project>
+where
+    F: Flat<I::Num<N, Lane<1>>>,
+    I: Backend,
+    O: Output<I::Num<N, Lane<1>>>,
+    N: Scalar,
+    Project: Fn(&N) -> S,
+{
+    fn call(&mut self, x: &[N], y: &mut Vec<N>) {
+        self.call_fixed(|i| x[i], |outputs| outputs.clone_into(y));
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn fixed(&self) -> Option<usize> {
+        self.f.fixed()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn captures(&self) -> bool {
+        self.f.captures()
+    }
+    /// No outputs where the inner backend cannot answer, which the outer one refuses.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn call_fixed<R>(&mut self, mut x: impl FnMut(usize) -> N, read: impl FnOnce(&[N]) -> R) -> R {
+        let (mut y, mut der) = (O::fixed::<N>(), O::fixed::<N>());
+        let rows = &mut Rows::fixed(der.as_mut(), 1);
+        if !I::Derivative::on_stack::<N, Lane<1>, F>(self.inner, self.f, &[x(0)], Some(y.as_mut()), rows) {
+            return read(&[]);
+        }
+        for (y, number) in self.y.iter_mut().zip(y.as_ref()) {
+            *y = (self.project)(number);
+        }
+        read(der.as_ref())
+    }
+    fn has_work_memory(&self) -> bool {
+        self.f.has_work_memory()
     }
 }
 
@@ -190,13 +247,13 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C>
         let (outer, inner) = &self.pair;
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
         let mut f = handed(&mut f);
-        let lower: fn(&OuterNum<B, X>) -> X::Scalar = <B::Outer as Backend>::lower::<X::Scalar, Lane<1>>;
+        let project: fn(&OuterNum<B, X>) -> X::Scalar = <B::Outer as Backend>::project::<X::Scalar, Lane<1>>;
         let mut derivative = DerivativeOf {
             f: &mut f,
             inner,
             state: &mut self.inner,
             inner_value: &mut self.inner_value,
-            value: with_value.then_some((&mut self.y, lower)),
+            value: with_value.then_some((&mut self.y, project)),
             error: None,
         };
         let der = with_value.then_some(&mut self.der);
@@ -208,7 +265,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C>
         let result = outermost::<B::Outer, _, _>(outer, &mut self.outer, &mut derivative, x.coordinates(), der, rows);
         // The value is still wanted if the outer backend, which had a recording, did not evaluate the function.
         if result.is_ok() && derivative.error.is_none() && derivative.value.is_some() {
-            let point = [<B::Outer as Backend>::raise::<X::Scalar, Lane<1>>(x.coordinates()[0])];
+            let point = [<B::Outer as Backend>::inject::<X::Scalar, Lane<1>>(x.coordinates()[0])];
             derivative.call(&point, &mut self.scratch);
         }
         let result = match derivative.error {
@@ -285,6 +342,37 @@ where
     fn derivative(state: &Self::State) -> &[X::Scalar] {
         &state.der
     }
+    #[inline]
+    fn stateless<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        f: &F,
+        x: &P,
+        [y, der, der2]: [&mut [X::Scalar]; 3],
+    ) -> bool {
+        if const { !on_stack::<B>() || F::FIXED.is_none() } {
+            return false;
+        }
+        let (outer, inner) = self.pair();
+        let mut storage = C::allocate(x.contexts());
+        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut storage);
+        let project = <B::Outer as Backend>::project::<X::Scalar, Lane<1>>;
+        let mut derivative =
+            DerivativeOnStack { f: &mut f, inner: &inner, y, project, output: PhantomData::<F::Output> };
+        let rows = &mut Rows::fixed(der2, 1);
+        <B::Outer as Backend>::Derivative::on_stack::<_, Lane<1>, _>(
+            &outer,
+            &mut derivative,
+            x.coordinates(),
+            Some(der),
+            rows,
+        )
+    }
+}
+
+/// Whether both routes have a way without a state.
+const fn on_stack<B: SecondOrderBackend>() -> bool {
+    <<B::Outer as Backend>::Derivative as MatrixRoute<B::Outer>>::ON_STACK
+        && <<B::Inner as Backend>::Derivative as MatrixRoute<B::Inner>>::ON_STACK
 }
 
 /// The shape of a function's output in a call of `second_derivative`.
@@ -318,7 +406,10 @@ where
     P: Point<Shape: NumberShape>,
     B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedSecondDerivative::<_, B, _, _>::new(f, backend, &x)?.second_derivative(x)
+    match stateless(f, backend, &x) {
+        Some([_, _, der2]) => Ok(B::Output::build(der2.as_ref())),
+        None => PreparedSecondDerivative::<_, B, _, _>::new(f, backend, &x)?.second_derivative(x),
+    }
 }
 
 /// Writes the second derivative of `f` at the number `x` into `der2`, which is as long as the output.
@@ -341,7 +432,11 @@ where
     P: Point<Shape: NumberShape>,
     B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedSecondDerivative::<_, B, _, _>::new(f, backend, &x)?.second_derivative_into(der2, x)
+    match stateless(f, backend, &x) {
+        Some([_, _, found]) if found.as_ref().len() == der2.len() => der2.copy_from_slice(found.as_ref()),
+        _ => PreparedSecondDerivative::<_, B, _, _>::new(f, backend, &x)?.second_derivative_into(der2, x)?,
+    }
+    Ok(())
 }
 
 /// Returns `f(x)`, the derivative and the second derivative of `f` at the number `x`, all from the same evaluation.
@@ -370,7 +465,12 @@ where
     P: Point<Shape: NumberShape>,
     B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedSecondDerivative::<_, B, _, _>::new(f, backend, &x)?.value_derivative_and_second_derivative(x)
+    match stateless(f, backend, &x) {
+        Some([y, der, der2]) => {
+            Ok((B::Output::build(y.as_ref()), B::Output::build(der.as_ref()), B::Output::build(der2.as_ref())))
+        }
+        None => PreparedSecondDerivative::<_, B, _, _>::new(f, backend, &x)?.value_derivative_and_second_derivative(x),
+    }
 }
 
 /// Returns `f(x)` and writes the derivative and the second derivative of `f` at the number `x` into `der` and `der2`.
@@ -400,9 +500,34 @@ where
     P: Point<Shape: NumberShape>,
     B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
 {
+    if let Some([y, first, second]) = stateless(f, backend, &x)
+        && [der.len(), der2.len()] == [second.as_ref().len(); 2]
+    {
+        der.copy_from_slice(first.as_ref());
+        der2.copy_from_slice(second.as_ref());
+        return Ok(B::Output::build(y.as_ref()));
+    }
     let mut call = PreparedSecondDerivative::<&F, B, P::Shape, P::Contexts>::new(f, backend, &x)?;
     call.value_derivative_and_second_derivative_into(der, der2, x)?;
     Ok(B::Output::build(B::value(&call.state)))
+}
+
+/// Outputs of fixed number, in a call of `second_derivative`.
+type Fixed<B, F, X, C> =
+    <Out<B, F, X, C> as Output<<B as SecondDerivativeBackend<F, X, C>>::Num>>::Fixed<<X as Shape>::Scalar>;
+
+/// Value, derivative and second derivative, if they can be had without a state.
+#[inline]
+fn stateless<F, B, P>(f: &F, backend: &B, x: &P) -> Option<[Fixed<B, F, P::Shape, P::Contexts>; 3]>
+where
+    P: Point,
+    B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
+{
+    if !B::Output::FIXED {
+        return None;
+    }
+    let mut all = [B::Output::fixed(), B::Output::fixed(), B::Output::fixed()];
+    backend.stateless(f, x, all.each_mut().map(AsMut::as_mut)).then_some(all)
 }
 
 /// Pays the one-time costs of a second derivative; see [`prepare_gradient`](super::prepare_gradient) for what it is good for.
@@ -483,6 +608,9 @@ where
         &mut self,
         x: P,
     ) -> Result<Like<B, H::Target, X, C>, Error> {
+        if let Some([_, _, der2]) = stateless(&*self.function, &self.backend, &x) {
+            return Ok(B::Output::build(der2.as_ref()));
+        }
         Ok(B::Output::build(self.backend.second_derivative(&mut self.state, &self.function, &x, false)?))
     }
 
@@ -496,7 +624,11 @@ where
         der2: &mut [X::Scalar],
         x: P,
     ) -> Result<(), Error> {
-        self.backend.fill(&mut self.state, &self.function, &x, der2)
+        match stateless(&*self.function, &self.backend, &x) {
+            Some([_, _, found]) if found.as_ref().len() == der2.len() => der2.copy_from_slice(found.as_ref()),
+            _ => self.backend.fill(&mut self.state, &self.function, &x, der2)?,
+        }
+        Ok(())
     }
 
     /// Returns the value, the derivative and the second derivative at `x`.
@@ -508,6 +640,10 @@ where
         &mut self,
         x: P,
     ) -> Result<(Like<B, H::Target, X, C>, Like<B, H::Target, X, C>, Like<B, H::Target, X, C>), Error> {
+        if let Some([y, der, der2]) = stateless(&*self.function, &self.backend, &x) {
+            let build = |fixed: &[X::Scalar]| B::Output::build(fixed);
+            return Ok((build(y.as_ref()), build(der.as_ref()), build(der2.as_ref())));
+        }
         let der2 = B::Output::build(self.backend.second_derivative(&mut self.state, &self.function, &x, true)?);
         Ok((B::Output::build(B::value(&self.state)), B::Output::build(B::derivative(&self.state)), der2))
     }
@@ -523,6 +659,14 @@ where
         der2: &mut [X::Scalar],
         x: P,
     ) -> Result<Borrowed<'_, B, H::Target, X, C>, Error> {
+        if let Some([y, first, second]) = stateless(&*self.function, &self.backend, &x)
+            && let Some(y) = B::Output::owned(y)
+            && [der.len(), der2.len()] == [second.as_ref().len(); 2]
+        {
+            der.copy_from_slice(first.as_ref());
+            der2.copy_from_slice(second.as_ref());
+            return Ok(y);
+        }
         let result = self.backend.second_derivative(&mut self.state, &self.function, &x, true)?;
         // Both are checked before one is written.
         for found in [der.len(), der2.len()] {

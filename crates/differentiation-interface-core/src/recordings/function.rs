@@ -25,24 +25,47 @@ pub trait Recordable {
 
 /// A function that hands out nothing runs in every call.
 impl Recordable for Option<&dyn Recordable> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         self.is_some_and(|f| f.is_pure())
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameters(&self, values: &mut Vec<f64>) {
         if let Some(f) = self {
             f.parameters(values);
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lengths(&self, lengths: &mut Vec<usize>) {
         if let Some(f) = self {
             f.lengths(lengths);
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_failed(&self) -> bool {
         self.is_some_and(|f| f.has_failed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Recordable;
+    use crate::evaluate::Flat;
+
+    struct Opaque;
+    impl Flat<f64> for Opaque {
+        fn call(&mut self, x: &[f64], y: &mut Vec<f64>) {
+            y.clear();
+            y.extend_from_slice(x);
+        }
+    }
+
+    #[test]
+    fn a_function_that_hands_out_nothing_is_never_served_by_a_recording() {
+        let (mut parameters, mut lengths) = (Vec::new(), Vec::new());
+        let of = Opaque.recordable();
+        of.parameters(&mut parameters);
+        of.lengths(&mut lengths);
+        assert!(!of.is_pure() && !of.has_failed() && parameters.is_empty() && lengths.is_empty());
     }
 }

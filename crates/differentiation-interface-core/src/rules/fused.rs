@@ -10,7 +10,7 @@ use super::planar::two_sum;
 use crate::scalar::Base;
 
 /// A correction that is zero, which must not change the sign of a zero: -0.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn or_nothing<B: Base>(correction: B) -> B {
     if correction == B::ZERO || !correction.is_finite() { -B::ZERO } else { correction }
 }

@@ -1,6 +1,6 @@
 //! Elementary functions as data: one rule, one line, value then derivative.
 //!
-//! Called by every engine through [`Scalar::apply`] and its siblings; nothing here knows an engine. A rule is a small
+//! Called by every engine through [`Scalar::apply`](crate::Scalar::apply) and its siblings; nothing here knows an engine. A rule is a small
 //! `Copy` type; its value is computed on a plain number, its derivative is written in differentiable operations so that
 //! nested derivatives come free.
 //!
@@ -65,118 +65,15 @@ macro_rules! rule_part {
     }};
 }
 
-mod binary;
 mod fused;
 #[cfg(mutate_rules)]
 pub mod mutation;
+mod parts;
 mod planar;
 mod polygamma;
 pub mod special;
-mod unary;
+mod table;
 
-pub use binary::*;
-pub use unary::*;
-
-use crate::scalar::{Base, Scalar};
-use std::fmt::Debug;
-
-/// A partial derivative as a rule states it.
-///
-/// The cases let engines leave out work: a [`Zero`](Partial::Zero) derivative drops the dependence, [`One`](Partial::One)
-/// copies a tangent, a [`Constant`](Partial::Constant) scales it by a plain number at any level of nesting.
-#[derive(Clone, Copy, Debug)]
-pub enum Partial<S: Scalar> {
-    /// Identically zero around the point: the result does not depend on this argument.
-    Zero,
-    /// Identically one.
-    One,
-    /// A plain number, the same in a neighbourhood.
-    Constant(S::Base),
-    /// Any other derivative.
-    Value(S),
-}
-
-impl<S: Scalar> Partial<S> {
-    /// The partial derivative as a number.
-    #[inline(always)]
-    pub fn value(self) -> S {
-        match self {
-            Partial::Zero => S::constant(S::Base::ZERO),
-            Partial::One => S::constant(S::Base::ONE),
-            Partial::Constant(c) => S::constant(c),
-            Partial::Value(v) => v,
-        }
-    }
-
-    /// This partial derivative times `t`.
-    #[inline(always)]
-    pub fn times(self, t: S) -> S {
-        match self {
-            Partial::Zero => S::constant(S::Base::ZERO),
-            Partial::One => t,
-            Partial::Constant(c) => t.scale(c),
-            Partial::Value(v) => v * t,
-        }
-    }
-}
-
-/// An elementary function of one argument: a line of the rule table.
-pub trait Unary: Copy + PartialEq + Debug + Send + Sync + 'static {
-    /// Name of the function.
-    const NAME: &'static str;
-    /// The value at a plain number.
-    fn value<B: Base>(self, x: B) -> B;
-    /// The derivative at `x`, where `y` is the value there.
-    fn derivative<S: Scalar>(self, x: S, y: S) -> Partial<S>;
-    /// The parameter of the rule in 64 bits, by which engines remember what they found out about it; `None` for a rule
-    /// whose parameters do not fit. Rules without parameters need not write it.
-    #[inline(always)]
-    fn parameter(self) -> Option<u64> {
-        (size_of::<Self>() == 0).then_some(0)
-    }
-}
-
-/// An elementary function of two arguments: a line of the rule table.
-pub trait Binary: Copy + PartialEq + Debug + Send + Sync + 'static {
-    /// Name of the function.
-    const NAME: &'static str;
-    /// The value at plain numbers.
-    fn value<B: Base>(self, x: B, y: B) -> B;
-    /// The derivative with respect to the first argument, where `r` is the value at `(x, y)`.
-    fn partial_x<S: Scalar>(self, x: S, y: S, r: S) -> Partial<S>;
-    /// The derivative with respect to the second argument, where `r` is the value at `(x, y)`.
-    fn partial_y<S: Scalar>(self, x: S, y: S, r: S) -> Partial<S>;
-    /// The parameter of the rule in 64 bits; see [`Unary::parameter`].
-    #[inline(always)]
-    fn parameter(self) -> Option<u64> {
-        (size_of::<Self>() == 0).then_some(0)
-    }
-}
-
-/// Receives every rule of the table in turn, with typical parameters for those that have one.
-///
-/// Tests that must cover the whole table go through [`each_unary`] and [`each_binary`], so a rule cannot be forgotten.
-pub trait RuleVisitor {
-    /// Receives a rule of one argument.
-    fn unary<R: Unary>(&mut self, rule: R);
-    /// Receives a rule of two arguments.
-    fn binary<R: Binary>(&mut self, rule: R);
-}
-
-/// The constant `c` as a scalar.
-#[inline(always)]
-fn constant<S: Scalar>(c: f64) -> S {
-    S::constant(S::Base::from_f64(c))
-}
-
-/// `c * x` for a plain number `c`.
-#[inline(always)]
-fn scale<S: Scalar>(c: f64, x: S) -> S {
-    x.scale(S::Base::from_f64(c))
-}
-
-/// A plain number as a partial derivative.
-#[inline(always)]
-fn plain<S: Scalar>(c: f64) -> Partial<S> {
-    Partial::Constant(S::Base::from_f64(c))
-}
+pub use crate::arithmetic::{Binary, Partial, Unary};
+pub use parts::RuleVisitor;
+pub use table::*;

@@ -2,8 +2,7 @@
 //!
 //! Called by every rule of the table in such a build; set by `tests/mutate_rules.rs` of `differentiation-interface`.
 
-use super::Partial;
-use crate::scalar::{Base, Scalar};
+use crate::arithmetic::{Base, Partial, Scalar};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 static BROKEN: AtomicU64 = AtomicU64::new(0);

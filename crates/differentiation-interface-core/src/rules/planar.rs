@@ -16,7 +16,7 @@ struct Scaled<B> {
     late: B,
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn scaled<B: Base>(x: B, y: B) -> Scaled<B> {
     let (larger, smaller) = (x.abs().max(y.abs()), x.abs().min(y.abs()));
     // Four factors of this size neither overflow nor become subnormal.
@@ -38,19 +38,19 @@ fn rescaled<B: Base>(x: B, y: B, larger: B) -> Scaled<B> {
 }
 
 /// x² + y² with what rounding loses.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn sum_of_squares<B: Base>(x: B, y: B) -> B {
     let (xx, yy) = (x * x, y * y);
     let (sum, rest) = two_sum(xx, yy);
     sum + (rest + (x.mul_add(x, -xx) + y.mul_add(y, -yy)))
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn at_infinity<B: Base>(x: B, y: B) -> bool {
     x.is_infinite() || y.is_infinite()
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn at_origin<B: Base>(x: B, y: B) -> bool {
     x == B::ZERO && y == B::ZERO
 }
@@ -129,7 +129,7 @@ pub(super) fn angular_cross<B: Base>(x: B, y: B) -> B {
 }
 
 /// `factor` · x^(y - k): what is lost when y - k is rounded is put back, since x may be huge or tiny.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn times_power<B: Base>(factor: B, x: B, y: B, k: f64) -> B {
     let k = B::from_f64(k);
     let exponent = y - k;
@@ -255,7 +255,7 @@ fn one_plus_product_with_ln(x: f64, y: f64) -> f64 {
 }
 
 /// The rounded sum and its exact error.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn two_sum<B: Base>(x: B, y: B) -> (B, B) {
     let sum = x + y;
     let of_y = sum - x;

@@ -2,11 +2,10 @@
 //!
 //! Text is plain data that user code may decide by, so formatting observes the value, as [`Scalar::primal`](super::Scalar::primal)
 //! does: recordings guard it and numbers without value refuse it. `std` calls these methods through pointers, so the line
-//! in the user's code is not known; [`is_formatting`] tells errors that a place is one of these.
+//! in the user's code is not known; [errors](crate::error) know by the name of this file that a place is one of these.
 
 use super::{Core, Num};
 use std::fmt::{self, Debug, Display, LowerExp};
-use std::panic::Location;
 
 impl<C: Core> Display for Num<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -26,9 +25,4 @@ impl<C: Core> Debug for Num<C> {
         self.0.observe();
         self.0.fmt(f)
     }
-}
-
-/// Whether a number was asked for its value here, to be formatted.
-pub(crate) fn is_formatting(place: &Location<'_>) -> bool {
-    place.file() == file!()
 }

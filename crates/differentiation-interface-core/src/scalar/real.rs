@@ -117,27 +117,27 @@ where
     /// assert_eq!(huber(0.5), 0.125);
     /// assert_eq!(huber(-3.0), 2.5);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn less_than(self, other: Self) -> Condition<Self> {
         Condition::new(self, Relation::Less, other)
     }
     /// The condition `self <= other`; see [`less_than`](Real::less_than).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn at_most(self, other: Self) -> Condition<Self> {
         Condition::new(self, Relation::LessOrEqual, other)
     }
     /// The condition `self > other`; see [`less_than`](Real::less_than).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn greater_than(self, other: Self) -> Condition<Self> {
         Condition::new(self, Relation::Greater, other)
     }
     /// The condition `self >= other`; see [`less_than`](Real::less_than).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn at_least(self, other: Self) -> Condition<Self> {
         Condition::new(self, Relation::GreaterOrEqual, other)
     }
     /// The condition `self == other`; see [`less_than`](Real::less_than).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn equal_to(self, other: Self) -> Condition<Self> {
         Condition::new(self, Relation::Equal, other)
     }

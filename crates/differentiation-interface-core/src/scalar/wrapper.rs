@@ -56,7 +56,7 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
     /// Applies a function with its own derivative. An engine that does not implement it refuses custom rules.
     fn custom<R: CustomRule<Self::Base>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
         let kind = ErrorKind::RuleUnsupported { rule: R::NAME };
-        fault::raise(kind);
+        fault::report(kind);
         x.iter().for_each(|v| v.0.spoil(kind));
         let plain: Vec<_> = x.iter().map(|v| v.0.primal()).collect();
         let mut value = Vec::new();
@@ -66,7 +66,7 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
     }
 
     /// The plain value, for user code that decides by it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn observe(&self) -> Self::Base {
         self.primal()
@@ -74,7 +74,7 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
     /// Makes the differentiations that the number belongs to return this error, on whatever thread they run.
     fn spoil(&self, _kind: ErrorKind) {}
     /// `then` if `left` is in `relation` to `right`, and `otherwise` if not.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
         if relation.holds(left.compare(&right)) { then } else { otherwise }
@@ -82,19 +82,19 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
 
     /// `self * factor + addend` with a value that is rounded once. An engine over another scalar leaves that to it: the value
     /// is that scalar's own [`fused`](Scalar::fused) one, the derivative that of product and sum. The default rounds twice.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fused(self, factor: Self, addend: Self) -> Self {
         self.binary(factor, Times).binary(addend, Plus)
     }
 
     /// Compares two numbers by their primal values.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn compare(&self, other: &Self) -> Option<Ordering> {
         self.primal().partial_cmp(&other.primal())
     }
     /// Compares with a plain number.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn compare_plain(&self, other: Self::Base) -> Option<Ordering> {
         self.primal().partial_cmp(&other)
@@ -127,11 +127,11 @@ impl<C: Core> Scalar for Num<C> {
     const DEPTH: u32 = C::DEPTH;
     const INTERNALS: &'static Internals<Self, C::Base> = C::INTERNALS;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn constant(value: C::Base) -> Self {
         Num(C::constant(value))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn primal(self) -> C::Base {
         self.0.observe()
@@ -139,32 +139,36 @@ impl<C: Core> Scalar for Num<C> {
     fn spoil(&self, kind: ErrorKind) {
         self.0.spoil(kind);
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
         Num(C::select(left.0, relation, right.0, then.0, otherwise.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_constant(&self) -> bool {
         self.0.is_constant()
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn apply<R: Unary>(self, rule: R) -> Self {
         Num(self.0.unary(rule))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn apply2<R: Binary>(self, other: Self, rule: R) -> Self {
         Num(self.0.binary(other.0, rule))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn apply2_right<R: Binary>(self, other: C::Base, rule: R) -> Self {
         Num(self.0.binary_right(other, rule))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn apply2_left<R: Binary>(first: C::Base, second: Self, rule: R) -> Self {
         Num(C::binary_left(first, second.0, rule))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn scale(self, factor: C::Base) -> Self {
+        self.apply2_right(factor, Times)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fused(self, factor: Self, addend: Self) -> Self {
         Num(self.0.fused(factor.0, addend.0))
     }
@@ -185,12 +189,12 @@ impl<C: Core> Default for Num<C> {
 }
 
 impl<C: Core> PartialEq for Num<C> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn eq(&self, other: &Self) -> bool {
         Relation::Equal.holds(self.0.compare(&other.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     #[expect(clippy::partialeq_ne_impl, reason = "the provided `ne` would hide the place of the comparison")]
     fn ne(&self, other: &Self) -> bool {
@@ -200,27 +204,27 @@ impl<C: Core> PartialEq for Num<C> {
 
 /// All methods are written out, so that [`Core::compare`] sees the line of the comparison.
 impl<C: Core> PartialOrd for Num<C> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         self.0.compare(&other.0)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn lt(&self, other: &Self) -> bool {
         Relation::Less.holds(self.0.compare(&other.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn le(&self, other: &Self) -> bool {
         Relation::LessOrEqual.holds(self.0.compare(&other.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn gt(&self, other: &Self) -> bool {
         Relation::Greater.holds(self.0.compare(&other.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn ge(&self, other: &Self) -> bool {
         Relation::GreaterOrEqual.holds(self.0.compare(&other.0))

@@ -8,11 +8,11 @@ use num_traits::{
 use std::num::FpCategory;
 
 impl<C: Core> Zero for Num<C> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn zero() -> Self {
         Num::constant(C::Base::ZERO)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn is_zero(&self) -> bool {
         *self == Self::zero()
@@ -20,11 +20,11 @@ impl<C: Core> Zero for Num<C> {
 }
 
 impl<C: Core> One for Num<C> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn one() -> Self {
         Num::constant(C::Base::ONE)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn is_one(&self) -> bool {
         *self == Self::one()
@@ -91,22 +91,22 @@ impl<C: Core> Bounded for Num<C> {
 
 impl<C: Core> Inv for Num<C> {
     type Output = Num<C>;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn inv(self) -> Num<C> {
         rules::recip(self)
     }
 }
 
 impl<C: Core> Signed for Num<C> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn abs(&self) -> Self {
         rules::abs(*self)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn abs_sub(&self, other: &Self) -> Self {
         self.apply2(*other, AbsSub)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn signum(&self) -> Self {
         rules::signum(*self)
     }
@@ -122,7 +122,7 @@ impl<C: Core> Signed for Num<C> {
 
 impl<C: Core> Pow<Num<C>> for Num<C> {
     type Output = Num<C>;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn pow(self, exponent: Num<C>) -> Num<C> {
         self.apply2(exponent, Powf)
     }
@@ -130,7 +130,7 @@ impl<C: Core> Pow<Num<C>> for Num<C> {
 
 impl<C: Core> Pow<i32> for Num<C> {
     type Output = Num<C>;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn pow(self, exponent: i32) -> Num<C> {
         self.apply(Powi(exponent))
     }
@@ -141,7 +141,7 @@ macro_rules! over_base {
     ($($base:ty),*) => {$(
         impl<C: Core<Base = $base>> Pow<$base> for Num<C> {
             type Output = Num<C>;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn pow(self, exponent: $base) -> Num<C> {
                 self.apply(Powc(exponent.as_f64()))
             }
@@ -154,7 +154,7 @@ over_base!(f64, f32);
 macro_rules! constants {
     ($($name:ident)*) => {
         impl<C: Core> FloatConst for Num<C> {
-            $(#[inline(always)] fn $name() -> Self { Num::constant(C::Base::$name()) })*
+            $(#[cfg_attr(not(debug_assertions), inline(always))] fn $name() -> Self { Num::constant(C::Base::$name()) })*
         }
     };
 }
@@ -166,10 +166,10 @@ constants! {
 /// Methods of `Float` that are one rule, one constant or one question about the primal.
 macro_rules! float_methods {
     (constants: $($c:ident)*; questions: $($q:ident)*; unary: $($u:ident $unary:ident),*; binary: $($b:ident $binary:ident),*;) => {
-        $(#[inline(always)] fn $c() -> Self { Num::constant(<C::Base as Float>::$c()) })*
-        $(#[inline(always)] #[track_caller] fn $q(self) -> bool { Float::$q(self.0.observe()) })*
-        $(#[inline(always)] fn $u(self) -> Self { self.apply($unary) })*
-        $(#[inline(always)] fn $b(self, other: Self) -> Self { self.apply2(other, $binary) })*
+        $(#[cfg_attr(not(debug_assertions), inline(always))] fn $c() -> Self { Num::constant(<C::Base as Float>::$c()) })*
+        $(#[cfg_attr(not(debug_assertions), inline(always))] #[track_caller] fn $q(self) -> bool { Float::$q(self.0.observe()) })*
+        $(#[cfg_attr(not(debug_assertions), inline(always))] fn $u(self) -> Self { self.apply($unary) })*
+        $(#[cfg_attr(not(debug_assertions), inline(always))] fn $b(self, other: Self) -> Self { self.apply2(other, $binary) })*
     };
 }
 
@@ -192,23 +192,23 @@ impl<C: Core> Float for Num<C> {
     fn integer_decode(self) -> (u64, i16, i8) {
         Float::integer_decode(self.0.observe())
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn mul_add(self, a: Self, b: Self) -> Self {
         Scalar::fused(self, a, b)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn powi(self, n: i32) -> Self {
         self.apply(Powi(n))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn log(self, base: Self) -> Self {
         rules::ln(self) / rules::ln(base)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn sin_cos(self) -> (Self, Self) {
         (rules::sin(self), rules::cos(self))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn clamp(self, low: Self, high: Self) -> Self {
         self.apply2(low, AtLeast).apply2(high, AtMost)
     }

@@ -9,7 +9,7 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssi
 
 impl<C: Core> Neg for Num<C> {
     type Output = Num<C>;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn neg(self) -> Num<C> {
         self.apply(Negate)
     }
@@ -17,7 +17,7 @@ impl<C: Core> Neg for Num<C> {
 
 impl<C: Core> Neg for &Num<C> {
     type Output = Num<C>;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn neg(self) -> Num<C> {
         self.apply(Negate)
     }
@@ -28,40 +28,40 @@ macro_rules! own_operator {
     ($($Op:ident $op:ident $Assign:ident $assign:ident $rule:ident;)*) => {$(
         impl<C: Core> $Op for Num<C> {
             type Output = Num<C>;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn $op(self, other: Num<C>) -> Num<C> {
                 self.apply2(other, $rule)
             }
         }
         impl<C: Core> $Op<&Num<C>> for Num<C> {
             type Output = Num<C>;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn $op(self, other: &Num<C>) -> Num<C> {
                 self.apply2(*other, $rule)
             }
         }
         impl<C: Core> $Op<Num<C>> for &Num<C> {
             type Output = Num<C>;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn $op(self, other: Num<C>) -> Num<C> {
                 self.apply2(other, $rule)
             }
         }
         impl<C: Core> $Op<&Num<C>> for &Num<C> {
             type Output = Num<C>;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn $op(self, other: &Num<C>) -> Num<C> {
                 self.apply2(*other, $rule)
             }
         }
         impl<C: Core> $Assign for Num<C> {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn $assign(&mut self, other: Num<C>) {
                 *self = self.apply2(other, $rule);
             }
         }
         impl<C: Core> $Assign<&Num<C>> for Num<C> {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn $assign(&mut self, other: &Num<C>) {
                 *self = self.apply2(*other, $rule);
             }
@@ -81,7 +81,7 @@ macro_rules! plain_operator_impl {
     ($base:ty, $Op:ident $op:ident $rule:ident; $($num:ty, $plain:ty;)*) => {$(
         impl<C: Core<Base = $base>> $Op<$plain> for $num {
             type Output = Num<C>;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[allow(clippy::clone_on_copy, reason = "one body serves values and references")]
             fn $op(self, other: $plain) -> Num<C> {
                 self.clone().apply2_right(other.clone(), $rule)
@@ -89,7 +89,7 @@ macro_rules! plain_operator_impl {
         }
         impl<C: Core<Base = $base>> $Op<$num> for $plain {
             type Output = Num<C>;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[allow(clippy::clone_on_copy, reason = "one body serves values and references")]
             fn $op(self, other: $num) -> Num<C> {
                 Num::<C>::apply2_left(self.clone(), other.clone(), $rule)
@@ -108,13 +108,13 @@ macro_rules! plain_operator {
             &Num<C>, &$base;
         }
         impl<C: Core<Base = $base>> $Assign<$base> for Num<C> {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn $assign(&mut self, other: $base) {
                 *self = self.apply2_right(other, $rule);
             }
         }
         impl<C: Core<Base = $base>> $Assign<&$base> for Num<C> {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn $assign(&mut self, other: &$base) {
                 *self = self.apply2_right(*other, $rule);
             }
@@ -126,13 +126,13 @@ macro_rules! plain_operator {
 macro_rules! plain_comparisons {
     ($base:ty, $left:ty, $right:ty: ($x:ident, $y:ident) => $order:expr; $($method:ident $Relation:ident)*) => {
         impl<C: Core<Base = $base>> PartialEq<$right> for $left {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             fn eq(&self, other: &$right) -> bool {
                 let ($x, $y) = (self, other);
                 Relation::Equal.holds($order)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             #[expect(clippy::partialeq_ne_impl, reason = "the provided `ne` would hide the place of the comparison")]
             fn ne(&self, other: &$right) -> bool {
@@ -141,13 +141,13 @@ macro_rules! plain_comparisons {
             }
         }
         impl<C: Core<Base = $base>> PartialOrd<$right> for $left {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             fn partial_cmp(&self, other: &$right) -> Option<Ordering> {
                 let ($x, $y) = (self, other);
                 $order
             }
-            $(#[inline(always)]
+            $(#[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             fn $method(&self, other: &$right) -> bool {
                 let ($x, $y) = (self, other);
@@ -179,7 +179,7 @@ plain_operators!(f64, f32);
 
 impl<C: Core> MulAdd for Num<C> {
     type Output = Num<C>;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn mul_add(self, a: Num<C>, b: Num<C>) -> Num<C> {
         Scalar::fused(self, a, b)
     }
@@ -189,13 +189,13 @@ impl<C: Core> MulAdd for Num<C> {
 macro_rules! folds {
     ($($Fold:ident $fold:ident $rule:ident $neutral:ident;)*) => {$(
         impl<C: Core> $Fold for Num<C> {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn $fold<I: Iterator<Item = Num<C>>>(iter: I) -> Num<C> {
                 iter.fold(Num::constant(C::Base::$neutral), |a, b| a.apply2(b, $rule))
             }
         }
         impl<'a, C: Core> $Fold<&'a Num<C>> for Num<C> {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn $fold<I: Iterator<Item = &'a Num<C>>>(iter: I) -> Num<C> {
                 iter.fold(Num::constant(C::Base::$neutral), |a, b| a.apply2(*b, $rule))
             }

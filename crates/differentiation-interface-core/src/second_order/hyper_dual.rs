@@ -2,7 +2,7 @@
 //!
 //! Route of `hvp` and `hessian`; it calls the [`HyperDualPrimitive`] of the inner backend, which takes both places.
 
-use super::{HvpRoute, Routed, Want};
+use super::contract::{ForcedRoute, HvpRoute, Request};
 use crate::backend::{Lanes, PushforwardPrimitive, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
@@ -64,10 +64,10 @@ impl<O: HyperDualPrimitive, I: HyperDualPrimitive> HvpRoute<O, I> for HyperDualR
     type Lanes = O::Lanes;
     type Num<S: Scalar, L: Lanes> = I::HyperDual<S, L>;
     type State<S: Scalar, L: Lanes> = (I::HyperState<S, L>, ValueAndGradient<S>);
-    type SamePoint = Routed<O, I, Self>;
+    type SamePoint = ForcedRoute<O, I, Self>;
 
     fn same_point(pair: &(O, I)) -> Self::SamePoint {
-        Routed::new(pair)
+        ForcedRoute::new(pair)
     }
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
         // The outer backend refuses what it cannot do.
@@ -90,10 +90,10 @@ impl<O: HyperDualPrimitive, I: HyperDualPrimitive> HvpRoute<O, I> for HyperDualR
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Want,
+        request: Request,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        let point = (want >= Want::Gradient).then_some(point);
+        let point = (request >= Request::Gradient).then_some(point);
         pair.1.hyper_products(state, f, x, seeds, point, rows)
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(

@@ -2,8 +2,10 @@
 //!
 //! Routes of `hvp` and `hessian`; they call the inner backend's `Gradient` route inside a primitive of the outer backend.
 
-use super::{HvpRoute, HvpState, Routed, SecondOrderBackend, Want, first_error};
-use crate::backend::{Backend, Lanes, MatrixRoute, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds};
+use super::contract::{ForcedRoute, HvpRoute, HvpState, Request, SecondOrderBackend, first_error};
+use crate::backend::{
+    Backend, Lanes, MatrixRoute, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds, check_nesting,
+};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::recordings::Recordable;
@@ -16,7 +18,7 @@ struct GradientOf<'a, F, I: Backend, N: Scalar, S> {
     inner: &'a I,
     state: &'a mut InnerState<I, N>,
     inner_value: &'a mut Vec<N>,
-    /// Where the value of the first evaluation goes, if it is wanted, and how it is lowered.
+    /// Where the value of the first evaluation goes, if it is wanted, and how it is projected.
     value: Option<(&'a mut Vec<S>, fn(&N) -> S)>,
     error: Option<Error>,
 }
@@ -39,9 +41,9 @@ where
         match I::Gradient::matrix(self.inner, self.state, self.f, x, value, rows) {
             Ok(()) => {
                 // Only the first evaluation is certainly at the unmoved point.
-                if let Some((value, lower)) = self.value.take() {
+                if let Some((value, project)) = self.value.take() {
                     value.clear();
-                    value.push(lower(&self.inner_value[0]));
+                    value.push(project(&self.inner_value[0]));
                 }
             }
             Err(error) => self.error = Some(error),
@@ -49,6 +51,9 @@ where
     }
     fn recordable(&self) -> Option<&dyn Recordable> {
         Some(self)
+    }
+    fn has_work_memory(&self) -> bool {
+        self.f.has_work_memory()
     }
 }
 
@@ -80,12 +85,12 @@ where
     F: Flat<I::Num<N, I::Lanes>>,
 {
     /// Evaluates at the unmoved point if the value is wanted and the outer backend, which had a recording, did not.
-    fn complete(&mut self, x: &[S], raise: fn(S) -> N, lifted: &mut Vec<N>, scratch: &mut Vec<N>) {
+    fn complete(&mut self, x: &[S], inject: fn(S) -> N, lifted: &mut Vec<N>, scratch: &mut Vec<N>) {
         if self.value.is_none() || self.error.is_some() {
             return;
         }
         lifted.clear();
-        lifted.extend(x.iter().map(|&v| raise(v)));
+        lifted.extend(x.iter().map(|&v| inject(v)));
         self.call(lifted, scratch);
     }
 }
@@ -96,54 +101,54 @@ pub struct ForwardOverGradient<A>(PhantomData<A>);
 
 /// At a fixed point the inner backend, in reverse mode, takes both places by the route `R`: it keeps the linearisation.
 #[derive(Clone, Copy, Debug)]
-pub struct ByInner<R>(PhantomData<R>);
+pub struct InnerTwice<R>(PhantomData<R>);
 
 /// At a fixed point the function is run again for other tangents.
 #[derive(Clone, Copy, Debug)]
-pub struct Again;
+pub struct Reevaluate;
 
 /// Who differentiates at a fixed point in place of the pushforward of a gradient.
-pub trait AtPoint<O: Backend, I: Backend>: Copy + 'static {
+pub trait SamePointStrategy<O: Backend, I: Backend>: Copy + 'static {
     /// Its type.
     type Backend: SecondOrderBackend;
     /// Makes it from the pair.
     fn of(pair: &(O, I)) -> Self::Backend;
 }
 
-impl<O: Backend, I: PullbackPrimitive, R: HvpRoute<I, I> + Copy + 'static> AtPoint<O, I> for ByInner<R> {
-    type Backend = Routed<I, I, R>;
+impl<O: Backend, I: PullbackPrimitive, R: HvpRoute<I, I> + Copy + 'static> SamePointStrategy<O, I> for InnerTwice<R> {
+    type Backend = ForcedRoute<I, I, R>;
     fn of((_, inner): &(O, I)) -> Self::Backend {
-        Routed::new(&(inner.clone(), inner.clone()))
+        ForcedRoute::new(&(inner.clone(), inner.clone()))
     }
 }
 
-impl<O: PushforwardPrimitive, I: Backend> AtPoint<O, I> for Again {
-    type Backend = Routed<O, I, ForwardOverGradient<Again>>;
+impl<O: PushforwardPrimitive, I: Backend> SamePointStrategy<O, I> for Reevaluate {
+    type Backend = ForcedRoute<O, I, ForwardOverGradient<Reevaluate>>;
     fn of(pair: &(O, I)) -> Self::Backend {
-        Routed::new(pair)
+        ForcedRoute::new(pair)
     }
 }
 
 /// Binds the gradient function to a state, and runs an outer primitive on it.
 macro_rules! with_gradient {
-    ($pair:ident, $state:ident, $f:ident, $x:expr, $want:expr, |$outer:ident, $gradient:ident| $call:expr) => {{
+    ($pair:ident, $state:ident, $f:ident, $x:expr, $request:expr, |$outer:ident, $gradient:ident| $call:expr) => {{
         let HvpState { outer: $outer, inner, inner_value, value, lifted, scratch, .. } = $state;
-        if $want == Want::Value {
+        if $request == Request::Value {
             // Room for the evaluation below, which a first call does not need and a later one may.
             lifted.reserve($x.len());
             scratch.reserve($x.len());
         }
-        let value = ($want == Want::Value).then_some((value, O::lower::<S, L> as fn(&O::Num<S, L>) -> S));
+        let value = ($request == Request::Value).then_some((value, O::project::<S, L> as fn(&O::Num<S, L>) -> S));
         let mut $gradient = GradientOf { f: $f, inner: &$pair.1, state: inner, inner_value, value, error: None };
         let result = $call;
         if result.is_ok() {
-            $gradient.complete($x, O::raise::<S, L>, lifted, scratch);
+            $gradient.complete($x, O::inject::<S, L>, lifted, scratch);
         }
         first_error($gradient.error, result)
     }};
 }
 
-impl<O: PushforwardPrimitive, I: Backend, A: AtPoint<O, I>> HvpRoute<O, I> for ForwardOverGradient<A> {
+impl<O: PushforwardPrimitive, I: Backend, A: SamePointStrategy<O, I>> HvpRoute<O, I> for ForwardOverGradient<A> {
     const NAME: &'static str = "pushforward of gradient";
     type Lanes = O::Lanes;
     type Num<S: Scalar, L: Lanes> = I::Num<O::Num<S, L>, I::Lanes>;
@@ -154,6 +159,7 @@ impl<O: PushforwardPrimitive, I: Backend, A: AtPoint<O, I>> HvpRoute<O, I> for F
         A::of(pair)
     }
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
+        const { check_nesting::<O, S>() };
         Ok(HvpState::new(pair.0.pushforward_state(inputs, seeds)?, I::Gradient::state(&pair.1, inputs)?))
     }
     fn seeds_are_rows(_pair: &(O, I)) -> bool {
@@ -171,12 +177,12 @@ impl<O: PushforwardPrimitive, I: Backend, A: AtPoint<O, I>> HvpRoute<O, I> for F
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Want,
+        request: Request,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         let mut gradient = std::mem::take(&mut state.gradient);
-        let result = with_gradient!(pair, state, f, x, want, |outer, function| {
-            let y = (want >= Want::Gradient).then_some(&mut gradient);
+        let result = with_gradient!(pair, state, f, x, request, |outer, function| {
+            let y = (request >= Request::Gradient).then_some(&mut gradient);
             pair.0.pushforward(outer, &mut function, x, seeds, y, rows)
         });
         state.gradient = gradient;
@@ -189,7 +195,7 @@ impl<O: PushforwardPrimitive, I: Backend, A: AtPoint<O, I>> HvpRoute<O, I> for F
         x: &[S],
     ) -> Result<(), Error> {
         let mut gradient = std::mem::take(&mut state.gradient);
-        let result = with_gradient!(pair, state, f, x, Want::Value, |outer, function| pair.0.hold(
+        let result = with_gradient!(pair, state, f, x, Request::Value, |outer, function| pair.0.hold(
             outer,
             &mut function,
             x,
@@ -206,7 +212,7 @@ impl<O: PushforwardPrimitive, I: Backend, A: AtPoint<O, I>> HvpRoute<O, I> for F
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        with_gradient!(pair, state, f, x, Want::Products, |outer, function| pair.0.pushforward_held(
+        with_gradient!(pair, state, f, x, Request::Products, |outer, function| pair.0.pushforward_held(
             outer,
             &mut function,
             seeds,
@@ -224,12 +230,13 @@ impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
     type Lanes = O::Lanes;
     type Num<S: Scalar, L: Lanes> = I::Num<O::Num<S, L>, I::Lanes>;
     type State<S: Scalar, L: Lanes> = HvpState<O::PullbackState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>;
-    type SamePoint = Routed<O, I, Self>;
+    type SamePoint = ForcedRoute<O, I, Self>;
 
     fn same_point(pair: &(O, I)) -> Self::SamePoint {
-        Routed::new(pair)
+        ForcedRoute::new(pair)
     }
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, _seeds: usize) -> Result<Self::State<S, L>, Error> {
+        const { check_nesting::<O, S>() };
         Ok(HvpState::new(pair.0.pullback_state(inputs)?, I::Gradient::state(&pair.1, inputs)?))
     }
     fn seeds_are_rows(_pair: &(O, I)) -> bool {
@@ -247,11 +254,11 @@ impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Want,
+        request: Request,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        record_gradient(pair, state, f, x, want)?;
-        pair.0.sweep(&mut state.outer, seeds, rows)
+        record_gradient(pair, state, f, x, request)?;
+        Self::held(pair, state, f, x, seeds, rows)
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         pair: &(O, I),
@@ -259,17 +266,22 @@ impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
         f: &mut F,
         x: &[S],
     ) -> Result<(), Error> {
-        record_gradient(pair, state, f, x, Want::Value)
+        record_gradient(pair, state, f, x, Request::Value)
     }
     fn held<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         pair: &(O, I),
         state: &mut Self::State<S, L>,
-        _f: &mut F,
-        _x: &[S],
+        f: &mut F,
+        x: &[S],
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        pair.0.sweep(&mut state.outer, seeds, rows)
+        with_gradient!(pair, state, f, x, Request::Products, |outer, gradient| pair.0.sweep(
+            outer,
+            &mut gradient,
+            seeds,
+            rows
+        ))
     }
 }
 
@@ -279,10 +291,10 @@ fn record_gradient<O: PullbackPrimitive, I: Backend, S: Scalar, L: Lanes, F: Fla
     state: &mut HvpState<O::PullbackState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>,
     f: &mut F,
     x: &[S],
-    want: Want,
+    request: Request,
 ) -> Result<(), Error> {
     let mut gradient = std::mem::take(&mut state.gradient);
-    let result = with_gradient!(pair, state, f, x, want, |outer, function| pair.0.record(
+    let result = with_gradient!(pair, state, f, x, request, |outer, function| pair.0.record(
         outer,
         &mut function,
         x,

@@ -2,8 +2,8 @@
 //!
 //! Route of `hvp` and `hessian`; it calls the inner backend's pushforward inside a recording of the outer backend.
 
-use super::{HvpRoute, HvpState, Routed, Want, first_error};
-use crate::backend::{Lanes, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds};
+use super::contract::{ForcedRoute, HvpRoute, HvpState, Request, first_error};
+use crate::backend::{Lanes, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds, check_nesting};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -48,6 +48,9 @@ where
             Err(error) => self.error = Some(error),
         }
     }
+    fn has_work_memory(&self) -> bool {
+        self.f.has_work_memory()
+    }
 }
 
 /// How many tangents go through an inner pushforward at once at the most, for references to them are kept on the stack.
@@ -59,12 +62,16 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
     type Num<S: Scalar, L: Lanes> = I::Num<O::Num<S, L>, L>;
     type State<S: Scalar, L: Lanes> =
         HvpState<O::PullbackState<S, L>, I::PushforwardState<O::Num<S, L>, L>, S, O::Num<S, L>>;
-    type SamePoint = Routed<O, I, Self>;
+    type SamePoint = ForcedRoute<O, I, Self>;
 
     fn same_point(pair: &(O, I)) -> Self::SamePoint {
-        Routed::new(pair)
+        ForcedRoute::new(pair)
     }
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
+        const {
+            check_nesting::<O, S>();
+            check_nesting::<I, O::Num<S, L>>();
+        }
         Ok(HvpState::new(pair.0.pullback_state(inputs)?, pair.1.pushforward_state(inputs, seeds)?))
     }
     fn seeds_are_rows(_pair: &(O, I)) -> bool {
@@ -85,7 +92,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Want,
+        request: Request,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         let n = x.len();
@@ -96,7 +103,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
         loop {
             let count = width.min(total - first);
             // The value and gradient come with the first batch.
-            let with_value = want >= Want::Gradient && first == 0;
+            let with_value = request >= Request::Gradient && first == 0;
             let HvpState { outer, inner, gradient, value, outputs, inner_value, lifted, .. } = state;
             let mut slices: [&[O::Num<S, L>]; TANGENTS_AT_ONCE] = [&[]; TANGENTS_AT_ONCE];
             let batch = match seeds {
@@ -104,7 +111,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
                 Seeds::Colors { colors, first: start, .. } => Seeds::Colors { colors, first: start + first, count },
                 Seeds::Vectors(vectors) => {
                     lifted.clear();
-                    lifted.extend(vectors[first..first + count].iter().flat_map(|v| v.iter().map(|&e| O::raise(e))));
+                    lifted.extend(vectors[first..first + count].iter().flat_map(|v| v.iter().map(|&e| O::inject(e))));
                     for (k, slice) in slices[..count].iter_mut().enumerate() {
                         *slice = &lifted[k * n..(k + 1) * n];
                     }
@@ -121,15 +128,18 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
                 error: None,
             };
             let result = pair.0.record(outer, &mut function, x, outputs);
-            first_error(function.error, result)?;
+            first_error(function.error.take(), result)?;
             if count > 0 {
                 let part = Rows::fixed(&mut rows.data()[first * n..(first + count) * n], n);
-                pair.0.sweep(outer, Seeds::all(count), part)?;
+                let result = pair.0.sweep(outer, &mut function, Seeds::all(count), part);
+                first_error(function.error.take(), result)?;
             }
             if with_value {
                 value.clear();
                 value.push(outputs[count]);
-                pair.0.sweep(outer, Seeds::Basis { first: count, count: 1 }, Rows::growing(gradient, n))?;
+                let (seeds, rows) = (Seeds::Basis { first: count, count: 1 }, Rows::growing(gradient, n));
+                let result = pair.0.sweep(outer, &mut function, seeds, rows);
+                first_error(function.error.take(), result)?;
             }
             first += count;
             if first >= total {
@@ -144,7 +154,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
         x: &[S],
     ) -> Result<(), Error> {
         let mut none = [];
-        Self::products(pair, state, f, x, Seeds::all(0), Want::Value, Rows::fixed(&mut none, x.len()))
+        Self::products(pair, state, f, x, Seeds::all(0), Request::Value, Rows::fixed(&mut none, x.len()))
     }
     fn held<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         pair: &(O, I),
@@ -154,6 +164,6 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        Self::products(pair, state, f, x, seeds, Want::Products, rows)
+        Self::products(pair, state, f, x, seeds, Request::Products, rows)
     }
 }

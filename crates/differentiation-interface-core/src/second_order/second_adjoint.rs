@@ -2,8 +2,8 @@
 //!
 //! Route of `hvp` and `hessian`; it calls the [`SecondAdjointPrimitive`] of the inner backend, which takes both places.
 
-use super::{HvpRoute, Routed, Want};
-use crate::backend::{Backend, Entries, Lanes, PullbackPrimitive, Rows, Seeds};
+use super::contract::{ForcedRoute, HvpRoute, Request};
+use crate::backend::{Backend, EntryRequest, Lanes, PullbackPrimitive, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
 use crate::scalar::Scalar;
@@ -55,7 +55,7 @@ pub trait SecondAdjointPrimitive: PullbackPrimitive {
         _state: &mut Self::StateTwice<S>,
         _f: &mut F,
         _x: &[S],
-        _entries: Entries<'_, S>,
+        _entries: EntryRequest<'_, S>,
         _value: Option<&mut S>,
         _gradient: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
@@ -80,10 +80,10 @@ impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
     type Lanes = I::Lanes;
     type Num<S: Scalar, L: Lanes> = I::NumTwice<S>;
     type State<S: Scalar, L: Lanes> = SecondAdjointState<I::StateTwice<S>, S>;
-    type SamePoint = Routed<O, I, Self>;
+    type SamePoint = ForcedRoute<O, I, Self>;
 
     fn same_point(pair: &(O, I)) -> Self::SamePoint {
-        Routed::new(pair)
+        ForcedRoute::new(pair)
     }
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, _seeds: usize) -> Result<Self::State<S, L>, Error> {
         Ok(SecondAdjointState { twice: pair.1.state_twice(inputs)?, gradient: Vec::new(), value: S::default() })
@@ -103,11 +103,11 @@ impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Want,
+        request: Request,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         state.value = pair.1.record_twice(&mut state.twice, f, x)?;
-        let gradient = (want >= Want::Gradient).then_some(&mut state.gradient);
+        let gradient = (request >= Request::Gradient).then_some(&mut state.gradient);
         pair.1.products(&mut state.twice, seeds, gradient, rows)
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
@@ -135,11 +135,11 @@ impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
         state: &mut Self::State<S, L>,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
-        want: Want,
+        entries: EntryRequest<'_, S>,
+        request: Request,
     ) -> Result<bool, Error> {
-        let value = (want >= Want::Value).then_some(&mut state.value);
-        let gradient = (want >= Want::Gradient).then_some(&mut state.gradient);
+        let value = (request >= Request::Value).then_some(&mut state.value);
+        let gradient = (request >= Request::Gradient).then_some(&mut state.gradient);
         pair.1.hessian_entries(&mut state.twice, f, x, entries, value, gradient)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Called by `engines::all`.
 
-use super::Quantity::{First, Gradient, Jacobian, LineFirst, LineValue, Pullback, Pushforward, Value};
-use super::{Call, Candidate, Precision, candidate, rounded, widened};
+use super::candidate::Quantity::{First, Gradient, Jacobian, LineFirst, LineValue, Pullback, Pushforward, Value};
+use super::candidate::{Call, Candidate, Precision, candidate, rounded, widened};
 use crate::function::{self, COTANGENTS, Line, Outputs, TANGENTS};
 use crate::program::Program;
 use differentiation_interface::prelude::*;

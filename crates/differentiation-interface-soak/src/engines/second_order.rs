@@ -2,8 +2,8 @@
 //!
 //! Called by `engines::all`.
 
-use super::Quantity::{First, Gradient, Hessian, Hvp, LineFirst, LineSecond, LineValue};
-use super::{Call, Candidate, Precision, candidate, rounded, widened};
+use super::candidate::Quantity::{First, Gradient, Hessian, Hvp, LineFirst, LineSecond, LineValue};
+use super::candidate::{Call, Candidate, Precision, candidate, rounded, widened};
 use crate::function::{self, Line, TANGENTS};
 use crate::program::Program;
 use differentiation_interface::prelude::*;

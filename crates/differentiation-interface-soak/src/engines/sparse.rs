@@ -2,8 +2,8 @@
 //!
 //! Called by `engines::all`.
 
-use super::Quantity::{Gradient, Hessian, Jacobian, Value};
-use super::{Call, Candidate, Precision, candidate, rounded};
+use super::candidate::Quantity::{Gradient, Hessian, Jacobian, Value};
+use super::candidate::{Call, Candidate, Precision, candidate, rounded};
 use crate::function::{First, Outputs};
 use crate::program::Program;
 use differentiation_interface::prelude::*;

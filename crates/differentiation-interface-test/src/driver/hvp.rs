@@ -1,6 +1,6 @@
 //! The kernel of `hvp`.
 
-use super::rig::{Io, Kernel, cut, set, set_products};
+use super::rig::{Io, Kernel, cut, set, set_products, slices};
 use super::{Run, Task, Variant, drive, no_limits};
 use crate::candidate::{Candidate, SecondOrderOnly};
 use crate::counted::Counted;
@@ -39,7 +39,7 @@ where
         io: &mut Io<NumberOf<P>>,
     ) -> Result<(), Error> {
         let Io { seeds, value, first, second, .. } = io;
-        let seeds: [&[NumberOf<P>]; T] = std::array::from_fn(|k| &seeds[k][..]);
+        let seeds: [&[NumberOf<P>]; T] = slices(seeds);
         match variant {
             Variant::Plain => set_products(second, &hvp(f, backend, x, seeds)?),
             Variant::Into => hvp_into(f, cut(second), backend, x, seeds)?,
@@ -79,7 +79,7 @@ where
         io: &mut Io<NumberOf<P>>,
     ) -> Result<(), Error> {
         let Io { seeds, value, first, second, .. } = io;
-        let seeds: [&[NumberOf<P>]; T] = std::array::from_fn(|k| &seeds[k][..]);
+        let seeds: [&[NumberOf<P>]; T] = slices(seeds);
         match variant {
             Variant::Plain => set_products(second, &prepared.hvp(x, seeds)?),
             Variant::Into => prepared.hvp_into(cut(second), x, seeds)?,
@@ -117,7 +117,7 @@ where
 
     fn held(held: &mut Self::Held<'_>, variant: Variant, io: &mut Io<NumberOf<P>>) -> Result<(), Error> {
         let Io { seeds, value, first, second, .. } = io;
-        let seeds: [&[NumberOf<P>]; T] = std::array::from_fn(|k| &seeds[k][..]);
+        let seeds: [&[NumberOf<P>]; T] = slices(seeds);
         if variant.is_into() {
             held.hvp_into(cut(second), seeds)?;
         } else {

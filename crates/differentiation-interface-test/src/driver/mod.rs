@@ -4,6 +4,7 @@
 //! [`Run`] says which backend takes which scenario, and makes the driver; each operator has a file with its kernel, the calls
 //! of the core.
 
+mod buffers;
 mod derivative;
 mod gradient;
 mod hessian;

@@ -1,6 +1,6 @@
 //! The kernels of `pushforward` and `pullback`.
 
-use super::rig::{Io, Kernel, cut, set, set_products};
+use super::rig::{Io, Kernel, cut, set, set_products, slices};
 use super::{Run, Task, Variant, drive, limits};
 use crate::counted::Counted;
 use crate::operator::{Pullback, Pushforward};
@@ -45,7 +45,7 @@ macro_rules! products {
                 io: &mut Io<NumberOf<P>>,
             ) -> Result<(), Error> {
                 let Io { seeds, value, first, .. } = io;
-                let seeds: [&[NumberOf<P>]; T] = std::array::from_fn(|k| &seeds[k][..]);
+                let seeds: [&[NumberOf<P>]; T] = slices(seeds);
                 match variant {
                     Variant::Into => $into(f, cut(first), backend, x, seeds)?,
                     Variant::ValueAndInto => set(value, &$value_and_into(f, cut(first), backend, x, seeds)?),
@@ -76,7 +76,7 @@ macro_rules! products {
                 io: &mut Io<NumberOf<P>>,
             ) -> Result<(), Error> {
                 let Io { seeds, value, first, .. } = io;
-                let seeds: [&[NumberOf<P>]; T] = std::array::from_fn(|k| &seeds[k][..]);
+                let seeds: [&[NumberOf<P>]; T] = slices(seeds);
                 match variant {
                     Variant::Into => prepared.$into(cut(first), x, seeds)?,
                     Variant::ValueAndInto => set(value, &prepared.$value_and_into(cut(first), x, seeds)?),
@@ -109,7 +109,7 @@ macro_rules! products {
 
             fn held(held: &mut Self::Held<'_>, variant: Variant, io: &mut Io<NumberOf<P>>) -> Result<(), Error> {
                 let Io { seeds, value, first, .. } = io;
-                let seeds: [&[NumberOf<P>]; T] = std::array::from_fn(|k| &seeds[k][..]);
+                let seeds: [&[NumberOf<P>]; T] = slices(seeds);
                 if variant.is_into() {
                     held.$into(cut(first), seeds)?;
                 } else {

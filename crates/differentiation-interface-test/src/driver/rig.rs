@@ -1,8 +1,9 @@
 //! The driver of any operator: points, buffers and bookkeeping around a [`Kernel`].
 //!
-//! Made by [`drive`], which the kernels' files call.
+//! Made by [`drive`], which the kernels' files call. A rig is compiled for every operator of every backend on every function, so what
+//! does not need their types is in [`buffers`](super::buffers).
 
-use super::{At, Call, Driver, Facts, Results, Spoiled, Task, Variant};
+use super::{At, Call, Driver, Facts, Results, Spoiled, Task, Variant, buffers};
 use crate::candidate::Candidate;
 use crate::counted::Counted;
 use crate::operator::Operator;
@@ -42,8 +43,13 @@ pub(crate) fn set_products<S: Base, L: Numbers<S>, const T: usize>(buffer: &mut 
 impl<S: Base, M> Io<S, M> {
     /// The seeds as an array.
     pub(crate) fn seeds<const T: usize>(&self) -> [&[S]; T] {
-        std::array::from_fn(|k| &self.seeds[k][..])
+        slices(&self.seeds)
     }
+}
+
+/// Seeds as an array.
+pub(crate) fn slices<S, const T: usize>(seeds: &[Vec<S>]) -> [&[S]; T] {
+    std::array::from_fn(|k| &seeds[k][..])
 }
 
 /// A buffer cut into as many products as there are seeds.
@@ -131,10 +137,6 @@ impl<S: Base, M: DerivativeMatrix<S> + Send> MatrixBuffer<S> for Stored<M> {
     }
 }
 
-fn wide<S: Base>(numbers: &[S]) -> Vec<f64> {
-    numbers.iter().map(|v| v.as_f64()).collect()
-}
-
 /// Evaluations of the function that a method needs, without and with value.
 pub(crate) type Limits = fn(inputs: usize, outputs: usize, seeds: usize) -> Option<(usize, usize)>;
 
@@ -167,8 +169,7 @@ pub(crate) fn drive<K, O, B, F, P>(
     F: Sync,
     P: OwnedPoint,
 {
-    let x = scenario.point.coordinates();
-    let longer: Vec<NumberOf<P>> = x.iter().copied().chain([<NumberOf<P>>::ONE]).collect();
+    let longer = buffers::longer(scenario.point.coordinates());
     let mut rig: Rig<'_, K, O, B, F, P> = Rig {
         scenario,
         backend,
@@ -190,44 +191,86 @@ pub(crate) fn drive<K, O, B, F, P>(
     rig.outputs = value.len();
     // One call gives the buffers their sizes.
     let sized = rig.call(Call::OneShot, Variant::ValueAnd, At::Point);
-    if let Err(error) = sized {
-        let reason = match error.kind() {
-            ErrorKind::SecondOrderOnly { .. } => "a pair for second order only",
-            ErrorKind::ChunkTooLarge { .. } => "the fixed chunk is larger than the point",
-            _ => "",
-        };
-        if !reason.is_empty() {
-            return task.skip(candidate, &scenario.full_name(), O::NAME, reason);
-        }
+    if let Some(reason) = sized.err().and_then(|error| refusal(&error)) {
+        return task.skip(candidate, &scenario.full_name(), O::NAME, reason);
     }
-    let facts = Facts {
+    let facts = facts(scenario, value.len(), limits, K::VARIANTS);
+    task.drive(candidate, &facts, &mut rig);
+}
+
+/// Why a backend does not take a scenario, if the error says that.
+fn refusal(error: &Error) -> Option<&'static str> {
+    match error.kind() {
+        ErrorKind::SecondOrderOnly { .. } => Some("a pair for second order only"),
+        ErrorKind::ChunkTooLarge { .. } => Some("the fixed chunk is larger than the point"),
+        _ => None,
+    }
+}
+
+/// What of a scenario needs no types.
+fn facts<O: Operator, F, P: OwnedPoint>(
+    scenario: &Scenario<O, F, P>,
+    outputs: usize,
+    limits: Limits,
+    variants: &'static [Variant],
+) -> Facts {
+    let inputs = scenario.point.coordinates().len();
+    Facts {
         scenario: scenario.full_name(),
         operator: O::NAME,
         order: O::ORDER,
         seeds: O::SEEDS,
-        inputs: x.len(),
-        outputs: value.len(),
+        inputs,
+        outputs,
         place: scenario.place,
         expected: scenario.expected.clone(),
         pattern: scenario.pattern.clone(),
         tolerance: scenario.tolerance,
         epsilon: <NumberOf<P> as num_traits::Float>::epsilon().as_f64(),
-        calls: limits(x.len(), value.len(), O::SEEDS),
-        variants: K::VARIANTS,
+        calls: limits(inputs, outputs, O::SEEDS),
+        variants,
         has_other_size: scenario.other_size.is_some(),
-    };
-    task.drive(candidate, &facts, &mut rig);
+    }
+}
+
+/// The value of a function on plain numbers, and how often a second evaluation allocates.
+fn evaluated<F, P>(function: &Counted<F>, point: &P, again: bool) -> (Vec<f64>, usize)
+where
+    Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
+    P: OwnedPoint,
+{
+    let point = point.lend();
+    let mut storage = P::Contexts::allocate(point.contexts());
+    let mut f = Bound::<Counted<F>, P::Shape, P::Contexts, NumberOf<P>>::new(function, point.contexts(), &mut storage);
+    let mut y = Vec::new();
+    f.call(point.coordinates(), &mut y);
+    let before = crate::allocation::allocations();
+    if again {
+        f.call(point.coordinates(), &mut y);
+    }
+    let allocations = crate::allocation::allocations() - before;
+    (buffers::wide(&y), allocations)
 }
 
 impl<K: Kernel<B, F, P>, O, B, F, P: OwnedPoint> Rig<'_, K, O, B, F, P> {
     fn at(&self, at: At) -> &P {
-        match at {
-            At::Point => &self.scenario.point,
-            At::Preparation => &self.scenario.preparation,
-            At::OtherSize => self.scenario.other_size.as_ref().unwrap_or(&self.scenario.point),
-            At::TooLong => self.too_long.as_ref().unwrap_or(&self.scenario.point),
-            At::Moved => &self.moved,
-        }
+        at_other(self.scenario, &self.too_long, &self.moved, at)
+    }
+}
+
+/// One of the points that a rig knows.
+fn at_other<'a, O, F, P: OwnedPoint>(
+    scenario: &'a Scenario<O, F, P>,
+    too_long: &'a Option<P>,
+    moved: &'a P,
+    at: At,
+) -> &'a P {
+    match at {
+        At::Point => &scenario.point,
+        At::Preparation => &scenario.preparation,
+        At::OtherSize => scenario.other_size.as_ref().unwrap_or(&scenario.point),
+        At::TooLong => too_long.as_ref().unwrap_or(&scenario.point),
+        At::Moved => moved,
     }
 }
 
@@ -244,10 +287,7 @@ where
     fn call(&mut self, call: Call, variant: Variant, at: At) -> Result<(), Error> {
         let x = match at {
             At::Point => &self.scenario.point,
-            At::Preparation => &self.scenario.preparation,
-            At::OtherSize => self.scenario.other_size.as_ref().unwrap_or(&self.scenario.point),
-            At::TooLong => self.too_long.as_ref().unwrap_or(&self.scenario.point),
-            At::Moved => &self.moved,
+            at => at_other(self.scenario, &self.too_long, &self.moved, at),
         };
         match call {
             Call::OneShot => K::one_shot(&self.scenario.function, self.backend, variant, x.lend(), &mut self.io),
@@ -276,7 +316,7 @@ where
                 "pullback" => self.plain_value(at).len(),
                 _ => self.at(at).coordinates().len(),
             };
-            self.io.seeds.iter_mut().for_each(|seed| seed.resize(length, <NumberOf<P>>::ONE));
+            buffers::resize(&mut self.io.seeds, length);
         }
         let mut result = Ok(());
         for _ in 0..times {
@@ -310,8 +350,7 @@ where
     }
 
     fn call_with_other_seeds(&mut self, call: Call, variant: Variant) -> Result<(), Error> {
-        let [three, seven] = [3.0, 7.0].map(<NumberOf<P>>::from_f64);
-        self.io.seeds.iter_mut().flatten().for_each(|entry| *entry = three * *entry + seven);
+        buffers::change(&mut self.io.seeds);
         let result = self.call(call, variant, At::Point);
         self.io.seeds.clone_from(&self.original.2);
         result
@@ -320,17 +359,15 @@ where
     fn call_clone_on_another_thread(&mut self, variant: Variant) -> Result<Results, Error> {
         let mut clone = self.prepared.clone().expect("tasks prepare first");
         let (point, io) = (&self.scenario.point, &mut self.io);
-        std::thread::scope(|scope| {
-            let work = scope.spawn(move || K::prepared(&mut clone, variant, point.lend(), io));
-            work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })?;
+        let mut result = Ok(());
+        buffers::on_another_thread(&mut || result = K::prepared(&mut clone, variant, point.lend(), io));
+        result?;
         Ok(self.results())
     }
 
     fn poison(&mut self) {
-        let nan = <NumberOf<P> as num_traits::Float>::nan();
         let Io { value, first, second, matrix, .. } = &mut self.io;
-        [value, first, second].into_iter().for_each(|buffer| buffer.fill(nan));
+        let nan = buffers::poison([value, first, second]);
         if let Some(matrix) = matrix {
             matrix.fill(nan);
         }
@@ -347,7 +384,7 @@ where
             Spoiled::Buffer if self.io.matrix.is_none() => {
                 let buffer = if O::ORDER == 1 { &mut self.io.first } else { &mut self.io.second };
                 // Each product gets a place more.
-                buffer.extend(std::iter::repeat_n(one, O::SEEDS.max(1)));
+                buffers::lengthen(buffer, O::SEEDS.max(1));
             }
             // A matrix of another size is one at a point of another length.
             Spoiled::Buffer if self.scenario.other_size.is_some() => {
@@ -361,69 +398,33 @@ where
 
     fn mend(&mut self) {
         self.io.seeds.clone_from(&self.original.2);
-        let (inputs, outputs) = (self.scenario.point.coordinates().len(), self.outputs);
-        let length = match O::NAME {
-            "derivative" | "second_derivative" => outputs,
-            "pushforward" => outputs * O::SEEDS,
-            "pullback" | "hvp" => inputs * O::SEEDS,
-            "gradient" => inputs,
-            _ => 0,
-        };
-        let zero = <NumberOf<P>>::ZERO;
         if self.io.matrix.is_some() && self.scenario.other_size.is_some() {
             let mended = self.call(Call::OneShot, Variant::Plain, At::Point);
             debug_assert!(mended.is_ok(), "the scenario has been run at its point before");
         }
-        if O::ORDER == 1 {
-            self.io.first.resize(length, zero);
-        } else {
-            self.io.second.resize(length, zero);
-            self.io.first.resize(if O::NAME == "second_derivative" { outputs } else { inputs }, zero);
-        }
+        let Io { first, second, .. } = &mut self.io;
+        let lengths = (self.scenario.point.coordinates().len(), self.outputs);
+        buffers::mend::<O, _>(first, second, lengths);
     }
 
     fn results(&self) -> Results {
         let Io { value, first, second, matrix, .. } = &self.io;
-        let mut results = Results { value: wide(value), first: wide(first), second: wide(second), pattern: None };
-        if let Some(matrix) = matrix {
-            let (entries, pattern) = matrix.read();
-            results.pattern = pattern;
-            *(if O::ORDER == 1 { &mut results.first } else { &mut results.second }) = entries;
-        }
-        results
+        buffers::results([value, first, second], O::ORDER, matrix.as_ref().map(|matrix| matrix.read()))
     }
 
     fn move_along(&mut self, direction: &[f64], step: f64) {
-        let x = self.scenario.point.coordinates().iter().zip(direction);
-        let moved: Vec<NumberOf<P>> = x.map(|(&x, d)| <NumberOf<P>>::from_f64(x.as_f64() + step * d)).collect();
+        let moved = buffers::moved(self.scenario.point.coordinates(), direction, step);
         if let Some(moved) = self.scenario.point.moved_to(&moved) {
             self.moved = moved;
         }
     }
 
     fn plain_value(&mut self, at: At) -> Vec<f64> {
-        let point = self.at(at).lend();
-        let mut storage = P::Contexts::allocate(point.contexts());
-        let mut f = Bound::<Counted<F>, P::Shape, P::Contexts, NumberOf<P>>::new(
-            &self.scenario.function,
-            point.contexts(),
-            &mut storage,
-        );
-        let mut y = Vec::new();
-        f.call(point.coordinates(), &mut y);
-        wide(&y)
+        evaluated(&self.scenario.function, self.at(at), false).0
     }
 
     fn allocations_of_function(&mut self) -> usize {
-        let point = self.scenario.point.lend();
-        let mut storage = P::Contexts::allocate(point.contexts());
-        let f = &self.scenario.function;
-        let mut f = Bound::<Counted<F>, P::Shape, P::Contexts, NumberOf<P>>::new(f, point.contexts(), &mut storage);
-        let mut y = Vec::new();
-        f.call(point.coordinates(), &mut y);
-        let before = crate::allocation::allocations();
-        f.call(point.coordinates(), &mut y);
-        crate::allocation::allocations() - before
+        evaluated(&self.scenario.function, &self.scenario.point, true).1
     }
 
     fn calls(&self) -> usize {
@@ -436,12 +437,15 @@ where
     }
 
     fn seeds(&self) -> Vec<Vec<f64>> {
-        self.io.seeds.iter().map(|seed| wide(seed)).collect()
+        buffers::all_wide(&self.io.seeds)
     }
 
     fn product_of_the_other_kind(&mut self, seed: &[f64]) -> Option<Result<Vec<f64>, Error>> {
-        let seed: Vec<NumberOf<P>> = seed.iter().map(|&v| <NumberOf<P>>::from_f64(v)).collect();
+        let seed = buffers::narrow::<NumberOf<P>>(seed);
         let product = K::other_kind(&self.scenario.function, self.backend, self.scenario.point.lend(), &seed)?;
-        Some(product.map(|numbers| wide(&numbers)))
+        Some(match product {
+            Ok(numbers) => Ok(buffers::wide(&numbers)),
+            Err(error) => Err(error),
+        })
     }
 }

@@ -2,9 +2,8 @@
 
 use super::formula::{Formula, Sparse};
 use super::lists::{Case, OfNumber, ToArrays, ToNumbers};
-use super::shape::{Captured, NumberToArray, NumberToNumber, ToArray, ToNumber};
+use super::shape::{Captured, Form, NumberToArray, NumberToNumber, ToArray, ToNumber};
 use crate::point::{OwnedCache, OwnedConstant, OwnedConstantOrCache, OwnedPoint};
-use differentiation_interface_core::{InPlace, in_place};
 
 /// What [`default_scenarios`] and its siblings include.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +33,8 @@ impl ScenarioOptions {
 }
 
 /// Functions of all shapes at array points `V` and number points `N`.
-pub type DefaultScenarios<V = Vec<f64>, N = f64> = (
-    OfNumber<NumberToNumber, N>,
-    OfNumber<NumberToArray, N>,
-    OfNumber<InPlace<NumberToArray>, N>,
-    ToNumbers<ToNumber, V>,
-    ToArrays<ToArray, V>,
-    ToArrays<InPlace<ToArray>, V>,
-);
+pub type DefaultScenarios<V = Vec<f64>, N = f64> =
+    (OfNumber<NumberToNumber, N>, OfNumber<Form<NumberToArray>, N>, ToNumbers<ToNumber, V>, ToArrays<Form<ToArray>, V>);
 
 /// How points are made: from numbers, for a number of outputs, for preparation or not.
 struct Points<V, N> {
@@ -104,7 +97,7 @@ impl<V: OwnedPoint, N: OwnedPoint> Points<V, N> {
         }
         for captured in kinds {
             self.of_numbers(&mut lists, captured, options);
-            self.to_numbers(&mut lists.3, captured, options);
+            self.to_numbers(&mut lists.2, captured, options);
             self.to_arrays(&mut lists, captured, options);
         }
         lists
@@ -122,7 +115,8 @@ impl<V: OwnedPoint, N: OwnedPoint> Points<V, N> {
         let matrix = named("num_to_mat", matrix, captured, Some((&[], &[2, 2])));
         for (f, dy) in [(two, &[-3.0, 4.0][..]), (matrix, &[-3.0, 4.0, 7.0, -1.0])] {
             let (x, preparation) = point(dy.len());
-            self.case(NumberToArray, &f, x, preparation, [&[DX], dy], options).of_number(&mut lists.1);
+            self.case(|formula| Form::Returns(NumberToArray(formula)), &f, x, preparation, [&[DX], dy], options)
+                .of_number(&mut lists.1);
         }
 
         let halves: Vec<f64> = [1.0; 3].into_iter().chain([2.0; 3]).collect();
@@ -132,8 +126,8 @@ impl<V: OwnedPoint, N: OwnedPoint> Points<V, N> {
         for (f, dy) in [(halves, &DY_6[..]), (tall, &DY_12)] {
             let m = dy.len();
             let (x, preparation) = point(m);
-            let make = |formula| in_place(NumberToArray(formula), m);
-            self.case(make, &f, x, preparation, [&[DX], dy], options).of_number(&mut lists.2);
+            let make = |formula| Form::writes(NumberToArray(formula), m);
+            self.case(make, &f, x, preparation, [&[DX], dy], options).of_number(&mut lists.1);
         }
     }
 
@@ -175,25 +169,33 @@ impl<V: OwnedPoint, N: OwnedPoint> Points<V, N> {
 
         let (x, preparation) = point(&[X], 1);
         let seeds: [&[f64]; 2] = [&[DX], &[-1.0 / 12.0]];
-        self.case(ToArray, &one("onevec_to_onevec"), x.clone(), preparation.clone(), seeds, options)
-            .to_array(&mut lists.4);
-        let make = |formula| in_place(ToArray(formula), 1);
-        self.case(make, &one("onevec_to_onevec!"), x, preparation, seeds, options).to_array(&mut lists.5);
+        self.case(
+            |formula| Form::Returns(ToArray(formula)),
+            &one("onevec_to_onevec"),
+            x.clone(),
+            preparation.clone(),
+            seeds,
+            options,
+        )
+        .to_array(&mut lists.3);
+        let make = |formula| Form::writes(ToArray(formula), 1);
+        self.case(make, &one("onevec_to_onevec!"), x, preparation, seeds, options).to_array(&mut lists.3);
 
         for (f, x) in several(["vec_to_vec", "vec_to_mat", "mat_to_vec", "mat_to_mat"]) {
             let dx = x.map(|v| -v);
             let (x, preparation) = point(&x, 12);
-            self.case(ToArray, &f, x, preparation, [&dx, &DY_12], options).to_array(&mut lists.4);
+            self.case(|formula| Form::Returns(ToArray(formula)), &f, x, preparation, [&dx, &DY_12], options)
+                .to_array(&mut lists.3);
         }
         for (f, x) in several(["vec_to_vec!", "vec_to_mat!", "mat_to_vec!", "mat_to_mat!"]) {
             let dx = x.map(|v| -v);
             let (x, preparation) = point(&x, 12);
-            let make = |formula| in_place(ToArray(formula), 12);
+            let make = |formula| Form::writes(ToArray(formula), 12);
             let mut case = self.case(make, &f, x, preparation, [&dx, &DY_12], options);
             if options.smaller {
                 case.other_size = Some((self.array)(&[0.25; 3], 12, true));
             }
-            case.to_array(&mut lists.5);
+            case.to_array(&mut lists.3);
         }
     }
 }
@@ -232,10 +234,17 @@ pub fn single_precision_scenarios(options: ScenarioOptions) -> DefaultScenarios<
         .scenarios(options)
 }
 
+/// Scenarios with a constant.
+pub type ConstantScenarios = DefaultScenarios<(Vec<f64>, OwnedConstant<f64>), (f64, OwnedConstant<f64>)>;
+/// Scenarios with work memory.
+pub type CacheScenarios = DefaultScenarios<(Vec<f64>, OwnedCache<Vec<f64>>), (f64, OwnedCache<Vec<f64>>)>;
+/// Scenarios with work memory in a tuple.
+pub type TupleCacheScenarios = DefaultScenarios<(Vec<f64>, TupleCache), (f64, TupleCache)>;
+/// Scenarios with a constant and work memory in one argument.
+pub type ConstantOrCacheScenarios = DefaultScenarios<(Vec<f64>, Both), (f64, Both)>;
+
 /// The default scenarios with a constant factor, 3 in calls and -3 at preparation.
-pub fn constantified_scenarios(
-    options: ScenarioOptions,
-) -> DefaultScenarios<(Vec<f64>, OwnedConstant<f64>), (f64, OwnedConstant<f64>)> {
+pub fn constantified_scenarios(options: ScenarioOptions) -> ConstantScenarios {
     Points {
         array: |x, _, p| (x.to_vec(), OwnedConstant(if p { -3.0 } else { 3.0 })),
         number: |x, _, p| (x, OwnedConstant(if p { -3.0 } else { 3.0 })),
@@ -245,9 +254,7 @@ pub fn constantified_scenarios(
 }
 
 /// The default scenarios through work memory, from which the output is copied.
-pub fn cachified_scenarios(
-    options: ScenarioOptions,
-) -> DefaultScenarios<(Vec<f64>, OwnedCache<Vec<f64>>), (f64, OwnedCache<Vec<f64>>)> {
+pub fn cachified_scenarios(options: ScenarioOptions) -> CacheScenarios {
     Points {
         array: |x, m, _| (x.to_vec(), OwnedCache(vec![0.0; m])),
         number: |x, m, _| (x, OwnedCache(vec![0.0; m])),
@@ -260,9 +267,7 @@ pub fn cachified_scenarios(
 type TupleCache = OwnedCache<(Vec<f64>, [f64; 2])>;
 
 /// The default scenarios through work memory in a tuple.
-pub fn tuple_cachified_scenarios(
-    options: ScenarioOptions,
-) -> DefaultScenarios<(Vec<f64>, TupleCache), (f64, TupleCache)> {
+pub fn tuple_cachified_scenarios(options: ScenarioOptions) -> TupleCacheScenarios {
     Points {
         array: |x, m, _| (x.to_vec(), OwnedCache((vec![0.0; m], [0.0; 2]))),
         number: |x, m, _| (x, OwnedCache((vec![0.0; m], [0.0; 2]))),
@@ -280,14 +285,13 @@ fn both(m: usize, prepares: bool) -> Both {
 }
 
 /// The default scenarios with a constant and work memory in one argument: the factor is 7, and 18 at preparation.
-pub fn constant_or_cachified_scenarios(options: ScenarioOptions) -> DefaultScenarios<(Vec<f64>, Both), (f64, Both)> {
+pub fn constant_or_cachified_scenarios(options: ScenarioOptions) -> ConstantOrCacheScenarios {
     Points { array: |x, m, p| (x.to_vec(), both(m, p)), number: |x, m, p| (x, both(m, p)), factor: 7.0 }
         .scenarios(options)
 }
 
 /// Scenarios whose matrices are sparse.
-pub type SparseScenarios =
-    (ToNumbers<ToNumber, Vec<f64>>, ToArrays<ToArray, Vec<f64>>, ToArrays<InPlace<ToArray>, Vec<f64>>);
+pub type SparseScenarios = (ToNumbers<ToNumber, Vec<f64>>, ToArrays<Form<ToArray>, Vec<f64>>);
 
 /// Differences, and linear maps and quadratic forms of squares with random upper band matrices of 50 rows. Prepared at
 /// xᵢ = i³, where the pattern is the same.
@@ -314,18 +318,22 @@ pub fn sparse_scenarios(band_sizes: &[usize]) -> SparseScenarios {
     ] {
         let dx = x.map(|v| -v);
         let m = f.1.outputs(6);
-        points.case(ToArray, &f, x.to_vec(), cubes(6), [&dx, &seeds(m)], options).to_array(&mut lists.1);
-        let make = |formula| in_place(ToArray(formula), m);
-        points.case(make, &f, x.to_vec(), cubes(6), [&dx, &seeds(m)], options).to_array(&mut lists.2);
+        points
+            .case(|formula| Form::Returns(ToArray(formula)), &f, x.to_vec(), cubes(6), [&dx, &seeds(m)], options)
+            .to_array(&mut lists.1);
+        let make = |formula| Form::writes(ToArray(formula), m);
+        points.case(make, &f, x.to_vec(), cubes(6), [&dx, &seeds(m)], options).to_array(&mut lists.1);
     }
     let x: Vec<f64> = (0..50).map(|i| 1.0 + i as f64 / 49.0).collect();
     let dx: Vec<f64> = x.iter().map(|v| -v).collect();
     for &band in band_sizes {
         let matrix = Sparse::upper_band(50, band);
         let f = named("square linear map", Formula::SquareLinearMap(matrix.clone()), false, None);
-        points.case(ToArray, &f, x.clone(), cubes(50), [&dx, &seeds(50)], options).to_array(&mut lists.1);
-        let make = |formula| in_place(ToArray(formula), 50);
-        points.case(make, &f, x.clone(), cubes(50), [&dx, &seeds(50)], options).to_array(&mut lists.2);
+        points
+            .case(|formula| Form::Returns(ToArray(formula)), &f, x.clone(), cubes(50), [&dx, &seeds(50)], options)
+            .to_array(&mut lists.1);
+        let make = |formula| Form::writes(ToArray(formula), 50);
+        points.case(make, &f, x.clone(), cubes(50), [&dx, &seeds(50)], options).to_array(&mut lists.1);
         let f = named("square quadratic form", Formula::SquareQuadraticForm(matrix), false, None);
         points.case(ToNumber, &f, x.clone(), cubes(50), [&dx, &[2.0]], options).to_number(&mut lists.0);
     }
@@ -339,14 +347,18 @@ pub fn empty_scenarios() -> DefaultScenarios {
     let mut lists = DefaultScenarios::default();
     let (nothing, sum) =
         (named("empty output", Formula::Sines(Vec::new()), false, None), named("empty sum", Formula::Sum, false, None));
-    points.case(NumberToArray, &nothing, 1.0, 2.0, [&[1.0], &[]], options).of_number(&mut lists.1);
-    let make = |formula| in_place(NumberToArray(formula), 0);
-    points.case(make, &nothing, 1.0, 2.0, [&[1.0], &[]], options).of_number(&mut lists.2);
-    points.case(ToNumber, &sum, Vec::new(), Vec::new(), [&[], &[2.0]], options).to_number(&mut lists.3);
+    points
+        .case(|formula| Form::Returns(NumberToArray(formula)), &nothing, 1.0, 2.0, [&[1.0], &[]], options)
+        .of_number(&mut lists.1);
+    let make = |formula| Form::writes(NumberToArray(formula), 0);
+    points.case(make, &nothing, 1.0, 2.0, [&[1.0], &[]], options).of_number(&mut lists.1);
+    points.case(ToNumber, &sum, Vec::new(), Vec::new(), [&[], &[2.0]], options).to_number(&mut lists.2);
     let copy = named("empty copy", Formula::Identity, false, None);
-    points.case(ToArray, &copy, Vec::new(), Vec::new(), [&[], &[]], options).to_array(&mut lists.4);
-    let make = |formula| in_place(ToArray(formula), 0);
-    points.case(make, &copy, Vec::new(), Vec::new(), [&[], &[]], options).to_array(&mut lists.5);
+    points
+        .case(|formula| Form::Returns(ToArray(formula)), &copy, Vec::new(), Vec::new(), [&[], &[]], options)
+        .to_array(&mut lists.3);
+    let make = |formula| Form::writes(ToArray(formula), 0);
+    points.case(make, &copy, Vec::new(), Vec::new(), [&[], &[]], options).to_array(&mut lists.3);
     lists
 }
 
@@ -357,15 +369,20 @@ pub fn allocation_free_scenarios() -> DefaultScenarios {
     let mut lists = DefaultScenarios::default();
     let (identity, sum) = (named("identity", Formula::Identity, false, None), named("sum", Formula::Sum, false, None));
     points.case(NumberToNumber, &identity, 0.42, 0.1, [&[DX], &[-2.0]], options).of_number(&mut lists.0);
-    points.case(ToNumber, &sum, X_6.to_vec(), vec![0.5; 6], [&X_6, &[-2.0]], options).to_number(&mut lists.3);
-    points.case(ToArray, &identity, X_6.to_vec(), vec![0.5; 6], [&X_6, &DY_6], options).to_array(&mut lists.4);
-    let make = |formula| in_place(ToArray(formula), 6);
-    points.case(make, &identity, X_6.to_vec(), vec![0.5; 6], [&X_6, &DY_6], options).to_array(&mut lists.5);
+    points.case(ToNumber, &sum, X_6.to_vec(), vec![0.5; 6], [&X_6, &[-2.0]], options).to_number(&mut lists.2);
+    points
+        .case(|formula| Form::Returns(ToArray(formula)), &identity, X_6.to_vec(), vec![0.5; 6], [&X_6, &DY_6], options)
+        .to_array(&mut lists.3);
+    let make = |formula| Form::writes(ToArray(formula), 6);
+    points.case(make, &identity, X_6.to_vec(), vec![0.5; 6], [&X_6, &DY_6], options).to_array(&mut lists.3);
     lists
 }
 
+/// Scenarios of the rule table.
+pub type RuleScenarios = (ToNumbers<ToNumber, Vec<f64>>, ToArrays<Form<ToArray>, Vec<f64>>);
+
 /// Every rule of the rule table: each on coordinates of its own, and their sum. For exact backends.
-pub fn rule_scenarios() -> (ToNumbers<ToNumber, Vec<f64>>, ToArrays<ToArray, Vec<f64>>) {
+pub fn rule_scenarios() -> RuleScenarios {
     let points: Points<Vec<f64>, f64> = Points { array: |x, _, _| x.to_vec(), number: |x, _, _| x, factor: 1.0 };
     let options = ScenarioOptions { batchified: false, ..ScenarioOptions::default() };
     let x = Formula::point_of_rules();
@@ -378,6 +395,8 @@ pub fn rule_scenarios() -> (ToNumbers<ToNumber, Vec<f64>>, ToArrays<ToArray, Vec
     let (sum, each) =
         (named("sum of rules", Formula::SumOfRules, false, None), named("rules", Formula::Rules, false, None));
     points.case(ToNumber, &sum, x.clone(), preparation.clone(), [&dx, &[-2.0]], options).to_number(&mut numbers);
-    points.case(ToArray, &each, x, preparation, [&dx, &dy], options).to_array(&mut arrays);
+    points
+        .case(|formula| Form::Returns(ToArray(formula)), &each, x, preparation, [&dx, &dy], options)
+        .to_array(&mut arrays);
     (numbers, arrays)
 }

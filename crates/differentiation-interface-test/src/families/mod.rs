@@ -8,12 +8,15 @@ mod formula;
 mod lists;
 mod rules;
 mod shape;
+mod suite;
 
 pub use cases::{
-    DefaultScenarios, ScenarioOptions, SparseScenarios, allocation_free_scenarios, cachified_scenarios,
+    CacheScenarios, ConstantOrCacheScenarios, ConstantScenarios, DefaultScenarios, RuleScenarios, ScenarioOptions,
+    SparseScenarios, TupleCacheScenarios, allocation_free_scenarios, cachified_scenarios,
     constant_or_cachified_scenarios, constantified_scenarios, default_scenarios, empty_scenarios, rule_scenarios,
     single_precision_scenarios, sparse_scenarios, tuple_cachified_scenarios,
 };
 pub use formula::{Formula, Sparse};
 pub use lists::{OfNumber, ToArrays, ToNumbers};
-pub use shape::{Captured, NumberToArray, NumberToNumber, ToArray, ToNumber};
+pub use shape::{Captured, Form, NumberToArray, NumberToNumber, ToArray, ToNumber};
+pub use suite::{Suite, suite, test_backend, test_contexts};

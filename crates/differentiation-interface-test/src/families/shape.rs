@@ -4,7 +4,9 @@
 
 use super::formula::{Formula, RealNumber};
 use differentiation_interface_core::context::Bundle;
-use differentiation_interface_core::{Base, Const, Function, FunctionInPlace, FunctionInPlaceWith, FunctionWith, Work};
+use differentiation_interface_core::{
+    Base, Const, ContextTypes, Function, FunctionInPlace, FunctionInPlaceWith, FunctionWith, InPlace, Work, in_place,
+};
 
 /// Data that a function reads from its contexts: a factor `a + b[0]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +56,60 @@ pub struct NumberToArray(
     /// The formula.
     pub Formula,
 );
+
+/// A function that returns its outputs, or the same one writing them: one type for both, so that each operator of a backend is compiled once.
+#[derive(Clone, Debug)]
+pub enum Form<F> {
+    /// Returns.
+    Returns(F),
+    /// Writes.
+    Writes(InPlace<F>),
+}
+
+impl<F> Form<F> {
+    /// The function writing this number of outputs.
+    pub fn writes(function: F, outputs: usize) -> Self {
+        Form::Writes(in_place(function, outputs))
+    }
+}
+
+impl<X: ?Sized, F: Function<X>> Function<X> for Form<F>
+where
+    InPlace<F>: Function<X, Output = F::Output>,
+{
+    type Output = F::Output;
+    fn call(&self, x: &X) -> F::Output {
+        match self {
+            Form::Returns(f) => f.call(x),
+            Form::Writes(f) => f.call(x),
+        }
+    }
+    fn call_into(&self, x: &X, y: &mut F::Output) {
+        match self {
+            Form::Returns(f) => f.call_into(x, y),
+            Form::Writes(f) => f.call_into(x, y),
+        }
+    }
+}
+
+impl<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C>> FunctionWith<X, C> for Form<F>
+where
+    InPlace<F>: FunctionWith<X, C, Output = F::Output>,
+{
+    type Output = F::Output;
+    fn call_with(&self, x: &X, contexts: C::Args<'_>) -> F::Output {
+        match self {
+            Form::Returns(f) => f.call_with(x, contexts),
+            Form::Writes(f) => f.call_with(x, contexts),
+        }
+    }
+    fn call_with_into(&self, x: &X, contexts: C::Args<'_>, y: &mut F::Output) {
+        match self {
+            Form::Returns(f) => f.call_with_into(x, contexts, y),
+            Form::Writes(f) => f.call_with_into(x, contexts, y),
+        }
+    }
+}
 
 fn one<T: RealNumber>(formula: &Formula, x: &[T]) -> T {
     let mut y = [T::default()];

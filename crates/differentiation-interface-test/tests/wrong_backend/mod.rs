@@ -107,10 +107,10 @@ impl Backend for Wrong {
     type Gradient = ViaPushforward;
     type Jacobian = ViaPushforward;
 
-    fn raise<S: Scalar, L: Lanes>(value: S) -> Num<Tangent<S>> {
+    fn inject<S: Scalar, L: Lanes>(value: S) -> Num<Tangent<S>> {
         Num(Tangent { value, tangent: S::default() })
     }
-    fn lower<S: Scalar, L: Lanes>(number: &Num<Tangent<S>>) -> S {
+    fn project<S: Scalar, L: Lanes>(number: &Num<Tangent<S>>) -> S {
         number.0.value
     }
 }

@@ -1,4 +1,4 @@
-//! The backends, one folder each. A new one is a folder and a line here.
+//! The backends, one folder each. A new one is a folder, its module below, and its line in [`each_backend`](crate::each_backend).
 
 #[cfg(feature = "any")]
 pub mod any;
@@ -7,12 +7,38 @@ pub mod compiled_reverse_diff;
 pub mod finite_diff;
 pub mod forward_diff;
 mod over;
+mod pairs;
 pub mod reverse_diff;
+#[cfg(all(test, feature = "any", feature = "sparse"))]
+mod tests;
+
+/// Hands the list of static backends to the macro `$run`, after an argument of its own: module, type, how tests make it, whether it is
+/// exact, and whether it runs the function in every call or keeps recordings.
+///
+/// Read by the names of this module and of the prelude, by the tests that go over all backends, and by the table of what is
+/// supported.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! each_backend {
+    ($($run:ident)::+! $argument:tt) => {
+        $($run)::+! { $argument
+            forward_diff AutoForwardDiff = $crate::backends::AutoForwardDiff::default(), exact, runs;
+            reverse_diff AutoReverseDiff = $crate::backends::AutoReverseDiff::default(), exact, runs;
+            #[cfg(feature = "compiled")]
+            compiled_reverse_diff AutoCompiledReverseDiff = $crate::backends::AutoReverseDiff::compiled(), exact, records;
+            finite_diff AutoFiniteDiff = $crate::backends::AutoFiniteDiff::central(), differences, runs;
+        }
+    };
+}
+
+/// The types beside their modules.
+macro_rules! beside_their_modules {
+    ([] $($(#[$attribute:meta])* $module:ident $Type:ident = $make:expr, $accuracy:ident, $evaluation:ident;)*) => {
+        $($(#[$attribute])* pub use crate::backends::$module::$Type;)*
+    };
+}
+pub(crate) use beside_their_modules;
 
 #[cfg(feature = "any")]
 pub use any::AnyBackend;
-#[cfg(feature = "compiled")]
-pub use compiled_reverse_diff::AutoCompiledReverseDiff;
-pub use finite_diff::AutoFiniteDiff;
-pub use forward_diff::AutoForwardDiff;
-pub use reverse_diff::AutoReverseDiff;
+each_backend!(beside_their_modules![]);

@@ -12,30 +12,30 @@ macro_rules! answered_below {
             $(tangents: $tangents,)?
             ..Internals::DEFAULT
         };
-        #[inline(always)]
+        #[cfg_attr(not(debug_assertions), inline(always))]
         fn constant(value: S::Base) -> Self {
             Self::inert(<$Below>::constant(value))
         }
-        #[inline(always)]
+        #[cfg_attr(not(debug_assertions), inline(always))]
         fn primal(&self) -> S::Base {
             self.value.peek()
         }
-        #[inline(always)]
+        #[cfg_attr(not(debug_assertions), inline(always))]
         #[track_caller]
         fn observe(&self) -> S::Base {
             self.value.primal()
         }
-        #[inline(always)]
+        #[cfg_attr(not(debug_assertions), inline(always))]
         #[track_caller]
         fn compare(&self, other: &Self) -> Option<Ordering> {
             self.value.partial_cmp(&other.value)
         }
-        #[inline(always)]
+        #[cfg_attr(not(debug_assertions), inline(always))]
         #[track_caller]
         fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
             self.value.partial_cmp(&<$Below>::constant(other))
         }
-        #[inline(always)]
+        #[cfg_attr(not(debug_assertions), inline(always))]
         fn is_constant(&self) -> bool {
             self.$derivative.is_none() && self.value.is_constant()
         }

@@ -2,7 +2,7 @@
 //!
 //! The recording is run again on tracers of `sparsity-tracer`, so there is one algebra of index sets.
 
-use crate::backends::compiled_reverse_diff::fresh::Fresh;
+use crate::backends::compiled_reverse_diff::fresh::FreshRecording;
 use compiled_trace::{Graph, Limits, Recorded};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -90,10 +90,10 @@ fn recording<S: Scalar>(
     f: &mut impl Flat<Recorded<S::Base>>,
     x: &[S],
     branches: bool,
-) -> Result<Fresh<S::Base>, Error> {
+) -> Result<FreshRecording<S::Base>, Error> {
     let mut parameters = Vec::new();
     f.recordable().parameters(&mut parameters);
-    let mut fresh = Fresh::default();
+    let mut fresh = FreshRecording::default();
     let graph = fresh.record(Limits::default(), f, x, &parameters)?;
     let decided = if branches { None } else { graph.guard_places().next() };
     decided.map_or(Ok(fresh), |place| Err(ErrorKind::ValueDecides { place }.into()))
@@ -102,20 +102,20 @@ fn recording<S: Scalar>(
 // The tracers carry no values, so that one number serves recordings over all plain numbers, and what follows is compiled once.
 
 fn jacobian_of(graph: &Graph) -> Result<Pattern, Error> {
-    TracerSparsityDetector.jacobian(&mut Again(graph), &vec![0.0; graph.inputs()])
+    TracerSparsityDetector.jacobian(&mut RecordedFunction(graph), &vec![0.0; graph.inputs()])
 }
 
 fn hessian_of(graph: &Graph) -> Result<Pattern, Error> {
-    TracerSparsityDetector.hessian(&mut Again(graph), &vec![0.0; graph.inputs()])
+    TracerSparsityDetector.hessian(&mut RecordedFunction(graph), &vec![0.0; graph.inputs()])
 }
 
 /// A recording as a function of tracers.
-struct Again<'a>(&'a Graph);
+struct RecordedFunction<'a>(&'a Graph);
 
 /// The function of the recording at tracers of one order.
 macro_rules! again {
     ($($order:ty),*) => {$(
-        impl Flat<Tracer<f64, Global, $order>> for Again<'_> {
+        impl Flat<Tracer<f64, Global, $order>> for RecordedFunction<'_> {
             fn call(&mut self, x: &[Tracer<f64, Global, $order>], y: &mut Vec<Tracer<f64, Global, $order>>) {
                 let parameters = vec![Tracer::constant(f64::NAN); self.0.parameters()];
                 let dense = |x: &[_], y: &mut [_]| y.fill(dense_dependence(x, f64::NAN));

@@ -6,7 +6,7 @@
 use super::lanes::{Narrow, is_narrow};
 use super::name::HessianName;
 use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, other_pattern};
-use differentiation_interface_core::backend::{Entries, HvpRoute, Rows, SecondOrderBackend, Seeds, Want};
+use differentiation_interface_core::backend::{EntryRequest, HvpRoute, Request, Rows, SecondOrderBackend, Seeds};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::{Bound, Evaluate, NumberOutput};
@@ -158,8 +158,8 @@ where
         state.compressed.clear();
         let mut scratch = Vec::new();
         let values = Rows::growing(&mut scratch, pattern.nnz());
-        let entries = Entries { pattern: Some(pattern.csr()), values, products: count };
-        if !either!(&mut state.work, |work| work.entries(f, x, entries, Want::Value))
+        let entries = EntryRequest { pattern: Some(pattern.csr()), values, products: count };
+        if !either!(&mut state.work, |work| work.entries(f, x, entries, Request::Value))
             .map_err(|e| explained::<D>(e, held))?
         {
             either!(&mut state.work, |work| work.warm(f, x, seeds)).map_err(|e| explained::<D>(e, held))?;
@@ -174,14 +174,14 @@ where
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Want,
+        request: Request,
     ) -> Result<Self::Matrix, Error> {
         if state.plan.is_none() {
             self.prepare(state, f, x)?;
         }
         let pattern = state.sparsity_pattern().map(Arc::clone).expect("the preparation made it");
         let mut hess = SparseMatrix::zeros(pattern);
-        self.fill(state, f, x, want, &mut hess)?;
+        self.fill(state, f, x, request, &mut hess)?;
         Ok(hess)
     }
 
@@ -190,7 +190,7 @@ where
         state: &mut Self::State,
         f: &F,
         x: &P,
-        want: Want,
+        request: Request,
         hess: &mut Self::Matrix,
     ) -> Result<(), Error> {
         if state.plan.is_none() {
@@ -202,15 +202,15 @@ where
         }
         let (count, held) = (colors.ncolors(), state.held);
         let values = Rows::fixed(hess.values_mut(), pattern.nnz());
-        let entries = Entries { pattern: Some(pattern.csr()), values, products: count };
-        if either!(&mut state.work, |work| work.entries(f, x, entries, want)).map_err(|e| explained::<D>(e, held))? {
+        let entries = EntryRequest { pattern: Some(pattern.csr()), values, products: count };
+        if either!(&mut state.work, |work| work.entries(f, x, entries, request)).map_err(|e| explained::<D>(e, held))? {
             return Ok(());
         }
         let seeds = Seeds::Colors { colors: colors.column_colors(), first: 0, count };
         state.compressed.resize(colors.compressed_len(), X::Scalar::default());
         either!(&mut state.work, |work| {
             let width = if work.seeds_are_rows() { work.inputs() } else { count };
-            work.products(f, x, seeds, want, Rows::fixed(&mut state.compressed, width))
+            work.products(f, x, seeds, request, Rows::fixed(&mut state.compressed, width))
         })
         .map_err(|e| explained::<D>(e, held))?;
         colors.decompress_into(hess.values_mut(), &state.compressed).map_err(|error| named::<D>(coloring_error(error)))

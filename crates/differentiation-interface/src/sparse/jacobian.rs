@@ -5,9 +5,10 @@
 
 use super::lanes::{Narrow, is_narrow};
 use super::name::JacobianName;
+use super::sides::{JacobianSides, Partition};
 use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, other_pattern};
 use differentiation_interface_core::backend::{
-    Backend, Direction, Entries, Lanes, Mode, PullbackRoute, PushforwardRoute, Rows, Seeds,
+    Backend, EntryRequest, Lanes, PullbackRoute, PushforwardRoute, Rows, Seeds,
 };
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -22,65 +23,6 @@ use matrix_coloring::{
 };
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
-
-/// Two dense backends for one sparse Jacobian: columns by the first, rows by the second.
-///
-/// Pays where a few rows and a few columns are dense, so that one direction alone would need many colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MixedMode<F, R>(
-    /// The forward backend.
-    pub F,
-    /// The reverse backend.
-    pub R,
-);
-
-/// Which lines of a Jacobian are coloured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Partition {
-    /// Columns, by pushforwards.
-    Columns,
-    /// Rows, by pullbacks.
-    Rows,
-    /// Both.
-    Both,
-}
-
-/// What `AutoSparse` accepts as its dense part for a Jacobian: a backend, or [`MixedMode`].
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the dense part of a sparse Jacobian",
-    note = "pass a backend, or `MixedMode(forward, reverse)` of two"
-)]
-pub trait JacobianSides: Clone + Send + Sync + 'static {
-    /// Does the columns.
-    type Forward: Backend;
-    /// Does the rows.
-    type Reverse: Backend;
-    /// Which of them are coloured.
-    const PARTITION: Partition;
-    /// The two backends.
-    fn sides(&self) -> (&Self::Forward, &Self::Reverse);
-}
-
-impl<B: Backend> JacobianSides for B {
-    type Forward = B;
-    type Reverse = B;
-    const PARTITION: Partition = match B::Mode::DIRECTION {
-        Direction::Reverse => Partition::Rows,
-        Direction::Forward | Direction::Both => Partition::Columns,
-    };
-    fn sides(&self) -> (&B, &B) {
-        (self, self)
-    }
-}
-
-impl<F: Backend, R: Backend> JacobianSides for MixedMode<F, R> {
-    type Forward = F;
-    type Reverse = R;
-    const PARTITION: Partition = Partition::Both;
-    fn sides(&self) -> (&F, &R) {
-        (&self.0, &self.1)
-    }
-}
 
 type ForwardNum<D, X> = NumOf<<D as JacobianSides>::Forward, X, <<D as JacobianSides>::Forward as Backend>::Lanes>;
 type NarrowNum<D, X> = NumOf<<D as JacobianSides>::Forward, X, Narrow>;
@@ -136,7 +78,7 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Pushforwards<B, X, C, L> {
         backend: &B,
         f: &F,
         x: &P,
-        entries: Entries<'_, X::Scalar>,
+        entries: EntryRequest<'_, X::Scalar>,
         y: Option<&mut Vec<X::Scalar>>,
     ) -> Result<bool, Error>
     where
@@ -432,7 +374,7 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
     {
         let products = state.ncolors();
         let (Some(work), Some((pattern, _))) = (&mut state.forward, &state.plan) else { return Ok(false) };
-        let entries = Entries { pattern: Some(pattern.csr()), values, products };
+        let entries = EntryRequest { pattern: Some(pattern.csr()), values, products };
         let sides = self.sides();
         let y = with_value.then_some(&mut state.y);
         fault::watch(|| match work {

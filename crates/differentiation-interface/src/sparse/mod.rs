@@ -12,16 +12,20 @@ mod jacobian;
 mod lanes;
 mod matrix;
 mod name;
+mod sides;
+#[cfg(all(test, feature = "any", not(feature = "native")))]
+mod tests;
 
 pub use detectors::{DenseMethod, DenseSparsityDetector, KnownPattern, NoSparsityDetector};
 #[cfg(feature = "compiled")]
 pub use graph::{GraphLocalSparsityDetector, GraphSparsityDetector};
 pub use hessian::SparseHessianState;
-pub use jacobian::{JacobianSides, MixedMode, Partition, SparseJacobianState};
+pub use jacobian::SparseJacobianState;
 pub use matrix::SparseMatrix;
 /// Colouring algorithms and decompressions for [`AutoSparse`].
 #[doc(no_inline)]
 pub use matrix_coloring;
+pub use sides::{JacobianSides, MixedMode, Partition};
 /// Tracers as detectors for [`AutoSparse`].
 #[doc(no_inline)]
 pub use sparsity_tracer;

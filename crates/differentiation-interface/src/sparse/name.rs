@@ -1,7 +1,6 @@
 //! Names of sparse backends in errors, put together from those of their dense parts when the program is compiled.
 
-use super::JacobianSides;
-use super::jacobian::Partition;
+use super::sides::{JacobianSides, Partition};
 use differentiation_interface_core::backend::{Backend, SecondOrderBackend};
 use std::marker::PhantomData;
 

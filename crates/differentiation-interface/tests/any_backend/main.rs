@@ -1,5 +1,6 @@
 //! A backend chosen at run time against the static backend it stands for: same results, bit by bit, same calls, clear errors.
 
+mod allocations;
 mod behaviour;
 mod calls;
 mod results;
@@ -8,8 +9,12 @@ mod text;
 use differentiation_interface::backends::any::{FirstOrder, ParseBackendError};
 use differentiation_interface::backends::forward_diff::AutoForwardDiff as Forward;
 use differentiation_interface::prelude::*;
+use differentiation_interface_test::CountingAllocator;
 use proptest::prelude::*;
 use std::cell::Cell;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn smooth<T: Real>(x: &[T]) -> T {
     let mut sum = T::zero();

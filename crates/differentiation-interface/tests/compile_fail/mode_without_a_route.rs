@@ -25,10 +25,10 @@ impl Backend for AutoSideways {
     type Derivative = ViaPushforward;
     type Gradient = ViaPushforward;
     type Jacobian = ViaPushforward;
-    fn raise<S: Scalar, L: Lanes>(value: S) -> S {
+    fn inject<S: Scalar, L: Lanes>(value: S) -> S {
         value
     }
-    fn lower<S: Scalar, L: Lanes>(number: &S) -> S {
+    fn project<S: Scalar, L: Lanes>(number: &S) -> S {
         *number
     }
 }

@@ -34,54 +34,36 @@ pub(crate) fn same(a: f64, b: f64, tolerance: f64) -> bool {
 /// Runs the body once per exact engine; `$backend` is the engine.
 macro_rules! each_exact_engine {
     (|$backend:ident| $body:block) => {{
-        $crate::support::each_running_exact_engine!(|$backend| $body);
-        {
-            let $backend = AutoReverseDiff::compiled();
-            $body
-        }
+        differentiation_interface::each_backend! { crate::support::run_listed![exact any $backend tolerance $body] }
     }};
 }
 
-/// The same without the compiled engine, which takes functions to be pure and does not run them in every call.
+/// The same without engines that keep recordings, which take functions to be pure and do not run them in every call.
 macro_rules! each_running_exact_engine {
     (|$backend:ident| $body:block) => {{
-        {
-            let $backend = AutoForwardDiff::default();
-            $body
-        }
-        {
-            let $backend = AutoReverseDiff::default();
-            $body
-        }
+        differentiation_interface::each_backend! { crate::support::run_listed![exact runs $backend tolerance $body] }
     }};
 }
 
 /// Runs the body once per engine; `$tolerance` is what the engine reaches on smooth functions of moderate size.
 macro_rules! each_engine {
     (|$backend:ident, $tolerance:ident| $body:block) => {{
-        $crate::support::each_running_engine!(|$backend, $tolerance| $body);
-        {
-            let ($backend, $tolerance) = (AutoReverseDiff::compiled(), $crate::support::EXACT);
-            $body
-        }
+        differentiation_interface::each_backend! { crate::support::run_listed![any any $backend $tolerance $body] }
+        $crate::support::each_one_sided_difference!(|$backend, $tolerance| $body);
     }};
 }
 
-/// The same without the compiled engine, which takes functions to be pure and does not run them in every call.
+/// The same without engines that keep recordings.
 macro_rules! each_running_engine {
     (|$backend:ident, $tolerance:ident| $body:block) => {{
-        {
-            let ($backend, $tolerance) = (AutoForwardDiff::default(), $crate::support::EXACT);
-            $body
-        }
-        {
-            let ($backend, $tolerance) = (AutoReverseDiff::default(), $crate::support::EXACT);
-            $body
-        }
-        {
-            let ($backend, $tolerance) = (AutoFiniteDiff::central(), $crate::support::CENTRAL);
-            $body
-        }
+        differentiation_interface::each_backend! { crate::support::run_listed![any runs $backend $tolerance $body] }
+        $crate::support::each_one_sided_difference!(|$backend, $tolerance| $body);
+    }};
+}
+
+/// The other differences, which are settings of one backend.
+macro_rules! each_one_sided_difference {
+    (|$backend:ident, $tolerance:ident| $body:block) => {{
         {
             let ($backend, $tolerance) = (AutoFiniteDiff::forward(), $crate::support::ONE_SIDED);
             $body
@@ -93,7 +75,35 @@ macro_rules! each_running_engine {
     }};
 }
 
-pub(crate) use {each_engine, each_exact_engine, each_running_engine, each_running_exact_engine};
+/// Runs the body with each backend of the list that is as accurate and evaluates as asked, `any` being all of them.
+macro_rules! run_listed {
+    ([$accuracy:ident $evaluation:ident $backend:ident $tolerance:ident $body:block]
+     $($(#[$attribute:meta])* $module:ident $Type:ident = $make:expr, $own_accuracy:ident, $own_evaluation:ident;)*) => {
+        $($(#[$attribute])* $crate::support::run_listed! { @if $accuracy $own_accuracy, $evaluation $own_evaluation: {
+            let ($backend, $tolerance) = ($make, $crate::support::tolerance_of!($own_accuracy));
+            let _ = $tolerance;
+            $body
+        } })*
+    };
+    (@if exact differences, $evaluation:ident $own:ident: $run:block) => {};
+    (@if $accuracy:ident $own:ident, runs records: $run:block) => {};
+    (@if $accuracy:ident $own_accuracy:ident, $evaluation:ident $own_evaluation:ident: $run:block) => { $run };
+}
+
+/// What a listed backend reaches.
+macro_rules! tolerance_of {
+    (exact) => {
+        $crate::support::EXACT
+    };
+    (differences) => {
+        $crate::support::CENTRAL
+    };
+}
+
+pub(crate) use {
+    each_engine, each_exact_engine, each_one_sided_difference, each_running_engine, each_running_exact_engine,
+    run_listed, tolerance_of,
+};
 
 /// The name of an engine, for messages.
 pub(crate) fn name_of<B: differentiation_interface::backend::Backend>(_: &B) -> &'static str {

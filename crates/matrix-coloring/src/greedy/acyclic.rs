@@ -4,7 +4,8 @@
 //! Manne, Pothen 2007, algorithm 3.1). Two-coloured trees are kept as disjoint sets of edges; masks of the colours
 //! around each vertex tell where a cycle could close at all.
 
-use super::{NEUTRAL, Rules, get, join, lowest_zero, set};
+use super::rules::{Rules, get, join, lowest_zero, set};
+use crate::algorithm::NEUTRAL;
 use crate::graph::Graph;
 
 /// Acyclic colours in the given order.

@@ -3,7 +3,8 @@
 //! Called by `greedy` for column and row problems. First fit is a function of pattern and order only, so every correct
 //! implementation returns the same colours (Gebremedhin, Manne, Pothen 2005, algorithm 3.2).
 
-use super::{NEUTRAL, join, lowest_zero, set};
+use super::rules::{join, lowest_zero, set};
+use crate::algorithm::NEUTRAL;
 use crate::pattern::Lines;
 
 /// Colours the lines of `own` in the given order; `other` is the transposed orientation, asked for only beyond the

@@ -3,8 +3,10 @@
 //! Called by `GreedyColoring`. For every problem: run the orders, keep the fewest colours, stop at the lower bound, then
 //! improve by iterated greedy and postprocessing. The choices follow measurements on the matrices of the test data.
 
-use super::{GreedyColoring, NEUTRAL, Palette, Rules, distance2, graph_colors};
-use crate::algorithm::{Colors, Decompression, ProblemKind, distinct};
+use super::one_order::{distance2, graph_colors};
+use super::options::{GreedyColoring, Palette};
+use super::rules::Rules;
+use crate::algorithm::{ColoringAlgorithm, Colors, Decompression, NEUTRAL, ProblemKind, distinct};
 use crate::error::Error;
 use crate::graph::{Conflicts, Graph};
 use crate::order::{Dynamic, Lcg, Order};
@@ -281,6 +283,16 @@ fn by_class(colors: &[u32], count: usize, pass: usize, random: &mut Lcg) -> Vec<
         _ => members.sort_by_key(|class| std::cmp::Reverse(class.len())),
     }
     members.concat()
+}
+
+impl ColoringAlgorithm for GreedyColoring {
+    fn colors(&self, pattern: &Pattern, problem: ProblemKind) -> Result<Colors, Error> {
+        solve(self, pattern, problem)
+    }
+
+    fn is_correct_by_construction(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! colours: sets of colours per vertex as bit masks (fast, up to 1024 colours), and the classic one of Gebremedhin,
 //! Tarafdar, Manne, Pothen 2007 (algorithm 4.1), which follows stars edge by edge.
 
-use super::{NEUTRAL, Rules, get, join, lowest_zero, set};
+use super::rules::{Rules, get, join, lowest_zero, set};
+use crate::algorithm::NEUTRAL;
 use crate::graph::Graph;
 
 /// Star colours in the given order.

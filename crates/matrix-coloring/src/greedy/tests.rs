@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{Rules, acyclic, distance2, star};
+use super::rules::Rules;
+use super::{acyclic, distance2, star};
 use crate::graph::Graph;
 use crate::order::Lcg;
 use crate::pattern::Pattern;

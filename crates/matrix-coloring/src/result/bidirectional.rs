@@ -6,12 +6,14 @@
 use std::marker::PhantomData;
 use std::ops::{Add, Range};
 
-use super::{Decompress, Prepared, check, color, compress_columns, compress_rows, with_layout, with_storage};
+use super::decompress::{
+    Decompress, Prepared, check, color, compress_columns, compress_rows, with_layout, with_storage,
+};
 use crate::algorithm::Decompression;
+use crate::decompression::{DecompressionKind, Direct, Substitution};
 use crate::error::Error;
 use crate::groups::Groups;
 use crate::pattern::Pattern;
-use crate::problem::{DecompressionKind, Direct, Substitution};
 use crate::program::{Layout, Program, Shape, Source, Storage, Target};
 use crate::recovery::{Recovery, Side, bidirectional_direct, bidirectional_substitution, count_colors};
 

@@ -4,122 +4,14 @@
 //! `program`.
 
 mod bidirectional;
+mod decompress;
 mod one_sided;
 mod symmetric;
 
 #[cfg(test)]
 mod tests;
 
-use std::ops::{Add, Sub};
-
 pub use bidirectional::{AcyclicBicoloring, BidirectionalColoring, StarBicoloring};
+pub use decompress::Decompress;
 pub use one_sided::{ColumnColoring, RowColoring};
 pub use symmetric::{AcyclicColoring, StarColoring, SymmetricColoring};
-
-use crate::error::Error;
-use crate::pattern::Pattern;
-use crate::problem::{DecompressionKind, Direct, Substitution};
-use crate::program::{Layout, Program, Shape, Storage, Target};
-
-/// What values of type `T` must support to be recovered: nothing but a copy for [`Direct`], subtraction for
-/// [`Substitution`].
-#[diagnostic::on_unimplemented(
-    message = "values of type `{T}` cannot be decompressed",
-    note = "direct decompression needs `Copy`, substitution needs `Copy + Sub<Output = Self>`"
-)]
-pub trait Decompress<T>: DecompressionKind {
-    #[doc(hidden)]
-    fn run(program: &Prepared, values: &mut [T], columns: &[T], rows: &[T]) -> Result<(), Error>;
-}
-
-/// An opaque prepared decompression.
-#[doc(hidden)]
-#[derive(Clone, Debug)]
-pub struct Prepared(pub(crate) Program);
-
-impl<T: Copy> Decompress<T> for Direct {
-    fn run(program: &Prepared, values: &mut [T], columns: &[T], rows: &[T]) -> Result<(), Error> {
-        program.0.gather(values, columns, rows)
-    }
-}
-
-impl<T: Copy + Sub<Output = T>> Decompress<T> for Substitution {
-    fn run(program: &Prepared, values: &mut [T], columns: &[T], rows: &[T]) -> Result<(), Error> {
-        program.0.substitute(values, columns, rows)
-    }
-}
-
-/// Adds every entry of a matrix, given in storage order, to where `address(i, j)` says.
-fn accumulate<T: Copy + Add<Output = T>>(
-    pattern: &Pattern,
-    storage: Storage,
-    values: &[T],
-    into: &mut [T],
-    address: impl Fn(usize, usize) -> Option<usize>,
-) {
-    let lines = if storage == Storage::Csr { pattern.rows() } else { pattern.columns() };
-    for line in 0..lines.len() {
-        for k in lines.range(line) {
-            let other = lines.indices[k] as usize;
-            let (i, j) = if storage == Storage::Csr { (line, other) } else { (other, line) };
-            if let Some(a) = address(i, j) {
-                into[a] = into[a] + values[k];
-            }
-        }
-    }
-}
-
-/// Compresses the columns: `B[i, c] = Σ A[i, j]` over the columns `j` of colour `c`.
-fn compress_columns<T: Copy + Default + Add<Output = T>>(
-    pattern: &Pattern,
-    target: Target,
-    shape: &Shape,
-    colors: &[u32],
-    values: &[T],
-    into: &mut [T],
-) -> Result<(), Error> {
-    check("values", pattern.nnz(), values)?;
-    check("compressed columns", shape.column_part(), into)?;
-    into.fill(T::default());
-    accumulate(pattern, target.storage, values, into, |i, j| {
-        let c = colors[j];
-        (c != crate::NEUTRAL).then(|| shape.column_address(target.layout, i, c as usize))
-    });
-    Ok(())
-}
-
-/// Compresses the rows: `B[c, j] = Σ A[i, j]` over the rows `i` of colour `c`.
-fn compress_rows<T: Copy + Default + Add<Output = T>>(
-    pattern: &Pattern,
-    target: Target,
-    shape: &Shape,
-    colors: &[u32],
-    values: &[T],
-    into: &mut [T],
-) -> Result<(), Error> {
-    check("values", pattern.nnz(), values)?;
-    check("compressed rows", shape.row_part(), into)?;
-    into.fill(T::default());
-    accumulate(pattern, target.storage, values, into, |i, j| {
-        let c = colors[i];
-        (c != crate::NEUTRAL).then(|| shape.row_address(target.layout, c as usize, j))
-    });
-    Ok(())
-}
-
-fn check<T>(what: &'static str, expected: usize, slice: &[T]) -> Result<(), Error> {
-    if slice.len() == expected { Ok(()) } else { Err(Error::length(what, expected, slice.len())) }
-}
-
-fn with_layout(target: Target, layout: Layout) -> Target {
-    Target { layout, ..target }
-}
-
-fn with_storage(target: Target, storage: Storage) -> Target {
-    Target { storage, ..target }
-}
-
-/// The color of a vertex as an option.
-fn color(colors: &[u32], v: usize) -> Option<usize> {
-    colors.get(v).filter(|&&c| c != crate::NEUTRAL).map(|&c| c as usize)
-}

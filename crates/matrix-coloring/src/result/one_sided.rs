@@ -4,11 +4,13 @@
 
 use std::ops::{Add, Range};
 
-use super::{Decompress, Prepared, check, color, compress_columns, compress_rows, with_layout, with_storage};
+use super::decompress::{
+    Decompress, Prepared, check, color, compress_columns, compress_rows, with_layout, with_storage,
+};
+use crate::decompression::Direct;
 use crate::error::Error;
 use crate::groups::Groups;
 use crate::pattern::Pattern;
-use crate::problem::Direct;
 use crate::program::{Layout, Program, Shape, Source, Storage, Target};
 use crate::recovery::count_colors;
 

@@ -3,8 +3,9 @@
 //! Called by `lower` once per group.
 
 use super::cells::Dependence;
-use super::fit::{Fit, each_iteration, each_iteration_of};
-use super::{Lowering, NONE};
+use super::fit::{each_iteration, each_iteration_of};
+use super::lowering::Fit;
+use super::lowering::{Lowering, NONE};
 use crate::program::{Address, Dimension, Instruction, Nest, Space};
 use crate::recording::graph::{CONSTANT, Op, SUM};
 use crate::recording::rules::PLUS;

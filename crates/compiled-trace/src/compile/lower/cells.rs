@@ -2,8 +2,9 @@
 //!
 //! Called by `lower`, then by `body` for every operand.
 
-use super::fit::{Fit, Place, each_index, each_iteration, each_iteration_of};
-use super::{Lowering, MOST_CELLS, NONE, Slot};
+use super::fit::{Place, each_index, each_iteration, each_iteration_of};
+use super::lowering::Fit;
+use super::lowering::{Lowering, MOST_CELLS, NONE, Slot};
 use crate::program::{Address, Space};
 use crate::recording::graph::{CONSTANT, Op, SUM};
 use differentiation_interface_core::error::{Error, ErrorKind};

@@ -3,9 +3,9 @@
 //! Called last by `lower`.
 
 use super::cells::CALL;
-use super::fit::Fit;
+use super::lowering::Fit;
+use super::lowering::{Group, Lowering};
 use super::plan::Plan;
-use super::{Group, Lowering};
 use crate::program::{Address, Dimension, Instruction, Nest, RuleCall, Space, Statement};
 use crate::recording::custom::Half;
 use crate::recording::graph::CONSTANT;

@@ -2,37 +2,11 @@
 //!
 //! Called by `cells`, `body` and `outputs`.
 
-use super::Lowering;
-use crate::program::{Address, Space};
+use super::lowering::{Fit, Lowering};
 use crate::recording::graph::Op;
-use std::sync::Arc;
 
 /// Most iterations of a recurrence whose operands may lie before the loop.
 const LONGEST_HALO: i64 = 4;
-
-/// How an operand depends on the counters.
-#[derive(Clone)]
-pub(super) enum Fit {
-    Affine { origin: u32, deltas: Vec<i64> },
-    Table(Vec<u32>),
-}
-
-impl Fit {
-    /// The address of these cells of a space, for as many counters.
-    pub(super) fn address(self, space: Space, counters: usize) -> Address {
-        match self {
-            Fit::Affine { origin, deltas } => Address {
-                space,
-                base: origin,
-                strides: deltas.iter().map(|delta| *delta as i32).collect(),
-                table: None,
-            },
-            Fit::Table(cells) => {
-                Address { space, base: cells[0], strides: vec![0; counters], table: Some(Arc::from(cells)) }
-            }
-        }
-    }
-}
 
 /// A result in some iteration of its group.
 #[derive(Clone, PartialEq)]

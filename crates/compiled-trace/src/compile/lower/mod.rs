@@ -1,7 +1,7 @@
 //! Third pass: from the tree of loops to a [`Program`] over memory.
 //!
 //! Called by [`compile`](crate::compile). Loops without dependence from iteration to iteration are distributed over the
-//! statements inside them, so that most of a program is boxes of iterations with straight-line bodies; loops that carry values
+//! statements inside them, so that most of a program is iteration domains with straight-line bodies; loops that carry values
 //! across inner loops stay loops of statements. A result used outside its own iteration gets cells of its own, one per
 //! iteration, last counter fastest. Operands of the first iteration that lie before the loop (the start of a recurrence) are
 //! copied to cells before those of the loop, so that the operand's address is regular.
@@ -13,75 +13,21 @@ mod body;
 mod cells;
 mod emit;
 mod fit;
+mod lowering;
 mod outputs;
 mod plan;
 
 use crate::compile::reductions::Sequence;
-use crate::compile::reroll::Rolled;
+use crate::compile::reroll::Rerolled;
 use crate::program::*;
 use crate::recording::graph::Graph;
 use differentiation_interface_core::error::{Error, ErrorKind};
-use fit::Fit;
+use lowering::{Lowering, MOST_CELLS, NONE};
 use plan::Around;
 use rustc_hash::FxHashMap;
 
-/// No cell, no owner.
-const NONE: u32 = u32::MAX;
-/// Most cells of work space, so that those of several lanes fit into 32 bits.
-const MOST_CELLS: usize = u32::MAX as usize / 4;
-
-/// Operations that run for the same iterations.
-struct Group {
-    /// The node at which iteration 0 begins.
-    start: u32,
-    /// Trip count and length in nodes of each counter, loops of statements first.
-    counters: Vec<(u32, u32)>,
-    /// How many counters are loops of statements.
-    loops: usize,
-    /// Identities of those loops.
-    enclosing: Vec<usize>,
-    /// Nodes of iteration 0, relative to `start`.
-    offsets: Vec<u32>,
-    /// Per offset, where its results go.
-    slots: Vec<Slot>,
-}
-
-/// Where the results of an operation go, besides later operations of the same iteration.
-#[derive(Clone)]
-struct Slot {
-    /// Whether it has cells in the work space.
-    stored: bool,
-    /// The first of them.
-    base: u32,
-    /// The outputs it is, one per iteration.
-    output: Option<Fit>,
-    /// Counter with extra cells before the first iteration, and how many.
-    halo: (u32, u32),
-}
-
-/// The state of the pass.
-struct Lowering<'a> {
-    sequence: &'a Sequence,
-    rolled: &'a Rolled,
-    groups: Vec<Group>,
-    /// Number of loops of statements so far.
-    loops: usize,
-    /// Per node its group; of outputs of calls their cell, tagged.
-    owner: Vec<u32>,
-    constants: Vec<f64>,
-    /// Cells of work space so far.
-    work: usize,
-    /// First cell of the copies of inputs and parameters, if there are any.
-    copied_inputs: Option<u32>,
-    /// Outputs that are copied at the end.
-    copied_outputs: Vec<u32>,
-    /// Nests that fill the cells before loops, by what they must precede.
-    before_group: FxHashMap<usize, Vec<Nest>>,
-    before_loop: FxHashMap<usize, Vec<Nest>>,
-}
-
 /// Runs the pass.
-pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rolled) -> Result<Program, Error> {
+pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rerolled) -> Result<Program, Error> {
     let mut lowering = Lowering {
         sequence,
         rolled,

@@ -5,8 +5,9 @@
 //! recurrence) are copied at the end of the program: in runs where cells advance regularly, by a table otherwise. Where many are
 //! zero, outputs are cleared at the beginning.
 
-use super::fit::{Fit, each_iteration};
-use super::{Lowering, NONE};
+use super::fit::each_iteration;
+use super::lowering::Fit;
+use super::lowering::{Lowering, NONE};
 use crate::program::{Dimension, Instruction, Nest, Space, Statement};
 use crate::recording::graph::{CONSTANT, SUM};
 use differentiation_interface_core::error::{Error, ErrorKind};

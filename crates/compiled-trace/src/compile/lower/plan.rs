@@ -3,7 +3,7 @@
 //! Called first by `lower`. Short inner loops are written out, so that a body has enough to do per iteration.
 
 use super::fit::has_second;
-use super::{Group, Lowering};
+use super::lowering::{Group, Lowering};
 use crate::compile::reroll::Token;
 use crate::recording::graph::{CONSTANT, Op, SUM};
 

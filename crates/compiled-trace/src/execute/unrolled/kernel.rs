@@ -1,7 +1,7 @@
 //! Runs the steps of a small program.
 
 use super::super::single::{compare, drop_kept, guard_holds, keep};
-use super::{Code, Flat, LANES, Line, Mode, Step, room};
+use super::code::{Code, Flat, LANES, Line, Mode, Step, room};
 use crate::recording::rules::Rules;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::cell::Cell;

@@ -1,12 +1,12 @@
 //! The slots of a small program.
 //!
-//! Made by a [`Flat`](super::Flat) for its constants; lent to its runs.
+//! Made by a small program for its constants; lent to its runs.
 
 /// Numbers that begin where a line of the machine's cache begins, wherever the memory is: a vector across two lines takes longer
 /// to read and to write, which is felt in programs of some nanoseconds.
 #[derive(Debug, Default)]
 pub(in crate::execute) struct Slots<S> {
-    /// Begins with copies of the first number that nobody asks for.
+    /// Begins with copies of the first number that are never read.
     all: Vec<S>,
     first: usize,
 }

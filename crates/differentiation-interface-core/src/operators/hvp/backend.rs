@@ -2,7 +2,7 @@
 //!
 //! Called by the operator; calls the `type Hvp` route, with one lane per tangent.
 
-use crate::backend::{Backend, HvpRoute, Lane, Rows, SecondOrderBackend, Seeds, Want};
+use crate::backend::{Backend, HvpRoute, Lane, Request, Rows, SecondOrderBackend, Seeds};
 use crate::context::Contexts;
 use crate::error::Error;
 use crate::evaluate::{Bound, Evaluate, Flat, NumberOutput, handed};
@@ -68,7 +68,7 @@ pub trait HvpBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         f: &F,
         x: &P,
         tangents: &[&[X::Scalar]; T],
-        want: Want,
+        request: Request,
     ) -> Result<(), Error>;
     /// Writes product `k` of the last call into `out`.
     fn copy_product(state: &Self::State, k: usize, out: &mut [X::Scalar]);
@@ -177,7 +177,7 @@ fn products<B: SecondOrderBackend, S: Scalar, F: Flat<Number<B, S, T>>, const T:
     f: &mut F,
     x: &[S],
     tangents: &[&[S]; T],
-    want: Want,
+    want: Request,
     rows: Rows<'_, S>,
 ) -> Result<(), Error> {
     fault::watch(|| B::Hvp::products(pair, state, f, x, Seeds::Vectors(tangents), want, rows)).map_err(named::<B>)
@@ -236,7 +236,7 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
         Ok(())
     }
 
-    fn products<F, P>(&mut self, f: &F, x: &P, tangents: &[&[X::Scalar]; T], want: Want) -> Result<(), Error>
+    fn products<F, P>(&mut self, f: &F, x: &P, tangents: &[&[X::Scalar]; T], request: Request) -> Result<(), Error>
     where
         F: Evaluate<X, C, Lanes<B, X, T>>,
         P: Point<Shape = X, Contexts = C>,
@@ -245,7 +245,7 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
         let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
         let columns = if B::Hvp::seeds_are_rows(&self.pair) { flat.len() } else { T };
         let rows = Rows::growing(&mut self.products, columns);
-        products::<B, _, _, T>(&self.pair, &mut self.state, &mut handed(&mut f), flat, tangents, want, rows)
+        products::<B, _, _, T>(&self.pair, &mut self.state, &mut handed(&mut f), flat, tangents, request, rows)
     }
 
     fn hold<F, P>(&mut self, f: &F, x: &P) -> Result<(), Error>
@@ -303,7 +303,7 @@ where
         let inputs = x.coordinates().len();
         state.accept(inputs)?;
         let dense = dense_tangent::<B, _>(&state.pair, inputs);
-        state.products(f, x, &sizing_tangents(tangents, &dense), Want::Value)
+        state.products(f, x, &sizing_tangents(tangents, &dense), Request::Value)
     }
     fn products<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -311,9 +311,9 @@ where
         f: &F,
         x: &P,
         tangents: &[&[X::Scalar]; T],
-        want: Want,
+        request: Request,
     ) -> Result<(), Error> {
-        state.products(f, x, tangents, want)
+        state.products(f, x, tangents, request)
     }
     fn copy_product(state: &Self::State, k: usize, out: &mut [X::Scalar]) {
         state.copy_product(k, out);

@@ -8,7 +8,7 @@ mod backend;
 pub use backend::{HvpBackend, HvpSamePointBackend, HvpWork};
 
 use super::call::{check_buffer, check_point};
-use crate::backend::{Seeds, Want};
+use crate::backend::{Request, Seeds};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::point::{Point, ScalarOf, Shape};
@@ -347,7 +347,7 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.run(&x, &tangents, Want::Products)?;
+        self.run(&x, &tangents, Request::Products)?;
         Ok(self.like())
     }
 
@@ -361,7 +361,7 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.check_buffers(&products)?;
-        self.run(&x, &tangents, Want::Products)?;
+        self.run(&x, &tangents, Request::Products)?;
         self.copy_products(products);
         Ok(())
     }
@@ -375,7 +375,7 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.run(&x, &tangents, Want::Gradient)?;
+        self.run(&x, &tangents, Request::Gradient)?;
         Ok((X::like(B::gradient(&self.state)), self.like()))
     }
 
@@ -396,7 +396,7 @@ where
     {
         self.check_buffer(grad)?;
         self.check_buffers(&products)?;
-        self.run(&x, &tangents, Want::Gradient)?;
+        self.run(&x, &tangents, Request::Gradient)?;
         grad.copy_from_slice(B::gradient(&self.state));
         self.copy_products(products);
         Ok(())
@@ -415,7 +415,7 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.run(&x, &tangents, Want::Value)?;
+        self.run(&x, &tangents, Request::Value)?;
         Ok((B::value(&self.state), X::like(B::gradient(&self.state)), self.like()))
     }
 
@@ -436,7 +436,7 @@ where
     {
         self.check_buffer(grad)?;
         self.check_buffers(&products)?;
-        self.run(&x, &tangents, Want::Value)?;
+        self.run(&x, &tangents, Request::Value)?;
         grad.copy_from_slice(B::gradient(&self.state));
         self.copy_products(products);
         Ok(B::value(&self.state))
@@ -460,7 +460,7 @@ where
         Ok(())
     }
 
-    fn run<P, D>(&mut self, x: &P, tangents: &[D; T], want: Want) -> Result<(), Error>
+    fn run<P, D>(&mut self, x: &P, tangents: &[D; T], request: Request) -> Result<(), Error>
     where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
@@ -468,7 +468,7 @@ where
         check_point::<X>(self.inputs, x.coordinates().len()).map_err(|kind| error(kind, B::BACKEND))?;
         let tangents = tangents.each_ref().map(Point::coordinates);
         check_seeds(&tangents, self.inputs, B::BACKEND)?;
-        self.backend.products(&mut self.state, &self.function, x, &tangents, want)
+        self.backend.products(&mut self.state, &self.function, x, &tangents, request)
     }
 
     fn check_buffer(&self, buffer: &[X::Scalar]) -> Result<(), Error> {

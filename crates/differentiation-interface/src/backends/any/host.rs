@@ -79,6 +79,9 @@ where
     fn recordable(&self) -> Option<&dyn Recordable> {
         self.f.recordable()
     }
+    fn has_work_memory(&self) -> bool {
+        self.f.has_work_memory()
+    }
 }
 
 /// Makes a [`PerEngine`] from a [`FirstOrder`], with the static backend at hand.

@@ -10,6 +10,8 @@ mod text;
 
 #[cfg(feature = "serde")]
 mod serde;
+#[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
+mod tests;
 
 pub use number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
 pub use routes::Chosen;
@@ -97,12 +99,12 @@ impl Backend for AnyBackend {
     type Gradient = Chosen;
     type Jacobian = Chosen;
 
-    #[inline(always)]
-    fn raise<S: Scalar, L: Lanes>(value: S) -> AnyNum<S, L> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn inject<S: Scalar, L: Lanes>(value: S) -> AnyNum<S, L> {
         Num(AnyCore::inert(value))
     }
-    #[inline(always)]
-    fn lower<S: Scalar, L: Lanes>(number: &AnyNum<S, L>) -> S {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn project<S: Scalar, L: Lanes>(number: &AnyNum<S, L>) -> S {
         number.0.value()
     }
 
@@ -151,7 +153,7 @@ impl Backend for AnyBackend {
 }
 
 impl<S: Scalar, L: Lanes> Lift<S, AnyNum<S, L>> for AnyBackend {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift(value: S) -> AnyNum<S, L> {
         Num(AnyCore::inert(value))
     }

@@ -53,7 +53,7 @@ macro_rules! operations {
                 },
                 ..Internals::DEFAULT
             };
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn constant(value: S::Base) -> Self { Self::Plain(S::constant(value)) }
             #[inline]
             fn primal(&self) -> S::Base { match self { $(Self::$Variant(v) => v.peek(),)* } }
@@ -182,11 +182,11 @@ macro_rules! one_of_numbers {
         }
         $(impl<S: Scalar, L: Lanes> Holds<$Key> for $Core<S, L> {
             type Active = $Active;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn put(active: $Active) -> Self {
                 $plain(&active).map_or(Self::$Variant(active), Self::Plain)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[allow(unreachable_patterns, reason = "the plain variant is in the table as well")]
             fn take(self) -> $Active {
                 match self {
@@ -199,11 +199,11 @@ macro_rules! one_of_numbers {
         }
         $(impl<S: Scalar, L: Lanes> Holds<$Other> for $Core<S, L> {
             type Active = $Active;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn put(active: $Active) -> Self {
                 <Self as Holds<$Key>>::put(active)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn take(self) -> $Active {
                 <Self as Holds<$Key>>::take(self)
             }
@@ -214,7 +214,7 @@ macro_rules! one_of_numbers {
 /// A number of one engine met another engine.
 #[cold]
 fn foreign<C: Core>(number: C) -> C {
-    fault::raise(ErrorKind::ForeignNumber);
+    fault::report(ErrorKind::ForeignNumber);
     // On a thread of the user's no operator returns the fault, so the number's differentiation does.
     if !fault::is_watched() {
         number.spoil(ErrorKind::ForeignNumber);
@@ -276,13 +276,13 @@ impl<S: Scalar, L: Lanes> Default for AnyPairCore<S, L> {
 }
 
 /// A constant of forward mode.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn dual<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
     Num(DualCore::inert(value))
 }
 
 /// A constant of reverse mode.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn var<S: Scalar>(value: S) -> Var<S> {
     Num(VarCore::inert(value))
 }
@@ -302,51 +302,51 @@ fn recorded<S: Scalar, L: Lanes>(value: S) -> Recorded<S::Base> {
 }
 
 /// A plain number.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn as_is<S: Scalar>(number: &S) -> Option<S> {
     Some(*number)
 }
 
 /// The value of a number of forward mode without derivative. Most inputs are without one in each pass, and plain numbers
 /// are faster.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn inert_dual<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> Option<S> {
     number.0.is_inert().then(|| number.0.value())
 }
 
 /// The same of one that keeps second derivatives.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn inert_hyper_dual<S: Scalar, O: Lanes, L: Lanes>(number: &HyperDual<S, O, L>) -> Option<S> {
     number.0.is_inert().then(|| number.0.value().0.value())
 }
 
 /// The value of a number of reverse mode without derivative.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn inert_var<S: Scalar>(number: &Var<S>) -> Option<S> {
     number.0.is_inert().then(|| number.0.value())
 }
 
 /// The same of one that keeps second derivatives.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn inert_twice_var<S: Scalar>(number: &TwiceVar<S>) -> Option<S> {
     number.0.is_inert().then(|| number.0.value())
 }
 
 /// The value of a constant of a recording.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn inert_recorded<S: Scalar>(number: &Recorded<S::Base>) -> Option<S> {
     number.is_constant().then(|| S::constant(number.peek()))
 }
 
 impl<S: Scalar, L: Lanes> AnyCore<S, L> {
     /// A constant.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn inert(value: S) -> Self {
         Self::Plain(value)
     }
 
     /// The value, one level of nesting down.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn value(&self) -> S {
         match self {
             Self::Plain(v) => *v,

@@ -7,8 +7,8 @@ use super::number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
 use super::{AnyBackend, FirstOrder, RuntimeForward};
 use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::{
-    Backend, Compose, Direction, Entries, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Routed,
-    Rows, Seeds, Want,
+    Backend, Compose, Direction, EntryRequest, ForcedRoute, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute,
+    PushforwardRoute, Request, Rows, Seeds,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -95,7 +95,7 @@ impl PushforwardRoute<AnyBackend> for Chosen {
         state: &mut Self::State<S, L>,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
+        entries: EntryRequest<'_, S>,
         y: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
         run!(state, f, Pushforward: PushforwardRoute, entries(x, entries, y))
@@ -142,14 +142,14 @@ impl MatrixRoute<AnyBackend> for Chosen {
             Engine { backend, state }
         })))
     }
-    fn warm<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
+    fn prepare<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
         _: &AnyBackend,
         state: &mut Self::State<S, L>,
         f: &mut F,
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        run!(state, f, Jacobian: MatrixRoute, warm(x, y))
+        run!(state, f, Jacobian: MatrixRoute, prepare(x, y))
     }
     fn matrix<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
         _: &AnyBackend,
@@ -190,14 +190,14 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
     type Lanes = <AnyBackend as Backend>::Lanes;
     type Num<S: Scalar, L: Lanes> = AnyPairNum<S, L>;
     type State<S: Scalar, L: Lanes> = Running<PairEngines<S, L>, AnyPairCore<S, L>>;
-    type SamePoint = Routed<AnyBackend, AnyBackend, Chosen>;
+    type SamePoint = ForcedRoute<AnyBackend, AnyBackend, Chosen>;
 
     fn same_point((outer, inner): &(AnyBackend, AnyBackend)) -> Self::SamePoint {
         // As the static backends do: a reverse inner backend keeps the linearisation if the outer one cannot.
         let keeps =
             matches!(inner, AnyBackend::FirstOrder(FirstOrder::ReverseDiff(_) | FirstOrder::CompiledReverseDiff(_)));
         let outer = if keeps { inner } else { outer };
-        Routed::new(&(*outer, *inner))
+        ForcedRoute::new(&(*outer, *inner))
     }
 
     fn state<S: Scalar, L: Lanes>(
@@ -230,10 +230,10 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        want: Want,
+        request: Request,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        run_pair!(state, f, products(x, seeds, want, rows))
+        run_pair!(state, f, products(x, seeds, request, rows))
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<AnyPairNum<S, L>>>(
         _: &(AnyBackend, AnyBackend),
@@ -258,9 +258,9 @@ impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
         state: &mut Self::State<S, L>,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
-        want: Want,
+        entries: EntryRequest<'_, S>,
+        request: Request,
     ) -> Result<bool, Error> {
-        run_pair!(state, f, entries(x, entries, want))
+        run_pair!(state, f, entries(x, entries, request))
     }
 }

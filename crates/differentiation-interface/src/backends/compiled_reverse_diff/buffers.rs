@@ -2,7 +2,8 @@
 //!
 //! Called by `state` with a recording that is tried; runs its programs.
 
-use super::recording::{Failure, Held, Kind, LANES, Which};
+use super::held::Held;
+use super::recording::{Failure, Kind, LANES, ProgramKey};
 use differentiation_interface_core::backend::{Rows, Seeds};
 use differentiation_interface_core::recordings::{EngineScalar, Recordable};
 use differentiation_interface_core::scalar::{Base, Scalar};
@@ -32,7 +33,7 @@ pub(super) enum Direction {
 
 impl<S: Scalar> Buffers<S> {
     /// Takes parameters, which it leaves as plain numbers too, and lengths of the contexts.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn read_contexts(&mut self, f: Option<&dyn Recordable>, plain: &mut Vec<f64>, lengths: &mut Vec<usize>) {
         plain.clear();
         f.parameters(plain);
@@ -50,7 +51,7 @@ impl<S: Scalar> Buffers<S> {
     #[inline(never)]
     pub(super) fn value(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {
         self.y.resize(held.recording.outputs, S::default());
-        held.run(Which::of(Kind::Value, 0), &[x, &self.parameters], &mut [&mut self.y])
+        held.run(ProgramKey::of(Kind::Value, 0), &[x, &self.parameters], &mut [&mut self.y])
     }
 
     /// Why the recording gives no answer at `x`: a size that does not fit counts only where the recording is valid.
@@ -71,7 +72,7 @@ impl<S: Scalar> Buffers<S> {
         values: &mut [S],
         with_value: bool,
     ) -> Result<(), Failure> {
-        held.run(Which::of(Kind::Entries, 0), &[x, &self.parameters], &mut [values])?;
+        held.run(ProgramKey::of(Kind::Entries, 0), &[x, &self.parameters], &mut [values])?;
         if with_value { self.value(held, x) } else { Ok(()) }
     }
 
@@ -133,7 +134,7 @@ impl<S: Scalar> Buffers<S> {
         }
         rows.set_rows(1)?;
         let row = rows.part(0, 0, held.recording.inputs);
-        held.run(Which::of(Kind::Pullback, 0), &[x, &self.parameters, seed], &mut [&mut self.y, row])
+        held.run(ProgramKey::of(Kind::Pullback, 0), &[x, &self.parameters, seed], &mut [&mut self.y, row])
     }
 
     /// Runs programs until all seeds have gone through; leaves the outputs too.
@@ -194,7 +195,7 @@ impl<S: Scalar> Buffers<S> {
             for result in &mut results[1..1 + lanes] {
                 (*result, rest) = rest.split_at_mut(width);
             }
-            held.run(Which::of(kind, 0), &arguments[..2 + lanes], &mut results[..1 + lanes])?;
+            held.run(ProgramKey::of(kind, 0), &arguments[..2 + lanes], &mut results[..1 + lanes])?;
             match direction {
                 Direction::Backward if in_place => {}
                 Direction::Backward => {
@@ -256,7 +257,7 @@ impl<S: Scalar> Buffers<S> {
                 pair[0] = slope;
                 (pair[1], rest) = rest.split_at_mut(n);
             }
-            let which = Which::of(Kind::Gradient, tangents);
+            let which = ProgramKey::of(Kind::Gradient, tangents);
             held.run(which, &arguments[..2 + tangents], &mut results[..2 + 2 * tangents])?;
             if !in_place {
                 rows.part(first, 0, count * n).copy_from_slice(&self.products[..count * n]);

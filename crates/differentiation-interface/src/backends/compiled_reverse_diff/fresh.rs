@@ -10,13 +10,13 @@ use differentiation_interface_core::scalar::{Base, Scalar};
 
 /// The memory of recordings, and the last one.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Fresh<B: Base> {
+pub(crate) struct FreshRecording<B: Base> {
     recorder: Recorder<B>,
     point: Vec<B>,
     parameters: Vec<B>,
 }
 
-impl<B: Base> Fresh<B> {
+impl<B: Base> FreshRecording<B> {
     /// Records the function at `x`, whose derivatives are dropped.
     pub(crate) fn record<S: Scalar<Base = B>, F: Flat<Recorded<B>>>(
         &mut self,

@@ -8,16 +8,13 @@
 
 mod programs;
 
-use super::asked::Asked;
+use super::requested::RequestedEntries;
 #[cfg(feature = "native")]
 use compiled_trace::native;
-use compiled_trace::{Absence, Executable, Graph, Place, Program, RunError, Single, Workspace, compile};
+use compiled_trace::{Absence, Executable, Graph, Place, Program, RunError, compile};
 use differentiation_interface_core::error::{Error, ErrorKind};
-use differentiation_interface_core::recordings::{EngineScalar, Tangents};
-use differentiation_interface_core::scalar::{Base, Scalar};
-use programs::{ALIKE, MOST_INPUTS, MOST_OUTPUTS, Made, Programs};
-pub(super) use programs::{Kind, LANES, Which};
-use std::num::NonZeroU32;
+use programs::Programs;
+pub(super) use programs::{ALIKE, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
@@ -28,7 +25,7 @@ pub(super) struct Recording {
     /// The program of the entries asked for, where it is better than products.
     entries: Option<Program>,
     /// What the program of the entries is made of again where absent derivatives are tracked, if that is another one.
-    entries_source: Option<(Graph, Asked)>,
+    entries_source: Option<(Graph, RequestedEntries)>,
     programs: Programs,
     tracking: OnceLock<Box<Programs>>,
     /// Length of the point.
@@ -54,36 +51,40 @@ struct Source {
 
 impl Recording {
     /// Compiles a recording of a function whose constants never change.
-    pub(super) fn new(graph: &Graph, lengths: &[usize], asked: &Asked) -> Result<Recording, Error> {
-        Recording::of(graph, graph.parameters(), lengths, asked, None)
+    pub(super) fn new(graph: &Graph, lengths: &[usize], requested: &RequestedEntries) -> Result<Recording, Error> {
+        Recording::of(graph, graph.parameters(), lengths, requested, None)
     }
 
     /// Compiles a recording for the point it was made at. Sums are added in another order than the function does, so that a
     /// comparison of numbers that differ by rounding may come out differently there.
-    pub(super) fn once(graph: &Graph, lengths: &[usize], asked: &Asked) -> Result<Recording, Error> {
-        let recording = Recording::of(&graph.without_guards(), graph.parameters(), lengths, asked, None)?;
+    pub(super) fn once(graph: &Graph, lengths: &[usize], requested: &RequestedEntries) -> Result<Recording, Error> {
+        let recording = Recording::of(&graph.without_guards(), graph.parameters(), lengths, requested, None)?;
         Ok(Recording { once: true, ..recording })
     }
 
     /// Compiles a recording that later ones will be compared with, which says more than guards do.
-    pub(super) fn comparable(graph: &Graph, lengths: &[usize], asked: &Asked) -> Result<Recording, Error> {
+    pub(super) fn comparable(
+        graph: &Graph,
+        lengths: &[usize],
+        requested: &RequestedEntries,
+    ) -> Result<Recording, Error> {
         let source = Source { graph: Arc::new(graph.clone()), places: Vec::new() };
-        Recording::of(&graph.without_guards(), graph.parameters(), lengths, asked, Some(source))
+        Recording::of(&graph.without_guards(), graph.parameters(), lengths, requested, Some(source))
     }
 
     fn of(
         graph: &Graph,
         parameters: usize,
         lengths: &[usize],
-        asked: &Asked,
+        requested: &RequestedEntries,
         source: Option<Source>,
     ) -> Result<Recording, Error> {
         let program = compile(graph)?;
-        let entries = asked.program(graph, &program);
+        let entries = requested.program(graph, &program);
         let is_doubtful = entries.as_ref().is_some_and(|entries| entries.absence == Absence::Doubtful);
         Ok(Recording {
             entries,
-            entries_source: is_doubtful.then(|| (graph.clone(), asked.clone())),
+            entries_source: is_doubtful.then(|| (graph.clone(), requested.clone())),
             program,
             programs: Programs::default(),
             tracking: OnceLock::new(),
@@ -123,12 +124,12 @@ impl Recording {
     }
 
     /// The same with more parameters: these constants the first time, all of them the second time.
-    pub(super) fn widened(&self, more: &[Place], asked: &Asked) -> Result<Recording, Error> {
+    pub(super) fn widened(&self, more: &[Place], requested: &RequestedEntries) -> Result<Recording, Error> {
         let Some(Source { graph, places }) = &self.source else { return Err(ErrorKind::ForeignNumber.into()) };
         let places = if places.is_empty() { more.to_vec() } else { graph.places_of_constants() };
         let wide = graph.without_guards().with_parameters_at(&places)?;
         let source = Source { graph: Arc::clone(graph), places };
-        Recording::of(&wide, self.parameters, &self.lengths, asked, Some(source))
+        Recording::of(&wide, self.parameters, &self.lengths, requested, Some(source))
     }
 
     /// Whether there is a program of the entries asked for.
@@ -151,13 +152,13 @@ impl Recording {
         self.lengths.iter().eq(lengths)
     }
 
-    #[inline(always)]
-    fn programs(&self, which: Which) -> &Programs {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn programs(&self, which: ProgramKey) -> &Programs {
         if which.tracks { self.tracking.get_or_init(Box::default) } else { &self.programs }
     }
 
     #[inline]
-    fn executable(&self, which: Which) -> Result<&Made<Executable>, Failure> {
+    pub(super) fn executable(&self, which: ProgramKey) -> Result<&Made<Executable>, Failure> {
         match self.programs(which).executable(which) {
             Some(made) => Ok(made),
             None => self.new_executable(which),
@@ -166,11 +167,11 @@ impl Recording {
 
     #[cold]
     #[inline(never)]
-    fn new_executable(&self, which: Which) -> Result<&Made<Executable>, Failure> {
+    fn new_executable(&self, which: ProgramKey) -> Result<&Made<Executable>, Failure> {
         Ok(self.programs(which).make_executable(which, self.program_of(which)?))
     }
 
-    fn program_of(&self, which: Which) -> Result<Program, Error> {
+    fn program_of(&self, which: ProgramKey) -> Result<Program, Error> {
         let tracking;
         let value = if which.tracks {
             tracking = self.program.tracking_absent();
@@ -193,8 +194,8 @@ impl Recording {
     fn program_of_entries(&self, tracks: bool) -> Result<Program, Error> {
         let entries = self.entries.as_ref().ok_or(ErrorKind::ForeignNumber)?;
         let again = || {
-            let (graph, asked) = self.entries_source.as_ref()?;
-            asked.program_of_any_length(&graph.tracking_absent())
+            let (graph, requested) = self.entries_source.as_ref()?;
+            requested.program_of_any_length(&graph.tracking_absent())
         };
         Ok(match tracks {
             true => again().unwrap_or_else(|| entries.tracking_absent()),
@@ -205,7 +206,7 @@ impl Recording {
     /// The machine code, unless it is refused: then the portable executor runs the program.
     #[cfg(feature = "native")]
     #[inline]
-    fn code(&self, which: Which) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
+    pub(super) fn code(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
         match self.programs(which).code(which) {
             Some(made) => Ok(made.as_ref()),
             None => self.new_code(which),
@@ -215,170 +216,9 @@ impl Recording {
     #[cfg(feature = "native")]
     #[cold]
     #[inline(never)]
-    fn new_code(&self, which: Which) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
+    fn new_code(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
         Ok(self.programs(which).make_code(which, self.program_of(which)?))
     }
-}
-
-/// The program of the gradient if it is a small one, on plain numbers and with memory of its own: for ten inputs, looking things up
-/// takes longer than computing.
-#[derive(Clone, Debug)]
-enum Small<B: Base> {
-    #[cfg(feature = "native")]
-    Code(native::Single<f64, 2, 2>),
-    List(Single<B, 2, 2>),
-}
-
-impl<B: Base> Small<B> {
-    /// Of a recording whose gradient has been run.
-    fn of(recording: &Recording, tracks: bool) -> Option<Made<Small<B>>> {
-        let which = Which { kind: Kind::Gradient, tangents: 0, tracks };
-        let programs = recording.programs(which);
-        #[cfg(feature = "native")]
-        if B::as_doubles(&[]).is_some()
-            && let Some(Some(made)) = programs.code(which)
-        {
-            let code = Small::Code(made.code.single()?);
-            return Some(Made { code, is_doubtful: made.is_doubtful });
-        }
-        let made = programs.executable(which)?;
-        Some(Made { code: Small::List(made.code.single()?), is_doubtful: made.is_doubtful })
-    }
-
-    /// Whether there is an answer; otherwise the outputs are without meaning.
-    #[inline(always)]
-    fn run(&mut self, inputs: &[&[B]; 2], outputs: &mut [&mut [B]; 2]) -> bool {
-        match self {
-            #[cfg(feature = "native")]
-            Small::Code(code) => {
-                let (Some(inputs), Some(outputs)) = (B::as_doubles(inputs), B::as_doubles_mut(outputs)) else {
-                    return false;
-                };
-                match (inputs.try_into(), outputs.try_into()) {
-                    (Ok(inputs), Ok(outputs)) => code.run(inputs, outputs),
-                    _ => false,
-                }
-            }
-            Small::List(list) => list.run(inputs, outputs),
-        }
-    }
-}
-
-/// The memory that programs run in on plain numbers.
-#[derive(Clone, Debug, Default)]
-struct Plain<B: Base> {
-    /// Whether the programs that track absent derivatives run.
-    tracks: bool,
-    workspaces: [[Option<Box<Workspace<B>>>; ALIKE]; 2],
-    #[cfg(feature = "native")]
-    native: native::Workspace<f64>,
-}
-
-impl<B: Base> Plain<B> {
-    #[inline(always)]
-    fn run(
-        &mut self,
-        recording: &Recording,
-        which: Which,
-        inputs: &[&[B]],
-        outputs: &mut [&mut [B]],
-    ) -> Result<(), Failure> {
-        let which = Which { tracks: self.tracks, ..which };
-        let is_doubtful = self.run_once(recording, which, inputs, outputs)?;
-        if is_doubtful && which.is_spoilt(outputs) {
-            self.run_tracking(recording, which, inputs, outputs)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Runs the program that tracks absent derivatives, after one that does not and has given results that are not numbers.
-    #[cold]
-    #[inline(never)]
-    fn run_tracking(
-        &mut self,
-        recording: &Recording,
-        which: Which,
-        inputs: &[&[B]],
-        outputs: &mut [&mut [B]],
-    ) -> Result<(), Failure> {
-        self.run_once(recording, Which { tracks: true, ..which }, inputs, outputs)?;
-        self.tracks = !which.is_spoilt(outputs);
-        Ok(())
-    }
-
-    /// Runs a program and tells whether results that are not numbers are doubtful.
-    #[inline(always)]
-    fn run_once(
-        &mut self,
-        recording: &Recording,
-        which: Which,
-        inputs: &[&[B]],
-        outputs: &mut [&mut [B]],
-    ) -> Result<bool, Failure> {
-        #[cfg(feature = "native")]
-        if let Some(done) = self.run_natively(recording, which, inputs, outputs) {
-            return done;
-        }
-        self.interpret(recording, which, inputs, outputs)
-    }
-
-    #[inline(never)]
-    fn interpret(
-        &mut self,
-        recording: &Recording,
-        which: Which,
-        inputs: &[&[B]],
-        outputs: &mut [&mut [B]],
-    ) -> Result<bool, Failure> {
-        let Made { code, is_doubtful } = recording.executable(which)?;
-        let workspace = which.place_in(&mut self.workspaces).get_or_insert_with(|| Box::new(code.workspace()));
-        code.run(workspace, inputs, outputs).map_err(Failure::Invalid)?;
-        Ok(*is_doubtful)
-    }
-
-    /// Runs machine code, if the numbers are doubles and there is such code.
-    #[cfg(feature = "native")]
-    #[inline(always)]
-    fn run_natively(
-        &mut self,
-        recording: &Recording,
-        which: Which,
-        inputs: &[&[B]],
-        outputs: &mut [&mut [B]],
-    ) -> Option<Result<bool, Failure>> {
-        let (inputs, outputs) = (B::as_doubles(inputs)?, B::as_doubles_mut(outputs)?);
-        match recording.code(which) {
-            Ok(made) => {
-                let Made { code, is_doubtful } = made?;
-                let done = code.run(&mut self.native, inputs, outputs).map_err(Failure::Invalid);
-                Some(done.map(|()| *is_doubtful))
-            }
-            Err(failure) => Some(Err(failure)),
-        }
-    }
-}
-
-/// Numbers with tangents, taken apart.
-#[derive(Clone, Debug, Default)]
-struct Apart<B> {
-    /// The values of all arguments, one after the other, and the tangents of the point, lane by lane.
-    arguments: Vec<B>,
-    /// The values of all results, and their tangents, lane by lane.
-    results: Vec<B>,
-}
-
-/// A recording with the memory of one thread.
-#[derive(Clone, Debug)]
-pub(super) struct Held<S: Scalar> {
-    pub(super) recording: Arc<Recording>,
-    /// If it has been run and is small, and later calls may run it; and whether it tracks absent derivatives.
-    gradient: Option<Small<S::Base>>,
-    gradient_is_doubtful: bool,
-    gradient_tracks: bool,
-    plain: Plain<S::Base>,
-    apart: Apart<S::Base>,
-    workspaces: [[Option<Box<Workspace<S>>>; ALIKE]; 2],
 }
 
 /// Why a recording did not give the answer.
@@ -404,189 +244,3 @@ impl From<Error> for Failure {
         Failure::Error(error)
     }
 }
-
-impl<S: Scalar> Held<S> {
-    pub(super) fn new(recording: Arc<Recording>) -> Self {
-        Held {
-            recording,
-            gradient: None,
-            gradient_is_doubtful: false,
-            gradient_tracks: false,
-            plain: Plain::default(),
-            apart: Apart::default(),
-            workspaces: Default::default(),
-        }
-    }
-
-    /// Whether there is a small program of the gradient.
-    #[inline(always)]
-    pub(super) fn has_small_gradient(&self) -> bool {
-        self.gradient.is_some()
-    }
-
-    /// Runs the program of the gradient if it is small, and tells whether there is an answer. If not, [`run`](Self::run) gives it, or
-    /// tells why. Only lengths of contexts must have been compared.
-    #[inline(always)]
-    pub(super) fn small_gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> bool {
-        let Some(small) = &mut self.gradient else { return false };
-        let (Some(inputs), Some(outputs)) = (S::as_plain(inputs), S::as_plain_mut(outputs)) else { return false };
-        match (inputs.try_into(), outputs.try_into()) {
-            (Ok(inputs), Ok(outputs)) => {
-                let outputs: &mut [&mut [S::Base]; 2] = outputs;
-                let is_doubtful = self.gradient_is_doubtful;
-                small.run(inputs, outputs) && !(is_doubtful && Which::of(Kind::Gradient, 0).is_spoilt(outputs))
-            }
-            _ => false,
-        }
-    }
-
-    /// Runs the program of the gradient, small or not.
-    pub(super) fn gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> Result<(), Failure> {
-        self.run(Which::of(Kind::Gradient, 0), inputs, outputs)?;
-        let is_of_use = self.gradient.is_some() && self.gradient_tracks == self.plain.tracks;
-        if !is_of_use && !self.recording.once && S::as_plain(&[]).is_some() {
-            self.gradient_tracks = self.plain.tracks;
-            self.gradient = Small::of(&self.recording, self.plain.tracks).map(|made| {
-                self.gradient_is_doubtful = made.is_doubtful;
-                made.code
-            });
-        }
-        Ok(())
-    }
-
-    /// Runs a program. `inputs` are the point, the parameters, the seeds and the tangents of the point; `outputs` the outputs
-    /// and the products, and the tangents of both.
-    ///
-    /// On plain numbers as it is. On dual numbers over plain ones its pushforward runs on their parts. On all other numbers
-    /// its operations are done one by one, which is slower than a tape.
-    #[inline(always)]
-    pub(super) fn run(&mut self, which: Which, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
-        if let Some(done) = self.run_plain(which, inputs, outputs) {
-            return done;
-        }
-        self.run_otherwise(which, inputs, outputs)
-    }
-
-    /// The same on numbers that are not plain.
-    #[inline(never)]
-    fn run_otherwise(&mut self, which: Which, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
-        if which.tangents == 0
-            && let Some(done) = self.run_apart(which.kind, inputs, outputs)
-        {
-            return done;
-        }
-        // Numbers of other engines carry derivatives that are not seen here.
-        let which = Which { tracks: true, ..which };
-        let Made { code, .. } = self.recording.executable(which)?;
-        let workspace = which.place_in(&mut self.workspaces).get_or_insert_with(|| Box::new(code.workspace()));
-        code.run(workspace, inputs, outputs).map_err(Failure::Invalid)
-    }
-
-    #[inline(always)]
-    fn run_plain(&mut self, which: Which, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
-        let (inputs, outputs) = (S::as_plain(inputs)?, S::as_plain_mut(outputs)?);
-        Some(self.plain.run(&self.recording, which, inputs, outputs))
-    }
-
-    /// Runs the program's pushforward, if the numbers are dual ones and only those of the point have tangents, all by one
-    /// differentiation.
-    fn run_apart(&mut self, kind: Kind, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
-        let tangents = S::tangents()?;
-        let mut marks = inputs[0].iter().filter_map(tangents.mark);
-        let mark = marks.next();
-        let others_have_none = inputs[1..].iter().all(|slice| slice.iter().all(|v| (tangents.mark)(v).is_none()));
-        if !others_have_none || marks.any(|other| Some(other) != mark) {
-            return None;
-        }
-        Some(self.run_with_tangents(kind, inputs, outputs, mark, tangents))
-    }
-
-    fn run_with_tangents(
-        &mut self,
-        kind: Kind,
-        inputs: &[&[S]],
-        outputs: &mut [&mut [S]],
-        mark: Option<NonZeroU32>,
-        tangents_of: &Tangents<S, S::Base>,
-    ) -> Result<(), Failure> {
-        let lanes = tangents_of.lanes;
-        let zero = S::Base::ZERO;
-        let point = inputs[0];
-        let width = match (mark, lanes) {
-            (None, _) => 0,
-            (Some(_), 1) => 1,
-            (Some(_), _) => LANES,
-        };
-        let padded = if width == 0 { 0 } else { lanes.next_multiple_of(width) };
-        let Apart { arguments, results } = &mut self.apart;
-        arguments.clear();
-        arguments.extend(inputs.iter().flat_map(|slice| slice.iter().map(S::peek)));
-        let values = arguments.len();
-        for lane in 0..padded {
-            let tangent = |v: &S| if lane < lanes { (tangents_of.lane)(v, lane) } else { zero };
-            arguments.extend(point.iter().map(tangent));
-        }
-        let stride: usize = outputs.iter().map(|slice| slice.len()).sum();
-        results.clear();
-        results.resize(stride * (1 + padded), zero);
-
-        let (values, tangents) = arguments.split_at(values);
-        let (result_values, result_tangents) = results.split_at_mut(stride);
-        let mut first = 0;
-        loop {
-            let mut plain_inputs: [&[S::Base]; MOST_INPUTS] = Default::default();
-            let mut plain_outputs: [&mut [S::Base]; MOST_OUTPUTS] = Default::default();
-            let mut rest = values;
-            for (plain, slice) in plain_inputs.iter_mut().zip(inputs) {
-                (*plain, rest) = rest.split_at(slice.len());
-            }
-            for lane in 0..width {
-                plain_inputs[inputs.len() + lane] = &tangents[(first + lane) * point.len()..][..point.len()];
-            }
-            let mut slots = plain_outputs.iter_mut();
-            cut(result_values, outputs, &mut slots);
-            let mut rest = &mut result_tangents[first * stride..];
-            for _ in 0..width {
-                let lane;
-                (lane, rest) = rest.split_at_mut(stride);
-                cut(lane, outputs, &mut slots);
-            }
-            let which = Which::of(kind, width);
-            let (inputs, outputs) = (inputs.len() + width, outputs.len() * (1 + width));
-            self.plain.run(&self.recording, which, &plain_inputs[..inputs], &mut plain_outputs[..outputs])?;
-            first += width;
-            if first >= padded {
-                break;
-            }
-        }
-
-        let mut offset = 0;
-        for slice in outputs {
-            for number in slice.iter_mut() {
-                let value = result_values[offset];
-                *number = match mark {
-                    Some(mark) => (tangents_of.join)(value, mark, &result_tangents[offset..], stride),
-                    None => S::constant(value),
-                };
-                offset += 1;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Cuts a slice into slots as long as the slices of `like`.
-fn cut<'a, 's, B: 'a, S>(
-    mut whole: &'a mut [B],
-    like: &[&mut [S]],
-    slots: &mut impl Iterator<Item = &'s mut &'a mut [B]>,
-) where
-    'a: 's,
-{
-    for (slice, slot) in like.iter().zip(slots) {
-        (*slot, whole) = whole.split_at_mut(slice.len());
-    }
-}
-
-#[cfg(test)]
-mod tests;

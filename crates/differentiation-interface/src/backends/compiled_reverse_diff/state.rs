@@ -1,12 +1,13 @@
 //! What the calls of a preparation share: recordings, the point, and buffers.
 
-use super::AutoCompiledReverseDiff;
-use super::asked::{Asked, Order};
+use super::backend::AutoCompiledReverseDiff;
 use super::buffers::{Buffers, Direction};
-use super::fresh::Fresh;
-use super::recording::{Failure, Held, Recording};
+use super::fresh::FreshRecording;
+use super::held::Held;
+use super::recording::{Failure, Recording};
+use super::requested::{Order, RequestedEntries};
 use compiled_trace::{GuardFailed, Place, Recorded, RunError};
-use differentiation_interface_core::backend::{Entries, Rows, Seeds};
+use differentiation_interface_core::backend::{EntryRequest, Rows, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::{Recordable, RecordedMatrix};
@@ -24,9 +25,9 @@ pub struct CompiledState<S: Scalar> {
     plain: Vec<f64>,
     /// Lengths of the contexts.
     lengths: Vec<usize>,
-    fresh: Fresh<S::Base>,
+    fresh: FreshRecording<S::Base>,
     /// What its recordings have programs for beside products.
-    asked: Asked,
+    requested: RequestedEntries,
     /// Whether some recording has no program of the entries asked for, so that products serve all.
     needs_products: bool,
     /// Where the last new recording differs from one that is there.
@@ -36,7 +37,7 @@ pub struct CompiledState<S: Scalar> {
 impl<S: Scalar> CompiledState<S> {
     /// For dense matrices of derivatives.
     pub(super) fn of_matrix(backend: &AutoCompiledReverseDiff) -> Self {
-        CompiledState { asked: Asked::jacobian(backend.limits()), ..CompiledState::default() }
+        CompiledState { requested: RequestedEntries::jacobian(backend.limits()), ..CompiledState::default() }
     }
 
     /// The outputs of the last run.
@@ -92,11 +93,11 @@ impl<S: Scalar> CompiledState<S> {
         backend: &AutoCompiledReverseDiff,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
+        entries: EntryRequest<'_, S>,
         y: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
-        if self.asked.is_nothing() {
-            self.asked = Asked::of(Order::First, &entries, backend.limits());
+        if self.requested.is_nothing() {
+            self.requested = RequestedEntries::of(Order::First, &entries, backend.limits());
         }
         let (with_value, is_dense) = (y.is_some(), entries.pattern.is_none());
         let mut values = entries.values;
@@ -117,12 +118,12 @@ impl<S: Scalar> CompiledState<S> {
         backend: &AutoCompiledReverseDiff,
         f: &mut F,
         x: &[S],
-        entries: Entries<'_, S>,
+        entries: EntryRequest<'_, S>,
         value: Option<&mut S>,
         gradient: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
-        if self.asked.is_nothing() {
-            self.asked = Asked::of(Order::Second, &entries, backend.limits());
+        if self.requested.is_nothing() {
+            self.requested = RequestedEntries::of(Order::Second, &entries, backend.limits());
         }
         let is_dense = entries.pattern.is_none();
         let mut values = entries.values;
@@ -261,7 +262,7 @@ impl<S: Scalar> CompiledState<S> {
         let held = &mut self.recordings[self.current];
         match go(held, &mut self.buffers).map_err(|failure| self.buffers.cause(failure, held, x)) {
             Err(Failure::Invalid(RunError::Guard(_))) => {
-                let recording = Recording::once(self.fresh.graph(), &self.lengths, &self.asked)?;
+                let recording = Recording::once(self.fresh.graph(), &self.lengths, &self.requested)?;
                 self.recordings[self.current] = Held::new(Arc::new(recording));
                 go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error)
             }
@@ -280,7 +281,7 @@ impl<S: Scalar> CompiledState<S> {
         x: &[S],
     ) -> Result<(), Error> {
         let graph = self.fresh.record(backend.limits(), f, x, &self.plain)?;
-        let recording = Recording::new(graph, &self.lengths, &self.asked)?;
+        let recording = Recording::new(graph, &self.lengths, &self.requested)?;
         self.keep(backend, recording);
         Ok(())
     }
@@ -303,7 +304,7 @@ impl<S: Scalar> CompiledState<S> {
             Some(index) => {
                 self.current = index;
                 if !self.more.is_empty() {
-                    let recording = self.recordings[index].recording.widened(&self.more, &self.asked)?;
+                    let recording = self.recordings[index].recording.widened(&self.more, &self.requested)?;
                     self.recordings[index] = Held::new(Arc::new(recording));
                 }
             }
@@ -315,7 +316,7 @@ impl<S: Scalar> CompiledState<S> {
                     let place = other.recording.parts_from(graph);
                     return Err(RunError::Guard(GuardFailed { place }).into());
                 }
-                let recording = Recording::comparable(graph, &self.lengths, &self.asked)?;
+                let recording = Recording::comparable(graph, &self.lengths, &self.requested)?;
                 self.fresh.make_room();
                 self.keep(backend, recording);
             }
@@ -346,7 +347,7 @@ impl<S: Scalar> CompiledState<S> {
 
 /// The gradient and its value, if a small program makes them.
 impl<S: Scalar> RecordedMatrix<S> for CompiledState<S> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fill(&mut self, f: Option<&dyn Recordable>, x: &[S], y: Option<&mut [S]>, rows: &mut Rows<'_, S>) -> bool {
         let CompiledState { recordings, current, buffers, plain, lengths, .. } = self;
         let Some(held) = recordings.get_mut(*current).filter(|held| f.is_pure() && held.has_small_gradient()) else {

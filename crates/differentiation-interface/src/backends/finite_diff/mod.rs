@@ -3,6 +3,9 @@
 //! Reached by operators through the routes below; runs the user's function on plain numbers, so opaque closures over `f64`
 //! are welcome.
 
+#[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
+mod tests;
+
 use differentiation_interface_core::backend::{
     Backend, Forward, Lane, Lanes, Lift, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
 };
@@ -55,12 +58,12 @@ impl Backend for AutoFiniteDiff {
     type Gradient = ViaPushforward;
     type Jacobian = ViaPushforward;
 
-    #[inline(always)]
-    fn raise<S: Scalar, L: Lanes>(value: S) -> S {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn inject<S: Scalar, L: Lanes>(value: S) -> S {
         value
     }
-    #[inline(always)]
-    fn lower<S: Scalar, L: Lanes>(number: &S) -> S {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn project<S: Scalar, L: Lanes>(number: &S) -> S {
         *number
     }
 
@@ -71,7 +74,7 @@ impl Backend for AutoFiniteDiff {
 }
 
 impl<S: Scalar> Lift<S, S> for AutoFiniteDiff {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift(value: S) -> S {
         value
     }
@@ -159,13 +162,13 @@ struct Steps<B> {
 }
 
 impl<B: Base> Steps<B> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn at(self, x: B) -> B {
         Float::max(self.relative * x.abs(), self.absolute)
     }
 
     /// The step at a coordinate with the value `x`, unless it says nothing about the function there.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn usable_at(self, x: B, coordinate: usize) -> Result<B, ErrorKind> {
         let step = self.at(x);
         let half = <B as Float>::max_value() * B::from_f64(0.5);

@@ -59,13 +59,13 @@ impl Level {
 
     /// Begins a differentiation that no number of another one can enter. It refuses results that carry any mark but its own, or depend on a
     /// fault on another thread.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn unnamed() -> Level {
         Level { identity: None }
     }
 
     /// The mark.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn mark(&self) -> NonZeroU32 {
         self.identity.as_ref().map_or(identity::UNNAMED, Identity::id)
     }
@@ -83,38 +83,38 @@ impl Level {
 
 impl<S: Scalar, L: Lanes> DualCore<S, L> {
     /// A number without tangent.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn inert(value: S) -> Self {
         DualCore { value, tangent: None }
     }
 
     /// Whether the number has no derivative by this engine.
     #[cfg(feature = "any")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_inert(&self) -> bool {
         self.tangent.is_none()
     }
 
     /// The value, one level of nesting down.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn value(&self) -> S {
         self.value
     }
 
     /// The differentiation that the tangent belongs to.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn identity(&self) -> Option<NonZeroU32> {
         self.tangent.as_ref().map(|t| t.level)
     }
 
     /// Gives the number a tangent of the differentiation `level`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn set_tangent(&mut self, level: &Level, lanes: L::Of<S>) {
         self.tangent = Some(Tangent { level: level.mark(), lanes });
     }
 
     /// A number with the tangent that is 1 in one lane.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn basis(value: S, level: &Level, lane: usize) -> Self {
         let (zero, one) = (S::constant(S::Base::ZERO), S::constant(S::Base::ONE));
         let lanes = L::each(|k| if k == lane { one } else { zero });
@@ -122,27 +122,24 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     }
 
     /// Copies the first lanes of the tangent. Whether all of them are numbers.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn copy_lanes(&self, out: &mut [S]) -> bool {
-        let mut sound = true;
-        for (lane, out) in out.iter_mut().enumerate() {
-            *out = match &self.tangent {
-                Some(t) => L::slice(&t.lanes)[lane],
-                None => S::constant(S::Base::ZERO),
-            };
-            sound &= !out.peek().is_nan();
+        let lane = |lane| self.tangent.as_ref().map_or(S::constant(S::Base::ZERO), |t| L::slice(&t.lanes)[lane]);
+        // First all, then the question, so that the compiler takes the lanes together.
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = lane(i);
         }
-        sound
+        out.iter().fold(true, |numbers, out| numbers & !out.peek().is_nan())
     }
 
     /// Takes the tangent away.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn clear_tangent(&mut self) {
         self.tangent = None;
     }
 
     /// Copies the first lanes of the tangent, fewer than there are. Whether the lane after them is anything but zero.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn write_lanes(&self, out: &mut [S]) -> bool {
         let Some(t) = &self.tangent else {
             out.fill(S::constant(S::Base::ZERO));
@@ -154,7 +151,7 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     }
 
     /// Copies all lanes of the tangent, and adds their plain values lane by lane.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn write_all_lanes(&self, out: &mut [S], sums: &mut L::Of<S::Base>) {
         let out = &mut out[..L::N];
         let Some(t) = &self.tangent else { return out.fill(S::constant(S::Base::ZERO)) };
@@ -173,7 +170,7 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
     const PLAIN: bool = size_of::<S>() == size_of::<S::Base>();
 
     /// The number with value `value` whose tangent is that of `self` times `partial`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn chain(self, value: S, partial: impl FnOnce() -> Partial<S>) -> Self {
         if Self::PLAIN {
             let Some(t) = &self.tangent else { return Self::inert(value) };
@@ -188,13 +185,13 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
 impl<S: Scalar, L: Lanes> DualCore<S, L> {
     /// The number `value` with a tangent for engines that follow directions of their own: it belongs to no differentiation by
     /// duals.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn with_lanes(value: S, lanes: L::Of<S>) -> Self {
         DualCore { value, tangent: Some(Tangent { level: identity::NONE, lanes }) }
     }
 
     /// The lanes of the tangent, unless it is absent.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn lanes(&self) -> Option<&L::Of<S>> {
         self.tangent.as_ref().map(|tangent| &tangent.lanes)
     }
@@ -219,20 +216,20 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
 
 impl<S: Scalar> DualCore<S, Lane<1>> {
     /// The number `value` with the tangent `tangent`, which belongs to no differentiation by duals.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn along(value: S, tangent: S) -> Self {
         Self::with_lanes(value, [tangent])
     }
 
     /// The tangent, unless it is absent.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn slope(&self) -> Option<S> {
         self.tangent.map(|tangent| tangent.lanes[0])
     }
 }
 
 /// Copies the beginning of `from`. In stretches of fixed length that may overlap, which is quicker than `memcpy` for a dozen.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn copy_few<S: Copy>(out: &mut [S], from: &[S]) {
     let count = out.len();
     let from = &from[..count];
@@ -251,7 +248,7 @@ fn copy_few<S: Copy>(out: &mut [S], from: &[S]) {
 
 impl<S: Scalar, L: Lanes> Tangent<S, L> {
     /// The number with value `value` and this tangent times `partial`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn times(&self, value: S, partial: Partial<S>) -> DualCore<S, L> {
         let lanes = match partial {
             Partial::Zero => return DualCore::inert(value),
@@ -265,7 +262,7 @@ impl<S: Scalar, L: Lanes> Tangent<S, L> {
 
 impl<S: Scalar, L: Lanes> Tangent<S, L> {
     /// The number with value `value` and this tangent times one partial derivative plus another one times another.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn join(&self, other: &Self, value: S, px: Partial<S>, py: Partial<S>) -> DualCore<S, L> {
         let level = if self.level == other.level { self.level } else { MIXED };
         let lanes = match (px, py) {
@@ -283,12 +280,12 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
 
     answered_below!(S, carries: tangent, tangents: if Self::PLAIN { Some(Self::TANGENTS) } else { None });
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary<R: Unary>(self, rule: R) -> Self {
         let y = self.value.apply(rule);
         self.chain(y, || rule.derivative(self.value, y))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         let (x, y) = (self.value, other.value);
         let r = x.apply2(y, rule);
@@ -323,17 +320,17 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
         };
         DualCore { value: r, tangent: Some(Tangent { level, lanes }) }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
         let r = self.value.apply2_right(other, rule);
         self.chain(r, || rule.partial_x(self.value, S::constant(other), r))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         let r = S::apply2_left(first, second.value, rule);
         second.chain(r, || rule.partial_y(S::constant(first), second.value, r))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fused(self, factor: Self, addend: Self) -> Self {
         let value = self.value.fused(factor.value, addend.value);
         DualCore { value, ..self.binary(factor, Times).binary(addend, Plus) }

@@ -48,24 +48,24 @@ struct Mark(NonZeroU64);
 impl Mark {
     const BENT: u64 = 1 << 32;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn straight(level: NonZeroU32) -> Self {
         Mark(NonZeroU64::from(level))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn bent(self) -> Self {
         Mark(self.0 | Self::BENT)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_bent(self) -> bool {
         self.0.get() & Self::BENT != 0
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn level(self) -> NonZeroU32 {
         NonZeroU32::new(self.0.get() as u32).unwrap_or(MIXED)
     }
     /// That of numbers computed from two.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn join(self, other: Self) -> Self {
         let bent = (self.0 | other.0.get()).get() & Self::BENT;
         let level = if self.0.get() as u32 == other.0.get() as u32 { self.level() } else { MIXED };
@@ -75,26 +75,26 @@ impl Mark {
 
 impl<S: Scalar, O: Lanes, L: Lanes> HyperDualCore<S, O, L> {
     /// A number that does not depend on the inputs with lanes.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn inert(value: Dual<S, O>) -> Self {
         HyperDualCore { value, tangent: None }
     }
 
     /// Whether the number has no derivative by this engine.
     #[cfg(feature = "any")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_inert(&self) -> bool {
         self.tangent.is_none() && self.value.0.is_inert()
     }
 
     /// The value and its tangents along seeds.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn value(&self) -> Dual<S, O> {
         self.value
     }
 
     /// Makes the number an input of the differentiation `level` with the lane `lane`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn set_lane(&mut self, level: NonZeroU32, lane: usize) {
         let (zero, one) = (S::constant(S::Base::ZERO), S::constant(S::Base::ONE));
         let first = L::each(|k| if k == lane { one } else { zero });
@@ -103,7 +103,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperDualCore<S, O, L> {
     }
 
     /// Takes the tangent along inputs away.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn clear_tangent(&mut self) {
         self.tangent = None;
     }

@@ -6,16 +6,16 @@
 mod dual;
 mod hyper_dual;
 mod on_stack;
+#[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
+mod tests;
 mod twice;
 
 pub use dual::{Dual, DualCore};
 pub use hyper_dual::{HyperDual, HyperDualCore};
 pub use twice::HyperState;
 
-use super::reverse_diff::{AutoReverseDiff, Var};
 use differentiation_interface_core::backend::{
-    Backend, Forward, HyperDuals, Lane, Lanes, Lift, LiftPair, Native, PushforwardPrimitive, Rows, Seeds,
-    ViaPushforward,
+    Backend, Forward, HyperDuals, Lane, Lanes, Lift, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -61,27 +61,20 @@ impl<C: ChunkSize> Backend for AutoForwardDiff<C> {
     type Gradient = ViaPushforward;
     type Jacobian = ViaPushforward;
 
-    #[inline(always)]
-    fn raise<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn inject<S: Scalar, L: Lanes>(value: S) -> Dual<S, L> {
         Num(DualCore::inert(value))
     }
-    #[inline(always)]
-    fn lower<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> S {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn project<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> S {
         number.0.value()
     }
 }
 
 impl<C: ChunkSize, S: Scalar, L: Lanes> Lift<S, Dual<S, L>> for AutoForwardDiff<C> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift(value: S) -> Dual<S, L> {
         Num(DualCore::inert(value))
-    }
-}
-
-impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoReverseDiff, S, Dual<Var<S>, L>> for AutoForwardDiff<C> {
-    #[inline(always)]
-    fn lift_pair(value: S) -> Dual<Var<S>, L> {
-        Self::lift(AutoReverseDiff::lift(value))
     }
 }
 
@@ -283,7 +276,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
     }
 
     /// Writes the tangents of one pass into their columns. Whether one of them may not be a number.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn write_tangents(&self, rows: &mut Rows<'_, S>, first: usize, count: usize) -> bool {
         if count < L::N {
             // A lane without seed is zero. What is spoilt is 0 · ∞, so this lane then is not a number either.
@@ -398,7 +391,8 @@ impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
         state.passes(f, seeds, y, rows)
     }
 
-    #[inline(always)]
+    const ON_STACK: bool = true;
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn jacobian_on_stack<S: Scalar, L: Lanes, F: Flat<Dual<S, L>>>(
         &self,
         f: &mut F,

@@ -27,7 +27,7 @@ pub struct HyperState<S: Scalar, O: Lanes, L: Lanes> {
 impl<B: ChunkSize, C: ChunkSize, S: Scalar, O: Lanes> LiftPair<AutoForwardDiff<B>, S, HyperDual<S, O, C::Lanes>>
     for AutoForwardDiff<C>
 {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift_pair(value: S) -> HyperDual<S, O, C::Lanes> {
         Num(HyperDualCore::inert(Num(DualCore::inert(value))))
     }

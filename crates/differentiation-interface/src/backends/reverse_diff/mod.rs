@@ -3,7 +3,10 @@
 //! Reached by operators through the routes below; runs the user's function on [`Var`]. Products with a Hessian by this
 //! backend alone are in `twice.rs`, which runs it on [`TwiceVar`].
 
+mod along;
 mod tape;
+#[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
+mod tests;
 mod twice;
 mod twice_tape;
 mod twice_var;
@@ -15,9 +18,8 @@ pub use var::{Var, VarCore};
 
 #[cfg(feature = "compiled")]
 use super::AutoCompiledReverseDiff;
-use super::forward_diff::{AutoForwardDiff, ChunkSize, Dual};
 use differentiation_interface_core::backend::{
-    Adjoint, Backend, Lane, Lanes, Lift, LiftPair, Native, PullbackPrimitive, Reverse, Rows, Seeds, ViaPullback,
+    Adjoint, Backend, Lane, Lanes, Lift, Native, PullbackPrimitive, Reverse, Rows, Seeds, ViaPullback,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -34,7 +36,7 @@ use tape::{Call, Node, Recorder, Spare};
 ///
 /// **Threads.** The tape belongs to the thread that calls the operator. A function that joins its numbers on another thread
 /// (`std::thread::scope`, `rayon`, a worker behind a channel) is refused with
-/// [`ErrorKind::OtherThread`](crate::error::ErrorKind::OtherThread); compute on the calling thread, or use [`AutoForwardDiff`]. Several threads may each call operators, and a function may call one on a worker.
+/// [`ErrorKind::OtherThread`](crate::error::ErrorKind::OtherThread); compute on the calling thread, or use [`AutoForwardDiff`](super::AutoForwardDiff). Several threads may each call operators, and a function may call one on a worker.
 ///
 /// # Example
 /// ```
@@ -67,27 +69,20 @@ impl Backend for AutoReverseDiff {
     type Gradient = ViaPullback;
     type Jacobian = ViaPullback;
 
-    #[inline(always)]
-    fn raise<S: Scalar, L: Lanes>(value: S) -> Var<S> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn inject<S: Scalar, L: Lanes>(value: S) -> Var<S> {
         Num(VarCore::inert(value))
     }
-    #[inline(always)]
-    fn lower<S: Scalar, L: Lanes>(number: &Var<S>) -> S {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn project<S: Scalar, L: Lanes>(number: &Var<S>) -> S {
         number.0.value()
     }
 }
 
 impl<S: Scalar> Lift<S, Var<S>> for AutoReverseDiff {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift(value: S) -> Var<S> {
         Num(VarCore::inert(value))
-    }
-}
-
-impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoForwardDiff<C>, S, Var<Dual<S, L>>> for AutoReverseDiff {
-    #[inline(always)]
-    fn lift_pair(value: S) -> Var<Dual<S, L>> {
-        Self::lift(AutoForwardDiff::<C>::lift(value))
     }
 }
 
@@ -139,9 +134,10 @@ impl PullbackPrimitive for AutoReverseDiff {
     }
 
     #[inline]
-    fn sweep<S: Scalar, L: Lanes>(
+    fn sweep<S: Scalar, L: Lanes, F: Flat<Var<S>>>(
         &self,
         state: &mut ReverseState<S>,
+        _f: &mut F,
         seeds: Seeds<'_, S>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {

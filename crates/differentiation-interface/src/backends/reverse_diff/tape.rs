@@ -5,15 +5,13 @@
 //! call. A number whose recording does not run on this thread, because it was sent here or kept from an earlier call, becomes a
 //! [stray](identity::STRAY), and its recording, if it runs on another thread, ends with an error.
 //!
-//! The innermost recording over `f64` keeps its entries on a [`Desk`], a plain thread-local. An inner recording over `f64` moves
+//! The innermost recording over `f64` keeps its entries on a [`ThreadTape`], a plain thread-local. An inner recording over `f64` moves
 //! the outer one's entries among the [`OPEN`] tapes and back, where those over other scalars always are; numbers of a suspended
 //! recording still work, the slow way.
 //!
 //! All of this is the same for entries with first derivatives, [`Node`], and for those with second ones, which live in
 //! `twice_tape.rs`: they are an [`Entry`] each.
 
-use super::twice_tape::{TwiceCall, TwiceNode};
-use super::var::VarCore;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::identity::{self, Identity};
 use differentiation_interface_core::scalar::Scalar;
@@ -30,43 +28,36 @@ pub(super) trait Entry: Copy + fmt::Debug + Send + Sync + 'static {
     type Call: Clone + Send + Sync + 'static;
     /// An entry without arguments.
     fn source() -> Self;
-    /// Runs `action` on the desk for entries of this type, if there is one and this thread has not ended.
-    fn with_desk<R>(action: impl FnOnce(&Desk<Self>) -> R) -> Option<R>;
+    /// Runs `action` on the thread tape for entries of this type, if there is one and this thread has not ended.
+    fn with_thread_tape<R>(action: impl FnOnce(&ThreadTape<Self>) -> R) -> Option<R>;
 }
 
-/// The table of desks: on each, entries of one type over `f64`.
-macro_rules! entry_with_desk {
-    ($DESK:ident: $Node:ident, $Call:ident, source $source:expr) => {
+/// A thread-local tape, for entries of one type over `f64`.
+macro_rules! entry_with_thread_tape {
+    ($THREAD_TAPE:ident: $Node:ident, $Call:ident, source $source:expr) => {
         thread_local! {
-            static $DESK: Desk<$Node<f64>> = const { Desk::new() };
+            static $THREAD_TAPE: ThreadTape<$Node<f64>> = const { ThreadTape::new() };
         }
         impl<S: Scalar> Entry for $Node<S> {
             type Call = $Call<S>;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn source() -> Self {
                 $source
             }
             // The type test is decided when this is compiled. `try_with` is inlined where `with` is not, and then the
             // entry stays in registers.
-            #[inline(always)]
-            fn with_desk<R>(action: impl FnOnce(&Desk<Self>) -> R) -> Option<R> {
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn with_thread_tape<R>(action: impl FnOnce(&ThreadTape<Self>) -> R) -> Option<R> {
                 if TypeId::of::<S>() != TypeId::of::<f64>() {
                     return None;
                 }
-                $DESK.try_with(|desk| (desk as &dyn Any).downcast_ref().map(action)).ok().flatten()
+                $THREAD_TAPE.try_with(|tape| (tape as &dyn Any).downcast_ref().map(action)).ok().flatten()
             }
         }
     };
 }
-entry_with_desk! { DESK: Node, Call, source Node { partials: [S::default(); 2], parents: [0; 2] } }
-entry_with_desk! {
-    TWICE_DESK: TwiceNode, TwiceCall, source TwiceNode {
-        partials: [S::default(); 2],
-        seconds: [S::default(); 3],
-        parents: [0; 2],
-    }
-}
-
+pub(super) use entry_with_thread_tape;
+entry_with_thread_tape! { THREAD_TAPE: Node, Call, source Node { partials: [S::default(); 2], parents: [0; 2] } }
 /// An entry: the derivatives of one operation with respect to its two arguments, which are inputs or earlier entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node<S> {
@@ -107,7 +98,7 @@ impl<E: Entry> Tape<E> {
     }
 
     /// Appends an entry; its number, or `None` if the tape is full.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn push(&mut self, node: E) -> Option<u32> {
         let index = self.nodes.len() + self.inputs as usize;
         if index >= u32::MAX as usize {
@@ -129,7 +120,7 @@ impl<E: Entry> Tape<E> {
     }
 }
 
-/// A box for a tape that is not on a desk, which a state keeps so that the next recording need not allocate one. A clone has none.
+/// A box for a tape that is not the thread tape, which a state keeps so that the next recording need not allocate one. A clone has none.
 pub(super) struct Spare<E: Entry>(Option<Box<Tape<E>>>);
 
 impl<E: Entry> Default for Spare<E> {
@@ -149,12 +140,12 @@ impl<E: Entry> fmt::Debug for Spare<E> {
 }
 
 thread_local! {
-    /// The recordings that run on this thread and are not on a desk, with their tapes, the innermost last.
+    /// The recordings that run on this thread and are not on the thread tape, with their tapes, the innermost last.
     static OPEN: RefCell<Vec<(NonZeroU32, Box<dyn Any>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `action` on the tape of a recording that is not on a desk; `None` if it does not run on this thread.
-#[inline(always)]
+/// Runs `action` on the tape of a recording that is not on the thread tape; `None` if it does not run on this thread.
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn with_open<E: Entry, R>(recording: NonZeroU32, action: impl FnOnce(&mut Tape<E>) -> R) -> Option<R> {
     let found = OPEN.try_with(|open| {
         let mut open = open.try_borrow_mut().ok()?;
@@ -164,7 +155,7 @@ fn with_open<E: Entry, R>(recording: NonZeroU32, action: impl FnOnce(&mut Tape<E
     found.ok().flatten()
 }
 
-/// Keeps a tape while it is not on a desk. If this thread is at its end it is lost, and the recording ends with an error.
+/// Keeps a tape while it is not the thread tape. If this thread is at its end it is lost, and the recording ends with an error.
 fn suspend<E: Entry>(recording: NonZeroU32, tape: Box<Tape<E>>) {
     if OPEN.try_with(|open| open.borrow_mut().push((recording, tape))).is_err() {
         identity::spoil(recording, ErrorKind::OtherThread);
@@ -183,19 +174,19 @@ fn resume<E: Entry>(recording: NonZeroU32) -> Option<Box<Tape<E>>> {
 
 /// Runs `action` on the tape of a recording, wherever this thread keeps it.
 fn with_tape<E: Entry, R>(recording: NonZeroU32, action: impl FnOnce(&mut Tape<E>) -> R) -> Option<R> {
-    if E::with_desk(|desk| desk.is_open_for(recording)) == Some(true) {
-        return E::with_desk(|desk| action(&mut desk.tape.borrow_mut()));
+    if E::with_thread_tape(|tape| tape.is_open_for(recording)) == Some(true) {
+        return E::with_thread_tape(|tape| action(&mut tape.tape.borrow_mut()));
     }
     with_open(recording, action)
 }
 
 /// Appends an entry to the tape of a recording and returns its number. If that is impossible, `None`, and the recording ends with
 /// an error.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn push<E: Entry>(recording: NonZeroU32, node: E) -> Option<u32> {
-    match E::with_desk(|desk| desk.push(recording, node)) {
+    match E::with_thread_tape(|tape| tape.push(recording, node)) {
         Some(Some(entry)) => Some(entry),
-        Some(None) => push_past_desk(recording, node),
+        Some(None) => push_past_thread_tape(recording, node),
         None => match with_open(recording, |tape| tape.push(node)) {
             Some(Some(entry)) => Some(entry),
             _ => refuse::<E>(recording),
@@ -203,10 +194,10 @@ pub(super) fn push<E: Entry>(recording: NonZeroU32, node: E) -> Option<u32> {
     }
 }
 
-/// Appends an entry that the desk has refused.
+/// Appends an entry that the thread tape has refused.
 #[cold]
 #[inline(never)]
-fn push_past_desk<E: Entry>(recording: NonZeroU32, node: E) -> Option<u32> {
+fn push_past_thread_tape<E: Entry>(recording: NonZeroU32, node: E) -> Option<u32> {
     with_open(recording, |tape| tape.push(node)).flatten().or_else(|| refuse::<E>(recording))
 }
 
@@ -255,7 +246,7 @@ pub(super) fn note_foreign<E: Entry>(recordings: [NonZeroU32; 2]) {
 }
 
 /// Whether a number of the recording `own` is one of the recording `recording`; notes it if not.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_own<E: Entry>(own: NonZeroU32, recording: NonZeroU32) -> bool {
     if own != recording {
         note_foreign::<E>([own, recording]);
@@ -264,31 +255,31 @@ pub(super) fn is_own<E: Entry>(own: NonZeroU32, recording: NonZeroU32) -> bool {
 }
 
 /// Where the innermost recording over `f64` of a thread keeps its entries.
-pub(super) struct Desk<E: Entry> {
+pub(super) struct ThreadTape<E: Entry> {
     recording: Cell<Option<NonZeroU32>>,
     /// Without a destructor, which makes access plain. Empty while nothing is recorded.
     tape: RefCell<ManuallyDrop<Tape<E>>>,
 }
 
-impl<E: Entry> Desk<E> {
-    const fn new() -> Self {
-        Desk { recording: Cell::new(None), tape: RefCell::new(ManuallyDrop::new(Tape::new())) }
+impl<E: Entry> ThreadTape<E> {
+    pub(super) const fn new() -> Self {
+        ThreadTape { recording: Cell::new(None), tape: RefCell::new(ManuallyDrop::new(Tape::new())) }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_open_for(&self, recording: NonZeroU32) -> bool {
         self.recording.get() == Some(recording)
     }
 
-    /// Puts another tape on the desk, or none. Returns the former one.
+    /// Puts another tape there, or none. Returns the former one.
     #[inline]
     fn replace(&self, recording: Option<NonZeroU32>, tape: Tape<E>) -> (Option<NonZeroU32>, Tape<E>) {
         let former = std::mem::replace(&mut **self.tape.borrow_mut(), tape);
         (self.recording.replace(recording), former)
     }
 
-    /// Appends an entry of the recording on the desk; `None` if it belongs to another one or the tape is full.
-    #[inline(always)]
+    /// Appends an entry of the recording on it; `None` if it belongs to another one or the tape is full.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn push(&self, recording: NonZeroU32, node: E) -> Option<u32> {
         if !self.is_open_for(recording) {
             return None;
@@ -300,7 +291,7 @@ impl<E: Entry> Desk<E> {
 /// A running recording into the memory of a state. Gives the memory back when it ends, also by a panic.
 pub(super) struct Recorder<'a, E: Entry> {
     identity: Identity,
-    /// The recording that was on the desk before.
+    /// The recording that was on the thread tape before.
     suspended: Option<NonZeroU32>,
     nodes: &'a mut Vec<E>,
     calls: &'a mut Vec<E::Call>,
@@ -321,9 +312,10 @@ impl<'a, E: Entry> Recorder<'a, E> {
         nodes.clear();
         calls.clear();
         let mut tape = Some(Tape { nodes: std::mem::take(nodes), calls: std::mem::take(calls), inputs });
-        let on_desk = E::with_desk(|desk| desk.replace(Some(recording), tape.take().unwrap_or(Tape::new())));
+        let on_thread =
+            E::with_thread_tape(|thread| thread.replace(Some(recording), tape.take().unwrap_or(Tape::new())));
         let mut suspended = None;
-        match on_desk {
+        match on_thread {
             Some((None, _)) => {}
             Some((Some(outer), tape)) => {
                 suspended = Some(outer);
@@ -335,7 +327,7 @@ impl<'a, E: Entry> Recorder<'a, E> {
     }
 
     /// What the numbers of this recording carry.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn recording(&self) -> NonZeroU32 {
         self.identity.id()
     }
@@ -369,33 +361,19 @@ impl<E: Entry> Spare<E> {
     }
 }
 
-impl<S: Scalar> Recorder<'_, Node<S>> {
-    /// Input `i` with value `value`.
-    #[inline(always)]
-    pub(super) fn input(&mut self, i: usize, value: S) -> VarCore<S> {
-        VarCore::entry(value, i as u32, self.recording())
-    }
-
-    /// Which entry an output hangs on, and its derivative with respect to it; nothing for a constant.
-    #[inline(always)]
-    pub(super) fn output(&self, output: &VarCore<S>) -> Option<(u32, S)> {
-        output.hangs_on(self.recording())
-    }
-}
-
 impl<E: Entry> Drop for Recorder<'_, E> {
     #[inline]
     fn drop(&mut self) {
         let outer = self.suspended.map(|outer| self.spare.unboxed(resume(outer)));
-        let on_desk = E::with_desk(|desk| desk.replace(self.suspended, outer.unwrap_or(Tape::new())).1);
-        let tape = on_desk.unwrap_or_else(|| self.spare.unboxed(resume(self.identity.id())));
+        let on_thread = E::with_thread_tape(|tape| tape.replace(self.suspended, outer.unwrap_or(Tape::new())).1);
+        let tape = on_thread.unwrap_or_else(|| self.spare.unboxed(resume(self.identity.id())));
         (*self.nodes, *self.calls) = (tape.nodes, tape.calls);
     }
 }
 
 /// Propagates adjoints from the entries back to the inputs, `K` of them at once. Entry `i` of the tape has adjoint
 /// `inputs + i`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn propagate<S: Scalar, const K: usize>(nodes: &[Node<S>], adjoints: &mut [[S; K]], inputs: usize) {
     // Shared cells, because an entry's adjoint and those of its arguments lie in one array.
     let adjoints = Cell::from_mut(adjoints).as_slice_of_cells();
@@ -460,13 +438,14 @@ impl<S: Scalar> Call<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backends::reverse_diff::twice_tape::TwiceNode;
 
     /// Where recordings begin and end: one, and one within another.
     fn nested<E: Entry>() {
         let (mut outer, mut inner) =
             ((Vec::new(), Vec::new(), Spare::default()), (Vec::new(), Vec::new(), Spare::default()));
         let open = || OPEN.with_borrow(Vec::len);
-        let depth = if E::with_desk(|_| ()).is_some() { 0 } else { 1 };
+        let depth = if E::with_thread_tape(|_| ()).is_some() { 0 } else { 1 };
         for _ in 0..3 {
             let first = Recorder::<E>::begin(&mut outer.0, &mut outer.1, &mut outer.2, 2).expect("two inputs fit");
             let recording = first.recording();

@@ -33,7 +33,7 @@ pub struct TwiceState<S: Scalar> {
 }
 
 impl<S: Scalar> LiftPair<AutoReverseDiff, S, TwiceVar<S>> for AutoReverseDiff {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift_pair(value: S) -> TwiceVar<S> {
         Num(TwiceVarCore::inert(value))
     }

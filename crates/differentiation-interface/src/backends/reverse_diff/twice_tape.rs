@@ -5,9 +5,11 @@
 //! ū += wᵤ w̄ and ū̇ += wᵤ w̄̇ + w̄ (wᵤᵤ u̇ + wᵤᵥ v̇), the same for v. At the inputs ū is the gradient and ū̇ the product of the
 //! Hessian with the seed. Called by the state in `twice.rs`; entries come from `twice_var.rs`.
 
-use super::twice_var::{Along, along, fixed};
+use super::along::{Along, along, fixed};
+use super::tape::{Entry, ThreadTape, entry_with_thread_tape};
 use differentiation_interface_core::custom::{CustomRule, pullback_by_rule, pushforward_by_rule};
 use differentiation_interface_core::scalar::Scalar;
+use std::any::{Any, TypeId};
 use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
@@ -36,6 +38,14 @@ pub(super) struct TwiceCall<S> {
 impl<S> fmt::Debug for TwiceCall<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TwiceCall({} -> {})", self.arguments.len(), self.outputs)
+    }
+}
+
+entry_with_thread_tape! {
+    TWICE_THREAD_TAPE: TwiceNode, TwiceCall, source TwiceNode {
+        partials: [S::default(); 2],
+        seconds: [S::default(); 3],
+        parents: [0; 2],
     }
 }
 
@@ -88,13 +98,13 @@ pub(super) struct Sweep<'a, S, const K: usize> {
 }
 
 /// Whether a product with these numbers can be skipped, which it must where it would be 0 · ∞.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn all_zero<S: Scalar>(lanes: &[S]) -> bool {
     lanes.iter().all(S::is_inert_zero)
 }
 
 /// Adds `factor` times `lanes`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn add_scaled<S: Scalar, const K: usize>(target: &Cell<[S; K]>, factor: S, lanes: &[S; K]) {
     let mut sums = target.get();
     for (sum, &lane) in sums.iter_mut().zip(lanes) {
@@ -128,7 +138,7 @@ impl<S: Scalar, const K: usize> Sweep<'_, S, K> {
         self.products_of::<WANTED>(0, end);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tangents_of(&self, start: usize, end: usize) {
         for (node, target) in self.nodes[start..end].iter().zip(&self.tangents[self.inputs + start..]) {
             let mut sums = [S::default(); K];
@@ -144,7 +154,7 @@ impl<S: Scalar, const K: usize> Sweep<'_, S, K> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn products_of<const WANTED: bool>(&self, start: usize, end: usize) {
         let (adjoints, products) = (&self.adjoints[self.inputs + start..], &self.products[self.inputs + start..]);
         for ((node, adjoint), product) in self.nodes[start..end].iter().zip(adjoints).zip(products).rev() {

@@ -2,11 +2,10 @@
 //!
 //! Runs in `hvp` and `hessian` where both backends are this one; leaves its entries on the tape of `twice_tape.rs`.
 
+use super::along::{Along, along, fixed};
 use super::tape;
 use super::twice_tape::{AppliedRule, TwiceCall, TwiceNode};
-use crate::backends::forward_diff::{Dual, DualCore};
 use crate::backends::over::answered_below;
-use differentiation_interface_core::backend::Lane;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
@@ -36,35 +35,20 @@ pub struct TwiceVarCore<S: Scalar> {
     recording: Option<NonZeroU32>,
 }
 
-/// A number and its derivative along an entry.
-pub(super) type Along<S> = Dual<S, Lane<1>>;
-
-/// The number `value` whose derivative is `tangent`.
-#[inline(always)]
-pub(super) fn along<S: Scalar>(value: S, tangent: S) -> Along<S> {
-    Num(DualCore::along(value, tangent))
-}
-
-/// The number `value`, which does not depend on the entry.
-#[inline(always)]
-pub(super) fn fixed<S: Scalar>(value: S) -> Along<S> {
-    Num(DualCore::inert(value))
-}
-
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn zero<S: Scalar>() -> S {
     S::constant(S::Base::ZERO)
 }
 
 impl<S: Scalar> TwiceVarCore<S> {
     /// A constant.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn inert(value: S) -> Self {
         TwiceVarCore { value, first: zero(), second: zero(), entry: 0, recording: None }
     }
 
     /// The number that an entry of the tape stands for.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn entry(value: S, entry: u32, recording: NonZeroU32) -> Self {
         let first = S::constant(S::Base::ONE);
         TwiceVarCore { value, first, second: zero(), entry, recording: Some(recording) }
@@ -78,25 +62,25 @@ impl<S: Scalar> TwiceVarCore<S> {
 
     /// Whether the number has no derivative by this engine.
     #[cfg(feature = "any")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_inert(&self) -> bool {
         self.recording.is_none()
     }
 
     /// The value, one level of nesting down.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn value(&self) -> S {
         self.value
     }
 
     /// The recording it belongs to.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn identity(&self) -> Option<NonZeroU32> {
         self.recording
     }
 
     /// The entry it hangs on in the given recording, and the two derivatives with respect to it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn hangs_on(&self, recording: NonZeroU32) -> Option<(u32, [S; 2])> {
         if !tape::is_own::<TwiceNode<S>>(self.recording?, recording) {
             return None;
@@ -105,27 +89,27 @@ impl<S: Scalar> TwiceVarCore<S> {
     }
 
     /// The value, along the entry.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn along(&self) -> Along<S> {
         if self.recording.is_some() { along(self.value, self.first) } else { fixed(self.value) }
     }
 
     /// The first derivative, along the entry.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn slope(&self) -> Along<S> {
         // A second derivative that is zero must not meet an infinite one.
         if self.second.is_inert_zero() { fixed(self.first) } else { along(self.first, self.second) }
     }
 
     /// The number with value `value` whose derivative is `slope`, along the entry of `self`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn sloped(self, value: Along<S>, slope: Along<S>) -> Self {
         let (first, second) = (slope.0.value(), slope.0.slope().unwrap_or(zero()));
         TwiceVarCore { value: value.0.value(), first, second, ..self }
     }
 
     /// The number with value `value` whose derivative is that of `self` times `partial`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn chain(self, value: Along<S>, partial: Partial<Along<S>>) -> Self {
         match partial {
             Partial::Zero => Self::inert(value.0.value()),
@@ -134,7 +118,7 @@ impl<S: Scalar> TwiceVarCore<S> {
     }
 
     /// The result of an operation on two numbers that hang on the same entry.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn merge<R: Binary>(self, other: Self, rule: R) -> Self {
         let (x, y) = (self.along(), other.along());
         let r = x.apply2(y, rule);
@@ -148,7 +132,7 @@ impl<S: Scalar> TwiceVarCore<S> {
     /// The result of an operation on two numbers that hang on different entries: a new entry, unless one does not matter.
     ///
     /// The entries are followed one at a time, so that a zero in one direction never meets an infinity of the other.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn join<R: Binary>(self, other: Self, recording: NonZeroU32, rule: R) -> Self {
         let (x, y) = (self.along(), fixed(other.value));
         let r = x.apply2(y, rule);
@@ -186,7 +170,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
 
     answered_below!(S, carries: recording);
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary<R: Unary>(self, rule: R) -> Self {
         if self.recording.is_none() {
             return Self::inert(self.value.apply(rule));
@@ -195,7 +179,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
         let y = x.apply(rule);
         self.chain(y, rule.derivative(x, y))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         match (self.recording, other.recording) {
             (None, None) => Self::inert(self.value.apply2(other.value, rule)),
@@ -221,7 +205,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
             }
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
         if self.recording.is_none() {
             return Self::inert(self.value.apply2_right(other, rule));
@@ -230,7 +214,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
         let r = x.apply2_right(other, rule);
         self.chain(r, rule.partial_x(x, Along::constant(other), r))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         if second.recording.is_none() {
             return Self::inert(S::apply2_left(first, second.value, rule));
@@ -239,7 +223,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
         let r = Along::apply2_left(first, y, rule);
         second.chain(r, rule.partial_y(Along::constant(first), y, r))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fused(self, factor: Self, addend: Self) -> Self {
         let value = self.value.fused(factor.value, addend.value);
         TwiceVarCore { value, ..self.binary(factor, Times).binary(addend, Plus) }

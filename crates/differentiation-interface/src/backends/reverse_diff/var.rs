@@ -1,6 +1,6 @@
 //! The tape variable.
 
-use super::tape::{self, Call, Node};
+use super::tape::{self, Call, Node, Recorder};
 use crate::backends::over::answered_below;
 use differentiation_interface_core::custom::{CustomRule, pullback_by_rule};
 use differentiation_interface_core::error::ErrorKind;
@@ -32,13 +32,13 @@ pub struct VarCore<S: Scalar> {
 
 impl<S: Scalar> VarCore<S> {
     /// A constant.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn inert(value: S) -> Self {
         VarCore { value, derivative: S::constant(S::Base::ZERO), entry: 0, recording: None }
     }
 
     /// The number that an entry of the tape stands for.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn entry(value: S, entry: u32, recording: NonZeroU32) -> Self {
         VarCore { value, derivative: S::constant(S::Base::ONE), entry, recording: Some(recording) }
     }
@@ -51,25 +51,25 @@ impl<S: Scalar> VarCore<S> {
 
     /// Whether the number has no derivative by this engine.
     #[cfg(feature = "any")]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_inert(&self) -> bool {
         self.recording.is_none()
     }
 
     /// The value, one level of nesting down.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn value(&self) -> S {
         self.value
     }
 
     /// The recording it belongs to.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn identity(&self) -> Option<NonZeroU32> {
         self.recording
     }
 
     /// The entry it hangs on in the given recording and the derivative with respect to it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn hangs_on(&self, recording: NonZeroU32) -> Option<(u32, S)> {
         if !tape::is_own::<Node<S>>(self.recording?, recording) {
             return None;
@@ -78,7 +78,7 @@ impl<S: Scalar> VarCore<S> {
     }
 
     /// The number with value `value` whose derivative is that of `self` times `partial`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn chain(self, value: S, partial: impl FnOnce() -> Partial<S>) -> Self {
         if self.recording.is_none() {
             return Self::inert(value);
@@ -96,12 +96,12 @@ impl<S: Scalar> Core for VarCore<S> {
 
     answered_below!(S, carries: recording);
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary<R: Unary>(self, rule: R) -> Self {
         let y = self.value.apply(rule);
         self.chain(y, || rule.derivative(self.value, y))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         let (x, y) = (self.value, other.value);
         let r = x.apply2(y, rule);
@@ -129,17 +129,17 @@ impl<S: Scalar> Core for VarCore<S> {
             None => Self::stray(r),
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
         let r = self.value.apply2_right(other, rule);
         self.chain(r, || rule.partial_x(self.value, S::constant(other), r))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         let r = S::apply2_left(first, second.value, rule);
         second.chain(r, || rule.partial_y(S::constant(first), second.value, r))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fused(self, factor: Self, addend: Self) -> Self {
         let value = self.value.fused(factor.value, addend.value);
         VarCore { value, ..self.binary(factor, Times).binary(addend, Plus) }
@@ -162,5 +162,19 @@ impl<S: Scalar> Core for VarCore<S> {
             let value = y.0.value;
             *y = Num(first.map_or(Self::stray(value), |first| Self::entry(value, first + i as u32, recording)));
         }
+    }
+}
+
+impl<S: Scalar> Recorder<'_, Node<S>> {
+    /// Input `i` with value `value`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn input(&mut self, i: usize, value: S) -> VarCore<S> {
+        VarCore::entry(value, i as u32, self.recording())
+    }
+
+    /// Which entry an output hangs on, and its derivative with respect to it; nothing for a constant.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn output(&self, output: &VarCore<S>) -> Option<(u32, S)> {
+        output.hangs_on(self.recording())
     }
 }

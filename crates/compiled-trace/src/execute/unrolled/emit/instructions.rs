@@ -4,7 +4,7 @@
 
 use super::{NONE, Owner, Place, Writer};
 use crate::execute::plan::Plan;
-use crate::execute::unrolled::{Code, Mode, Step, room};
+use crate::execute::unrolled::code::{Code, Mode, Step, room};
 use crate::program::Space;
 use crate::recording::graph::Op;
 use crate::recording::rules::{MINUS, NEGATE, OVER, PLUS, TIMES};
@@ -84,7 +84,7 @@ impl Writer<'_> {
         Some(Place { owner: Owner::Cells, ..place })
     }
 
-    /// Makes sure that nobody waits for the old number of a cell that is written now.
+    /// Makes sure that nothing waits for the old number of a cell that is written now.
     pub(super) fn overwrite(&mut self, cell: usize) -> Option<()> {
         self.unwritten[cell] = false;
         let holder = self.holder[cell];
@@ -114,7 +114,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The negative of a wide sum or product, by the step that makes it, if nobody else asks for that.
+    /// The negative of a wide sum or product, by the step that makes it, if it has no other reader.
     pub(super) fn negated(&mut self, op: Op, a: u32) -> Option<Place> {
         let place = self.places[a as usize];
         if op != Op::Unary(NEGATE) || !place.wide || place.owner != Owner::Own || self.uses[a as usize] != 1 {
@@ -129,7 +129,7 @@ impl Writer<'_> {
     }
 
     /// The sum of a product and other numbers, or their difference, by the step that makes the product, if it is the last one and
-    /// nobody else asks for the product.
+    /// the product has no other reader.
     pub(super) fn with_product(&mut self, op: Op, a: u32, b: u32, now: usize) -> Option<Place> {
         let (x, y) = (self.places[a as usize], self.places[b as usize]);
         if a == b || !x.wide || !y.wide {
@@ -227,7 +227,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The last step, if it is the one that made `value` and nobody else asks for that.
+    /// The last step, if it is the one that made `value` and it has no other reader.
     pub(super) fn maker(&mut self, value: u32, now: usize) -> Option<&mut Step> {
         let place = self.places[value as usize];
         if place.owner != Owner::Own || self.last_use[value as usize] != now {

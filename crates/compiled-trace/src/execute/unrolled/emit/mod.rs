@@ -13,8 +13,8 @@
 mod instructions;
 mod schedule;
 
-use super::{BEYOND, Code, Flat, LANES, Mode, Step, room};
-use crate::execute::Step as Outer;
+use super::code::{BEYOND, Code, Flat, LANES, Mode, Step, room};
+use crate::execute::executable::Step as Outer;
 use crate::execute::plan::Plan;
 use crate::program::{Address, Instruction, Program, Space};
 use crate::recording::graph::Op;
@@ -25,7 +25,7 @@ use pulp::Arch;
 const MOST_STEPS: usize = 4096;
 /// Most slots in lists.
 const MOST_LISTED: usize = 1 << 16;
-/// Nobody.
+/// Sentinel: no reader.
 const NONE: u32 = u32::MAX;
 
 /// Writes a program out, if that makes it a small one.
@@ -224,7 +224,7 @@ impl Writer<'_> {
         Mode::Add
     }
 
-    /// Whether whole groups may be written to cells: nobody asks for what is in the cells beyond.
+    /// Whether whole groups may be written to cells: the cells beyond are not read.
     fn may_write_beyond(&self, first: u16, length: usize) -> bool {
         let beyond = first as usize + length..first as usize + room(length);
         let is_free = |cell: usize| self.uncleared[cell] || self.unwritten[cell];

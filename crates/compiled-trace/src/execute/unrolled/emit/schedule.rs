@@ -13,7 +13,7 @@
 //! The first one of its kind that it may join, else a new one behind the others. It has to be behind the batches of the operations
 //! it stays behind, or in the same one, where operations keep their order.
 
-use super::super::{Batch, Code, Flat, Line, Mode, Step};
+use super::super::code::{Batch, Code, Flat, Line, Mode, Step};
 
 /// Fewest operations of a straight line that are reordered.
 const FEWEST: usize = 64;

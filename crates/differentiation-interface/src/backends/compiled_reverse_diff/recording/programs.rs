@@ -33,9 +33,9 @@ pub(in super::super) enum Kind {
 pub(in super::super) const LANES: usize = 4;
 const KINDS: usize = 7;
 /// Most input slices of a program: point, parameters, seeds, and tangents of the point.
-pub(super) const MOST_INPUTS: usize = 2 + 2 * LANES;
+pub(in super::super) const MOST_INPUTS: usize = 2 + 2 * LANES;
 /// Most output slices: outputs, products, and the tangents of both.
-pub(super) const MOST_OUTPUTS: usize = (1 + LANES) * (1 + LANES);
+pub(in super::super) const MOST_OUTPUTS: usize = (1 + LANES) * (1 + LANES);
 
 impl Kind {
     /// The program for up to so many seeds, and the number of seeds it takes.
@@ -51,7 +51,7 @@ impl Kind {
 
 /// A program, or its pushforward with one tangent or with [`LANES`] tangents of the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Which {
+pub(in super::super) struct ProgramKey {
     pub(in super::super) kind: Kind,
     /// 0, 1 or [`LANES`].
     pub(in super::super) tangents: usize,
@@ -60,28 +60,28 @@ pub(in super::super) struct Which {
 }
 
 /// Programs that track absent derivatives, or that do not.
-pub(super) const ALIKE: usize = 3 * KINDS;
+pub(in super::super) const ALIKE: usize = 3 * KINDS;
 
-impl Which {
+impl ProgramKey {
     /// A program as it runs at first.
-    pub(in super::super) fn of(kind: Kind, tangents: usize) -> Which {
-        Which { kind, tangents, tracks: false }
+    pub(in super::super) fn of(kind: Kind, tangents: usize) -> ProgramKey {
+        ProgramKey { kind, tangents, tracks: false }
     }
 
     /// Its place among things there is one of for each program.
-    #[inline(always)]
-    pub(super) fn place_in<T>(self, all: &mut [[T; ALIKE]; 2]) -> &mut T {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in super::super) fn place_in<T>(self, all: &mut [[T; ALIKE]; 2]) -> &mut T {
         &mut all[usize::from(self.tracks)][self.among_alike()]
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn among_alike(self) -> usize {
         3 * self.kind as usize + self.tangents.min(2)
     }
 
     /// Whether the derivatives among the results are not all numbers.
-    #[inline(always)]
-    pub(super) fn is_spoilt<S: Scalar>(self, outputs: &[&mut [S]]) -> bool {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in super::super) fn is_spoilt<S: Scalar>(self, outputs: &[&mut [S]]) -> bool {
         let first = if self.kind == Kind::Entries { 0 } else { 1 };
         outputs[first..].iter().any(|slice| slice.iter().fold(false, |found, v| found | v.peek().is_nan()))
     }
@@ -89,10 +89,10 @@ impl Which {
 
 /// Something made of a program, and what that does about absent derivatives.
 #[derive(Debug)]
-pub(super) struct Made<T> {
-    pub(super) code: T,
+pub(in super::super) struct Made<T> {
+    pub(in super::super) code: T,
     /// Whether a result that is not a number may be one where absent derivatives are tracked.
-    pub(super) is_doubtful: bool,
+    pub(in super::super) is_doubtful: bool,
 }
 
 impl<T> Made<T> {
@@ -104,7 +104,7 @@ impl<T> Made<T> {
 
 /// What has been made of the programs of one recording that track absent derivatives, or that do not.
 #[derive(Debug, Default)]
-pub(super) struct Programs {
+pub(in super::super) struct Programs {
     executables: [OnceLock<Made<Executable>>; ALIKE],
     /// Machine code of the same programs; none where it was refused.
     #[cfg(feature = "native")]
@@ -113,26 +113,26 @@ pub(super) struct Programs {
 
 impl Programs {
     /// The executable of a program if it has been made.
-    #[inline(always)]
-    pub(super) fn executable(&self, which: Which) -> Option<&Made<Executable>> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in super::super) fn executable(&self, which: ProgramKey) -> Option<&Made<Executable>> {
         self.executables[which.among_alike()].get()
     }
 
     /// Makes the executable of a program. Another thread may have made it meanwhile; both are the same.
-    pub(super) fn make_executable(&self, which: Which, program: Program) -> &Made<Executable> {
+    pub(super) fn make_executable(&self, which: ProgramKey, program: Program) -> &Made<Executable> {
         self.executables[which.among_alike()].get_or_init(|| Made::of(program, Program::executable))
     }
 
     /// The machine code of a program, if that has been tried.
     #[cfg(feature = "native")]
-    #[inline(always)]
-    pub(super) fn code(&self, which: Which) -> Option<&Option<Made<native::Compiled<f64>>>> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in super::super) fn code(&self, which: ProgramKey) -> Option<&Option<Made<native::Compiled<f64>>>> {
         self.codes[which.among_alike()].get()
     }
 
     /// Makes the machine code of a program.
     #[cfg(feature = "native")]
-    pub(super) fn make_code(&self, which: Which, program: Program) -> Option<&Made<native::Compiled<f64>>> {
+    pub(super) fn make_code(&self, which: ProgramKey, program: Program) -> Option<&Made<native::Compiled<f64>>> {
         let make = |program: Program| native::Compiled::new(&program, native::Options::default()).ok();
         let made = || {
             let Made { code, is_doubtful } = Made::of(program, make);

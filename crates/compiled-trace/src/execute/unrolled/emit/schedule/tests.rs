@@ -1,7 +1,7 @@
 //! Lines in a new order give the numbers of the order in which they were written, bit by bit.
 
-use super::super::super::BEYOND;
 use super::*;
+use crate::execute::unrolled::code::BEYOND;
 use crate::recording::rules::Rules;
 use pulp::Arch;
 

@@ -1,0 +1,85 @@
+//! A program made ready, and the memory of its runs.
+//!
+//! Made and run by `run`; a run is what `block` and `single` work on.
+
+use super::plan::Plan;
+use super::unrolled::{Flat, Slots};
+use crate::program::{Program, RuleCall, Space};
+use differentiation_interface_core::scalar::Scalar;
+use std::sync::Arc;
+
+/// A program made ready for the portable executor. Immutable; share it between threads in an `Arc`.
+#[derive(Clone, Debug)]
+pub struct Executable {
+    pub(super) program: Program,
+    pub(super) plans: Vec<Plan>,
+    /// The statements with nests replaced by plan numbers.
+    pub(super) steps: Vec<Step>,
+    /// The same for plain numbers, if it is small.
+    pub(super) flat: Option<Arc<Flat>>,
+    pub(super) buffers: usize,
+    pub(super) values: usize,
+    pub(super) sums: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    Nest(usize),
+    Loop { trip: u32, reversed: bool, body: Vec<Step> },
+    Zero { space: Space, start: usize, length: usize },
+    Call { call: RuleCall, trips: Vec<u32> },
+}
+
+/// The memory of one run after another of one executable, on the scalar `S`. One per thread.
+#[derive(Clone, Debug)]
+pub struct Workspace<S> {
+    /// Of a small program on plain numbers.
+    pub(super) slots: Slots<S>,
+    pub(super) cells: Vec<S>,
+    pub(super) constants: Vec<S>,
+    pub(super) buffers: Vec<Vec<S>>,
+    pub(super) values: Vec<S>,
+    pub(super) sums: Vec<[S; 16]>,
+    pub(super) rows: Vec<i64>,
+    pub(super) counters: Vec<u32>,
+    pub(super) call: [Vec<S>; 2],
+}
+
+/// The memory a statement sees.
+pub(super) struct Memory<'a, 'i, 'o, S> {
+    pub(super) constants: &'a [S],
+    pub(super) inputs: &'a [&'i [S]],
+    pub(super) cells: &'a mut [S],
+    pub(super) outputs: &'a mut [&'o mut [S]],
+}
+
+impl<S: Scalar> Memory<'_, '_, '_, S> {
+    #[inline(always)]
+    pub(super) fn slice(&self, space: Space) -> &[S] {
+        match space {
+            Space::Constant => self.constants,
+            Space::Input(i) => self.inputs[i as usize],
+            Space::Work => self.cells,
+            Space::Output(i) => self.outputs[i as usize],
+        }
+    }
+    #[inline(always)]
+    pub(super) fn slice_mut(&mut self, space: Space) -> &mut [S] {
+        match space {
+            Space::Output(i) => self.outputs[i as usize],
+            _ => self.cells,
+        }
+    }
+}
+
+/// One run.
+pub(super) struct Run<'a, 'i, 'o, S> {
+    pub(super) executable: &'a Executable,
+    pub(super) memory: Memory<'a, 'i, 'o, S>,
+    pub(super) buffers: &'a mut [Vec<S>],
+    pub(super) values: &'a mut [S],
+    pub(super) sums: &'a mut [[S; 16]],
+    pub(super) rows: &'a mut [i64],
+    pub(super) counters: &'a mut [u32],
+    pub(super) call: &'a mut [Vec<S>; 2],
+}

@@ -1,0 +1,274 @@
+//! Making a program ready, and running it: statements in order, nests in blocks or number by number.
+//!
+//! Called by users of a [`Program`]; calls `unrolled` for small programs, else `block` and `single`.
+
+use super::error::RunError;
+use super::executable::{Executable, Memory, Run, Step, Workspace};
+use super::plan::{BLOCK, Plan};
+use super::unrolled::{Single, flat};
+use crate::program::{Address, GuardFailed, Program, RuleCall, Statement};
+use crate::recording::custom::{call_as_rule, is_plain};
+use crate::recording::graph::guard_parts;
+use differentiation_interface_core::recordings::EngineScalar;
+use differentiation_interface_core::scalar::{Base, Scalar};
+use std::any::Any;
+use std::sync::Arc;
+
+impl Program {
+    /// Makes the program ready for the portable executor.
+    pub fn executable(self) -> Executable {
+        let mut plans = Vec::new();
+        let steps = steps(&self.statements, &mut Vec::new(), &mut plans);
+        let buffers = plans.iter().map(|plan: &Plan| plan.buffers).max().unwrap_or(0);
+        let values = plans.iter().map(|plan: &Plan| plan.nest.body.len()).max().unwrap_or(0);
+        let sums = plans.iter().map(|plan: &Plan| plan.sums).max().unwrap_or(0);
+        let flat = flat(&self, &steps, &plans).map(Arc::new);
+        let mut program = self;
+        // The plans own the nests.
+        program.statements = Vec::new();
+        Executable { program, plans, steps, flat, buffers, values, sums }
+    }
+}
+
+fn steps(statements: &[Statement], loops: &mut Vec<u32>, plans: &mut Vec<Plan>) -> Vec<Step> {
+    let mut out = Vec::with_capacity(statements.len());
+    for statement in statements {
+        out.push(match statement {
+            Statement::Nest(nest) => {
+                plans.push(Plan::new(nest.clone(), loops));
+                Step::Nest(plans.len() - 1)
+            }
+            Statement::Loop { trip, reversed, body } => {
+                loops.push(*trip);
+                let body = steps(body, loops, plans);
+                loops.pop();
+                Step::Loop { trip: *trip, reversed: *reversed, body }
+            }
+            Statement::Zero { space, start, length } => {
+                Step::Zero { space: *space, start: *start as usize, length: *length as usize }
+            }
+            Statement::Call(call) => Step::Call { call: call.clone(), trips: loops.clone() },
+        });
+    }
+    out
+}
+
+impl Executable {
+    /// Memory to run it in.
+    pub fn workspace<S: Scalar>(&self) -> Workspace<S> {
+        let zero = S::default();
+        let constants = self.program.constants.iter().map(|c| S::constant(S::Base::from_f64(*c))).collect();
+        let addresses = self.plans.iter().map(|plan| plan.nest.addresses.len()).max().unwrap_or(0);
+        let counters = self.plans.iter().map(|plan| plan.trips.len()).max().unwrap_or(0);
+        let flat = self.flat.as_ref().filter(|_| is_plain::<S>());
+        Workspace {
+            slots: flat.map(|flat| flat.workspace()).unwrap_or_default(),
+            cells: vec![zero; self.program.work],
+            constants,
+            buffers: vec![vec![zero; BLOCK]; self.buffers],
+            values: vec![zero; self.values],
+            sums: vec![[zero; 16]; self.sums],
+            rows: vec![0; addresses],
+            counters: vec![0; counters + 1],
+            call: [Vec::new(), Vec::new()],
+        }
+    }
+
+    /// Lengths of the input slices.
+    pub fn inputs(&self) -> &[usize] {
+        &self.program.inputs
+    }
+    /// Lengths of the output slices.
+    pub fn outputs(&self) -> &[usize] {
+        &self.program.outputs
+    }
+
+    /// Runs the program on input slices and writes the output slices.
+    ///
+    /// # Errors
+    /// [`RunError::Guard`] if the recording does not hold at this point; the outputs are then without meaning.
+    /// [`RunError::Length`] if slices are missing or of other lengths than [`inputs`](Executable::inputs) and
+    /// [`outputs`](Executable::outputs).
+    pub fn run<S: Scalar>(
+        &self,
+        workspace: &mut Workspace<S>,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+    ) -> Result<(), RunError> {
+        check(&self.program.inputs, inputs.iter().map(|slice| slice.len()))?;
+        check(&self.program.outputs, outputs.iter().map(|slice| slice.len()))?;
+        // Constants decide, so that a crate that runs programs on doubles compiles none of the executor.
+        let done = if const { S::DEPTH == 0 && S::Base::IS_DOUBLE } {
+            self.run_given_doubles(workspace, inputs, outputs)
+        } else if const { S::DEPTH == 0 } {
+            self.run_plain(workspace, inputs, outputs)
+        } else {
+            // Blocks of numbers that carry derivatives gain nothing, and their kernels would take minutes to compile.
+            self.run_by(workspace, inputs, outputs, one_by_one)
+        };
+        done.map_err(RunError::Guard)
+    }
+
+    /// The program with memory of its own, for calls on plain numbers in which little else happens; `None` if it is not a small
+    /// one, has other numbers of slices, or the numbers are not plain.
+    ///
+    /// # Example
+    /// ```
+    /// use compiled_trace::{Limits, compile, record};
+    /// let graph = record(&[1.0, 2.0], &[], Limits::default(), |x, _, y| y.push(x[0] * x[1] + 3.0))?;
+    /// let mut single = compile(&graph)?.executable().single::<f64, 2, 1>().unwrap();
+    /// let mut y = [0.0];
+    /// assert!(single.run(&[&[4.0, 5.0], &[]], &mut [&mut y]));
+    /// assert_eq!(y, [23.0]);
+    /// assert!(!single.run(&[&[4.0], &[]], &mut [&mut y]), "a number is missing");
+    /// # Ok::<(), differentiation_interface_core::error::Error>(())
+    /// ```
+    pub fn single<S: Scalar, const INPUTS: usize, const OUTPUTS: usize>(&self) -> Option<Single<S, INPUTS, OUTPUTS>> {
+        let flat = self.flat.as_ref().filter(|_| is_plain::<S>())?;
+        Single::new(flat, &self.program.inputs, &self.program.outputs)
+    }
+
+    /// Runs on doubles, of which the caller knows only that they are.
+    #[inline(always)]
+    fn run_given_doubles<S: Scalar>(
+        &self,
+        workspace: &mut Workspace<S>,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+    ) -> Result<(), GuardFailed> {
+        let workspace = (workspace as &mut dyn Any).downcast_mut::<Workspace<f64>>();
+        let inputs = S::as_plain(inputs).and_then(S::Base::as_doubles);
+        let outputs = S::as_plain_mut(outputs).and_then(S::Base::as_doubles_mut);
+        match (workspace, inputs, outputs) {
+            (Some(workspace), Some(inputs), Some(outputs)) => self.run_doubles(workspace, inputs, outputs),
+            _ => unreachable!("a scalar without nesting over `f64` is `f64`"),
+        }
+    }
+
+    /// Runs on doubles. Not generic and out of line, so that it is compiled once, in this crate.
+    #[inline(never)]
+    fn run_doubles(
+        &self,
+        workspace: &mut Workspace<f64>,
+        inputs: &[&[f64]],
+        outputs: &mut [&mut [f64]],
+    ) -> Result<(), GuardFailed> {
+        self.run_plain(workspace, inputs, outputs)
+    }
+
+    /// Runs on plain numbers.
+    #[inline(always)]
+    fn run_plain<S: Scalar>(
+        &self,
+        workspace: &mut Workspace<S>,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+    ) -> Result<(), GuardFailed> {
+        match &self.flat {
+            Some(flat) => flat.run(workspace.slots.numbers(), inputs, outputs).map_err(|guard| self.failed(guard)),
+            None => self.run_by(workspace, inputs, outputs, in_blocks),
+        }
+    }
+
+    /// Where the guard is that failed.
+    #[cold]
+    fn failed(&self, guard: u16) -> GuardFailed {
+        let (place, _) = guard_parts(guard);
+        GuardFailed { place: self.program.places.get(place).copied() }
+    }
+
+    fn run_by<S: Scalar>(
+        &self,
+        workspace: &mut Workspace<S>,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+        nest: RunNest<S>,
+    ) -> Result<(), GuardFailed> {
+        let Workspace { cells, constants, slots: _, buffers, values, sums, rows, counters, call } = workspace;
+        let mut run = Run {
+            executable: self,
+            memory: Memory { constants, inputs, cells, outputs },
+            buffers,
+            values,
+            sums,
+            rows,
+            counters,
+            call,
+        };
+        run.steps(&self.steps, 0, nest)
+    }
+}
+
+/// How a nest is run: in blocks where that pays, or number by number.
+type RunNest<S> = for<'r, 'a, 'i, 'o, 'p> fn(&'r mut Run<'a, 'i, 'o, S>, &'p Plan) -> Result<(), GuardFailed>;
+
+fn in_blocks<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<(), GuardFailed> {
+    run.nest(plan)
+}
+
+fn one_by_one<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<(), GuardFailed> {
+    run.singly(plan)
+}
+
+fn check(expected: &[usize], found: impl ExactSizeIterator<Item = usize>) -> Result<(), RunError> {
+    if found.len() != expected.len() {
+        return Err(RunError::Length { expected: expected.len(), found: found.len() });
+    }
+    for (expected, found) in expected.iter().zip(found) {
+        if *expected != found {
+            return Err(RunError::Length { expected: *expected, found });
+        }
+    }
+    Ok(())
+}
+
+impl<S: Scalar> Run<'_, '_, '_, S> {
+    fn steps(&mut self, steps: &[Step], depth: usize, nest: RunNest<S>) -> Result<(), GuardFailed> {
+        for step in steps {
+            match step {
+                Step::Nest(plan) => nest(self, &self.executable.plans[*plan])?,
+                Step::Loop { trip, reversed, body } => {
+                    for i in 0..*trip {
+                        self.counters[depth] = if *reversed { trip - 1 - i } else { i };
+                        self.steps(body, depth + 1, nest)?;
+                    }
+                }
+                Step::Zero { space, start, length } => {
+                    self.memory.slice_mut(*space)[*start..start + length].fill(S::default());
+                }
+                Step::Call { call, trips } => self.custom(call, trips),
+            }
+        }
+        Ok(())
+    }
+
+    fn nest(&mut self, plan: &Plan) -> Result<(), GuardFailed> {
+        match plan.vector {
+            Some(_) => self.blocks(plan),
+            None => self.singly(plan),
+        }
+    }
+
+    pub(super) fn failed(&self, guard: u16) -> GuardFailed {
+        self.executable.failed(guard)
+    }
+
+    fn custom(&mut self, call: &RuleCall, trips: &[u32]) {
+        let counters = &self.counters[..trips.len()];
+        let cell = |address: &Address| address.cell(counters, trips);
+        let [data, out] = &mut *self.call;
+        data.clear();
+        data.extend(call.arguments.iter().map(|a| self.memory.slice(a.space)[cell(a)]));
+        if is_plain::<S>() {
+            call.rule.call(call.half, call.inputs, call.outputs, data, out);
+        } else {
+            call_as_rule(&call.rule, call.half, [call.inputs, call.outputs], data, out);
+        }
+        out.resize(call.results.len(), S::default());
+        for (address, value) in call.results.iter().zip(out) {
+            let cell = cell(address);
+            let target = &mut self.memory.slice_mut(address.space)[cell];
+            if call.accumulate { *target += *value } else { *target = *value }
+        }
+    }
+}

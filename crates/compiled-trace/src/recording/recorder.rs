@@ -1,0 +1,432 @@
+//! The place where a recording grows.
+//!
+//! Numbers are `Copy` and come from nothing, so they cannot borrow the recording. While the user's function runs, the graph
+//! is kept by the thread; every number carries the [`Identity`] of its recording, so numbers of other
+//! recordings, other threads and earlier calls are recognised. A recording inside a recording suspends the outer one; numbers of
+//! the outer one still work. A number on another thread finds no recording there: the recording it belongs to is
+//! [spoilt](differentiation_interface_core::identity::spoil), which it finds at its end, and the number becomes a stray, which is an error
+//! wherever it is used.
+
+use crate::recording::graph::Graph;
+use crate::recording::number::{Recorded, RecordedCore};
+use crate::recording::operation::{CONSTANT, MOST, Node, Op};
+use crate::recording::rules::{POWF, Rules};
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::fault;
+use differentiation_interface_core::identity::Identity;
+use differentiation_interface_core::rules::{Binary, Powc, Unary};
+use differentiation_interface_core::scalar::{Base, Num};
+use std::any::Any;
+use std::cell::RefCell;
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// How large a recording may grow. The operation that would exceed it ends the function, which unwinds without a message, and
+/// the recording with [`ErrorKind::TapeOverflow`]. Where panics abort, the function runs to its end and records nothing more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes of the recording, memory it has taken ahead included: operations, constants, rules with parameters, calls of custom
+    /// rules and their arguments, places of guards. What the function itself allocates is not counted, nor is what compiling takes.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    /// No limit but the one of the operand numbers, about 2³⁰ values, and the memory there is: an allocation that fails ends the
+    /// recording as a limit does.
+    fn default() -> Self {
+        Limits { bytes: usize::MAX }
+    }
+}
+
+/// A running recording.
+pub(super) struct Running {
+    identity: Identity,
+    /// What its numbers carry.
+    recording: u32,
+    pub(super) graph: Graph,
+    limits: Limits,
+    /// Bytes of calls of custom rules and their arguments.
+    pub(super) calls: usize,
+    /// So many nodes and constants fit into the memory there is.
+    room: usize,
+    room_of_constants: usize,
+    /// Bits and index of constants met lately.
+    recent: Vec<(u64, u32)>,
+    pub(super) fault: Option<ErrorKind>,
+}
+
+/// The running recordings of a thread, the innermost last.
+struct ThreadRecordings {
+    running: Vec<Running>,
+}
+
+thread_local! {
+    /// Without a destructor, which makes access plain. Empty while nothing is recorded.
+    static RECORDINGS: RefCell<ManuallyDrop<ThreadRecordings>> = const { RefCell::new(ManuallyDrop::new(ThreadRecordings { running: Vec::new() })) };
+    /// The destructor in its place: gives their memory back when the thread ends. Touched once per recording.
+    static CLEARING: Clearing = const { Clearing };
+}
+
+struct Clearing;
+
+impl Drop for Clearing {
+    fn drop(&mut self) {
+        let _ = RECORDINGS.try_with(|thread| thread.try_borrow_mut().map(|mut thread| thread.running = Vec::new()));
+    }
+}
+
+const RECENT: usize = 256;
+
+impl Running {
+    /// Begins a recording in the memory of `graph` and `recent`.
+    fn new(inputs: usize, parameters: usize, limits: Limits, mut graph: Graph, mut recent: Vec<(u64, u32)>) -> Running {
+        let identity = Identity::begin();
+        graph.clear(inputs, parameters);
+        recent.clear();
+        recent.resize(RECENT, (0, u32::MAX));
+        let mut running = Running {
+            identity,
+            recording: identity.id().get(),
+            graph,
+            limits,
+            calls: 0,
+            room: 0,
+            room_of_constants: 0,
+            recent,
+            fault: None,
+        };
+        if running.bytes() > limits.bytes {
+            // Memory of earlier recordings that were allowed more.
+            running.graph = Graph::default();
+            running.graph.clear(inputs, parameters);
+        }
+        running.measure();
+        running
+    }
+
+    /// Bytes of memory it has taken.
+    pub(super) fn bytes(&self) -> usize {
+        self.graph.bytes() + self.graph.rules.bytes() + size_of_val(&*self.graph.places) + self.calls
+    }
+
+    /// Finds out what fits into the memory there is, if that is not too much already.
+    fn measure(&mut self) {
+        let is_within = self.bytes() <= self.limits.bytes;
+        let most = MOST.saturating_sub(self.graph.first_node());
+        self.room = if is_within { self.graph.nodes.capacity().min(most) } else { 0 };
+        self.room_of_constants = if is_within { self.graph.constants.capacity().min(MOST) } else { 0 };
+    }
+
+    /// Takes memory for more nodes or constants: as much again, or what the limits leave.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let most = MOST.saturating_sub(self.graph.first_node());
+        let left = self.limits.bytes.saturating_sub(self.bytes());
+        let has_nodes = more(&mut self.graph.nodes, most, left);
+        let left = self.limits.bytes.saturating_sub(self.bytes());
+        let has_constants = more(&mut self.graph.constants, MOST, left);
+        self.measure();
+        if !has_nodes || !has_constants || self.room == 0 {
+            self.end(ErrorKind::TapeOverflow);
+        }
+    }
+
+    /// Ends the recording: unwinds the function if it can.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn end(&mut self, fault: ErrorKind) {
+        self.fault = Some(fault);
+        if cfg!(panic = "unwind") && !std::thread::panicking() {
+            resume_unwind(Box::new(Ended { recording: self.recording }));
+        }
+    }
+
+    /// Counts what a rule or call takes that has no room of its own.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn check_limits(&mut self) {
+        if self.bytes() > self.limits.bytes {
+            self.end(ErrorKind::TapeOverflow);
+        }
+    }
+
+    /// The number of a rule of one argument.
+    #[inline(always)]
+    pub(super) fn number_unary<R: Unary>(&mut self, rule: R) -> Option<u16> {
+        if Rules::has_unary::<R>() {
+            self.graph.rules.number_unary(rule)
+        } else {
+            self.number(|rules| rules.number_unary(rule))
+        }
+    }
+
+    /// The number of a rule of two arguments.
+    #[inline(always)]
+    pub(super) fn number_binary<R: Binary>(&mut self, rule: R) -> Option<u16> {
+        if Rules::has_binary::<R>() {
+            self.graph.rules.number_binary(rule)
+        } else {
+            self.number(|rules| rules.number_binary(rule))
+        }
+    }
+
+    /// The number of a rule that is not in the table; ends the recording if there is none left.
+    #[inline(never)]
+    fn number(&mut self, find: impl FnOnce(&mut Rules) -> Option<u16>) -> Option<u16> {
+        let before = self.graph.rules.others();
+        let number = find(&mut self.graph.rules);
+        if number.is_none() {
+            self.end(ErrorKind::RuleCount);
+        } else if self.graph.rules.others() > before {
+            self.check_limits();
+        }
+        number
+    }
+
+    /// Records a rule of one argument.
+    #[inline(always)]
+    pub(super) fn push_unary<R: Unary>(&mut self, rule: R, a: u32) -> u32 {
+        let any: &dyn Any = &rule;
+        if let Some(Powc(exponent)) = any.downcast_ref()
+            && self.graph.rules.has_many_exponents()
+        {
+            let b = self.constant(*exponent);
+            return self.push(Op::Binary(POWF), a, b);
+        }
+        match self.number_unary(rule) {
+            Some(id) => self.push(Op::Unary(id), a, 0),
+            None => 0,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn push(&mut self, op: Op, a: u32, b: u32) -> u32 {
+        if self.graph.nodes.len() >= self.room {
+            self.grow();
+            if self.fault.is_some() {
+                return 0;
+            }
+        }
+        self.graph.nodes.push(Node { op, a, b });
+        (self.graph.first_node() + self.graph.nodes.len() - 1) as u32
+    }
+
+    /// The operand that stands for a plain number.
+    #[inline(always)]
+    pub(super) fn constant(&mut self, value: f64) -> u32 {
+        let bits = value.to_bits();
+        let place = (bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize % RECENT;
+        let (known, index) = self.recent[place];
+        if known == bits && index != u32::MAX {
+            return index | CONSTANT;
+        }
+        let index = self.graph.constants.len() as u32;
+        if index as usize >= self.room_of_constants {
+            self.grow();
+            if self.fault.is_some() {
+                return CONSTANT;
+            }
+        }
+        self.graph.constants.push(value);
+        self.recent[place] = (bits, index);
+        index | CONSTANT
+    }
+
+    /// The operand that a number is here.
+    #[inline(always)]
+    pub(super) fn operand<B: Base>(&mut self, number: RecordedCore<B>) -> u32 {
+        if number.recording == self.recording { number.operand } else { self.strange(number) }
+    }
+
+    #[inline(never)]
+    fn strange<B: Base>(&mut self, number: RecordedCore<B>) -> u32 {
+        if number.recording != 0 {
+            self.fault = Some(ErrorKind::ForeignNumber);
+        }
+        self.constant(number.value.as_f64())
+    }
+}
+
+/// Why a function unwinds whose recording has ended.
+struct Ended {
+    recording: u32,
+}
+
+/// Takes memory for as many items again if the items fill what there is, but no more than half of the bytes left. Whether there is room.
+fn more<T>(items: &mut Vec<T>, most: usize, left: usize) -> bool {
+    if items.len() < items.capacity().min(most) {
+        return true;
+    }
+    let fitting = (left / 2).max(left.min(size_of::<T>())) / size_of::<T>();
+    let wanted = items.len().max(64).min(fitting).min(most.saturating_sub(items.len()));
+    wanted > 0 && items.try_reserve_exact(wanted).is_ok()
+}
+
+/// Runs `action` on the recording with this identity, if it runs on this thread.
+#[inline(always)]
+pub(super) fn with_running<R>(recording: u32, action: impl FnOnce(&mut Running) -> R) -> Option<R> {
+    let found = RECORDINGS.try_with(|thread| {
+        let mut thread = thread.try_borrow_mut().ok()?;
+        let running = thread.running.iter_mut().rev().find(|running| running.recording == recording)?;
+        Some(action(running))
+    });
+    found.ok().flatten()
+}
+
+/// The operand that is a parameter of the innermost recording of this thread, and that recording, if it has so many.
+pub(super) fn innermost_parameter(index: usize) -> Option<(u32, u32)> {
+    RECORDINGS.with_borrow(|thread| {
+        let running = thread.running.last()?;
+        (index < running.graph.parameters).then_some(((running.graph.inputs + index) as u32, running.recording))
+    })
+}
+
+/// Notes an error of the innermost recording of this thread, unless it has one.
+#[cold]
+pub(super) fn note_in_innermost(fault: ErrorKind) {
+    let _ = RECORDINGS.try_with(|thread| {
+        if let Ok(mut thread) = thread.try_borrow_mut()
+            && let Some(running) = thread.running.last_mut()
+        {
+            running.fault.get_or_insert(fault);
+        }
+    });
+}
+
+/// Ends the recording when it goes, also by a panic.
+struct Session;
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        take_innermost();
+    }
+}
+
+fn take_innermost() -> Option<Running> {
+    RECORDINGS.with(|thread| thread.borrow_mut().running.pop())
+}
+
+/// Records functions again and again in the same memory.
+///
+/// # Example
+/// ```
+/// use compiled_trace::{Limits, Recorder};
+/// let mut recorder = Recorder::default();
+/// for factor in [3.0, 4.0] {
+///     let graph = recorder.record(&[2.0], &[], Limits::default(), |x, _, y| y.push(x[0] * factor))?;
+///     assert_eq!(graph.constants(), [factor]);
+/// }
+/// # Ok::<(), differentiation_interface_core::error::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Recorder<B: Base = f64> {
+    graph: Graph,
+    recent: Vec<(u64, u32)>,
+    x: Vec<Recorded<B>>,
+    parameters: Vec<Recorded<B>>,
+    y: Vec<Recorded<B>>,
+}
+
+impl<B: Base> Recorder<B> {
+    /// The last recording.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Makes room for so many different constants.
+    pub fn reserve_constants(&mut self, count: usize) {
+        self.graph.constants.reserve(count.saturating_sub(self.graph.constants.len()));
+    }
+
+    /// Runs `f` once and returns what it did, like [`record`].
+    ///
+    /// # Errors
+    /// Those of [`record`].
+    pub fn record(
+        &mut self,
+        x: &[B],
+        parameters: &[B],
+        limits: Limits,
+        f: impl FnOnce(&[Recorded<B>], &[Recorded<B>], &mut Vec<Recorded<B>>),
+    ) -> Result<&Graph, Error> {
+        fault::watch(|| {
+            if x.len().saturating_add(parameters.len()) > MOST {
+                return Err(ErrorKind::TapeOverflow.into());
+            }
+            let (graph, recent) = (std::mem::take(&mut self.graph), std::mem::take(&mut self.recent));
+            let running = Running::new(x.len(), parameters.len(), limits, graph, recent);
+            let recording = running.recording;
+            let number = |(i, value): (usize, &B)| Num(RecordedCore { value: *value, operand: i as u32, recording });
+            self.x.clear();
+            self.x.extend(x.iter().enumerate().map(number));
+            self.parameters.clear();
+            self.parameters.extend(parameters.iter().enumerate().map(|(i, p)| number((x.len() + i, p))));
+            let _ = CLEARING.try_with(|_| ());
+            RECORDINGS.with(|thread| thread.borrow_mut().running.push(running));
+            let session = Session;
+            self.y.clear();
+            let run = catch_unwind(AssertUnwindSafe(|| f(&self.x, &self.parameters, &mut self.y)));
+            std::mem::forget(session);
+            let mut running = take_innermost().expect("the recording was begun above, and inner ones have ended");
+            if let Err(panic) = run
+                && panic.downcast_ref::<Ended>().is_none_or(|ended| ended.recording != recording)
+            {
+                (self.graph, self.recent) = (running.graph, running.recent);
+                resume_unwind(panic);
+            }
+            if self.y.len().saturating_mul(size_of::<u32>()) > running.limits.bytes.saturating_sub(running.bytes()) {
+                running.fault = running.fault.or(Some(ErrorKind::TapeOverflow));
+            }
+            // Of a recording that has ended the outputs mean nothing, and a further constant would end it again.
+            if running.fault.is_none() {
+                let outputs = catch_unwind(AssertUnwindSafe(|| {
+                    for y in &self.y {
+                        let operand = running.operand(y.0);
+                        running.graph.outputs.push(operand);
+                    }
+                }));
+                if let Err(panic) = outputs
+                    && !panic.is::<Ended>()
+                {
+                    resume_unwind(panic);
+                }
+            }
+            (self.graph, self.recent) = (running.graph, running.recent);
+            running.identity.check()?;
+            match running.fault {
+                Some(kind) => Err(kind.into()),
+                None => Ok(()),
+            }
+        })?;
+        Ok(&self.graph)
+    }
+}
+
+/// Runs `f` once at the point `x` with the given parameters and returns what it did.
+///
+/// `f` gets the inputs, the parameters, and the vector to leave its outputs in. The recording holds for every point at which
+/// its guards hold; [`Executable::run`](crate::Executable::run) checks them.
+///
+/// # Errors
+/// [`ErrorKind::TapeOverflow`] if the recording would be larger than `limits` or than about 2³⁰ values;
+/// [`ErrorKind::ForeignNumber`] if numbers of another recording entered; [`ErrorKind::OtherThread`] if `f` computed with its
+/// numbers on another thread; what rules raise.
+///
+/// # Example
+/// ```
+/// use compiled_trace::{Limits, record};
+/// let graph = record(&[2.0, 5.0], &[3.0], Limits::default(), |x, p, y| y.push(x[0] * x[1] + p[0]))?;
+/// assert_eq!(graph.to_string(), "%0 = mul x0 x1\n%1 = add %0 p0\ny0 = %1\n");
+/// # Ok::<(), differentiation_interface_core::error::Error>(())
+/// ```
+pub fn record<B: Base>(
+    x: &[B],
+    parameters: &[B],
+    limits: Limits,
+    f: impl FnOnce(&[Recorded<B>], &[Recorded<B>], &mut Vec<Recorded<B>>),
+) -> Result<Graph, Error> {
+    let mut recorder = Recorder::default();
+    recorder.record(x, parameters, limits, f)?;
+    Ok(recorder.graph)
+}

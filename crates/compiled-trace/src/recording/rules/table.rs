@@ -1,0 +1,87 @@
+//! Small numbers for the lines of the rule table that have no parameter.
+//!
+//! Nothing here lists a derivative: those are [`Template`](crate::Template)s, recorded from the rules themselves.
+
+use differentiation_interface_core::rules::*;
+use differentiation_interface_core::scalar::Scalar;
+use std::any::TypeId;
+
+/// Numbers the lines of the rule table that have no parameter.
+macro_rules! numbered_rules {
+    ($Trait:ident $count:ident $id:ident $apply:ident $block:ident $name:ident $visit:ident
+     $method:ident $make:ident; $($CONST:ident $Rule:ident,)*) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "the names count the rules")]
+        enum $count { $($CONST,)* LENGTH }
+        $(#[doc = concat!("Number of the rule [`", stringify!($Rule), "`](differentiation_interface_core::rules::", stringify!($Rule), ").")]
+        pub const $CONST: u16 = $count::$CONST as u16;)*
+
+        /// The number of a rule of the table. The comparisons are decided when this is compiled.
+        #[inline(always)]
+        pub(super) fn $id<R: 'static>() -> Option<u16> {
+            let own = TypeId::of::<R>();
+            $(if own == TypeId::of::<$Rule>() { return Some($CONST); })*
+            None
+        }
+        /// The value of a rule of the table; a rule of one argument ignores `y`.
+        #[inline(always)]
+        pub(super) fn $apply<S: Scalar>(rule: u16, x: S, y: S) -> Option<S> {
+            let _ = y;
+            Some(match rule {
+                $($CONST => $make!($Rule, x, y),)*
+                _ => return None,
+            })
+        }
+        /// The values of a rule of the table on a block; `false` if it is not one.
+        #[inline(always)]
+        pub(super) fn $block<S: Scalar>(rule: u16, x: impl Fn(usize) -> S, y: impl Fn(usize) -> S, out: &mut [S]) -> bool {
+            let _ = &y;
+            match rule {
+                $($CONST => for (i, out) in out.iter_mut().enumerate() {
+                    *out = $make!($Rule, x(i), y(i));
+                },)*
+                _ => return false,
+            }
+            true
+        }
+        pub(super) fn $name(rule: u16) -> Option<&'static str> {
+            $(if rule == $CONST { return Some($Rule::NAME); })*
+            None
+        }
+        /// Hands a rule of the table to a visitor.
+        pub(crate) fn $visit(rule: u16, visitor: &mut impl RuleVisitor) {
+            $(if rule == $CONST { return visitor.$method($Rule); })*
+        }
+    };
+}
+
+macro_rules! apply_one {
+    ($Rule:ident, $x:expr, $y:expr) => {
+        $x.apply($Rule)
+    };
+}
+macro_rules! apply_two {
+    ($Rule:ident, $x:expr, $y:expr) => {
+        $x.apply2($y, $Rule)
+    };
+}
+
+numbered_rules! { Unary UnaryCount unary_id unary_value unary_block unary_name visit_unary unary apply_one;
+    NEGATE Negate, RECIP Recip, ABS Abs, SIGNUM Signum, FLOOR Floor, CEIL Ceil, ROUND Round, TRUNC Trunc, FRACT Fract,
+    DEGREES Degrees, RADIANS Radians, SQRT Sqrt, CBRT Cbrt, EXP Exp, EXP2 Exp2, EXP_M1 ExpM1, LN Ln, LOG2 Log2,
+    LOG10 Log10, LN_1P Ln1p, SIN Sin, COS Cos, TAN Tan, ASIN Asin, ACOS Acos, ATAN Atan, SINH Sinh, COSH Cosh,
+    TANH Tanh, SECH_SQUARED SechSquared, ASINH Asinh, HYPOT_ONE HypotOne, ACOSH Acosh, ATANH Atanh, ERF Erf, ERFC Erfc,
+    LN_GAMMA LnGamma, LOGISTIC Logistic, SOFTPLUS Softplus, CBRT_SLOPE CbrtSlope, ONE_MINUS_SQUARE OneMinusSquare,
+    ASIN_SLOPE AsinSlope, ATAN_SLOPE AtanSlope, ACOSH_SLOPE AcoshSlope, GAUSS Gauss, LOGISTIC_SLOPE LogisticSlope,
+}
+numbered_rules! { Binary BinaryCount binary_id binary_value binary_block binary_name visit_binary binary apply_two;
+    PLUS Plus, MINUS Minus, TIMES Times, OVER Over, MODULO Modulo, POWF Powf, ATAN2 Atan2, HYPOT Hypot, MAX Max, MIN Min,
+    AT_LEAST AtLeast, AT_MOST AtMost, COPYSIGN Copysign, ABS_SUB AbsSub, DIRECTION Direction, HYPOT_BEND HypotBend,
+    HYPOT_CROSS HypotCross, ANGULAR Angular, ANGULAR_BEND AngularBend, ANGULAR_CROSS AngularCross,
+    POWF_BY_BASE PowfByBase, POWF_BY_EXPONENT PowfByExponent, POWF_BY_BASE_TWICE PowfByBaseTwice, POWF_BY_BASE_THRICE PowfByBaseThrice, POWF_MIXED PowfMixed,
+    POWF_BY_EXPONENT_TWICE PowfByExponentTwice, TOGETHER Together, PRODUCT_ERROR ProductError, SUM_ERROR SumError,
+    ODD_SUM OddSum,
+}
+
+/// Rules of the table without a parameter come first; the numbers of the others depend on the recording.
+pub(super) const UNARY_TABLE: u16 = UnaryCount::LENGTH as u16;
+pub(super) const BINARY_TABLE: u16 = BinaryCount::LENGTH as u16;

@@ -1,0 +1,292 @@
+//! Numbers and rules: the traits that define each other.
+//!
+//! A [`Scalar`] applies rules, [`Unary`] and [`Binary`] ones and [`CustomRule`]s; a rule computes its value on a [`Base`] number and its
+//! derivative on any scalar. Public as part of [`scalar`](crate::scalar), [`rules`](crate::rules) and [`custom`](crate::custom).
+
+use crate::error::ErrorKind;
+use crate::fault;
+use crate::recordings::Internals;
+use crate::relation::Relation;
+use num_traits::{Float, FloatConst};
+use std::fmt::{Debug, Display, LowerExp};
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
+use std::sync::Arc;
+
+/// A plain floating-point number: `f64` or `f32`.
+///
+/// Sealed by its requirements: everything else is a [`Scalar`] over one of these.
+pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
+    /// Name of the type, for messages.
+    const NAME: &'static str;
+    /// Whether the type is `f64`, so that [`as_doubles`](Base::as_doubles) succeeds.
+    const IS_DOUBLE: bool = false;
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+
+    /// What stands in the output of an in-place function before it writes: not a number, with a payload of its own.
+    const UNWRITTEN: Self;
+
+    /// Whether this is [`UNWRITTEN`](Base::UNWRITTEN), or was computed from it: processors keep the payload, whatever the sign.
+    fn is_unwritten(self) -> bool;
+    /// The nearest number of this type.
+    fn from_f64(value: f64) -> Self;
+    /// The value as `f64`, exactly.
+    fn as_f64(self) -> f64;
+    /// The slices as slices of doubles, if that is what this type is.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn as_doubles<'s, 'a>(_slices: &'s [&'a [Self]]) -> Option<&'s [&'a [f64]]> {
+        None
+    }
+    /// The same, to write to.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn as_doubles_mut<'s, 'a>(_slices: &'s mut [&'a mut [Self]]) -> Option<&'s mut [&'a mut [f64]]> {
+        None
+    }
+    /// Value of the error function.
+    fn erf_value(self) -> Self;
+    /// Value of the complementary error function.
+    fn erfc_value(self) -> Self;
+    /// Value of the logarithm of the absolute value of the gamma function.
+    fn ln_gamma_value(self) -> Self;
+    /// Value of the polygamma function of the given order (0 is digamma).
+    fn polygamma_value(self, order: u32) -> Self;
+}
+
+/// A number that engines can nest over: a base number, or a differentiation number over another scalar.
+///
+/// # For users
+/// Write functions against [`Real`](crate::Real), which adds the whole of `num_traits::Float` and mixing with plain numbers.
+/// The two methods of this trait that user code needs are [`constant`](Scalar::constant) and
+/// [`primal`](Scalar::primal).
+///
+/// # For engine authors
+/// 1. Every elementary function reaches a scalar through `apply`, `apply2`, `apply2_right` or `apply2_left` with
+///    a rule of the table in [`rules`](crate::rules); the scalar never lists functions itself.
+/// 2. `constant(c)` carries no derivative, and `is_constant` may return `true` only for such numbers.
+/// 3. Comparisons look at the primal only.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number this crate can differentiate with",
+    note = "scalars are `f64`, `f32` and the differentiation numbers over them; wrap a foreign number type in `Num` by implementing `Core`"
+)]
+pub trait Scalar:
+    Copy
+    + Default
+    + PartialOrd
+    + Debug
+    + Send
+    + Sync
+    + 'static
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+{
+    /// The plain number at the bottom of the nesting: `f64` or `f32`.
+    type Base: Base;
+
+    /// How many differentiations are nested in the number: 0 for a plain one.
+    const DEPTH: u32;
+
+    /// What engines do with the number beyond arithmetic, and functions do not.
+    const INTERNALS: &'static Internals<Self, Self::Base>;
+
+    /// The number `value` with no derivative attached.
+    fn constant(value: Self::Base) -> Self;
+
+    /// The plain value, at the bottom of all nesting. **The derivative is dropped**, deliberately and visibly: use it
+    /// for table look-ups, stopping tests and printing.
+    #[track_caller]
+    fn primal(self) -> Self::Base;
+
+    /// Whether the number certainly carries no derivative at any level.
+    fn is_constant(&self) -> bool;
+
+    /// Makes the differentiations that the number belongs to return this error, on whatever thread they run. For engines that
+    /// find an error in arithmetic.
+    fn spoil(&self, _kind: ErrorKind) {}
+
+    /// Applies an elementary function of one argument.
+    fn apply<R: Unary>(self, rule: R) -> Self;
+
+    /// Applies an elementary function of two arguments.
+    fn apply2<R: Binary>(self, other: Self, rule: R) -> Self;
+
+    /// Applies an elementary function whose second argument is a plain number.
+    fn apply2_right<R: Binary>(self, other: Self::Base, rule: R) -> Self;
+
+    /// Applies an elementary function whose first argument is a plain number.
+    fn apply2_left<R: Binary>(first: Self::Base, second: Self, rule: R) -> Self;
+
+    /// Applies a function with its own derivative to an array of numbers; the outputs are left in `y`.
+    fn custom<R: CustomRule<Self::Base>>(rule: &Arc<R>, x: &[Self], y: &mut Vec<Self>);
+
+    /// `then` if `left` is in `relation` to `right`, and `otherwise` if not. User code writes
+    /// [`x.less_than(y).select(then, otherwise)`](crate::Real::less_than).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
+        if relation.holds(left.partial_cmp(&right)) { then } else { otherwise }
+    }
+
+    /// The product with a plain number, at no tangent cost beyond scaling.
+    fn scale(self, factor: Self::Base) -> Self;
+
+    /// `self * factor + addend` with a value that is rounded once. User code writes
+    /// [`x.mul_add(factor, addend)`](num_traits::Float::mul_add).
+    fn fused(self, factor: Self, addend: Self) -> Self;
+
+    /// Whether this number is zero and carries no derivative, so that a product with it can be skipped.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn is_inert_zero(&self) -> bool {
+        self.is_constant() && (Self::INTERNALS.peek)(self) == Self::Base::ZERO
+    }
+}
+
+/// A partial derivative as a rule states it.
+///
+/// The cases let engines leave out work: a [`Zero`](Partial::Zero) derivative drops the dependence, [`One`](Partial::One)
+/// copies a tangent, a [`Constant`](Partial::Constant) scales it by a plain number at any level of nesting.
+#[derive(Clone, Copy, Debug)]
+pub enum Partial<S: Scalar> {
+    /// Identically zero around the point: the result does not depend on this argument.
+    Zero,
+    /// Identically one.
+    One,
+    /// A plain number, the same in a neighbourhood.
+    Constant(S::Base),
+    /// Any other derivative.
+    Value(S),
+}
+
+impl<S: Scalar> Partial<S> {
+    /// The partial derivative as a number.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn value(self) -> S {
+        match self {
+            Partial::Zero => S::constant(S::Base::ZERO),
+            Partial::One => S::constant(S::Base::ONE),
+            Partial::Constant(c) => S::constant(c),
+            Partial::Value(v) => v,
+        }
+    }
+
+    /// This partial derivative times `t`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn times(self, t: S) -> S {
+        match self {
+            Partial::Zero => S::constant(S::Base::ZERO),
+            Partial::One => t,
+            Partial::Constant(c) => t.scale(c),
+            Partial::Value(v) => v * t,
+        }
+    }
+}
+
+/// An elementary function of one argument: a line of the rule table.
+pub trait Unary: Copy + PartialEq + Debug + Send + Sync + 'static {
+    /// Name of the function.
+    const NAME: &'static str;
+    /// The value at a plain number.
+    fn value<B: Base>(self, x: B) -> B;
+    /// The derivative at `x`, where `y` is the value there.
+    fn derivative<S: Scalar>(self, x: S, y: S) -> Partial<S>;
+    /// The parameter of the rule in 64 bits, by which engines remember what they found out about it; `None` for a rule
+    /// whose parameters do not fit. Rules without parameters need not write it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn parameter(self) -> Option<u64> {
+        (size_of::<Self>() == 0).then_some(0)
+    }
+}
+
+/// An elementary function of two arguments: a line of the rule table.
+pub trait Binary: Copy + PartialEq + Debug + Send + Sync + 'static {
+    /// Name of the function.
+    const NAME: &'static str;
+    /// The value at plain numbers.
+    fn value<B: Base>(self, x: B, y: B) -> B;
+    /// The derivative with respect to the first argument, where `r` is the value at `(x, y)`.
+    fn partial_x<S: Scalar>(self, x: S, y: S, r: S) -> Partial<S>;
+    /// The derivative with respect to the second argument, where `r` is the value at `(x, y)`.
+    fn partial_y<S: Scalar>(self, x: S, y: S, r: S) -> Partial<S>;
+    /// The parameter of the rule in 64 bits; see [`Unary::parameter`].
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn parameter(self) -> Option<u64> {
+        (size_of::<Self>() == 0).then_some(0)
+    }
+}
+
+/// Which derivatives a rule gives itself. The other one is derived from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halves {
+    /// The pushforward; a pullback is assembled from one pushforward per input.
+    Pushforward,
+    /// The pullback; a pushforward is assembled from one pullback per output.
+    Pullback,
+    /// Both.
+    Both,
+}
+
+/// A function from an array to an array with its own derivative: an opaque or foreign function, an implicit one, or one whose
+/// derivative is known in closed form.
+///
+/// # For users
+/// Implement it, and call the function as [`Custom`](crate::custom::Custom). The value is needed on plain numbers only. The derivatives are written
+/// over any scalar `S`, so that derivatives of them work as well; where only plain code exists, use [`PlainRule`](crate::custom::PlainRule), and second
+/// order is an error that says so.
+///
+/// With J the Jacobian at `x` and `y` the value there, `pushforward` fills dy = J dx and `pullback` fills dx = Jᵀ dy. Every
+/// entry must be written.
+///
+/// # Example
+/// The square root of a positive number as the root of r² = x, by the implicit function theorem dr = dx / (2r):
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// struct Root;
+/// impl CustomRule for Root {
+///     const NAME: &'static str = "root";
+///     const GIVEN: Halves = Halves::Pushforward;
+///     fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+///         y.clear();
+///         y.push(x[0].sqrt());
+///     }
+///     fn pushforward<S: Scalar<Base = f64>>(&self, _x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+///         dy[0] = dx[0] / (y[0] + y[0]);
+///     }
+/// }
+///
+/// let root = Custom::new(Root);
+/// let f = |x: &[_; 1]| root.number(x);
+/// assert_eq!(gradient(&f, &AutoReverseDiff::default(), [4.0])?, [0.25]);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait CustomRule<B: Base = f64>: Send + Sync + 'static {
+    /// Name in errors.
+    const NAME: &'static str;
+    /// Which of the two derivatives are implemented.
+    const GIVEN: Halves;
+
+    /// Evaluates the function at `x` into `y`, whose content and length on entry do not matter.
+    fn value(&self, x: &[B], y: &mut Vec<B>);
+
+    /// Fills `dy` with J `dx`.
+    fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+        let _ = (x, y, dx);
+        missing(Self::NAME, dy);
+    }
+
+    /// Fills `dx` with Jᵀ `dy`.
+    fn pullback<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
+        let _ = (x, y, dy);
+        missing(Self::NAME, dx);
+    }
+}
+
+/// A derivative that is neither given nor derivable was asked for.
+pub(crate) fn missing<S: Scalar>(rule: &'static str, out: &mut [S]) {
+    fault::report(ErrorKind::RuleIncomplete { rule });
+    out.fill(S::default());
+}

@@ -1,0 +1,215 @@
+//! The contract of backends: [`Backend`], and the routes it names, which are defined by each other.
+//!
+//! Called by operators. Routes that are not a backend's own are in `route`.
+
+use super::entries::EntryRequest;
+use super::lanes::Lanes;
+use super::mode::Mode;
+use super::rows::Rows;
+use super::seeds::Seeds;
+use crate::error::Error;
+use crate::evaluate::Flat;
+use crate::recordings::{RecordedMatrix, Recordings};
+use crate::scalar::Scalar;
+
+/// A way to differentiate.
+///
+/// # For users
+/// Pass one to an operator; changing it is one line. A generic function over backends needs one bound beside `B: Backend`:
+/// that the function can be evaluated at [`Num`](Backend::Num).
+///
+/// # For backend authors
+/// 1. `Num<S, L>` is the number type the user's function runs on, over any scalar `S`, with `L` lanes of tangents if the
+///    backend has lanes (else `L` is ignored). Nesting `Num<Num<S>>` must work: derive nothing from `S` being `f64`.
+/// 2. The six routes say how each operator is reached. [`Native`](super::Native) asks for the primitive of the same name;
+///    [`ViaPushforward`](super::ViaPushforward) and [`ViaPullback`](super::ViaPullback) are assembled. The compiler checks that the primitive exists.
+/// 3. A backend is plain data: what a call needs lives in the state that the primitive makes.
+///
+/// The page `docs/book/src/new_backend.md` builds one from nothing.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a first-order backend",
+    note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ...; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only"
+)]
+pub trait Backend: Clone + Send + Sync + 'static {
+    /// Name in errors, features and tables.
+    const NAME: &'static str;
+    /// The number of tangents carried at once where the operator leaves the choice to the backend.
+    type Lanes: Lanes;
+    /// What the function runs on.
+    type Num<S: Scalar, L: Lanes>: Scalar<Base = S::Base>;
+    /// What the backend does natively, which decides the mode of second-order combinations.
+    type Mode: Mode;
+
+    /// Route of `pushforward`.
+    type Pushforward: PushforwardRoute<Self>;
+    /// Route of `pullback`.
+    type Pullback: PullbackRoute<Self>;
+    /// Route of `derivative`.
+    type Derivative: MatrixRoute<Self>;
+    /// Route of `gradient`.
+    type Gradient: MatrixRoute<Self>;
+    /// Route of `jacobian`.
+    type Jacobian: MatrixRoute<Self>;
+
+    /// The number `value`, of the scalar below, as a constant of this backend's number type. Users call [`lift`](super::lift()).
+    fn inject<S: Scalar, L: Lanes>(value: S) -> Self::Num<S, L>;
+
+    /// The value of a number of this backend, of the scalar below. The derivative by this backend is dropped, derivatives of
+    /// the scalar below stay.
+    fn project<S: Scalar, L: Lanes>(number: &Self::Num<S, L>) -> S;
+
+    /// Whether the engine also runs over numbers of another differentiation. An engine of plain numbers, whose `Num` is `S::Base`, says
+    /// `false`: it differentiates functions of `f64` and stands outside in a [`SecondOrder`](super::SecondOrder); a program that has
+    /// it inside of another differentiation does not compile.
+    const NESTS: bool = true;
+
+    /// Whether derivatives are exact up to rounding. Differences are not.
+    const EXACT: bool = true;
+
+    /// The same for this value of the backend, where that depends on what was chosen at run time.
+    fn is_exact(&self) -> bool {
+        Self::EXACT
+    }
+
+    /// What operators must know of a backend whose states keep recordings of the function for later calls. `None` if they keep memory
+    /// alone.
+    fn recordings(&self) -> Option<Recordings<Self>> {
+        None
+    }
+
+    /// The backends that differentiate outside and inside in second order: itself twice, unless it holds two.
+    fn outer_and_inner(&self) -> (Self, Self) {
+        (self.clone(), self.clone())
+    }
+
+    /// The backend for differentiating its own derivatives or those of another inexact backend: differences of differences
+    /// need wider steps.
+    fn for_nested_differences(&self) -> Self {
+        self.clone()
+    }
+}
+
+/// Refuses, where the program is compiled, to run an engine of plain numbers over those of another differentiation. Called where routes
+/// make their states.
+pub(crate) const fn check_nesting<B: Backend, S: Scalar>() {
+    assert!(
+        B::NESTS || S::DEPTH == 0,
+        "this backend computes with plain numbers (`Backend::NESTS`) and cannot run inside of another differentiation; \
+         take it as the outer backend of `SecondOrder`, or another one inside"
+    );
+}
+
+/// How `pushforward` reaches the backend `B`. The contract of the methods is that of [`PushforwardPrimitive`](super::PushforwardPrimitive).
+#[expect(missing_docs, reason = "documented at PushforwardPrimitive")]
+pub trait PushforwardRoute<B: Backend> {
+    /// Name in tables.
+    const NAME: &'static str;
+    type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
+    fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error>;
+    fn hold<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        backend: &B,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        y: &mut Vec<S>,
+    ) -> Result<(), Error>;
+    fn pushforward<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        backend: &B,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        y: Option<&mut Vec<S>>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error>;
+    fn held<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        backend: &B,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        seeds: Seeds<'_, S>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error>;
+    /// Fills entries of the Jacobian at `x`, and leaves the outputs in `y` if asked for. Returns `false`, and may have written
+    /// nothing, where products with seeds are the better way: the operator then makes them. A state is asked for the same entries in
+    /// all calls.
+    fn entries<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        _backend: &B,
+        _state: &mut Self::State<S, L>,
+        _f: &mut F,
+        _x: &[S],
+        _entries: EntryRequest<'_, S>,
+        _y: Option<&mut Vec<S>>,
+    ) -> Result<bool, Error> {
+        Ok(false)
+    }
+}
+
+/// How `pullback` reaches the backend `B`. The contract of the methods is that of [`PullbackPrimitive`](super::PullbackPrimitive), except that
+/// `sweep` may call the function.
+#[expect(missing_docs, reason = "documented at PullbackPrimitive")]
+pub trait PullbackRoute<B: Backend> {
+    /// Name in tables.
+    const NAME: &'static str;
+    type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
+    fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error>;
+    fn record<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        backend: &B,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        y: &mut Vec<S>,
+    ) -> Result<(), Error>;
+    fn sweep<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        backend: &B,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        seeds: Seeds<'_, S>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error>;
+}
+
+/// How `derivative`, `gradient` and `jacobian` reach the backend `B`: all of them are the matrix ∂y/∂x, row-major, with
+/// one column per input.
+#[expect(missing_docs, reason = "documented at the primitives")]
+pub trait MatrixRoute<B: Backend> {
+    /// Name in tables.
+    const NAME: &'static str;
+    type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
+    fn state<S: Scalar, L: Lanes>(backend: &B, inputs: usize) -> Result<Self::State<S, L>, Error>;
+    /// Evaluates the function once, leaves its outputs in `y`, and sizes all buffers for [`matrix`](Self::matrix).
+    fn prepare<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        backend: &B,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        y: &mut Vec<S>,
+    ) -> Result<(), Error>;
+    /// Fills the matrix, and leaves the outputs in `y` if asked for.
+    fn matrix<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        backend: &B,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        y: Option<&mut Vec<S>>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error>;
+    /// Whether there is a way without a state, [`on_stack`](Self::on_stack).
+    const ON_STACK: bool = false;
+    /// Fills the matrix of a function with [`Flat::fixed`] inputs on the stack, without a state, and leaves the outputs in `y` if asked for.
+    /// `false` where there is no such way or it cannot answer, errors included; then [`matrix`](Self::matrix) is called.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn on_stack<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        _backend: &B,
+        _f: &mut F,
+        _x: &[S],
+        _y: Option<&mut [S]>,
+        _rows: &mut Rows<'_, S>,
+    ) -> bool {
+        false
+    }
+    /// The recordings in a state that keeps some, which operators try before [`matrix`](Self::matrix).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn recorded<S: Scalar, L: Lanes>(_state: &mut Self::State<S, L>) -> Option<&mut dyn RecordedMatrix<S>> {
+        None
+    }
+}

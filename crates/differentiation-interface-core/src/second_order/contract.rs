@@ -1,0 +1,211 @@
+//! Second-order backends and the routes to them, which are defined by each other.
+//!
+//! Called by `second_derivative`, `hvp` and `hessian`; implemented by the routes beside this file.
+
+use crate::backend::{Backend, EntryRequest, Lanes, Rows, Seeds};
+use crate::error::Error;
+use crate::evaluate::Flat;
+use crate::scalar::Scalar;
+use std::marker::PhantomData;
+
+/// Two backends for second order: `SecondOrder(outer, inner)` differentiates derivatives by `inner` with `outer`.
+///
+/// It serves `second_derivative`, `hvp` and `hessian` only; first-order operators refuse it at compile time. A plain
+/// backend stands for itself twice.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn cubic<T: Real>(x: &[T]) -> T {
+///     x[0] * x[0] * x[1]
+/// }
+/// let backend = SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default());
+/// assert_eq!(hessian(&cubic, &backend, &[2.0, 5.0])?, [[10.0, 4.0], [4.0, 0.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SecondOrder<O, I>(
+    /// The outer backend, which differentiates the derivative.
+    pub O,
+    /// The inner backend, which differentiates the function.
+    pub I,
+);
+
+/// What `second_derivative`, `hvp` and `hessian` accept: a [`SecondOrder`], or a plain backend for itself twice.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be used for second order",
+    note = "pass a backend, or `SecondOrder(outer, inner)` of two backends, neither of them a `SecondOrder` itself",
+    note = "the `Mode` of each backend must be `Forward`, `Reverse` or `Both`, of `Nested`, `HyperDuals`, `Adjoint` or `Replayed`"
+)]
+pub trait SecondOrderBackend: Clone + Send + Sync + 'static {
+    /// The outer backend.
+    type Outer: Backend;
+    /// The inner backend.
+    type Inner: Backend;
+    /// Route of `hvp` and `hessian`.
+    type Hvp: HvpRoute<Self::Outer, Self::Inner>;
+
+    /// Name in errors and tables: that of a plain backend, or of the inner one.
+    const NAME: &'static str;
+
+    /// The outer and the inner backend as they are used together.
+    fn pair(&self) -> (Self::Outer, Self::Inner);
+}
+
+/// Two backends and the route to take, where the table of modes is not asked: for products at a fixed point.
+#[derive(Debug)]
+pub struct ForcedRoute<O, I, R> {
+    outer: O,
+    inner: I,
+    route: PhantomData<fn() -> R>,
+}
+
+impl<O: Clone, I: Clone, R> ForcedRoute<O, I, R> {
+    /// The backends `pair`, taking the route `R`.
+    pub fn new(pair: &(O, I)) -> Self {
+        ForcedRoute { outer: pair.0.clone(), inner: pair.1.clone(), route: PhantomData }
+    }
+}
+
+impl<O: Clone, I: Clone, R> Clone for ForcedRoute<O, I, R> {
+    fn clone(&self) -> Self {
+        ForcedRoute { outer: self.outer.clone(), inner: self.inner.clone(), route: PhantomData }
+    }
+}
+
+impl<O: Backend, I: Backend, R: HvpRoute<O, I> + 'static> SecondOrderBackend for ForcedRoute<O, I, R> {
+    type Outer = O;
+    type Inner = I;
+    type Hvp = R;
+    const NAME: &'static str = "second_order";
+
+    fn pair(&self) -> (O, I) {
+        (self.outer.clone(), self.inner.clone())
+    }
+}
+
+/// What a second-order call leaves in its state besides the products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Request {
+    /// Nothing.
+    Products,
+    /// The gradient.
+    Gradient,
+    /// The value and the gradient.
+    Value,
+}
+
+/// State of a second-order call: those of both backends, and what they exchange.
+#[derive(Clone, Debug)]
+pub struct HvpState<OuterState, InnerState, S, N> {
+    pub(super) outer: OuterState,
+    pub(super) inner: InnerState,
+    /// Gradient at the point, where wanted.
+    pub gradient: Vec<S>,
+    /// Value at the point, where wanted; one entry.
+    pub value: Vec<S>,
+    /// Outputs of the inner function, for the outer backend.
+    pub(super) outputs: Vec<S>,
+    pub(super) inner_value: Vec<N>,
+    pub(super) lifted: Vec<N>,
+    pub(super) scratch: Vec<N>,
+}
+
+impl<OuterState, InnerState, S, N> HvpState<OuterState, InnerState, S, N> {
+    pub(super) fn new(outer: OuterState, inner: InnerState) -> Self {
+        HvpState {
+            outer,
+            inner,
+            gradient: Vec::new(),
+            value: Vec::new(),
+            outputs: Vec::new(),
+            inner_value: Vec::new(),
+            lifted: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+}
+
+/// How `hvp` and `hessian` reach two backends.
+///
+/// The products are a matrix with one entry per input and seed; [`seeds_are_rows`](HvpRoute::seeds_are_rows) says which
+/// way round. For a Hessian, which is symmetric, both are the same.
+pub trait HvpRoute<O: Backend, I: Backend> {
+    /// Name in tables.
+    const NAME: &'static str;
+    /// The lanes of a Hessian.
+    type Lanes: Lanes;
+    /// What the function runs on.
+    type Num<S: Scalar, L: Lanes>: Scalar<Base = S::Base>;
+    /// What calls need beyond the arguments.
+    type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
+    /// Who differentiates at a fixed point: the same pair, unless another one can keep the linearisation and this one cannot.
+    type SamePoint: SecondOrderBackend;
+
+    /// Makes that backend.
+    fn same_point(pair: &(O, I)) -> Self::SamePoint;
+    /// Makes an empty state, or refuses points of length `inputs` with `seeds` tangents.
+    fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error>;
+
+    /// Whether the products of a seed are a row of the matrix, or a column.
+    fn seeds_are_rows(pair: &(O, I)) -> bool;
+    /// Whether a call needs more memory for some tangents than for others, so that preparations must try all of a Hessian or
+    /// dense ones: a tangent that is zero somewhere leaves less on a tape.
+    fn memory_follows_tangents(_pair: &(O, I)) -> bool {
+        false
+    }
+    /// The gradient that the last call left.
+    fn gradient<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> &[S];
+    /// The value that the last call left.
+    fn value<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> S;
+
+    /// Fills the products at `x`, and leaves in the state what is wanted.
+    fn products<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        request: Request,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error>;
+
+    /// Evaluates what depends on the point alone, and leaves value and gradient in the state.
+    fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+    ) -> Result<(), Error>;
+
+    /// Fills the products at the point `x` of the last [`hold`](HvpRoute::hold).
+    fn held<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        pair: &(O, I),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error>;
+
+    /// Fills entries of the Hessian at `x`, and leaves in the state what is wanted; or returns `false`, and products are the
+    /// better way. A state is asked for the same entries in all calls.
+    fn entries<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        _pair: &(O, I),
+        _state: &mut Self::State<S, L>,
+        _f: &mut F,
+        _x: &[S],
+        _entries: EntryRequest<'_, S>,
+        _request: Request,
+    ) -> Result<bool, Error> {
+        Ok(false)
+    }
+}
+
+/// The first error of an inner differentiation, else that of the outer one.
+pub(super) fn first_error(inner: Option<Error>, outer: Result<(), Error>) -> Result<(), Error> {
+    match inner {
+        Some(error) => Err(error),
+        None => outer,
+    }
+}

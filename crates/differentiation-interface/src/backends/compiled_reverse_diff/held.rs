@@ -1,0 +1,364 @@
+//! A recording with the memory of one thread: how its programs run on plain numbers, on dual ones, and on all others.
+//!
+//! Kept by the state; called by `buffers` with arguments and places for the results.
+
+use super::recording::{ALIKE, Failure, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey, Recording};
+#[cfg(feature = "native")]
+use compiled_trace::native;
+use compiled_trace::{Single, Workspace};
+use differentiation_interface_core::recordings::{EngineScalar, Tangents};
+use differentiation_interface_core::scalar::{Base, Scalar};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+/// The program of the gradient if it is a small one, on plain numbers and with memory of its own: for ten inputs, looking things up
+/// takes longer than computing.
+#[derive(Clone, Debug)]
+enum Small<B: Base> {
+    #[cfg(feature = "native")]
+    Code(native::Single<f64, 2, 2>),
+    List(Single<B, 2, 2>),
+}
+
+impl<B: Base> Small<B> {
+    /// Of a recording whose gradient has been run.
+    fn of(recording: &Recording, tracks: bool) -> Option<Made<Small<B>>> {
+        let which = ProgramKey { kind: Kind::Gradient, tangents: 0, tracks };
+        let programs = recording.programs(which);
+        #[cfg(feature = "native")]
+        if B::as_doubles(&[]).is_some()
+            && let Some(Some(made)) = programs.code(which)
+        {
+            let code = Small::Code(made.code.single()?);
+            return Some(Made { code, is_doubtful: made.is_doubtful });
+        }
+        let made = programs.executable(which)?;
+        Some(Made { code: Small::List(made.code.single()?), is_doubtful: made.is_doubtful })
+    }
+
+    /// Whether there is an answer; otherwise the outputs are without meaning.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn run(&mut self, inputs: &[&[B]; 2], outputs: &mut [&mut [B]; 2]) -> bool {
+        match self {
+            #[cfg(feature = "native")]
+            Small::Code(code) => {
+                let (Some(inputs), Some(outputs)) = (B::as_doubles(inputs), B::as_doubles_mut(outputs)) else {
+                    return false;
+                };
+                match (inputs.try_into(), outputs.try_into()) {
+                    (Ok(inputs), Ok(outputs)) => code.run(inputs, outputs),
+                    _ => false,
+                }
+            }
+            Small::List(list) => list.run(inputs, outputs),
+        }
+    }
+}
+
+/// The memory that programs run in on plain numbers.
+#[derive(Clone, Debug, Default)]
+struct Plain<B: Base> {
+    /// Whether the programs that track absent derivatives run.
+    tracks: bool,
+    workspaces: [[Option<Box<Workspace<B>>>; ALIKE]; 2],
+    #[cfg(feature = "native")]
+    native: native::Workspace<f64>,
+}
+
+impl<B: Base> Plain<B> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn run(
+        &mut self,
+        recording: &Recording,
+        which: ProgramKey,
+        inputs: &[&[B]],
+        outputs: &mut [&mut [B]],
+    ) -> Result<(), Failure> {
+        let which = ProgramKey { tracks: self.tracks, ..which };
+        let is_doubtful = self.run_once(recording, which, inputs, outputs)?;
+        if is_doubtful && which.is_spoilt(outputs) {
+            self.run_tracking(recording, which, inputs, outputs)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Runs the program that tracks absent derivatives, after one that does not and has given results that are not numbers.
+    #[cold]
+    #[inline(never)]
+    fn run_tracking(
+        &mut self,
+        recording: &Recording,
+        which: ProgramKey,
+        inputs: &[&[B]],
+        outputs: &mut [&mut [B]],
+    ) -> Result<(), Failure> {
+        self.run_once(recording, ProgramKey { tracks: true, ..which }, inputs, outputs)?;
+        self.tracks = !which.is_spoilt(outputs);
+        Ok(())
+    }
+
+    /// Runs a program and tells whether results that are not numbers are doubtful.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn run_once(
+        &mut self,
+        recording: &Recording,
+        which: ProgramKey,
+        inputs: &[&[B]],
+        outputs: &mut [&mut [B]],
+    ) -> Result<bool, Failure> {
+        #[cfg(feature = "native")]
+        if let Some(done) = self.run_natively(recording, which, inputs, outputs) {
+            return done;
+        }
+        self.interpret(recording, which, inputs, outputs)
+    }
+
+    #[inline(never)]
+    fn interpret(
+        &mut self,
+        recording: &Recording,
+        which: ProgramKey,
+        inputs: &[&[B]],
+        outputs: &mut [&mut [B]],
+    ) -> Result<bool, Failure> {
+        let Made { code, is_doubtful } = recording.executable(which)?;
+        let workspace = which.place_in(&mut self.workspaces).get_or_insert_with(|| Box::new(code.workspace()));
+        code.run(workspace, inputs, outputs).map_err(Failure::Invalid)?;
+        Ok(*is_doubtful)
+    }
+
+    /// Runs machine code, if the numbers are doubles and there is such code.
+    #[cfg(feature = "native")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn run_natively(
+        &mut self,
+        recording: &Recording,
+        which: ProgramKey,
+        inputs: &[&[B]],
+        outputs: &mut [&mut [B]],
+    ) -> Option<Result<bool, Failure>> {
+        let (inputs, outputs) = (B::as_doubles(inputs)?, B::as_doubles_mut(outputs)?);
+        match recording.code(which) {
+            Ok(made) => {
+                let Made { code, is_doubtful } = made?;
+                let done = code.run(&mut self.native, inputs, outputs).map_err(Failure::Invalid);
+                Some(done.map(|()| *is_doubtful))
+            }
+            Err(failure) => Some(Err(failure)),
+        }
+    }
+}
+
+/// Numbers with tangents, taken apart.
+#[derive(Clone, Debug, Default)]
+struct Apart<B> {
+    /// The values of all arguments, one after the other, and the tangents of the point, lane by lane.
+    arguments: Vec<B>,
+    /// The values of all results, and their tangents, lane by lane.
+    results: Vec<B>,
+}
+
+/// A recording with the memory of one thread.
+#[derive(Clone, Debug)]
+pub(super) struct Held<S: Scalar> {
+    pub(super) recording: Arc<Recording>,
+    /// If it has been run and is small, and later calls may run it; and whether it tracks absent derivatives.
+    gradient: Option<Small<S::Base>>,
+    gradient_is_doubtful: bool,
+    gradient_tracks: bool,
+    plain: Plain<S::Base>,
+    apart: Apart<S::Base>,
+    workspaces: [[Option<Box<Workspace<S>>>; ALIKE]; 2],
+}
+
+impl<S: Scalar> Held<S> {
+    pub(super) fn new(recording: Arc<Recording>) -> Self {
+        Held {
+            recording,
+            gradient: None,
+            gradient_is_doubtful: false,
+            gradient_tracks: false,
+            plain: Plain::default(),
+            apart: Apart::default(),
+            workspaces: Default::default(),
+        }
+    }
+
+    /// Whether there is a small program of the gradient.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn has_small_gradient(&self) -> bool {
+        self.gradient.is_some()
+    }
+
+    /// Runs the program of the gradient if it is small, and tells whether there is an answer. If not, [`run`](Self::run) gives it, or
+    /// tells why. Only lengths of contexts must have been compared.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn small_gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> bool {
+        let Some(small) = &mut self.gradient else { return false };
+        let (Some(inputs), Some(outputs)) = (S::as_plain(inputs), S::as_plain_mut(outputs)) else { return false };
+        match (inputs.try_into(), outputs.try_into()) {
+            (Ok(inputs), Ok(outputs)) => {
+                let outputs: &mut [&mut [S::Base]; 2] = outputs;
+                let is_doubtful = self.gradient_is_doubtful;
+                small.run(inputs, outputs) && !(is_doubtful && ProgramKey::of(Kind::Gradient, 0).is_spoilt(outputs))
+            }
+            _ => false,
+        }
+    }
+
+    /// Runs the program of the gradient, small or not.
+    pub(super) fn gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> Result<(), Failure> {
+        self.run(ProgramKey::of(Kind::Gradient, 0), inputs, outputs)?;
+        let is_of_use = self.gradient.is_some() && self.gradient_tracks == self.plain.tracks;
+        if !is_of_use && !self.recording.once && S::as_plain(&[]).is_some() {
+            self.gradient_tracks = self.plain.tracks;
+            self.gradient = Small::of(&self.recording, self.plain.tracks).map(|made| {
+                self.gradient_is_doubtful = made.is_doubtful;
+                made.code
+            });
+        }
+        Ok(())
+    }
+
+    /// Runs a program. `inputs` are the point, the parameters, the seeds and the tangents of the point; `outputs` the outputs
+    /// and the products, and the tangents of both.
+    ///
+    /// On plain numbers as it is. On dual numbers over plain ones its pushforward runs on their parts. On all other numbers
+    /// its operations are done one by one, which is slower than a tape.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn run(&mut self, which: ProgramKey, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
+        if let Some(done) = self.run_plain(which, inputs, outputs) {
+            return done;
+        }
+        self.run_otherwise(which, inputs, outputs)
+    }
+
+    /// The same on numbers that are not plain.
+    #[inline(never)]
+    fn run_otherwise(&mut self, which: ProgramKey, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
+        if which.tangents == 0
+            && let Some(done) = self.run_apart(which.kind, inputs, outputs)
+        {
+            return done;
+        }
+        // Numbers of other engines carry derivatives that are not seen here.
+        let which = ProgramKey { tracks: true, ..which };
+        let Made { code, .. } = self.recording.executable(which)?;
+        let workspace = which.place_in(&mut self.workspaces).get_or_insert_with(|| Box::new(code.workspace()));
+        code.run(workspace, inputs, outputs).map_err(Failure::Invalid)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn run_plain(
+        &mut self,
+        which: ProgramKey,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+    ) -> Option<Result<(), Failure>> {
+        let (inputs, outputs) = (S::as_plain(inputs)?, S::as_plain_mut(outputs)?);
+        Some(self.plain.run(&self.recording, which, inputs, outputs))
+    }
+
+    /// Runs the program's pushforward, if the numbers are dual ones and only those of the point have tangents, all by one
+    /// differentiation.
+    fn run_apart(&mut self, kind: Kind, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
+        let tangents = S::tangents()?;
+        let mut marks = inputs[0].iter().filter_map(tangents.mark);
+        let mark = marks.next();
+        let others_have_none = inputs[1..].iter().all(|slice| slice.iter().all(|v| (tangents.mark)(v).is_none()));
+        if !others_have_none || marks.any(|other| Some(other) != mark) {
+            return None;
+        }
+        Some(self.run_with_tangents(kind, inputs, outputs, mark, tangents))
+    }
+
+    fn run_with_tangents(
+        &mut self,
+        kind: Kind,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+        mark: Option<NonZeroU32>,
+        tangents_of: &Tangents<S, S::Base>,
+    ) -> Result<(), Failure> {
+        let lanes = tangents_of.lanes;
+        let zero = S::Base::ZERO;
+        let point = inputs[0];
+        let width = match (mark, lanes) {
+            (None, _) => 0,
+            (Some(_), 1) => 1,
+            (Some(_), _) => LANES,
+        };
+        let padded = if width == 0 { 0 } else { lanes.next_multiple_of(width) };
+        let Apart { arguments, results } = &mut self.apart;
+        arguments.clear();
+        arguments.extend(inputs.iter().flat_map(|slice| slice.iter().map(S::peek)));
+        let values = arguments.len();
+        for lane in 0..padded {
+            let tangent = |v: &S| if lane < lanes { (tangents_of.lane)(v, lane) } else { zero };
+            arguments.extend(point.iter().map(tangent));
+        }
+        let stride: usize = outputs.iter().map(|slice| slice.len()).sum();
+        results.clear();
+        results.resize(stride * (1 + padded), zero);
+
+        let (values, tangents) = arguments.split_at(values);
+        let (result_values, result_tangents) = results.split_at_mut(stride);
+        let mut first = 0;
+        loop {
+            let mut plain_inputs: [&[S::Base]; MOST_INPUTS] = Default::default();
+            let mut plain_outputs: [&mut [S::Base]; MOST_OUTPUTS] = Default::default();
+            let mut rest = values;
+            for (plain, slice) in plain_inputs.iter_mut().zip(inputs) {
+                (*plain, rest) = rest.split_at(slice.len());
+            }
+            for lane in 0..width {
+                plain_inputs[inputs.len() + lane] = &tangents[(first + lane) * point.len()..][..point.len()];
+            }
+            let mut slots = plain_outputs.iter_mut();
+            cut(result_values, outputs, &mut slots);
+            let mut rest = &mut result_tangents[first * stride..];
+            for _ in 0..width {
+                let lane;
+                (lane, rest) = rest.split_at_mut(stride);
+                cut(lane, outputs, &mut slots);
+            }
+            let which = ProgramKey::of(kind, width);
+            let (inputs, outputs) = (inputs.len() + width, outputs.len() * (1 + width));
+            self.plain.run(&self.recording, which, &plain_inputs[..inputs], &mut plain_outputs[..outputs])?;
+            first += width;
+            if first >= padded {
+                break;
+            }
+        }
+
+        let mut offset = 0;
+        for slice in outputs {
+            for number in slice.iter_mut() {
+                let value = result_values[offset];
+                *number = match mark {
+                    Some(mark) => (tangents_of.join)(value, mark, &result_tangents[offset..], stride),
+                    None => S::constant(value),
+                };
+                offset += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Cuts a slice into slots as long as the slices of `like`.
+fn cut<'a, 's, B: 'a, S>(
+    mut whole: &'a mut [B],
+    like: &[&mut [S]],
+    slots: &mut impl Iterator<Item = &'s mut &'a mut [B]>,
+) where
+    'a: 's,
+{
+    for (slice, slot) in like.iter().zip(slots) {
+        (*slot, whole) = whole.split_at_mut(slice.len());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,23 @@
+//! What two backends together can do that neither can say alone: constants of their nested numbers.
+//!
+//! Called by [`lift`](differentiation_interface_core::backend::lift()) with a pair of backends. Apart from both, so that neither imports
+//! the other.
+
+use super::forward_diff::{AutoForwardDiff, ChunkSize, Dual};
+use super::reverse_diff::{AutoReverseDiff, Var};
+use differentiation_interface_core::backend::{Lanes, Lift, LiftPair};
+use differentiation_interface_core::scalar::Scalar;
+
+impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoReverseDiff, S, Dual<Var<S>, L>> for AutoForwardDiff<C> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn lift_pair(value: S) -> Dual<Var<S>, L> {
+        Self::lift(AutoReverseDiff::lift(value))
+    }
+}
+
+impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoForwardDiff<C>, S, Var<Dual<S, L>>> for AutoReverseDiff {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn lift_pair(value: S) -> Var<Dual<S, L>> {
+        Self::lift(AutoForwardDiff::<C>::lift(value))
+    }
+}

@@ -1,0 +1,62 @@
+//! The dense part of a sparse Jacobian: one backend, or one for columns and one for rows.
+
+use differentiation_interface_core::backend::{Backend, Direction, Mode};
+
+/// Two dense backends for one sparse Jacobian: columns by the first, rows by the second.
+///
+/// Pays where a few rows and a few columns are dense, so that one direction alone would need many colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MixedMode<F, R>(
+    /// The forward backend.
+    pub F,
+    /// The reverse backend.
+    pub R,
+);
+
+/// Which lines of a Jacobian are coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partition {
+    /// Columns, by pushforwards.
+    Columns,
+    /// Rows, by pullbacks.
+    Rows,
+    /// Both.
+    Both,
+}
+
+/// What `AutoSparse` accepts as its dense part for a Jacobian: a backend, or [`MixedMode`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the dense part of a sparse Jacobian",
+    note = "pass a backend, or `MixedMode(forward, reverse)` of two"
+)]
+pub trait JacobianSides: Clone + Send + Sync + 'static {
+    /// Does the columns.
+    type Forward: Backend;
+    /// Does the rows.
+    type Reverse: Backend;
+    /// Which of them are coloured.
+    const PARTITION: Partition;
+    /// The two backends.
+    fn sides(&self) -> (&Self::Forward, &Self::Reverse);
+}
+
+impl<B: Backend> JacobianSides for B {
+    type Forward = B;
+    type Reverse = B;
+    const PARTITION: Partition = match B::Mode::DIRECTION {
+        Direction::Reverse => Partition::Rows,
+        Direction::Forward | Direction::Both => Partition::Columns,
+    };
+    fn sides(&self) -> (&B, &B) {
+        (self, self)
+    }
+}
+
+impl<F: Backend, R: Backend> JacobianSides for MixedMode<F, R> {
+    type Forward = F;
+    type Reverse = R;
+    const PARTITION: Partition = Partition::Both;
+    fn sides(&self) -> (&F, &R) {
+        (&self.0, &self.1)
+    }
+}

@@ -1,0 +1,359 @@
+//! What is special about compiled recordings: when they are made anew, and what runs in place of the function.
+
+use compiled_trace::{GuardFailed, RunError};
+use differentiation_interface::prelude::*;
+use differentiation_interface_test::allocations;
+use std::cell::Cell;
+
+thread_local! {
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Allocations and calls of the function in an action.
+fn costs(action: impl FnOnce()) -> (usize, usize) {
+    let before = (allocations(), CALLS.get());
+    action();
+    (allocations() - before.0, CALLS.get() - before.1)
+}
+
+fn called() {
+    CALLS.set(CALLS.get() + 1);
+}
+
+/// Σ (c₀ xᵢ - cᵢ)².
+fn fit<T: Real>(x: &[T], c: &[f64]) -> T {
+    called();
+    x.iter().zip(c).map(|(x, c_i)| (*x * c[0] - *c_i).powi(2)).sum()
+}
+
+fn fit_gradient(x: &[f64], c: &[f64]) -> Vec<f64> {
+    x.iter().zip(c).map(|(x, c_i)| 2.0 * c[0] * (x * c[0] - c_i)).collect()
+}
+
+#[test]
+fn constants_become_parameters_where_they_change() {
+    let x: Vec<f64> = (0..40).map(|i| 0.5 + 0.25 * i as f64).collect();
+    // Many constants are equal at first, so that they are one constant of the recording.
+    let mut c = vec![2.0; 40];
+    let f = |x: &[_], c: &Vec<f64>| fit(x, c);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), (&x, Constant(&c))).unwrap();
+    let mut grad = vec![0.0; 40];
+    for round in 0..6 {
+        let (allocations, calls) = costs(|| prepared.gradient_into(&mut grad, (&x, Constant(&c))).unwrap());
+        assert_eq!(grad, fit_gradient(&x, &c), "round {round}");
+        assert_eq!(calls, 1, "the function is run to be compared");
+        // Round 0 has the constants of the preparation, the next two meet changes at new places.
+        assert!(allocations == 0 || (1..3).contains(&round), "{allocations} allocations in round {round}");
+        match round {
+            0 => c[3] = 1.0,
+            1 => c[7] = -4.0,
+            _ => c.iter_mut().enumerate().for_each(|(i, c)| *c = 1.0 + (round * i % 7) as f64),
+        }
+    }
+}
+
+#[test]
+fn constants_that_change_what_is_done_lead_to_another_recording() {
+    // Σ over the first `count` entries of x^p, or of its negative.
+    fn chosen<T: Real>(x: &[T], (count, power, negative): &(usize, f64, bool)) -> T {
+        called();
+        let sum: T = x.iter().take(*count).map(|x| x.powf(T::constant(*power))).sum();
+        if *negative { -sum } else { sum }
+    }
+    let f = |x: &[_], k: &(usize, f64, bool)| chosen(x, k);
+    let x = [1.0, 2.0, 3.0];
+    let first = (3, 2.0, false);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), (&x, Constant(&first))).unwrap();
+    let cases = [
+        (first, [2.0, 4.0, 6.0]),
+        ((2, 2.0, false), [2.0, 4.0, 0.0]),
+        ((2, 3.0, true), [-3.0, -12.0, 0.0]),
+        ((0, 3.0, true), [0.0; 3]),
+    ];
+    for round in 0..3 {
+        for (k, expected) in &cases {
+            let mut grad = [0.0; 3];
+            let (allocations, _) = costs(|| prepared.gradient_into(&mut grad, (&x, Constant(k))).unwrap());
+            assert_eq!(grad, *expected, "{k:?}");
+            // All four recordings are kept.
+            assert!(round == 0 || allocations == 0, "{allocations} allocations for {k:?} in round {round}");
+        }
+    }
+}
+
+/// A branch on x and a constant, which is also what escapes into a table.
+#[test]
+fn constants_and_branches_together() {
+    fn step<T: Real>(x: &[T], k: &f64) -> T {
+        let slope = if x[0] > *k { 3.0 } else { 5.0 };
+        let table = [10.0, 20.0, 30.0];
+        let cell = Scalar::primal(x[1].floor()) as usize;
+        x[0] * slope + x[1] * table[cell] * *k
+    }
+    let f = |x: &[_], k: &f64| step(x, k);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), (&[1.0, 0.5], Constant(&0.0))).unwrap();
+    for k in [-1.0, 0.0, 2.0, 7.0] {
+        for x in [[1.0, 0.5], [3.0, 1.5], [-2.0, 2.5], [8.0, 0.0]] {
+            let expected = [if x[0] > k { 3.0 } else { 5.0 }, [10.0, 20.0, 30.0][x[1] as usize] * k];
+            assert_eq!(prepared.gradient((&x, Constant(&k))).unwrap(), expected, "x = {x:?}, k = {k}");
+        }
+    }
+}
+
+/// Gradients of small programs take a way of their own: it must see other branches, parameters and lengths as well, leave the
+/// value, and cost nothing but the program.
+#[test]
+fn small_gradients_notice_what_other_calls_do() {
+    fn bent<T: Real>(x: &[T], k: T) -> T {
+        called();
+        if x[0] > 0.0 { k * x[0] * x[1] } else { x[1] - k * x[0] * x[0] }
+    }
+    let f = |x: &[_], k: &_| bent(x, *k);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), (&[1.0, 2.0], Parameter(&3.0))).unwrap();
+    let check = |prepared: &mut PreparedGradient<_, _, _, _>, [x, y]: [f64; 2], k: f64| {
+        let mut grad = [f64::NAN; 2];
+        let costs = costs(|| {
+            let value = prepared.value_and_gradient_into(&mut grad, (&[x, y], Parameter(&k))).unwrap();
+            assert_eq!(value, if x > 0.0 { k * x * y } else { y - k * x * x });
+        });
+        assert_eq!(grad, if x > 0.0 { [k * y, k * x] } else { [-2.0 * k * x, 1.0] });
+        costs
+    };
+    assert_eq!(check(&mut prepared, [2.0, 5.0], 7.0), (0, 0), "another parameter");
+    assert_eq!(check(&mut prepared, [-2.0, 5.0], 7.0).1, 1, "another branch");
+    for round in 0..4 {
+        let x = if round % 2 == 0 { 0.5 } else { -0.5 };
+        check(&mut prepared, [x, 1.0], 2.0);
+        assert_eq!(check(&mut prepared, [x, -1.5], -3.0), (0, 0), "both branches are known in round {round}");
+    }
+    let mut copy = prepared.clone();
+    check(&mut copy, [3.0, 1.0], 1.0);
+    let mut grad = [0.0; 3];
+    let error = copy.gradient_into(&mut grad, (&[1.0, 2.0], Parameter(&1.0))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BufferLength { expected: 2, found: 3 });
+    let error = copy.gradient_into(&mut grad, (&[1.0, 2.0, 3.0], Parameter(&1.0))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::PreparedLength { prepared: 2, found: 3 });
+    check(&mut copy, [-1.0, 4.0], 2.0);
+    assert_eq!(copy.gradient((&[1.0, 4.0], Parameter(&2.0))).unwrap(), [8.0, 2.0]);
+    copy.prepare_again((&[1.0, 2.0, 3.0], Parameter(&2.0))).unwrap();
+    copy.gradient_into(&mut grad, (&[1.0, 4.0, 9.0], Parameter(&2.0))).unwrap();
+    assert_eq!(grad, [8.0, 2.0, 0.0]);
+    copy.gradient_into(&mut grad, (&[1.0, 5.0, 9.0], Parameter(&2.0))).unwrap();
+    assert_eq!(grad, [10.0, 2.0, 0.0]);
+
+    fn product<T: Real<f32>>(x: &[T]) -> T {
+        x[0] * x[1] * 2.0
+    }
+    let mut prepared = prepare_gradient(&product, &AutoReverseDiff::compiled(), &[1.0_f32, 2.0]).unwrap();
+    for _ in 0..2 {
+        assert_eq!(prepared.value_and_gradient(&[0.5_f32, 3.0]).unwrap(), (3.0, vec![6.0, 1.0]));
+    }
+}
+
+/// A comparison that hangs on the rounding of a sum, which the program adds in another order.
+#[test]
+fn recordings_that_fail_their_own_guards_serve_the_call_they_were_made_in() {
+    let x: Vec<f64> = (0..1000).map(|i| 1.0 / (i + 3) as f64).collect();
+    let bound: f64 = x.iter().sum();
+    fn scaled<T: Real>(x: &[T], bound: f64) -> T {
+        let sum: T = x.iter().copied().sum();
+        if sum == bound { sum * 5.0 } else { sum * 2.0 }
+    }
+    let f = |x: &[_]| scaled(x, bound);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), &x).unwrap();
+    for _ in 0..3 {
+        assert!(prepared.gradient(&x).unwrap().iter().all(|g| *g == 5.0));
+    }
+    let mut other = x.clone();
+    other[17] += 1.0;
+    assert!(prepared.gradient(&other).unwrap().iter().all(|g| *g == 2.0));
+    let held = prepare_pullback_same_point(&f, &AutoReverseDiff::compiled(), &x, [1.0]);
+    assert!(held.unwrap().pullback([3.0]).unwrap()[0].iter().all(|g| *g == 15.0));
+}
+
+#[test]
+fn such_recordings_do_not_push_others_out() {
+    let x: Vec<f64> = (0..1000).map(|i| 1.0 / (i + 3) as f64).collect();
+    let bound: f64 = x.iter().sum();
+    fn scaled<T: Real>(x: &[T], bound: f64) -> T {
+        called();
+        let sum: T = x[..x.len() - 1].iter().copied().sum();
+        match x[x.len() - 1] > 0.0 {
+            true if sum == bound => sum * 5.0,
+            true => sum * 2.0,
+            false => sum * 7.0,
+        }
+    }
+    let f = |x: &[_]| scaled(x, bound);
+    let tie = [&x[..], &[1.0]].concat();
+    let below = [&x[..], &[-1.0]].concat();
+    let backend = AutoReverseDiff::compiled().with_most_recordings(2);
+    let mut prepared = prepare_gradient(&f, &backend, &below).unwrap();
+    for _ in 0..3 {
+        assert_eq!(prepared.gradient(&tie).unwrap()[0], 5.0);
+    }
+    let (_, calls) = costs(|| assert_eq!(prepared.gradient(&below).unwrap()[0], 7.0));
+    assert_eq!(calls, 0, "the first recording is there");
+}
+
+/// Hessian of Rosenbrock's function, tridiagonal.
+fn rosenbrock<T: Real>(x: &[T]) -> T {
+    called();
+    x.windows(2).map(|w| (w[1] - w[0] * w[0]).powi(2) * 100.0 + (-w[0] + 1.0).powi(2)).sum()
+}
+
+#[test]
+fn in_second_order_the_program_of_the_gradient_is_differentiated() {
+    let n = 15;
+    let x: Vec<f64> = (0..n).map(|i| 0.1 * i as f64 - 0.4).collect();
+    let mut expected = Matrix::filled(n, n, 0.0);
+    for i in 0..n - 1 {
+        expected[(i, i)] += 1200.0 * x[i] * x[i] - 400.0 * x[i + 1] + 2.0;
+        expected[(i + 1, i + 1)] += 200.0;
+        expected[(i, i + 1)] -= 400.0 * x[i];
+        expected[(i + 1, i)] -= 400.0 * x[i];
+    }
+    let f = |x: &[_]| rosenbrock(x);
+    macro_rules! check {
+        ($backend:expr) => {{
+            let backend = $backend;
+            let mut prepared = prepare_hessian(&f, &backend, &vec![0.3; n]).unwrap();
+            let mut hess = Matrix::filled(n, n, 0.0);
+            assert_eq!(costs(|| prepared.hessian_into(&mut hess, &x).unwrap()), (0, 0), "{backend:?}");
+            for (found, expected) in hess.as_slice().iter().zip(expected.as_slice()) {
+                assert!((found - expected).abs() <= 1e-12 * 1200.0, "{backend:?}: {found} and {expected}");
+            }
+        }};
+    }
+    let compiled = AutoReverseDiff::compiled();
+    check!(compiled);
+    check!(SecondOrder(AutoForwardDiff::default(), compiled));
+    check!(SecondOrder(AutoReverseDiff::default(), compiled));
+}
+
+/// The gradient program on dual numbers: twelve lanes, in three times four; one lane; a chunk that four does not divide.
+#[test]
+fn on_dual_numbers_the_pushforward_of_a_program_runs() {
+    let f = |x: &[_]| rosenbrock(x);
+    let x: Vec<f64> = (0..15).map(|i| 0.1 * i as f64 - 0.4).collect();
+    let expected = hessian(&f, &AutoReverseDiff::default(), &x).unwrap();
+    fn gradient_of<T: Real>(x: &[T]) -> Vec<T> {
+        gradient(&|x: &[_]| rosenbrock(x), &AutoReverseDiff::compiled(), x).unwrap()
+    }
+    macro_rules! check {
+        ($backend:expr) => {{
+            let found = jacobian(&|x: &[_]| gradient_of(x), &$backend, &x).unwrap();
+            for (found, expected) in found.as_slice().iter().zip(expected.as_slice()) {
+                assert!((found - expected).abs() <= 1e-12 * 1200.0, "{:?}: {found} and {expected}", $backend);
+            }
+        }};
+    }
+    check!(AutoForwardDiff::default());
+    check!(AutoForwardDiff::with_chunk::<1>());
+    check!(AutoForwardDiff::with_chunk::<6>());
+    check!(AutoReverseDiff::default());
+}
+
+/// A cotangent that depends on the outer variable is differentiated too: d/dx (x · f'(x)) with f = x³.
+#[test]
+fn seeds_with_tangents_are_differentiated() {
+    fn outer<T: Real>(x: T) -> T {
+        let backend = AutoReverseDiff::compiled();
+        let cube = |y: &[_; 1]| [y[0] * y[0] * y[0]];
+        pullback(&cube, &backend, [x], [&[x]]).unwrap()[0][0]
+    }
+    // x · 3 x² has the derivative 9 x².
+    assert_eq!(derivative(&outer, &AutoForwardDiff::default(), 2.0).unwrap(), 36.0);
+    assert_eq!(derivative(&outer, &AutoReverseDiff::default(), 2.0).unwrap(), 36.0);
+}
+
+#[test]
+fn preparing_again_sees_what_a_closure_captured() {
+    let factor = Cell::new(2.0);
+    let backend = AutoReverseDiff::compiled();
+    let f = |x: &[_]| x[0] * x[0] * factor.get();
+    let mut prepared = prepare_gradient(&f, &backend, &[0.0]).unwrap();
+    assert_eq!(prepared.gradient(&[3.0]), Ok(vec![12.0]));
+    factor.set(5.0);
+    // As documented: captured state is taken to be constant until the preparation is made again.
+    assert_eq!(prepared.gradient(&[3.0]), Ok(vec![12.0]));
+    prepared.prepare_again(&[0.0]).unwrap();
+    assert_eq!(prepared.gradient(&[3.0]), Ok(vec![30.0]));
+
+    let f = |x: &[_]| vec![x[0] * factor.get()];
+    let mut prepared = prepare_jacobian(&f, &backend, &[0.0]).unwrap();
+    factor.set(7.0);
+    prepared.prepare_again(&[0.0]).unwrap();
+    assert_eq!(prepared.jacobian(&[3.0]).unwrap().as_slice(), [7.0]);
+    let mut forward = prepare_pushforward(&f, &backend, &[0.0], [&[1.0]]).unwrap();
+    let mut reverse = prepare_pullback(&f, &backend, &[0.0], [&[1.0]]).unwrap();
+    factor.set(9.0);
+    assert_eq!(forward.pushforward(&[3.0], [&[1.0]]).unwrap(), [[7.0]]);
+    forward.prepare_again(&[0.0], [&[1.0]]).unwrap();
+    reverse.prepare_again(&[0.0], [&[1.0]]).unwrap();
+    assert_eq!(forward.pushforward(&[3.0], [&[1.0]]).unwrap(), [[9.0]]);
+    assert_eq!(reverse.pullback(&[3.0], [&[1.0]]).unwrap(), [[9.0]]);
+    let f = |x: &[_]| x[0] * x[0] * factor.get();
+    let mut product = prepare_hvp(&f, &backend, &[0.0], [&[1.0]]).unwrap();
+    let mut matrix = prepare_hessian(&f, &backend, &[0.0]).unwrap();
+    factor.set(11.0);
+    product.prepare_again(&[0.0], [&[1.0]]).unwrap();
+    matrix.prepare_again(&[0.0]).unwrap();
+    assert_eq!(product.hvp(&[3.0], [&[1.0]]).unwrap(), [[22.0]]);
+    assert_eq!(matrix.hessian(&[3.0]).unwrap().as_slice(), [22.0]);
+}
+
+#[test]
+fn another_branch_that_is_refused_is_named() {
+    let backend = AutoReverseDiff::compiled().refusing_other_branches();
+    let f = |x: &[_]| if x[0] > 1.0 { x[0] * x[0] } else { x[0] * (-1.0) };
+    let mut prepared = prepare_gradient(&f, &backend, &[2.0]).unwrap();
+    let error = prepared.gradient(&[0.5]).unwrap_err();
+    let ErrorKind::OtherBranch { place: Some(place) } = error.kind() else { panic!("{error}") };
+    let text = format!(
+        "gradient with compiled_reverse_diff: {place} decides otherwise at this point than where the function was \
+         recorded; prepare again at this point or do not refuse other branches"
+    );
+    assert_eq!(error.to_string(), text);
+    prepared.prepare_again(&[0.5]).unwrap();
+    assert_eq!(prepared.gradient(&[0.25]), Ok(vec![-1.0]));
+
+    // Where constants may change, doing anything else is another branch.
+    let f = |x: &[_], count: &usize, bound: &f64| {
+        let sum = x[..*count].iter().fold(x[0], |a, b| a + *b * *bound);
+        if sum > *bound { sum * 2.0 } else { sum }
+    };
+    let mut prepared = prepare_gradient(&f, &backend, (&[2.0, 1.0], Constant(&2), Constant(&3.0))).unwrap();
+    assert_eq!(prepared.gradient((&[2.0, 1.0], Constant(&2), Constant(&4.0))), Ok(vec![10.0, 8.0]));
+    let error = prepared.gradient((&[-2.0, 1.0], Constant(&2), Constant(&4.0))).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::OtherBranch { place: Some(place) } if place.file().ends_with(file!())),
+        "{error}"
+    );
+    let error = prepared.gradient((&[2.0, 1.0], Constant(&1), Constant(&4.0))).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OtherBranch { .. }), "{error}");
+    assert_eq!(prepared.gradient((&[2.0, 1.0], Constant(&2), Constant(&5.0))), Ok(vec![12.0, 10.0]));
+
+    // The place of a guard can be unknown.
+    let unknown = Error::from(RunError::Guard(GuardFailed { place: None }));
+    assert_eq!(unknown.kind(), ErrorKind::OtherBranch { place: None });
+    assert_eq!(
+        unknown.to_string(),
+        "differentiation: the function decides otherwise at this point than where it was recorded; prepare again at this \
+         point or do not refuse other branches"
+    );
+}
+
+#[test]
+fn a_memory_limit_ends_in_an_error() {
+    let backend: AnyBackend = "ReverseDiff(compile=true, memory_limit=240)".parse().unwrap();
+    let product = |x: &[_]| x.iter().fold(x[0], |a, b| a * *b);
+    assert_eq!(gradient(&product, &backend, &[2.0, 3.0]), Ok(vec![12.0, 4.0]));
+    let error = gradient(&product, &backend, &[1.0; 20]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TapeOverflow);
+    assert_eq!(
+        error.to_string(),
+        "gradient with any: the function recorded more operations than a tape or a memory limit has room for; split it, \
+         raise the limit or use a forward backend"
+    );
+}

@@ -1,0 +1,12 @@
+//! What depends on features: compiled recordings, and the cases of the counterpart with every backend. `.ci/run` runs these with machine
+//! code too.
+
+mod behaviour;
+mod cases;
+#[path = "../support/mod.rs"]
+mod support;
+
+use differentiation_interface_test::CountingAllocator;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;

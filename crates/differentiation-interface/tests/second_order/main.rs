@@ -1,0 +1,20 @@
+//! Operators of second order, and rules of one's own, which are differentiated twice.
+//!
+//! One binary, so that the pairs of engines are compiled and linked once for all of these files.
+
+mod cases;
+mod costs;
+mod custom_rule_attribute;
+mod custom_rules;
+mod differentiate_with;
+mod nested_cases;
+mod operators;
+#[path = "../pairs/mod.rs"]
+mod pairs;
+#[path = "../support/mod.rs"]
+mod support;
+
+use differentiation_interface_test::CountingAllocator;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;

@@ -1,0 +1,13 @@
+//! `AutoSparse`: matrices, entries without products, patterns of recordings, costs.
+//!
+//! One binary, so that the engines are compiled and linked once for all of these files.
+
+mod costs;
+mod entries;
+mod matrices;
+mod recorded;
+
+use differentiation_interface_test::CountingAllocator;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
