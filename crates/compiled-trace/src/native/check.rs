@@ -1,4 +1,4 @@
-//! What machine code takes on trust: every cell lies inside its slice, every operand is an earlier result.
+//! Checks what machine code assumes: every cell lies inside its slice, every operand is an earlier result.
 //!
 //! Called once when a program is compiled. The code checks no index, so a program that fails here is refused; lengths of
 //! slices are compared at every run.

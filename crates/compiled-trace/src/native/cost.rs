@@ -1,11 +1,11 @@
-//! What operations cost, for the choice of loops.
+//! Estimates of what operations cost, for the choice of loops.
 //!
-//! Called by `plan`; what `operation` writes out is cheap, calls are not.
+//! Called by `plan`; operations that `operation` expands are cheap, calls are not.
 
 use crate::recording::graph::Op;
 use crate::recording::rules::{self, OtherUnary, Rules};
 
-/// Largest integer power that is written out.
+/// Largest integer power that is expanded.
 pub(super) const LARGEST_POWER: u32 = 64;
 
 /// Rough time of an operation in additions; `None` if it is a call.

@@ -1,15 +1,15 @@
 //! Sets of cells as intervals.
 //!
-//! Called by the passes that ask which cells are loaded, added to or active.
+//! Called by the passes that need to know which cells are loaded, added to or active.
 
-/// Cells of one space: disjoint intervals in rising order, ends included, none touching the next.
+/// Cells of one space: disjoint intervals in ascending order, ends included, with gaps between them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Intervals {
     merged: Vec<(u32, u32)>,
 }
 
 impl Intervals {
-    /// Adds the cells `low..=high`; whether any of them is new.
+    /// Adds the cells `low..=high`; returns whether any of them is new.
     pub(crate) fn insert(&mut self, mut low: u32, mut high: u32) -> bool {
         let from = self.merged.partition_point(|(_, end)| end.saturating_add(1) < low);
         let mut to = from;
