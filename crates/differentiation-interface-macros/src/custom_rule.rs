@@ -11,7 +11,7 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{FnArg, Ident, ItemFn, LitStr, Pat, Path, ReturnType, Token, Type, parse_quote};
 
-/// What stands in the parentheses.
+/// The options in the parentheses.
 struct Options {
     pushforward: Option<Path>,
     pullback: Option<Path>,
