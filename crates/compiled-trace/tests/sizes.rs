@@ -9,7 +9,7 @@ const SIZES: [usize; 9] = [0, 1, 2, 3, 5, 10, 33, 100, 1000];
 /// A function of a point and of parameters.
 trait Work {
     const NAME: &'static str;
-    /// Most instructions of its adjoint from 100 elements on.
+    /// Maximum number of instructions of its adjoint from 100 elements on.
     const INSTRUCTIONS: usize;
     /// Numbers of inputs and parameters at a size.
     fn lengths(n: usize) -> (usize, usize);

@@ -20,7 +20,7 @@ use std::hash::{Hash, Hasher};
 
 /// Distances within which uses of a result count as nearby.
 const DISTANCES: [usize; 4] = [16, 128, 1024, 8192];
-/// Fewest segments of one shape that become a loop, and fewest nodes of all of them.
+/// Minimum number of segments of one shape that become a loop, and of nodes in all of them.
 const FEWEST_SEGMENTS: usize = 8;
 const FEWEST_NODES: usize = 128;
 /// Programs with fewer operations than this after rerolling are short enough, and so are those that rerolling has shortened by the factor below.

@@ -36,10 +36,10 @@ pub(crate) struct Rerolled {
     pub(crate) tokens: Vec<Token>,
 }
 
-/// Fewest iterations and fewest nodes of a loop.
+/// Minimum number of iterations and of nodes of a loop.
 const FEWEST_ITERATIONS: usize = 4;
 const FEWEST_NODES: usize = 16;
-/// Fewest iterations of a loop with irregular operands, and of a loop in which most operands are irregular: gathered inputs.
+/// Minimum number of iterations of a loop with irregular operands, and of a loop in which most operands are irregular: gathered inputs.
 const FEWEST_TABLED: usize = 8;
 const FEWEST_GATHERS: usize = 32;
 /// Lengths of the words whose recurrence suggests a period, and how many recurrences of each are tried.

@@ -28,7 +28,7 @@ impl Activity {
             Space::Output(_) => true,
             Space::Work => {
                 let (low, high) = address.range(trips);
-                self.cells.meets(low, high)
+                self.cells.overlaps(low, high)
             }
         }
     }

@@ -5,7 +5,7 @@
 use crate::program::{Instruction, Nest};
 use crate::recording::graph::Op;
 
-/// Most iterations of a block.
+/// Maximum number of iterations of a block.
 pub const BLOCK: usize = 256;
 
 /// A nest with its plan.

@@ -27,7 +27,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Statements are combined into one function up to this many instructions.
 const TOGETHER: usize = 600;
-/// Most bytes of stack a function may take: a quarter of what a thread has by default.
+/// Maximum stack of a function in bytes: a quarter of the default stack of a thread.
 const MOST_STACK: usize = 512 << 10;
 
 /// A step that the caller of the code performs.

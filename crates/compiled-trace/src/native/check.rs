@@ -7,7 +7,7 @@ use super::options::Refused;
 use crate::program::{Address, Instruction, Nest, Program, Space, Statement};
 use crate::recording::graph::Op;
 
-/// Most slices a program may take: pointers to all of them are passed on the stack.
+/// Maximum number of slices a program may take: pointers to all of them are passed on the stack.
 pub(super) const SPACES: usize = 48;
 
 /// The number of a space: constants, work, inputs, outputs.

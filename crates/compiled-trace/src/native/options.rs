@@ -6,7 +6,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Most instructions a program may have; longer code exceeds the instruction cache and gains nothing.
+    /// Maximum number of instructions a program may have; longer code exceeds the instruction cache and gains nothing.
     pub most_instructions: usize,
     /// Functions of at most this many instructions get the careful register allocator, which gives code that runs up to 1.7
     /// times as fast but takes time that grows faster than the code.

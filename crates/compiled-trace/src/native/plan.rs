@@ -54,9 +54,9 @@ pub(super) struct Window {
 const COPIED: usize = 48;
 /// A short loop is unrolled up to this many instructions.
 pub(super) const UNROLLED: u32 = 96;
-/// Most reductions that are kept in registers; further ones are kept in memory of the function.
+/// Maximum number of reductions that are kept in registers; further ones are kept in memory of the function.
 pub(super) const MOST_IN_REGISTERS: usize = 12;
-/// Most reductions that are kept there; more would need too much stack, and are added to their cells term by term.
+/// Maximum number of reductions that are kept there; more would need too much stack, and are added to their cells term by term.
 const MOST_IN_FUNCTION: usize = 4096;
 /// Cost, in operations, of waiting for a cell that a vector has just written, and how many vectors back that may be.
 const STALL: f64 = 20.0;

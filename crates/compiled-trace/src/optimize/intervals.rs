@@ -27,7 +27,7 @@ impl Intervals {
     }
 
     /// Whether any of the cells `low..=high` is in the set.
-    pub(crate) fn meets(&self, low: u32, high: u32) -> bool {
+    pub(crate) fn overlaps(&self, low: u32, high: u32) -> bool {
         let next = self.merged.partition_point(|(_, end)| *end < low);
         self.merged.get(next).is_some_and(|(start, _)| *start <= high)
     }
@@ -36,7 +36,7 @@ impl Intervals {
     pub(crate) fn intersects(&self, other: &Intervals) -> bool {
         let (few, many) = if self.merged.len() < other.merged.len() { (self, other) } else { (other, self) };
         let (Some((low, _)), Some((_, high))) = (many.merged.first(), many.merged.last()) else { return false };
-        few.merged.iter().any(|(from, to)| from <= high && low <= to && many.meets(*from, *to))
+        few.merged.iter().any(|(from, to)| from <= high && low <= to && many.overlaps(*from, *to))
     }
 
     /// The intervals of the set inside `low..=high`.
@@ -69,7 +69,7 @@ mod tests {
         assert!(set.insert(3, 4));
         assert!(!set.insert(1, 4));
         assert_eq!(set.merged, [(0, 4), (7, 9), (20, 20)]);
-        assert!(set.meets(4, 6) && !set.meets(5, 6) && !set.meets(10, 19) && !set.meets(21, 30));
+        assert!(set.overlaps(4, 6) && !set.overlaps(5, 6) && !set.overlaps(10, 19) && !set.overlaps(21, 30));
         assert_eq!(set.inside(2, 8).collect::<Vec<_>>(), [(2, 4), (7, 8)]);
         let other: Intervals = [(5, 6), (20, 30)].into_iter().collect();
         assert!(set.intersects(&other) && other.intersects(&set));

@@ -137,7 +137,7 @@ fn move_terms(statements: &mut [Statement], cell: u32, output: &Address, loops: 
 fn drop_dead_stores(statements: &mut Vec<Statement>) {
     loop {
         let loaded = touched(statements, |kind| kind == Kind::Read);
-        if !remove_dead(statements, &mut Vec::new(), &|low, high| loaded.meets(low, high)) {
+        if !remove_dead(statements, &mut Vec::new(), &|low, high| loaded.overlaps(low, high)) {
             break;
         }
     }

@@ -53,7 +53,7 @@ pub enum Outcome {
     Same = 4,
 }
 
-/// Most places in the user's code that guards can distinguish.
+/// Maximum number of places in the user's code that guards can distinguish.
 pub(super) const PLACES: usize = 8000;
 
 /// Splits the number of a guard into its place and its outcome.
@@ -83,5 +83,5 @@ pub struct Node {
 pub const CONSTANT: u32 = 1 << 31;
 /// Tag of operands that are reductions; only inside the passes.
 pub(crate) const REDUCTION: u32 = 1 << 30;
-/// Most values a graph can have.
+/// Maximum number of values a graph can have.
 pub(crate) const MOST: usize = (1 << 30) - 1;

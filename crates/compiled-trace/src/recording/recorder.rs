@@ -25,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 /// the recording with [`ErrorKind::TapeOverflow`]. If panics abort, the function runs to its end and records nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most bytes of the recording, including capacity that is not used yet: operations, constants, rules with parameters, calls of custom
+    /// Maximum number of bytes of the recording, including capacity that is not used yet: operations, constants, rules with parameters, calls of custom
     /// rules and their arguments, places of guards. Allocations of the function itself and of the compiler do not count.
     pub bytes: usize,
 }
@@ -307,7 +307,7 @@ fn take_innermost() -> Option<Running> {
     RECORDINGS.with(|thread| thread.borrow_mut().running.pop())
 }
 
-/// Records functions again and again in the same memory.
+/// Records functions repeatedly in the same memory.
 ///
 /// # Example
 /// ```

@@ -5,7 +5,7 @@
 use super::lowering::{Fit, Lowering};
 use crate::recording::graph::Op;
 
-/// Most iterations of a recurrence whose operands may lie before the loop.
+/// Maximum number of iterations of a recurrence whose operands may lie before the loop.
 const LONGEST_HALO: i64 = 4;
 
 /// A result in some iteration of its group.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Sentinel: no cell, or no owner.
 pub(super) const NONE: u32 = u32::MAX;
-/// Most cells of work space, so that those of several lanes fit into 32 bits.
+/// Maximum number of cells of work space, such that those of several lanes can be numbered by 32 bits.
 pub(super) const MOST_CELLS: usize = u32::MAX as usize / 4;
 
 /// Operations that run for the same iterations.

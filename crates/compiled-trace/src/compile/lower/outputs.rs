@@ -12,11 +12,11 @@ use crate::program::{Dimension, Instruction, Nest, Space, Statement};
 use crate::recording::graph::{CONSTANT, REDUCTION};
 use differentiation_interface_core::error::{Error, ErrorKind};
 
-/// Fewest outputs that are copied as a separate run.
+/// Minimum number of outputs that are copied as a separate run.
 const SHORTEST_RUN: usize = 8;
-/// Outputs are cleared if at least one in so many is zero.
+/// Outputs are cleared if at least one in this many is zero.
 const SPARSEST_ZEROS: usize = 16;
-/// Most outputs that are copied one by one.
+/// Maximum number of outputs that are copied one by one.
 const ONE_BY_ONE: usize = 8;
 
 /// An output and the cell that is copied to it.

@@ -20,7 +20,7 @@ pub(super) struct Run<'a, 'i, 'o, S, const SHORT: bool> {
 /// Some lanes of a wide operand.
 type Group<S, const N: usize = LANES> = [Cell<S>; N];
 
-/// The groups that begin at a slot and have room for so many lanes.
+/// The groups that begin at a slot and have room for this many lanes.
 #[inline(always)]
 fn groups<S>(slots: &[Cell<S>], first: u16, room: usize) -> &[Group<S>] {
     let first = first as usize;

@@ -58,7 +58,7 @@ pub struct Rules {
 
 /// Up to this many rules are compared one by one.
 const FEW: usize = 16;
-/// Most different exponents of a function; their derivatives have exponents of their own. Further exponents are operands of `powf`.
+/// Maximum number of different exponents of a function; their derivatives have exponents of their own. Further exponents are operands of `powf`.
 const MOST_EXPONENTS: usize = 4096;
 
 impl Rules {

@@ -1,6 +1,6 @@
 //! Users' rules behind pointers.
 //!
-//! Made by [`Rules`](super::Rules) when a recording meets a rule that is not in the table; read by executors for values and by
+//! Made by [`Rules`](super::Rules) when a recording uses a rule that is not in the table; read by executors for values and by
 //! `template` for derivatives.
 
 use crate::recording::number::Recorded;

@@ -21,9 +21,9 @@ use crate::recording::graph::Op;
 use crate::recording::rules::{NEGATE, TIMES};
 use pulp::Arch;
 
-/// Most operations that a program with loops may unroll to; straight-line code may have more.
+/// Maximum number of operations that a program with loops may unroll to; straight-line code may have more.
 const MOST_STEPS: usize = 4096;
-/// Most slots in lists.
+/// Maximum number of slots in lists.
 const MOST_LISTED: usize = 1 << 16;
 /// Sentinel: no reader.
 const NONE: u32 = u32::MAX;

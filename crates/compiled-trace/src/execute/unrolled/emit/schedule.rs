@@ -15,13 +15,13 @@
 
 use super::super::code::{Batch, Code, Line, Mode, Step, Unrolled};
 
-/// Fewest operations of a straight line that are reordered.
+/// Minimum number of operations of a straight line that are reordered.
 const FEWEST: usize = 64;
-/// Fewest operations in a batch, on average.
+/// Minimum number of operations in a batch, on average.
 const SHORTEST: usize = 4;
-/// Most slots per operation of a line: the pass visits all slots for each line.
+/// Maximum number of slots per operation of a line: the pass visits all slots for each line.
 const MOST_SLOTS: usize = 16;
-/// Most kinds of operations.
+/// Maximum number of kinds of operations.
 const MOST_KINDS: usize = 64;
 
 /// Puts straight lines of scalar operations into batches; results have the slots from `cells` on.

@@ -162,7 +162,7 @@ impl Random {
         all[self.below(all.len())]
     }
 
-    /// So many steps of a few codes that read inputs, cells, and results already `known`.
+    /// This many steps of a few codes that read inputs, cells, and results already `known`.
     fn steps(&mut self, count: usize, known: &mut Vec<u16>) -> Vec<Step> {
         use Code::*;
         let codes = [Same, Plus, Minus, Times, Over, Negate, Keep, Drop, Compare, Clear];
