@@ -394,7 +394,7 @@ impl Marks {
     }
 
     fn sort_long(&self, list: &mut [u32]) {
-        // One input and a list that is increasing already: the walk meets the input first.
+        // One input and a list that is increasing already: the walk visits the input first.
         if let [first, rest @ ..] = list
             && rest.is_sorted()
         {
