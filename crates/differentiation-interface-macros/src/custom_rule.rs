@@ -92,7 +92,7 @@ pub(crate) fn attribute(options: TokenStream, item: TokenStream) -> syn::Result<
                     }
                 }
             }
-            FnArg::Receiver(receiver) => errors.push_at(receiver, "goes on a free `fn`"),
+            FnArg::Receiver(receiver) => errors.push_at(receiver, "belongs on a free `fn`"),
         }
     }
     let is_number = match &function.sig.output {

@@ -41,7 +41,7 @@ fn differentiable(options: TokenStream, item: TokenStream) -> syn::Result<TokenS
             let mut errors = Errors::new("`#[differentiable]`");
             errors.push(
                 first_span(&other),
-                "goes on a `fn`; for a struct with data write `impl<T: Real> Function<[T]> for Model`",
+                "belongs on a `fn`; for a struct with data write `impl<T: Real> Function<[T]> for Model`",
             );
             return errors.finish().map(|()| TokenStream::new());
         }
