@@ -1,7 +1,7 @@
 //! Programs as functions that every engine differentiates: the algebra of the engines' numbers.
 //!
-//! Called by `engines`; goes through the public interface of [`Real`] as a user's function does. One function per kind of
-//! operation and number type, none inlined, keeps the compiler's work small.
+//! Called by `engines`; uses the public interface of [`Real`] as a user's function does. One function per kind of
+//! operation and number type, none of them inlined, keeps the compile time small.
 
 use crate::program::{Algebra, Argument, Binary, Program, Relation, Special, Unary};
 use crate::rules::{BY_PULLBACK, BY_PUSHFORWARD, Bell, nested_forward, nested_reverse};
@@ -223,9 +223,9 @@ impl<B: Base, T: Real<B>> Function<T> for Line<'_, B> {
     }
 }
 
-/// Most inputs of a program.
+/// Maximum number of inputs of a program.
 pub const MOST_INPUTS: usize = 8;
-/// Most outputs of a program.
+/// Maximum number of outputs of a program.
 pub const MOST_OUTPUTS: usize = 3;
 
 /// Tangents of products; all numbers are exact in single precision.
