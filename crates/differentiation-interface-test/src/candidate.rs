@@ -1,6 +1,6 @@
 //! The trait of backends under test: a name and an accuracy.
 //!
-//! A plain backend is a candidate itself; [`wrappers`](crate::wrappers) make candidates of the others.
+//! A plain backend is a candidate itself; `wrappers` makes candidates of the others.
 
 use differentiation_interface_core::backend::Backend;
 
@@ -9,6 +9,13 @@ use differentiation_interface_core::backend::Backend;
 /// # For users
 /// Every plain backend is a candidate; [`second_order_only`], [`jacobian_only`], [`hessian_only`] and [`matrices_only`] wrap the
 /// others, [`named`] and [`with_tolerance`] change the name and the required accuracy.
+///
+/// [`second_order_only`]: crate::second_order_only
+/// [`jacobian_only`]: crate::jacobian_only
+/// [`hessian_only`]: crate::hessian_only
+/// [`matrices_only`]: crate::matrices_only
+/// [`named`]: crate::named
+/// [`with_tolerance`]: crate::with_tolerance
 pub trait Candidate {
     /// Name in messages and tables.
     fn label(&self) -> String;
