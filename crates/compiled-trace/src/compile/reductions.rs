@@ -41,7 +41,7 @@ pub(crate) struct Reduction {
 }
 
 /// Shorter chains stay additions.
-const SHORTEST: u32 = 8;
+const MIN_TERMS: u32 = 8;
 
 /// Which operands of a node are values.
 fn operands(graph: &Graph, node: &Node, mut act: impl FnMut(u32)) {
@@ -219,7 +219,7 @@ fn chains(graph: &Graph, uses: &[u8]) -> Members {
         }
     }
     for i in (0..graph.nodes.len()).rev() {
-        if members.of[i] == 0 && members.lengths[i] >= SHORTEST {
+        if members.of[i] == 0 && members.lengths[i] >= MIN_TERMS {
             members.chains += 1;
             members.of[i] = members.chains as u32;
         }

@@ -21,9 +21,9 @@ use std::hash::{Hash, Hasher};
 /// Distances within which uses of a result count as nearby.
 const DISTANCES: [usize; 4] = [16, 128, 1024, 8192];
 /// Minimum number of segments of one shape that become a loop, and of nodes in all of them.
-const FEWEST_SEGMENTS: usize = 8;
-const FEWEST_NODES: usize = 128;
-/// Programs with fewer operations than this after rerolling are short enough, and so are those that rerolling has shortened by the factor below.
+const MIN_SEGMENTS: usize = 8;
+const MIN_NODES: usize = 128;
+/// Programs with fewer operations than this after rerolling are not regrouped, nor are those that rerolling shortens by `SHORTER`.
 const SHORT: usize = 400;
 const SHORTER: usize = 64;
 
@@ -208,7 +208,7 @@ impl<'a> Regrouping<'a> {
     fn sort(&mut self, run: &[Segment]) {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return };
         let before = (self.written[last.end] - self.written[first.start]) as usize;
-        if run.len() < FEWEST_SEGMENTS || before < FEWEST_NODES {
+        if run.len() < MIN_SEGMENTS || before < MIN_NODES {
             return;
         }
         let mut classes: FxHashMap<u64, usize> = FxHashMap::default();
@@ -226,7 +226,7 @@ impl<'a> Regrouping<'a> {
         for class in &members {
             let nodes = class[0].end - class[0].start;
             let end = start + nodes * class.len();
-            if class.len() >= FEWEST_SEGMENTS && end - start >= FEWEST_NODES {
+            if class.len() >= MIN_SEGMENTS && end - start >= MIN_NODES {
                 regrouped.push(Regrouped { start, end, nodes });
                 after += nodes;
             } else {

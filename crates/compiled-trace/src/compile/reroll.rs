@@ -37,11 +37,11 @@ pub(crate) struct Rerolled {
 }
 
 /// Minimum number of iterations and of nodes of a loop.
-const FEWEST_ITERATIONS: usize = 4;
-const FEWEST_NODES: usize = 16;
+const MIN_ITERATIONS: usize = 4;
+const MIN_NODES: usize = 16;
 /// Minimum number of iterations of a loop with irregular operands, and of a loop in which most operands are irregular: gathered inputs.
-const FEWEST_TABLED: usize = 8;
-const FEWEST_GATHERS: usize = 32;
+const MIN_TABLED: usize = 8;
+const MIN_GATHERS: usize = 32;
 /// Lengths of the words whose recurrence suggests a period, and how many recurrences of each are tried.
 const WORDS: [(usize, usize); 4] = [(1, 2), (4, 3), (16, 2), (64, 2)];
 const DEEPEST: usize = 8;
@@ -135,12 +135,12 @@ impl Reroller<'_> {
                 let nodes: usize =
                     tokens[p..p + period].iter().map(|t| self.shapes[t.shape as usize].nodes as usize).sum();
                 let iterations = length / period;
-                if iterations < FEWEST_ITERATIONS || iterations * nodes < FEWEST_NODES {
+                if iterations < MIN_ITERATIONS || iterations * nodes < MIN_NODES {
                     return false;
                 }
                 let shift = self.shift(tokens, p, period, nodes);
                 let iterations = (length - shift) / period;
-                if iterations < FEWEST_ITERATIONS {
+                if iterations < MIN_ITERATIONS {
                     return false;
                 }
                 let begin = p + shift;
@@ -174,7 +174,7 @@ impl Reroller<'_> {
             let start = tokens[begin].start;
             // A long word may have been found before the loops inside it were.
             let mut body = tokens[begin..begin + period].to_vec();
-            if period >= FEWEST_ITERATIONS {
+            if period >= MIN_ITERATIONS {
                 body = self.passes(body);
             }
             body.iter_mut().for_each(|token| token.start -= start);
@@ -322,8 +322,8 @@ impl Reroller<'_> {
                     computed |= operand & CONSTANT == 0 && operand >= first;
                 }
             }
-            let many = 4 * count > 3 * nodes && (computed || iterations < FEWEST_GATHERS);
-            if inside || iterations < FEWEST_TABLED || many {
+            let many = 4 * count > 3 * nodes && (computed || iterations < MIN_GATHERS);
+            if inside || iterations < MIN_TABLED || many {
                 return None;
             }
         }
@@ -331,12 +331,12 @@ impl Reroller<'_> {
         let same = |t: usize, u: usize| regular.iter().all(|slot| difference(t, *slot) == difference(u, *slot));
         let mut ranges = Vec::new();
         let (mut from, mut covered) = (0, 0);
-        while from + FEWEST_ITERATIONS <= iterations {
+        while from + MIN_ITERATIONS <= iterations {
             let mut to = from + 2;
             while to < iterations && same(to, from + 1) {
                 to += 1;
             }
-            if to - from >= FEWEST_ITERATIONS {
+            if to - from >= MIN_ITERATIONS {
                 covered += to - from;
                 ranges.push(IterationRange { from, to });
                 from = to;

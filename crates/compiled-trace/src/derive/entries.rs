@@ -7,7 +7,7 @@
 
 use crate::derive::absence::{Absences, Slope};
 use crate::derive::expressions::{Expressions, Shared};
-use crate::recording::graph::{CONSTANT, Graph, MOST, Node, Op};
+use crate::recording::graph::{CONSTANT, Graph, MAX_VALUES, Node, Op};
 use differentiation_interface_core::error::{Error, ErrorKind};
 
 /// Sentinel: no node.
@@ -231,7 +231,7 @@ impl<'a> RowWriter<'a> {
             graph,
             shared: Shared::new(graph.constants.clone(), graph.rules.clone(), graph.absence),
             nodes: Vec::new(),
-            most: most.min(MOST - first.min(MOST)),
+            most: most.min(MAX_VALUES - first.min(MAX_VALUES)),
             active,
             renamed: vec![NONE; graph.nodes.len()],
             adjoints: vec![None; first + graph.nodes.len()],

@@ -77,7 +77,7 @@ pub(super) enum BlockStep {
 
 /// Overhead of an instruction, in units of the work on one number.
 const OVERHEAD: f64 = 10.0;
-const FEWEST: u32 = 4;
+const MIN_TRIP: u32 = 4;
 
 impl Plan {
     pub(super) fn new(nest: Nest, loops: &[u32]) -> Plan {
@@ -126,7 +126,7 @@ impl Plan {
             memory + instructions * (1.0 + OVERHEAD / lanes)
         };
         (loops..self.trips.len())
-            .filter(|c| self.nest.dimensions[c - loops].parallel && self.trips[*c] >= FEWEST)
+            .filter(|c| self.nest.dimensions[c - loops].parallel && self.trips[*c] >= MIN_TRIP)
             .min_by(|a, b| cost(*a).total_cmp(&cost(*b)))
     }
 

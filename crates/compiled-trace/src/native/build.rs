@@ -26,9 +26,9 @@ use cranelift_module::{FuncId, Module, default_libcall_names};
 use std::sync::{Arc, OnceLock};
 
 /// Statements are combined into one function up to this many instructions.
-const TOGETHER: usize = 600;
+const MAX_FUNCTION: usize = 600;
 /// Maximum stack of a function in bytes: a quarter of the default stack of a thread.
-const MOST_STACK: usize = 512 << 10;
+const MAX_STACK: usize = 512 << 10;
 
 /// A step that the caller of the code performs.
 #[derive(Debug)]
@@ -172,7 +172,7 @@ impl<'p, S: Number> Builder<'p, S> {
         for statement in statements {
             if !has_call(statement) {
                 let own = instructions(statement);
-                if !together.is_empty() && length + own > TOGETHER {
+                if !together.is_empty() && length + own > MAX_FUNCTION {
                     self.flush(&mut together, loops, &mut steps)?;
                     length = 0;
                 }
@@ -236,8 +236,8 @@ impl<'p, S: Number> Builder<'p, S> {
         module.define_function(id, &mut context).map_err(compiler)?;
         if let Some(compiled) = context.compiled_code() {
             let found = compiled.buffer.frame_layout().map_or(0, |frame| frame.frame_to_fp_offset as usize);
-            if found > MOST_STACK {
-                return Err(Refused::Stack { found, most: MOST_STACK });
+            if found > MAX_STACK {
+                return Err(Refused::Stack { found, most: MAX_STACK });
             }
             self.bytes += compiled.code_buffer().len();
             if let Some(text) = listing {

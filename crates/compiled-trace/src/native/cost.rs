@@ -6,7 +6,7 @@ use crate::recording::graph::Op;
 use crate::recording::rules::{self, OtherUnary, Rules};
 
 /// Largest integer power that is expanded.
-pub(super) const LARGEST_POWER: u32 = 64;
+pub(super) const MAX_POWER: u32 = 64;
 
 /// Rough time of an operation in additions; `None` if it is a call.
 pub(super) fn cost(op: Op, rules: &Rules) -> Option<f64> {
@@ -18,7 +18,7 @@ pub(super) fn cost(op: Op, rules: &Rules) -> Option<f64> {
             rules::RECIP => Some(5.0),
             rules::SQRT => Some(8.0),
             _ => match rules.other_unary(number) {
-                Some(OtherUnary::Powi(n)) if n.unsigned_abs() <= LARGEST_POWER => Some(3.0),
+                Some(OtherUnary::Powi(n)) if n.unsigned_abs() <= MAX_POWER => Some(3.0),
                 Some(OtherUnary::Powc(1.0)) => Some(0.0),
                 _ => None,
             },

@@ -3,7 +3,7 @@
 //! Called by `emit` for every instruction of a body. Operations with a machine instruction, or a short sequence with exactly
 //! the value of the rule, are expanded; every other function is called, lane by lane.
 
-use super::cost::LARGEST_POWER;
+use super::cost::MAX_POWER;
 use super::emit::Emitter;
 use super::functions;
 use super::number::Number;
@@ -106,7 +106,7 @@ impl<S: Number> Emitter<'_, '_, S> {
                 self.choose(FloatCC::Unordered, x, x, x, sign)
             }
             _ => match self.program.rules.other_unary(number) {
-                Some(OtherUnary::Powi(n)) if n.unsigned_abs() <= LARGEST_POWER => self.power(x, *n),
+                Some(OtherUnary::Powi(n)) if n.unsigned_abs() <= MAX_POWER => self.power(x, *n),
                 Some(OtherUnary::Powc(1.0)) => x,
                 Some(OtherUnary::Powc(c)) => {
                     let exponent = self.number(*c, x);

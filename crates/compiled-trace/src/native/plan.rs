@@ -55,9 +55,9 @@ const COPIED: usize = 48;
 /// A short loop is unrolled up to this many instructions.
 pub(super) const UNROLLED: u32 = 96;
 /// Maximum number of reductions that are kept in registers; further ones are kept in memory of the function.
-pub(super) const MOST_IN_REGISTERS: usize = 12;
+pub(super) const MAX_IN_REGISTERS: usize = 12;
 /// Maximum number of reductions that are kept there; more would need too much stack, and are added to their cells term by term.
-const MOST_IN_FUNCTION: usize = 4096;
+const MAX_IN_FUNCTION: usize = 4096;
 /// Cost, in operations, of waiting for a cell that a vector has just written, and how many vectors back that may be.
 const STALL: f64 = 20.0;
 const STALLING: u32 = 8;
@@ -143,10 +143,10 @@ impl<'a> Plan<'a> {
         self.order = order;
         self.lanes = lanes;
         self.set_levels();
-        if self.sum.iter().flatten().count() > MOST_IN_FUNCTION {
+        if self.sum.iter().flatten().count() > MAX_IN_FUNCTION {
             self.sum.fill(None);
         }
-        if self.sum.iter().flatten().count() > MOST_IN_REGISTERS {
+        if self.sum.iter().flatten().count() > MAX_IN_REGISTERS {
             // Too many to be carried through outer loops.
             self.sum.iter_mut().flatten().for_each(|level| *level = self.order.len() - 1);
         } else if self.parallel {

@@ -4,7 +4,7 @@
 
 use super::emit::{Emitter, Loops, Partial, Position};
 use super::number::Number;
-use super::plan::{MOST_IN_REGISTERS, UNROLLED};
+use super::plan::{MAX_IN_REGISTERS, UNROLLED};
 use crate::program::Instruction;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value, types};
 use cranelift_frontend::Variable;
@@ -137,7 +137,7 @@ impl<S: Number> Emitter<'_, '_, S> {
     fn begin_sums(&mut self, sums: &[usize], copies: i64, wide: bool) -> Vec<Vec<Partial>> {
         let zero = self.constant_of(0.0, wide);
         let kind = self.builder.func.dfg.value_type(zero);
-        let memory = (sums.len() > MOST_IN_REGISTERS).then(|| {
+        let memory = (sums.len() > MAX_IN_REGISTERS).then(|| {
             let size = 16 * (sums.len() * copies as usize) as u32;
             let slot = self.builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size, 4));
             self.builder.ins().stack_addr(types::I64, slot, 0)

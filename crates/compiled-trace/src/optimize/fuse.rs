@@ -9,9 +9,9 @@ use crate::optimize::access::{Access, Kind, Summary};
 use crate::program::*;
 
 /// Bodies longer than this are not fused further, except outside of loops.
-const LONGEST: usize = 4096;
+const MAX_BODY: usize = 4096;
 /// Largest distance, in statements, between two nests to be fused.
-const WINDOW: usize = 96;
+const MAX_DISTANCE: usize = 96;
 
 /// Fuses nests over the same iterations, moving the later one up where nothing in between forbids it.
 pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: &[u32]) {
@@ -28,7 +28,7 @@ pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: 
         // Scalar nests become long: collect all partners first and write the body once.
         let mut group = vec![i];
         let mut j = i + 1;
-        while j < statements.len() && j < i + WINDOW {
+        while j < statements.len() && j < i + MAX_DISTANCE {
             if let Some(between) = partners(statements, &summaries, &group, j, loops) {
                 // The statements that the partner needs come first, then the group, then the rest.
                 let end = *group.last().expect("a group has a first nest");
@@ -99,7 +99,7 @@ fn partners(
                 _ => 0,
             })
             .sum();
-        if length + second.body.len() > LONGEST {
+        if length + second.body.len() > MAX_BODY {
             return None;
         }
     }

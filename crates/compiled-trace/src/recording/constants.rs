@@ -20,7 +20,7 @@
 //! # Ok::<(), differentiation_interface_core::error::Error>(())
 //! ```
 
-use crate::recording::graph::{CONSTANT, Graph, MOST, Op};
+use crate::recording::graph::{CONSTANT, Graph, MAX_VALUES, Op};
 use crate::recording::rules::PLUS;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use std::panic::Location;
@@ -132,7 +132,7 @@ impl Graph {
     /// [`ErrorKind::TapeOverflow`] if it had more than about 2³⁰ values.
     pub fn with_parameters_at(&self, places: &[Place]) -> Result<Graph, Error> {
         let (first, more) = (self.first_node() as u32, places.len() as u32);
-        if self.first_node() + self.nodes.len() + places.len() > MOST {
+        if self.first_node() + self.nodes.len() + places.len() > MAX_VALUES {
             return Err(ErrorKind::TapeOverflow.into());
         }
         let moved = |operand: &mut u32| {

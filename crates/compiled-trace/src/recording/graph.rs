@@ -6,7 +6,7 @@ use crate::recording::absence::Absence;
 use crate::recording::custom::CallObject;
 use crate::recording::operation::PLACES;
 pub use crate::recording::operation::{CONSTANT, Node, Op, Outcome, RELATIONS, guard_parts, relation};
-pub(crate) use crate::recording::operation::{MOST, REDUCTION};
+pub(crate) use crate::recording::operation::{MAX_VALUES, REDUCTION};
 use crate::recording::rules::Rules;
 use std::fmt::{self, Write};
 use std::panic::Location;

@@ -84,4 +84,4 @@ pub const CONSTANT: u32 = 1 << 31;
 /// Tag of operands that are reductions; only inside the passes.
 pub(crate) const REDUCTION: u32 = 1 << 30;
 /// Maximum number of values a graph can have.
-pub(crate) const MOST: usize = (1 << 30) - 1;
+pub(crate) const MAX_VALUES: usize = (1 << 30) - 1;

@@ -9,7 +9,7 @@
 
 use crate::recording::graph::Graph;
 use crate::recording::number::{Recorded, RecordedCore};
-use crate::recording::operation::{CONSTANT, MOST, Node, Op};
+use crate::recording::operation::{CONSTANT, MAX_VALUES, Node, Op};
 use crate::recording::rules::{POWF, Rules};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::fault;
@@ -112,20 +112,20 @@ impl Running {
     /// Finds how many items fit into the allocated memory, if that does not exceed the limit already.
     fn measure(&mut self) {
         let is_within = self.bytes() <= self.limits.bytes;
-        let most = MOST.saturating_sub(self.graph.first_node());
+        let most = MAX_VALUES.saturating_sub(self.graph.first_node());
         self.room = if is_within { self.graph.nodes.capacity().min(most) } else { 0 };
-        self.room_of_constants = if is_within { self.graph.constants.capacity().min(MOST) } else { 0 };
+        self.room_of_constants = if is_within { self.graph.constants.capacity().min(MAX_VALUES) } else { 0 };
     }
 
     /// Allocates memory for more nodes or constants: twice as much, or what the limits leave.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let most = MOST.saturating_sub(self.graph.first_node());
+        let most = MAX_VALUES.saturating_sub(self.graph.first_node());
         let left = self.limits.bytes.saturating_sub(self.bytes());
         let has_nodes = more(&mut self.graph.nodes, most, left);
         let left = self.limits.bytes.saturating_sub(self.bytes());
-        let has_constants = more(&mut self.graph.constants, MOST, left);
+        let has_constants = more(&mut self.graph.constants, MAX_VALUES, left);
         self.measure();
         if !has_nodes || !has_constants || self.room == 0 {
             self.end(ErrorKind::TapeOverflow);
@@ -351,7 +351,7 @@ impl<B: Base> Recorder<B> {
         f: impl FnOnce(&[Recorded<B>], &[Recorded<B>], &mut Vec<Recorded<B>>),
     ) -> Result<&Graph, Error> {
         fault::watch(|| {
-            if x.len().saturating_add(parameters.len()) > MOST {
+            if x.len().saturating_add(parameters.len()) > MAX_VALUES {
                 return Err(ErrorKind::TapeOverflow.into());
             }
             let (graph, recent) = (std::mem::take(&mut self.graph), std::mem::take(&mut self.recent));

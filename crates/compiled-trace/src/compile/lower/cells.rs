@@ -4,7 +4,7 @@
 
 use super::fit::{Place, each_index, each_iteration, each_iteration_of};
 use super::lowering::Fit;
-use super::lowering::{Lowering, MOST_CELLS, NONE, Slot};
+use super::lowering::{Lowering, MAX_CELLS, NONE, Slot};
 use crate::program::{Address, Space};
 use crate::recording::graph::{CONSTANT, Op, REDUCTION};
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -165,7 +165,7 @@ impl Lowering<'_> {
             }
         }
         self.work = work;
-        if work > MOST_CELLS {
+        if work > MAX_CELLS {
             return Err(ErrorKind::TapeOverflow.into());
         }
         let mut cell = self.work as u32;

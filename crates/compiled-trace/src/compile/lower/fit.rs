@@ -6,7 +6,7 @@ use super::lowering::{Fit, Lowering};
 use crate::recording::graph::Op;
 
 /// Maximum number of iterations of a recurrence whose operands may lie before the loop.
-const LONGEST_HALO: i64 = 4;
+const MAX_HALO: i64 = 4;
 
 /// A result in some iteration of its group.
 #[derive(Clone, PartialEq)]
@@ -135,7 +135,7 @@ impl Lowering<'_> {
         let mut halo = None;
         for m in 0..place.iteration.len() {
             let (low, high) = self.reach(g, place, steps, m);
-            if high >= target.counters[m].0 as i64 || low < -LONGEST_HALO || (low < 0 && halo.is_some()) {
+            if high >= target.counters[m].0 as i64 || low < -MAX_HALO || (low < 0 && halo.is_some()) {
                 return None;
             }
             if low < 0 {

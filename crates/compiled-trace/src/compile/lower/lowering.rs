@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Sentinel: no cell, or no owner.
 pub(super) const NONE: u32 = u32::MAX;
 /// Maximum number of cells of work space, such that those of several lanes can be numbered by 32 bits.
-pub(super) const MOST_CELLS: usize = u32::MAX as usize / 4;
+pub(super) const MAX_CELLS: usize = u32::MAX as usize / 4;
 
 /// Operations that run for the same iterations.
 pub(super) struct Group {

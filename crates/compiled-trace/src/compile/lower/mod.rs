@@ -22,7 +22,7 @@ use crate::compile::reroll::Rerolled;
 use crate::program::*;
 use crate::recording::graph::Graph;
 use differentiation_interface_core::error::{Error, ErrorKind};
-use lowering::{Lowering, MOST_CELLS, NONE};
+use lowering::{Lowering, MAX_CELLS, NONE};
 use plan::Enclosing;
 use rustc_hash::FxHashMap;
 
@@ -61,7 +61,7 @@ pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rerolled) -> Re
     }
     lowering.emit(plans, &mut bodies, &mut statements)?;
     statements.extend(copies);
-    if lowering.work > MOST_CELLS {
+    if lowering.work > MAX_CELLS {
         return Err(ErrorKind::TapeOverflow.into());
     }
     Ok(Program {

@@ -13,11 +13,11 @@ use crate::recording::graph::{CONSTANT, REDUCTION};
 use differentiation_interface_core::error::{Error, ErrorKind};
 
 /// Minimum number of outputs that are copied as a separate run.
-const SHORTEST_RUN: usize = 8;
+const MIN_RUN: usize = 8;
 /// Outputs are cleared if at least one in this many is zero.
 const SPARSEST_ZEROS: usize = 16;
 /// Maximum number of outputs that are copied one by one.
-const ONE_BY_ONE: usize = 8;
+const MAX_SINGLE_COPIES: usize = 8;
 
 /// An output and the cell that is copied to it.
 #[derive(Clone, Copy)]
@@ -86,7 +86,7 @@ impl Lowering<'_> {
         let mut zeros = self.copied_outputs.iter().copied().filter(is_zero);
         let (first, last) = (zeros.next()?, zeros.next_back()?);
         let (count, length) = (zeros.count() + 2, last - first + 1);
-        if count < SHORTEST_RUN || length as usize > SPARSEST_ZEROS * count {
+        if count < MIN_RUN || length as usize > SPARSEST_ZEROS * count {
             return None;
         }
         self.copied_outputs.retain(|output| !is_zero(output));
@@ -110,7 +110,7 @@ impl Lowering<'_> {
         while from < copies.len() {
             let length = run(&copies[from..]);
             let run = &copies[from..from + length];
-            if length >= SHORTEST_RUN {
+            if length >= MIN_RUN {
                 let source = Fit::Affine { origin: run[0].cell, deltas: vec![run[1].cell as i64 - run[0].cell as i64] };
                 let target = Fit::Affine { origin: run[0].output, deltas: vec![1] };
                 statements.push(copy(run[0].space, source, target, length));
@@ -119,7 +119,7 @@ impl Lowering<'_> {
             }
             from += length;
         }
-        if rest.len() <= ONE_BY_ONE {
+        if rest.len() <= MAX_SINGLE_COPIES {
             let fixed = |cell| Fit::Affine { origin: cell, deltas: Vec::new() };
             statements.extend(rest.iter().map(|one| copy(one.space, fixed(one.cell), fixed(one.output), 1)));
             return Ok(statements);

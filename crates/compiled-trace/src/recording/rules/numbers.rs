@@ -59,7 +59,7 @@ pub struct Rules {
 /// Up to this many rules are compared one by one.
 const FEW: usize = 16;
 /// Maximum number of different exponents of a function; their derivatives have exponents of their own. Further exponents are operands of `powf`.
-const MOST_EXPONENTS: usize = 4096;
+const MAX_EXPONENTS: usize = 4096;
 
 impl Rules {
     /// Bytes of memory it owns.
@@ -76,7 +76,7 @@ impl Rules {
 
     /// Whether further constant exponents become operands.
     pub(crate) fn has_many_exponents(&self) -> bool {
-        self.unary.len() >= MOST_EXPONENTS
+        self.unary.len() >= MAX_EXPONENTS
     }
 
     /// Removes the rules that are not in the table.

@@ -22,9 +22,9 @@ use crate::recording::rules::{NEGATE, TIMES};
 use pulp::Arch;
 
 /// Maximum number of operations that a program with loops may unroll to; straight-line code may have more.
-const MOST_STEPS: usize = 4096;
+const MAX_STEPS: usize = 4096;
 /// Maximum number of slots in lists.
-const MOST_LISTED: usize = 1 << 16;
+const MAX_LISTED: usize = 1 << 16;
 /// Sentinel: no reader.
 const NONE: u32 = u32::MAX;
 
@@ -32,7 +32,7 @@ const NONE: u32 = u32::MAX;
 pub(in crate::execute) fn unrolled(program: &Program, steps: &[Outer], plans: &[Plan]) -> Option<Unrolled> {
     let (mut written, mut executed) = (0, 0);
     count(steps, plans, 1, &mut written, &mut executed)?;
-    if executed > MOST_STEPS.max(2 * written) {
+    if executed > MAX_STEPS.max(2 * written) {
         return None;
     }
     let mut cells = room(program.constants.len());
@@ -315,7 +315,7 @@ impl Writer<'_> {
             self.unrolled.lists.push(cell);
         }
         // Longer lists exceed the cache, and blocks gather as well.
-        if self.unrolled.lists.len() > MOST_LISTED {
+        if self.unrolled.lists.len() > MAX_LISTED {
             return None;
         }
         Some(start)

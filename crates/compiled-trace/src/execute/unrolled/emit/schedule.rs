@@ -16,17 +16,17 @@
 use super::super::code::{Batch, Code, Line, Mode, Step, Unrolled};
 
 /// Minimum number of operations of a straight line that are reordered.
-const FEWEST: usize = 64;
+const MIN_OPERATIONS: usize = 64;
 /// Minimum number of operations in a batch, on average.
-const SHORTEST: usize = 4;
+const MIN_BATCH: usize = 4;
 /// Maximum number of slots per operation of a line: the pass visits all slots for each line.
-const MOST_SLOTS: usize = 16;
+const MAX_SLOTS: usize = 16;
 /// Maximum number of kinds of operations.
-const MOST_KINDS: usize = 64;
+const MAX_KINDS: usize = 64;
 
 /// Puts straight lines of scalar operations into batches; results have the slots from `cells` on.
 pub(super) fn schedule(unrolled: &mut Unrolled, cells: usize) {
-    if unrolled.steps.len() < FEWEST || unrolled.slots > u16::MAX as usize {
+    if unrolled.steps.len() < MIN_OPERATIONS || unrolled.slots > u16::MAX as usize {
         return;
     }
     let steps = std::mem::take(&mut unrolled.steps);
@@ -36,7 +36,7 @@ pub(super) fn schedule(unrolled: &mut Unrolled, cells: usize) {
     let computing = lines.iter().filter(|line| computes(line)).count();
     let mut end = unrolled.slots;
     for line in lines {
-        let is_long = line.len() >= FEWEST.max(unrolled.slots / MOST_SLOTS) && arity(&line[0]).is_some();
+        let is_long = line.len() >= MIN_OPERATIONS.max(unrolled.slots / MAX_SLOTS) && arity(&line[0]).is_some();
         let alone = computing == 1 && computes(line);
         let made = if is_long { Order::new(line, cells, unrolled.slots, alone) } else { None };
         let made = made.and_then(|order| order.line(if alone { cells } else { unrolled.slots }));
@@ -129,7 +129,7 @@ impl Order {
             last[to] = Last { write: batch + 1, read: 0 };
             held[slot] = to as u32;
             order.operations.push(Operation { batch, places: [to as u32, x, y] });
-            if order.batches.len() * SHORTEST > line.len() {
+            if order.batches.len() * MIN_BATCH > line.len() {
                 return None;
             }
         }
@@ -145,7 +145,7 @@ impl Order {
         known.or_else(|| {
             self.keys.push(key);
             self.kinds.push(Kind { code, mode, rule, batches: Vec::new() });
-            (self.kinds.len() <= MOST_KINDS).then_some(self.kinds.len() - 1)
+            (self.kinds.len() <= MAX_KINDS).then_some(self.kinds.len() - 1)
         })
     }
 

@@ -137,9 +137,9 @@ fn results_in_slots_used_again_share_batches() {
 #[test]
 fn short_lines_and_chains_stay_as_they_are() {
     use {Code::*, Mode::*};
-    let short = vec![step(Plus, Store, CELLS, [0, 1]); FEWEST - 1];
+    let short = vec![step(Plus, Store, CELLS, [0, 1]); MIN_OPERATIONS - 1];
     let mut chain = vec![step(Times, Store, CELLS, [0, 1])];
-    for _ in 0..FEWEST {
+    for _ in 0..MIN_OPERATIONS {
         chain.extend([step(Plus, Store, CELLS, [CELLS, 0]), step(Times, Store, CELLS, [CELLS, 1])]);
     }
     for steps in [short, chain] {
