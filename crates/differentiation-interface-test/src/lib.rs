@@ -37,7 +37,7 @@ pub use benchmark::{BenchmarkOptions, Progress, benchmark_differentiation};
 pub use candidate::*;
 pub use check::{Options, test_differentiation};
 pub use counted::Counted;
-pub use driver::{At, Call, Driver, Facts, Results, Run, Spoiled, Task, Variant};
+pub use driver::{At, Call, Driver, Facts, Results, Run, Task, Variant, WrongLength};
 pub use list::{Backends, Scenarios};
 pub use operator::*;
 pub use outcome::*;

@@ -3,7 +3,7 @@
 use super::compare::Part;
 use super::session::{Reference, Session, Stop};
 use crate::allocation::allocations;
-use crate::driver::{At, Call, Results, Spoiled, Variant};
+use crate::driver::{At, Call, Results, Variant, WrongLength};
 use crate::outcome::Check;
 
 impl Session<'_> {
@@ -142,27 +142,27 @@ impl Session<'_> {
                 self.check(Check::WrongSizes, &call, refused, || {
                     "it accepted a point longer than it was prepared for".to_string()
                 });
-                self.driver.mend();
+                self.driver.restore_lengths();
                 self.call_and_compare(Check::AfterError, Call::Prepared, variant)?;
             }
-            for spoiled in [Spoiled::Seed, Spoiled::Buffer, Spoiled::FirstBuffer] {
-                let concerned = match spoiled {
-                    Spoiled::Seed => true,
-                    Spoiled::Buffer => variant.is_into(),
-                    Spoiled::FirstBuffer => variant.is_into() && variant.has_first(),
+            for argument in [WrongLength::Seed, WrongLength::Buffer, WrongLength::FirstBuffer] {
+                let concerned = match argument {
+                    WrongLength::Seed => true,
+                    WrongLength::Buffer => variant.is_into(),
+                    WrongLength::FirstBuffer => variant.is_into() && variant.has_first(),
                 };
                 for kind in [Call::OneShot, Call::Prepared] {
-                    if !concerned || !self.driver.spoil(spoiled) {
+                    if !concerned || !self.driver.set_wrong_length(argument) {
                         continue;
                     }
                     let call = self.call_name(kind, variant);
                     let refused = self.driver.call(kind, variant, At::Point).is_err();
-                    self.driver.mend();
+                    self.driver.restore_lengths();
                     self.check(Check::WrongSizes, &call, refused, || {
-                        let what = match spoiled {
-                            Spoiled::Seed => "a seed",
-                            Spoiled::Buffer => "a buffer",
-                            Spoiled::FirstBuffer => "a buffer for the first-order result",
+                        let what = match argument {
+                            WrongLength::Seed => "a seed",
+                            WrongLength::Buffer => "a buffer",
+                            WrongLength::FirstBuffer => "a buffer for the first-order result",
                         };
                         format!("it accepted {what} of a wrong length")
                     });

@@ -57,7 +57,11 @@ pub(super) fn lengthen<S: Base>(buffer: &mut Vec<S>, by: usize) {
 }
 
 /// Restores the lengths of the buffers of an operator, for a number of inputs and of outputs.
-pub(super) fn mend<O: Operator, S: Base>(first: &mut Vec<S>, second: &mut Vec<S>, (inputs, outputs): (usize, usize)) {
+pub(super) fn restore_lengths<O: Operator, S: Base>(
+    first: &mut Vec<S>,
+    second: &mut Vec<S>,
+    (inputs, outputs): (usize, usize),
+) {
     let length = match O::NAME {
         "derivative" | "second_derivative" => outputs,
         "pushforward" => outputs * O::SEEDS,

@@ -113,7 +113,7 @@ pub enum At {
 
 /// An argument of the wrong length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spoiled {
+pub enum WrongLength {
     /// The first seed.
     Seed,
     /// The buffer of the result.
@@ -215,10 +215,10 @@ pub trait Driver {
     fn poison(&mut self);
     /// Whether the type of the point can hold one more coordinate.
     fn has_too_long(&self) -> bool;
-    /// Gives an argument the wrong length, until [`mend`](Driver::mend); `false` if the operator has no such argument.
-    fn spoil(&mut self, argument: Spoiled) -> bool;
+    /// Gives an argument the wrong length, until [`restore_lengths`](Driver::restore_lengths); `false` if the operator has no such argument.
+    fn set_wrong_length(&mut self, argument: WrongLength) -> bool;
     /// Restores the lengths of all arguments.
-    fn mend(&mut self);
+    fn restore_lengths(&mut self);
     /// The results of the last call.
     fn results(&self) -> Results;
     /// Moves [`At::Moved`] to the point plus `step` times `direction`.

@@ -4,7 +4,7 @@
 //! that is independent of their types is in [`buffers`](super::buffers).
 
 use super::evaluations::Limits;
-use super::{At, Call, Driver, Facts, Results, Spoiled, Task, Variant, buffers};
+use super::{At, Call, Driver, Facts, Results, Task, Variant, WrongLength, buffers};
 use crate::candidate::Candidate;
 use crate::counted::Counted;
 use crate::operator::Operator;
@@ -375,34 +375,34 @@ where
         self.too_long.is_some()
     }
 
-    fn spoil(&mut self, argument: Spoiled) -> bool {
+    fn set_wrong_length(&mut self, argument: WrongLength) -> bool {
         let one = <NumberOf<P>>::ONE;
         match argument {
-            Spoiled::Seed if O::SEEDS > 0 => self.io.seeds[0].push(one),
-            Spoiled::Buffer if self.io.matrix.is_none() => {
+            WrongLength::Seed if O::SEEDS > 0 => self.io.seeds[0].push(one),
+            WrongLength::Buffer if self.io.matrix.is_none() => {
                 let buffer = if O::ORDER == 1 { &mut self.io.first } else { &mut self.io.second };
                 // Each product gets one more entry.
                 buffers::lengthen(buffer, O::SEEDS.max(1));
             }
             // The size of a matrix is wrong if it belongs to a point of another length.
-            Spoiled::Buffer if self.scenario.other_size.is_some() => {
+            WrongLength::Buffer if self.scenario.other_size.is_some() => {
                 return self.call(Call::OneShot, Variant::Plain, At::OtherSize).is_ok();
             }
-            Spoiled::FirstBuffer if O::ORDER == 2 => self.io.first.push(one),
+            WrongLength::FirstBuffer if O::ORDER == 2 => self.io.first.push(one),
             _ => return false,
         }
         true
     }
 
-    fn mend(&mut self) {
+    fn restore_lengths(&mut self) {
         self.io.seeds.clone_from(&self.original.2);
         if self.io.matrix.is_some() && self.scenario.other_size.is_some() {
-            let mended = self.call(Call::OneShot, Variant::Plain, At::Point);
-            debug_assert!(mended.is_ok(), "the scenario has been run at its point before");
+            let restored = self.call(Call::OneShot, Variant::Plain, At::Point);
+            debug_assert!(restored.is_ok(), "the scenario has been run at its point before");
         }
         let Io { first, second, .. } = &mut self.io;
         let lengths = (self.scenario.point.coordinates().len(), self.outputs);
-        buffers::mend::<O, _>(first, second, lengths);
+        buffers::restore_lengths::<O, _>(first, second, lengths);
     }
 
     fn results(&self) -> Results {
