@@ -47,8 +47,8 @@ impl FromStr for Choice {
 
 /// The text, or its beginning if it is long.
 fn shortened(text: &str) -> Cow<'_, str> {
-    const MOST: usize = 80;
-    match text.char_indices().nth(MOST) {
+    const MAX_LENGTH: usize = 80;
+    match text.char_indices().nth(MAX_LENGTH) {
         Some((end, _)) => format!("{}...", &text[..end]).into(),
         None => text.into(),
     }

@@ -44,7 +44,7 @@ pub(crate) enum Mark {
 }
 
 /// Core has no closures with more contexts than this.
-const MOST_CONTEXTS: usize = 4;
+const MAX_CONTEXTS: usize = 4;
 
 impl Shape {
     /// Reads the shape. `plain` says that the number type is still written `f64`. Mistakes go to `errors`; returns a shape
@@ -91,7 +91,7 @@ impl Shape {
         let mut contexts = Vec::new();
         for argument in arguments {
             let mark = take_mark(&mut argument.attrs);
-            if contexts.len() == MOST_CONTEXTS {
+            if contexts.len() == MAX_CONTEXTS {
                 errors.push_at(&*argument, "accepts four contexts; put several constants into one struct");
             }
             contexts.extend(read_context(argument, mark, number, plain, errors));

@@ -5,7 +5,7 @@
 
 use crate::random::Random;
 use crate::reference::{Context, evaluate};
-use differentiation_interface_soak::function::{MOST_INPUTS, MOST_OUTPUTS};
+use differentiation_interface_soak::function::{MAX_INPUTS, MAX_OUTPUTS};
 use differentiation_interface_soak::program::{
     Binary, Expression, Operand, Place, Program, Relation, Special, Statement, Unary,
 };
@@ -148,7 +148,7 @@ pub(crate) fn case(seed: u64, number: u64) -> (Program, Vec<Vec<f64>>) {
 }
 
 fn program(random: &mut Random) -> Program {
-    let inputs = random.between(1, MOST_INPUTS);
+    let inputs = random.between(1, MAX_INPUTS);
     let mut program = Program { inputs, registers: REGISTERS, work: WORK, body: Vec::new(), outputs: Vec::new() };
     // A few programs need not stay moderate.
     let wild = random.chance(0.15);
@@ -170,7 +170,7 @@ fn program(random: &mut Random) -> Program {
             program.body.truncate(length);
         }
     }
-    let outputs = random.between(1, MOST_OUTPUTS);
+    let outputs = random.between(1, MAX_OUTPUTS);
     let written = written(&program.body);
     program.outputs = (0..outputs)
         .map(|_| match written.is_empty() || random.chance(0.1) {
@@ -214,8 +214,8 @@ fn constant(random: &mut Random) -> f64 {
 /// An operand that is not a constant.
 fn operand(random: &mut Random) -> Operand {
     match random.below(16) {
-        0..=3 => Operand::Input(random.below(MOST_INPUTS)),
-        4..=6 => Operand::InputAt { start: random.below(MOST_INPUTS), stride: random.between(0, 3) },
+        0..=3 => Operand::Input(random.below(MAX_INPUTS)),
+        4..=6 => Operand::InputAt { start: random.below(MAX_INPUTS), stride: random.between(0, 3) },
         7..=12 => Operand::Register(random.below(REGISTERS)),
         13 => Operand::Work(random.below(WORK)),
         _ => Operand::WorkAt { start: random.below(WORK), stride: random.between(0, 3) },

@@ -224,14 +224,14 @@ impl<B: Base, T: Real<B>> Function<T> for Line<'_, B> {
 }
 
 /// Maximum number of inputs of a program.
-pub const MOST_INPUTS: usize = 8;
+pub const MAX_INPUTS: usize = 8;
 /// Maximum number of outputs of a program.
-pub const MOST_OUTPUTS: usize = 3;
+pub const MAX_OUTPUTS: usize = 3;
 
 /// Tangents of products; all numbers are exact in single precision.
-pub const TANGENTS: [[f64; MOST_INPUTS]; 2] =
+pub const TANGENTS: [[f64; MAX_INPUTS]; 2] =
     [[1.0, -0.75, 0.5, 1.25, -1.5, 0.25, 2.0, -0.5], [0.0, 1.0, 0.0, -0.625, 0.0, 1.5, -1.0, 0.0]];
 /// Cotangents of products.
-pub const COTANGENTS: [[f64; MOST_OUTPUTS]; 2] = [[1.0, -0.5, 0.75], [0.0, 1.25, -2.0]];
+pub const COTANGENTS: [[f64; MAX_OUTPUTS]; 2] = [[1.0, -0.5, 0.75], [0.0, 1.25, -2.0]];
 /// Where the line begins.
-pub const LINE_START: [f64; MOST_INPUTS] = [0.125, -0.375, 0.75, 1.125, -0.25, 0.5, -0.875, 0.375];
+pub const LINE_START: [f64; MAX_INPUTS] = [0.125, -0.375, 0.75, 1.125, -0.25, 0.5, -0.875, 0.375];

@@ -6,7 +6,7 @@
 use crate::check::{Case, Failure, check};
 use crate::tally::Tally;
 use differentiation_interface_soak::engines::Candidate;
-use differentiation_interface_soak::function::MOST_INPUTS;
+use differentiation_interface_soak::function::MAX_INPUTS;
 use differentiation_interface_soak::program::{Binary, Expression, Operand, Place, Program, Statement, Unary};
 use std::mem::discriminant;
 use std::time::{Duration, Instant};
@@ -269,7 +269,7 @@ fn smaller_operands(operand: Operand) -> Vec<Operand> {
         Operand::Constant(1.0) => Vec::new(),
         Operand::Constant(2.0) => vec![Operand::Constant(1.0)],
         Operand::Constant(_) => vec![Operand::Constant(1.0), Operand::Constant(2.0)],
-        Operand::Input(k) if k >= MOST_INPUTS => vec![Operand::Input(k % MOST_INPUTS)],
+        Operand::Input(k) if k >= MAX_INPUTS => vec![Operand::Input(k % MAX_INPUTS)],
         Operand::Input(0) => Vec::new(),
         Operand::Input(_) => vec![Operand::Input(0)],
         Operand::InputAt { start, .. } => vec![Operand::Input(start), Operand::Input(0)],

@@ -4,10 +4,10 @@
 //! inputs) that it depends on at all, and marks for the singular points on its way. `algebra` computes local derivatives of
 //! operations, [`combine`] applies the chain rule.
 
-use differentiation_interface_soak::function::MOST_INPUTS;
+use differentiation_interface_soak::function::MAX_INPUTS;
 
 /// Entries of a Hessian's upper triangle.
-pub(crate) const PAIRS: usize = MOST_INPUTS * (MOST_INPUTS + 1) / 2;
+pub(crate) const PAIRS: usize = MAX_INPUTS * (MAX_INPUTS + 1) / 2;
 
 /// Reasons why a number's derivatives may be a matter of convention, or its error bound meaningless. Each is a bit.
 pub(crate) mod kinds {
@@ -78,8 +78,8 @@ impl Context {
 pub(crate) struct Number {
     pub(crate) value: f64,
     pub(crate) value_error: f64,
-    pub(crate) grad: [f64; MOST_INPUTS],
-    pub(crate) grad_error: [f64; MOST_INPUTS],
+    pub(crate) grad: [f64; MAX_INPUTS],
+    pub(crate) grad_error: [f64; MAX_INPUTS],
     pub(crate) hess: [f64; PAIRS],
     pub(crate) hess_error: [f64; PAIRS],
     /// Inputs that it depends on.
@@ -108,8 +108,8 @@ impl Number {
         let mut number = Number {
             value,
             value_error: 0.0,
-            grad: [0.0; MOST_INPUTS],
-            grad_error: [0.0; MOST_INPUTS],
+            grad: [0.0; MAX_INPUTS],
+            grad_error: [0.0; MAX_INPUTS],
             hess: [0.0; PAIRS],
             hess_error: [0.0; PAIRS],
             depends: 0,
