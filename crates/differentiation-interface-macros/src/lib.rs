@@ -78,10 +78,10 @@ use proc_macro::TokenStream;
 /// assert_eq!(y, 100.0);
 /// ```
 ///
-/// # Functions that are already generic
-/// A function with one type parameter keeps its bounds and its body, and the object has the same bounds: `T: Real`,
-/// `T: Float`, `T: RealField`. Use this form for code that the rewriting below refuses. The macro does not read the body: if a value
-/// leaves it through `to_f64`, the number type decides, and returns `None` where a derivative would be lost.
+/// # Functions that are generic already
+/// A function with one type parameter keeps its bounds and its body, and the object is made for the same bounds, such as
+/// `T: Real` or `T: Float`. Use this form for code that the rewriting below refuses. The macro does not analyse the body: `to_f64`
+/// of an active number returns `None`, because the derivative would be lost.
 ///
 /// ```
 /// use differentiation_interface_core::{Function, Real};
@@ -96,9 +96,9 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// # How plain code is rewritten
-/// Arguments are *active*; literals, constants, integers and `#[constant]` data are *plain*. A value computed from an active
-/// number is active, and so is a variable or container that receives an active number. Active numbers get the type `T`, all
-/// others stay `f64` and cost no derivative work:
+/// Arguments are *active*; literals, constants, integers and `#[constant]` data are *plain*. What is computed from an active
+/// number is active, and so is a variable or container into which an active number goes. Active numbers get the type `T`, all
+/// others stay `f64`, for which no derivatives are computed:
 ///
 /// ```
 /// # use differentiation_interface_core::Real;
@@ -122,34 +122,33 @@ use proc_macro::TokenStream;
 /// # assert_eq!(before(&[3.0]), after(&[3.0]));
 /// ```
 ///
-/// A cast `as f64` of a number that is already active is dropped; one of an integer stays. A constant exponent becomes `powc`,
-/// which is right at zero and at negative numbers. The rewriting covers annotations, turbofish, `f64::max(a, b)`, `f64::sqrt` as
-/// a value, `f64::consts`, `as f64` of integers, `vec![..]` and arrays, tuples, closures, iterator chains, loops, branches,
-/// `match`, early return, and functions inside the function, which become generic if they receive active numbers. `println!`,
-/// `format!`, `assert!` and similar macros see the values.
+/// A cast `as f64` of a number that is active already is dropped; one of an integer stays. A constant exponent becomes `powc`,
+/// whose derivative is correct at zero and at negative numbers. This covers annotations, turbofish, `f64::max(a, b)`, `f64::sqrt` as a value,
+/// `f64::consts`, `as f64` of integers, `vec![..]` and arrays, tuples, closures, iterator chains, loops, branches, `match`, early return, and functions inside the function,
+/// which become generic where they meet active numbers. `println!`, `format!`, `assert!` and similar macros get the values.
 ///
-/// A macro does not know types, so it follows flows by the names of methods and standard functions. If that is not
-/// enough, the compiler reports a type error: a wrong guess cannot become a wrong derivative, because `T` does not convert silently
-/// to `f64`. Functions called with active numbers must be generic or `#[differentiable]` themselves.
+/// A macro does not know types, so it follows the flow of active numbers by the names of methods and standard functions. Where that
+/// is not enough, the compiler reports a type error. A wrong guess cannot cause a wrong derivative, because `T` does not convert to
+/// `f64` implicitly. Functions called with active numbers must be generic or `#[differentiable]` themselves.
 ///
 /// # What is refused
 /// All mistakes of a function are reported together, each at its place, with what to write instead:
 /// - casts of active numbers, `as usize`, `as i64`, `as f32`, and `to_bits`, `to_f64`, `parse` of their text: write
 ///   `x.primal() as usize` to drop the derivative on purpose;
-/// - methods an active number does not have: `total_cmp`, `rem_euclid`, `div_euclid`, `midpoint`, `round_ties_even`,
+/// - methods that active numbers do not have: `total_cmp`, `rem_euclid`, `div_euclid`, `midpoint`, `round_ties_even`,
 ///   `next_up`, `next_down`; and `f64::from_bits`;
 /// - active numbers written into `#[constant]` data, a `const` or a `static`, or into a copy made by `to_vec()`: copy with
 ///   `.iter().map(|&v| v).collect()`;
 /// - matching active numbers against patterns such as `0.0 =>`;
 /// - unknown macros that contain `f64` numbers; structs and other items with `f64` inside the function;
 /// - `unsafe`, `async`, `const fn`, other ABIs, raw pointers, `self`, `impl Trait` arguments, several type parameters;
-/// - an unmarked argument, more than four contexts, borrowed outputs, points without `f64`.
+/// - a further argument without a mark, more than four contexts, borrowed outputs, points without `f64`.
 #[proc_macro_attribute]
 pub fn differentiable(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(options.into(), item.into()).into()
 }
 
-/// Makes objects of functions that are already generic and are defined elsewhere, often in another crate.
+/// Makes objects of generic functions that are defined elsewhere, often in another crate.
 ///
 /// Each line is a signature as for [`macro@differentiable`], with the name of the object, followed by the path of the function:
 ///
@@ -171,7 +170,7 @@ pub fn differentiable(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// With `f64` in the signature the object is made for every `T: Real`, which has nearly all traits that generic numeric code
-/// requires. Write the bounds of the function to support other number types too. Points, outputs, `#[constant]` and `#[cache]`
+/// needs. Write the bounds of the function to support other number types too. Points, outputs, `#[constant]` and `#[cache]`
 /// are those of the attribute.
 #[proc_macro]
 pub fn differentiable_fn(input: TokenStream) -> TokenStream {

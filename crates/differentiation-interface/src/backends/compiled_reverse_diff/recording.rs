@@ -112,7 +112,7 @@ impl Recording {
     }
 
     /// The place in the user's code where another recording first decides otherwise; none if it differs in something else.
-    pub(super) fn divergence(&self, graph: &Graph) -> Option<&'static Location<'static>> {
+    pub(super) fn parts_from(&self, graph: &Graph) -> Option<&'static Location<'static>> {
         self.source.as_ref()?.graph.divergence(graph)
     }
 

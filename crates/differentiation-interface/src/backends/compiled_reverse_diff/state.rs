@@ -313,7 +313,7 @@ impl<S: Scalar> CompiledState<S> {
                 if backend.refuses_other_branches()
                     && let Some(other) = self.recordings.iter().find(fits)
                 {
-                    let place = other.recording.divergence(graph);
+                    let place = other.recording.parts_from(graph);
                     return Err(RunError::Guard(GuardFailed { place }).into());
                 }
                 let recording = Recording::comparable(graph, &self.lengths, &self.requested)?;
