@@ -2,9 +2,9 @@
 //! each call.
 //!
 //! `cargo bench --bench compiled [--features native] [-- FILTER ...]`: with the feature `native` programs become machine code,
-//! without it they are interpreted. Filters pick groups by parts of their names (`gradient`, `W3`, `GMM`, `irregular`,
+//! without it they are interpreted. Filters select groups by parts of their names (`gradient`, `W3`, `GMM`, `irregular`,
 //! `costs`, `memory`) and by size (`rosenbrock 1000`). Ratios are medians over rounds in which all contenders run one after
-//! the other; every result is compared with the derivative by hand first, and prepared calls must not allocate. Without the
+//! the other; every result is first compared with the derivative by hand, and prepared calls must not allocate. Without the
 //! argument `--bench`, which `cargo bench` passes and `cargo test` does not, nothing is timed and sizes are small.
 
 mod workloads;
@@ -29,7 +29,7 @@ use workloads::{Random, peak, timing};
 #[global_allocator]
 static ALLOCATOR: timing::Counting = timing::Counting;
 
-/// What every operator says of points and lengths here.
+/// The reason why an operator accepts the points and lengths used here.
 const TAKES: &str = "the backend takes this point";
 
 /// A row of gradients with their values.
@@ -66,7 +66,7 @@ fn simd_row<'a>(mut gradient: Gradient<'a>, x: &'a [f64], expected: (f64, &[f64]
     })
 }
 
-/// Gradients, where there is one also by hand in vector instructions.
+/// Gradients, also by hand in vector instructions if there are such.
 fn gradients<L: Loss>(loss: &L, simd: Option<Gradient<'_>>) {
     let x = &loss.point()[..];
     if !wanted(&format!("{} gradient", loss.name()), x.len()) {
@@ -116,7 +116,7 @@ macro_rules! dense_hessian {
     }};
 }
 
-/// A row of sparse Hessians or Jacobians: the operator, its method and the method that writes.
+/// A row of sparse Hessians or Jacobians: the operator, its method and the method that writes into a matrix.
 macro_rules! sparse {
     ($prepare:ident $plain:ident $into:ident, $engine:expr, $backend:expr, $f:expr, $x:expr, $expected:expr, $tolerance:expr) => {{
         let (mut state, time) = time_of(|| $prepare($f, &$backend, $x).expect(TAKES));
@@ -303,7 +303,7 @@ fn jacobians<W: System>(f: &systems::AsFunction<W>) {
     print(W::NAME, n, rows);
 }
 
-/// The tape has no row: its mode colours rows, and a camera is seen by hundreds of residuals.
+/// The tape has no row: its mode colours rows, and hundreds of residuals depend on each camera.
 fn bundles() {
     let (cameras, points, observations) = if timed() { (49, 7776, 31_843) } else { (3, 7, 20) };
     let bundle = &Bundle::new(cameras, points, observations);
@@ -337,7 +337,7 @@ fn bundles() {
     print(Bundle::NAME, x.len(), rows);
 }
 
-/// What recording and compiling a gradient cost per recorded operation, where the operator hides it in its preparation.
+/// Costs of recording and compiling a gradient per recorded operation, which the operator includes in its preparation.
 fn costs<L: Loss>(loss: &L) {
     let x = &loss.point()[..];
     if !wanted(&format!("{} costs", loss.name()), x.len()) {
@@ -370,7 +370,7 @@ fn costs<L: Loss>(loss: &L) {
     }
 }
 
-/// What runs a program, and how long making it took.
+/// The executor of a program, and the time to make it.
 #[cfg(feature = "native")]
 fn execution(program: compiled_trace::Program) -> (String, Duration) {
     use compiled_trace::native::{Compiled, Options};

@@ -22,10 +22,10 @@ use workloads::{duals, tape, timing};
 #[global_allocator]
 static ALLOCATOR: timing::Counting = timing::Counting;
 
-/// A row of the table in the making.
+/// A row of the table under construction.
 struct Row<'a> {
     engine: &'static str,
-    /// Row of the same method by hand.
+    /// Index of the row of the same method by hand.
     by_hand: Option<usize>,
     calls: usize,
     call: Box<dyn FnMut() + 'a>,
@@ -60,7 +60,7 @@ fn check(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
     }
 }
 
-/// Step of forward differences at a coordinate, as `AutoFiniteDiff` has it.
+/// Step of forward differences at a coordinate, as in `AutoFiniteDiff`.
 fn step(x: f64) -> f64 {
     let root = f64::EPSILON.sqrt();
     (x + (root * x.abs()).max(root)) - x
@@ -241,7 +241,7 @@ fn row<'a>(engine: &'static str, calls: usize, call: impl FnMut() + 'a) -> Row<'
     Row { engine, by_hand: None, calls, call: Box::new(call) }
 }
 
-/// Whether to time, and not only to check.
+/// Whether to time as well as to check.
 fn timed() -> bool {
     std::env::args().any(|argument| argument == "--bench")
 }

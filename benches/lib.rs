@@ -1,1 +1,1 @@
-//! Nothing: the benchmarks beside this file are programs of their own, `cargo bench --bench NAME`.
+//! Empty: the benchmarks beside this file are programs of their own, `cargo bench --bench NAME`.

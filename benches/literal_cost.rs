@@ -1,4 +1,4 @@
-//! What an operation with a constant costs: instructions per operation, counted by callgrind.
+//! Costs of an operation with a constant: instructions per operation, counted by callgrind.
 //!
 //! `benches/literal_cost.sh` runs this program for each way of writing constants and prints the table below. The function
 //! is a chain of the operations `100.0 * v`, `v + 1.0`, `v / 3.0`, `1.0 - v`, each with one constant operand, on numbers
@@ -14,7 +14,7 @@
 //! | reverse mode, literals | 2.5 |
 //! | reverse mode, `T::constant(100.0)` | 2.5 |
 //!
-//! So a constant costs the same however it is written: a sum with it does no tangent work, a product scales the tangent, and
+//! So a constant costs the same however it is written: adding it does no tangent work, multiplying by it scales the tangent, and
 //! a tape gets no entry.
 
 mod workloads;
@@ -24,7 +24,7 @@ use std::hint::black_box;
 use workloads::Number;
 use workloads::duals::HandDual;
 
-/// Links of the chain in one evaluation, each of four operations.
+/// Number of links of the chain in one evaluation, with four operations each.
 const LINKS: usize = 8;
 
 /// Constants as plain numbers.
@@ -49,7 +49,7 @@ fn constants<T: Number>(mut v: T) -> T {
     v
 }
 
-/// Evaluates a chain again and again, always from `x`.
+/// Evaluates a chain repeatedly, always from `x`.
 fn repeat<T: Number>(chain: impl Fn(T) -> T, x: T, times: usize) -> T {
     let mut y = x;
     for _ in 0..times {
@@ -59,7 +59,7 @@ fn repeat<T: Number>(chain: impl Fn(T) -> T, x: T, times: usize) -> T {
 }
 
 /// The derivative by `backend`.
-macro_rules! ours {
+macro_rules! by_backend {
     ($backend:expr, $chain:ident, $times:expr) => {
         gradient(&|x: &[_]| repeat($chain, x[0], $times), &$backend, &[0.5]).expect("one input is enough")[0]
     };
@@ -70,13 +70,13 @@ fn textbook(chain: impl Fn(HandDual) -> HandDual, times: usize) -> f64 {
     repeat(chain, HandDual::variable(0.5, 0), times).tangent(0)
 }
 
-/// The derivative, the chain being evaluated `times` times.
+/// The derivative, with the chain evaluated `times` times.
 fn run(way: &str, times: usize) -> Option<f64> {
     Some(match way {
-        "forward_diff literals" => ours!(AutoForwardDiff::default(), literals, times),
-        "forward_diff constants" => ours!(AutoForwardDiff::default(), constants, times),
-        "reverse_diff literals" => ours!(AutoReverseDiff::default(), literals, times),
-        "reverse_diff constants" => ours!(AutoReverseDiff::default(), constants, times),
+        "forward_diff literals" => by_backend!(AutoForwardDiff::default(), literals, times),
+        "forward_diff constants" => by_backend!(AutoForwardDiff::default(), constants, times),
+        "reverse_diff literals" => by_backend!(AutoReverseDiff::default(), literals, times),
+        "reverse_diff constants" => by_backend!(AutoReverseDiff::default(), constants, times),
         "textbook literals" => textbook(literals, times),
         "textbook constants" => textbook(constants, times),
         "f64" => black_box(repeat(literals, 0.5, times)),

@@ -7,7 +7,7 @@ count() {
     valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$1" "$2" 2>&1 |
         sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
 }
-# 32 operations an evaluation; the difference of two runs leaves start-up out.
+# 32 operations per evaluation; the difference of two runs excludes start-up.
 for way in "f64" "forward_diff literals" "forward_diff constants" "textbook literals" "textbook constants" \
     "reverse_diff literals" "reverse_diff constants"; do
     few=$(count "$way" 1000)

@@ -68,10 +68,10 @@ impl<C: scalar::Core<Base = f64>> Function<scalar::Num<C>> for Composite {
     }
 }
 
-/// A row of the table in the making.
+/// A row of the table under construction.
 struct Row<'a> {
     engine: &'static str,
-    /// The row to compare with, beside the hand-written derivative.
+    /// The row to compare with, besides the hand-written derivative.
     base: Option<usize>,
     call: Box<dyn FnMut() + 'a>,
 }
@@ -90,7 +90,7 @@ fn check(what: &str, found: &[f64], expected: &[f64]) {
 
 const BY_HAND: usize = 1;
 
-/// Whether to time, and not only to check.
+/// Whether to time as well as to check.
 fn timed() -> bool {
     std::env::args().any(|argument| argument == "--bench")
 }

@@ -1,5 +1,5 @@
-//! Time of prepared sparse derivatives beside the bare function, the derivative by hand and the dense derivative; and what
-//! the preparation costs.
+//! Time of prepared sparse derivatives beside the bare function, the derivative by hand and the dense derivative, and the costs
+//! of the preparation.
 //!
 //! `cargo bench --bench sparse [-- FILTER ...]`: only groups whose name contains every filter. Ratios are medians over
 //! rounds in which all contenders run one after the other; absolute times mean little on a shared machine. Every result is
@@ -31,7 +31,7 @@ fn differences_hessian(values: &mut [f64], n: usize) {
     }
 }
 
-/// A row of the table in the making.
+/// A row of the table under construction.
 struct Row<'a> {
     engine: &'static str,
     /// Whether a call may allocate: preparations do.
@@ -55,12 +55,12 @@ fn check(what: &str, found: &[f64], expected: &[f64]) {
 const FUNCTION: usize = 0;
 const BY_HAND: usize = 1;
 
-/// Whether to time, and not only to check.
+/// Whether to time as well as to check.
 fn timed() -> bool {
     std::env::args().any(|argument| argument == "--bench")
 }
 
-/// Prints times of the rows and their ratios to the first two and to the last; `nnz` entries are found by a call.
+/// Prints times of the rows and their ratios to the first two and to the last; a call finds `nnz` entries.
 fn print(workload: &str, n: usize, nnz: usize, rows: Vec<Row<'_>>) {
     let (labels, mut calls): (Vec<_>, Vec<_>) =
         rows.into_iter().map(|row| ((row.engine, row.allocates), row.call)).unzip();
@@ -91,7 +91,7 @@ fn print(workload: &str, n: usize, nnz: usize, rows: Vec<Row<'_>>) {
     println!();
 }
 
-/// A row of detections, which find as many entries as are expected.
+/// A row of detections, which must find as many entries as expected.
 macro_rules! detection_row {
     ($engine:expr, $detect:ident, $detector:expr, $f:expr, $x:expr, $expected:expr) => {{
         let (f, x) = ($f, $x);

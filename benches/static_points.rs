@@ -1,7 +1,7 @@
-//! Forward mode at numbers and arrays, prepared and not, beside the same duals written by hand.
+//! Forward mode at numbers and arrays, prepared and unprepared, beside the same duals written by hand.
 //!
 //! `cargo bench --bench static_points` prints ratios of time, `benches/static_points.sh` those of instructions by callgrind, for
-//! which this program runs one way so many times. Without the argument `--bench`, which `cargo bench` passes and `cargo test` does
+//! which this program repeats one way a given number of times. Without the argument `--bench`, which `cargo bench` passes and `cargo test` does
 //! not, each way is only compared with the derivative by hand, and must not allocate.
 
 mod workloads;
@@ -19,7 +19,7 @@ fn square<T: Real>(x: T) -> T {
     x * x
 }
 
-/// The gradient of it is taken at two numbers.
+/// The function whose gradient is computed at two numbers.
 fn rosenbrock<T: Real>(x: &[T; 2]) -> T {
     let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
     a * a + 100.0 * b * b
@@ -112,10 +112,10 @@ fn composite_by_hand(x: Second) -> Second {
     sine.chain(e, e, e).times(q.chain(q.0.ln(), r, -r * r)).times(denominator)
 }
 
-/// One way of taking a derivative, `times` times; the last entry of the last one.
+/// Computes a derivative `times` times; returns the last entry of the last result.
 type Way = fn(usize) -> f64;
 
-/// A function that takes a derivative again and again, never inlined, so that ways do not change each other.
+/// Functions that compute a derivative repeatedly. They are never inlined, so that the compiler optimises each alone.
 macro_rules! ways {
     ($($name:literal over $base:literal = |$times:ident| $body:block;)*) => {
         [$(($name, $base, {
@@ -126,7 +126,7 @@ macro_rules! ways {
     };
 }
 
-/// Evaluates `$call` again and again.
+/// Evaluates `$call` repeatedly.
 macro_rules! again {
     ($times:ident, $call:expr) => {{
         let mut last = 0.0;
@@ -137,7 +137,7 @@ macro_rules! again {
     }};
 }
 
-/// Name, name of what it is compared with, way.
+/// Name, name of the way it is compared with, way.
 fn ways() -> [(&'static str, &'static str, Way); 12] {
     const X: f64 = 0.7;
     const P: [f64; 2] = [0.7, 0.3];
@@ -230,7 +230,7 @@ fn main() {
     let mut contenders: Vec<Box<dyn FnMut()>> =
         ways.iter().map(|&(_, _, way)| Box::new(move || _ = black_box(way(CALLS))) as Box<dyn FnMut()>).collect();
     let samples = timing::measure(&mut contenders);
-    println!("| way | ns a call | over by hand |\n|---|---|---|");
+    println!("| way | ns per call | over by hand |\n|---|---|---|");
     for (k, (name, base, _)) in ways.iter().enumerate() {
         println!("| {name} | {:.2} | {:.2} |", samples.time(k) / CALLS as f64, samples.ratio(k, find(base)));
     }

@@ -7,7 +7,7 @@ count() {
     valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$1" "$2" 2>&1 |
         sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
 }
-# The difference of two runs leaves start-up and preparation out.
+# The difference of two runs excludes start-up and preparation.
 for way in "square by hand" "square unprepared" "square prepared" "square with data" \
     "rosenbrock by hand" "rosenbrock unprepared" "rosenbrock prepared" \
     "W8 second derivative by hand" "W8 second derivative unprepared" "W8 second derivative prepared" \

@@ -6,10 +6,10 @@ use differentiation_interface::{FunctionInPlace, Real};
 /// Numbers of a camera: rotation vector, centre, focal length, principal point, two radial distortions.
 const CAMERA: usize = 11;
 const POINT: usize = 3;
-/// Entries of the Jacobian in the row of a residual: the other coordinate of the principal point does not enter.
+/// Entries of the Jacobian in the row of a residual, which does not depend on the other coordinate of the principal point.
 const ENTRIES: usize = CAMERA - 1 + POINT + 1;
 
-/// Observation `i` sees camera `i` mod `cameras`, point `i` mod `points`.
+/// Observation `i` is one of point `i` mod `points` by camera `i` mod `cameras`.
 ///
 /// Inputs: cameras, points, a weight per observation. Outputs: two residuals per observation, then 1 - weight² of each.
 pub(crate) struct Bundle {
@@ -100,7 +100,7 @@ fn combine<T: Number>((a, x): (T, [T; 3]), (b, y): (T, [T; 3]), (c, z): (T, [T; 
     [a * x[0] + b * y[0] + c * z[0], a * x[1] + b * y[1] + c * z[1], a * x[2] + b * y[2] + c * z[2]]
 }
 
-/// Where the camera sees the point, minus the feature, times the weight.
+/// The image of the point, minus the feature, times the weight.
 #[inline(always)]
 fn reprojection<T: Number>(camera: &[T; CAMERA], point: &[T; POINT], weight: T, feature: &[f64; 2]) -> [T; 2] {
     let &[r1, r2, r3, c1, c2, c3, focal, pp1, pp2, k1, k2] = camera;
@@ -116,7 +116,7 @@ fn reprojection<T: Number>(camera: &[T; CAMERA], point: &[T; POINT], weight: T, 
     [weight * (focal * distortion * u[0] + pp1 - feature[0]), weight * (focal * distortion * u[1] + pp2 - feature[1])]
 }
 
-/// The same with its Jacobian: one way forth, two ways back.
+/// The same with its Jacobian: one forward sweep, two backward sweeps.
 #[inline(always)]
 fn reprojection_by_hand(
     rows: &mut [[f64; ENTRIES]; 2],

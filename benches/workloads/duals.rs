@@ -5,7 +5,7 @@ use super::sums::Sum;
 use super::systems::System;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-/// As many as the default of `AutoForwardDiff`.
+/// The default of `AutoForwardDiff`.
 pub(crate) const LANES: usize = 12;
 
 /// Value and tangents.
@@ -27,7 +27,7 @@ impl HandDual {
     }
 }
 
-/// value, and a tangent made lane by lane.
+/// A value, and a tangent computed lane by lane.
 macro_rules! dual {
     ($value:expr, $k:ident => $tangent:expr) => {{
         let mut t = [0.0; LANES];
@@ -128,7 +128,7 @@ impl Memory {
         Memory { x: vec![HandDual::default(); inputs], y: vec![HandDual::default(); outputs] }
     }
 
-    /// As few passes as possible, then as even as possible, as `AutoForwardDiff` does it.
+    /// As few passes as possible, then as even as possible, like `AutoForwardDiff`.
     fn passes(&mut self, x: &[f64], mut pass: impl FnMut(&[HandDual], &mut [HandDual], usize, usize)) {
         let n = x.len();
         let width = if n <= LANES { n } else { n.div_ceil(n.div_ceil(LANES)) };

@@ -59,7 +59,7 @@ impl Brusselator {
         let (u1, u2) = x.split_at(side * side);
         let (rows, _) = values.as_chunks_mut::<{ Self::ENTRIES }>();
         let (rows1, rows2) = rows.split_at_mut(side * side);
-        // How many of the two neighbours along one axis come before the cell.
+        // How many of the two neighbours along one axis precede the cell.
         let before = |i: usize| if i == 0 { 0 } else { 1 + usize::from(i + 1 == side) };
         for j in 0..side {
             for i in 0..side {

@@ -1,19 +1,19 @@
-//! Functions without the regular loops that a compiler of recordings looks for: a random graph of operations with shared
-//! subexpressions, loops that end where the values say so, and tables looked up by value.
+//! Functions without the regular loops that rerolling looks for: a random graph of operations with shared
+//! subexpressions, loops that end by value, and tables searched by value.
 
 use super::Random;
 use super::losses::Loss;
 use differentiation_interface::Real;
 
-/// As many random operations as there are steps, each on one of the last results and on an input or any earlier result; the
-/// mean of the last results.
+/// As many random operations as there are steps, each on one of the last results and on an input or any earlier result. The
+/// value is the mean of the last results.
 pub(crate) struct RandomGraph {
     steps: Vec<(u8, u32, u32)>,
 }
 
 impl RandomGraph {
     const INPUTS: usize = 100;
-    /// How many results are the last ones.
+    /// The number of last results.
     const LAST: usize = 200;
 
     pub(crate) fn new(steps: usize) -> Self {
@@ -66,7 +66,7 @@ impl Loss for RandomGraph {
         let n = Self::INPUTS + self.steps.len();
         (Vec::with_capacity(n), vec![0.0; n])
     }
-    /// The steps forth and back.
+    /// The steps forwards and backwards.
     fn by_hand(&self, (results, adjoints): &mut Self::Memory, grad: &mut [f64], x: &[f64]) -> f64 {
         let value = self.run(results, x);
         adjoints.fill(0.0);
@@ -147,7 +147,7 @@ impl Loss for Kepler {
     }
 }
 
-/// Σ t(xᵢ)² where t interpolates a table of 257 places linearly; the place is found by bisection.
+/// Σ t(xᵢ)² where t interpolates linearly in a table of 257 places; bisection finds the place.
 pub(crate) struct Table {
     inputs: usize,
     places: Vec<f64>,
@@ -160,7 +160,7 @@ impl Table {
         let values = places.iter().map(|p| (5.0 * p).sin()).collect();
         Table { inputs, places, values }
     }
-    /// The largest place but the last that is not above `x`.
+    /// The largest place, except the last, that does not exceed `x`.
     #[inline]
     fn find<T: PartialOrd<f64>>(&self, x: &T) -> usize {
         let (mut low, mut high) = (0, self.places.len() - 1);

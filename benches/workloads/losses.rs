@@ -1,4 +1,4 @@
-//! Functions that return one number, with the derivative by hand, as the benchmark of compiled recordings takes them.
+//! Functions that return one number, with the derivative by hand, in the form of the benchmark of compiled recordings.
 //!
 //! A [`Loss`] carries its data; [`AsFunction`] makes it a function for the operators. [`OfLength`] makes one of each
 //! [`Sum`].
@@ -8,7 +8,7 @@ use differentiation_interface::{Function, Real};
 
 /// A function of many numbers that returns one, with its gradient by hand.
 pub(crate) trait Loss {
-    /// What the gradient by hand keeps from call to call.
+    /// Memory that the gradient by hand keeps from call to call.
     type Memory;
     fn name(&self) -> String;
     fn point(&self) -> Vec<f64>;
@@ -18,7 +18,7 @@ pub(crate) trait Loss {
     fn by_hand(&self, memory: &mut Self::Memory, grad: &mut [f64], x: &[f64]) -> f64;
 }
 
-/// A [`Sum`] over so many numbers.
+/// A [`Sum`] of this many numbers.
 pub(crate) struct OfLength<W>(pub(crate) W, pub(crate) usize);
 
 impl<W: Sum> Loss for OfLength<W> {
@@ -39,7 +39,7 @@ impl<W: Sum> Loss for OfLength<W> {
     }
 }
 
-/// A [`Loss`] as operators take it.
+/// A [`Loss`] as a function for operators.
 pub(crate) struct AsFunction<'a, L>(pub(crate) &'a L);
 
 impl<T: Real, L: Loss> Function<[T]> for AsFunction<'_, L> {

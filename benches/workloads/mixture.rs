@@ -11,11 +11,11 @@ pub(crate) struct Mixture {
     pub(super) d: usize,
     pub(super) k: usize,
     pub(super) points: Vec<f64>,
-    /// Weights, means, factors: the parameters at which it is measured.
+    /// Weights, means, factors: the point of the measurement.
     start: Vec<f64>,
 }
 
-/// What the gradient by hand keeps.
+/// Memory of the gradient by hand.
 pub(crate) struct Memory {
     exp_q: Vec<f64>,
     sum_q: Vec<f64>,

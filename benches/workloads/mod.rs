@@ -32,7 +32,7 @@ impl<L, Rhs, Out> Operators<Rhs, Out> for L where
 {
 }
 
-/// What the functions need of a number; plain numbers stand on either side.
+/// The operations that the functions need of a number; plain numbers may stand on either side.
 pub(crate) trait Number:
     Copy
     + Default

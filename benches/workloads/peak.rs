@@ -1,4 +1,4 @@
-//! Memory at the peak of preparing a compiled gradient of ten million recorded operations, each in a process of its own.
+//! Peak memory of preparing a compiled gradient of ten million recorded operations, each in a process of its own.
 
 use super::irregular::RandomGraph;
 use super::losses::{AsFunction, Loss, OfLength};
@@ -9,10 +9,10 @@ use compiled_trace::{Limits, record};
 use differentiation_interface::prelude::*;
 use std::process::Command;
 
-/// The argument by which a process knows that it is one of these.
+/// The argument that starts this program as such a process.
 const CHILD: &str = "--peak-of";
 
-/// Starts a process for each function and prints what it says.
+/// Starts a process for each function and prints its output.
 pub(crate) fn report() {
     let operations = if timed() { 10_000_000 } else { 10_000 };
     let works = ["rosenbrock", "graph"].iter().filter(|work| wanted(&format!("memory {work}"), operations));
@@ -35,11 +35,11 @@ pub(crate) fn is_child() -> bool {
     std::env::args().any(|argument| argument == CHILD)
 }
 
-/// What such a process does.
+/// The work of such a process.
 pub(crate) fn child() {
     let arguments: Vec<String> = std::env::args().skip_while(|argument| argument != CHILD).skip(1).collect();
     let operations: usize = arguments[1].parse().expect("the second argument is a number");
-    // As many inputs or steps as give so many operations.
+    // As many inputs or steps as give that many operations.
     match &arguments[0][..] {
         "rosenbrock" => measure(|size| OfLength(Rosenbrock, size), operations),
         _ => measure(RandomGraph::new, operations),
@@ -73,7 +73,7 @@ fn measure<L: Loss>(of_size: impl Fn(usize) -> L, operations: usize) {
     );
 }
 
-/// The most memory this process has had so far, where the system tells it.
+/// The peak memory of this process, where the system reports it.
 fn megabytes() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,12 +1,12 @@
-//! W1, W2 and the mixture of W7 by hand in vector instructions: what compiled recordings are compared with at best.
+//! W1, W2 and the mixture of W7 by hand in vector instructions: the best that compiled recordings are compared with.
 //!
-//! `pulp` chooses the instructions at run time and falls back to single numbers where it knows no better ones. As its features
-//! are set here that is AVX2 with fused multiplication on x86-64, four numbers a vector, and two on AArch64. The machine code
-//! was read on x86-64: all inner loops over entries and points work on four numbers and call nothing.
+//! `pulp` chooses the instructions at run time and falls back to scalars if it supports no vectors. With its features
+//! as set here these are AVX2 with fused multiplication on x86-64, four numbers per vector, and two on AArch64. The machine code
+//! was inspected on x86-64: all inner loops over entries and points work on four numbers and call nothing.
 //!
-//! AVX-512 is left out, because `pulp` would then use it in the interpreter of compiled recordings too, and users would not get
-//! what is measured. With it these gradients took less time by 2 to 5 % (W2), 11 % and 4 % (mixture, d = 10 and 20) on a Zen 4,
-//! which takes such vectors in halves.
+//! AVX-512 is left out, because `pulp` would then use it in the interpreter of compiled recordings too, and the measurement would differ
+//! from what users get. With it these gradients took less time by 2 to 5 % (W2), 11 % and 4 % (mixture, d = 10 and 20) on a Zen 4,
+//! which executes such vectors in halves.
 //!
 //! Called by the benchmark of compiled recordings; the mixture's kernels are in [`mixture`].
 
@@ -29,7 +29,7 @@ pub(crate) fn rosenbrock() -> Gradient<'static> {
     Box::new(move |grad, x| arch.dispatch(Rosenbrock { grad, x }))
 }
 
-/// So many vectors are in flight, because a sum waits for the last one.
+/// Number of vectors in flight, because each sum waits for the last one.
 const AT_ONCE: usize = 4;
 
 struct Squares<'a> {
@@ -72,8 +72,8 @@ struct Rosenbrock<'a> {
 
 impl WithSimd for Rosenbrock<'_> {
     type Output = f64;
-    /// All but the first and the last entry look alike, with dᵢ = xᵢ₊₁ - xᵢ²: 200 dᵢ₋₁ - 400 dᵢ xᵢ - 2 (1 - xᵢ). To take
-    /// dᵢ₋₁ again from two loads is cheaper than to move it from one vector into the next.
+    /// All but the first and the last entry have the same form, with dᵢ = xᵢ₊₁ - xᵢ²: 200 dᵢ₋₁ - 400 dᵢ xᵢ - 2 (1 - xᵢ). Recomputing
+    /// dᵢ₋₁ from two loads is cheaper than moving it from one vector into the next.
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         let (x, n) = (self.x, self.x.len());
@@ -114,7 +114,7 @@ impl WithSimd for Rosenbrock<'_> {
     }
 }
 
-/// Entries of the gradient of W2; Σ d² and Σ (1 - x)² go into the sums.
+/// Entries of the gradient of W2; adds Σ d² and Σ (1 - x)² to the sums.
 #[inline(always)]
 fn entries<S: Simd>(
     simd: S,

@@ -100,7 +100,7 @@ impl Sum for Differences {
     }
 }
 
-/// A [`Sum`] as operators take it.
+/// A [`Sum`] as a function for operators.
 pub(crate) struct AsFunction<W>(pub(crate) W);
 
 impl<T: Real, W: Sum> Function<[T]> for AsFunction<W> {

@@ -144,7 +144,7 @@ impl System for Quadrotor {
     }
 }
 
-/// A [`System`] as operators take it, writing into the output it is given.
+/// A [`System`] as a function for operators, which writes into the given output.
 pub(crate) struct AsFunction<W>(pub(crate) W);
 
 impl<T: Real, W: System> Function<[T]> for AsFunction<W> {

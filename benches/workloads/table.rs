@@ -1,10 +1,10 @@
 //! The table of the benchmark of compiled recordings: contenders beside the derivative by hand and beside the engine that
-//! records anew in each call, what preparations cost, and after how many calls a dear one has paid.
+//! records anew in each call, the costs of preparations, and the number of calls after which they have paid.
 
 use super::timing;
 use std::time::Duration;
 
-/// A row in the making.
+/// A row under construction.
 pub(crate) struct Row<'a> {
     engine: String,
     /// Time of the preparation.
@@ -17,12 +17,12 @@ pub(crate) fn row<'a>(engine: &str, call: impl FnMut() + 'a) -> Row<'a> {
     Row { engine: engine.into(), prepared: None, call: Box::new(call) }
 }
 
-/// A contender whose preparation took so long.
+/// A contender whose preparation took this long.
 pub(crate) fn prepared<'a>(engine: &str, time: Duration, call: impl FnMut() + 'a) -> Row<'a> {
     Row { engine: engine.into(), prepared: Some(time), call: Box::new(call) }
 }
 
-/// The result of `action`, and its time: the median of up to seven where it is short.
+/// The result of `action`, and its time: the median of up to seven runs if it is short.
 pub(crate) fn time_of<R>(mut action: impl FnMut() -> R) -> (R, Duration) {
     let mut times = Vec::new();
     loop {
@@ -36,12 +36,12 @@ pub(crate) fn time_of<R>(mut action: impl FnMut() -> R) -> (R, Duration) {
     }
 }
 
-/// Whether to time, and not only to check: `cargo bench` passes `--bench`, `cargo test` does not.
+/// Whether to time as well as to check: `cargo bench` passes `--bench`, `cargo test` does not.
 pub(crate) fn timed() -> bool {
     std::env::args().any(|argument| argument == "--bench")
 }
 
-/// Which groups run: those whose name contains every argument that is no number, and whose size is each that is one.
+/// Whether a group runs: its name must contain every argument that is not a number, and its size must equal every number.
 pub(crate) fn wanted(name: &str, n: usize) -> bool {
     std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).all(|filter| {
         filter.parse().map_or_else(|_| name.to_lowercase().contains(&filter.to_lowercase()), |size: usize| size == n)
@@ -59,8 +59,8 @@ pub(crate) fn check(what: &str, found: &[f64], expected: &[f64], tolerance: f64)
 
 /// Times the rows, of which the first is the derivative by hand and the last the one to compare preparations with.
 ///
-/// `break-even` is the number of calls from which on a row is faster than the last one, its preparation counted in:
-/// (preparation - preparation of the last) / (call of the last - call), and `never` where a call is not faster.
+/// `break-even` is the number of calls from which on a row is faster than the last one, preparation included:
+/// (preparation - preparation of the last) / (call of the last - call), and `never` if a call is not faster.
 pub(crate) fn print(workload: &str, n: usize, rows: Vec<Row<'_>>) {
     let last = rows.len() - 1;
     let (labels, mut calls): (Vec<_>, Vec<_>) = rows.into_iter().map(|r| ((r.engine, r.prepared), r.call)).unzip();
@@ -71,7 +71,7 @@ pub(crate) fn print(workload: &str, n: usize, rows: Vec<Row<'_>>) {
             timing::allocations(call)
         })
         .collect();
-    // What the function itself allocates, engines that run it may allocate too.
+    // Allocations of the function itself; engines that run it may allocate as often.
     let own = labels.iter().position(|(engine, _)| engine == "function").map_or(0, |i| allocations[i]);
     for ((engine, _), found) in labels.iter().zip(&allocations) {
         let allowed = if engine == "by hand" || engine.starts_with("compiled") { 0 } else { own };

@@ -1,5 +1,5 @@
-//! How contenders are timed: in rounds, one sample of each contender after the other, so that ratios hold on a noisy machine,
-//! and by the time this thread had a processor where the system tells it, because calls of many milliseconds are interrupted
+//! Timing of contenders: in rounds, with one sample of each contender after the other, so that ratios are reliable on a noisy machine,
+//! and by processor time of this thread where the system reports it, because calls of many milliseconds are interrupted
 //! by other programs and short ones are not.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -79,7 +79,7 @@ fn sample(call: &mut Box<dyn FnMut() + '_>, loops: usize) -> Duration {
     now() - start
 }
 
-/// How long this thread has had a processor.
+/// Processor time of this thread.
 #[cfg(unix)]
 pub(crate) fn now() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

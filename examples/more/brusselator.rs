@@ -1,7 +1,7 @@
 //! Integrates a stiff reaction with diffusion, the Brusselator on a periodic square, by an implicit method.
 //!
-//! `cargo run --release --features sparse-solvers --example brusselator [-- SIDE] [FOLDER]`; the square has SIDE x SIDE cells, 32 x 32 if
-//! there is no number; with a folder, the pattern of the Jacobian is drawn there with its colours.
+//! `cargo run --release --features sparse-solvers --example brusselator [-- SIDE] [FOLDER]`; the square has SIDE x SIDE cells, 32 x 32 by
+//! default; with a folder, the pattern of the Jacobian is drawn there with its colours.
 //!
 //! The method has two implicit stages and order 2 (R. Alexander, *Diagonally implicit Runge-Kutta methods for stiff
 //! O.D.E.'s*, SIAM J. Numer. Anal. 14, 1977). Each stage is solved by Newton's method with a sparse Jacobian, which takes
@@ -59,7 +59,7 @@ impl Brusselator {
 
 type Failure = Box<dyn std::error::Error>;
 
-/// The state at time `end` after so many steps, and the number of Newton iterations.
+/// The state at time `end` after this many steps, and the number of Newton iterations.
 fn integrate(problem: Brusselator, end: f64, steps: usize) -> Result<(Vec<f64>, usize), Failure> {
     let gamma = 1.0 - 0.5f64.sqrt();
     let step = end / steps as f64;
@@ -68,7 +68,7 @@ fn integrate(problem: Brusselator, end: f64, steps: usize) -> Result<(Vec<f64>, 
     let mut x = problem.start();
     let mut prepared = prepare_jacobian(&f, &AutoSparse::new(AutoForwardDiff::default()), &x)?;
     let (mut rates, mut jacobian) = prepared.value_and_jacobian(&x)?;
-    // The rows of the Jacobian are the columns of its transpose: the decomposition is of that, without a copy.
+    // The rows of the Jacobian are the columns of its transpose, which is decomposed without a copy.
     let symbolic = SymbolicLu::try_new(jacobian.as_faer().transpose().symbolic())?;
     let identity: Vec<f64> = jacobian.entries().map(|(i, j, _)| if i == j { 1.0 } else { 0.0 }).collect();
     let mut iterations = 0;
@@ -77,7 +77,7 @@ fn integrate(problem: Brusselator, end: f64, steps: usize) -> Result<(Vec<f64>, 
     let mut residual = faer::Col::zeros(n);
     for _ in 0..steps {
         for weight in [0.0, 1.0 - gamma] {
-            // The second stage starts from the first one, whose rates are the last that were computed.
+            // The second stage starts from the first one, whose rates were computed last.
             for i in 0..n {
                 base[i] = x[i] + step * weight * rates[i];
             }

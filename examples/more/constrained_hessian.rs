@@ -47,7 +47,7 @@ impl<T: Real> Function<[T]> for Lagrangian {
     }
 }
 
-/// A parabola through the ends, and the multipliers that would hold it.
+/// A parabola through the ends, and the multipliers that would hold it in equilibrium.
 fn start(links: usize) -> Vec<f64> {
     let (sag, step) = (0.45, SPAN / links as f64);
     let node = |i: usize| {

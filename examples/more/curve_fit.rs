@@ -58,7 +58,7 @@ fn agrees(what: &str, found: f64, certified: f64, tolerance: f64) {
 fn fit(start: [f64; PARAMETERS], data: &[[f64; 2]]) -> Result<([f64; PARAMETERS], [f64; PARAMETERS], f64), Error> {
     let rows = data.len();
     let f = in_place(|r: &mut [_], b: &[_]| residuals(r, b, data), rows);
-    // To differentiate in another way, change this line.
+    // To differentiate by another backend, change this line.
     let backend = AutoForwardDiff::default();
     let mut prepared = prepare_jacobian(&f, &backend, &start)?;
 
@@ -82,7 +82,7 @@ fn fit(start: [f64; PARAMETERS], data: &[[f64; 2]]) -> Result<([f64; PARAMETERS]
                 }
             }
         }
-        // Raise the damping until a step goes down; none does once b is exact to rounding.
+        // Raise the damping until a step reduces the sum; no step does if b is exact to rounding.
         let mut trial = vec![0.0; rows];
         let accepted = loop {
             let mut damped = normal;

@@ -1,4 +1,4 @@
-//! Derivatives of what a solver returns, by the implicit function theorem instead of through its iterations.
+//! Derivatives of the result of a solver, by the implicit function theorem instead of through its iterations.
 //!
 //! Two custom rules, each usable at every order and by every backend: the root of Kepler's equation, and the solution of a
 //! linear system. A small model uses both; its gradient and Hessian are compared with finite differences. Run with
@@ -135,7 +135,7 @@ fn main() -> Result<(), Error> {
     let found = gradient(&|p: &[_]| compliance(&kepler, &solve, p), &AutoReverseDiff::default(), &p)?;
     compare("gradient, reverse and differences", &found, &by_differences, 1e-8);
 
-    // Differences of exact gradients are the yardstick of second order.
+    // Differences of exact gradients are the reference of second order.
     let yardstick = SecondOrder(AutoFiniteDiff::central(), AutoReverseDiff::default());
     let by_differences = hessian(&|p: &[_]| compliance(&kepler, &solve, p), &yardstick, &p)?;
     let pair = SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default());
@@ -145,7 +145,7 @@ fn main() -> Result<(), Error> {
     let found = hessian(&|p: &[_]| compliance(&kepler, &solve, p), &pair, &p)?;
     compare("Hessian, reverse over reverse", found.as_slice(), by_differences.as_slice(), 1e-7);
 
-    // Once per evaluation the solver iterates, on plain numbers; derivatives cost no iteration.
+    // The solver iterates once per evaluation, on plain numbers; derivatives cost no iteration.
     STEPS.set(0);
     plain(&p);
     let of_value = STEPS.take();

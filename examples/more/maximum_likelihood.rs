@@ -95,7 +95,7 @@ fn main() -> Result<(), Error> {
     let errors = [covariance[0][0].sqrt(), covariance[1][1].sqrt()];
     println!("O-rings: intercept {:.4} ({:.4}), slope {:.4} ({:.4})", beta[0], errors[0], beta[1], errors[1]);
     println!("         deviance {:.3}", -2.0 * value);
-    // The fit that textbooks and R's glm(distress ~ temperature, binomial) give.
+    // The fit of textbooks and of R's glm(distress ~ temperature, binomial).
     let published = [(beta[0], 15.0429), (errors[0], 7.3786), (beta[1], -0.2322), (errors[1], 0.1082)];
     assert!(published.iter().all(|(found, expected)| (found - expected).abs() < 6e-5), "{published:?}");
     assert!((-2.0 * value - 20.315).abs() < 6e-4);

@@ -42,7 +42,7 @@ fn main() -> Result<(), Error> {
         if iterations % 5 == 0 {
             println!("{iterations:>4} {value:>14.6e} {:>14.6e} {products:>10}", dot(&grad, &grad).sqrt());
         }
-        // Solve H step = -gradient, the more precisely the closer the end, and stop at directions of negative curvature.
+        // Solve H step = -gradient, more precisely near the minimum, and stop at directions of negative curvature.
         let norm = dot(&grad, &grad).sqrt();
         let enough = norm * norm.sqrt().min(0.5);
         let mut step = vec![0.0; n];
@@ -69,7 +69,7 @@ fn main() -> Result<(), Error> {
                 *d = after / before * *d - r;
             }
         }
-        // Backtrack until the value falls enough.
+        // Backtrack until the value decreases enough.
         let slope = dot(&grad, &step);
         let mut length = 1.0;
         loop {
@@ -80,7 +80,7 @@ fn main() -> Result<(), Error> {
                 break;
             }
             length /= 2.0;
-            assert!(length > 1e-12, "the direction goes down");
+            assert!(length > 1e-12, "the direction is one of descent");
         }
         value = first_order.value_and_gradient_into(&mut grad, &x)?;
         iterations += 1;

@@ -1,4 +1,4 @@
-//! A run that switches backend from the command line: logistic regression by Newton's method.
+//! A program that switches backend from the command line: logistic regression by Newton's method.
 //!
 //! ```text
 //! cargo run --example switch_backend -- --backend "SecondOrder(ForwardDiff, ReverseDiff)"
@@ -44,7 +44,7 @@ fn loss<T: Real>(w: &[T]) -> T {
         .sum()
 }
 
-/// The backend named on the command line, or a good one.
+/// The backend named on the command line, or the default.
 fn chosen() -> Result<AnyBackend, Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     match (arguments.next().as_deref(), arguments.next()) {
@@ -92,7 +92,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     // The estimates published with these data.
     assert!((w[0] + 4.0777).abs() < 1e-4 && (w[1] - 1.5046).abs() < 1e-4, "found {w:?}");
 
-    // First order by the same choice; a pair says which of the two to take.
+    // First derivatives by the same choice; for a pair the error says which of the two to take.
     match gradient(&|w: &[_]| loss(w), &backend, &w) {
         Ok(grad) => {
             assert!(grad.iter().all(|g| g.abs() < 1e-4), "the gradient at the minimum is {grad:?}");

@@ -16,14 +16,14 @@ const CHUNK: usize = 64;
 /// Vectors of points that share the loads of a factor.
 const STRIP: usize = 4;
 
-/// Gradient of the mixture; its points are laid out anew once, as a preparation would do it.
+/// Gradient of the mixture; copies its points to another layout once, as a preparation would do.
 pub(crate) fn gradient(mixture: &Mixture) -> Gradient<'_> {
     let (arch, mut memory) = (Arch::new(), Memory::new(mixture));
     let (d, k) = (mixture.d, mixture.k);
     Box::new(move |grad, x| arch.dispatch(Kernel { d, k, memory: &mut memory, grad, x }))
 }
 
-/// Numbers that start a cache line.
+/// Numbers aligned to a cache line.
 struct Aligned {
     numbers: Vec<f64>,
     start: usize,
@@ -42,13 +42,13 @@ impl Aligned {
 }
 
 struct Memory {
-    /// Dimensions with one of zeros added if they are odd, because rows are taken in pairs.
+    /// The dimensions, plus one of zeros if they are odd, because rows are processed in pairs.
     even: usize,
     /// Number of points.
     count: usize,
-    /// Coordinates of the points: `[chunk][dimension][point]`, with zeros in place of points that are not there.
+    /// Coordinates of the points: `[chunk][dimension][point]`, with zeros in place of missing points.
     points: Aligned,
-    /// 1 for each point, 0 where there is none.
+    /// 1 for each point, 0 for missing points.
     present: Aligned,
     /// Terms, then weights: `[chunk][component][point]`.
     terms: Aligned,
@@ -363,7 +363,7 @@ fn moments<S: Simd>(simd: S, memory: &mut Memory, mean: &[f64], component: usize
     simd.reduce_sum_f64s(sums[0])
 }
 
-/// Adds w c cᵀ of a chunk of points, two columns of so many rows.
+/// Adds w c cᵀ of a chunk of points, two columns of this many rows.
 #[inline(always)]
 fn add_tile<S: Simd, const ROWS: usize>(
     simd: S,
@@ -404,7 +404,7 @@ fn multiply(factor: &[f64], moments: &[f64], product: &mut [f64], even: usize, d
 }
 
 /// exp(x) to about one unit in the last place: x = n ln 2 + r, the power series of exp(r), and n added to the exponent.
-/// At most -708 it is exp(-708), and 708 is the most it takes.
+/// At most -708 it is exp(-708), and 708 is the largest argument.
 #[inline(always)]
 fn exp<S: Simd>(simd: S, x: S::f64s) -> S::f64s {
     /// Adding this leaves n in the low bits.

@@ -21,9 +21,9 @@
 //! # Ok::<(), differentiation_interface_core::error::Error>(())
 //! ```
 //!
-//! # The way of a function
+//! # Stages
 //! ```text
-//! record          the function runs once on recording numbers       -> Graph: 12 bytes an operation
+//! record          the function runs once on recording numbers       -> Graph: 12 bytes per operation
 //! compile         guards (implied ones go), reductions (chains   -> Program: iteration domains with
 //!                 of additions), rerolling (loops found again),      straight-line bodies, over memory
 //!                 regrouping (iterations that end or branch by
@@ -34,17 +34,17 @@
 //! executable      registers, uniform parts, vector dimension        -> Executable, run in a Workspace
 //! ```
 //! [`program`] is the contract for executors. [`Executable`] is the portable one; with the feature `native` the module `native`
-//! makes machine code of a program, or refuses and leaves it to the portable one.
+//! compiles a program to machine code, or refuses and leaves it to the portable one.
 //!
 //! # When is a recording valid?
-//! Where its guards hold. Comparisons and values that left into plain code are recorded with their outcome and checked at every
-//! run, but for comparisons with constants that nearer constants imply; [`GuardFailed`] names the line. `select` needs no guard.
-//! What changes without a new recording is an input or a parameter; all other plain numbers are constants.
+//! At every point where its guards hold. Comparisons, and values that were read into plain code, are recorded with their outcome and checked at every
+//! run, except for comparisons with constants that nearer constants imply; [`GuardFailed`] names the line. `select` needs no guard.
+//! Inputs and parameters may change without a new recording; all other plain numbers are constants.
 //!
 //! # Products with zero
-//! Products follow the arithmetic of floating-point numbers: zero times an infinite derivative is not a number. What is *absent* is
-//! zero whatever it meets: the side that `select` does not take, an output without a seed. Programs say by [`Absence`] whether they
-//! keep the two apart; [`Program::tracking_absent`] gives one that does.
+//! Products follow floating-point arithmetic: zero times an infinite derivative is NaN. An *absent* derivative is
+//! zero whatever it is multiplied with: on the side that `select` does not take, or of an output without a seed. [`Absence`] says whether a program
+//! tells the two apart; [`Program::tracking_absent`] gives one that does.
 
 mod compile;
 mod derive;
@@ -59,7 +59,7 @@ pub use execute::{BLOCK, Executable, RunError, Single, Workspace};
 pub use program::{GuardFailed, Program};
 pub use recording::absence::Absence;
 pub use recording::constants::Place;
-pub use recording::custom::{CallObject, Half};
+pub use recording::custom::{CallObject, RuleFunction};
 pub use recording::graph::{CONSTANT, Graph, Node, Op, Outcome, RELATIONS, guard_parts, relation};
 pub use recording::number::{Recorded, RecordedCore};
 pub use recording::recorder::{Limits, Recorder, record};

@@ -1,5 +1,5 @@
-//! Limits of recordings: what ends, what passes, and how long many rules take. Times are measured, so one test runs at a time;
-//! `memory.rs` measures memory.
+//! Limits of recordings: which recordings end, which pass, and how long many rules take. Times are measured, so the tests of this file
+//! run one at a time; `memory.rs` measures memory.
 
 use compiled_trace::{Limits, Recorded, Recorder, compile, record};
 use differentiation_interface_core::Real;
@@ -22,7 +22,7 @@ fn a_function_that_records_for_ever_ends() {
     };
     let found = record(&[1.0], &[], Limits { bytes: 100_000 }, forever);
     assert_eq!(found.unwrap_err().kind(), ErrorKind::TapeOverflow);
-    // An inner recording that ends does not end the outer one, and the other way round.
+    // An inner recording that ends does not end the outer one, and vice versa.
     let nested = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| {
         assert!(record(&[1.0], &[], Limits { bytes: 100_000 }, forever).is_err());
         y.push(x[0] * x[0]);
@@ -39,7 +39,7 @@ fn a_function_that_records_for_ever_ends() {
     assert_eq!(record(&[1.0], &[], Limits { bytes: 100_000 }, outer).unwrap_err().kind(), ErrorKind::TapeOverflow);
 }
 
-/// A function that catches what ends it and goes on has ended all the same.
+/// A function that catches the panic of its ended recording and continues has ended all the same.
 #[test]
 fn catching_the_end_does_not_undo_it() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,7 +95,7 @@ fn many_constant_exponents_take_linear_time() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let most = if cfg!(debug_assertions) { 16_500 } else { 66_000 };
     let (few, many) = (time(most / 4), time(most));
-    // Four times as many; a search among all would take sixteen times as long.
+    // Four times as many; a linear search would take sixteen times as long.
     assert!(many < 10 * few, "{few:?} for a quarter of {most}, {many:?} for all");
 }
 

@@ -160,7 +160,7 @@ fn kepler<T: Real>(x: &[T]) -> Vec<T> {
     vec![sum]
 }
 
-/// Elements without order in (-3, 3), and an eccentricity.
+/// Unordered elements in (-3, 3), and an eccentricity.
 fn orbits(n: usize) -> Vec<f64> {
     let mut x: Vec<f64> = (0..n).map(|i| 3.0 * (1.0 + i as f64 * 78.233).sin()).collect();
     x.push(0.3);
@@ -183,7 +183,7 @@ fn loops_that_end_by_value_are_gathered_by_their_iterations() {
         let mut outputs = found.each_mut().map(|output| &mut output[..]);
         product.run(&mut product.workspace(), &[x, &[], &[1.0], &direction], &mut outputs)
     };
-    // An element that needs other iterations than at the recording.
+    // An element that needs another number of iterations than in the recording.
     let mut other = x.clone();
     other[7] = 0.0;
     assert!(run(&other).is_err());
@@ -223,7 +223,7 @@ fn searches_keep_two_guards() {
         executable.run(&mut executable.workspace(), &[x, &[]], &mut [&mut y]).map(|()| y[0])
     };
     assert!((run(&x).unwrap() - search(&x)).abs() < 1e-9);
-    // Inside the places at which the search ended it is the same function, beside them another one.
+    // Between the places at which the search ended the function is the same; beyond them it is another one.
     for (i, x_i) in x.iter().enumerate() {
         for (moved, holds) in
             [(x_i.floor() + 0.01, true), (x_i.floor() + 0.99, true), (x_i - 1.0, false), (x_i + 1.0, false)]

@@ -18,9 +18,9 @@ fn status(name: &str) -> usize {
 
 /// Records under 1 MB and measures the growth of the most resident memory and the time to the error.
 fn ends_soon(name: &str, f: impl Fn(&[Recorded], &mut Vec<Recorded>)) {
-    // What is there once: panics, threads, the standard streams.
+    // Memory that is allocated once: panics, threads, the standard streams.
     let _ = record(&[1.0], &[], Limits { bytes: 10_000 }, |x, _, y| f(x, y));
-    // The most there was is the most from now on.
+    // Resets the peak to the present size.
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
     let (before, start) = (status("VmRSS:"), Instant::now());
     let found = record(&[1.0], &[], Limits { bytes: 1_000_000 }, |x, _, y| f(x, y));
@@ -44,7 +44,7 @@ fn memory_and_time_under_a_limit_are_bounded() {
         }
         y.push(s);
     });
-    ends_soon("values that leave", |x, y| {
+    ends_soon("values read into plain code", |x, y| {
         let mut sum = 0.0;
         while sum >= 0.0 {
             sum += x[0].primal();

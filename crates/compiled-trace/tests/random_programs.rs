@@ -1,18 +1,18 @@
-//! Random programs: straight lines, nested and triangular loops, recurrences, sums, gathers, remainders, parameters, branches,
+//! Random programs: straight lines, nested and triangular loops, recurrences, reductions, gathers, remainders, parameters, branches,
 //! loops that end by value, searches in tables; compiled derivatives beside forward mode, on both sides of branches and with other parameters.
 
 use compiled_trace::{Executable, Graph, Limits, RunError, compile, record};
 use differentiation_interface::prelude::*;
 use proptest::prelude::*;
 
-/// How an operand is found among the values so far.
+/// How an operand is chosen among the values so far.
 #[derive(Clone, Copy, Debug)]
 enum Pick {
     /// An input that advances with the iteration.
     Input { start: usize, stride: usize },
-    /// So many values back.
+    /// The value this many places back.
     Back(usize),
-    /// Anywhere, by a rule without pattern.
+    /// Any value, by a rule without pattern.
     Scattered(usize),
     /// Always the same value.
     Fixed(usize),
@@ -37,7 +37,7 @@ enum Step {
         b: Pick,
         trip: usize,
     },
-    /// Rows of a triangle: a sum for every row, of as many terms as rows follow.
+    /// Rows of a triangle: a reduction for every row, with as many terms as rows follow.
     Triangle {
         op: usize,
         a: Pick,
@@ -54,8 +54,8 @@ enum Step {
         a: Pick,
         b: Pick,
     },
-    /// A loop for every element that ends by value: every element has a number of iterations of its own. The last states are
-    /// added, or values.
+    /// A loop for every element that ends by value: every element has its own number of iterations. The last states are
+    /// added, or are values.
     Elements {
         op: usize,
         a: Pick,
@@ -136,7 +136,7 @@ fn run<T: Real>(steps: &[Step], i: usize, x: &[T], p: &[T], values: &mut Vec<T>)
                 for k in 0..*trip {
                     sum += apply(*op, get(*a, k, values), get(*b, i, values));
                 }
-                // Not the mean, which is as large as the terms up to rounding if they are equal: a tie that branches see.
+                // Not the mean, which is as large as the terms up to rounding if they are equal: a tie on which branches depend.
                 values.push(sum * (0.83 / *trip as f64));
             }
             Step::Triangle { op, a, b, rows } => {
@@ -157,14 +157,14 @@ fn run<T: Real>(steps: &[Step], i: usize, x: &[T], p: &[T], values: &mut Vec<T>)
             }
             Step::Branch { a, b } => {
                 let (a, b) = (get(*a, i, values), get(*b, i, values));
-                // Equal sums of different orders would be a tie.
+                // Equal sums in different orders would be a tie.
                 values.push(if a > b * 1.0137 + 0.0071 { a * b } else { a + 0.5 });
             }
             Step::Elements { op, a, b, elements, added } => {
                 let mut sum = T::constant(0.0);
                 for k in 0..*elements {
                     let start = get(*a, k, values) + 0.1 * x[k % x.len()];
-                    // Halved, so that states made of the one before do not grow over the elements.
+                    // Halved, so that states that depend on the previous one do not grow over the elements.
                     let mut state = start;
                     for _ in 0..5 {
                         state = apply(*op, state, get(*b, i, values)) * 0.5 + 0.03 * start;
@@ -197,7 +197,7 @@ fn run<T: Real>(steps: &[Step], i: usize, x: &[T], p: &[T], values: &mut Vec<T>)
     }
 }
 
-/// A mean of all values, and two stretches of values.
+/// A mean of all values, and two ranges of values.
 fn function<T: Real>(steps: &[Step], x: &[T], p: &[T]) -> Vec<T> {
     let mut values = x.to_vec();
     run(steps, 0, x, p, &mut values);
@@ -208,7 +208,7 @@ fn function<T: Real>(steps: &[Step], x: &[T], p: &[T]) -> Vec<T> {
     y
 }
 
-/// The same for parameters that are plain numbers.
+/// The same function with plain numbers as parameters.
 fn at_parameters<T: Real>(steps: &[Step], x: &[T], p: &[f64]) -> Vec<T> {
     let p: Vec<T> = p.iter().map(|p| T::constant(*p)).collect();
     function(steps, x, &p)
@@ -230,7 +230,7 @@ fn close(what: &str, found: &[f64], expected: &[f64]) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// The recorded programs.
+/// The compiled programs.
 struct Programs {
     /// Of two lanes.
     tangent: Executable,
@@ -353,7 +353,7 @@ proptest! {
     }
 }
 
-/// The iteration before an inner loop is what comes last in the loop around it, which is computed after the inner loops are.
+/// The previous iteration's value of an inner loop comes last in the loop around it, and is computed after the inner loops are.
 #[test]
 fn what_lies_before_an_inner_loop_may_be_computed_after_it() {
     let fixed = Pick::Fixed(0);
@@ -363,7 +363,7 @@ fn what_lies_before_an_inner_loop_may_be_computed_after_it() {
     check(&[Step::Repeat { trip: 8, body }], &[(point(0), point(1000)), (point(1), point(7))]).unwrap();
 }
 
-/// An iteration completes a sum that an inner loop of the iteration before began, and reads it: the loop is carried by it.
+/// An iteration completes a reduction that an inner loop of the previous iteration began, and reads it: the outer loop carries it.
 #[test]
 fn sums_may_begin_in_the_iteration_before() {
     let fixed = Pick::Fixed(0);

@@ -57,7 +57,7 @@ fn values_that_escape_are_guarded() {
     assert!(matches!(run(&gradient, &[2.5], &[]), Err(RunError::Guard(_))));
 }
 
-/// The value itself need not be the same, which a sum in another order would not be even at the point of the recording.
+/// The value itself may differ: another order of additions would change it even at the point of the recording.
 #[test]
 fn casts_to_integers_are_guarded_by_the_integer() {
     let f = |x: &[Recorded], _: &[Recorded]| {

@@ -7,7 +7,7 @@ use differentiation_interface_core::{Base, Scalar};
 
 const POINTS: [f64; 13] =
     [-2.5, -1.0, -0.75, -0.3, -0.0, 0.0, 0.3, 0.5, 1.0, 1.75, 3.0, f64::INFINITY, f64::NEG_INFINITY];
-/// Where all rules are smooth, as far as they are defined.
+/// Points at which all rules are smooth, if they are defined there.
 const SMOOTH: [f64; 4] = [0.3, 0.62, 1.75, -0.45];
 
 struct Compiled {
@@ -75,7 +75,7 @@ impl RuleVisitor for Table {
                 let r = rule.value(x, y);
                 let (value, grad) = compiled.gradient(&[x, y]);
                 assert_close(value, r, || format!("{rule:?}({x}, {y})"));
-                // The table looks at whether the exponent can vary; here it does.
+                // The table checks whether the exponent can vary; here it does.
                 if !(R::NAME == Powf::NAME && y == 0.0) {
                     assert_close(grad[0], rule.partial_x(x, y, r).value(), || format!("∂x of {rule:?} at {x}, {y}"));
                 }
@@ -104,7 +104,7 @@ fn compiled_rules_are_those_of_the_table() {
     assert!(table.rules > 60, "{} rules", table.rules);
 }
 
-/// A rule of a user: value and derivative branch.
+/// A user's rule: value and derivative branch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Leaky(f64);
 

@@ -9,7 +9,7 @@ const SIZES: [usize; 9] = [0, 1, 2, 3, 5, 10, 33, 100, 1000];
 /// A function of a point and of parameters.
 trait Work {
     const NAME: &'static str;
-    /// Most instructions of its adjoint from 100 elements on.
+    /// Maximum number of instructions of its adjoint from 100 elements on.
     const INSTRUCTIONS: usize;
     /// Numbers of inputs and parameters at a size.
     fn lengths(n: usize) -> (usize, usize);
@@ -58,7 +58,7 @@ impl Work for Square {
     }
 }
 
-/// Every observation sees one of seven groups and one of the elements, by remainders, with a weight of its own.
+/// Every observation reads one of seven groups and one of the elements, by remainders, with a weight of its own.
 struct Remainders;
 impl Work for Remainders {
     const NAME: &'static str = "remainders";
@@ -79,7 +79,7 @@ impl Work for Remainders {
     }
 }
 
-/// Sums of a strictly lower triangle with different lengths of rows, inside a loop over parts and a log-sum-exp of them.
+/// Reductions over a strictly lower triangle with different lengths of rows, inside a loop over blocks and a log-sum-exp of them.
 struct Triangles;
 impl Triangles {
     const SIDE: usize = 9;
@@ -116,7 +116,7 @@ impl Work for Triangles {
     }
 }
 
-/// A recurrence over steps, each with an inner loop, whose last state is handed out.
+/// A recurrence over steps, each with an inner loop, whose last state is an output.
 struct Steps;
 impl Work for Steps {
     const NAME: &'static str = "steps";
@@ -136,7 +136,7 @@ impl Work for Steps {
     }
 }
 
-/// Elements gathered by a table, some handed out twice, running sums of them.
+/// Elements gathered by a table, some of them outputs twice, and their running sums.
 struct Gathers;
 impl Work for Gathers {
     const NAME: &'static str = "gathers";
@@ -171,7 +171,7 @@ fn numbers(n: usize, seed: f64) -> Vec<f64> {
 fn run(executable: &Executable, inputs: &[&[f64]]) -> Vec<Vec<f64>> {
     let mut outputs: Vec<Vec<f64>> = executable.outputs().iter().map(|length| vec![f64::NAN; *length]).collect();
     let mut slices: Vec<&mut [f64]> = outputs.iter_mut().map(|output| &mut output[..]).collect();
-    // Whatever was in the memory before does not matter.
+    // The previous contents of the memory do not matter.
     let mut memory = executable.workspace();
     for _ in 0..2 {
         executable.run(&mut memory, inputs, &mut slices).unwrap();
@@ -273,7 +273,7 @@ fn gathers_and_running_sums_at_every_size() {
     check::<Gathers>();
 }
 
-/// What depends on parameters alone is computed, not differentiated; lanes share the values.
+/// Values of parameters alone are computed, not differentiated; lanes share the values.
 #[test]
 fn parameters_and_lanes_cost_no_derivative_twice() {
     fn f<T: Real>(x: &[T], p: &[T]) -> Vec<T> {

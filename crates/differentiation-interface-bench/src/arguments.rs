@@ -1,6 +1,6 @@
 //! The command line.
 //!
-//! Read by `main.rs`; names are looked up by `names.rs`.
+//! Read by `main.rs`, which passes it to the commands; `names.rs` resolves names.
 
 use crate::choice::Choice;
 use crate::{names, scenarios};
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// Compares differentiation backends: checks their derivatives, times them, and draws the results.
 ///
-/// Exits with 1 if a derivative is wrong or a measurement fails, with 2 if the command line is.
+/// Exits with 1 if a derivative is wrong or a measurement fails, with 2 if the command line is wrong.
 #[derive(Debug, Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Draws the time of gradients of f(x) = ||x||² against the length of x, as Figure 2 of Dalle and Hill's paper does.
     Figure2(Figure2),
-    /// Checks backends on all scenarios of the test kit, and says how many there were.
+    /// Checks backends on all scenarios of the test kit, and prints how many there were.
     Suite(Suite),
 }
 
@@ -51,16 +51,16 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What both commands take.
+/// The arguments of both commands.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
     /// Backends, such as "ForwardDiff, FiniteDiff(scheme=central), SecondOrder(ForwardDiff, ReverseDiff)".
     #[arg(long, value_name = "LIST", value_parser = backends, default_value = "ForwardDiff, ReverseDiff, FiniteDiff")]
     pub(crate) backends: List<Choice>,
-    /// Folder for the table (CSV, JSON, Markdown), the plots (SVG, PNG) and the page (HTML); made if it is not there.
+    /// Folder for the table (CSV, JSON, Markdown), the plots (SVG, PNG) and the page (HTML); made if it does not exist.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Time that each measurement may take, in seconds.
+    /// Time of each measurement, in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "0.2")]
     pub(crate) seconds: f64,
 }
@@ -69,10 +69,10 @@ pub(crate) struct Common {
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// Operators, such as "gradient, hvp"; all if not given.
+    /// Operators, such as "gradient, hvp"; all by default.
     #[arg(long, value_name = "LIST", value_parser = operators)]
     pub(crate) operators: Option<List<&'static str>>,
-    /// Scenarios, such as "norm2, rosenbrock"; all if not given.
+    /// Scenarios, such as "norm2, rosenbrock"; all by default.
     #[arg(long, value_name = "LIST", value_parser = scenarios)]
     pub(crate) scenarios: Option<List<&'static str>>,
     /// Lengths of the points.
@@ -97,10 +97,10 @@ pub(crate) struct Figure2 {
 
 #[derive(Debug, Args)]
 pub(crate) struct Suite {
-    /// Backends that have all operators, such as "ForwardDiff(chunk=4), FiniteDiff(scheme=central)".
+    /// Backends that support all operators, such as "ForwardDiff(chunk=4), FiniteDiff(scheme=central)".
     #[arg(long, value_name = "LIST", value_parser = backends, default_value = "ForwardDiff, ReverseDiff, FiniteDiff")]
     pub(crate) backends: List<Choice>,
-    /// Operators, such as "gradient, hvp"; all if not given.
+    /// Operators, such as "gradient, hvp"; all by default.
     #[arg(long, value_name = "LIST", value_parser = operators)]
     pub(crate) operators: Option<List<&'static str>>,
 }

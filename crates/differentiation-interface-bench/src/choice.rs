@@ -1,6 +1,6 @@
 //! From the name of a backend to its static type.
 //!
-//! Called by `run.rs`: a backend chosen at run time ([`AnyBackend`]) is slower than the static one it stands for, which is what
+//! Called by `run.rs`: a backend chosen at run time ([`AnyBackend`]) is slower than the static one it names, and the static one
 //! is to be measured.
 
 use crate::runs_suite::RunsSuite;
@@ -22,7 +22,7 @@ pub(crate) enum Choice {
     Sparse(AnyBackend),
 }
 
-/// What may stand in the list of backends, for readers.
+/// The forms that the list of backends accepts, for readers.
 pub(crate) const FORMS: [(&str, &str); 6] = [
     ("ForwardDiff", "forward mode by dual numbers; ForwardDiff(chunk=4) fixes the lanes, from 1 to 12"),
     ("ReverseDiff", "reverse mode by a tape"),
@@ -47,8 +47,8 @@ impl FromStr for Choice {
 
 /// The text, or its beginning if it is long.
 fn shortened(text: &str) -> Cow<'_, str> {
-    const MOST: usize = 80;
-    match text.char_indices().nth(MOST) {
+    const MAX_LENGTH: usize = 80;
+    match text.char_indices().nth(MAX_LENGTH) {
         Some((end, _)) => format!("{}...", &text[..end]).into(),
         None => text.into(),
     }
@@ -69,7 +69,7 @@ pub(crate) trait WithBackend {
     fn with<B: RunsAll>(&mut self, backend: &B);
 }
 
-/// Receives a backend of static type that has all operators.
+/// Receives a backend of static type that supports all operators.
 pub(crate) trait WithFirstOrder {
     /// Receives it, and whether it is exact.
     fn with<B: Backend>(&mut self, backend: &Named<B>, exact: bool)
@@ -77,7 +77,7 @@ pub(crate) trait WithFirstOrder {
         Named<B>: RunsSuite;
 }
 
-/// The static type of a first-order choice. A choice that this program does not know is left out.
+/// The static type of a first-order choice. A choice that is not listed here is not run.
 macro_rules! first_order {
     ($choice:expr, $backend:ident => $body:expr) => {
         match $choice {
@@ -90,18 +90,18 @@ macro_rules! first_order {
     };
 }
 
-/// Accuracy asked of the matrices of inexact backends, where Hessians by differences of differences must fit.
+/// Required accuracy of the matrices of inexact backends, including Hessians by differences of differences.
 const INEXACT: f64 = 2e-2;
 
 impl Choice {
-    /// Hands a backend with all operators over under its name; `false` if it is none, or if this program does not know it.
+    /// Passes on a backend with all operators under its name; `false` if it has not all of them, or is not listed here.
     pub(crate) fn hand_first_order_to(self, receiver: &mut impl WithFirstOrder) -> bool {
         let Choice::Dense(AnyBackend::FirstOrder(choice)) = self else { return false };
         first_order!(choice, backend => receiver.with(&named(self.to_string(), backend), backend.is_exact()));
         true
     }
 
-    /// Hands the backend over under its name; `false` if this program does not know it.
+    /// Passes on the backend under its name; `false` if it is not listed here.
     pub(crate) fn hand_to(self, receiver: &mut impl WithBackend) -> bool {
         match self {
             Choice::Dense(AnyBackend::FirstOrder(choice)) => {

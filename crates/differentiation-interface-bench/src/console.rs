@@ -1,7 +1,7 @@
-//! What the program prints: results to standard output, notes and complaints to standard error.
+//! The output of the program: results go to standard output, notes and errors to standard error.
 //!
-//! Called by `main.rs`. A reader that has had enough (`| head`) ends the program without a word, a full device with one; `println!`
-//! would panic in both cases.
+//! Called by `main.rs`. If a reader closes standard output (`| head`), the program ends without a message; if the device is full,
+//! it ends with one. `println!` would panic in both cases.
 
 use std::error::Error;
 use std::fmt::{self, Arguments};
@@ -22,7 +22,7 @@ impl Error for Closed {}
 /// Prints a result.
 ///
 /// # Errors
-/// [`Closed`], or why standard output takes nothing.
+/// [`Closed`], or the error of standard output.
 pub(crate) fn print(text: Arguments<'_>) -> Result<(), Box<dyn Error>> {
     let mut out = io::stdout().lock();
     // Flushed each time: an error at the end of the program would be lost.
@@ -32,7 +32,7 @@ pub(crate) fn print(text: Arguments<'_>) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Prints a note or a complaint, to whom it may reach.
-pub(crate) fn complain(text: Arguments<'_>) {
+/// Prints a note or an error, as far as standard error accepts it.
+pub(crate) fn print_note(text: Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{text}");
 }

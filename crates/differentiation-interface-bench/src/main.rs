@@ -19,20 +19,20 @@ mod suite;
 
 use arguments::{Arguments, Command, Compare, Figure2, Suite};
 use clap::Parser;
-use console::{Closed, complain, print};
+use console::{Closed, print, print_note};
 use differentiation_interface_test::report::Plot;
 use differentiation_interface_test::{CountingAllocator, OPERATORS};
 use run::{Outcome, Plan, Skipped};
 use std::error::Error;
 use std::process::ExitCode;
 
-/// Counts what backends allocate.
+/// Counts the allocations of backends.
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// Something was wrong with derivatives or measurements.
+/// A derivative is wrong, or a measurement failed.
 const WRONG: u8 = 1;
-/// Something was wrong with the command line or with files.
+/// The command line or a file cannot be used.
 const UNUSABLE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -46,19 +46,19 @@ fn main() -> ExitCode {
     match failures {
         Ok(0) => ExitCode::SUCCESS,
         Ok(failures) => {
-            complain(format_args!("error: {failures} failures, listed above"));
+            print_note(format_args!("error: {failures} failures, listed above"));
             ExitCode::from(WRONG)
         }
         Err(error) => {
             if !error.is::<Closed>() {
-                complain(format_args!("error: {error}"));
+                print_note(format_args!("error: {error}"));
             }
             ExitCode::from(UNUSABLE)
         }
     }
 }
 
-/// Prints what there is; nothing of it fails.
+/// Prints the lists; returns no failures.
 fn list() -> Result<usize, Box<dyn Error>> {
     print(format_args!("backends\n"))?;
     for (form, what) in choice::FORMS {
@@ -89,10 +89,10 @@ fn suite(arguments: &Suite) -> Result<usize, Box<dyn Error>> {
     Ok(failures)
 }
 
-/// Runs a plan and prints what came out.
+/// Runs a plan and prints its outcome.
 fn execute(plan: &Plan<'_>) -> Result<Outcome, Box<dyn Error>> {
     for left_out in &plan.left_out {
-        complain(format_args!("left out: {left_out}"));
+        print_note(format_args!("left out: {left_out}"));
     }
     if plan.scenarios.is_empty() {
         return Err("no scenario has these names, operators and sizes; see --list".into());

@@ -1,4 +1,4 @@
-//! Names on the command line: lists of them, and what was meant by one that does not exist.
+//! Names on the command line: lists of them, and suggestions for misspelt ones.
 //!
 //! Called by `arguments.rs`.
 
@@ -22,7 +22,7 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
 /// The names in a list, which must be among the known ones.
 ///
 /// # Errors
-/// A sentence with the name that was probably meant, or else all that are known.
+/// A sentence with the name that was probably meant, or else all known names.
 pub(crate) fn known<'a>(text: &str, what: &str, known: &[&'a str]) -> Result<Vec<&'a str>, String> {
     let find = |name: &str| {
         known.iter().copied().find(|candidate| *candidate == name).ok_or_else(|| {
@@ -39,7 +39,7 @@ pub(crate) fn known<'a>(text: &str, what: &str, known: &[&'a str]) -> Result<Vec
 /// The backends in a list.
 ///
 /// # Errors
-/// What the parser of backends says.
+/// The error of the parser of backends.
 pub(crate) fn backends(text: &str) -> Result<Vec<Choice>, String> {
     let parsed = split(text).into_iter().map(str::parse);
     some(parsed.collect::<Result<_, _>>()?, "backend")
@@ -48,16 +48,16 @@ pub(crate) fn backends(text: &str) -> Result<Vec<Choice>, String> {
 /// Lengths of points in a list.
 ///
 /// # Errors
-/// What is no length.
+/// The item that is not a length.
 pub(crate) fn sizes(text: &str) -> Result<Vec<usize>, String> {
     let parse = |size: &str| match size.replace('_', "").parse() {
         Ok(size) if (1..=1_000_000).contains(&size) => Ok(size),
-        _ => Err(format!("`{size}` is no length of a point; give whole numbers from 1 to 1000000")),
+        _ => Err(format!("`{size}` is not a length of a point; give whole numbers from 1 to 1000000")),
     };
     some(split(text).into_iter().map(parse).collect::<Result<_, _>>()?, "size")
 }
 
-/// The list, unless it is empty or names something twice, which would be run and counted twice.
+/// The list, unless it is empty or repeats an item, which would be run and counted twice.
 fn some<T: PartialEq + Display>(list: Vec<T>, what: &str) -> Result<Vec<T>, String> {
     let repeated = list.iter().enumerate().find(|(i, item)| list[..*i].contains(item));
     match repeated {
@@ -108,6 +108,6 @@ mod tests {
         let twice = "ForwardDiff, ReverseDiff, AutoForwardDiff";
         assert_eq!(backends(twice).unwrap_err(), "backend `ForwardDiff` is given twice; give it once");
         assert_eq!(known("hvp,hvp", "operator", &NAMES).unwrap_err(), "operator `hvp` is given twice; give it once");
-        assert_eq!(sizes("0").unwrap_err(), "`0` is no length of a point; give whole numbers from 1 to 1000000");
+        assert_eq!(sizes("0").unwrap_err(), "`0` is not a length of a point; give whole numbers from 1 to 1000000");
     }
 }

@@ -1,4 +1,4 @@
-//! What a run leaves: the table on the screen, and the files in a folder.
+//! The results of a run: the table on the screen, and the files in a folder.
 //!
 //! Called by `main.rs` with all rows.
 
@@ -8,7 +8,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Makes the folder and tries to write into it, so that a wrong one is found before anything is measured.
+/// Makes the folder and tries to write into it, so that an unusable one is reported before anything is measured.
 pub(crate) fn check(folder: &Path) -> Result<(), Box<dyn Error>> {
     let attempt = folder.join(format!(".{}-{}", env!("CARGO_PKG_NAME"), std::process::id()));
     let attempted =
@@ -42,20 +42,20 @@ pub(crate) fn draw(plot: &Plot<'_>, folder: &Path, name: &str) -> Result<[PathBu
     Ok(files)
 }
 
-/// Letters, digits and `_`; a `-` for everything between them.
+/// Letters, digits and `_`; other characters between them become one `-`.
 fn file_name(text: &str) -> String {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-")
 }
 
-/// The command as it was typed, arguments with spaces in quotes.
+/// The command as it was typed, with arguments that contain spaces in quotes.
 fn command() -> String {
     let quoted = |argument: String| if argument.contains([' ', '(']) { format!("\"{argument}\"") } else { argument };
     let arguments = std::env::args_os().skip(1).map(|argument| quoted(argument.to_string_lossy().into_owned()));
     format!("{} {}", env!("CARGO_PKG_NAME"), arguments.collect::<Vec<_>>().join(" "))
 }
 
-/// What the program ran on, as far as it can be known.
+/// A description of the machine, as far as it is known.
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, |n| n.get());
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

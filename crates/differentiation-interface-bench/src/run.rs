@@ -12,21 +12,21 @@ use differentiation_interface_test::{
 use indicatif::{ProgressBar, ProgressStyle};
 use std::slice;
 
-/// What is to be run.
+/// The work of a run.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
     /// The backends.
     pub(crate) backends: &'a [Choice],
     /// Lines of the table of scenarios, with a size each.
     pub(crate) scenarios: Vec<(usize, usize)>,
-    /// What is left out, because its matrix would be too large.
+    /// Scenarios that are left out, because their matrix would be too large.
     pub(crate) left_out: Vec<String>,
-    /// Seconds that a measurement may take; nothing is timed if there are none.
+    /// Seconds of each measurement; nothing is timed if `None`.
     pub(crate) seconds: Option<f64>,
 }
 
 impl<'a> Plan<'a> {
-    /// The scenarios with these names, operators and sizes; all where there is no list.
+    /// The scenarios with these names, operators and sizes; all of them where there is no list.
     pub(crate) fn new(
         backends: &'a [Choice],
         names: Option<&[&str]>,
@@ -52,25 +52,25 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// What came out.
+/// The outcome of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     /// All measurements; a row with an error for each wrong derivative and failed measurement.
     pub(crate) table: Table,
-    /// Number of checks that were made.
+    /// Number of checks.
     pub(crate) checks: usize,
-    /// Backends with the operators that they do not have, and why.
+    /// Backends with the operators that they do not support, and why.
     pub(crate) skipped: Vec<Skipped>,
 }
 
-/// Operators that a backend does not have.
+/// Operators that a backend does not support.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Skipped {
     /// The backend.
     pub(crate) backend: String,
     /// The operators.
     pub(crate) operators: Vec<&'static str>,
-    /// What the backend has instead.
+    /// What the backend supports instead.
     pub(crate) reason: String,
 }
 
@@ -153,7 +153,7 @@ impl Visitor for Runner<'_> {
             return;
         }
         if let Some(seconds) = self.plan.seconds {
-            // Checked above.
+            // The derivatives have been checked above.
             let options = BenchmarkOptions::full().seconds(seconds).unchecked();
             self.outcome.table.extend(benchmark_differentiation(backends, &scenario, &options));
         }

@@ -1,12 +1,12 @@
-//! Which backends take all scenarios of the test kit, and how they are checked on them.
+//! The backends that accept all scenarios of the test kit, and how they are checked on them.
 //!
-//! Asked for by `choice`, which names backends statically; called by `suite`.
+//! Required by `choice`, which names backends statically; called by `suite`.
 
 use differentiation_interface_test::families::{Suite, suite};
 use differentiation_interface_test::{Options, Outcome, Scenarios, test_differentiation};
 use std::slice;
 
-/// Backends that take every scenario of the suite.
+/// Backends that accept every scenario of the suite.
 pub(crate) trait RunsSuite: Sized {
     /// Checks the backend on all scenarios; those of the rule table are for exact ones only.
     fn check(&self, exact: bool, options: &Options) -> Outcome;

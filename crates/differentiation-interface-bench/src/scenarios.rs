@@ -22,7 +22,7 @@ pub(crate) fn rosenbrock(x: &[f64]) -> f64 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lorenz96;
 
-/// The places xᵢ₊₁, xᵢ₋₂ and xᵢ₋₁ on a ring.
+/// The indices of xᵢ₊₁, xᵢ₋₂ and xᵢ₋₁ on a ring.
 fn neighbours(i: usize, n: usize) -> [usize; 3] {
     [(i + 1) % n, (i + 2 * n - 2) % n, (i + n - 1) % n]
 }
@@ -86,7 +86,7 @@ fn gradient_of_rosenbrock(x: &[f64]) -> Vec<f64> {
     grad
 }
 
-/// The entries of the Hessian of Rosenbrock's function, to be added up: row, column, number.
+/// The terms of the entries of the Hessian of Rosenbrock's function: row, column, number.
 fn hessian_of_rosenbrock(x: &[f64]) -> impl Iterator<Item = (usize, usize, f64)> {
     x.windows(2).enumerate().flat_map(|(i, w)| {
         let across = -400.0 * w[0];
@@ -99,7 +99,7 @@ fn hessian_of_rosenbrock(x: &[f64]) -> impl Iterator<Item = (usize, usize, f64)>
     })
 }
 
-/// The entries of the Jacobian of the weather model, to be added up.
+/// The terms of the entries of the Jacobian of the weather model.
 fn jacobian_of_lorenz96(x: &[f64]) -> impl Iterator<Item = (usize, usize, f64)> {
     (0..x.len()).flat_map(move |i| {
         let [next, before, last] = neighbours(i, x.len());
@@ -107,14 +107,14 @@ fn jacobian_of_lorenz96(x: &[f64]) -> impl Iterator<Item = (usize, usize, f64)> 
     })
 }
 
-/// The matrix with these entries, row by row.
+/// The matrix with the sums of these terms, row by row.
 fn matrix(n: usize, entries: impl Iterator<Item = (usize, usize, f64)>) -> Vec<f64> {
     let mut matrix = vec![0.0; n * n];
     entries.for_each(|(i, j, entry)| matrix[i * n + j] += entry);
     matrix
 }
 
-/// The matrix with these entries times `v`.
+/// The matrix with the sums of these terms times `v`.
 fn product(entries: impl Iterator<Item = (usize, usize, f64)>, v: &[f64]) -> Vec<f64> {
     let mut y = vec![0.0; v.len()];
     entries.for_each(|(i, j, entry)| y[i] += entry * v[j]);
@@ -130,10 +130,10 @@ type Pushforward = kit::Pushforward<1>;
 type Pullback = kit::Pullback<1>;
 type Hvp = kit::Hvp<1>;
 
-/// The longest point at which matrices are worked out, as dense ones of a million numbers.
+/// The longest point at which matrices are computed, as dense ones of a million numbers.
 const LARGEST_MATRIX: usize = 1000;
 
-/// Receives scenarios with the backend that is to run them.
+/// Receives scenarios with the backend that runs them.
 pub(crate) trait Visitor {
     /// Receives one scenario.
     fn visit<O, F, P, B>(&mut self, backend: &B, scenario: Scenario<O, F, P>)
@@ -200,7 +200,7 @@ scenarios! {
             .expecting_first([waves(n, |k| (0.7 * k).cos() / (k * k))]);
 }
 
-/// Names a scenario, with the size where the point does not tell it.
+/// Names a scenario, with the size if the point does not determine it.
 fn named<O: kit::Operator, F, P: kit::OwnedPoint>(
     scenario: Scenario<O, F, P>,
     name: &str,
@@ -215,7 +215,7 @@ fn waves(terms: usize, term: impl Fn(f64) -> f64) -> f64 {
     (1..=terms).map(|k| term(k as f64)).sum()
 }
 
-/// The names, each once, in the order of the table, with what they compute.
+/// The names, each once, in the order of the table.
 pub(crate) const NAMES: [&str; 4] = ["norm2", "rosenbrock", "lorenz96", "waves"];
 
 /// What the functions compute, in the order of [`NAMES`].

@@ -7,7 +7,7 @@ use crate::runs_suite::RunsSuite;
 use differentiation_interface::backend::Backend;
 use differentiation_interface_test::{Named, OPERATORS, Options, Outcome};
 
-/// Checks a backend on the suite; `None` if it does not have all operators.
+/// Checks a backend on the suite; `None` if it does not support all operators.
 pub(crate) fn check(choice: Choice, operators: Option<&[&str]>) -> Option<Outcome> {
     let excluded = OPERATORS.iter().filter(|operator| operators.is_some_and(|chosen| !chosen.contains(operator)));
     let options = excluded.fold(Options::default(), |options, operator| options.excluding(operator));

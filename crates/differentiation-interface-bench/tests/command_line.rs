@@ -1,10 +1,10 @@
-//! Tests of the program: what it prints, the files it writes, and how it exits.
+//! Tests of the program: its output, the files it writes, and its exit codes.
 
 use assert_cmd::Command;
 use differentiation_interface_test::table::Table;
 use std::path::Path;
 
-/// Runs the program; returns its exit code and what it printed and complained about.
+/// Runs the program; returns its exit code, standard output and standard error.
 fn run(arguments: &[&str]) -> (i32, String, String) {
     let output = Command::cargo_bin("differentiation-interface-bench").unwrap().args(arguments).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -37,42 +37,39 @@ fn misspelt_names_are_answered_with_what_was_meant() {
         (["--backends", "FiniteDiff(scheme=centrl)"], "did you mean `central`?"),
         (["--operators", "gradient, hesian"], "unknown operator `hesian`; did you mean `hessian`?"),
         (["--scenarios", "rosenbrok"], "unknown scenario `rosenbrok`; did you mean `rosenbrock`?"),
-        (["--sizes", "10,ten"], "`ten` is no length of a point"),
+        (["--sizes", "10,ten"], "`ten` is not a length of a point"),
         (["--seconds", "-1"], "from 0 to 3600"),
         (["--opertors", "gradient"], "'--operators'"),
     ] {
-        let (code, _, complaint) = run(&[&arguments.join("=")]);
+        let (code, _, errors) = run(&[&arguments.join("=")]);
         assert_eq!(code, 2, "{arguments:?}");
-        assert!(complaint.contains(answer), "{complaint}");
+        assert!(errors.contains(answer), "{errors}");
     }
 }
 
 #[test]
 fn what_cannot_run_is_an_error() {
-    let (code, _, complaint) = run(&["--scenarios", "waves", "--operators", "gradient"]);
+    let (code, _, errors) = run(&["--scenarios", "waves", "--operators", "gradient"]);
     assert_eq!(code, 2);
-    assert!(complaint.contains("no scenario has these names, operators and sizes"), "{complaint}");
-    let (code, _, complaint) = run(&["--scenarios=lorenz96", "--operators=jacobian", "--sizes=5000"]);
+    assert!(errors.contains("no scenario has these names, operators and sizes"), "{errors}");
+    let (code, _, errors) = run(&["--scenarios=lorenz96", "--operators=jacobian", "--sizes=5000"]);
     assert_eq!(code, 2);
-    assert!(
-        complaint.contains("left out: jacobian of lorenz96, 5000: matrices are compared up to 1000"),
-        "{complaint}"
-    );
-    let (code, _, complaint) = run(&["--backends", "SecondOrder(ForwardDiff,ReverseDiff)", "--operators", "gradient"]);
+    assert!(errors.contains("left out: jacobian of lorenz96, 5000: matrices are compared up to 1000"), "{errors}");
+    let (code, _, errors) = run(&["--backends", "SecondOrder(ForwardDiff,ReverseDiff)", "--operators", "gradient"]);
     assert_eq!(code, 2);
     assert!(
-        complaint.contains("nothing could be run: SecondOrder(ForwardDiff, ReverseDiff): gradient (second order only)"),
-        "{complaint}"
+        errors.contains("nothing could be run: SecondOrder(ForwardDiff, ReverseDiff): gradient (second order only)"),
+        "{errors}"
     );
 }
 
 #[test]
 fn a_chunk_that_is_too_large_is_named_as_the_cause() {
     let chunk = ["--backends=ForwardDiff(chunk=4)", "--operators=gradient", "--scenarios=norm2", "--sizes=2"];
-    let (code, _, complaint) = run(&chunk);
+    let (code, _, errors) = run(&chunk);
     assert_eq!(code, 2);
     let cause = "ForwardDiff(chunk=4): gradient (the fixed chunk is larger than the point)";
-    assert!(complaint.contains(cause), "{complaint}");
+    assert!(errors.contains(cause), "{errors}");
 }
 
 #[test]
@@ -81,10 +78,10 @@ fn a_folder_that_takes_no_files_is_found_before_the_run() {
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     for out in ["/proc/no/such/folder", file.to_str().unwrap()] {
-        // It would take minutes.
-        let (code, printed, complaint) = run(&["--seconds=60", "--out", out]);
-        assert_eq!((code, &printed[..]), (2, ""), "{complaint}");
-        assert!(complaint.contains(out), "{complaint}");
+        // A run would take minutes.
+        let (code, printed, errors) = run(&["--seconds=60", "--out", out]);
+        assert_eq!((code, &printed[..]), (2, ""), "{errors}");
+        assert!(errors.contains(out), "{errors}");
     }
 }
 
@@ -93,18 +90,18 @@ fn what_is_given_twice_is_refused() {
     for argument in
         ["--backends=ForwardDiff,ForwardDiff", "--sizes=2,2,2", "--operators=hvp,hvp", "--scenarios=norm2, norm2"]
     {
-        let (code, _, complaint) = run(&[argument]);
+        let (code, _, errors) = run(&[argument]);
         assert_eq!(code, 2, "{argument}");
-        assert!(complaint.contains("is given twice; give it once"), "{complaint}");
+        assert!(errors.contains("is given twice; give it once"), "{errors}");
     }
 }
 
 #[test]
 fn deep_nesting_in_a_name_is_refused() {
-    let (code, _, complaint) = run(&["--backends", &"SecondOrder(".repeat(9000)]);
+    let (code, _, errors) = run(&["--backends", &"SecondOrder(".repeat(9000)]);
     assert_eq!(code, 2);
-    assert!(complaint.contains("`SecondOrder` inside `SecondOrder` at column 13"), "{complaint}");
-    assert!(complaint.contains(&format!("`{}...`", &"SecondOrder(".repeat(7)[..80])), "{complaint}");
+    assert!(errors.contains("`SecondOrder` inside `SecondOrder` at column 13"), "{errors}");
+    assert!(errors.contains(&format!("`{}...`", &"SecondOrder(".repeat(7)[..80])), "{errors}");
 }
 
 /// Runs the program with standard output closed by its reader, or on the given file.
@@ -124,10 +121,10 @@ fn output_that_is_closed_or_full_ends_the_program_quietly() {
         drop(reader);
         assert_eq!(run_into(writer.into(), arguments), (Some(2), String::new()));
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        let (code, complaint) = run_into(full.into(), arguments);
+        let (code, errors) = run_into(full.into(), arguments);
         assert_eq!(code, Some(2));
-        assert!(complaint.starts_with("error: standard output: No space left on device"), "{complaint}");
-        assert!(!complaint.contains("panicked"), "{complaint}");
+        assert!(errors.starts_with("error: standard output: No space left on device"), "{errors}");
+        assert!(!errors.contains("panicked"), "{errors}");
     }
 }
 
@@ -138,8 +135,8 @@ fn every_backend_has_right_derivatives_at_every_kind_of_size() {
                     Sparse(ReverseDiff), Sparse(SecondOrder(ForwardDiff, ReverseDiff)), ReverseDiff(compile=true), \
                     SecondOrder(ForwardDiff, ReverseDiff(compile=true)), \
                     SecondOrder(ReverseDiff(compile=true), ReverseDiff), Sparse(ReverseDiff(compile=true))";
-    let (code, out, complaint) = run(&["--check-only", "--sizes", "2, 3, 4, 13, 30", "--backends", backends]);
-    assert_eq!(code, 0, "{out}\n{complaint}");
+    let (code, out, errors) = run(&["--check-only", "--sizes", "2, 3, 4, 13, 30", "--backends", backends]);
+    assert_eq!(code, 0, "{out}\n{errors}");
     assert!(out.contains("checks of derivatives, 0 failures"), "{out}");
     assert!(out.contains("skipped: SecondOrder(ForwardDiff, ReverseDiff): gradient, pushforward, pullback"), "{out}");
 }
@@ -150,10 +147,10 @@ fn wrong_derivatives_fail_and_are_in_every_file() {
     let out = folder.path().join("made/by/the/program");
     let arguments =
         ["--backends=FiniteDiff(relative_step=0.5),ReverseDiff", "--operators=gradient", "--scenarios=norm2"];
-    let (code, printed, complaint) =
+    let (code, printed, errors) =
         run(&[arguments.as_slice(), &["--sizes=4", "--seconds=0", "--out", out.to_str().unwrap()]].concat());
     assert_eq!(code, 1);
-    assert!(complaint.contains("error: 1 failures"), "{complaint}");
+    assert!(errors.contains("error: 1 failures"), "{errors}");
     // (x + h)² - x² over h is 2x + h, and h is half of x at the first entry, which is 1.
     assert!(printed.contains("[0] is 2.49999") || printed.contains("[0] is 2.5,"), "{printed}");
     let table = Table::read_csv(out.join("rows.csv")).unwrap();
@@ -170,9 +167,9 @@ fn wrong_derivatives_fail_and_are_in_every_file() {
 fn one_size_is_drawn_as_bars() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let (code, printed, complaint) =
+    let (code, printed, errors) =
         run(&["--operators=jacobian", "--sizes=5", "--seconds=0", "--out", out, "--backends=Sparse(ForwardDiff)"]);
-    assert_eq!(code, 0, "{printed}\n{complaint}");
+    assert_eq!(code, 0, "{printed}\n{errors}");
     let svg = std::fs::read_to_string(folder.path().join("lorenz96-jacobian_into.svg")).unwrap();
     assert!(
         svg.contains("lorenz96: jacobian_into, length 5") && svg.contains("Sparse(ForwardDiff), prepared"),
@@ -184,7 +181,7 @@ fn one_size_is_drawn_as_bars() {
 fn several_sizes_are_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let (code, printed, complaint) = run(&[
+    let (code, printed, errors) = run(&[
         "--operators=hvp",
         "--scenarios=norm2",
         "--sizes=2,5",
@@ -193,7 +190,7 @@ fn several_sizes_are_drawn() {
         out,
         "--backends=ForwardDiff",
     ]);
-    assert_eq!(code, 0, "{printed}\n{complaint}");
+    assert_eq!(code, 0, "{printed}\n{errors}");
     let names = files(folder.path());
     for name in ["report.html", "rows.csv", "rows.json", "rows.md", "norm2-hvp_into.svg", "norm2-hvp_into.png"] {
         assert!(names.iter().any(|found| found == name), "{name} is not in {names:?}");
@@ -204,9 +201,9 @@ fn several_sizes_are_drawn() {
 #[test]
 fn figure2_is_one_command() {
     let folder = tempfile::tempdir().unwrap();
-    let (code, printed, complaint) =
+    let (code, printed, errors) =
         run(&["figure2", "--sizes", "3, 7", "--seconds", "0", "--out", folder.path().to_str().unwrap()]);
-    assert_eq!(code, 0, "{printed}\n{complaint}");
+    assert_eq!(code, 0, "{printed}\n{errors}");
     let svg = std::fs::read_to_string(folder.path().join("figure2.svg")).unwrap();
     for text in ["Gradient of f(x) = ||x||²", "ForwardDiff", "ReverseDiff", "FiniteDiff", "prepared", "unprepared"] {
         assert!(svg.contains(text), "{text}");
@@ -221,16 +218,15 @@ fn figure2_is_one_command() {
 
 #[test]
 fn suite_counts_scenarios_and_refuses_backends_without_all_operators() {
-    let (code, out, complaint) = run(&["suite", "--backends", "ReverseDiff", "--operators", "derivative, gradient"]);
-    assert_eq!(code, 0, "{out}\n{complaint}");
+    let (code, out, errors) = run(&["suite", "--backends", "ReverseDiff", "--operators", "derivative, gradient"]);
+    assert_eq!(code, 0, "{out}\n{errors}");
     assert!(out.starts_with("ReverseDiff: ") && out.contains("operator excluded"), "{out}");
     let scenarios: usize = out.split(' ').nth(1).unwrap().parse().unwrap();
     assert!(scenarios >= 20, "{out}");
-    let (code, out, complaint) =
-        run(&["suite", "--operators", "gradient", "--backends", "FiniteDiff(relative_step=0.5)"]);
+    let (code, out, errors) = run(&["suite", "--operators", "gradient", "--backends", "FiniteDiff(relative_step=0.5)"]);
     assert_eq!(code, 1, "{out}");
-    assert!(out.contains("failed: FiniteDiff(relative_step=0.5): gradient of "), "{out}\n{complaint}");
-    let (code, _, complaint) = run(&["suite", "--backends", "Sparse(ForwardDiff)"]);
+    assert!(out.contains("failed: FiniteDiff(relative_step=0.5): gradient of "), "{out}\n{errors}");
+    let (code, _, errors) = run(&["suite", "--backends", "Sparse(ForwardDiff)"]);
     assert_eq!(code, 2);
-    assert!(complaint.contains("Sparse(ForwardDiff) does not have all operators"), "{complaint}");
+    assert!(errors.contains("Sparse(ForwardDiff) does not have all operators"), "{errors}");
 }

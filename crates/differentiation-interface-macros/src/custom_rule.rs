@@ -11,7 +11,7 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{FnArg, Ident, ItemFn, LitStr, Pat, Path, ReturnType, Token, Type, parse_quote};
 
-/// What stands in the parentheses.
+/// The options in the parentheses.
 struct Options {
     pushforward: Option<Path>,
     pullback: Option<Path>,
@@ -92,7 +92,7 @@ pub(crate) fn attribute(options: TokenStream, item: TokenStream) -> syn::Result<
                     }
                 }
             }
-            FnArg::Receiver(receiver) => errors.push_at(receiver, "goes on a free `fn`"),
+            FnArg::Receiver(receiver) => errors.push_at(receiver, "belongs on a free `fn`"),
         }
     }
     let is_number = match &function.sig.output {

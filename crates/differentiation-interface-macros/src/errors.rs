@@ -1,4 +1,4 @@
-//! Collects every mistake of one expansion, so that they are reported in one go.
+//! Collects all mistakes of one expansion, so that they are reported together.
 //!
 //! Filled by all other files, emptied by `expand`.
 
@@ -7,7 +7,7 @@ use quote::ToTokens;
 
 /// The mistakes found so far.
 pub(crate) struct Errors {
-    /// How the user wrote the macro, the subject of every message.
+    /// The macro as the user wrote it, which is the subject of every message.
     subject: &'static str,
     found: Vec<syn::Error>,
 }

@@ -1,6 +1,6 @@
 //! The expansion of both macros, as plain functions over `proc_macro2` so that tests can call them.
 //!
-//! Called by `lib`. Reads the shape of the signature, has `activity` rewrite plain code, and has `object` make the object.
+//! Called by `lib`. Reads the shape of the signature; `activity` rewrites plain code, and `object` writes the object.
 
 use crate::activity;
 use crate::errors::Errors;
@@ -14,7 +14,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, Ident, Item, ItemFn, Path, Safety, Signature, Token, Visibility, parse_quote};
 
-/// `#[differentiable(options)] item`. After a mistake the function stays as it was written, so that its callers compile and
+/// `#[differentiable(options)] item`. After a mistake the function stays unchanged, so that its callers compile and
 /// only the mistake is reported.
 pub(crate) fn attribute(options: TokenStream, item: TokenStream) -> TokenStream {
     differentiable(options, item.clone()).unwrap_or_else(|error| {
@@ -41,7 +41,7 @@ fn differentiable(options: TokenStream, item: TokenStream) -> syn::Result<TokenS
             let mut errors = Errors::new("`#[differentiable]`");
             errors.push(
                 first_span(&other),
-                "goes on a `fn`; for a struct with data write `impl<T: Real> Function<[T]> for Model`",
+                "belongs on a `fn`; for a struct with data write `impl<T: Real> Function<[T]> for Model`",
             );
             return errors.finish().map(|()| TokenStream::new());
         }
@@ -93,7 +93,7 @@ pub(crate) fn lifted(input: TokenStream) -> syn::Result<TokenStream> {
         let plain = parameter.is_none();
         let number = parameter.unwrap_or_else(|| free_name(&input));
         let shape = Shape::read(&mut sig, &number, plain, &mut errors);
-        // The object may have the name of the function it lifts, which lies elsewhere.
+        // The object may have the name of the function it lifts, which is in another module.
         let nothing = Ident::new("_", Span::call_site());
         refuse_name(&sig.ident, &number, &nothing, &mut errors);
         if plain {
@@ -170,7 +170,7 @@ fn add_number(sig: &mut Signature, number: &Ident, krate: &Path) {
 
 fn refuse_qualifiers(sig: &Signature, errors: &mut Errors) {
     if let Some(token) = &sig.constness {
-        errors.push(token.span(), "cannot keep `const`, since arithmetic of a number type is not; remove it");
+        errors.push(token.span(), "cannot keep `const`, since arithmetic on the number type is not const; remove it");
     }
     if let Some(token) = &sig.asyncness {
         errors
@@ -186,15 +186,16 @@ fn refuse_qualifiers(sig: &Signature, errors: &mut Errors) {
 
 fn refuse_name(name: &Ident, number: &Ident, function: &Ident, errors: &mut Errors) {
     let taken = if name == number {
-        "the type parameter"
+        "the name of the type parameter"
     } else if name == function {
-        "the function"
+        "the name of the function"
     } else if name == "Self" || name == "_" {
-        "a word of the language"
+        "a keyword"
     } else {
         return;
     };
-    let message = format!("would call the object `{name}` like {taken}; choose a name: `#[differentiable(Name)]`");
+    let message =
+        format!("would give the object the name `{name}`, which is {taken}; choose a name: `#[differentiable(Name)]`");
     errors.push(function.span(), message);
 }
 

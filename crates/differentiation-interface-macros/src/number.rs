@@ -1,4 +1,4 @@
-//! The number type of a signature: finding it, naming it, putting it in the place of `f64`.
+//! The number type of a signature: finds it, names it, and substitutes it for `f64`.
 //!
 //! Called by `shape` for the arguments, and by `expand` to choose a free name.
 
@@ -32,7 +32,7 @@ pub(crate) fn free_name(tokens: &TokenStream) -> Ident {
     name
 }
 
-/// Puts the number type in the place of every `f64`, keeping its span.
+/// Replaces every `f64` by the number type, keeping its span.
 pub(crate) fn replace_f64(ty: &mut Type, number: &Ident) {
     struct Replace<'a>(&'a Ident);
     impl VisitMut for Replace<'_> {

@@ -1,4 +1,4 @@
-//! The object that stands for a function: a unit struct and the trait of core that fits its shape.
+//! The object that represents a function: a unit struct and the trait of core that fits its shape.
 //!
 //! Called by `expand` with a signature that is generic already.
 
@@ -7,7 +7,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Attribute, Expr, GenericParam, Generics, Ident, Lit, Meta, Path, Visibility, parse_quote};
 
-/// Everything the object is made from.
+/// The inputs from which the object is made.
 pub(crate) struct Object<'a> {
     /// Attributes of the function; documentation and `cfg` are copied.
     pub(crate) attrs: &'a [Attribute],
@@ -45,7 +45,7 @@ impl Object<'_> {
         let generics = self.impl_generics();
         let (impl_generics, _, where_clause) = generics.split_for_impl();
 
-        // Names that cannot meet the user's: a function may be called `x`.
+        // Names that cannot clash with the user's: a function may be called `x`.
         let point = Ident::new("point", Span::mixed_site());
         let output = Ident::new("output", Span::mixed_site());
         let contexts: Vec<_> =
@@ -102,7 +102,7 @@ impl Object<'_> {
                 },
             ),
         };
-        // A function may be there only to be called by others, and its object stay unused.
+        // Users may need the function only, and leave its object unused.
         quote! {
             #docs
             #(#cfgs)*
@@ -136,7 +136,7 @@ impl Object<'_> {
         quote!(#[doc = #about] #gap #(#paragraph)*)
     }
 
-    /// The generics of the function without lifetimes, which are elided, and fit for work memory, which must be `'static`.
+    /// The generics of the function without lifetimes, which are elided, and with the bounds of work memory, which must be `'static`.
     fn impl_generics(&self) -> Generics {
         let mut generics = self.generics.clone();
         generics.params = generics.params.into_iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).collect();

@@ -1,4 +1,4 @@
-//! What stands in the parentheses of `#[differentiable(..)]`.
+//! The options in the parentheses of `#[differentiable(..)]`.
 //!
 //! Read by `expand`.
 
@@ -10,7 +10,7 @@ use syn::{Ident, LitStr, Path, Token, parse_quote};
 pub(crate) struct Options {
     /// The name of the object, if the user chose one.
     pub(crate) name: Option<Ident>,
-    /// Where the traits live.
+    /// The path of the traits.
     pub(crate) krate: Path,
 }
 

@@ -1,7 +1,7 @@
 //! The shape of a function: its point, its output, its contexts, read from the signature.
 //!
-//! Called by `expand`. On return the signature is generic: in plain code every `f64` of an active argument has become the
-//! number type, and the marks `#[constant]` and `#[cache]` are gone.
+//! Called by `expand`. On return the signature is generic: in plain code the number type has replaced every `f64` of an active argument,
+//! and the marks `#[constant]` and `#[cache]` are removed.
 
 use crate::errors::Errors;
 use crate::number::{elide_lifetimes, is_word, mentions, replace_f64};
@@ -10,7 +10,7 @@ use syn::{
     Attribute, FnArg, GenericArgument, GenericParam, Ident, PathArguments, ReturnType, Signature, Type, parse_quote,
 };
 
-/// What the object must implement.
+/// The requirements on the object.
 pub(crate) struct Shape {
     pub(crate) point: Point,
     /// The returned type; `None` for a function that writes its output.
@@ -43,12 +43,12 @@ pub(crate) enum Mark {
     Cache,
 }
 
-/// More contexts than this have no closures in core.
-const MOST_CONTEXTS: usize = 4;
+/// Core has no closures with more contexts than this.
+const MAX_CONTEXTS: usize = 4;
 
 impl Shape {
-    /// Reads the shape. `plain` says that the number type is still written `f64`. Mistakes go to `errors`; a shape comes back
-    /// only if there was a point.
+    /// Reads the shape. `plain` says that the number type is still written `f64`. Mistakes go to `errors`; returns a shape
+    /// only if there is a point.
     pub(crate) fn read(sig: &mut Signature, number: &Ident, plain: bool, errors: &mut Errors) -> Option<Shape> {
         let returns = match &sig.output {
             ReturnType::Default => None,
@@ -91,7 +91,7 @@ impl Shape {
         let mut contexts = Vec::new();
         for argument in arguments {
             let mark = take_mark(&mut argument.attrs);
-            if contexts.len() == MOST_CONTEXTS {
+            if contexts.len() == MAX_CONTEXTS {
                 errors.push_at(&*argument, "accepts four contexts; put several constants into one struct");
             }
             contexts.extend(read_context(argument, mark, number, plain, errors));
@@ -130,7 +130,7 @@ impl Shape {
     }
 }
 
-/// The only type parameter of the function, if it has one: then the function is generic already.
+/// The only type parameter of the function, if it has one: then the function is already generic.
 pub(crate) fn type_parameter(sig: &Signature, errors: &mut Errors) -> Option<Ident> {
     let mut parameters = sig.generics.params.iter().filter_map(|p| match p {
         GenericParam::Type(t) => Some(&t.ident),

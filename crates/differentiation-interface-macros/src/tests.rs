@@ -1,4 +1,4 @@
-//! The output of the macros, one snapshot per form, and what must not be rewritten.
+//! The output of the macros, one snapshot per form, and code that must stay unchanged.
 
 use crate::expand;
 use proc_macro2::TokenStream;
@@ -84,7 +84,7 @@ snapshots! {
 fn lifted_function() {
     let output = expand::lifted(quote! {
         crate = "my::interface";
-        /// From elsewhere.
+        /// From another crate.
         pub fn Rosen<T: Float + Sum>(x: &[T], #[constant] k: f64) -> T = testfunctions::rosenbrock;
         fn Filled(y: &mut [f64], x: &[f64]) = testfunctions::filled;
     });

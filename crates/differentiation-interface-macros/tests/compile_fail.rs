@@ -1,4 +1,4 @@
-//! Everything that is refused, with the exact message.
+//! All refusals, with their exact messages.
 
 #[test]
 fn refusals_say_what_to_write() {

@@ -1,4 +1,4 @@
-//! Many small functions as people write them, in every style: the gradient of each agrees with differences of the original.
+//! Many small functions in every style that users write: the gradient of each agrees with differences of the original.
 
 mod dual;
 

@@ -1,4 +1,4 @@
-//! Longer plain functions as people write them.
+//! Longer plain functions as users write them.
 #![allow(
     clippy::needless_range_loop,
     clippy::vec_init_then_push,

@@ -1,4 +1,4 @@
-//! Runs a candidate on a program at its points and compares what it gives.
+//! Runs a candidate on a program at its points and compares its results with the reference.
 //!
 //! Called by `main` for every drawn program and by `shrink` for every smaller one.
 
@@ -10,10 +10,10 @@ use differentiation_interface_soak::engines::{Answers, Call, Candidate, Precisio
 use differentiation_interface_soak::program::Program;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A program with its points and what the reference says there.
+/// A program with its points and the answers of the reference there.
 pub(crate) struct Case {
     pub(crate) program: Program,
-    /// The first one is where candidates prepare.
+    /// Candidates prepare at the first one.
     pub(crate) points: Vec<Vec<f64>>,
     double: Vec<Answer>,
     single: Vec<Answer>,
@@ -22,9 +22,9 @@ pub(crate) struct Case {
 /// What went wrong.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
-    /// A number is not what the reference says.
+    /// A number differs from that of the reference.
     Number { quantity: Quantity, entry: usize, found: f64, expected: Expected },
-    /// There are not as many numbers as there should be.
+    /// The number of results is wrong.
     Length { quantity: Quantity, found: usize, expected: usize },
     /// The engine returned an error.
     Error(String),
@@ -33,7 +33,7 @@ pub(crate) enum Failure {
 }
 
 impl Case {
-    /// Asks the reference at every point.
+    /// Evaluates the reference at every point.
     pub(crate) fn new(program: Program, points: Vec<Vec<f64>>) -> Case {
         let answers = |context: Context| {
             let answer = |x: &Vec<f64>| {
@@ -51,7 +51,7 @@ impl Case {
         Case { program, points, double, single }
     }
 
-    /// The reference in this precision, point by point.
+    /// The answers of the reference in this precision, point by point.
     fn answers(&self, precision: Precision) -> &[Answer] {
         match precision {
             Precision::Double => &self.double,
@@ -69,7 +69,7 @@ fn guarded<T>(code: impl FnOnce() -> Result<T, Error>) -> Result<Result<T, Error
     })
 }
 
-/// An error that a candidate may return.
+/// The reason of an error that a candidate may return.
 fn refusal(error: &Error) -> Option<&'static str> {
     match error.kind() {
         ErrorKind::ValueDecides { .. } => Some("refused: a pattern for all points cannot follow a decision by value"),
@@ -105,7 +105,7 @@ pub(crate) fn check(candidate: &Candidate, case: &Case, tally: &mut Tally) -> Op
                 }
                 None => Some(Failure::Error(error.to_string())),
             },
-            // Nothing is promised of a preparation after a panic.
+            // A preparation is unspecified after a panic.
             Err(failure) => return first.or(Some((k, failure))),
         };
         first = first.or(failure.map(|failure| (k, failure)));

@@ -1,17 +1,17 @@
 //! Compares an engine's answer with the reference, number by number.
 //!
-//! Called by `check`. Where the reference has no marks, a number further off than the tolerance is a disagreement; elsewhere
+//! Called by `check`. Where the reference has no marks, a difference larger than the tolerance is a disagreement; elsewhere
 //! agreement and difference are counted by kind.
 
 use crate::reference::{Context, Number, kinds};
 use differentiation_interface_soak::engines::Quantity;
 use differentiation_interface_soak::function::{COTANGENTS, TANGENTS};
 
-/// Whether an answer must not see what the untaken side of a choice is.
+/// Whether an answer must be independent of the untaken side of a choice.
 pub(crate) const CHOICES_ARE_STRICT: bool = true;
 
-/// How many error bounds an answer may be off. The bound takes every rounding of the reference's own order of operations once;
-/// engines take others, and the reference's own error is as large.
+/// How many error bounds an answer may be off. The bound counts every rounding of the reference's own order of operations once;
+/// engines use other orders, and the reference's own error is as large.
 pub(crate) const SAFETY: f64 = 4.0;
 
 /// The order of the derivative.
@@ -32,22 +32,22 @@ pub(crate) fn order(quantity: Quantity) -> usize {
 pub(crate) struct Answer {
     pub(crate) context: Context,
     pub(crate) inputs: usize,
-    /// `None` where rounding decides which way the program goes.
+    /// `None` if rounding decides which branch the program takes.
     pub(crate) outputs: Option<Vec<Number>>,
     pub(crate) line: Option<Vec<Number>>,
 }
 
-/// What one number should be.
+/// The expected value of one number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
     pub(crate) value: f64,
     pub(crate) tolerance: f64,
     pub(crate) marks: u32,
-    /// It is zero because nothing depends on anything.
+    /// It is zero because nothing depends on an input.
     pub(crate) absent: bool,
 }
 
-/// How a number compares.
+/// The result of comparing a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Verdict {
     BitEqual,
@@ -57,7 +57,7 @@ pub(crate) enum Verdict {
     Within(f64),
     /// The same, but the bound is larger than a thousandth of the number.
     Steep(f64),
-    /// At a singular point of the kind: same or different.
+    /// At a singular point of this kind: same or different.
     Singular {
         kind: usize,
         agrees: bool,
@@ -118,7 +118,7 @@ impl Expected {
 }
 
 impl Answer {
-    /// What the quantity should be; `None` where that is undecided.
+    /// The expected numbers of the quantity; `None` if they are undecided.
     pub(crate) fn expected(&self, quantity: Quantity) -> Option<Vec<Expected>> {
         let context = &self.context;
         let outputs = self.outputs.as_deref();
@@ -150,7 +150,7 @@ impl Answer {
                 .collect(),
             Quantity::Pullback(k) => {
                 let outputs = outputs?;
-                // An output with weight zero still spoils a sum by 0 * NaN.
+                // A marked output with weight zero still makes a sum NaN by 0 * NaN.
                 let marks = outputs.iter().fold(0, |marks, y| marks | y.marks_of(1, context));
                 let column = |j: usize| {
                     let terms = outputs.iter().map(|y| first(y, j)).zip(COTANGENTS[k]);

@@ -1,11 +1,11 @@
 //! Draws programs and points.
 //!
-//! Called by `main`. Statement by statement, and most of those that leave moderate values at a usual point are kept, so that the
+//! Called by `main`. Draws statement by statement, and keeps most of those with moderate values at a usual point, so that the
 //! derivatives of most programs are regular there.
 
 use crate::random::Random;
 use crate::reference::{Context, evaluate};
-use differentiation_interface_soak::function::{MOST_INPUTS, MOST_OUTPUTS};
+use differentiation_interface_soak::function::{MAX_INPUTS, MAX_OUTPUTS};
 use differentiation_interface_soak::program::{
     Binary, Expression, Operand, Place, Program, Relation, Special, Statement, Unary,
 };
@@ -15,7 +15,7 @@ const WORK: usize = 4;
 const RELATIONS: [Relation; 5] =
     [Relation::Less, Relation::LessOrEqual, Relation::Greater, Relation::GreaterOrEqual, Relation::Equal];
 
-/// Functions of one number, those that are used most more than once.
+/// Functions of one number; those that are used most are listed more than once.
 const UNARY: [Unary; 50] = {
     use Unary as U;
     [
@@ -103,7 +103,7 @@ const BINARY: [Binary; 24] = {
 const SPECIAL: [Special; 4] =
     [Special::ByPushforward, Special::ByPullback, Special::NestedForward, Special::NestedReverse];
 
-/// Values that are taken for points and for constants of hostile programs.
+/// Values for points and for constants of hostile programs.
 pub(crate) const HOSTILE: [f64; 32] = [
     0.0,
     -0.0,
@@ -139,7 +139,7 @@ pub(crate) const HOSTILE: [f64; 32] = [
     1e-38,
 ];
 
-/// A program of the run `seed` with its points; the first one is where engines are prepared.
+/// Program `number` of the run `seed` with its points; engines are prepared at the first one.
 pub(crate) fn case(seed: u64, number: u64) -> (Program, Vec<Vec<f64>>) {
     let mut random = Random::new(seed, number);
     let program = program(&mut random);
@@ -148,9 +148,9 @@ pub(crate) fn case(seed: u64, number: u64) -> (Program, Vec<Vec<f64>>) {
 }
 
 fn program(random: &mut Random) -> Program {
-    let inputs = random.between(1, MOST_INPUTS);
+    let inputs = random.between(1, MAX_INPUTS);
     let mut program = Program { inputs, registers: REGISTERS, work: WORK, body: Vec::new(), outputs: Vec::new() };
-    // A few programs may do what they like.
+    // A few programs need not stay moderate.
     let wild = random.chance(0.15);
     let usual = point(random, inputs);
     let statements = random.between(2, 14);
@@ -162,7 +162,7 @@ fn program(random: &mut Random) -> Program {
             } else {
                 program.body.push(statement(random, 0));
             }
-            // Whatever was just computed can be an output.
+            // Any computed number can be an output.
             program.outputs = (0..REGISTERS).map(Operand::Register).chain((0..WORK).map(Operand::Work)).collect();
             if wild || is_moderate(&program, &usual) {
                 break;
@@ -170,7 +170,7 @@ fn program(random: &mut Random) -> Program {
             program.body.truncate(length);
         }
     }
-    let outputs = random.between(1, MOST_OUTPUTS);
+    let outputs = random.between(1, MAX_OUTPUTS);
     let written = written(&program.body);
     program.outputs = (0..outputs)
         .map(|_| match written.is_empty() || random.chance(0.1) {
@@ -181,7 +181,7 @@ fn program(random: &mut Random) -> Program {
     program
 }
 
-/// What the statements write.
+/// The targets of the statements.
 fn written(body: &[Statement]) -> Vec<Operand> {
     body.iter()
         .flat_map(|statement| match statement {
@@ -196,7 +196,7 @@ fn written(body: &[Statement]) -> Vec<Operand> {
         .collect()
 }
 
-/// Whether all that the program leaves is of moderate size at the point, with its derivatives.
+/// Whether all values and derivatives that the program leaves are of moderate size at the point.
 fn is_moderate(program: &Program, x: &[f64]) -> bool {
     let moderate = |values: &[f64]| values.iter().all(|v| v.abs() < 1e4);
     evaluate(program, Context::double(), x)
@@ -211,11 +211,11 @@ fn constant(random: &mut Random) -> f64 {
     }
 }
 
-/// An operand that is no constant.
+/// An operand that is not a constant.
 fn operand(random: &mut Random) -> Operand {
     match random.below(16) {
-        0..=3 => Operand::Input(random.below(MOST_INPUTS)),
-        4..=6 => Operand::InputAt { start: random.below(MOST_INPUTS), stride: random.between(0, 3) },
+        0..=3 => Operand::Input(random.below(MAX_INPUTS)),
+        4..=6 => Operand::InputAt { start: random.below(MAX_INPUTS), stride: random.between(0, 3) },
         7..=12 => Operand::Register(random.below(REGISTERS)),
         13 => Operand::Work(random.below(WORK)),
         _ => Operand::WorkAt { start: random.below(WORK), stride: random.between(0, 3) },
@@ -300,7 +300,7 @@ fn statement(random: &mut Random, depth: usize) -> Statement {
         },
         _ => {
             let body = body(3, random);
-            // Compares what the body writes, so that the loop may end.
+            // The loop compares a number that its body writes, so that it can end.
             let a = written(&body).first().copied().unwrap_or(Operand::Register(0));
             Statement::While {
                 relation: random.one_of(&RELATIONS[..4]),
@@ -313,7 +313,7 @@ fn statement(random: &mut Random, depth: usize) -> Statement {
     }
 }
 
-/// A function where it is not defined everywhere, behind a choice that keeps it where it is.
+/// A function that is not defined everywhere, behind a choice that keeps its argument in the domain.
 fn guarded(random: &mut Random) -> Vec<Statement> {
     let functions = [
         Unary::Sqrt,
@@ -376,7 +376,7 @@ fn points(random: &mut Random, inputs: usize) -> Vec<Vec<f64>> {
             10..13 => x.iter_mut().for_each(|x| *x = random.one_of(&[-1.0, 0.0, 0.5, 1.0, 2.0, -0.0])),
             // One entry is hostile.
             13..17 => x[random.below(inputs)] = random.one_of(&HOSTILE),
-            // All may be.
+            // Any entry may be hostile.
             _ => {
                 for x in &mut x {
                     if random.chance(0.6) {
@@ -387,7 +387,7 @@ fn points(random: &mut Random, inputs: usize) -> Vec<Vec<f64>> {
         }
         points.push(x);
     }
-    // Mostly prepared at a usual point, sometimes at a hostile one.
+    // Usually prepared at a usual point, sometimes at a hostile one.
     if random.chance(0.15) {
         points.swap(0, 13);
     }

@@ -1,7 +1,7 @@
 //! Programs as functions that every engine differentiates: the algebra of the engines' numbers.
 //!
-//! Called by `engines`; goes through the public interface of [`Real`] as a user's function does. One function per kind of
-//! operation and number type, none inlined, keeps the compiler's work small.
+//! Called by `engines`; uses the public interface of [`Real`] as a user's function does. One function per kind of
+//! operation and number type, none of them inlined, keeps the compile time small.
 
 use crate::program::{Algebra, Argument, Binary, Program, Relation, Special, Unary};
 use crate::rules::{BY_PULLBACK, BY_PUSHFORWARD, Bell, nested_forward, nested_reverse};
@@ -223,15 +223,15 @@ impl<B: Base, T: Real<B>> Function<T> for Line<'_, B> {
     }
 }
 
-/// Most inputs of a program.
-pub const MOST_INPUTS: usize = 8;
-/// Most outputs of a program.
-pub const MOST_OUTPUTS: usize = 3;
+/// Maximum number of inputs of a program.
+pub const MAX_INPUTS: usize = 8;
+/// Maximum number of outputs of a program.
+pub const MAX_OUTPUTS: usize = 3;
 
 /// Tangents of products; all numbers are exact in single precision.
-pub const TANGENTS: [[f64; MOST_INPUTS]; 2] =
+pub const TANGENTS: [[f64; MAX_INPUTS]; 2] =
     [[1.0, -0.75, 0.5, 1.25, -1.5, 0.25, 2.0, -0.5], [0.0, 1.0, 0.0, -0.625, 0.0, 1.5, -1.0, 0.0]];
 /// Cotangents of products.
-pub const COTANGENTS: [[f64; MOST_OUTPUTS]; 2] = [[1.0, -0.5, 0.75], [0.0, 1.25, -2.0]];
+pub const COTANGENTS: [[f64; MAX_OUTPUTS]; 2] = [[1.0, -0.5, 0.75], [0.0, 1.25, -2.0]];
 /// Where the line begins.
-pub const LINE_START: [f64; MOST_INPUTS] = [0.125, -0.375, 0.75, 1.125, -0.25, 0.5, -0.875, 0.375];
+pub const LINE_START: [f64; MAX_INPUTS] = [0.125, -0.375, 0.75, 1.125, -0.25, 0.5, -0.875, 0.375];

@@ -1,6 +1,6 @@
 //! Drawn programs as data, and every engine of the library that can run one.
 //!
-//! The binary of this crate draws the programs and compares what the engines give with its reference. The engines are a library of
+//! The binary of this crate draws the programs and compares the results of the engines with its reference. The engines are a library of
 //! their own so that they are compiled once for the binary and its tests.
 
 #![allow(

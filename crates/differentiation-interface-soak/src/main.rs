@@ -1,11 +1,11 @@
 //! `differentiation-interface-soak`: draws programs and points without end, runs every engine on them, and compares each number
-//! with a reference that shares nothing with the engines.
+//! with an independent reference.
 //!
 //! ```text
 //! cargo run --release -p differentiation-interface-soak --features native -- --minutes 30 --seed 1
 //! cargo run --release -p differentiation-interface-soak --features native -- --show 1 1234
 //! ```
-//! The crate's README says how to read what it prints.
+//! The crate's README explains the output.
 
 mod arguments;
 mod check;
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Ends the run with a failure if a program takes minutes: an engine hangs. Returns the place for the number of the program.
+/// Ends the run with a failure if a program takes minutes: an engine hangs. Returns the variable for the number of the program.
 fn watch(seed: u64) -> Arc<AtomicU64> {
     const PATIENCE: Duration = Duration::from_secs(300);
     let progress = Arc::new(AtomicU64::new(u64::MAX));

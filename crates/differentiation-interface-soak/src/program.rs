@@ -1,9 +1,9 @@
-//! Programs as data: what a drawn program is, and the one walk through it that all number types share.
+//! Programs as data: the drawn programs, and the one interpreter that all number types share.
 //!
-//! `draw` makes programs, `shrink` makes them smaller, `print` shows them. [`Program::run`] interprets them over an [`Algebra`]:
+//! `draw` makes programs, `shrink` makes them smaller, `print` prints them. [`Program::run`] interprets them over an [`Algebra`]:
 //! that of the engines' numbers is in `function`, that of the reference in `reference`.
 
-/// Most statements of a run, whatever its loops say.
+/// Maximum number of statements of a run, whatever its loops are.
 const FUEL: usize = 600;
 
 /// A number that a statement reads.
@@ -15,7 +15,7 @@ pub enum Operand {
     InputAt { start: usize, stride: usize },
     /// A local variable.
     Register(usize),
-    /// A place of the work memory.
+    /// An entry of the work memory.
     Work(usize),
     /// The work memory, as `InputAt`.
     WorkAt { start: usize, stride: usize },
@@ -23,7 +23,7 @@ pub enum Operand {
     Constant(f64),
 }
 
-/// What a statement writes.
+/// The target of a statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
     Register(usize),
@@ -31,7 +31,7 @@ pub enum Place {
     WorkAt { start: usize, stride: usize },
 }
 
-/// How two numbers are compared.
+/// The comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     Less,
@@ -42,7 +42,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Whether the relation holds of plain numbers.
+    /// Whether the relation holds for plain numbers.
     pub fn holds<B: PartialOrd>(self, a: &B, b: &B) -> bool {
         match self {
             Relation::Less => a < b,
@@ -95,7 +95,7 @@ pub enum Unary {
     Digamma,
     Logistic,
     Softplus,
-    /// x / (1 + x²), as a rule of this crate's own.
+    /// x / (1 + x²), a rule of this crate.
     Bell,
     Powi(i32),
     Powc(f64),
@@ -118,7 +118,7 @@ pub enum Binary {
     AbsSub,
 }
 
-/// Functions of two numbers that bring their own derivative, or that differentiate a function inside.
+/// Functions of two numbers with their own derivative, or that differentiate a function inside.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Special {
     /// a² b + sin b, a custom rule with a pushforward.
@@ -131,7 +131,7 @@ pub enum Special {
     NestedReverse,
 }
 
-/// What is computed.
+/// The right-hand side of an assignment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
     Copy(Operand),
@@ -168,7 +168,7 @@ pub enum Statement {
     While { relation: Relation, a: Operand, b: Operand, limit: usize, body: Vec<Statement> },
 }
 
-/// A program. All registers and the work memory begin as constants, so that any statement can be taken away.
+/// A program. All registers and the work memory begin as constants, so that any statement can be removed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     pub inputs: usize,
@@ -178,11 +178,11 @@ pub struct Program {
     pub outputs: Vec<Operand>,
 }
 
-/// What register `k` holds at the beginning; `WORK_BEGINS` is the same for the work memory.
+/// The initial value of the registers; `WORK_BEGINS` is that of the work memory.
 pub const REGISTER_BEGINS: f64 = 0.5;
 pub const WORK_BEGINS: f64 = 0.25;
 
-/// An operand that knows whether it is a plain number.
+/// An operand that may be a plain number.
 pub enum Argument<N> {
     Number(N),
     Plain(f64),
@@ -205,7 +205,7 @@ pub trait Algebra {
         then: Self::Number,
         otherwise: Self::Number,
     ) -> Self::Number;
-    /// The value cut to an integer, modulo `count`; 0 if it is none or does not fit.
+    /// The value truncated to an integer, modulo `count`; 0 if it is not finite or does not fit.
     fn index(&mut self, a: Self::Number, count: usize) -> usize;
     fn special(&mut self, function: Special, a: Self::Number, b: Self::Number) -> Self::Number;
     fn sum(&mut self, terms: Vec<Self::Number>) -> Self::Number;
@@ -221,7 +221,7 @@ struct Walk<'a, A: Algebra> {
 }
 
 impl Program {
-    /// The outputs.
+    /// Runs the program and returns its outputs.
     pub fn run<A: Algebra>(&self, algebra: &mut A, x: &[A::Number]) -> Vec<A::Number> {
         let registers = (0..self.registers).map(|_| algebra.constant(REGISTER_BEGINS)).collect();
         let work = (0..self.work).map(|_| algebra.constant(WORK_BEGINS)).collect();
@@ -324,7 +324,7 @@ impl<A: Algebra> Walk<'_, A> {
                 }
                 Statement::While { relation, a, b, limit, body } => {
                     for trip in 0..*limit {
-                        // Numbers of the loop around, its own iterations for the body.
+                        // The comparison uses the counter of the enclosing loop, the body that of this one.
                         let (left, right) = (self.number(*a, i), self.number(*b, i));
                         if !self.algebra.holds(*relation, left, right) {
                             break;

@@ -1,6 +1,6 @@
 //! The generator of random numbers: xoshiro256++, seeded by splitmix64 from the seed of the run and the number of a program.
 //!
-//! Used by `draw`; written out here so that a seed means the same program with every version of every crate.
+//! Used by `draw`; implemented here so that a seed gives the same program with every version of every crate.
 
 /// A stream of random numbers.
 pub(crate) struct Random([u64; 4]);

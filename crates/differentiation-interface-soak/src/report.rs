@@ -1,4 +1,4 @@
-//! Reports of failures: each kind once, shrunk, with the command that shows it again.
+//! Reports of failures: each kind once, shrunk, with the command that reproduces it.
 //!
 //! Filled and printed by `main`.
 
@@ -12,11 +12,11 @@ use std::time::Duration;
 
 /// The failures so far.
 pub(crate) struct Reports {
-    /// How long a failure is shrunk.
+    /// Time for shrinking a failure.
     patience: Duration,
-    /// Engine and operations of those that were printed.
+    /// Engine and operations of the printed failures.
     known: BTreeSet<String>,
-    /// Engine, program number of those seen: one program is shrunk for a few engines only.
+    /// The program shrunk last, and for how many engines: each is shrunk for a few engines only.
     shrunk: (u64, usize),
 }
 
@@ -48,7 +48,7 @@ fn operations(body: &[Statement], list: &mut Vec<String>) {
     }
 }
 
-/// What two failures have in common if they are the same for a reader.
+/// The properties that make two failures the same for a reader.
 fn key(candidate: &Candidate, program: &Program, failure: &Failure) -> String {
     let mut list = Vec::new();
     operations(&program.body, &mut list);
@@ -65,7 +65,7 @@ fn key(candidate: &Candidate, program: &Program, failure: &Failure) -> String {
 }
 
 impl Reports {
-    /// No failures yet; each is shrunk for so long.
+    /// No failures yet; `patience` is the time for shrinking each.
     pub(crate) fn new(patience: Duration) -> Reports {
         Reports { patience, known: BTreeSet::new(), shrunk: (0, 0) }
     }

@@ -1,6 +1,6 @@
-//! Rules with derivatives of their own that drawn programs call, and the functions they differentiate inside.
+//! Rules with their own derivatives that drawn programs call, and the functions that these programs differentiate inside.
 //!
-//! Called by `function`. What they compute is written again, by other formulas, in `reference`.
+//! Called by `function`. `reference` computes the same by other formulas.
 
 use differentiation_interface::prelude::*;
 use differentiation_interface::rules::{self, Partial};

@@ -1,12 +1,12 @@
 //! Makes a failing program smaller while it keeps failing.
 //!
-//! Called by `main` with the first failure of a program. Tries points, then statements, then expressions and operands, again and
-//! again until nothing helps or the time is up.
+//! Called by `main` with the first failure of a program. Tries points, then statements, then expressions and operands, repeatedly
+//! until nothing becomes smaller or the time is up.
 
 use crate::check::{Case, Failure, check};
 use crate::tally::Tally;
 use differentiation_interface_soak::engines::Candidate;
-use differentiation_interface_soak::function::MOST_INPUTS;
+use differentiation_interface_soak::function::MAX_INPUTS;
 use differentiation_interface_soak::program::{Binary, Expression, Operand, Place, Program, Statement, Unary};
 use std::mem::discriminant;
 use std::time::{Duration, Instant};
@@ -31,12 +31,12 @@ fn fails(candidate: &Candidate, program: &Program, points: &[Vec<f64>], like: &F
     (same && place + 1 == points.len()).then_some(failure)
 }
 
-/// Shrinks what fails at point `place`.
+/// Shrinks the failure at point `place`.
 pub(crate) fn shrink(candidate: &Candidate, case: &Case, place: usize, failure: &Failure, limit: Duration) -> Shrunk {
     let end = Instant::now() + limit;
     let mut best =
         Shrunk { program: case.program.clone(), points: case.points[..=place].to_vec(), failure: failure.clone() };
-    // One point, two, or all up to there.
+    // One point, two, or all up to that one.
     let here = case.points[place].clone();
     for points in [vec![here.clone()], vec![case.points[0].clone(), here]] {
         if let Some(failure) = fails(candidate, &best.program, &points, failure) {
@@ -50,7 +50,7 @@ pub(crate) fn shrink(candidate: &Candidate, case: &Case, place: usize, failure: 
         shrink_points(candidate, &mut best, failure, end);
         shrink_program(candidate, &mut best, failure, end);
         shrink_inputs(candidate, &mut best, failure, end);
-        // NaN among the points is not equal to itself, so that their text is compared.
+        // NaN among the points is not equal to itself, so their text is compared.
         if Instant::now() > end
             || (before.0 == best.program && format!("{:?}", before.1) == format!("{:?}", best.points))
         {
@@ -72,7 +72,7 @@ fn shrink_program(candidate: &Candidate, best: &mut Shrunk, like: &Failure, end:
             Some(failure) => {
                 best.program = program.clone();
                 best.failure = failure;
-                // Those before did not fail, and most of them still do not.
+                // The earlier candidates did not fail, and most of them still do not.
                 k = k.saturating_sub(2);
             }
             None => k += 1,
@@ -80,7 +80,7 @@ fn shrink_program(candidate: &Candidate, best: &mut Shrunk, like: &Failure, end:
     }
 }
 
-/// Tries to leave inputs out.
+/// Tries to remove inputs.
 fn shrink_inputs(candidate: &Candidate, best: &mut Shrunk, like: &Failure, end: Instant) {
     let mut input = 0;
     while best.program.inputs > 1 && input < best.program.inputs && Instant::now() < end {
@@ -176,7 +176,7 @@ fn smaller_bodies(body: &[Statement]) -> Vec<Vec<Statement>> {
     all
 }
 
-/// What a statement can be replaced by.
+/// Smaller replacements of a statement.
 fn smaller_statements(statement: &Statement) -> Vec<Vec<Statement>> {
     match statement {
         Statement::Set { place, value } => {
@@ -269,7 +269,7 @@ fn smaller_operands(operand: Operand) -> Vec<Operand> {
         Operand::Constant(1.0) => Vec::new(),
         Operand::Constant(2.0) => vec![Operand::Constant(1.0)],
         Operand::Constant(_) => vec![Operand::Constant(1.0), Operand::Constant(2.0)],
-        Operand::Input(k) if k >= MOST_INPUTS => vec![Operand::Input(k % MOST_INPUTS)],
+        Operand::Input(k) if k >= MAX_INPUTS => vec![Operand::Input(k % MAX_INPUTS)],
         Operand::Input(0) => Vec::new(),
         Operand::Input(_) => vec![Operand::Input(0)],
         Operand::InputAt { start, .. } => vec![Operand::Input(start), Operand::Input(0)],

@@ -1,4 +1,4 @@
-//! Counts of how numbers compared, and their table.
+//! Counts of the results of comparisons, and their table.
 //!
 //! Filled by `check`, printed by `main`.
 
@@ -7,7 +7,7 @@ use crate::reference::kinds;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-/// What was met so far.
+/// The counts so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) programs: u64,
@@ -23,14 +23,14 @@ pub(crate) struct Tally {
     pub(crate) disagreements: u64,
     /// Singular points by kind: same, different, an absent entry that is not zero.
     singular: [[u64; 3]; kinds::NAMES.len()],
-    /// Points that were not compared, calls that were refused, by reason.
+    /// Points that were not compared and calls that were refused, by reason.
     skipped: BTreeMap<&'static str, u64>,
     /// Comparisons by candidate, and disagreements.
     by_candidate: BTreeMap<&'static str, [u64; 2]>,
 }
 
 impl Tally {
-    /// Notes a comparison.
+    /// Counts a comparison.
     pub(crate) fn note(&mut self, candidate: &'static str, verdict: Verdict) {
         let counts = self.by_candidate.entry(candidate).or_default();
         counts[0] += 1;
@@ -51,7 +51,7 @@ impl Tally {
         }
     }
 
-    /// Notes something that was not compared.
+    /// Counts something that was not compared.
     pub(crate) fn skip(&mut self, reason: &'static str) {
         *self.skipped.entry(reason).or_default() += 1;
     }

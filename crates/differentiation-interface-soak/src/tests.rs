@@ -1,4 +1,4 @@
-//! Tests of the soak test itself: wrong engines are caught, failures are shrunk, seeds mean the same programs.
+//! Tests of the soak test itself: wrong engines are detected, failures are shrunk, seeds give the same programs.
 
 use crate::check::{Case, Failure, check};
 use crate::compare::{Expected, Verdict};
@@ -41,7 +41,7 @@ fn short(program: &Program, x: &[f64]) -> Result<Call<'static>, Error> {
     }))
 }
 
-/// An engine that is a little off: one part in 10¹².
+/// An inexact engine: off by one part in 10¹².
 fn inexact(program: &Program, x: &[f64]) -> Result<Call<'static>, Error> {
     let program = Box::leak(Box::new(program.clone()));
     let mut call = (engine("gradient tape").start)(program, x)?;
@@ -96,7 +96,7 @@ fn engine_with_a_flipped_sign_is_caught_and_shrunk_to_the_sine() {
     assert_eq!((shrunk.program.inputs, shrunk.points.len()), (1, 1));
     assert_eq!(shrunk.program.body, [set(1, Expression::Unary(Unary::Sin, Operand::Input(0)))], "{}", shrunk.program);
     assert!(matches!(shrunk.failure, Failure::Number { quantity: Quantity::Gradient, entry: 0, .. }));
-    // The engine is wrong wherever there is a sine, also where the output is another.
+    // The engine is wrong wherever there is a sine, even if the output does not depend on it.
     assert_eq!(
         shrunk.program.to_string(),
         "fn program(x: &[T; 1]) -> [T; 1] {\n    let mut r1 = 0.5;\n    r1 = x[0].sin();\n    [x[0]]\n}\n"

@@ -1,6 +1,6 @@
-//! Counting allocations: an allocator that users install in their tests and benchmarks.
+//! Counts allocations: an allocator that users install in their tests and benchmarks.
 //!
-//! Read by checks and benchmarks. Unsafe code, since an allocator is unsafe to implement; the other place that has some is the
+//! Read by checks and benchmarks. The code is unsafe, since an allocator is unsafe to implement; the only other unsafe code is the
 //! machine code of `compiled-trace` (`native/call.rs`).
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -14,7 +14,7 @@ thread_local! {
 
 /// The system allocator with a counter per thread.
 ///
-/// Where it is not installed, allocations are not checked, and the summary of a test says so.
+/// If it is not installed, allocations are not checked, and the summary of a test says so.
 ///
 /// # Example
 /// ```
@@ -31,7 +31,7 @@ thread_local! {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountingAllocator;
 
-/// Counts one allocation; allocates nothing itself, since the counters are constants at first.
+/// Counts one allocation. The counters begin as constants, so counting allocates nothing.
 fn count(bytes: usize) {
     ALLOCATIONS.set(ALLOCATIONS.get() + 1);
     BYTES.set(BYTES.get() + bytes);

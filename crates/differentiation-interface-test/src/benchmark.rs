@@ -1,4 +1,4 @@
-//! Timing scenarios: one row per variant, prepared and not, and for the preparation itself.
+//! Times scenarios: one row per variant, prepared and not, and for the preparation itself.
 //!
 //! Called by users and by [`pick_fastest`](crate::pick_fastest); makes the rows of a [`Table`].
 
@@ -13,10 +13,10 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-/// A scenario that is about to be measured, for progress bars.
+/// The scenario that is measured next, for progress bars.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// Number of scenarios measured before, over all backends.
+    /// Number of scenarios measured so far, over all backends.
     pub done: usize,
     /// The backend.
     pub backend: String,
@@ -26,7 +26,7 @@ pub struct Progress {
     pub operator: &'static str,
 }
 
-/// What [`benchmark_differentiation`] measures.
+/// The settings of [`benchmark_differentiation`].
 pub struct BenchmarkOptions<'a> {
     seconds: f64,
     unprepared: bool,
@@ -55,17 +55,17 @@ impl<'a> BenchmarkOptions<'a> {
     pub fn full() -> Self {
         BenchmarkOptions { unprepared: true, preparation: true, ..Self::default() }
     }
-    /// Sets the seconds that the samples of a row take together, as far as 3 samples allow.
+    /// Sets the total time of the samples of a row in seconds, as far as 3 samples allow.
     pub fn seconds(mut self, seconds: f64) -> Self {
         self.seconds = seconds;
         self
     }
-    /// Leaves out the checks that come before the measurements; a wrong derivative is then timed as a right one is.
+    /// Skips the checks before the measurements; a wrong derivative is then timed like a right one.
     pub fn unchecked(mut self) -> Self {
         self.checked = false;
         self
     }
-    /// Leaves out the scenarios of an operator.
+    /// Skips the scenarios of an operator.
     pub fn excluding(mut self, operator: &str) -> Self {
         self.operators_excluded.push(operator.to_string());
         self
@@ -77,14 +77,14 @@ impl<'a> BenchmarkOptions<'a> {
     }
 }
 
-/// Measures every scenario with every backend that takes it, and returns one row for each measurement.
+/// Measures every scenario with every backend that supports it, and returns one row per measurement.
 ///
-/// Rows are, in this order: the variant with value, prepared; the plain variant, prepared; the preparation; and both variants
-/// unprepared. The variants are those that write into buffers unless the scenario is about those that return. A derivative that
-/// is wrong, an error of the operator and a panic of the function are rows with their `error` and no figure.
+/// Rows come in this order: the variant with value, prepared; the plain variant, prepared; the preparation; and both variants
+/// unprepared. The variants write into buffers, unless the scenario is restricted to those that return. A wrong derivative,
+/// an error of the operator and a panic of the function give rows with an `error` and no times.
 ///
 /// A sample is a loop of calls that takes at least half a millisecond; a row has from 3 to 101 samples. Allocations are
-/// counted where [`CountingAllocator`](crate::CountingAllocator) is installed.
+/// counted if [`CountingAllocator`](crate::CountingAllocator) is installed.
 ///
 /// # Example
 /// ```
@@ -153,7 +153,7 @@ impl Task for Stopwatch<'_, '_> {
     fn skip(&mut self, _: &dyn Candidate, _: &str, _: &'static str, _: &str) {}
 }
 
-/// What a row is about.
+/// What a row measures.
 #[derive(Clone, Copy)]
 pub(crate) enum Measurement {
     Calls(Call, Variant),

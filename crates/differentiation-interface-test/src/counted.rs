@@ -1,6 +1,6 @@
 //! A function that counts how often it is evaluated.
 //!
-//! Scenarios keep their function in one; operators see it as the function itself.
+//! Scenarios wrap their function in it; operators treat it like the function itself.
 
 use differentiation_interface_core::{ContextTypes, Function, FunctionWith};
 use std::cell::Cell;

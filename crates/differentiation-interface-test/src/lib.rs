@@ -1,16 +1,16 @@
 //! Scenarios, checks and benchmarks for backends of `differentiation-interface`.
 //!
-//! - A [`Scenario`] is an operator, a function, a point and what must come out; [`families`] has several hundred, with answers
+//! - A [`Scenario`] is an operator, a function, a point and the expected results; [`families`] has several hundred, with answers
 //!   worked out by hand.
-//! - [`test_differentiation`] runs scenarios with backends in all variants and makes every [`Check`]; for `#[test]`.
+//! - [`test_differentiation`] runs scenarios with backends in all variants and performs every [`Check`]; for `#[test]`.
 //! - [`benchmark_differentiation`] times them; [`pick_fastest`] chooses a backend for one function.
 //!
-//! Backends are lists of [`Candidate`]s: plain backends as they are, others wrapped by what they offer ([`second_order_only`],
+//! Backends are lists of [`Candidate`]s: plain backends themselves, others wrapped by the operators they support ([`second_order_only`],
 //! [`jacobian_only`], [`hessian_only`], [`matrices_only`]). The chapter
 //! [Comparing backends](https://github.com/differentiation-interface/differentiation-interface/blob/main/docs/book/src/compare_backends.md)
 //! of the book starts from an empty crate.
 //!
-//! Inside, [`Run`] makes a [`Driver`] of each pair of a scenario and a backend, which hides all types; checks and measurements
+//! Inside, [`Run`] makes a [`Driver`] for each pair of a scenario and a backend, which hides all types; checks and measurements
 //! are [`Task`]s on drivers, written once.
 
 mod allocation;
@@ -29,16 +29,19 @@ mod point;
 pub mod report;
 mod scenario;
 pub mod table;
+mod trusted;
+mod wrappers;
 
 pub use allocation::*;
 pub use benchmark::{BenchmarkOptions, Progress, benchmark_differentiation};
 pub use candidate::*;
 pub use check::{Options, test_differentiation};
 pub use counted::Counted;
-pub use driver::{At, Call, Driver, Facts, Results, Run, Spoiled, Task, Variant};
+pub use driver::{At, Call, Driver, Facts, Results, Run, Task, Variant, WrongLength};
 pub use list::{Backends, Scenarios};
 pub use operator::*;
 pub use outcome::*;
 pub use pick::{Pick, pick_fastest};
 pub use point::*;
 pub use scenario::*;
+pub use wrappers::*;

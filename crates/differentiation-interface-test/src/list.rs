@@ -6,14 +6,14 @@ use crate::driver::{Run, Task};
 use crate::point::OwnedPoint;
 use crate::scenario::Scenario;
 
-/// Scenarios that the backend `B` can be given: one, a `Vec` or slice of one type, or a tuple of such lists, nested as you like.
+/// Scenarios for the backend `B`: one, a `Vec` or slice of one type, or a tuple of such lists, nested to any depth.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a list of scenarios for `{B}`",
     note = "pass a `Scenario`, a `Vec` of them, or a tuple of these",
     note = "the function must run on the numbers of every backend of the list: write it over `T: Real`, or put `#[differentiable]` on the `fn`; functions over plain `f64` serve `AutoFiniteDiff` only"
 )]
 pub trait Scenarios<B: ?Sized> {
-    /// Hands every scenario with this backend to the task.
+    /// Passes every scenario with this backend to the task.
     fn visit(&self, backend: &B, task: &mut dyn Task);
 }
 
@@ -43,7 +43,7 @@ impl<B: ?Sized, S: Scenarios<B> + ?Sized> Scenarios<B> for &S {
     }
 }
 
-/// Backends that can be given the scenarios `S`: a tuple of up to 16, an array, a slice or a `Vec` of
+/// Backends for the scenarios `S`: a tuple of up to 16, an array, a slice or a `Vec` of
 /// [`Candidate`](crate::Candidate)s.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a list of backends for these scenarios",
@@ -52,7 +52,7 @@ impl<B: ?Sized, S: Scenarios<B> + ?Sized> Scenarios<B> for &S {
     note = "backends without first-order operators are wrapped: `second_order_only(..)`, `jacobian_only(..)`, `hessian_only(..)`, `matrices_only(..)`"
 )]
 pub trait Backends<S: ?Sized> {
-    /// Hands every pair of a backend and a scenario to the task.
+    /// Passes every pair of a backend and a scenario to the task.
     fn visit_all(&self, scenarios: &S, task: &mut dyn Task);
 }
 

@@ -1,8 +1,8 @@
-//! The operators as types, by which scenarios are told apart.
+//! The operators as types, which distinguish scenarios.
 //!
 //! Used by [`Scenario`](crate::Scenario) and the drivers.
 
-/// An operator, with its number of seeds where it takes some.
+/// An operator, with its number of seeds if it takes seeds.
 pub trait Operator: Copy + Send + Sync + 'static {
     /// Name of the operator.
     const NAME: &'static str;

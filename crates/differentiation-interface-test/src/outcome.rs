@@ -1,4 +1,4 @@
-//! What a test found: counts per backend, and findings that can be read without the source.
+//! The outcome of a test: counts per backend, and findings that are readable without the source.
 //!
 //! Made by [`test_differentiation`](crate::test_differentiation).
 
@@ -28,24 +28,24 @@ macro_rules! checks {
 }
 checks! {
     Function "function": "The function has the value that the scenario expects, on plain numbers.";
-    Error "error": "The operator returns no error where none is due.";
+    Error "error": "The operator returns no unexpected error.";
     Result "result": "A call without preparation gives the expected result.";
-    Value "value": "The value that comes with a result is that of the function.";
-    Overwrite "overwrite": "Every entry of a buffer is written; buffers are full of NaN before.";
+    Value "value": "The value returned with a result is that of the function.";
+    Overwrite "overwrite": "Every entry of a buffer is written; buffers are filled with NaN first.";
     Preparation "preparation": "A call prepared at another point gives the expected result.";
-    SecondCall "second_call": "Further calls give what the first one gave, also after a call elsewhere.";
-    SamePoint "same_point": "A call prepared at the point itself gives the expected result, for operators that can.";
-    SamePointClone "same_point_clone": "A clone of what is prepared at the point gives the expected result: it holds the point too.";
+    SecondCall "second_call": "Further calls give the result of the first one, also after a call at another point.";
+    SamePoint "same_point": "A call prepared at the point itself gives the expected result, for operators with such a preparation.";
+    SamePointClone "same_point_clone": "A clone of the object prepared at the point gives the expected result: it holds the point too.";
     OtherThread "other_thread": "A clone of the prepared object gives the expected result on another thread.";
     PrepareAgain "prepare_again": "After preparing again, for a point of another length if there is one, calls are right.";
-    Untouched "untouched": "Points, contexts and seeds are what they were.";
+    Untouched "untouched": "Points, contexts and seeds are unchanged.";
     WrongSizes "wrong_sizes": "Points, seeds and buffers of wrong lengths are refused.";
-    AfterError "after_error": "A prepared object that refused a call serves the next.";
+    AfterError "after_error": "A prepared object that refused a call answers the next one.";
     Allocations "allocations": "Prepared calls into buffers allocate no more than the function does.";
-    Calls "calls": "The function is evaluated no more often than the method needs, and each time as often.";
+    Calls "calls": "The function is evaluated no more often than the method needs, and equally often in each call.";
     Pattern "pattern": "A sparse matrix stores the expected entries.";
-    Adjoint "adjoint": "Pushforward and pullback are adjoint: <dy, J dx> = <J' dy, dx>. Where no answer is given.";
-    Convergence "convergence": "Differences approach the result with the square of the step. Where no answer is given.";
+    Adjoint "adjoint": "Pushforward and pullback are adjoint: <dy, J dx> = <J' dy, dx>. Only if no answer is given.";
+    Convergence "convergence": "Differences converge to the result with the square of the step. Only if no answer is given.";
 }
 
 impl fmt::Display for Check {
@@ -68,7 +68,7 @@ pub struct Finding {
     pub check: Check,
     /// The call that was made, such as `value_and_jacobian_into, prepared`.
     pub call: String,
-    /// What was found and what was expected.
+    /// The result found and the one expected.
     pub detail: String,
 }
 
@@ -79,7 +79,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What was done with one backend.
+/// The work done with one backend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// The backend.
@@ -88,9 +88,9 @@ pub struct Count {
     pub scenarios: usize,
     /// Checks that were made.
     pub checks: usize,
-    /// Scenarios that the backend does not take.
+    /// Scenarios that the backend does not support.
     pub skipped: usize,
-    /// Why, each reason with its number of scenarios.
+    /// The reasons, each with its number of scenarios.
     pub reasons: Vec<(String, usize)>,
 }
 
@@ -104,11 +104,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Checks that failed. After the first wrong result of a scenario with a backend, no further checks are made of the two.
+    /// Checks that failed. After the first wrong result of a scenario with a backend, the pair is not checked further.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
-    /// What was done with each backend.
+    /// The work done with each backend.
     pub fn counts(&self) -> &[Count] {
         &self.counts
     }

@@ -1,4 +1,4 @@
-//! Picking a backend: the fastest of those that agree, on the user's own function.
+//! Picks a backend: the fastest of those that agree, on the user's own function.
 //!
 //! Called by users; checks as [`test_differentiation`](crate::test_differentiation) does and measures as
 //! [`benchmark_differentiation`](crate::benchmark_differentiation) does.
@@ -14,15 +14,15 @@ use crate::scenario::Scenario;
 use crate::table::{Row, Table};
 use std::fmt;
 
-/// The backend that [`pick_fastest`] chose, with what it found out about all.
+/// The backend that [`pick_fastest`] chose, with its findings about all.
 #[derive(Clone, Debug)]
 pub struct Pick {
-    /// The fastest of the backends that agree, by the median: its position in the list, and its figures. `None` if there is
+    /// The fastest of the backends that agree, by the median: its position in the list, and its row. `None` if there is
     /// none.
     pub fastest: Option<(usize, Row)>,
-    /// The figures of all backends that agree, fastest first.
+    /// The rows of all backends that agree, fastest first.
     pub table: Table,
-    /// The backends that were not considered, and why: they do not take the operator, return an error, panic, fail a check, or
+    /// The backends that were rejected, and why: they do not support the operator, return an error, panic, fail a check, or
     /// disagree with the others.
     pub rejected: Vec<(String, String)>,
 }
@@ -42,8 +42,8 @@ impl fmt::Display for Pick {
 /// Tries all backends on a function, operator and typical point, checks them against each other, and returns the fastest by
 /// the time of a prepared call into a buffer.
 ///
-/// Each backend passes the checks of [`test_differentiation`](crate::test_differentiation) first; those that do are compared,
-/// and the largest group that agrees is considered (where groups are of equal size, the one of the backend named first). Each
+/// Each backend first has to pass the checks of [`test_differentiation`](crate::test_differentiation). The results of those that do are compared,
+/// and the largest group that agrees is considered (of groups of equal size, that of the backend named first). Each
 /// measurement takes `seconds`.
 ///
 /// # Example
@@ -105,7 +105,7 @@ impl Entry {
     }
 }
 
-/// The task that tries.
+/// The task that tries a backend.
 struct Trial {
     seconds: f64,
     counts: bool,
@@ -133,7 +133,7 @@ impl Task for Trial {
         });
         match tried {
             Ok((results, row)) => {
-                // Ten times what rounding explains, since both sides may err.
+                // Ten times the error that rounding explains, since both sides may err.
                 let tolerance = backend.tolerance(facts.order).unwrap_or(10.0 * facts.tolerance);
                 self.entries.push(Entry { position, results, tolerance, row });
             }

@@ -1,6 +1,6 @@
-//! Points that scenarios own, and lend to operators call by call.
+//! Points that scenarios own and lend to operators call by call.
 //!
-//! Called by scenarios and drivers; what is lent are the points and contexts of the core.
+//! Called by scenarios and drivers; they lend the points and contexts of the core.
 
 use differentiation_interface_core::Base;
 use differentiation_interface_core::context::{
@@ -9,10 +9,10 @@ use differentiation_interface_core::context::{
 use differentiation_interface_core::point::{Point, Shape};
 use std::fmt::Debug;
 
-/// A point with its contexts, as a scenario keeps it: `Vec<f64>`, `[f64; K]`, `f64` (and `f32` in its place), or a tuple of
+/// A point with its contexts, as a scenario stores it: `Vec<f64>`, `[f64; K]`, `f64` (or `f32` instead), or a tuple of
 /// one of these and [`OwnedContext`]s.
 ///
-/// A matrix is the vector of its entries; [`Scenario::shaped`](crate::Scenario::shaped) notes its shape.
+/// A matrix is the vector of its entries; [`Scenario::shaped`](crate::Scenario::shaped) records its shape.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the point of a scenario",
     note = "a scenario owns its point: a `Vec<f64>`, an array or a number, or a tuple of one of these and contexts such as `(vec![1.0], OwnedConstant(3.0))`"
@@ -22,14 +22,14 @@ pub trait OwnedPoint: Clone + PartialEq + Debug + Send + Sync + 'static {
     type Shape: Shape<Scalar: Base>;
     /// Kinds of the contexts.
     type Contexts: Contexts;
-    /// What operators are given.
+    /// The borrowed point that operators get.
     type Lent<'a>: Point<Shape = Self::Shape, Contexts = Self::Contexts> + Clone;
 
     /// Lends the point to one call.
     fn lend(&self) -> Self::Lent<'_>;
     /// The numbers, one after the other.
     fn coordinates(&self) -> &[NumberOf<Self>];
-    /// The same contexts with other numbers; `None` if the type does not hold so many.
+    /// The same contexts with other numbers; `None` if the type does not hold that many.
     fn moved_to(&self, x: &[NumberOf<Self>]) -> Option<Self>;
 }
 
@@ -91,11 +91,11 @@ macro_rules! owned_numbers {
 }
 owned_numbers!(f64, f32);
 
-/// A context as a scenario keeps it: [`OwnedConstant`], [`OwnedCache`], [`OwnedConstantOrCache`].
+/// A context as a scenario stores it: [`OwnedConstant`], [`OwnedCache`], [`OwnedConstantOrCache`].
 pub trait OwnedContext: Clone + PartialEq + Debug + Send + Sync + 'static {
     /// Kind of the context.
     type Kind: ContextKind;
-    /// What operators are given.
+    /// The borrowed context that operators get.
     type Lent<'a>: Context<Kind = Self::Kind> + Clone;
     /// Lends the context to one call.
     fn lend(&self) -> Self::Lent<'_>;

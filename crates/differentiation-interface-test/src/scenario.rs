@@ -1,19 +1,17 @@
-//! A scenario: what is differentiated, where, and what must come out.
+//! A scenario: an operator, a function, a point and the expected results.
 //!
 //! Made by users and by the built-in families; run by [`test_differentiation`](crate::test_differentiation),
 //! [`benchmark_differentiation`](crate::benchmark_differentiation) and [`pick_fastest`](crate::pick_fastest).
 
 use crate::counted::Counted;
-use crate::driver::{Answer, Run};
 use crate::operator::{
     Derivative, Gradient, Hessian, Hvp, Jacobian, Operator, Pullback, Pushforward, SecondDerivative,
 };
 use crate::point::{NumberOf, OwnedPoint};
 use differentiation_interface_core::Base;
-use differentiation_interface_core::error::Error;
 use std::marker::PhantomData;
 
-/// Which variants of an operator a scenario is about.
+/// The variants of an operator that a scenario includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Those that return their result.
@@ -24,12 +22,12 @@ pub enum Place {
     Both,
 }
 
-/// What must come out, as flat numbers: matrices row by row, products one after the other.
+/// The expected results, as flat numbers: matrices row by row, products one after the other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expected {
     /// The value.
     pub value: Option<Vec<f64>>,
-    /// The result of a first-order operator; the derivative or gradient beside a second-order one.
+    /// The result of a first-order operator; the derivative or gradient with a second-order one.
     pub first: Option<Vec<f64>>,
     /// The result of a second-order operator.
     pub second: Option<Vec<f64>>,
@@ -37,7 +35,7 @@ pub struct Expected {
 
 /// One operator on one function at one point.
 ///
-/// Made by the constructor of the operator's name; the rest is set by the other methods, each of which has a default.
+/// Made by the constructor named like the operator; the other methods set the rest, which has defaults.
 ///
 /// # Example
 /// ```
@@ -90,39 +88,39 @@ impl<O: Operator, F, P: OwnedPoint> Scenario<O, F, P> {
         }
     }
 
-    /// Sets the name, which is that of the function's type otherwise.
+    /// Sets the name. Default: that of the function's type.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
-    /// Sets what the operator must return: the derivative, gradient, matrix (row by row), or the products one after the
-    /// other. Without it, checks are made that need no answer.
+    /// Sets the result that the operator must return: the derivative, gradient, matrix (row by row), or the products one after the
+    /// other. Without it, the checks that need no answer are made.
     pub fn expecting(mut self, result: impl Into<Vec<f64>>) -> Self {
         let part = if O::ORDER == 1 { &mut self.expected.first } else { &mut self.expected.second };
         *part = Some(result.into());
         self
     }
-    /// Sets the derivative or gradient that must come with a second-order result.
+    /// Sets the derivative or gradient that a second-order operator must return with its result.
     pub fn expecting_first(mut self, first: impl Into<Vec<f64>>) -> Self {
         self.expected.first = Some(first.into());
         self
     }
-    /// Sets the value of the function, which is evaluated on plain numbers otherwise.
+    /// Sets the value of the function. Default: that of an evaluation on plain numbers.
     pub fn expecting_value(mut self, value: impl Into<Vec<f64>>) -> Self {
         self.expected.value = Some(value.into());
         self
     }
-    /// Sets the places of the matrix that are stored, for backends whose matrix is sparse.
+    /// Sets the stored places of the matrix, for backends whose matrix is sparse.
     pub fn expecting_pattern(mut self, pattern: impl Into<Vec<(usize, usize)>>) -> Self {
         self.pattern = Some(pattern.into());
         self
     }
-    /// Sets the point (and contexts) of the preparation, which is a point nearby with the same contexts otherwise.
+    /// Sets the point (and contexts) of the preparation. Default: a point nearby with the same contexts.
     pub fn prepared_at(mut self, preparation: P) -> Self {
         self.preparation = preparation;
         self
     }
-    /// Also prepares at this point of another length, to prepare again afterwards.
+    /// Also prepares at this point of another length, followed by preparation again.
     pub fn prepared_again_from(mut self, other: P) -> Self {
         self.other_size = Some(other);
         self
@@ -132,42 +130,18 @@ impl<O: Operator, F, P: OwnedPoint> Scenario<O, F, P> {
         self.place = place;
         self
     }
-    /// Sets the error allowed relative to the largest entry expected: 1e-12, for `f32` 1e-4, otherwise.
+    /// Sets the allowed error, relative to the largest entry expected. Default: 1e-12, for `f32` 1e-4.
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = tolerance;
         self
     }
-    /// Notes the shapes that the flat point and the flat output stand for, such as `[2, 3]` for a matrix.
+    /// Records the shapes that the flat point and the flat output represent, such as `[2, 3]` for a matrix.
     pub fn shaped(mut self, input: &[usize], output: &[usize]) -> Self {
         self.shapes = Some((input.to_vec(), output.to_vec()));
         self
     }
 
-    /// Fills in the answers by a trusted backend.
-    ///
-    /// # Errors
-    /// Those of the operator.
-    ///
-    /// # Example
-    /// ```
-    /// # use differentiation_interface::prelude::*;
-    /// # use differentiation_interface_test::*;
-    /// #[differentiable]
-    /// fn product(x: &[f64]) -> f64 {
-    ///     x[0] * x[1]
-    /// }
-    /// let scenario = Scenario::gradient(Product, vec![2.0, 5.0]).compute_results(&AutoForwardDiff::default())?;
-    /// assert_eq!(scenario.expected().first.as_deref(), Some(&[5.0, 2.0][..]));
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn compute_results<B: Run<O, F, P>>(mut self, trusted: &B) -> Result<Self, Error> {
-        let mut answer = Answer::default();
-        trusted.run(&self, &mut answer);
-        self.expected = answer.results()?;
-        Ok(self)
-    }
-
-    /// What must come out.
+    /// The expected results.
     pub fn expected(&self) -> &Expected {
         &self.expected
     }
@@ -183,7 +157,7 @@ impl<O: Operator, F, P: OwnedPoint> Scenario<O, F, P> {
     pub fn point(&self) -> &P {
         &self.point
     }
-    /// The name with what tells this scenario from others of the same function: seeds, number type, shapes, in place.
+    /// The name with the properties that distinguish scenarios of the same function: seeds, number type, shapes, in place.
     pub fn full_name(&self) -> String {
         let mut name = self.name.clone();
         if O::SEEDS > 1 {

@@ -1,4 +1,4 @@
-//! What a user writes to test one function of their own.
+//! A user's test of one function of their own.
 
 use differentiation_interface::prelude::*;
 use differentiation_interface_test::*;

@@ -123,7 +123,7 @@ impl<T: Real> FunctionWith<[T], (differentiation_interface::Const<Vec<Tallies>>,
     }
 }
 
-/// A tally whose clones count for themselves.
+/// A counter whose clones count separately.
 #[derive(Debug)]
 struct Tallies(Tally);
 impl Tallies {
@@ -171,7 +171,7 @@ fn a_pattern_with_surplus_entries_is_found() {
     assert_eq!(outcome.findings()[0].detail, "the pattern has [0,2], which is always zero");
 }
 
-/// Jacobians by forward mode with lengths handled wrongly: refusals swallowed, or remembered for ever.
+/// Jacobians by forward mode with wrong treatment of lengths: refusals ignored, or remembered for ever.
 #[derive(Clone, Copy)]
 enum Lengths {
     Swallowed,
@@ -233,7 +233,7 @@ impl Lengths {
 
 #[test]
 fn wrong_lengths_that_are_taken_or_spoil_the_preparation_are_found() {
-    // The operator checks the length of the point; the size of the matrix is left to the backend.
+    // The operator checks the length of the point; the backend has to check the size of the matrix.
     let differences = Formula::Differences { cubes: false, two_columns: false };
     let scenario = Scenario::jacobian(ToArray(differences), vec![1.0, 2.0, 4.0]).prepared_again_from(vec![1.0, 2.0]);
     let outcome =

@@ -1,8 +1,8 @@
 //! Speed of colouring, preparation and decompression, in million nonzeros per second.
 //!
 //! Run with `cargo bench -p matrix-coloring`. Every line stands beside two figures for this class of machine (2 shared
-//! vCPU, 2.5 GHz, one thread): "must" is what beats every existing tool, "aim" the fastest prototype known. The best of
-//! several runs counts. Ends with an error if the time of a tridiagonal matrix grows faster than linearly.
+//! vCPU, 2.5 GHz, one thread): "must" is the figure that beats every existing tool, "aim" that of the fastest known prototype.
+//! The best of several runs counts. The benchmark fails if the time of a tridiagonal matrix grows faster than linearly.
 
 #[path = "../tests/generators/mod.rs"]
 mod generators;
@@ -55,7 +55,7 @@ fn count(colors: &Colors) -> usize {
 }
 
 fn color(name: &str, p: &Pattern, kind: ProblemKind, greedy: &GreedyColoring, label: &str, must: f64, aim: f64) {
-    // The transposed orientation and the symmetry check are made once per pattern, before.
+    // The transposed orientation and the symmetry check are made once per pattern, before the timed part.
     let colors = greedy.colors(p, kind).unwrap();
     let seconds = best(|| greedy.colors(p, kind).unwrap());
     line(name, &format!("{} {label}", kind.name()), p.nnz(), seconds, count(&colors), must, aim);
@@ -117,9 +117,9 @@ fn preparation_and_decompression() {
             Pattern::from_csr(p.nrows(), p.ncols(), &wide(pointers), &wide(indices)).unwrap()
         };
         let seconds = best(|| coloring(&fresh(p), Column, &natural).unwrap());
-        line(name, "column: all of the preparation", nnz, seconds, 0, 0.0, 0.0);
+        line(name, "column: whole preparation", nnz, seconds, 0, 0.0, 0.0);
         let seconds = best(|| coloring(&fresh(p), Symmetric(Direct), &natural).unwrap());
-        line(name, "star: all of the preparation", nnz, seconds, 0, 0.0, 0.0);
+        line(name, "star: whole preparation", nnz, seconds, 0, 0.0, 0.0);
 
         let ones = vec![1.5f64; nnz];
         let column = coloring(p, Column, &natural).unwrap();
@@ -187,7 +187,7 @@ fn growth() -> bool {
 }
 
 fn main() -> ExitCode {
-    // `cargo test --benches` calls this too: only `cargo bench` measures.
+    // `cargo test --benches` runs this too; only `cargo bench` measures.
     if !std::env::args().any(|a| a == "--bench") {
         return ExitCode::SUCCESS;
     }

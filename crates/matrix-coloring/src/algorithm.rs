@@ -1,4 +1,4 @@
-//! What a colouring algorithm is: something that turns a pattern and a problem into colour vectors.
+//! The interface of colouring algorithms: an algorithm turns a pattern and a problem into colour vectors.
 //!
 //! Implemented by [`GreedyColoring`](crate::GreedyColoring), [`ConstantColoring`] and `OptimalColoring`, and open to
 //! users. Called by [`coloring`](crate::coloring), which checks the colours and builds the decompression from them.
@@ -6,7 +6,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::pattern::Pattern;
 
-/// The colour of a vertex that takes part in no product: `u32::MAX`.
+/// The colour of a vertex that needs no product: `u32::MAX`.
 pub const NEUTRAL: u32 = u32::MAX;
 
 /// How entries are recovered from the compressed matrix.
@@ -76,11 +76,11 @@ pub trait ColoringAlgorithm {
     /// Returns colours for `problem` on `pattern`.
     ///
     /// # Errors
-    /// As the algorithm says; [`ErrorKind::NotSquare`] and [`ErrorKind::NotSymmetric`] for symmetric problems.
+    /// Those that the algorithm documents; [`ErrorKind::NotSquare`] and [`ErrorKind::NotSymmetric`] for symmetric problems.
     fn colors(&self, pattern: &Pattern, problem: ProblemKind) -> Result<Colors, Error>;
 
-    /// Whether the colours are valid by construction. Column and row colourings are then not checked again in release
-    /// builds (all others are checked in any case, because building the decompression does it).
+    /// Whether the colours are valid by construction. Release builds then do not check column and row colourings again
+    /// (all others are checked in any case, because building the decompression does it).
     fn is_correct_by_construction(&self) -> bool {
         false
     }
@@ -96,7 +96,7 @@ impl<A: ColoringAlgorithm + ?Sized> ColoringAlgorithm for &A {
     }
 }
 
-/// A colouring known beforehand, for example from theory; it is checked before use.
+/// A known colouring, for example from theory; it is checked before use.
 ///
 /// # Example
 /// ```
@@ -160,7 +160,7 @@ fn check_length(what: &'static str, colors: &[u32], expected: usize) -> Result<(
     }
 }
 
-/// Number of distinct colours, neutral not counted.
+/// Number of distinct colours, without neutral.
 pub(crate) fn distinct(colors: &[u32]) -> usize {
     let mut met = Vec::new();
     let mut count = 0;

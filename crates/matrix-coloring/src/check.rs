@@ -1,7 +1,7 @@
 //! Validity of colourings and orders, checked by definition.
 //!
-//! For users who bring colours of their own and for tests. Every function passes or returns
-//! [`ErrorKind::InvalidColoring`] naming the first entry, in row-major order, that breaks the definition.
+//! For users with colours of their own and for tests. Every function passes or returns
+//! [`ErrorKind::InvalidColoring`] naming the first entry, in row-major order, that violates the definition.
 //! Colours are 0, 1, … with [`NEUTRAL`] for none; colour vectors of the wrong length are refused as well.
 
 use std::collections::HashMap;
@@ -145,7 +145,7 @@ fn distance_one(pattern: &Pattern, colors: &[u32]) -> Result<(), Error> {
 /// [`ErrorKind::InvalidColoring`], [`ErrorKind::Length`], [`ErrorKind::NotSymmetric`], [`ErrorKind::NotSquare`].
 pub fn star_coloring(pattern: &Pattern, colors: &[u32]) -> Result<(), Error> {
     distance_one(pattern, colors)?;
-    // The middle edge (i, j) of a two-coloured path: i has another neighbour of the colour of j, and the reverse.
+    // The middle edge (i, j) of a two-coloured path: i has another neighbour of the colour of j, and vice versa.
     let repeats = |i: usize, j: usize| {
         pattern.row(i).iter().any(|&k| k as usize != j && k as usize != i && colors[k as usize] == colors[j])
     };
@@ -165,7 +165,7 @@ pub fn star_coloring(pattern: &Pattern, colors: &[u32]) -> Result<(), Error> {
 /// [`ErrorKind::InvalidColoring`], [`ErrorKind::Length`], [`ErrorKind::NotSymmetric`], [`ErrorKind::NotSquare`].
 pub fn acyclic_coloring(pattern: &Pattern, colors: &[u32]) -> Result<(), Error> {
     distance_one(pattern, colors)?;
-    // A vertex takes part in one subgraph per colour around it: number the pairs (vertex, other colour).
+    // A vertex belongs to one subgraph per colour around it: number the pairs (vertex, other colour).
     let mut places: HashMap<(usize, u32), u32> = HashMap::new();
     let mut sets = Sets::new(2 * pattern.nnz());
     for (i, j) in pattern.entries().filter(|(i, j)| i < j) {

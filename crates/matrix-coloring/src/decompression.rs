@@ -1,4 +1,4 @@
-//! The two ways of decompression, as types.
+//! The two kinds of decompression, as types.
 
 use crate::algorithm::Decompression;
 
@@ -14,7 +14,7 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// The two ways of decompression as types: [`Direct`] and [`Substitution`].
+/// The two kinds of decompression as types: [`Direct`] and [`Substitution`].
 pub trait DecompressionKind: sealed::Sealed + Copy + Default {
     /// The same as a value.
     const KIND: Decompression;

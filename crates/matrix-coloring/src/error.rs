@@ -1,11 +1,11 @@
-//! The one error type of this crate.
+//! The error type of this crate.
 //!
 //! Returned by every fallible function. Callers match on [`Error::kind`]; the `Display` text says what was asked, what
 //! was found and what to do.
 
 use std::fmt;
 
-/// What went wrong, with the numbers needed to act on it.
+/// What went wrong, with the numbers needed to correct it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -13,14 +13,14 @@ pub enum ErrorKind {
     TooLarge {
         /// What was counted.
         what: &'static str,
-        /// The size asked for.
+        /// The size found.
         size: usize,
         /// The largest size accepted.
         limit: usize,
     },
-    /// The memory of a pattern is more than there is.
+    /// The pattern does not fit in memory.
     Memory {
-        /// Bytes of the array that was asked for.
+        /// Bytes of the array that could not be allocated.
         bytes: usize,
     },
     /// An entry lies outside the matrix.
@@ -88,9 +88,9 @@ pub enum ErrorKind {
         /// Why it cannot be recovered.
         conflict: Conflict,
     },
-    /// A colour range asks for colours that do not exist.
+    /// A colour range contains colours that do not exist.
     ColorRange {
-        /// End of the range asked for.
+        /// End of the range.
         end: usize,
         /// Number of colours.
         ncolors: usize,
@@ -121,7 +121,7 @@ pub enum Conflict {
     SharedInColumn(usize),
     /// Two adjacent vertices share a colour.
     Adjacent,
-    /// Neither the row nor the column of this entry (nor its mirror image) has it alone.
+    /// Neither the row nor the column of this entry (nor those of its mirror image) contain the entry's colour only once.
     NotReadable,
     /// Both the row and the column of this entry are neutral.
     Neutral,
@@ -162,12 +162,12 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
             ErrorKind::TooLarge { what, size, limit } => {
-                write!(f, "{what}: {size} is more than the limit of {limit}; use a smaller matrix")
+                write!(f, "{what}: {size} exceeds the limit of {limit}; use a smaller matrix")
             }
             ErrorKind::Memory { bytes } => {
                 write!(
                     f,
-                    "the pattern needs an array of {bytes} bytes, for which there is no memory; use a smaller matrix"
+                    "the pattern needs an array of {bytes} bytes, which does not fit in memory; use a smaller matrix"
                 )
             }
             ErrorKind::OutOfBounds { row, column, nrows, ncols } => {
@@ -179,12 +179,12 @@ impl fmt::Display for Error {
             ),
             ErrorKind::NotSorted { line, position } => write!(
                 f,
-                "index {position} in compressed line {line} is not above the one before; sort the indices and remove duplicates"
+                "index {position} in compressed line {line} is not greater than the one before; sort the indices and remove duplicates"
             ),
             ErrorKind::NotSquare { nrows, ncols } => {
                 write!(
                     f,
-                    "symmetric colouring of a {nrows} x {ncols} matrix; use a square one or a column or row problem"
+                    "symmetric colouring of a {nrows} x {ncols} matrix; use a square matrix, or a column or row problem"
                 )
             }
             ErrorKind::NotSymmetric { row, column } => write!(
@@ -196,7 +196,7 @@ impl fmt::Display for Error {
             }
             ErrorKind::NotAPermutation { position } => write!(
                 f,
-                "the order is no permutation: position {position} is out of range, repeated or missing; list every vertex once"
+                "the order is not a permutation: position {position} is out of range, repeated or missing; list every vertex once"
             ),
             ErrorKind::NotExtremal { position } => {
                 write!(
@@ -208,7 +208,7 @@ impl fmt::Display for Error {
                 write!(f, "entry ({row}, {column}) cannot be recovered: {conflict}; use another colouring")
             }
             ErrorKind::ColorRange { end, ncolors } => {
-                write!(f, "colours up to {end} were asked for, there are {ncolors}; shorten the range")
+                write!(f, "colours up to {end} were requested, there are {ncolors}; shorten the range")
             }
             ErrorKind::Unsupported { algorithm, problem } => {
                 write!(f, "{algorithm} cannot solve the problem {problem}; use GreedyColoring")

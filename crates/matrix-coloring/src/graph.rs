@@ -35,7 +35,7 @@ impl Graph {
         Graph { lines: Lines { pointers, indices } }
     }
 
-    /// The neighbours of each vertex and itself: two steps along these lead to all vertices at distance one or two.
+    /// The neighbours of each vertex and the vertex itself: two steps along these lead to all vertices at distance one or two.
     pub(crate) fn with_loops(&self) -> Lines {
         let mut pointers = Vec::with_capacity(self.lines.pointers.len());
         let mut indices = Vec::with_capacity(self.lines.indices.len() + self.vertices());
@@ -85,7 +85,7 @@ impl Graph {
     }
 }
 
-/// What an order or a lower bound needs to know of a colouring problem: vertices, and who must differ from whom.
+/// The part of a colouring problem that orders and lower bounds read: the vertices, and which of them must differ.
 pub(crate) enum Conflicts<'a> {
     /// Neighbours in a graph (symmetric and bidirectional problems).
     Graph(&'a Graph),
@@ -98,7 +98,7 @@ pub(crate) enum Conflicts<'a> {
     },
 }
 
-/// Stamps that tell whether a vertex was met in the current visit.
+/// Stamps that mark the vertices seen in the current visit.
 pub(crate) struct Seen {
     stamps: Vec<u32>,
     now: u32,
@@ -128,7 +128,7 @@ impl Conflicts<'_> {
         }
     }
 
-    /// Stamps as `for_each` needs them.
+    /// Stamps for `for_each`.
     pub(crate) fn seen(&self) -> Seen {
         Seen::new(self.vertices())
     }
@@ -178,7 +178,7 @@ impl Conflicts<'_> {
         }
     }
 
-    /// Steps that a visit of all neighbourhoods takes.
+    /// Number of steps of a visit of all neighbourhoods.
     pub(crate) fn work(&self) -> u64 {
         match self {
             Conflicts::Graph(graph) => graph.lines.indices.len() as u64,

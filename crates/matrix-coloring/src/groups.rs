@@ -1,6 +1,6 @@
-//! Colour classes: which columns or rows share a product.
+//! Colour classes: the columns or rows that share a product.
 //!
-//! Part of every result; read by whoever computes the products, for example a differentiation interface that seeds one
+//! Part of every result; read by the caller that computes the products, for example a differentiation interface that seeds one
 //! direction per group.
 
 use std::ops::Index;

@@ -1,8 +1,8 @@
 //! Colouring of sparse matrices for compressed Jacobians and Hessians.
 //!
-//! A sparse matrix that can only be multiplied with vectors is computed from few products when columns that do not meet
-//! share one: colour the columns, multiply with the sum of unit vectors of each colour, and read the entries off the
-//! compressed matrix. This crate finds the colours and reads the entries; it knows nothing of differentiation.
+//! A sparse matrix that is known only through products with vectors can be recovered from few products, as columns without a common
+//! row can share one: colour the columns, multiply with the sum of unit vectors of each colour, and read the entries off the
+//! compressed matrix. This crate finds the colours and reads the entries; it is independent of differentiation.
 //!
 //! # From pattern to values
 //! ```
@@ -41,8 +41,8 @@
 //! | any | both | [`Bidirectional`]`(`[`Direct`]`)` | [`StarBicoloring`] |
 //! | any | both | [`Bidirectional`]`(`[`Substitution`]`)` | [`AcyclicBicoloring`] |
 //!
-//! Algorithms: [`GreedyColoring`] for all of them, [`ConstantColoring`] for colours known beforehand, `OptimalColoring`
-//! (feature `optimal`) for small matrices, and whatever implements [`ColoringAlgorithm`].
+//! Algorithms: [`GreedyColoring`] for all of them, [`ConstantColoring`] for known colours, `OptimalColoring`
+//! (feature `optimal`) for small matrices, and any implementation of [`ColoringAlgorithm`].
 //!
 //! # Features
 //! - `faer`, `sprs`: patterns from the matrices of these crates.

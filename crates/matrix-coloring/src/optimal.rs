@@ -1,6 +1,6 @@
 //! Optimal colouring of small matrices (feature `optimal`), by the SAT solver `batsat`.
 //!
-//! An algorithm for [`coloring`](crate::coloring): starts from the greedy colours and asks for one colour less until there
+//! An algorithm for [`coloring`](crate::coloring): starts from the greedy colours and tries one colour less until there
 //! is no such colouring. For reference results; the time grows exponentially.
 
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ impl Default for OptimalColoring {
 }
 
 impl OptimalColoring {
-    /// Accepts up to `max_vertices` coloured rows and columns (100 unless set here); larger problems are refused.
+    /// Accepts up to `max_vertices` coloured rows and columns (100 by default); larger problems are refused.
     pub fn max_vertices(mut self, max_vertices: usize) -> OptimalColoring {
         self.max_vertices = max_vertices;
         self
@@ -130,7 +130,7 @@ fn at_most_one(solver: &mut BasicSolver, vars: &[Var]) {
     }
 }
 
-/// Is there a colouring with so many colours? Paths and cycles are forbidden as they turn up in solutions.
+/// Decides whether a colouring with this many colours exists. Paths and cycles are forbidden as they occur in solutions.
 struct Model<'a> {
     graph: &'a Graph,
     solver: BasicSolver,

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::graph::{Conflicts, Graph};
 use crate::pattern::Pattern;
 
-/// In which order a greedy algorithm visits the vertices.
+/// The order in which a greedy algorithm visits the vertices.
 ///
 /// For column and symmetric problems the vertices are the columns, for row problems the rows, for bidirectional problems
 /// the columns followed by the rows (row `i` is vertex `ncols + i`).
@@ -17,7 +17,7 @@ use crate::pattern::Pattern;
 pub enum Order {
     /// 0, 1, 2, …
     Natural,
-    /// For bidirectional problems rows first, then columns; else as [`Natural`](Order::Natural).
+    /// For bidirectional problems rows first, then columns; otherwise as [`Natural`](Order::Natural).
     NaturalRowsFirst,
     /// A random permutation that depends on the seed only: Fisher–Yates from the last position down, where position `i`
     /// is exchanged with `next() mod (i + 1)` and `next()` is the upper 31 bits (`s >> 33`) of
@@ -25,7 +25,7 @@ pub enum Order {
     Random(u64),
     /// Decreasing degree, ties by index.
     LargestFirst,
-    /// As [`LargestFirst`](Order::LargestFirst) for a bound of the degree that costs O(nnz): neighbours at distance two
+    /// As [`LargestFirst`](Order::LargestFirst) with a bound of the degree that costs O(nnz): neighbours at distance two
     /// are counted once per shared row. Identical for symmetric and bidirectional problems.
     LargestFirstApprox,
     /// Increasing degree, ties by index: hubs last, which suits star colouring of graphs with hubs.
@@ -49,7 +49,7 @@ pub enum Order {
     Given(Vec<u32>),
 }
 
-/// Which vertices an order is about.
+/// The vertices of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Vertices {
@@ -98,7 +98,7 @@ impl Lcg {
 }
 
 impl Order {
-    /// Returns the permutation that this order is for the given vertices, as the greedy algorithms use it.
+    /// Returns this order of the given vertices as a permutation, as the greedy algorithms use it.
     ///
     /// # Errors
     /// [`ErrorKind::NotAPermutation`] for a wrong given order, [`ErrorKind::NotSymmetric`] or [`ErrorKind::NotSquare`].
@@ -212,11 +212,11 @@ impl Dynamic {
     }
 }
 
-/// Vertices not yet taken by current degree. How ties are broken is up to the implementation.
+/// Vertices not yet taken by current degree. The implementation decides ties.
 trait ByDegree {
     /// All vertices, of degrees up to `largest`.
     fn new(degree: Vec<u32>, largest: usize) -> Self;
-    /// Takes a vertex of this degree out.
+    /// Removes and returns a vertex of this degree.
     fn take(&mut self, degree: usize) -> Option<u32>;
     /// Raises or lowers the degree of a vertex by one, unless it was taken.
     fn step(&mut self, v: u32, up: bool);

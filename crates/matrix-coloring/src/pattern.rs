@@ -1,6 +1,6 @@
-//! Sparsity pattern of a matrix: which entries may be nonzero.
+//! Sparsity pattern of a matrix: the entries that may be nonzero.
 //!
-//! Made by users (from triplets, compressed arrays, or another crate's matrix) and read by everything else here. Both
+//! Made by users (from triplets, compressed arrays, or another crate's matrix) and read by every other file of this crate. Both
 //! orientations are kept; the one that was not given is computed at its first use.
 
 use std::sync::{Arc, OnceLock};
@@ -34,7 +34,7 @@ impl Lines {
         self.transpose_into(vec![0; width + 1], Vec::new())
     }
 
-    /// The same in memory of the caller: zeros, one more than the result has lines, and a vector that may have room for as many.
+    /// As `transpose`, in memory of the caller: zeros, one more than the result has lines, and a vector that may have capacity for as many.
     fn transpose_into(&self, mut pointers: Vec<u32>, mut cursor: Vec<u32>) -> Lines {
         let width = pointers.len() - 1;
         for &j in &self.indices {
@@ -97,7 +97,7 @@ fn check_size(what: &'static str, size: usize) -> Result<(), Error> {
     if size > LIMIT { Err(ErrorKind::TooLarge { what, size, limit: LIMIT }.into()) } else { Ok(()) }
 }
 
-/// A vector with room for `length` numbers more, or an error where allocating would abort the program.
+/// Reserves capacity for `length` more numbers, or returns an error where allocation would abort the program.
 fn reserve<T>(list: &mut Vec<T>, length: usize) -> Result<(), Error> {
     let bytes = length.saturating_mul(size_of::<T>());
     list.try_reserve(length).map_err(|_| ErrorKind::Memory { bytes }.into())
@@ -120,7 +120,7 @@ impl Pattern {
     /// Returns the pattern with the given `(row, column)` entries; duplicates are merged.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfBounds`] for an entry outside, [`ErrorKind::TooLarge`] beyond `u32`, [`ErrorKind::Memory`] where the
+    /// [`ErrorKind::OutOfBounds`] for an entry outside, [`ErrorKind::TooLarge`] beyond `u32`, [`ErrorKind::Memory`] if the
     /// pattern does not fit in memory: each row and column takes 8 bytes, whether it has entries or not.
     pub fn from_triplets<I>(nrows: usize, ncols: usize, entries: I) -> Result<Pattern, Error>
     where
@@ -187,7 +187,7 @@ impl Pattern {
         Ok(Pattern::build(nrows, ncols, Some(lines), None))
     }
 
-    /// Returns the pattern whose compressed sparse row form is made of these arrays, which are checked and taken over.
+    /// Returns the pattern whose compressed sparse row form consists of these arrays. The arrays are checked and moved in.
     ///
     /// # Errors
     /// See [`from_csr`](Pattern::from_csr).
@@ -301,8 +301,8 @@ impl Pattern {
         (&rows.pointers, &rows.indices)
     }
 
-    /// Returns row pointers and column indices of the compressed sparse row form to keep: moved out if no other clone of
-    /// this pattern lives, copied else.
+    /// Returns row pointers and column indices of the compressed sparse row form by value: moved out if no other clone of
+    /// this pattern lives, copied otherwise.
     pub fn into_csr(self) -> (Vec<u32>, Vec<u32>) {
         self.rows();
         let lines = match Arc::try_unwrap(self.inner) {
@@ -372,7 +372,7 @@ impl Pattern {
         })
     }
 
-    /// The lines of whichever orientation is present; for symmetric patterns both are equal.
+    /// The lines of an orientation that is present; for symmetric patterns both are equal.
     pub(crate) fn any_lines(&self) -> &Lines {
         match self.inner.rows.get() {
             Some(rows) => rows,
@@ -380,7 +380,7 @@ impl Pattern {
         }
     }
 
-    /// Passes if square and symmetric, else names the first entry without mirror image. The answer is kept.
+    /// Passes if the pattern is square and symmetric, otherwise names the first entry without mirror image. The result is cached.
     pub(crate) fn check_symmetric(&self) -> Result<(), Error> {
         let (nrows, ncols) = (self.nrows(), self.ncols());
         if nrows != ncols {
@@ -388,7 +388,7 @@ impl Pattern {
         }
         let first = self.inner.asymmetry.get_or_init(|| {
             let rows = self.any_lines();
-            // Walking the rows in order meets the entries (j, i) of line j in increasing i: one cursor per line.
+            // Walking the rows in order visits the entries (j, i) of line j in increasing i: one cursor per line.
             let mut cursor = rows.pointers[..nrows].to_vec();
             for i in 0..nrows {
                 for &j in rows.line(i) {

@@ -1,13 +1,13 @@
 //! Postprocessing: colours that no entry needs become neutral, so their product is never computed.
 //!
-//! Called by `greedy` after a symmetric or bidirectional colouring. Whole colour classes are dropped, smallest first, as
-//! long as every entry stays recoverable; what is left cannot lose another class.
+//! Called by `greedy` after a symmetric or bidirectional colouring. Drops whole colour classes, smallest first, as
+//! long as every entry stays recoverable; no further class of the result can be dropped.
 
 use crate::algorithm::NEUTRAL;
 use crate::pattern::Pattern;
 use crate::recovery::{Side, alone_in_line, is_substitutable, transposed_positions};
 
-/// Renumbers the colours in use as 0, 1, … keeping their sequence; returns how many there are.
+/// Renumbers the colours in use as 0, 1, … in their order; returns how many there are.
 pub(crate) fn renumber(colors: &mut [u32]) -> usize {
     let largest = colors.iter().filter(|&&c| c != NEUTRAL).max().map_or(0, |&c| c as usize + 1);
     let mut label = vec![NEUTRAL; largest];
@@ -130,8 +130,8 @@ pub(crate) fn bidirectional_direct(pattern: &Pattern, row_colors: &mut [u32], co
     renumber(column_colors);
 }
 
-/// Drops colours of a colouring by substitution: every class is tried by solving without it. If that would visit more
-/// than `limit` entries the colouring is left as it is.
+/// Drops colours of a colouring by substitution: tries every class by solving without it. If that would visit more
+/// than `limit` entries, the colouring stays unchanged.
 pub(crate) fn substitution(
     pattern: &Pattern,
     mut row_colors: Option<&mut [u32]>,
@@ -143,7 +143,7 @@ pub(crate) fn substitution(
     let symmetric = row_colors.is_none();
     let mut candidates = Vec::new();
     for (c, members) in columns.members.iter().enumerate() {
-        // A diagonal entry of a symmetric matrix occurs in one equation only, so it pins its colour.
+        // A diagonal entry of a symmetric matrix occurs in one equation only, so its colour cannot be dropped.
         let pinned =
             symmetric && members.iter().any(|&v| pattern.any_lines().line(v as usize).binary_search(&v).is_ok());
         if !pinned {

@@ -1,6 +1,6 @@
 //! The problems, and the function that solves them.
 //!
-//! [`coloring`] is the entry point of the crate: it asks an algorithm (`algorithm`) for colours, checks them, and builds
+//! [`coloring`] is the entry point of the crate: it calls an algorithm (`algorithm`) for colours, checks them, and builds
 //! the result (`result`), which holds groups and decompression.
 
 use crate::algorithm::{ColoringAlgorithm, Colors, NEUTRAL, ProblemKind};
@@ -31,7 +31,7 @@ pub struct Bidirectional<D>(pub D);
 /// A colouring problem: [`Column`], [`Row`], [`Symmetric`] or [`Bidirectional`], the last two with
 /// [`Direct`](crate::Direct) or [`Substitution`](crate::Substitution).
 ///
-/// The type of the problem decides the type of the result, so a result has just the methods that make sense for it.
+/// The type of the problem determines the type of the result, so a result has only the methods that apply to it.
 pub trait Problem: sealed::Sealed {
     /// The result of [`coloring`].
     type Coloring;
@@ -100,7 +100,7 @@ impl<D: DecompressionKind> Problem for Bidirectional<D> {
 /// # Errors
 /// [`NotSquare`](crate::ErrorKind::NotSquare) and [`NotSymmetric`](crate::ErrorKind::NotSymmetric) for symmetric problems;
 /// [`InvalidColoring`](crate::ErrorKind::InvalidColoring) if an algorithm outside this crate, or a constant colouring,
-/// does not allow every entry to be recovered; and the algorithm's own.
+/// does not allow every entry to be recovered; and those of the algorithm.
 ///
 /// # Example
 /// ```
@@ -117,7 +117,7 @@ pub fn coloring<P: Problem>(
     problem: P,
     algorithm: &(impl ColoringAlgorithm + ?Sized),
 ) -> Result<P::Coloring, Error> {
-    let _ = problem; // a marker: its type says everything
+    let _ = problem; // a marker: only its type is used
     let colors = algorithm.colors(pattern, P::KIND)?;
     P::finish(pattern, colors, algorithm.is_correct_by_construction())
 }

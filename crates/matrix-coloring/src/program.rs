@@ -1,7 +1,7 @@
 //! Decompression as a precomputed gather.
 //!
 //! Built once by the results (`coloring`), executed at every evaluation: entry `k` of the values is entry `index[k]` of the
-//! compressed matrix; by substitution, a list of subtractions follows. Nothing is allocated when executing.
+//! compressed matrix; by substitution, a list of subtractions follows. Executing allocates nothing.
 
 use std::ops::{Range, Sub};
 use std::sync::OnceLock;
@@ -155,7 +155,7 @@ fn positions(pattern: &Pattern, target: Target) -> (Option<Vec<u32>>, usize) {
     (Some(along), next as usize)
 }
 
-/// What the entries of a pattern are read from.
+/// Where the entries of a pattern are read.
 pub(crate) enum Source<'a> {
     /// One column colouring: `(i, colors[j])`.
     Columns(&'a [u32]),
@@ -221,7 +221,7 @@ impl Program {
         length("compressed rows", self.shape.row_part(), rows.len())
     }
 
-    /// Copies every value from where it is read.
+    /// Copies every value from its position in the compressed matrix.
     pub(crate) fn gather<T: Copy>(&self, values: &mut [T], columns: &[T], rows: &[T]) -> Result<(), Error> {
         self.check(values, columns, rows)?;
         match &self.index {
@@ -231,7 +231,7 @@ impl Program {
         Ok(())
     }
 
-    /// Copies, then subtracts what was solved before.
+    /// Copies the values, then subtracts those that were solved before.
     pub(crate) fn substitute<T>(&self, values: &mut [T], columns: &[T], rows: &[T]) -> Result<(), Error>
     where
         T: Copy + Sub<Output = T>,
@@ -293,12 +293,12 @@ impl Program {
         Ok(())
     }
 
-    /// Makes the lists that [`scatter`](Program::scatter) walks.
+    /// Builds the lists that [`scatter`](Program::scatter) walks.
     pub(crate) fn prepare_chunks(&self) {
         self.chunks();
     }
 
-    /// The lists that [`scatter`](Program::scatter) walks, made at the first use.
+    /// The lists that [`scatter`](Program::scatter) walks, built at the first use.
     fn chunks(&self) -> &[ByColor; 2] {
         self.chunks.get_or_init(|| {
             let (shape, layout) = (&self.shape, self.target.layout);

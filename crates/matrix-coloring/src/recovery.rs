@@ -1,7 +1,7 @@
-//! Which product of the compressed matrix gives which entry back.
+//! Which product of the compressed matrix each entry is recovered from.
 //!
 //! Called by the results (to build the decompression), by `check` (validity is recoverability) and by `postprocess`. All
-//! of it works from pattern and colours alone, so a colouring may come from any algorithm or from the user.
+//! of it uses pattern and colours alone, so a colouring may come from any algorithm or from the user.
 
 use crate::algorithm::NEUTRAL;
 use crate::error::{Conflict, Error, ErrorKind};
@@ -55,7 +55,7 @@ pub(crate) fn transposed_positions(rows: &Lines, column_pointers: &[u32]) -> Vec
     rows.indices.iter().map(next).collect()
 }
 
-/// Where an entry is read: from its own row and column colour, or the other way round.
+/// Where an entry is read: from its own row and column colour, or vice versa.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Read {
     /// `(i, color(j))` of the column part.
@@ -273,7 +273,7 @@ impl System {
 
     /// The CSR positions in every equation.
     fn members(&self) -> Lines {
-        // In a symmetric system both positions of an unknown are positions of their own, so `first` alone covers it.
+        // In a symmetric system both positions of an unknown occur as positions, so `first` alone covers it.
         let second: &[u32] = if self.mirror.is_some() { &[] } else { &self.second };
         let mut pointers = vec![0u32; self.equations + 1];
         for &e in self.first.iter().chain(second).filter(|&&e| e != NONE) {

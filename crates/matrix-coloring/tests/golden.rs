@@ -101,7 +101,7 @@ fn first_fit_colors_are_bit_identical() {
 #[test]
 fn colpack_finds_as_many_colors_in_the_same_order() {
     let data = data();
-    // ColPack's incidence degree on graphs starts elsewhere, so only its other orders are the same.
+    // ColPack's incidence degree on graphs starts at another vertex, so only its other orders are the same.
     let orders = [
         ("NATURAL", Order::Natural),
         ("LARGEST_FIRST", Order::LargestFirst),

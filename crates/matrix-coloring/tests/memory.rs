@@ -1,4 +1,4 @@
-//! Patterns that do not fit in memory: an error, where an allocation that fails would end the program.
+//! Patterns that do not fit in memory are an error, although a failed allocation would end the program.
 //!
 //! The test runs itself in a process whose address space is limited.
 

@@ -267,7 +267,7 @@ proptest! {
         let acyclic = coloring(&p, Symmetric(Substitution), &greedy).unwrap();
         prop_assert_eq!(check::star_coloring(&p, star.column_colors()), Ok(()));
         prop_assert_eq!(check::acyclic_coloring(&p, acyclic.column_colors()), Ok(()));
-        // What the definitions accept can be recovered.
+        // Colourings that satisfy the definitions can be recovered from.
         let colors: Vec<u32> = (0..p.ncols() as u64).map(|v| ((seed >> (v % 60)) % 3) as u32).collect();
         if p.ncols() >= 3 && check::acyclic_coloring(&p, &colors).is_ok() {
             prop_assert_eq!(check::symmetrically_substitutable(&p, &colors), Ok(()));

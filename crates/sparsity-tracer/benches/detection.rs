@@ -1,4 +1,4 @@
-//! Time of detections, against the targets of the reference (`sparsity.md` D.3).
+//! Times of detections, beside the targets of the reference (`sparsity.md` D.3).
 //!
 //! `cargo bench -p sparsity-tracer --bench detection [filter]`. Each row: entries, best time of several runs, entries per
 //! second, and time relative to one evaluation on plain numbers.
@@ -77,7 +77,7 @@ fn arrow_head<T: Real>(x: &[T], k: usize) -> T {
     arrow + band
 }
 
-/// Best time of `run`, which also says how many entries it found.
+/// Best time of `run`, which returns its pattern.
 fn best(mut run: impl FnMut() -> Pattern) -> (f64, usize) {
     let mut best = f64::INFINITY;
     let mut entries = 0;

@@ -1,9 +1,9 @@
-//! The arena of the detection that runs on this thread, and the numbers' way to it.
+//! The arena of the detection that runs on this thread, and how numbers reach it.
 //!
-//! Numbers must be `Copy` and come from nothing, so they hold handles, and what the handles mean is kept here. A detection
-//! [`begin`]s, which puts a fresh arena in place; the guard it gets puts the outer one back, also when the function panics. A
-//! number carries the generation of its detection, which is an [`Identity`]: one of an outer or an earlier detection is found out
-//! by every operation that would look its handle up, and one that was sent to another thread spoils its detection.
+//! Numbers must be `Copy` and are made without arguments, so they hold handles, and the arena holds what the handles mean. A detection
+//! [`begin`]s by installing an empty arena; its guard restores the outer arena, also when the function panics. A
+//! number carries the generation of its detection, which is an [`Identity`]: every operation that resolves the handle recognises a number of an
+//! outer or an earlier detection, and a number on another thread spoils its detection.
 
 use crate::events::Events;
 use crate::sets::Sets;
@@ -17,7 +17,7 @@ use std::panic::Location;
 /// The generation of numbers without dependence.
 pub(crate) const CONSTANT: u32 = 0;
 
-/// The generation of numbers that came from another detection; it never runs.
+/// The generation of numbers of another detection; no detection has it.
 pub(crate) const FOREIGN: u32 = identity::STRAY.get();
 
 /// Sets and events of one detection.
@@ -25,11 +25,11 @@ pub struct Arena {
     generation: u32,
     refusals: u32,
     refused_at: Option<&'static Location<'static>>,
-    /// Whether the function decided by a number of another detection.
+    /// Whether the function branched on a number of another detection.
     decided_by_foreign: bool,
     pub(crate) sets: Sets,
     pub(crate) events: Events,
-    /// Where rows are gathered before their number is known.
+    /// Where the indices of rows are collected before their number is known.
     pub(crate) indices: Vec<u32>,
 }
 
@@ -37,9 +37,9 @@ thread_local! {
     static ARENA: RefCell<Arena> = const { RefCell::new(Arena::new()) };
     /// The generations of detections in which another one runs.
     static SUSPENDED: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
-    /// An arena that no detection uses, kept for its memory.
+    /// An unused arena, kept for its memory.
     static SPARE: RefCell<Option<Box<Arena>>> = const { RefCell::new(None) };
-    /// Vectors of numbers of several types, kept for their memory.
+    /// Unused vectors of numbers of several types, kept for their memory.
     static VECTORS: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Running {
     identity: Identity,
 }
 
-/// Begins a detection with so many inputs.
+/// Begins a detection with this many inputs.
 pub(crate) fn begin(inputs: usize) -> Result<Running, Error> {
     let inputs = u32::try_from(inputs).ok().filter(|n| *n < crate::sets::LIMIT / 2).ok_or(ErrorKind::TapeOverflow)?;
     let mut arena = SPARE.take().unwrap_or_else(|| Box::new(Arena::new()));
@@ -92,14 +92,14 @@ impl Running {
         self.identity.id().get()
     }
 
-    /// An error if another thread has met numbers of this detection, or if the function decided by those of another one.
+    /// Returns an error if another thread has used numbers of this detection, or if the function branched on those of another one.
     pub(crate) fn check(&self) -> Result<(), Error> {
         self.identity.check()?;
         let foreign = ARENA.with_borrow(|arena| arena.decided_by_foreign);
         if foreign { Err(ErrorKind::ForeignNumber.into()) } else { Ok(()) }
     }
 
-    /// Where the function first asked for a value it may not know.
+    /// Where the function first read a value that is not known.
     pub(crate) fn refused_at(&self) -> Option<&'static Location<'static>> {
         ARENA.with_borrow(|arena| arena.refused_at)
     }
@@ -127,13 +127,13 @@ impl Drop for Running {
     }
 }
 
-/// Gives the memory that detections on this thread have kept for the next one back to the system.
+/// Frees the memory that detections on this thread have kept for later ones.
 pub fn release_memory() {
     SPARE.set(None);
     VECTORS.set(Vec::new());
 }
 
-/// An empty vector, with the memory of one that was kept.
+/// An empty vector, with kept memory if there is some.
 pub(crate) fn take_vector<N: 'static>() -> Vec<N> {
     VECTORS
         .with_borrow_mut(|kept| {
@@ -165,19 +165,19 @@ pub(crate) fn with<R>(generation: u32, operation: impl FnOnce(&mut Arena) -> R) 
         .flatten()
 }
 
-/// How often a detection answers questions it refuses before it unwinds: a function may wait in a loop for the answer.
+/// How often a detection answers a refused question before it unwinds: a function may loop until it gets another answer.
 const PATIENCE: u32 = 1000;
 
-/// The same on another thread, which belongs to the user and is unwound only if there is no hope that the function returns.
+/// The same on another thread, which belongs to the user and is unwound only if the function will probably not return otherwise.
 const PATIENCE_AWAY: u32 = 1 << 20;
 
 thread_local! {
-    /// The detection of another thread that was refused here last, and how often.
+    /// The detection of another thread that was last refused here, and how often.
     static AWAY: Cell<(u32, u32)> = const { Cell::new((CONSTANT, 0)) };
 }
 
-/// Notes a number of an operation that has no result here. If its detection does not run on this thread, not even around an inner
-/// one, it is of an earlier call, or runs on another thread.
+/// Records a number of an operation that has no result here. If its detection does not run on this thread, not even around an inner
+/// one, the number belongs to an earlier call, or to another thread.
 #[cold]
 pub(crate) fn stray(generation: u32) {
     let is_suspended = || SUSPENDED.try_with(|suspended| suspended.borrow().contains(&generation)).unwrap_or(false);
@@ -187,7 +187,7 @@ pub(crate) fn stray(generation: u32) {
     }
 }
 
-/// Notes a refused question, and unwinds the detection if there were too many. Whether it is the detection that runs on this thread.
+/// Records a refused question, and unwinds the detection if there were too many. Returns whether the detection runs on this thread.
 #[cold]
 #[inline(never)]
 pub(crate) fn refused(generation: u32, place: &'static Location<'static>) -> bool {
@@ -197,12 +197,12 @@ pub(crate) fn refused(generation: u32, place: &'static Location<'static>) -> boo
         arena.refusals > PATIENCE
     });
     if here.unwrap_or_else(|| refused_away(generation)) && cfg!(panic = "unwind") && !std::thread::panicking() {
-        std::panic::resume_unwind(Box::new("a detection was refused too often"));
+        std::panic::resume_unwind(Box::new("the function read values that a detection does not have too often"));
     }
     here.is_some()
 }
 
-/// Notes a refused question to a number of another detection. Whether there were too many.
+/// Records a refused question to a number of another detection. Returns whether there were too many.
 fn refused_away(generation: u32) -> bool {
     stray(generation);
     let _ = ARENA.try_with(|arena| {

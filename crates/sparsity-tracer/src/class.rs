@@ -1,12 +1,12 @@
-//! What a rule depends on, found out by running its derivative on a probe.
+//! What a rule depends on, determined by evaluating its derivative on a probe.
 //!
-//! Called by the tracer number for every operation. Nothing here lists functions: the derivative of a rule is evaluated
+//! Called by the tracer number for every operation. No function is listed here: the derivative of a rule is evaluated
 //! on [`Probe`]s, which record whether it is zero and what it depends on.
 //!
 //! - **Globally** the class of a rule is the union over sample points of every sign and magnitude. It is computed once per
 //!   rule (and parameter) and kept in a table that a running operation reads with one load.
-//! - **Locally** the derivative is probed at the point itself. Where the point is special, that is where an argument is 0 or
-//!   two arguments are equal, its neighbours are probed as well, so that both arguments of a `max` count at a tie.
+//! - **Locally** the derivative is probed at the point itself. If the point is special (an argument is 0 or
+//!   two arguments are equal), its neighbours are probed as well, so that both arguments of a `max` count at a tie.
 
 use crate::probe::{MakeProbe, Probe};
 use differentiation_interface_core::rules::{Binary, Minus, Over, Partial, Plus, Times, Unary};
@@ -67,7 +67,7 @@ struct Probed {
 impl Probed {
     const NOTHING: Probed = Probed { class: 0, exact_zero: 0 };
 
-    /// Takes in the partial derivative with respect to `argument`.
+    /// Adds the partial derivative with respect to `argument`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn add<B: Base>(&mut self, partial: Partial<Probe<B>>, argument: u8) {
         match partial {
@@ -114,7 +114,7 @@ fn probe_binary<R: Binary, B: Base>(rule: R, x: B, y: B, r: B, active: u8) -> Pr
     found
 }
 
-/// Magnitudes of the sample points, which no rule singles out.
+/// Magnitudes of the sample points, at which no rule is special.
 const SAMPLES: [f64; 10] = [1e-300, 1.3e-9, 0.0123, 0.37, 0.81, 1.7, 5.3, 42.3, 1.1e9, 1e300];
 
 fn samples() -> impl Iterator<Item = f64> + Clone {
@@ -138,7 +138,7 @@ pub(crate) fn binary_global<R: Binary>(rule: R) -> Class {
         || own == TypeId::of::<Times>()
         || own == TypeId::of::<Over>();
     if arithmetic {
-        // The derivatives of these fold away in the compiler, and the class becomes a constant of the operation.
+        // The compiler folds these derivatives, and the class becomes a constant of the operation.
         let at = |x: f64, y: f64| probe_binary(rule, x, y, rule.value(x, y), Class::X | Class::Y).class;
         return Class(at(0.37, 1.7) | at(-0.37, 1.7) | at(0.37, -1.7) | at(-0.37, -1.7));
     }
@@ -180,13 +180,13 @@ pub(crate) fn binary_local<R: Binary, B: Base>(rule: R, x: B, y: B, r: B) -> Cla
     local(rule, x, y, r, Class::X | Class::Y)
 }
 
-/// The same with a plain second argument, as a class of one argument.
+/// As `binary_local` with a plain second argument, as a class of one argument.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn right_local<R: Binary, B: Base>(rule: R, x: B, y: B, r: B) -> Class {
     local(rule, x, y, r, Class::X)
 }
 
-/// The same with a plain first argument, as a class of one argument.
+/// As `binary_local` with a plain first argument, as a class of one argument.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn left_local<R: Binary, B: Base>(rule: R, x: B, y: B, r: B) -> Class {
     local(rule, x, y, r, Class::Y).of_y()
@@ -206,9 +206,9 @@ fn local<R: Binary, B: Base>(rule: R, x: B, y: B, r: B, active: u8) -> Class {
     Class(class & !here.exact_zero)
 }
 
-/// Classes found so far: 55 bits of the rule's key, one bit that says the slot is taken, the class.
+/// Classes found so far: 55 bits of the rule's key, one bit that marks the slot as used, the class.
 ///
-/// A slot is one word, so that readers need no lock; two rules that share a slot replace each other.
+/// A slot is one word, so that readers need no lock; of two rules with the same slot the last one stays.
 static TABLE: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 
 const TAKEN: u64 = 0x80;
@@ -236,7 +236,7 @@ fn compute(slot: &AtomicU64, key: u64, find: impl Fn() -> u8) -> Class {
     Class(class)
 }
 
-/// Takes a `TypeId` apart: its hash is 64 bits of itself, so this folds into a constant.
+/// Hashes a `TypeId`: its hash is 64 bits of itself, so this folds into a constant.
 struct Key(u64);
 
 impl Hasher for Key {

@@ -16,44 +16,44 @@ use matrix_coloring::Pattern;
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Finds patterns for all points at once.
+/// Finds patterns that hold at all points.
 ///
-/// The values at the point do not matter, only how many there are. A function that branches on a value, casts it, formats it or tests
+/// Only the number of values at the point matters. A function that branches on a value, casts it, formats it or tests
 /// it is refused with the place in its code: the pattern would hold on one side of the branch only. `max`, `min`, `abs`,
 /// `clamp` and [`select`](differentiation_interface_core::scalar::Condition::select) are not branches.
 ///
-/// # What is promised?
-/// An entry that is nonzero at some point is in the pattern. There may be more: `x - x` depends on `x`, and a product with a
-/// plain zero does, since the zero may be something else in the next call.
+/// # Guarantees
+/// An entry that is nonzero at some point is in the pattern. The pattern may have more entries: `x - x` depends on `x`, and so does a
+/// product with a plain zero, since the zero may have another value in the next call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TracerSparsityDetector;
 
 /// Finds patterns that hold at one point and around it as long as no branch changes.
 ///
 /// Branches follow the values at the point, a product drops the factor whose partner is exactly zero, `max` and `min` drop
-/// the smaller and larger argument. So the pattern can be smaller than the one for all points, and is valid only there:
+/// the smaller and larger argument. So the pattern can be smaller than the one for all points, and is valid only at this one:
 /// detect again when the point moves, and do not keep a colouring made from it.
 ///
-/// Leaving the branch of the point goes unnoticed in general: engines that run the function at every call know of no branch, and entries
-/// that are nonzero on another one only are missing. Engines that keep a recording report a comparison that comes out otherwise, as an
-/// error of kind [`ErrorKind::OtherPattern`], but not another choice of `max`, `min` or `select` nor a factor that is no longer zero.
+/// In general no error tells that a point is on another branch: engines that run the function at every call do not track branches, and
+/// entries that are nonzero on another branch only are missing. Engines that keep a recording report a comparison with another outcome, as
+/// an error of kind [`ErrorKind::OtherPattern`], but not another choice of `max`, `min` or `select`, nor a factor that is no longer zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TracerLocalSparsityDetector;
 
-/// Finds which entries of a Jacobian or Hessian may be nonzero.
+/// Finds the entries of a Jacobian or Hessian that may be nonzero.
 ///
 /// # For users
 /// Pass one to [`jacobian_sparsity`] or [`hessian_sparsity`].
 ///
 /// # For backend authors
 /// 1. `jacobian` and `hessian` run `f` once at `x`, on numbers of the named types.
-/// 2. Every entry that the backend could find nonzero must be in the pattern. What cannot be decided is an error.
+/// 2. Every entry that the backend could find nonzero must be in the pattern. Undecidable cases are an error.
 /// 3. The pattern of a Hessian is symmetric, both triangles are stored.
 pub trait SparsityDetector: Clone + Debug + Send + Sync + 'static {
     /// Name in errors.
     const NAME: &'static str;
-    /// Whether a pattern holds on the branches taken at the point only. A sparse backend then reports a call that takes another one, if it
-    /// can see that.
+    /// Whether a pattern holds only on the branches taken at the point. A sparse backend then reports a call that takes another branch, if it
+    /// can detect that.
     const AT_ONE_POINT: bool = false;
     /// The number `jacobian` runs on.
     type JacobianNum<B: Base>: Scalar<Base = B>;
@@ -113,10 +113,10 @@ fn trace<S: Scalar, K: Scope, H: Handles>(f: &mut impl Flat<Tracer<S::Base, K, H
         let mut outputs = arena::take_vector();
         let run = catch_unwind(AssertUnwindSafe(|| f.call(&inputs, &mut outputs)));
         arena::keep_vector(inputs);
-        // A panic after numbers went to another thread is no more than a consequence: there they have no pattern.
+        // If numbers went to another thread, a panic is only a consequence: they have no pattern there.
         running.check()?;
         if let Err(panic) = run {
-            // After a refused question a panic is no more than its consequence, as in `partial_cmp(..).unwrap()`.
+            // After a refused question a panic is only its consequence, as in `partial_cmp(..).unwrap()`.
             match running.refused_at() {
                 Some(place) => return Err(ErrorKind::ValueDecides { place }.into()),
                 None => resume_unwind(panic),
@@ -132,10 +132,10 @@ fn trace<S: Scalar, K: Scope, H: Handles>(f: &mut impl Flat<Tracer<S::Base, K, H
     })
 }
 
-/// Returns the pattern of the Jacobian of `f` at `x`: entry `(i, j)` is there if output `i` may depend on input `j`.
+/// Returns the pattern of the Jacobian of `f` at `x`: it contains entry `(i, j)` if output `i` may depend on input `j`.
 ///
-/// `f` and `x` are what operators take: closures, generic functions, objects and [`in_place`] functions; slices, arrays and
-/// numbers, with contexts. A number counts as one input or output. The function is run once.
+/// `f` and `x` are as for operators: closures, generic functions, objects and [`in_place`] functions; slices, arrays and
+/// numbers, with contexts. A number counts as one input or output. The function runs once.
 ///
 /// [`in_place`]: differentiation_interface_core::in_place
 ///
@@ -172,8 +172,8 @@ where
     detector.jacobian(&mut f, x.coordinates()).map_err(|error| error.during("jacobian_sparsity", D::NAME))
 }
 
-/// Returns the pattern of the Hessian of `f` at `x`: entry `(i, j)` is there if ∂²f/∂xᵢ∂xⱼ may be nonzero. It is symmetric and
-/// both triangles are stored.
+/// Returns the pattern of the Hessian of `f` at `x`: it contains entry `(i, j)` if ∂²f/∂xᵢ∂xⱼ may be nonzero. It is symmetric and
+/// stores both triangles.
 ///
 /// # Errors
 /// As [`jacobian_sparsity`].

@@ -1,7 +1,7 @@
-//! Second-order events as handles into an arena: which products of first-order sets a number contains.
+//! Second-order events as handles into an arena: the products of first-order sets that a number contains.
 //!
-//! Called by [`arena`](crate::arena). An operation pushes a union of two events or a product of two sets. What is never
-//! reached from the result is dead and leaves no trace in the pattern.
+//! Called by [`arena`](crate::arena). An operation pushes a union of two events or a product of two sets. Events that the
+//! result does not reach are dead and do not appear in the pattern.
 
 use crate::sets::{EMPTY, LIMIT, Set, Sets};
 
@@ -14,7 +14,7 @@ pub(crate) const NONE: Event = 0;
 /// Bit in the first half of a node that makes it a product.
 const PRODUCT: u32 = LIMIT;
 
-/// Number of products remembered, so that a product made again and again is one event.
+/// Number of products remembered, so that a repeated product is one event.
 const REMEMBERED: usize = 1024;
 
 /// The arena of events of one detection.
@@ -63,7 +63,7 @@ impl Events {
         self.overflow = false;
     }
 
-    /// Whether more events were made than handles can name.
+    /// Whether more events were made than handles can number.
     pub(crate) fn overflow(&self) -> bool {
         self.overflow
     }
@@ -114,7 +114,7 @@ impl Events {
         self.collect_products(root);
         let Work { products, starts, ends, members, pointers, partners, .. } = &mut self.work;
 
-        // Write out every set that occurs.
+        // Writes out every set that occurs.
         starts.clear();
         starts.resize(sets.handles(), 0);
         ends.clear();
@@ -140,7 +140,7 @@ impl Events {
             }
         };
 
-        // For every row, the sets it meets: a counting sort.
+        // For every row, the sets of its partners: a counting sort.
         pointers.clear();
         pointers.resize(inputs + 2, 0);
         let mut total = 0usize;
@@ -207,7 +207,7 @@ impl Events {
         Some(row_pointers)
     }
 
-    /// Finds the products that `root` contains. Children come before their parents, so one sweep down the arena does.
+    /// Finds the products that `root` contains. Children come before their parents, so one sweep down the arena suffices.
     fn collect_products(&mut self, root: Event) {
         let Work { live, products, .. } = &mut self.work;
         products.clear();

@@ -1,4 +1,4 @@
-//! What tracers carry: handles of the first and of the second order.
+//! The contents of tracers: handles of the first and of the second order.
 //!
 //! Called by [`number`](crate::number) for every operation and by [`detector`](crate::detector) for the result.
 
@@ -10,7 +10,7 @@ use differentiation_interface_core::error::{Error, ErrorKind};
 use matrix_coloring::Pattern;
 use std::fmt::Debug;
 
-/// What a number of some order carries: handles into the arena.
+/// The handles into the arena that a number of some order carries.
 pub trait Handles: Copy + PartialEq + Debug + Send + Sync + Default + 'static {
     /// Input `i`.
     fn input(i: usize) -> Self;
@@ -22,7 +22,7 @@ pub trait Handles: Copy + PartialEq + Debug + Send + Sync + Default + 'static {
     fn joined(self, other: Self, arena: &mut Arena) -> Self;
     /// The dense second-order dependence on everything in `self`.
     fn dense(self, arena: &mut Arena) -> Self;
-    /// The pattern that the outputs of a function have.
+    /// The pattern of a function with these outputs.
     fn pattern(arena: &mut Arena, outputs: impl ExactSizeIterator<Item = Self>) -> Result<Pattern, Error>;
 }
 
@@ -68,7 +68,7 @@ impl Handles for Gradient {
         pointers.push(0);
         let mut last = None;
         for Gradient(set) in outputs {
-            // What two outputs share is walked again for each that follows: a list is the shortest walk.
+            // Every later output walks the shared part of two outputs again: as a list the walk is shortest.
             let child = sets.long_child(set);
             if let Some(shared) = child.filter(|_| child == last) {
                 sets.make_list(shared);

@@ -16,21 +16,21 @@
 //! [`TracerSparsityDetector`] finds a pattern that holds everywhere, and refuses a function that branches on a value, naming
 //! the line. [`TracerLocalSparsityDetector`] follows the branches taken at one point and drops what is exactly zero there.
 //!
-//! # Which rules are there?
-//! Those of the table in [`rules`](differentiation_interface_core::rules), and yours. What a rule depends on is not listed
-//! here: its derivative is evaluated on a probing number that records dependence. A rule of your own whose derivative is
+//! # Which rules are supported?
+//! Those of the table in [`rules`](differentiation_interface_core::rules), and users' rules. This crate does not list what a rule depends
+//! on: it evaluates the derivative on a probing number that records dependence. A user's rule whose derivative is
 //! [`Partial::Zero`](differentiation_interface_core::rules::Partial) in some places and not in others is recognised if it is
-//! not zero at one of twenty sample points with magnitudes from 1e-300 to 1e300; state a narrower one as a
+//! not zero at one of twenty sample points with magnitudes from 1e-300 to 1e300; write a narrower one as a
 //! [`CustomRule`](differentiation_interface_core::custom::CustomRule), which counts as dense.
 //!
 //! # What does it cost?
-//! One evaluation, some nanoseconds per operation, and about as long again as it takes to write the pattern; twelve bytes of
+//! One evaluation, some nanoseconds per operation, and about the same time again to write the pattern; twelve bytes of
 //! memory per operation, kept for the next detection on the thread until [`release_memory`].
 //!
 //! # Limits
-//! - Where a function of the standard library compares (`sort_by`, `max_by`, `&a < &b`), the place named is there.
-//! - Formatting a tracer without value asks for the value, and is refused as a branch is.
-//! - Numbers are refused on other threads, with an error that says so.
+//! - If a function of the standard library compares (`sort_by`, `max_by`, `&a < &b`), the error names a place in that library.
+//! - Formatting a tracer without value reads the value, and is refused like a branch.
+//! - Computing with tracers on other threads is refused with an error that says so.
 
 mod arena;
 mod class;

@@ -1,6 +1,6 @@
 //! The tracer: a number that records what it depends on instead of a derivative.
 //!
-//! Made by [`detector`](crate::detector) and run through the user's function. Asks [`class`](crate::class) what a rule
+//! Made by [`detector`](crate::detector) for the user's function. Reads from [`class`](crate::class) what a rule
 //! depends on, and keeps the dependence as handles into the [`arena`](crate::arena).
 
 use crate::arena::{self, CONSTANT, FOREIGN};
@@ -22,20 +22,20 @@ use std::sync::Arc;
 /// A number that records what it depends on: over the plain number `B`, for all points or one ([`Global`], [`Local`]), to
 /// first or second order ([`Gradient`](crate::Gradient), [`Hessian`](crate::Hessian)).
 ///
-/// Users see it as the `T` of their generic functions.
+/// User code sees it as the `T` of generic functions.
 pub type Tracer<B, K, H> = Num<TracerCore<B, K, H>>;
 
-/// Which points a tracer speaks for.
+/// The points for which a pattern holds.
 pub trait Scope: Copy + Debug + Send + Sync + 'static {
     /// Whether the values at one point are known.
     const AT_POINT: bool;
 }
 
-/// All points at once: no values, so a branch on one is refused.
+/// All points: no values, so a branch on one is refused.
 #[derive(Clone, Copy, Debug)]
 pub enum Global {}
 
-/// The point at hand: branches follow the values there.
+/// The given point: branches follow its values.
 #[derive(Clone, Copy, Debug)]
 pub enum Local {}
 
@@ -81,7 +81,7 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
         if K::AT_POINT { value } else { B::nan() }
     }
 
-    /// The result of an operation; without handles the operand came from another detection.
+    /// The result of an operation; `None` as handles means that the operand belongs to another detection.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn active(value: B, generation: u32, handles: Option<H>) -> Self {
         let Some(handles) = handles else {
@@ -94,7 +94,7 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
         TracerCore { value: Self::known(value), generation, handles, scope: PhantomData }
     }
 
-    /// What a number becomes whose detection is not in its place: it reaches no output unnoticed.
+    /// The result for a number whose detection does not run here: it is an error in every output.
     #[cold]
     fn foreign(value: B) -> Self {
         TracerCore { value: Self::known(value), generation: FOREIGN, handles: H::default(), scope: PhantomData }
@@ -123,13 +123,13 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
         Self::active(value, self.generation, self.handles.binary(other.handles, self.generation, class))
     }
 
-    /// Whether user code may not know the value.
+    /// Whether the value is hidden from user code.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_unknown(&self) -> bool {
         !K::AT_POINT && self.generation != CONSTANT
     }
 
-    /// A number without value was asked for it.
+    /// Reports that the value of a number without value was read.
     #[cold]
     #[track_caller]
     fn refuse(&self) {
@@ -242,7 +242,7 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
         }
     }
 
-    /// The value alone is another one than that of product and sum.
+    /// Only the value differs from that of product and sum.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fused(self, factor: Self, addend: Self) -> Self {
         let value = self.value.mul_add(factor.value, addend.value);
@@ -307,7 +307,7 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
         if !left.is_unknown() && !right.is_unknown() {
             return if relation.holds(left.value.partial_cmp(&right.value)) { then } else { otherwise };
         }
-        // Not known which of the two: a number without value, even if both are constant.
+        // It is not known which of the two: the result is a number without value, even if both are constant.
         let decider = if left.is_unknown() { left } else { right };
         let nothing = TracerCore { generation: decider.generation, handles: H::default(), ..decider };
         let lift = |v: Self| if v.generation == CONSTANT { nothing } else { v };

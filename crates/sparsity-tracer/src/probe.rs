@@ -1,6 +1,6 @@
 //! A number that records which arguments of a rule it depends on, and whether it is exactly zero.
 //!
-//! Rules' derivatives are evaluated on it by [`class`](crate::class). Its own operations ask the rules one level down, on
+//! [`class`](crate::class) evaluates derivatives of rules on it. Its own operations evaluate the rules one level down, on
 //! plain numbers, so there is no recursion.
 
 use differentiation_interface_core::custom::CustomRule;
@@ -54,14 +54,14 @@ fn is_zero<B: Base>(partial: Partial<B>) -> bool {
     matches!(partial, Partial::Zero)
 }
 
-/// Whether a rule with one argument exactly zero gives zero whatever the other one is: products do, quotients do.
+/// Whether a rule with one argument exactly zero is zero for every other argument: products are, quotients are.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn absorbs<B: Base>(value: impl Fn(B) -> B, other: B) -> bool {
     let away = other.abs() + B::from_f64(1.25);
     value(away) == B::ZERO && value(-away) == B::ZERO
 }
 
-/// Whether a function that is zero at the origin is nearly so beside it, and not by convention only.
+/// Whether a function that is zero at the origin is also nearly zero beside it, and not by convention only.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn is_small<B: Base>(value: B) -> bool {
     value.abs() <= B::epsilon().sqrt()

@@ -1,15 +1,15 @@
-//! Sets of inputs as handles into an arena: what the first-order part of a tracer is.
+//! Sets of inputs as handles into an arena: the first-order part of a tracer.
 //!
-//! Called by [`arena`](crate::arena). A union is a node with two children, so an operation costs a push. What a node holds is
+//! Called by [`arena`](crate::arena). A union is a node with two children, so an operation costs a push. The members of a node are
 //! found by walking it, once, at the end.
 //!
-//! # Why is the walk never longer than the result by much?
-//! Every node knows the length of its walk, the sum of its children's (shared parts count each time they are met). When that
-//! length has doubled since the last look, the node is walked and the distinct inputs are counted; if they are at most half
+//! # Why is the walk never much longer than the result?
+//! Every node stores the length of its walk, the sum of its children's (shared parts count each time they are visited). When that
+//! length has doubled since the last check, the node is walked and the distinct inputs are counted; if they are at most half
 //! as many, the node becomes a flat list. So a walk visits at most about four times the inputs it yields, plus a constant,
 //! whatever the function does: long chains over few inputs, values shared by all outputs, repeated products with dense
-//! matrices. The looks cost a constant number of steps per operation, since the length doubles between them. Equal lists are
-//! one list, and large unions are remembered, so that the second row of a dense product costs one look-up an operation.
+//! matrices. The checks cost a constant number of steps per operation, since the length doubles between them. Equal lists are
+//! stored once, and large unions are remembered, so that the second row of a dense product costs one look-up per operation.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) type Set = u32;
 /// The empty set.
 pub(crate) const EMPTY: Set = 0;
 
-/// Handles stop here: the bit above marks products among events.
+/// Handles stay below this: the bit above marks products among events.
 pub(crate) const LIMIT: u32 = 1 << 31;
 
 #[derive(Clone, Copy)]
@@ -31,7 +31,7 @@ struct Node {
     measure: Measure,
 }
 
-/// Length of the walk (26 bits), exponent of the length at which to look again (5 bits), flat or not (1 bit).
+/// Length of the walk (26 bits), exponent of the length of the next check (5 bits), flat or not (1 bit).
 #[derive(Clone, Copy)]
 struct Measure(u32);
 
@@ -64,7 +64,7 @@ fn next_look(length: usize) -> u32 {
 /// The arena of sets of one detection.
 pub(crate) struct Sets {
     inputs: u32,
-    /// By handle. The empty set and the inputs have nodes too, so that an operation finds measures without a branch.
+    /// By handle. The empty set and the inputs have nodes too, so that an operation reads measures without a branch.
     nodes: Vec<Node>,
     lists: Vec<u32>,
     /// Flat lists by a hash that does not depend on their order.
@@ -77,7 +77,7 @@ pub(crate) struct Sets {
     overflow: bool,
 }
 
-/// Places for large unions remembered, four in each, and the length from which on they are.
+/// Number of buckets for large unions, of four each, and the smallest length of these.
 const REMEMBERED: usize = 1 << 12;
 const LARGE: u32 = 64;
 
@@ -98,7 +98,7 @@ impl Sets {
 
     /// Empties the arena for a function of `inputs` inputs, keeping its memory.
     pub(crate) fn reset(&mut self, inputs: u32) {
-        // The nodes of inputs are all alike: those of the last detection serve again.
+        // The nodes of inputs are all alike: those of the last detection are reused.
         self.nodes.truncate(self.inputs as usize + 1);
         self.nodes.resize(inputs as usize + 1, Node { left: 0, right: 0, measure: Measure::LEAF });
         self.inputs = inputs;
@@ -109,7 +109,7 @@ impl Sets {
         self.overflow = false;
     }
 
-    /// Whether more sets were made than handles can name.
+    /// Whether more sets were made than handles can number.
     pub(crate) fn overflow(&self) -> bool {
         self.overflow
     }
@@ -161,7 +161,7 @@ impl Sets {
         self.push(Node { left: a, right: b, measure: Measure::new(length, look_at, false) })
     }
 
-    /// A union that was perhaps made before.
+    /// The union of two large sets, looked up first.
     #[inline(never)]
     fn large_union(&mut self, a: Set, b: Set) -> Set {
         let (left, right) = (self.measure(a), self.measure(b));
@@ -254,7 +254,7 @@ impl Sets {
             } else {
                 let node = nodes[next as usize];
                 if !node.measure.is_flat() {
-                    // Sums grow to the left: their right child is a leaf more often than not.
+                    // Sums are nested to the left: their right child is usually a leaf.
                     if node.right <= inputs {
                         visit(node.right);
                     } else {
@@ -292,7 +292,7 @@ impl Sets {
         self.marks.sort(&mut out[start..]);
     }
 
-    /// The left child of a node, if its walk is long enough that making it a list may pay; else nothing.
+    /// The left child of a node, if its walk is long enough that a list may pay; `None` otherwise.
     #[inline]
     pub(crate) fn long_child(&self, set: Set) -> Option<Set> {
         if set <= self.inputs {
@@ -303,7 +303,7 @@ impl Sets {
         (!node.measure.is_flat() && long(node.left) && !self.measure(node.left).is_flat()).then_some(node.left)
     }
 
-    /// Makes a node an increasing list of its members, for good.
+    /// Turns a node permanently into an increasing list of its members.
     pub(crate) fn make_list(&mut self, set: Set) {
         let start = self.lists.len();
         let mut found = std::mem::take(&mut self.scratch);
@@ -318,7 +318,7 @@ impl Sets {
         self.scratch = found;
     }
 
-    /// The marks, for others that walk lists.
+    /// The marks, for callers that walk lists.
     pub(crate) fn marks(&mut self) -> &mut Marks {
         &mut self.marks
     }
@@ -337,7 +337,7 @@ fn scatter(i: u32) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Marks on inputs, all taken away at once by beginning a new epoch.
+/// Marks on inputs; beginning a new epoch removes all of them at once.
 pub(crate) struct Marks {
     epochs: Vec<u32>,
     epoch: u32,
@@ -354,7 +354,7 @@ impl Marks {
         self.epoch = 0;
     }
 
-    /// Takes all marks away.
+    /// Removes all marks.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn begin(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
@@ -394,7 +394,7 @@ impl Marks {
     }
 
     fn sort_long(&self, list: &mut [u32]) {
-        // One input and a list that is increasing already: the walk meets the input first.
+        // One input and a list that is increasing already: the walk visits the input first.
         if let [first, rest @ ..] = list
             && rest.is_sorted()
         {

@@ -15,7 +15,7 @@ impl Draw {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % n
     }
-    /// A coordinate: of either sign, and now and then 0 or one that ties.
+    /// A coordinate: of either sign, and sometimes 0 or one that ties.
     fn coordinate(&mut self) -> f64 {
         match self.below(12) {
             0 => 0.0,
@@ -54,7 +54,7 @@ macro_rules! check {
         let points: Vec<Vec<f64>> = $points;
         let everywhere = jacobian_sparsity(&f, &TracerSparsityDetector, &vec![0.0; n]).unwrap();
         let curved = hessian_sparsity(&total, &TracerSparsityDetector, &vec![0.0; n]).unwrap();
-        // A recording has the same patterns, but for what it knows of exponents.
+        // A recording has the same patterns, except for what it knows of exponents.
         let recorded = jacobian_sparsity(&f, &GraphSparsityDetector, &points[0]).unwrap();
         assert!(recorded == everywhere || what == "Powf" && is_subset(&recorded, &everywhere), "{what}: {recorded:?}");
         let recorded = hessian_sparsity(&total, &GraphSparsityDetector, &points[0]).unwrap();
@@ -74,7 +74,7 @@ macro_rules! check {
     }};
 }
 
-/// The sum of the outputs, each with a product of two others behind it.
+/// The sum of the outputs.
 struct Total<'a, F>(&'a F);
 
 impl<T: Real, F: Function<[T], Output = Vec<T>>> Function<[T]> for Total<'_, F> {

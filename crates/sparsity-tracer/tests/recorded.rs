@@ -32,7 +32,7 @@ fn is_within(small: &Pattern, large: &Pattern) -> bool {
         && small.entries().all(|(i, j)| large.contains(i, j))
 }
 
-/// Every case of both files: name, whether it is about a Hessian, length of the point, and the points with known patterns.
+/// Every case of both files: name, whether it is for a Hessian, length of the point, and the points with known patterns.
 fn cases() -> Vec<(String, bool, usize, Vec<Vec<f64>>)> {
     let read = |text| serde_json::from_str::<Value>(text).expect("the file is JSON");
     let numbers = |x: &Value| x.as_array().expect("a point").iter().map(|v| v.as_f64().expect("a number")).collect();
@@ -65,7 +65,7 @@ fn recordings_have_the_patterns_of_the_tracer() {
             }
             (Err(everywhere), Err(recorded)) => {
                 refused += 1;
-                // Both name the same line, where the function decides.
+                // Both name the same line, at which the function branches.
                 assert_eq!(recorded.kind(), everywhere.kind(), "{id}");
                 assert!(matches!(recorded.kind(), ErrorKind::ValueDecides { .. }), "{id}");
             }

@@ -1,4 +1,4 @@
-//! What a detector for all points refuses, and that it names the user's line.
+//! The functions that a detector for all points refuses; the errors name the user's line.
 
 use differentiation_interface_core::{Real, Scalar};
 use num_traits::{Float, Signed, ToPrimitive, Zero};
@@ -40,7 +40,7 @@ fn ask(question: impl Fn(&[Number]) -> bool, x: &[Number]) -> bool {
 
 #[test]
 fn every_question_is_refused_at_its_line() {
-    // Each invocation is one line, since that is what is compared.
+    // One line per invocation, since the lines are compared.
     refused_here! { |x| x[0] < x[1]; |x| x[0] <= x[1]; |x| x[0] > x[1]; |x| x[0] >= x[1]; |x| x[0] == x[1]; |x| x[0] != x[1]; }
     refused_here! { |x| x[0] < 1.0; |x| x[0] <= 1.0; |x| x[0] > 1.0; |x| x[0] >= 1.0; |x| x[0] == 1.0; |x| x[0] != 1.0; }
     refused_here! { |x| 1.0 < x[0]; |x| 1.0 <= x[0]; |x| 1.0 > x[0]; |x| 1.0 >= x[0]; |x| 1.0 == x[0]; |x| 1.0 != x[0]; }
@@ -125,7 +125,7 @@ fn numbers_of_another_detection_are_refused() {
     for f in [&(|x: &[Number]| x[0] + stale) as &dyn Fn(&[Number]) -> Number, &|_| stale, &|x| stale.sin() * x[0]] {
         assert_eq!(detect(f).unwrap_err().kind(), ErrorKind::ForeignNumber);
     }
-    // An outer number inside an inner detection; the outer one goes on.
+    // An outer number inside an inner detection; the outer detection continues.
     let outer = detect(|x| {
         let inner = detect(|z| z[0] * x[1]);
         assert_eq!(inner.unwrap_err().kind(), ErrorKind::ForeignNumber);

@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p quickstart`
 //!
-//! The backend is chosen in `main`, one line each; the optimiser is generic over it and knows nothing of derivatives. For each backend
-//! the number of gradients and the minimiser's error are printed, then the time of a gradient beside code written by hand. At the end
+//! The backend is chosen in `main`, one line each; the optimiser is generic over it and needs no code for derivatives. For each backend
+//! the program prints the number of gradients and the minimiser's error, then the time of a gradient beside code written by hand. At the end
 //! comes the Hessian at the minimiser, which is tridiagonal and takes three products whatever the number of variables.
 
 use argmin::core::{CostFunction, Error as SolverError, Executor, Gradient, State};
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// The function and its prepared gradient as a problem of `argmin`, whose methods take `&self`.
 struct Problem<'a, B: GradientBackend<Rosenbrock, Slice<f64>, ()>> {
     gradient: RefCell<PreparedGradient<&'static Rosenbrock, B, Slice<f64>>>,
-    /// How often it was called.
+    /// Number of calls.
     calls: &'a Cell<usize>,
 }
 
@@ -102,7 +102,7 @@ where
     let mut grad = [0.0; VARIABLES];
     let hand = nanoseconds(|| by_hand(&mut grad, black_box(x)));
     let ours = nanoseconds(|| prepared.value_and_gradient_into(&mut grad, black_box(x)));
-    println!("  {ours:.0} ns a gradient, {hand:.0} ns by hand: {:.1} times\n", ours / hand);
+    println!("  {ours:.0} ns per gradient, {hand:.0} ns by hand: {:.1} times\n", ours / hand);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! What concerns machine code alone: compiling with a listing, and what the settings of the compiler cost and give.
+//! Benchmarks of machine code alone: compilation with a listing, and what the compiler settings cost and gain.
 
 use crate::turns::{Contender, in_turns, median};
 use crate::workloads::Random;
@@ -7,7 +7,7 @@ use compiled_trace::{Limits, Program, Recorded, compile, record};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Compiles a program; says how large the code is and what an instruction takes to compile, or why there is none.
+/// Compiles a program; reports the size of the code and the compile time per instruction, or why there is no code.
 pub(crate) fn compiled(name: &str, program: &Program) -> (Option<Compiled<f64>>, String) {
     let directory = std::env::var("LISTING").ok();
     let mut options = Options::default();
@@ -18,7 +18,7 @@ pub(crate) fn compiled(name: &str, program: &Program) -> (Option<Compiled<f64>>,
     };
     if let Some(directory) = directory {
         let write = |suffix: String, content: &[u8]| {
-            std::fs::write(format!("{directory}/{name}.{suffix}"), content).expect("the directory exists");
+            std::fs::write(format!("{directory}/{name}.{suffix}"), content).expect("the directory is writable");
         };
         write("program".into(), program.to_string().as_bytes());
         for (i, function) in native.listing().iter().enumerate() {
@@ -36,7 +36,7 @@ pub(crate) fn compiled(name: &str, program: &Program) -> (Option<Compiled<f64>>,
     (Some(native), columns)
 }
 
-/// Irregular code, which stays one long body: what the two compiler settings cost and give.
+/// Irregular code, which stays one long body: what the two compiler settings cost and gain.
 pub(crate) fn settings() {
     println!(
         "operations  emitted  quickly ns/instruction  well ns/instruction  quick ns  well/quick  interpreter/quick"

@@ -1,10 +1,10 @@
 //! Compiled gradients beside gradients written by hand, by both executors: W1, W2, the GMM of W7, and the logistic map as an
 //! example of a recurrence.
 //!
-//! `cargo bench -p compiled-trace --bench executors` times the portable executor, with `--features native` machine code too.
-//! `-- W2 1000` only groups whose name and size match, `-- settings` what settings of the compiler cost and give. Samples of at
-//! least 0.5 ms in turns, ratios are medians over the rounds; every gradient is compared with the one by hand first. With
-//! `LISTING=directory` programs and machine code are written to files there.
+//! `cargo bench -p compiled-trace --bench executors` times the portable executor; with `--features native` machine code too.
+//! `-- W2 1000` selects groups by name and size, `-- settings` compares settings of the compiler. A sample takes at
+//! least 0.5 ms, contenders take turns, ratios are medians over the rounds. Every gradient is first compared with the one by hand.
+//! `LISTING=directory` writes programs and machine code to files there.
 
 #[cfg(feature = "native")]
 mod machine_code;

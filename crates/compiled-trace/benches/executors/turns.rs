@@ -1,15 +1,15 @@
-//! Times of contenders that take turns.
+//! Times of contenders that run in turns.
 //!
-//! Used by every group of the benchmark: what disturbs the machine disturbs all contenders alike, so ratios are steadier than times.
+//! Used by every group of the benchmark: a disturbance of the machine affects all contenders alike, so ratios are steadier than times.
 
 use std::time::{Duration, Instant};
 
-/// Least time of a sample.
+/// Minimum duration of a sample.
 const SAMPLE: Duration = Duration::from_micros(500);
 /// Seconds per group.
 const BUDGET: f64 = 1.5;
 
-/// What is timed.
+/// A function to be timed.
 pub(crate) type Contender<'a> = Box<dyn FnMut() + 'a>;
 
 /// Median time of the first contender in nanoseconds, and median ratios of the others to it.

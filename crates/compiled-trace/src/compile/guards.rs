@@ -1,13 +1,13 @@
-//! Guards that others imply go.
+//! Removes guards that other guards imply.
 //!
-//! Called by [`sums`](crate::compile::reductions). A search in a table by bisection compares one number with constant after constant; of all
-//! of them only the nearest from below and the nearest from above decide anything. These two stay, always in this order and at
-//! the place of the first comparison, so that searches look alike wherever they end.
+//! Called by [`reductions`](crate::compile::reductions). A bisection in a table compares one number with many constants; only the
+//! nearest constant below and the nearest one above restrict the point. These two guards stay, always in this order and at
+//! the place of the first comparison, so that searches have the same shape wherever they end.
 
 use crate::recording::graph::{CONSTANT, Graph, Node, Op, Outcome, guard_parts};
 use rustc_hash::FxHashMap;
 
-/// Per number that is compared with constants, the comparisons that imply the others.
+/// For each number that is compared with constants, the comparisons that imply the others.
 pub(crate) struct Bounds(FxHashMap<u32, Bound>);
 
 struct Bound {
@@ -50,7 +50,7 @@ impl Bounds {
         Bounds(bounds)
     }
 
-    /// The nodes that take the place of a node: itself, unless it compares with a constant.
+    /// The nodes that replace a node: itself, unless it compares with a constant.
     pub(crate) fn at(&self, graph: &Graph, i: usize) -> [Option<Node>; 2] {
         let node = graph.nodes[i];
         match comparison(graph, &node).and_then(|(number, _, _)| self.0.get(&number)) {

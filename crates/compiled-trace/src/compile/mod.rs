@@ -1,5 +1,5 @@
-//! From a recording to a program: guards that others imply go, reductions and loops are found again, iterations are regrouped, and
-//! what is left is lowered to statements over memory.
+//! From a recording to a program: implied guards are removed, reductions and loops are found again, iterations are regrouped, and
+//! the rest is lowered to statements over memory.
 //!
 //! Called by [`compile`](crate::compile), in the order of [`program`].
 
@@ -13,8 +13,8 @@ use crate::program::Program;
 use crate::recording::graph::Graph;
 use differentiation_interface_core::error::Error;
 
-/// The program of a recording, not optimised.
+/// The program of a recording, before optimisation.
 pub(crate) fn program(graph: &Graph) -> Result<Program, Error> {
-    let (sequence, rolled) = regroup::regrouped(reductions::sequence(graph));
+    let (sequence, rolled) = regroup::regroup(reductions::sequence(graph));
     lower::lower(graph, &sequence, &rolled)
 }

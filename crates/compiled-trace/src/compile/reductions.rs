@@ -1,38 +1,38 @@
-//! First pass: what is not needed goes, guards that others imply too, and long chains of additions become sums.
+//! First pass: removes dead operations and implied guards, and turns long chains of additions into reductions.
 //!
-//! Called by [`compile`](crate::compile). A chain `s = s + t` whose intermediate results have no other use is a sum of many
-//! terms in no particular order; as such it has no dependence from term to term, and loops around it can run as vectors.
+//! Called by [`compile`](crate::compile). A chain `s = s + t` whose intermediate results have no other use is a reduction of many
+//! terms in no particular order. It has no dependence from term to term, so the loops around it can be vectorised.
 
 use crate::compile::guards::Bounds;
-use crate::recording::graph::{CONSTANT, Call, Graph, Node, Op, SUM};
+use crate::recording::graph::{CONSTANT, Call, Graph, Node, Op, REDUCTION};
 use crate::recording::rules::{MINUS, NEGATE, PLUS};
 
-/// The operations that matter, in order, with sums recognised.
+/// The live operations, in order, with reductions recognised.
 #[derive(Debug)]
 pub(crate) struct Sequence {
     pub(crate) inputs: usize,
     pub(crate) first: usize,
     pub(crate) nodes: Vec<Node>,
     pub(crate) constants: Vec<f64>,
-    pub(crate) sums: Vec<Sum>,
+    pub(crate) reductions: Vec<Reduction>,
     pub(crate) calls: Vec<Call>,
     /// The operands that are the outputs.
     pub(crate) outputs: Vec<u32>,
-    /// Parts of one shape that were brought together, in order of their nodes.
-    pub(crate) gathered: Vec<Gathered>,
+    /// Segments of one shape that were brought together, in order of their nodes.
+    pub(crate) regrouped: Vec<Regrouped>,
 }
 
-/// Parts of one shape side by side: the nodes `start..end`, so many for every part.
+/// Segments of one shape side by side: the nodes `start..end`, with the same number of nodes for each segment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Gathered {
+pub(crate) struct Regrouped {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) nodes: usize,
 }
 
-/// A sum of many terms.
+/// A reduction.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sum {
+pub(crate) struct Reduction {
     /// Its number of terms.
     pub(crate) terms: u32,
     /// The nodes that add the first and the last one.
@@ -41,7 +41,7 @@ pub(crate) struct Sum {
 }
 
 /// Shorter chains stay additions.
-const SHORTEST: u32 = 8;
+const MIN_TERMS: u32 = 8;
 
 /// Which operands of a node are values.
 fn operands(graph: &Graph, node: &Node, mut act: impl FnMut(u32)) {
@@ -64,7 +64,7 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
     let bounds = Bounds::new(graph);
 
     let mut nodes: Vec<Node> = Vec::with_capacity(graph.nodes.len());
-    let mut sums: Vec<Sum> = Vec::new();
+    let mut reductions: Vec<Reduction> = Vec::new();
     let mut calls = Vec::new();
     let mut number = vec![u32::MAX; member.chains];
     // The new operand of every old value.
@@ -78,10 +78,10 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
         }
         let chain = member.of[i];
         if chain != 0 {
-            let sum = &mut number[chain as usize - 1];
-            if *sum == u32::MAX {
-                *sum = sums.len() as u32;
-                sums.push(Sum { terms: 0, first: u32::MAX, last: 0 });
+            let reduction = &mut number[chain as usize - 1];
+            if *reduction == u32::MAX {
+                *reduction = reductions.len() as u32;
+                reductions.push(Reduction { terms: 0, first: u32::MAX, last: 0 });
             }
             let before = member.before(graph, i, &uses);
             for (k, operand) in [node.a, node.b].into_iter().enumerate() {
@@ -94,11 +94,11 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
                     term = (first + nodes.len() - 1) as u32;
                 }
                 let place = nodes.len() as u32;
-                let known = &mut sums[*sum as usize];
-                *known = Sum { terms: known.terms + 1, first: known.first.min(place), last: place };
-                nodes.push(Node { op: Op::Accumulate, a: term, b: SUM | *sum });
+                let known = &mut reductions[*reduction as usize];
+                *known = Reduction { terms: known.terms + 1, first: known.first.min(place), last: place };
+                nodes.push(Node { op: Op::Accumulate, a: term, b: REDUCTION | *reduction });
             }
-            renamed[i] = SUM | *sum;
+            renamed[i] = REDUCTION | *reduction;
             continue;
         }
         let mut new = *node;
@@ -130,7 +130,7 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
     }
     let outputs = graph.outputs.iter().map(|output| rename(&renamed, *output)).collect();
     let constants = graph.constants.clone();
-    Sequence { inputs: graph.inputs, first, nodes, constants, sums, calls, outputs, gathered: Vec::new() }
+    Sequence { inputs: graph.inputs, first, nodes, constants, reductions, calls, outputs, regrouped: Vec::new() }
 }
 
 fn is_zero(graph: &Graph, operand: u32) -> bool {
@@ -188,7 +188,7 @@ impl Members {
         let node = &graph.nodes[i];
         let first = graph.first_node();
         if is_zero(graph, node.a) || is_zero(graph, node.b) {
-            // A sum begins here.
+            // A reduction begins here.
             return None;
         }
         let length = |operand: u32| {
@@ -219,7 +219,7 @@ fn chains(graph: &Graph, uses: &[u8]) -> Members {
         }
     }
     for i in (0..graph.nodes.len()).rev() {
-        if members.of[i] == 0 && members.lengths[i] >= SHORTEST {
+        if members.of[i] == 0 && members.lengths[i] >= MIN_TERMS {
             members.chains += 1;
             members.of[i] = members.chains as u32;
         }

@@ -1,16 +1,16 @@
-//! Second pass: loops are found again.
+//! Second pass: finds the loops of the function again.
 //!
 //! Called by [`compile`](crate::compile). A loop of the user leaves in a recording a run of isomorphic operations whose
 //! operands advance regularly. In the numbering of the recording *every* regular operand is affine in the iteration: results
-//! of the same or the previous iteration advance by the length of the body, elements of arrays by their stride, and what is
-//! the same for all iterations by 0. So a loop is a repeated word of operations with constant second differences of operands.
+//! of the same or the previous iteration advance by the length of the body, elements of arrays by their stride, and operands
+//! that are the same for all iterations by 0. So a loop is a repeated word of operations with constant second differences of operands.
 //!
-//! Words are sought bottom up: inner loops become single tokens, then loops of tokens are sought, and so on. Iterations at
-//! the ends that do not fit (first and last ones of stencils and recurrences) are left as they are; a few operands that
-//! advance irregularly (indices from a table) are allowed.
+//! The pass searches for words bottom up: inner loops become single tokens, then it searches for loops of tokens, and so on. Iterations at
+//! the ends that do not fit (first and last ones of stencils and recurrences) stay as they are; a few operands may
+//! advance irregularly (indices from a table).
 
 use crate::compile::reductions::Sequence;
-use crate::recording::graph::{CONSTANT, Op, SUM};
+use crate::recording::graph::{CONSTANT, Op, REDUCTION};
 use rustc_hash::FxHashMap;
 
 /// An operation or a loop, at a node of the sequence.
@@ -25,7 +25,7 @@ pub(crate) struct Token {
 pub(crate) struct Shape {
     /// Number of nodes it covers.
     pub(crate) nodes: u32,
-    /// Trip count and tokens of the first iteration relative to its start; nothing for an operation.
+    /// Trip count and tokens of the first iteration relative to its start; `None` for an operation.
     pub(crate) repeat: Option<(u32, Vec<Token>)>,
 }
 
@@ -36,12 +36,12 @@ pub(crate) struct Rerolled {
     pub(crate) tokens: Vec<Token>,
 }
 
-/// Fewest iterations and fewest nodes of a loop.
-const FEWEST_ITERATIONS: usize = 4;
-const FEWEST_NODES: usize = 16;
-/// Fewest iterations of a loop with irregular operands, and of one where most operands are irregular: gathered inputs.
-const FEWEST_TABLED: usize = 8;
-const FEWEST_GATHERS: usize = 32;
+/// Minimum number of iterations and of nodes of a loop.
+const MIN_ITERATIONS: usize = 4;
+const MIN_NODES: usize = 16;
+/// Minimum number of iterations of a loop with irregular operands, and of a loop in which most operands are irregular: gathered inputs.
+const MIN_TABLED: usize = 8;
+const MIN_GATHERS: usize = 32;
 /// Lengths of the words whose recurrence suggests a period, and how many recurrences of each are tried.
 const WORDS: [(usize, usize); 4] = [(1, 2), (4, 3), (16, 2), (64, 2)];
 const DEEPEST: usize = 8;
@@ -62,8 +62,8 @@ struct Reroller<'a> {
     loops: FxHashMap<(u32, Vec<u32>), u32>,
 }
 
-/// Iterations `from..to` that are one loop.
-struct Stretch {
+/// The iterations `from..to` of one loop.
+struct IterationRange {
     from: usize,
     to: usize,
 }
@@ -77,7 +77,7 @@ impl Reroller<'_> {
     fn operations(&mut self) -> Vec<Token> {
         let kind = |operand: u32| match operand {
             o if o & CONSTANT != 0 => 1,
-            o if o & SUM != 0 => 2,
+            o if o & REDUCTION != 0 => 2,
             _ => 0,
         };
         let mut tokens = Vec::with_capacity(self.sequence.nodes.len());
@@ -104,7 +104,7 @@ impl Reroller<'_> {
         tokens
     }
 
-    /// Sweeps over the tokens until there is no further loop.
+    /// Sweeps over the tokens until no further loop is found.
     fn passes(&mut self, mut tokens: Vec<Token>) -> Vec<Token> {
         for _ in 0..DEEPEST {
             match self.pass(&tokens) {
@@ -115,7 +115,7 @@ impl Reroller<'_> {
         tokens
     }
 
-    /// One sweep over the tokens; nothing if there was no loop.
+    /// One sweep over the tokens; `None` if it found no loop.
     fn pass(&mut self, tokens: &[Token]) -> Option<Vec<Token>> {
         let words = Words::new(tokens);
         let mut out: Vec<Token> = Vec::new();
@@ -135,18 +135,18 @@ impl Reroller<'_> {
                 let nodes: usize =
                     tokens[p..p + period].iter().map(|t| self.shapes[t.shape as usize].nodes as usize).sum();
                 let iterations = length / period;
-                if iterations < FEWEST_ITERATIONS || iterations * nodes < FEWEST_NODES {
+                if iterations < MIN_ITERATIONS || iterations * nodes < MIN_NODES {
                     return false;
                 }
                 let shift = self.shift(tokens, p, period, nodes);
                 let iterations = (length - shift) / period;
-                if iterations < FEWEST_ITERATIONS {
+                if iterations < MIN_ITERATIONS {
                     return false;
                 }
                 let begin = p + shift;
-                match self.stretches(tokens[begin].start as usize, nodes, iterations) {
-                    Some(stretches) => {
-                        next = Some((begin, period, iterations, nodes, stretches));
+                match self.ranges(tokens[begin].start as usize, nodes, iterations) {
+                    Some(ranges) => {
+                        next = Some((begin, period, iterations, nodes, ranges));
                         true
                     }
                     None => {
@@ -163,27 +163,27 @@ impl Reroller<'_> {
                 continue;
             };
             found = true;
-            let (mut begin, period, mut iterations, nodes, mut stretches) = found_here;
+            let (mut begin, period, mut iterations, nodes, mut ranges) = found_here;
             match self.one_before(tokens, &out, begin, period, nodes, iterations) {
                 Some((kept, earlier)) => {
                     out.truncate(kept);
-                    (begin, iterations, stretches) = (begin - period, iterations + 1, earlier);
+                    (begin, iterations, ranges) = (begin - period, iterations + 1, earlier);
                 }
                 None => out.extend_from_slice(&tokens[p..begin]),
             }
             let start = tokens[begin].start;
             // A long word may have been found before the loops inside it were.
             let mut body = tokens[begin..begin + period].to_vec();
-            if period >= FEWEST_ITERATIONS {
+            if period >= MIN_ITERATIONS {
                 body = self.passes(body);
             }
             body.iter_mut().for_each(|token| token.start -= start);
             let mut done = 0;
-            for stretch in stretches {
-                out.extend_from_slice(&tokens[begin + done * period..begin + stretch.from * period]);
-                let shape = self.loop_shape((stretch.to - stretch.from) as u32, &body, nodes);
-                out.push(Token { shape, start: start + (stretch.from * nodes) as u32 });
-                done = stretch.to;
+            for range in ranges {
+                out.extend_from_slice(&tokens[begin + done * period..begin + range.from * period]);
+                let shape = self.loop_shape((range.to - range.from) as u32, &body, nodes);
+                out.push(Token { shape, start: start + (range.from * nodes) as u32 });
+                done = range.to;
             }
             out.extend_from_slice(&tokens[begin + done * period..begin + iterations * period]);
             p = begin + iterations * period;
@@ -191,7 +191,7 @@ impl Reroller<'_> {
         found.then_some(out)
     }
 
-    /// Whether the iteration before a loop belongs to it; then how many tokens of `out` lie before that, and the stretches.
+    /// Tests whether the iteration before a loop belongs to it; returns how many tokens of `out` lie before that iteration, and the ranges.
     /// The loop was missed there if a shorter one was found at its beginning.
     fn one_before(
         &self,
@@ -201,7 +201,7 @@ impl Reroller<'_> {
         period: usize,
         nodes: usize,
         iterations: usize,
-    ) -> Option<(usize, Vec<Stretch>)> {
+    ) -> Option<(usize, Vec<IterationRange>)> {
         let earlier = begin.checked_sub(period)?;
         let same = tokens[earlier..begin].iter().zip(&tokens[begin..]).all(|(a, b)| a.shape == b.shape);
         let start = tokens[earlier].start;
@@ -210,8 +210,8 @@ impl Reroller<'_> {
         if !same || !is_clear {
             return None;
         }
-        let stretches = self.stretches(start as usize, nodes, iterations + 1)?;
-        (stretches.first()?.from == 0).then_some((kept, stretches))
+        let ranges = self.ranges(start as usize, nodes, iterations + 1)?;
+        (ranges.first()?.from == 0).then_some((kept, ranges))
     }
 
     fn loop_shape(&mut self, trip: u32, body: &[Token], nodes: usize) -> u32 {
@@ -224,12 +224,12 @@ impl Reroller<'_> {
         shape
     }
 
-    /// Where in the word an iteration should begin, so that the fewest results pass from one iteration to the next.
+    /// The shift of the word at which iterations should begin, so that the fewest results pass from one iteration to the next.
     fn shift(&self, tokens: &[Token], p: usize, period: usize, nodes: usize) -> usize {
         let (start, first) = (tokens[p].start as usize, self.sequence.first);
         // Crossings of the boundary before each node of the word, from differences.
         let mut crossings = vec![0i32; nodes + 1];
-        // The last node that added to each sum: a term passes the sum on to the next term, and the last one to its reader.
+        // The last node that added to each reduction: a term passes the reduction on to the next term, and the last one to its reader.
         let mut added: FxHashMap<u32, usize> = FxHashMap::default();
         for i in start..start + 2 * nodes {
             let node = &self.sequence.nodes[i];
@@ -250,7 +250,7 @@ impl Reroller<'_> {
                 }
             };
             let mut operand = |operand: u32| {
-                if operand & SUM != 0 {
+                if operand & REDUCTION != 0 {
                     added.get(&operand).copied().into_iter().for_each(&mut edge);
                 } else if operand & CONSTANT == 0 && operand as usize >= first + start {
                     edge(operand as usize - first);
@@ -278,17 +278,17 @@ impl Reroller<'_> {
         best.1
     }
 
-    /// Whether all iterations are parts that were brought together.
-    fn is_gathered(&self, start: usize, nodes: usize, iterations: usize) -> bool {
-        let gathered = &self.sequence.gathered;
-        let next = gathered.partition_point(|parts| parts.end <= start);
-        gathered.get(next).is_some_and(|parts| {
-            parts.start <= start && start + nodes * iterations <= parts.end && parts.nodes == nodes
+    /// Whether all iterations are segments that were regrouped.
+    fn is_regrouped(&self, start: usize, nodes: usize, iterations: usize) -> bool {
+        let regrouped = &self.sequence.regrouped;
+        let next = regrouped.partition_point(|segments| segments.end <= start);
+        regrouped.get(next).is_some_and(|segments| {
+            segments.start <= start && start + nodes * iterations <= segments.end && segments.nodes == nodes
         })
     }
 
-    /// Splits iterations of `nodes` nodes into stretches with regular operands. Nothing if too little is regular.
-    fn stretches(&self, start: usize, nodes: usize, iterations: usize) -> Option<Vec<Stretch>> {
+    /// Splits iterations of `nodes` nodes into ranges with regular operands. `None` if too little is regular.
+    fn ranges(&self, start: usize, nodes: usize, iterations: usize) -> Option<Vec<IterationRange>> {
         let all = &self.sequence.nodes[start..start + nodes * iterations];
         // The difference to the iteration before; constants do not count.
         let difference = |t: usize, slot: usize| {
@@ -306,8 +306,8 @@ impl Reroller<'_> {
                 }
             }
         }
-        // Parts that were brought together come in no order that is worth stretches.
-        let most = if self.is_gathered(start, nodes, iterations) { 0 } else { iterations / 4 };
+        // Regrouped segments have no order that would make ranges worth while.
+        let most = if self.is_regrouped(start, nodes, iterations) { 0 } else { iterations / 4 };
         let irregular: Vec<bool> = breaks.iter().map(|breaks| *breaks as usize > most).collect();
         let count = irregular.iter().filter(|i| **i).count();
         if count > 0 {
@@ -322,29 +322,29 @@ impl Reroller<'_> {
                     computed |= operand & CONSTANT == 0 && operand >= first;
                 }
             }
-            let many = 4 * count > 3 * nodes && (computed || iterations < FEWEST_GATHERS);
-            if inside || iterations < FEWEST_TABLED || many {
+            let many = 4 * count > 3 * nodes && (computed || iterations < MIN_GATHERS);
+            if inside || iterations < MIN_TABLED || many {
                 return None;
             }
         }
         let regular: Vec<usize> = (0..slots).filter(|slot| !irregular[*slot]).collect();
         let same = |t: usize, u: usize| regular.iter().all(|slot| difference(t, *slot) == difference(u, *slot));
-        let mut stretches = Vec::new();
+        let mut ranges = Vec::new();
         let (mut from, mut covered) = (0, 0);
-        while from + FEWEST_ITERATIONS <= iterations {
+        while from + MIN_ITERATIONS <= iterations {
             let mut to = from + 2;
             while to < iterations && same(to, from + 1) {
                 to += 1;
             }
-            if to - from >= FEWEST_ITERATIONS {
+            if to - from >= MIN_ITERATIONS {
                 covered += to - from;
-                stretches.push(Stretch { from, to });
+                ranges.push(IterationRange { from, to });
                 from = to;
             } else {
                 from += 1;
             }
         }
-        (2 * covered >= iterations).then_some(stretches)
+        (2 * covered >= iterations).then_some(ranges)
     }
 }
 
@@ -393,7 +393,7 @@ impl Words {
         self.prefix[p + length].wrapping_sub(self.prefix[p].wrapping_mul(self.powers[length]))
     }
 
-    /// Shows `accept` the periods that may begin at `p`, until it accepts one.
+    /// Offers `accept` the periods that may begin at `p`, until it accepts one.
     fn periods(&self, p: usize, mut accept: impl FnMut(usize) -> bool) {
         let tokens = self.prefix.len() - 1;
         let mut tried = [0; 16];
@@ -421,7 +421,7 @@ impl Words {
         }
     }
 
-    /// How many tokens from `p` on equal those a period later.
+    /// How many tokens from `p` on equal those one period later.
     fn matching(&self, tokens: &[Token], p: usize, period: usize) -> usize {
         tokens[p..].iter().zip(&tokens[p + period..]).take_while(|(a, b)| a.shape == b.shape).count()
     }

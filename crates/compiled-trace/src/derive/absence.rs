@@ -1,13 +1,13 @@
-//! Absent derivatives: zeros that contribute nothing, whatever they meet.
+//! Absent derivatives: zeros that contribute nothing, whatever factor they are multiplied with.
 //!
 //! Used by the passes that derive programs (`derive`) and graphs (`entries`). A derivative is *absent* where a number does not depend
-//! on an input: the side of a choice that is not taken, an output without a seed, a cell that nothing reads. It is a zero in
-//! memory, and 0 · ∞ is not a number, though an absent derivative times anything is absent.
+//! on an input: the side of a choice that is not taken, an output without a seed, a cell that nothing reads. Memory represents it by
+//! zero; 0 · ∞ is NaN, but an absent derivative times anything is absent.
 //!
-//! Products are plain at first, which costs nothing, and a program notes whether an absent derivative may be among their factors
-//! ([`Absence::Doubtful`]). Where such a program gives a derivative that is not a number, the program derived with
-//! [`Absence::Tracked`] is the one to ask: there a number goes along with every derivative that may be absent, its presence, which is 0 if
-//! it is, and products with the derivative are kept only where it is not. Both programs compute the same elsewhere.
+//! Products are plain at first, which costs nothing, and a program records whether an absent derivative may be among their factors
+//! ([`Absence::Doubtful`]). If such a program returns NaN, the program derived with [`Absence::Tracked`] decides: it carries,
+//! with every derivative that may be absent, a second number, its presence, which is 0 if the derivative is absent, and keeps products
+//! with the derivative only where the presence is not 0. Both programs compute the same elsewhere.
 
 use crate::derive::expressions::{Expressions, Partial};
 use crate::recording::absence::Absence;
@@ -19,11 +19,11 @@ use differentiation_interface_core::scalar::Relation;
 /// Whether a derivative is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// Certainly not.
+    /// Certainly present.
     Always,
-    /// Unless this result is 0. It is never negative, never NaN.
+    /// Present unless this result is 0. It is never negative, never NaN.
     If(u32),
-    /// Perhaps, and it is not tracked.
+    /// Possibly absent, and not tracked.
     Unknown,
 }
 
@@ -35,13 +35,13 @@ pub(crate) struct Slope {
 }
 
 impl Slope {
-    /// One that is not absent.
+    /// A derivative that is present.
     pub(crate) fn always(value: u32) -> Slope {
         Slope { value, presence: Presence::Always }
     }
 }
 
-/// Writing derivatives that may be absent.
+/// Writes derivatives that may be absent.
 pub(crate) trait Absences: Expressions {
     /// Whether absent derivatives are tracked.
     fn tracks(&mut self) -> bool {
@@ -85,7 +85,7 @@ pub(crate) trait Absences: Expressions {
         matches!(self.operation(b), Some((Op::Drop, mask, one)) if mask == a && self.value(one) == Some(1.0))
     }
 
-    /// What a choice lets pass of a derivative.
+    /// The part of a derivative that a choice lets through.
     fn chosen(&mut self, op: Op, mask: u32, slope: Slope) -> Slope {
         let value = self.apply(op, mask, slope.value);
         let presence = match (self.tracks(), slope.presence) {
@@ -117,8 +117,8 @@ pub(crate) trait Absences: Expressions {
         }
     }
 
-    /// The product with a derivative that a rule wrote. Where it is zero by choice the product is absent: `max` on the side not taken,
-    /// and what a rule sets to zero.
+    /// The product with a derivative that a rule wrote. Where that is zero by choice the product is absent: `max` on the side not taken,
+    /// and zeros that a rule sets.
     fn product_by_rule(&mut self, slope: Slope, factor: u32) -> Slope {
         if !self.has_chosen_zero(factor) {
             return self.product(slope, factor);
@@ -174,7 +174,7 @@ pub(crate) trait Absences: Expressions {
         *sum = Some(Slope { value, presence: self.either(known.presence, term.presence) });
     }
 
-    /// What the adjoint of an operation's result adds to those of its two operands, of which the active ones ask.
+    /// The contributions of the adjoint of an operation's result to the adjoints of its operands, if those are active.
     fn pullback(
         &mut self,
         op: Op,
@@ -206,7 +206,7 @@ pub(crate) trait Absences: Expressions {
         Ok(terms)
     }
 
-    /// An adjoint or tangent times a partial derivative; nothing if that is zero.
+    /// An adjoint or tangent times a partial derivative; `None` if that is zero.
     fn times(&mut self, slope: Slope, partial: Partial) -> Option<Slope> {
         match partial {
             Partial::Zero => None,
@@ -251,7 +251,7 @@ mod tests {
         let program = compile(&graph).unwrap();
         assert_same(&run(program.gradient().unwrap(), &[x, &[]])[1], expected);
         assert_same(&run(program.adjoint(1).unwrap(), &[x, &[], &[1.0]])[1], expected);
-        // By a seed along each input.
+        // With one seed per input.
         let columns: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
         let forward = |seed: &Vec<f64>| run(program.tangent(1).unwrap(), &[x, &[], seed])[1][0];
         assert_same(&columns.iter().map(forward).collect::<Vec<_>>(), expected);
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn cells_that_nothing_reads_contribute_nothing() {
-        // Roots in a loop of their own, and every other one is read.
+        // Roots in a loop of their own, of which every other one is read.
         let x: Vec<f64> = (0..40).map(|i| if i % 2 == 0 { 4.0 } else { 0.0 }).collect();
         let graph = recorded(&x, |x| {
             let roots: Vec<Recorded> = x.iter().map(|v| v.sqrt()).collect();
@@ -328,7 +328,7 @@ mod tests {
         assert_same(&run(compile(&entries).unwrap(), &[&[0.0, 2.0], &[]])[0], &[-f64::INFINITY, 0.0, 0.0, 14.0]);
     }
 
-    /// Programs without choices over one output need no second look.
+    /// Programs without choices over one output need no tracking.
     #[test]
     fn straight_gradients_are_exact() {
         let x = vec![1.5; 10];

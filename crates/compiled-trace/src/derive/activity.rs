@@ -1,4 +1,4 @@
-//! Which values depend on the first input slice. What depends on parameters, seeds and constants alone has no derivative.
+//! Finds the values that depend on the first input slice. Values of parameters, seeds and constants alone have no derivative.
 //!
 //! Called by the passes that derive programs; reads a whole program before they write.
 
@@ -13,7 +13,7 @@ pub(crate) struct Activity {
 }
 
 impl Activity {
-    /// Follows the first input slice through a program until no further cell depends on it.
+    /// Follows the first input slice through a program until it finds no further dependent cell.
     pub(crate) fn new(statements: &[Statement]) -> Activity {
         let mut activity = Activity { cells: Intervals::default() };
         while activity.spread(statements, &mut Vec::new()) {}
@@ -28,7 +28,7 @@ impl Activity {
             Space::Output(_) => true,
             Space::Work => {
                 let (low, high) = address.range(trips);
-                self.cells.meets(low, high)
+                self.cells.overlaps(low, high)
             }
         }
     }
@@ -48,7 +48,7 @@ impl Activity {
         active
     }
 
-    /// One sweep over statements; whether cells were found.
+    /// One sweep over statements; returns whether it found new cells.
     fn spread(&mut self, statements: &[Statement], loops: &mut Vec<u32>) -> bool {
         let mut grown = false;
         for statement in statements {

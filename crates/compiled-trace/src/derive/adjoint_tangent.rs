@@ -1,10 +1,10 @@
 //! Derivatives of programs: the adjoint, and the tangent.
 //!
 //! Called by users of [`Program`]. Both work statement by statement: the adjoint of a nest is a nest over the same iterations,
-//! run backwards, whose body computes the forward values again and then the adjoints; a load becomes an accumulation to the
+//! run backwards, whose body recomputes the forward values and then the adjoints; a load becomes an accumulation to the
 //! adjoint of the cell, a store or accumulation becomes a load of it. Partial derivatives are those of the rule table.
 //!
-//! Where absent derivatives are tracked (`absence`), every work cell of a derivative has a second one for its presence.
+//! If absent derivatives are tracked (`absence`), every work cell of a derivative has a second one for its presence.
 
 use crate::derive::absence::{Absences, Presence, Slope};
 use crate::derive::activity::Activity;
@@ -12,7 +12,7 @@ use crate::derive::builder::Builder;
 use crate::derive::expressions::{Expressions, Shared};
 use crate::program::*;
 use crate::recording::absence::Absence;
-use crate::recording::custom::Half;
+use crate::recording::custom::RuleFunction;
 use crate::recording::graph::Op;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use std::sync::Arc;
@@ -111,7 +111,7 @@ impl Program {
             statements.push(Statement::Zero { space: Space::Work, start: self.work as u32, length });
         }
         if let Some(spare) = derivation.spare {
-            // Nothing reads it, but what is added to a number of an earlier run would be a foreign number where numbers are recorded.
+            // Nothing reads this cell, but adding to a number of an earlier run would mix recordings where numbers are recorded.
             statements.push(Statement::Zero { space: Space::Work, start: spare, length: 1 });
         }
         statements.extend(self.statements.iter().cloned());
@@ -189,7 +189,7 @@ impl Program {
     }
 }
 
-/// How derivatives pass a call: tangents, which are stored or added to their cells, or adjoints.
+/// How derivatives pass a call: as tangents, which are stored or added to their cells, or as adjoints.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Stored,
@@ -202,14 +202,14 @@ struct Derivation {
     shared: Shared,
     /// What has a derivative.
     activity: Activity,
-    /// Work cells of the program; those of lane `l` of the derivative follow after `(l + 1)` times as many.
+    /// Number of work cells of the program; those of lane `l` of the derivative follow after `(l + 1)` times as many.
     work: usize,
     lanes: usize,
     /// Input slices with the seeds of lane 0, if there are any.
     seeds: Vec<usize>,
     /// Output slices with the results of lane 0, per input (adjoint) or output (tangent).
     results: Vec<Option<usize>>,
-    /// The constant 1, if that is the cotangent.
+    /// The constant 1, if it is the cotangent.
     one: Option<u32>,
     /// A cell for derivatives with respect to constants.
     spare: Option<u32>,
@@ -225,7 +225,7 @@ impl Derivation {
         call.arguments.iter().any(|argument| self.activity.reaches(argument, &self.loops))
     }
 
-    /// How many times the work space is there beside the values: per lane for derivatives, and for their presence if it is tracked.
+    /// How many copies of the work space there are besides the values: one per lane for derivatives, one more for their presence if it is tracked.
     fn shadows(&self) -> usize {
         if self.absence == Absence::Tracked { 2 * self.lanes } else { self.lanes }
     }
@@ -236,7 +236,7 @@ impl Derivation {
         is_tracked.then(|| self.shadow(address, self.lanes + lane))
     }
 
-    /// The derivative in a cell, which is at `address` in the program and at `shadow` for the lane.
+    /// The derivative of a cell, which is at `address` in the program and at `shadow` for the lane.
     fn load(&self, builder: &mut Builder<'_>, address: &Address, shadow: &Address, lane: usize) -> Slope {
         match (shadow.space, self.presence_of(address, lane)) {
             (Space::Constant, _) => Slope::always(builder.constant(1.0)),
@@ -261,7 +261,7 @@ impl Derivation {
         Address { base: address.base + shift, table, ..address.clone() }
     }
 
-    /// Where the adjoint of a cell that is loaded is accumulated; nothing if it has none.
+    /// Where the adjoint of a loaded cell is accumulated; `None` if it has none.
     fn adjoint_of_loaded(&self, address: &Address, lane: usize) -> Option<Address> {
         match address.space {
             Space::Work => Some(self.shadow(address, lane)),
@@ -273,7 +273,7 @@ impl Derivation {
         }
     }
 
-    /// Where the adjoint of a cell that is written is loaded.
+    /// Where the adjoint of a written cell is loaded.
     fn adjoint_of_written(&self, address: &Address, lane: usize) -> Option<Address> {
         match address.space {
             Space::Work => Some(self.shadow(address, lane)),
@@ -320,7 +320,7 @@ impl Derivation {
     }
 
     fn adjoint_of_call(&mut self, call: &RuleCall, lane: usize) -> Result<RuleCall, Error> {
-        if call.half != Half::Value {
+        if call.function != RuleFunction::Value {
             return Err(ErrorKind::RuleOrder { rule: call.rule.name() }.into());
         }
         let mut arguments = call.arguments.clone();
@@ -337,10 +337,10 @@ impl Derivation {
                 }
             });
         }
-        Ok(RuleCall { half: Half::Pullback, arguments, results, accumulate: true, ..call.clone() })
+        Ok(RuleCall { function: RuleFunction::Pullback, arguments, results, accumulate: true, ..call.clone() })
     }
 
-    /// Says of the derivatives in the cells `to` that they are there if one of those in `from` is.
+    /// Marks the derivatives in the cells `to` as present if one of those in `from` is.
     fn presence_of_call(&mut self, from: &[Address], to: &[Address], lane: usize, way: Way) -> Option<Statement> {
         if self.absence != Absence::Tracked {
             return None;
@@ -492,21 +492,21 @@ impl Derivation {
         let tangents: Vec<Address> =
             call.arguments.iter().map(|argument| tangent(argument).unwrap_or_else(|| zero.clone())).collect();
         let mut arguments = call.arguments.clone();
-        let half = match call.half {
-            Half::Value => {
+        let function = match call.function {
+            RuleFunction::Value => {
                 arguments.extend(call.results.iter().cloned());
-                Half::Pushforward
+                RuleFunction::Pushforward
             }
-            Half::Pushforward => Half::PushforwardTangent,
-            Half::Pullback => Half::PullbackTangent,
+            RuleFunction::Pushforward => RuleFunction::PushforwardTangent,
+            RuleFunction::Pullback => RuleFunction::PullbackTangent,
             _ => return Err(ErrorKind::RuleOrder { rule: call.rule.name() }.into()),
         };
         arguments.extend(tangents);
         let results = call.results.iter().filter_map(|result| self.tangent_of_cell(result, lane)).collect();
-        Ok(RuleCall { half, arguments, results, ..call.clone() })
+        Ok(RuleCall { function, arguments, results, ..call.clone() })
     }
 
-    /// Says of the tangents of a call's results that they are there if one of an argument is.
+    /// Marks the tangents of a call's results as present if one of an argument is.
     fn presence_of_tangents(&mut self, call: &RuleCall, lane: usize) -> Option<Statement> {
         let is_active = |argument: &&Address| self.activity.reaches(argument, &self.loops);
         let active: Vec<Address> = call.arguments.iter().filter(is_active).cloned().collect();

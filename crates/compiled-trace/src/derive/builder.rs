@@ -1,6 +1,6 @@
-//! Writing bodies: every instruction once.
+//! Writes bodies with every instruction once.
 //!
-//! Called by the passes that derive and optimise programs. Equal loads and operations become one, stores are forwarded to loads
+//! Called by the passes that derive and optimise programs. Equal loads and operations are merged, stores are forwarded to loads
 //! of the same cells.
 
 use crate::derive::expressions::{Expressions, Shared};
@@ -66,7 +66,7 @@ impl<'a> Builder<'a> {
         self.known.remove(&Instruction::Load(cells));
     }
 
-    /// Copies an instruction of another body without effects; its operands and address are given as they are here.
+    /// Copies an instruction without effects from another body; its operands and address are renamed to those of this body.
     pub(crate) fn copy(&mut self, instruction: Instruction, addresses: &[Address], renamed: &[u32]) -> u32 {
         match instruction {
             Instruction::Constant(c) => self.once(Instruction::Constant(c)),
@@ -113,7 +113,7 @@ impl Expressions for Builder<'_> {
         if matches!(op, Op::Unary(_)) {
             b = a;
         }
-        // One order for what commutes exactly.
+        // Operands of exactly commutative operations are sorted.
         if matches!(op, Op::Binary(PLUS | TIMES)) && a > b {
             std::mem::swap(&mut a, &mut b);
         }
@@ -124,7 +124,7 @@ impl Expressions for Builder<'_> {
     }
 }
 
-/// Removes instructions that nothing with an effect needs, and addresses without a use.
+/// Removes instructions whose results no effect needs, and unused addresses.
 pub(crate) fn without_dead(nest: Nest) -> Nest {
     let mut live: Vec<bool> = nest.body.iter().map(Instruction::has_effect).collect();
     for i in (0..nest.body.len()).rev() {

@@ -1,27 +1,26 @@
 //! Entries of Jacobians as graphs: every entry is an output.
 //!
-//! Called by users of [`Graph`]. Products with seeds cost a pass over the whole recording each, however little of it a row of the
-//! Jacobian depends on. Here each output's own part of the recording is swept backwards, and what the sweep would compute is
-//! written down as a graph like any other: loops over rows are found again by [`compile`](crate::compile), and each iteration
-//! is what a careful programmer would write for its row. Values are written when the first row needs them, so that they are in the
-//! iteration that uses them.
+//! Called by users of [`Graph`]. A product with a seed costs a pass over the whole recording, however little of it a row of the
+//! Jacobian depends on. Here the operations that an output depends on are swept backwards alone, and the result of the sweep is
+//! written as a graph: [`compile`](crate::compile) finds loops over rows again, and each iteration is what a careful programmer
+//! would write for its row. Values are written when the first row needs them, so that they are in the iteration that uses them.
 
 use crate::derive::absence::{Absences, Slope};
 use crate::derive::expressions::{Expressions, Shared};
-use crate::recording::graph::{CONSTANT, Graph, MOST, Node, Op};
+use crate::recording::graph::{CONSTANT, Graph, MAX_VALUES, Node, Op};
 use differentiation_interface_core::error::{Error, ErrorKind};
 
-/// Nothing is there.
+/// Sentinel: no node.
 const NONE: u32 = u32::MAX;
 
 impl Graph {
     /// The graph whose outputs are entries of the Jacobian, in place of the function's own: ∂yᵢ/∂xⱼ for `j` in
     /// `columns[starts[i]..starts[i + 1]]`, row by row.
     ///
-    /// Nothing if it takes more than `most` operations, if rows depend on more than so many in all, or if custom rules
-    /// ([`CallObject`](crate::CallObject)) are in the way. Outputs that depend on large parts of the recording each, as those of a
-    /// chain of matrix products do, have large graphs; products with seeds ([`Program::adjoint`](crate::Program::adjoint),
-    /// [`Program::tangent`](crate::Program::tangent)) serve these better. All guards of the recording are there.
+    /// `None` if it takes more than `most` operations, if rows depend on more than `most` in all, or if they depend on custom rules
+    /// ([`CallObject`](crate::CallObject)). If each output depends on a large part of the recording, as after a
+    /// chain of matrix products, the graph is large; products with seeds ([`Program::adjoint`](crate::Program::adjoint),
+    /// [`Program::tangent`](crate::Program::tangent)) are then cheaper. The graph keeps all guards of the recording.
     ///
     /// # Errors
     /// [`ErrorKind::PatternSize`] if the rows are not one per output or a column is no input; [`ErrorKind::BufferLength`] if
@@ -35,10 +34,10 @@ impl Graph {
     /// let graph = record(&vec![1.0; n + 1], &[], Limits::default(), |x, _, y| {
     ///     y.extend(x.windows(2).map(|w| w[0] * w[0] * w[1]));
     /// })?;
-    /// // Two entries a row.
+    /// // Two entries per row.
     /// let starts: Vec<u32> = (0..=n as u32).map(|i| 2 * i).collect();
     /// let columns: Vec<u32> = (0..n as u32).flat_map(|i| [i, i + 1]).collect();
-    /// let entries = graph.jacobian_entries(&starts, &columns, 10 * n)?.expect("four operations a row");
+    /// let entries = graph.jacobian_entries(&starts, &columns, 10 * n)?.expect("four operations per row");
     /// let program = compile(&entries)?.executable();
     /// let mut values = vec![0.0; 2 * n];
     /// program.run(&mut program.workspace(), &[&vec![3.0; n + 1], &[]], &mut [&mut values]).unwrap();
@@ -47,7 +46,7 @@ impl Graph {
     /// ```
     pub fn jacobian_entries(&self, starts: &[u32], columns: &[u32], most: usize) -> Result<Option<Graph>, Error> {
         check_pattern((self.outputs.len(), self.inputs), starts, columns)?;
-        let mut rows = Rows::new(self, most);
+        let mut rows = RowWriter::new(self, most);
         if !rows.may_fit() {
             return Ok(None);
         }
@@ -61,7 +60,7 @@ impl Graph {
         if !rows.write_guards(self.nodes.len()) {
             return Ok(None);
         }
-        let Rows { graph, shared, nodes, .. } = rows;
+        let RowWriter { graph, shared, nodes, .. } = rows;
         Ok(Some(Graph {
             inputs: graph.inputs,
             parameters: graph.parameters,
@@ -75,11 +74,11 @@ impl Graph {
         }))
     }
 
-    /// The graph whose outputs are entries of the Hessian of the first and only output, in compressed rows like those of
+    /// The graph whose outputs are entries of the Hessian of the only output, in compressed rows like those of
     /// [`jacobian_entries`](Graph::jacobian_entries): the Jacobian of the gradient's graph. Entries (i, j) and (j, i) are the same
     /// number.
     ///
-    /// Nothing if gradient or Hessian takes more than `most` operations, if custom rules are in the way, or if the pattern is not
+    /// `None` if gradient or Hessian takes more than `most` operations, if they depend on custom rules, or if the pattern is not
     /// symmetric.
     ///
     /// # Errors
@@ -91,7 +90,7 @@ impl Graph {
     /// ```
     /// use compiled_trace::{Limits, compile, record};
     /// let graph = record(&[1.0; 3], &[], Limits::default(), |x, _, y| y.push(x[0] * x[0] * x[1] + x[2]))?;
-    /// // Rows (0, 1), (0) and none.
+    /// // RowWriter (0, 1), (0) and none.
     /// let entries = graph.hessian_entries(&[0, 2, 3, 3], &[0, 1, 0], 100)?.expect("it is small");
     /// let program = compile(&entries)?.executable();
     /// let mut values = [0.0; 3];
@@ -131,12 +130,12 @@ fn check_pattern(expected: (usize, usize), starts: &[u32], columns: &[u32]) -> R
 struct LowerHalf {
     starts: Vec<u32>,
     columns: Vec<u32>,
-    /// Where each entry of the whole pattern is among them, itself or its mirror image.
+    /// For each entry of the whole pattern, the place of itself or of its mirror image among them.
     places: Vec<u32>,
 }
 
 impl LowerHalf {
-    /// Nothing if the pattern is not symmetric, or its columns do not rise.
+    /// `None` if the pattern is not symmetric, or its columns do not ascend.
     fn of(starts: &[u32], columns: &[u32]) -> Option<LowerHalf> {
         let mut half = LowerHalf { starts: vec![0], columns: Vec::new(), places: Vec::with_capacity(columns.len()) };
         let row = |i: usize| Some(&columns[*starts.get(i)? as usize..*starts.get(i + 1)? as usize]);
@@ -144,7 +143,7 @@ impl LowerHalf {
             half.columns.extend(row(i)?.iter().filter(|j| **j as usize <= i));
             half.starts.push(half.columns.len() as u32);
         }
-        // The images of entries above the diagonal are asked for in the order of the columns of their row.
+        // Entries above the diagonal read their mirror images in the order of the columns of their row.
         let mut next = half.starts.clone();
         for i in 0..starts.len() - 1 {
             let mut own = half.starts[i];
@@ -157,7 +156,7 @@ impl LowerHalf {
                 }
                 *cursor += 1;
             }
-            // Those below the diagonal have been asked for by earlier rows.
+            // Earlier rows have read the entries below the diagonal.
             let has_diagonal = own > half.starts[i] && half.columns[own as usize - 1] as usize == i;
             if next[i] + u32::from(has_diagonal) != own {
                 return None;
@@ -168,7 +167,7 @@ impl LowerHalf {
 }
 
 /// The rows written so far.
-struct Rows<'a> {
+struct RowWriter<'a> {
     graph: &'a Graph,
     shared: Shared,
     nodes: Vec<Node>,
@@ -179,16 +178,16 @@ struct Rows<'a> {
     renamed: Vec<u32>,
     /// Per input, then per node, the adjoint in the row being written.
     adjoints: Vec<Option<Slope>>,
-    /// Nodes still to be looked at, and those found.
+    /// Nodes still to be visited, and those found.
     stack: Vec<u32>,
     part: Vec<u32>,
     /// Nodes found in the row being written.
     is_in_part: Vec<bool>,
-    /// Guards before this node have been written.
+    /// The guards before this node have been written.
     guarded: usize,
 }
 
-impl Expressions for Rows<'_> {
+impl Expressions for RowWriter<'_> {
     fn shared(&mut self) -> &mut Shared {
         &mut self.shared
     }
@@ -208,13 +207,13 @@ impl Expressions for Rows<'_> {
     }
 }
 
-impl<'a> Rows<'a> {
-    /// The node that a result is.
+impl<'a> RowWriter<'a> {
+    /// The node that made a result.
     fn made(&self, result: u32) -> Option<&Node> {
         (result as usize).checked_sub(self.graph.first_node()).and_then(|i| self.nodes.get(i))
     }
 
-    fn new(graph: &'a Graph, most: usize) -> Rows<'a> {
+    fn new(graph: &'a Graph, most: usize) -> RowWriter<'a> {
         let first = graph.first_node();
         let mut active: Vec<bool> = Vec::with_capacity(graph.nodes.len());
         for node in &graph.nodes {
@@ -228,11 +227,11 @@ impl<'a> Rows<'a> {
                 Op::Compare(_) | Op::Guard(_) | Op::Accumulate => false,
             });
         }
-        Rows {
+        RowWriter {
             graph,
             shared: Shared::new(graph.constants.clone(), graph.rules.clone(), graph.absence),
             nodes: Vec::new(),
-            most: most.min(MOST - first.min(MOST)),
+            most: most.min(MAX_VALUES - first.min(MAX_VALUES)),
             active,
             renamed: vec![NONE; graph.nodes.len()],
             adjoints: vec![None; first + graph.nodes.len()],
@@ -243,7 +242,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Whether the parts that rows depend on have few enough nodes, which is found out much sooner than by writing.
+    /// Whether the operations that rows depend on are few enough. Counting them is much cheaper than writing them.
     fn may_fit(&mut self) -> bool {
         let mut total = 0;
         for output in &self.graph.outputs {
@@ -257,7 +256,7 @@ impl<'a> Rows<'a> {
         true
     }
 
-    /// Writes the entries of a row; `false` if there is no room or no way.
+    /// Writes the entries of a row; `false` if there is no room, or a custom rule is in the way.
     fn write_row(&mut self, output: u32, columns: &[u32], entries: &mut Vec<u32>) -> Result<bool, Error> {
         let zero = self.constant(0.0);
         if !is_active(self.graph, &self.active, output) {
@@ -293,7 +292,7 @@ impl<'a> Rows<'a> {
         Ok(fits)
     }
 
-    /// Adds what a node's adjoint gives to the adjoints of its operands; `false` if there is no way.
+    /// Adds the contributions of a node's adjoint to the adjoints of its operands; `false` if a custom rule is in the way.
     fn pass_on(&mut self, node: u32, adjoint: Slope, inputs: &mut Vec<u32>) -> Result<bool, Error> {
         let Node { op, a, b } = self.graph.nodes[node as usize];
         let result = self.renamed[node as usize];
@@ -347,7 +346,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Writes values with all that they need and that is not there; `false` if that is a custom rule's.
+    /// Writes values with all that they need and that is not written yet; `false` if one is a custom rule's.
     fn write_values(&mut self, operands: &[u32]) -> bool {
         let first = self.graph.first_node() as u32;
         let mut part = std::mem::take(&mut self.part);
@@ -359,7 +358,7 @@ impl<'a> Rows<'a> {
             }
             let node = operand - first;
             if self.renamed[node as usize] == NONE {
-                // To be written; where to is known when all are found.
+                // Marks the node as to be written; its new operand is known when all are found.
                 self.renamed[node as usize] = 0;
                 part.push(node);
                 let Node { op, a, b } = self.graph.nodes[node as usize];
@@ -381,7 +380,7 @@ impl<'a> Rows<'a> {
         is_plain
     }
 
-    /// Writes the guards before a node that are not there yet; `false` if one looks at what a custom rule gives.
+    /// Writes the guards before a node that are not written yet; `false` if one compares a custom rule's result.
     fn write_guards(&mut self, before: usize) -> bool {
         let mut is_plain = true;
         for node in self.guarded..before {
@@ -431,12 +430,12 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::OutputLength { expected: 1, found: 2 });
         let graph = recorded(2, |x| vec![x[0] * x[1]]);
         assert!(graph.hessian_entries(&[0, 1], &[0], 100).is_err());
-        // Only one of two mirror images is there.
+        // One of two mirror images is missing.
         assert!(graph.hessian_entries(&[0, 1, 1], &[1], 100).unwrap().is_none());
         assert!(graph.hessian_entries(&[0, 0, 1], &[0], 100).unwrap().is_none());
     }
 
-    /// The loop over rows is found again: the program does not grow with their number.
+    /// Rerolling finds the loop over rows: the program does not grow with their number.
     #[test]
     fn rows_are_a_loop() {
         let lengths = [50, 500].map(|n: u32| {
@@ -458,7 +457,7 @@ mod tests {
         assert!(graph.jacobian_entries(&starts, &columns, 100).unwrap().is_some());
     }
 
-    /// Guards are checked, also those that nothing else depends on.
+    /// Guards are checked, also those that no output depends on.
     #[test]
     fn guards_are_kept() {
         let graph = recorded(2, |x| {

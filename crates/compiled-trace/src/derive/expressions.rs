@@ -1,7 +1,7 @@
-//! Writing expressions: what is known is computed, partial derivatives come from the rule table.
+//! Writes expressions: constants are folded, partial derivatives come from the rule table.
 //!
-//! Used wherever derivatives are written down: in the bodies of programs (`build`) and in graphs (`entries`). What stands for an
-//! absent derivative is said in `absence`.
+//! Used wherever derivatives are written: in the bodies of programs (`builder`) and in graphs (`entries`). `absence` explains
+//! how absent derivatives are represented.
 
 use crate::recording::absence::Absence;
 use crate::recording::graph::{CONSTANT, Op};
@@ -55,7 +55,7 @@ impl Shared {
     }
 }
 
-/// Factors whose double is as exact as they are, as singles too.
+/// Factors whose double is exact, in single precision too.
 const MODERATE: std::ops::Range<f64> = 1e-30..1e30;
 
 /// A partial derivative that has been written.
@@ -63,7 +63,7 @@ const MODERATE: std::ops::Range<f64> = 1e-30..1e30;
 pub(crate) enum Partial {
     Zero,
     One,
-    /// A result; whether the rule made it, and it is not a number of the function's.
+    /// A result, and whether the rule wrote it (it is then not one of the function's own numbers).
     Value(u32, bool),
 }
 
@@ -74,22 +74,22 @@ pub(crate) trait Expressions: Sized {
     fn constant(&mut self, value: f64) -> u32;
     /// The constant that a result is.
     fn value(&self, result: u32) -> Option<f64>;
-    /// The operation that gave a result, and its operands, as far as they show.
+    /// The operation that gave a result, and its operands, if they are known.
     fn operation(&self, result: u32) -> Option<(Op, u32, u32)>;
     /// Writes an operation that cannot be simplified.
     fn write(&mut self, op: Op, a: u32, b: u32) -> u32;
 
-    /// What a result is the negative of, as far as it shows.
+    /// The result that this one is the negative of, if that is known.
     fn negated(&self, result: u32) -> Option<u32> {
         self.operation(result).filter(|(op, ..)| *op == Op::Unary(NEGATE)).map(|(_, a, _)| a)
     }
 
-    /// What a result is the product of, as far as it shows.
+    /// The factors of a result, if it is known to be a product.
     fn factors(&self, result: u32) -> Option<[u32; 2]> {
         self.operation(result).filter(|(op, ..)| *op == Op::Binary(TIMES)).map(|(_, a, b)| [a, b])
     }
 
-    /// Writes an operation, or what it comes to.
+    /// Writes an operation, or returns the result it simplifies to.
     fn apply(&mut self, op: Op, a: u32, b: u32) -> u32 {
         let (x, y) = (self.value(a), self.value(b));
         match (op, x, y) {
@@ -111,7 +111,7 @@ pub(crate) trait Expressions: Sized {
         self.write(op, a, b)
     }
 
-    /// The constant that a result is a multiple of, and of what.
+    /// The constant and the other factor, if a result is a multiple.
     fn multiple(&self, result: u32) -> Option<(f64, u32)> {
         if let Some(negated) = self.negated(result) {
             return self.multiple(negated).map(|(factor, of)| (-factor, of));
@@ -120,7 +120,7 @@ pub(crate) trait Expressions: Sized {
         self.value(a).map(|factor| (factor, b)).or_else(|| self.value(b).map(|factor| (factor, a)))
     }
 
-    /// Twice a multiple as a multiple, which is rounded as that is.
+    /// Twice a multiple as a multiple with the same rounding.
     fn double(&mut self, result: u32) -> Option<u32> {
         let (factor, of) = self.multiple(result).filter(|(factor, _)| MODERATE.contains(&factor.abs()))?;
         let factor = self.constant(2.0 * factor);

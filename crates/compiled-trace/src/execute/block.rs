@@ -1,7 +1,7 @@
-//! Nests run block by block.
+//! Runs nests block by block.
 //!
-//! Called by the executor for nests with a dimension worth a vector. One block is run inside `pulp`'s dispatch, so the kernels
-//! are compiled for the vector widths it knows.
+//! Called by the executor for nests with a dimension long enough to vectorise. A block runs inside `pulp`'s dispatch, so the kernels
+//! are compiled for the vector widths that `pulp` supports.
 
 use super::executable::{Memory, Run};
 use super::plan::{BlockStep, Plan, Source};
@@ -74,7 +74,7 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
         Ok(())
     }
 
-    /// Runs what is the same for the whole row.
+    /// Runs the instructions that are the same for the whole row.
     fn uniform(&mut self, plan: &Plan) -> Result<(), GuardFailed> {
         let rules = &self.executable.program.rules;
         for i in &plan.uniform {
@@ -148,7 +148,7 @@ enum Numbers<'a, S> {
     Each(&'a [S]),
 }
 
-/// The numbers of a source; a macro, so that the borrows stay apart.
+/// The numbers of a source. A macro, so that the borrows stay separate.
 macro_rules! numbers {
     ($block:ident, $source:expr) => {
         match $source {
@@ -165,7 +165,7 @@ macro_rules! numbers {
 
 impl<S: Scalar> pulp::NullaryFnOnce for Block<'_, '_, '_, '_, S> {
     type Output = Result<(), u16>;
-    /// Runs the steps; the number of the guard that failed, if one did.
+    /// Runs the steps; returns the number of the guard that failed, if one did.
     #[inline(always)]
     fn call(self) -> Result<(), u16> {
         let this = self;

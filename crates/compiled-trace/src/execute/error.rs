@@ -7,13 +7,13 @@ use differentiation_interface_core::error::{Error, ErrorKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The recording does not hold at this point.
+    /// A guard failed: the recording is not valid at this point.
     Guard(GuardFailed),
     /// A slice has the wrong length, or there is a wrong number of slices.
     Length {
-        /// The length or number it must have.
+        /// The required length or number.
         expected: usize,
-        /// The one it has.
+        /// The length or number found.
         found: usize,
     },
 }
@@ -25,7 +25,7 @@ impl std::fmt::Display for RunError {
             RunError::Length { expected, found } => {
                 write!(
                     f,
-                    "the program takes slices of length {expected} where it got {found}; pass slices as `inputs()` and `outputs()` say"
+                    "the program takes slices of length {expected} and got {found}; pass slices of the lengths in `inputs()` and `outputs()`"
                 )
             }
         }
@@ -34,7 +34,7 @@ impl std::fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// The error of a run as the error of an operator.
+/// Converts the error of a run to the error of an operator.
 impl From<RunError> for Error {
     fn from(error: RunError) -> Error {
         match error {

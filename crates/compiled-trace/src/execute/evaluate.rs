@@ -1,6 +1,6 @@
-//! Running a graph on any scalar, operation by operation.
+//! Runs a graph on any scalar, operation by operation.
 //!
-//! For numbers that are not executed by programs: tracers that look for patterns, and the arguments of derivative templates.
+//! For numbers that programs do not run on: tracers that detect patterns, and the arguments of derivative templates.
 
 use super::error::RunError;
 use crate::recording::graph::{CONSTANT, Graph, Node, Op, relation};
@@ -8,11 +8,11 @@ use differentiation_interface_core::scalar::{Base, Scalar};
 use std::panic::Location;
 
 impl Graph {
-    /// Does again on the numbers `x` what the function did when it was recorded, and leaves the outputs in `y`.
+    /// Repeats on the numbers `x` what the function did when it was recorded, and leaves the outputs in `y`.
     ///
-    /// Guards are not checked: what comes out is the function on the branches of the recording. A choice by
-    /// [`select`](differentiation_interface_core::scalar::Condition::select) is one of `S`. A custom rule is handed to `calls`,
-    /// with its arguments and the outputs to be filled.
+    /// Guards are not checked: the result is that of the function on the branches of the recording. A choice by
+    /// [`select`](differentiation_interface_core::scalar::Condition::select) is that of `S`. `calls` runs custom rules:
+    /// it gets the arguments and the outputs to be filled.
     ///
     /// # Errors
     /// [`RunError::Length`] if `x` or `parameters` is not as long as at the recording.
@@ -60,7 +60,7 @@ impl Graph {
                     results.next().unwrap_or_default()
                 }
                 Op::CallOutput => results.next().unwrap_or_default(),
-                // Guards have no value, that of a comparison is taken where it decides, and the rest is not in recordings.
+                // Guards have no value, that of a comparison is read where it decides, and recordings hold nothing else.
                 _ => S::default(),
             };
             values.push(value);
@@ -70,7 +70,7 @@ impl Graph {
         Ok(())
     }
 
-    /// The places in the user's code where what happens next was decided by a value, in the order they were met, with
+    /// The places in the user's code where a value decided what happens next, in the order of execution, with
     /// repetitions.
     ///
     /// ```
@@ -99,7 +99,7 @@ impl Graph {
         }
     }
 
-    /// `then` or `otherwise`, as the comparison says that is the first operand of a `Keep` or `Drop`.
+    /// `then` or `otherwise`, by the comparison that is the first operand of a `Keep` or `Drop`.
     fn chosen<S: Scalar>(&self, node: &Node, then: S, otherwise: S, values: &[S]) -> S {
         let comparison = (node.a as usize).checked_sub(self.first_node()).and_then(|index| self.nodes.get(index));
         match comparison {
@@ -112,7 +112,7 @@ impl Graph {
     }
 }
 
-/// What a side that is not taken adds to the choice.
+/// What the side that is not taken adds to the choice.
 fn negative_zero<S: Scalar>() -> S {
     S::constant(-S::Base::ZERO)
 }

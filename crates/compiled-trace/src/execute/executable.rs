@@ -1,22 +1,22 @@
-//! A program made ready, and the memory of its runs.
+//! A program prepared to run, and the memory of its runs.
 //!
-//! Made and run by `run`; a run is what `block` and `single` work on.
+//! Made and run by `run`; `block` and `single` work on a run.
 
 use super::plan::Plan;
-use super::unrolled::{Flat, Slots};
+use super::unrolled::{Slots, Unrolled};
 use crate::program::{Program, RuleCall, Space};
 use differentiation_interface_core::scalar::Scalar;
 use std::sync::Arc;
 
-/// A program made ready for the portable executor. Immutable; share it between threads in an `Arc`.
+/// A program prepared for the portable executor. Immutable; share it between threads in an `Arc`.
 #[derive(Clone, Debug)]
 pub struct Executable {
     pub(super) program: Program,
     pub(super) plans: Vec<Plan>,
     /// The statements with nests replaced by plan numbers.
     pub(super) steps: Vec<Step>,
-    /// The same for plain numbers, if it is small.
-    pub(super) flat: Option<Arc<Flat>>,
+    /// The program unrolled for plain numbers, if it is small.
+    pub(super) unrolled: Option<Arc<Unrolled>>,
     pub(super) buffers: usize,
     pub(super) values: usize,
     pub(super) sums: usize,
@@ -30,10 +30,10 @@ pub(super) enum Step {
     Call { call: RuleCall, trips: Vec<u32> },
 }
 
-/// The memory of one run after another of one executable, on the scalar `S`. One per thread.
+/// The memory for runs of one executable on the scalar `S`, reused from run to run. One per thread.
 #[derive(Clone, Debug)]
 pub struct Workspace<S> {
-    /// Of a small program on plain numbers.
+    /// For a small program on plain numbers.
     pub(super) slots: Slots<S>,
     pub(super) cells: Vec<S>,
     pub(super) constants: Vec<S>,
@@ -45,7 +45,7 @@ pub struct Workspace<S> {
     pub(super) call: [Vec<S>; 2],
 }
 
-/// The memory a statement sees.
+/// The memory that a statement works on.
 pub(super) struct Memory<'a, 'i, 'o, S> {
     pub(super) constants: &'a [S],
     pub(super) inputs: &'a [&'i [S]],

@@ -1,11 +1,11 @@
-//! How a nest is run: which dimension becomes the vector, what is uniform over it, where results are kept.
+//! How a nest runs: which dimension is vectorised, what is uniform over it, where results are kept.
 //!
-//! Made once per nest when a program is made ready; read by the block executor.
+//! Made once per nest when a program is prepared; read by the block executor.
 
 use crate::program::{Instruction, Nest};
 use crate::recording::graph::Op;
 
-/// Most iterations of a block.
+/// Maximum number of iterations of a block.
 pub const BLOCK: usize = 256;
 
 /// A nest with its plan.
@@ -14,7 +14,7 @@ pub(super) struct Plan {
     pub(super) nest: Nest,
     /// Trip counts of all counters, enclosing loops first.
     pub(super) trips: Vec<u32>,
-    /// The counter that becomes the vector.
+    /// The vectorised counter.
     pub(super) vector: Option<usize>,
     /// Instructions that are the same for the whole vector, run once per row.
     pub(super) uniform: Vec<u32>,
@@ -22,7 +22,7 @@ pub(super) struct Plan {
     pub(super) buffers: usize,
     pub(super) sums: usize,
     pub(super) block: usize,
-    /// Distance of the cells of neighbours in the vector, per address; of table entries where there is a table.
+    /// Distance between cells of neighbouring iterations of the vectorised counter, per address; between table entries if there is a table.
     pub(super) strides: Vec<i64>,
 }
 
@@ -75,9 +75,9 @@ pub(super) enum BlockStep {
     },
 }
 
-/// What an instruction costs besides its numbers, in numbers.
+/// Overhead of an instruction, in units of the work on one number.
 const OVERHEAD: f64 = 10.0;
-const FEWEST: u32 = 4;
+const MIN_TRIP: u32 = 4;
 
 impl Plan {
     pub(super) fn new(nest: Nest, loops: &[u32]) -> Plan {
@@ -126,7 +126,7 @@ impl Plan {
             memory + instructions * (1.0 + OVERHEAD / lanes)
         };
         (loops..self.trips.len())
-            .filter(|c| self.nest.dimensions[c - loops].parallel && self.trips[*c] >= FEWEST)
+            .filter(|c| self.nest.dimensions[c - loops].parallel && self.trips[*c] >= MIN_TRIP)
             .min_by(|a, b| cost(*a).total_cmp(&cost(*b)))
     }
 
@@ -153,7 +153,7 @@ impl Plan {
                 Instruction::Accumulate { .. } => false,
             };
         }
-        // Cells that are consecutive are read in place, unless what reads them also writes to their space.
+        // Consecutive cells are read in place, unless the instruction that reads them also writes to their space.
         let mut in_place = vec![false; body.len()];
         for (i, instruction) in body.iter().enumerate() {
             if let Instruction::Load(address) = instruction {
@@ -225,7 +225,7 @@ impl Plan {
                     }
                 }
             }
-            // Buffers read for the last time are free for the next instruction.
+            // A buffer that was read for the last time is free for the next instruction.
             let mut ended = Vec::new();
             instruction.operands(|operand| {
                 if last_use[operand as usize] == i && !ended.contains(&operand) {

@@ -1,11 +1,11 @@
-//! Making a program ready, and running it: statements in order, nests in blocks or number by number.
+//! Prepares programs and runs them: statements in order, nests in blocks or number by number.
 //!
 //! Called by users of a [`Program`]; calls `unrolled` for small programs, else `block` and `single`.
 
 use super::error::RunError;
 use super::executable::{Executable, Memory, Run, Step, Workspace};
 use super::plan::{BLOCK, Plan};
-use super::unrolled::{Single, flat};
+use super::unrolled::{Single, unrolled};
 use crate::program::{Address, GuardFailed, Program, RuleCall, Statement};
 use crate::recording::custom::{call_as_rule, is_plain};
 use crate::recording::graph::guard_parts;
@@ -15,18 +15,18 @@ use std::any::Any;
 use std::sync::Arc;
 
 impl Program {
-    /// Makes the program ready for the portable executor.
+    /// Prepares the program for the portable executor.
     pub fn executable(self) -> Executable {
         let mut plans = Vec::new();
         let steps = steps(&self.statements, &mut Vec::new(), &mut plans);
         let buffers = plans.iter().map(|plan: &Plan| plan.buffers).max().unwrap_or(0);
         let values = plans.iter().map(|plan: &Plan| plan.nest.body.len()).max().unwrap_or(0);
         let sums = plans.iter().map(|plan: &Plan| plan.sums).max().unwrap_or(0);
-        let flat = flat(&self, &steps, &plans).map(Arc::new);
+        let unrolled = unrolled(&self, &steps, &plans).map(Arc::new);
         let mut program = self;
         // The plans own the nests.
         program.statements = Vec::new();
-        Executable { program, plans, steps, flat, buffers, values, sums }
+        Executable { program, plans, steps, unrolled, buffers, values, sums }
     }
 }
 
@@ -54,15 +54,15 @@ fn steps(statements: &[Statement], loops: &mut Vec<u32>, plans: &mut Vec<Plan>) 
 }
 
 impl Executable {
-    /// Memory to run it in.
+    /// Allocates the memory for its runs.
     pub fn workspace<S: Scalar>(&self) -> Workspace<S> {
         let zero = S::default();
         let constants = self.program.constants.iter().map(|c| S::constant(S::Base::from_f64(*c))).collect();
         let addresses = self.plans.iter().map(|plan| plan.nest.addresses.len()).max().unwrap_or(0);
         let counters = self.plans.iter().map(|plan| plan.trips.len()).max().unwrap_or(0);
-        let flat = self.flat.as_ref().filter(|_| is_plain::<S>());
+        let unrolled = self.unrolled.as_ref().filter(|_| is_plain::<S>());
         Workspace {
-            slots: flat.map(|flat| flat.workspace()).unwrap_or_default(),
+            slots: unrolled.map(|unrolled| unrolled.workspace()).unwrap_or_default(),
             cells: vec![zero; self.program.work],
             constants,
             buffers: vec![vec![zero; BLOCK]; self.buffers],
@@ -86,7 +86,7 @@ impl Executable {
     /// Runs the program on input slices and writes the output slices.
     ///
     /// # Errors
-    /// [`RunError::Guard`] if the recording does not hold at this point; the outputs are then without meaning.
+    /// [`RunError::Guard`] if the recording is not valid at this point; the outputs are then meaningless.
     /// [`RunError::Length`] if slices are missing or of other lengths than [`inputs`](Executable::inputs) and
     /// [`outputs`](Executable::outputs).
     pub fn run<S: Scalar>(
@@ -97,7 +97,7 @@ impl Executable {
     ) -> Result<(), RunError> {
         check(&self.program.inputs, inputs.iter().map(|slice| slice.len()))?;
         check(&self.program.outputs, outputs.iter().map(|slice| slice.len()))?;
-        // Constants decide, so that a crate that runs programs on doubles compiles none of the executor.
+        // The condition is constant, so that a crate that runs programs on doubles compiles no executor.
         let done = if const { S::DEPTH == 0 && S::Base::IS_DOUBLE } {
             self.run_given_doubles(workspace, inputs, outputs)
         } else if const { S::DEPTH == 0 } {
@@ -109,8 +109,8 @@ impl Executable {
         done.map_err(RunError::Guard)
     }
 
-    /// The program with memory of its own, for calls on plain numbers in which little else happens; `None` if it is not a small
-    /// one, has other numbers of slices, or the numbers are not plain.
+    /// The program with its own memory, for short calls on plain numbers; `None` if it is not a small program, has another number
+    /// of slices, or the numbers are not plain.
     ///
     /// # Example
     /// ```
@@ -124,11 +124,11 @@ impl Executable {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn single<S: Scalar, const INPUTS: usize, const OUTPUTS: usize>(&self) -> Option<Single<S, INPUTS, OUTPUTS>> {
-        let flat = self.flat.as_ref().filter(|_| is_plain::<S>())?;
-        Single::new(flat, &self.program.inputs, &self.program.outputs)
+        let unrolled = self.unrolled.as_ref().filter(|_| is_plain::<S>())?;
+        Single::new(unrolled, &self.program.inputs, &self.program.outputs)
     }
 
-    /// Runs on doubles, of which the caller knows only that they are.
+    /// Runs on doubles; the caller has checked that `S` is `f64`.
     #[inline(always)]
     fn run_given_doubles<S: Scalar>(
         &self,
@@ -164,13 +164,15 @@ impl Executable {
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
     ) -> Result<(), GuardFailed> {
-        match &self.flat {
-            Some(flat) => flat.run(workspace.slots.numbers(), inputs, outputs).map_err(|guard| self.failed(guard)),
+        match &self.unrolled {
+            Some(unrolled) => {
+                unrolled.run(workspace.slots.numbers(), inputs, outputs).map_err(|guard| self.failed(guard))
+            }
             None => self.run_by(workspace, inputs, outputs, in_blocks),
         }
     }
 
-    /// Where the guard is that failed.
+    /// The place of the guard that failed.
     #[cold]
     fn failed(&self, guard: u16) -> GuardFailed {
         let (place, _) = guard_parts(guard);
@@ -199,7 +201,7 @@ impl Executable {
     }
 }
 
-/// How a nest is run: in blocks where that pays, or number by number.
+/// How a nest runs: in blocks where that pays, or number by number.
 type RunNest<S> = for<'r, 'a, 'i, 'o, 'p> fn(&'r mut Run<'a, 'i, 'o, S>, &'p Plan) -> Result<(), GuardFailed>;
 
 fn in_blocks<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<(), GuardFailed> {
@@ -260,9 +262,9 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
         data.clear();
         data.extend(call.arguments.iter().map(|a| self.memory.slice(a.space)[cell(a)]));
         if is_plain::<S>() {
-            call.rule.call(call.half, call.inputs, call.outputs, data, out);
+            call.rule.call(call.function, call.inputs, call.outputs, data, out);
         } else {
-            call_as_rule(&call.rule, call.half, [call.inputs, call.outputs], data, out);
+            call_as_rule(&call.rule, call.function, [call.inputs, call.outputs], data, out);
         }
         out.resize(call.results.len(), S::default());
         for (address, value) in call.results.iter().zip(out) {

@@ -1,6 +1,6 @@
-//! Nests run number by number: irregular code, recurrences, short loops.
+//! Runs nests number by number: irregular code, recurrences, short loops.
 //!
-//! Called by the executor for nests without a dimension worth a vector.
+//! Called by the executor for nests without a dimension long enough to vectorise.
 
 use super::executable::Run;
 use super::plan::Plan;
@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 pub(super) fn guard_holds<S: Scalar>(guard: u16, x: S, y: S) -> bool {
     let outcome = guard_parts(guard).1;
     if !is_plain::<S>() && outcome != Outcome::Same {
-        // Asked of the numbers themselves, which may record it.
+        // Compares the numbers themselves, which may record the comparison.
         let order = x.partial_cmp(&y);
         return match outcome {
             Outcome::Less => order == Some(Ordering::Less),

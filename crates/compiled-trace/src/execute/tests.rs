@@ -1,4 +1,4 @@
-//! Small programs beside the same programs in blocks and number by number: the same answers, bit by bit.
+//! Small programs beside the same programs in blocks and number by number: the same results, bit by bit.
 
 use super::{Executable, RunError};
 use crate::{Limits, Program, Recorded, compile, record};
@@ -44,7 +44,7 @@ const FUNCTIONS: [(&str, Function); 11] = [
         y.extend(v.into_iter().rev().take(3));
     }),
     ("rows", |x, y| x.iter().for_each(|v| y.extend(x.iter().map(|w| *v * (*w - 0.3))))),
-    // What lies beyond a row has been written when the row is.
+    // The cells beyond a row are written before the row is.
     ("rows from the last", |x, y| {
         let rows: Vec<Vec<Recorded>> = x.iter().rev().map(|v| x.iter().map(|w| *v * (*w - 0.3)).collect()).collect();
         y.extend(rows.into_iter().rev().flatten());
@@ -55,7 +55,7 @@ fn point(n: usize) -> Vec<f64> {
     (0..n).map(|i| (1.3 * i as f64 + 0.4).sin() + 0.01 * i as f64).collect()
 }
 
-/// Runs a program on numbers that depend on nothing but their places.
+/// Runs a program on numbers that depend on their places alone.
 fn run(executable: &Executable, x: &[f64]) -> Result<Vec<Vec<u64>>, RunError> {
     let mut inputs: Vec<Vec<f64>> =
         executable.inputs().iter().map(|n| (0..*n).map(|i| 0.5 - 0.2 * (i % 7) as f64).collect()).collect();
@@ -90,14 +90,14 @@ fn small_programs_give_the_answers_of_blocks() {
         for n in [3, 4, 7, 8, 9, 12, 15, 16, 17, 33] {
             for (i, program) in programs(n, f).into_iter().enumerate() {
                 let executable = program.executable();
-                small += usize::from(executable.flat.is_some());
+                small += usize::from(executable.unrolled.is_some());
                 all += 1;
-                let blocks = Executable { flat: None, ..executable.clone() };
+                let blocks = Executable { unrolled: None, ..executable.clone() };
                 assert_eq!(run(&executable, &point(n)), run(&blocks, &point(n)), "{name}, {n} numbers, program {i}");
             }
         }
     }
-    // Nearly all of them; else the test would compare blocks with blocks.
+    // Nearly all of them; otherwise the test would compare blocks with blocks.
     assert!(10 * small > 8 * all, "{small} of {all} programs are small");
 }
 
@@ -106,8 +106,8 @@ fn guards_of_small_programs_name_their_place() {
     let (_, f) = FUNCTIONS[7];
     for program in programs(9, f) {
         let executable = program.executable();
-        assert!(executable.flat.is_some());
-        let blocks = Executable { flat: None, ..executable.clone() };
+        assert!(executable.unrolled.is_some());
+        let blocks = Executable { unrolled: None, ..executable.clone() };
         let mut x = point(9);
         x[6] = -x[6];
         let found = run(&executable, &x);
@@ -116,7 +116,7 @@ fn guards_of_small_programs_name_their_place() {
     }
 }
 
-/// The program has 16 operations and clears two slices: a run of a small program takes as long as it has steps.
+/// The program has 16 operations and clears two slices: the time of a run grows with the number of its steps.
 #[test]
 fn products_sums_and_signs_share_operations() {
     let rosenbrock: Function = |x, y| {
@@ -127,14 +127,14 @@ fn products_sums_and_signs_share_operations() {
         y.push(x.windows(2).map(term).sum());
     };
     let gradient = programs(10, rosenbrock).swap_remove(4).executable();
-    assert_eq!(gradient.flat.as_ref().map(|flat| flat.length()), Some(13));
-    let blocks = Executable { flat: None, ..gradient.clone() };
+    assert_eq!(gradient.unrolled.as_ref().map(|unrolled| unrolled.length()), Some(13));
+    let blocks = Executable { unrolled: None, ..gradient.clone() };
     assert_eq!(run(&gradient, &point(10)), run(&blocks, &point(10)));
 }
 
 #[test]
 fn single_programs_give_the_same_answers_or_none() {
-    let [_, _, _, _, gradient, _] = &programs(9, FUNCTIONS[1].1)[..] else { panic!("there is one output") };
+    let [_, _, _, _, gradient, _] = &programs(9, FUNCTIONS[1].1)[..] else { panic!("it has one output") };
     let gradient = gradient.clone().executable();
     let expected = run(&gradient, &point(9)).unwrap();
     let mut single = gradient.single::<f64, 2, 2>().unwrap();
@@ -160,7 +160,7 @@ fn single_programs_give_the_same_answers_or_none() {
 
 #[test]
 fn large_programs_stay_in_blocks() {
-    let large = |n, f| programs(n, f).into_iter().all(|program| program.executable().flat.is_none());
+    let large = |n, f| programs(n, f).into_iter().all(|program| program.executable().unrolled.is_none());
     assert!(large(2000, FUNCTIONS[0].1));
     assert!(large(300, FUNCTIONS[2].1));
 }

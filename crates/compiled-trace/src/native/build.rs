@@ -1,10 +1,10 @@
-//! From a checked program to steps and machine code.
+//! Compiles a checked program to steps and machine code.
 //!
-//! Called by [`Compiled::new`](super::Compiled::new). Statements in a row become one function; custom rules, and loops around
-//! them, are run by the caller of the code.
+//! Called by [`Compiled::new`](super::Compiled::new). Consecutive statements become one function; the caller of the code runs custom
+//! rules, and loops around them.
 //!
 //! # Which compiler settings?
-//! `emit` writes loops with all that can be hoisted hoisted, and no result twice, so Cranelift's optimiser has nothing to add
+//! `emit` hoists out of loops all that can be hoisted, and computes no result twice, so Cranelift's optimiser has nothing to add
 //! (measured on the gradients of the benchmark: the same run time, a third more compile time) and is left out. Short functions
 //! get the careful register allocator, long ones the single-pass one: irregular code of 260 to 15,000 instructions runs 1.5 to
 //! 1.7 times as fast with the careful one, but its time per instruction grows from 3 to 60 microseconds, where the other
@@ -25,34 +25,34 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
 use std::sync::{Arc, OnceLock};
 
-/// Statements are put together up to this many instructions.
-const TOGETHER: usize = 600;
-/// Most bytes of stack a function may take: a quarter of what a thread has by default.
-const MOST_STACK: usize = 512 << 10;
+/// Statements are combined into one function up to this many instructions.
+const MAX_FUNCTION: usize = 600;
+/// Maximum stack of a function in bytes: a quarter of the default stack of a thread.
+const MAX_STACK: usize = 512 << 10;
 
-/// What the caller of the code does.
+/// A step that the caller of the code performs.
 #[derive(Debug)]
 pub(super) enum Step {
     /// Runs a function.
     Code(usize),
-    /// Repeats steps; the counter goes to the functions.
+    /// Repeats steps; the functions get the counter.
     Loop { trip: u32, reversed: bool, body: Vec<Step> },
     /// Calls a custom rule.
     Call { call: RuleCall, trips: Vec<u32> },
 }
 
-/// What is made of a program.
+/// The result of compiling a program.
 pub(super) struct Built {
     pub(super) code: Code,
     pub(super) steps: Vec<Step>,
     pub(super) instructions: usize,
     pub(super) bytes: usize,
     pub(super) listing: Vec<Listing>,
-    /// Whether functions are reached through the rules, among which may be some of users, which may panic.
+    /// Whether functions are called through the rules. Some of these may be users' rules, which may panic.
     pub(super) uses_rules: bool,
 }
 
-/// How many loops are inside each other.
+/// How deep the loops are nested.
 pub(super) fn depth(steps: &[Step]) -> usize {
     let of = |step: &Step| match step {
         Step::Loop { body, .. } => 1 + depth(body),
@@ -61,10 +61,10 @@ pub(super) fn depth(steps: &[Step]) -> usize {
     steps.iter().map(of).max().unwrap_or(0)
 }
 
-/// A function as it was written and as it was compiled.
+/// A function before and after compilation.
 #[derive(Clone, Debug)]
 pub struct Listing {
-    /// The function in Cranelift's language.
+    /// The function in Cranelift's intermediate language.
     pub text: String,
     /// The machine code: `objdump -D -b binary -m i386:x86-64` shows it on an x86 machine.
     pub code: Vec<u8>,
@@ -92,7 +92,7 @@ fn machine(optimised: bool) -> Result<OwnedTargetIsa, Refused> {
         let builder = cranelift_native::builder().map_err(|reason| Refused::Machine(reason.to_string()))?;
         let isa = builder.finish(settings::Flags::new(flags)).map_err(|error| Refused::Machine(error.to_string()))?;
         if isa.pointer_bits() != 64 {
-            return Err(Refused::Machine("pointers of other than 64 bits".to_string()));
+            return Err(Refused::Machine("its pointers are not 64 bits wide".to_string()));
         }
         Ok(isa)
     };
@@ -172,7 +172,7 @@ impl<'p, S: Number> Builder<'p, S> {
         for statement in statements {
             if !has_call(statement) {
                 let own = instructions(statement);
-                if !together.is_empty() && length + own > TOGETHER {
+                if !together.is_empty() && length + own > MAX_FUNCTION {
                     self.flush(&mut together, loops, &mut steps)?;
                     length = 0;
                 }
@@ -236,8 +236,8 @@ impl<'p, S: Number> Builder<'p, S> {
         module.define_function(id, &mut context).map_err(compiler)?;
         if let Some(compiled) = context.compiled_code() {
             let found = compiled.buffer.frame_layout().map_or(0, |frame| frame.frame_to_fp_offset as usize);
-            if found > MOST_STACK {
-                return Err(Refused::Stack { found, most: MOST_STACK });
+            if found > MAX_STACK {
+                return Err(Refused::Stack { found, most: MAX_STACK });
             }
             self.bytes += compiled.code_buffer().len();
             if let Some(text) = listing {

@@ -1,10 +1,11 @@
-//! The only unsafe code of the crate: calling machine code, being called by it, freeing it.
+//! The only unsafe code of the crate: calls of machine code, calls from it, and its release.
 //!
 //! # Invariant
-//! A [`Code`] is made from functions that `emit` wrote for a program that passed `check`, so every cell the code reads or
-//! writes is inside the slice it belongs to, provided that the slices have the lengths the program states; [`Code::run`]
-//! compares these at every call. A [`Single`] has constants and work of its own, which have these lengths from the beginning. Pointers to rules and tables that are written into the code point to memory that [`Code`] owns
-//! and never moves. Inputs and constants are only read: `check` refuses programs that write to them.
+//! A [`Code`] consists of functions that `emit` wrote for a program that passed `check`, so every cell the code reads or writes
+//! is inside the slice it belongs to, provided that the slices have the lengths the program states; [`Code::run`] compares these
+//! at every call. A [`Single`] owns its constants and work, which have these lengths from the beginning. Pointers to rules and
+//! tables that are written into the code point to memory that [`Code`] owns and never moves. Inputs and constants are only read:
+//! `check` refuses programs that write to them.
 
 use super::check::SPACES;
 use super::number::Number;
@@ -17,10 +18,10 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-/// A function of machine code: pointers to the slices, counters of enclosing loops; 0 or the number of a failed guard plus 1.
+/// A function of machine code: takes pointers to the slices and counters of enclosing loops; returns 0, or the number of a failed guard plus 1.
 type Entry = unsafe extern "C" fn(*const *mut u8, *const u64) -> u32;
 
-/// Slices of a program with a short table: a gradient has constants, work, point, parameters, seed, value, gradient.
+/// Number of slices for which a short table suffices: a gradient has constants, work, point, parameters, seed, value, gradient.
 const FEW: usize = 8;
 
 /// The slices of a run.
@@ -31,7 +32,7 @@ pub(super) struct Memory<'a, 'i, 'o, S> {
     pub(super) outputs: &'a mut [&'o mut [S]],
 }
 
-/// The lengths a program states, constants, work, inputs and outputs, and how many loops it leaves to the caller.
+/// The lengths a program states of constants, work, inputs and outputs, and how many loops it leaves to the caller.
 #[derive(Debug)]
 pub(super) struct Lengths {
     pub(super) constants: usize,
@@ -69,7 +70,7 @@ pub(super) struct Code {
     modules: Mutex<Vec<JITModule>>,
     entries: Vec<Entry>,
     lengths: Lengths,
-    /// What the code points to.
+    /// Memory that the code points to.
     _rules: Arc<Rules>,
     _tables: Vec<Arc<[u32]>>,
 }
@@ -81,7 +82,7 @@ impl std::fmt::Debug for Code {
 }
 
 impl Code {
-    /// Takes over finished modules and the addresses of their functions, which must be functions of type [`Entry`] written
+    /// Takes ownership of finished modules and the addresses of their functions, which must be functions of type [`Entry`] written
     /// by `emit` for one checked program.
     pub(super) fn new(
         modules: Vec<JITModule>,
@@ -100,7 +101,7 @@ impl Code {
         Code { modules: Mutex::new(modules), entries, lengths, _rules: rules, _tables: tables }
     }
 
-    /// Runs a function on slices; 0, or the number of a failed guard plus 1.
+    /// Runs a function on slices; returns 0, or the number of a failed guard plus 1.
     ///
     /// # Errors
     /// [`RunError::Length`] if a slice has another length than the program states.
@@ -112,7 +113,7 @@ impl Code {
         counters: &[u64],
     ) -> Result<u32, RunError> {
         self.lengths.check(memory, counters)?;
-        // A long table takes longer to clear than a small program to run.
+        // Clearing a long table would take longer than a small program runs.
         if 2 + memory.inputs.len() + memory.outputs.len() <= FEW {
             Ok(enter::<S, FEW>(self.entries[entry], memory, counters))
         } else {
@@ -146,9 +147,9 @@ fn enter<S: Number, const N: usize>(entry: Entry, memory: &mut Memory<S>, counte
     }
 }
 
-/// A program that is one function, with constants and work of its own: a call compares lengths, and enters.
+/// A program that is one function, with constants and work of its own: a call compares the lengths of the slices and runs.
 ///
-/// For programs so small that everything else a call looks up would take as long. Made by
+/// For programs so small that everything else in a call would take as long. Made by
 /// [`Compiled::single`](super::Compiled::single).
 #[derive(Clone, Debug)]
 pub struct Single<S, const INPUTS: usize, const OUTPUTS: usize> {
@@ -162,7 +163,7 @@ pub struct Single<S, const INPUTS: usize, const OUTPUTS: usize> {
 }
 
 impl<S: Number, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUTPUTS> {
-    /// `None` if the program has other numbers of slices, or loops outside of the function.
+    /// `None` if the program has another number of slices, or loops outside of the function.
     pub(super) fn new(code: &Arc<Code>, entry: usize, constants: &[S]) -> Option<Self> {
         const { assert!(2 + INPUTS + OUTPUTS <= FEW) };
         let Lengths { constants: length, work, inputs, outputs, loops } = &code.lengths;
@@ -179,7 +180,7 @@ impl<S: Number, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUT
         })
     }
 
-    /// Whether the slices have the right lengths and no guard failed. Otherwise the outputs are without meaning, and
+    /// Returns whether the slices have the right lengths and all guards held. Otherwise the outputs are meaningless, and
     /// [`Compiled::run`](super::Compiled::run) tells why.
     #[inline(always)]
     pub fn run(&mut self, inputs: &[&[S]; INPUTS], outputs: &mut [&mut [S]; OUTPUTS]) -> bool {
@@ -212,11 +213,11 @@ impl Drop for Code {
 }
 
 thread_local! {
-    /// The panic of a user's rule, on its way around the machine code, which cannot be unwound.
+    /// The panic of a user's rule, carried past the machine code, which cannot be unwound.
     static PANIC: RefCell<Option<Box<dyn Any + Send>>> = const { RefCell::new(None) };
 }
 
-/// Goes on with the panic of a rule, if there was one.
+/// Resumes the panic of a rule, if there was one.
 pub(super) fn resume_panic() {
     if let Some(panic) = PANIC.take() {
         std::panic::resume_unwind(panic);
@@ -255,7 +256,7 @@ macro_rules! through_rules {
 through_rules! { unary_f64 binary_f64 f64 }
 through_rules! { unary_f32 binary_f32 f32 }
 
-/// What `emit` wrote, for those who want to read it.
+/// The intermediate code that `emit` wrote, as text.
 pub(super) fn text(function: &Function) -> String {
     function.display().to_string()
 }

@@ -1,7 +1,7 @@
-//! What is known about cells: which must still be cleared, and what single ones contain.
+//! Tracks cells: which must still be cleared, and what single cells contain.
 //!
 //! Called by `emit` between and in nests. Clearing waits for the first statement that needs it: cells that a nest sets to one
-//! sum each are stored without having been cleared. Single cells outside of loops stay in registers as well as in memory.
+//! reduction each are stored without having been cleared. Single cells outside of loops stay in registers as well as in memory.
 
 use super::check::space_number;
 use super::emit::{Emitter, Loops};
@@ -18,14 +18,14 @@ const CLEARED_AT_ONCE: i64 = 64;
 const REMEMBERED: i64 = 4;
 
 impl<S: Number> Emitter<'_, '_, S> {
-    /// Clears what is left to clear.
+    /// Clears the cells that are still uncleared.
     pub(super) fn clear_all(&mut self) {
         for (space, start, length) in std::mem::take(&mut self.uncleared) {
             self.clear(space, start, length);
         }
     }
 
-    /// Clears what a nest touches, except for the cells it sets anyway because all that it does to them is to add once.
+    /// Clears the cells a nest accesses, except for those that it writes only by adding to them once: these are stored.
     pub(super) fn clear_for(&mut self, plan: &mut Plan) {
         let nest = plan.nest;
         for (space, start, length) in std::mem::take(&mut self.uncleared) {

@@ -1,4 +1,4 @@
-//! What machine code takes on trust: every cell lies inside its slice, every operand is an earlier result.
+//! Checks what machine code assumes: every cell lies inside its slice, every operand is an earlier result.
 //!
 //! Called once when a program is compiled. The code checks no index, so a program that fails here is refused; lengths of
 //! slices are compared at every run.
@@ -7,7 +7,7 @@ use super::options::Refused;
 use crate::program::{Address, Instruction, Nest, Program, Space, Statement};
 use crate::recording::graph::Op;
 
-/// Most slices a program may take: pointers to all of them are passed on the stack.
+/// Maximum number of slices a program may take: pointers to all of them are passed on the stack.
 pub(super) const SPACES: usize = 48;
 
 /// The number of a space: constants, work, inputs, outputs.

@@ -1,12 +1,12 @@
-//! What operations cost, for the choice of loops.
+//! Estimates of what operations cost, for the choice of loops.
 //!
-//! Called by `plan`; what `operation` writes out is cheap, calls are not.
+//! Called by `plan`; operations that `operation` expands are cheap, calls are not.
 
 use crate::recording::graph::Op;
 use crate::recording::rules::{self, OtherUnary, Rules};
 
-/// Largest integer power that is written out.
-pub(super) const LARGEST_POWER: u32 = 64;
+/// Largest integer power that is expanded.
+pub(super) const MAX_POWER: u32 = 64;
 
 /// Rough time of an operation in additions; `None` if it is a call.
 pub(super) fn cost(op: Op, rules: &Rules) -> Option<f64> {
@@ -18,7 +18,7 @@ pub(super) fn cost(op: Op, rules: &Rules) -> Option<f64> {
             rules::RECIP => Some(5.0),
             rules::SQRT => Some(8.0),
             _ => match rules.other_unary(number) {
-                Some(OtherUnary::Powi(n)) if n.unsigned_abs() <= LARGEST_POWER => Some(3.0),
+                Some(OtherUnary::Powi(n)) if n.unsigned_abs() <= MAX_POWER => Some(3.0),
                 Some(OtherUnary::Powc(1.0)) => Some(0.0),
                 _ => None,
             },

@@ -1,9 +1,9 @@
-//! Statements as machine code: loops, addresses, sums in registers.
+//! Writes statements as machine code: loops, addresses, reductions in registers.
 //!
-//! Called by `build` for every function of the code; `plan` says how a nest is looped over, `operation` writes its operations.
+//! Called by `build` for every function of the code; `plan` orders the loops of a nest, `operation` writes its operations.
 //!
 //! # Addresses
-//! Addresses of the same space that move alike share a pointer, which is advanced loop by loop; the rest of an address is a
+//! Addresses of the same space with the same strides share a pointer, which is advanced loop by loop; the rest of an address is a
 //! constant in the instruction. In the innermost loop one index per distinct stride is added, so an iteration costs one
 //! addition and one comparison for all addresses.
 
@@ -26,9 +26,9 @@ use std::sync::Arc;
 pub(super) struct Emitter<'p, 'f, S> {
     pub(super) builder: FunctionBuilder<'f>,
     pub(super) program: &'p Program,
-    /// Where the rules are, for functions that are reached through them.
+    /// The rules, for functions that are called through them.
     pub(super) rules: *const Rules,
-    /// Whether any is.
+    /// Whether any function is.
     pub(super) uses_rules: bool,
     tables: &'f mut Vec<Arc<[u32]>>,
     pub(super) spaces: Vec<Value>,
@@ -41,7 +41,7 @@ pub(super) struct Emitter<'p, 'f, S> {
     pub(super) widest: u32,
     /// Cells that must be 0 before the next statement that touches them.
     pub(super) uncleared: Vec<(Space, i64, i64)>,
-    /// Single cells whose contents are at hand, outside of all loops.
+    /// Single cells outside of all loops whose contents are in a register.
     pub(super) known: FxHashMap<(Space, i64), Value>,
     number: PhantomData<S>,
 }
@@ -53,33 +53,33 @@ pub(super) struct Pointer {
     pub(super) strides: Vec<i64>,
 }
 
-/// A nest on its way into code.
+/// A loop nest being emitted.
 pub(super) struct Loops<'a> {
     pub(super) plan: Plan<'a>,
     pub(super) pointers: Vec<Pointer>,
     /// Per address, its pointer and the bytes beyond it.
     pub(super) cells: Vec<(usize, i64)>,
     pub(super) results: Vec<Option<Signed>>,
-    /// Results from outside the innermost loop, in all lanes.
+    /// Results from outside the innermost loop, broadcast to all lanes.
     pub(super) splats: Vec<Option<Value>>,
     /// Terms of windows: per window and number of iterations ahead, those of the present copy of the body.
     pub(super) terms: Vec<Vec<Option<Signed>>>,
     /// Terms of earlier iterations, in vectors of the iterations they come from, and one by one per cell.
     pub(super) carried: [Vec<Vec<Variable>>; 2],
-    /// Sums over more than the innermost loop, and finished ones.
+    /// Reductions over more than the innermost loop, and finished ones.
     pub(super) totals: Vec<Option<Variable>>,
     pub(super) rows: Vec<Option<Value>>,
-    /// Per load that is carried and the instruction that writes its cell one iteration earlier, what was written last.
+    /// For each load that reads the cell an instruction wrote one iteration earlier, the last number written.
     pub(super) carried_cells: Vec<Option<Variable>>,
-    /// Where the present copy of the body adds up.
+    /// Accumulators of the present copy of the body.
     pub(super) partial: Vec<Option<Partial>>,
-    /// Indices of the innermost loop by their step in bytes. They run up to 0.
+    /// Indices of the innermost loop by their step in bytes. They count up to 0.
     pub(super) indices: Vec<(i64, Value)>,
-    /// Iterations of the innermost loop that are done when the indices are 0.
+    /// Number of iterations of the innermost loop that are done when the indices are 0.
     pub(super) end: i64,
 }
 
-/// Where in the innermost loop a copy of the body stands.
+/// The position of a copy of the body in the innermost loop.
 #[derive(Clone, Copy)]
 pub(super) struct Position {
     /// Iterations beyond the indices.
@@ -87,17 +87,17 @@ pub(super) struct Position {
     pub(super) wide: bool,
 }
 
-/// A sum under way.
+/// The accumulator of a reduction.
 #[derive(Clone, Copy)]
 pub(super) enum Partial {
     /// In a register.
     Register(Variable),
-    /// In memory of the function, so many bytes beyond the start.
+    /// In memory of the function, at this distance in bytes from the start.
     Memory(Value, i32),
 }
 
 impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
-    /// Begins a function whose statements are inside loops of these trip counts, run by the caller.
+    /// Begins a function whose statements are inside loops of these trip counts, which the caller runs.
     pub(super) fn new(
         mut builder: FunctionBuilder<'f>,
         program: &'p Program,
@@ -139,7 +139,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         }
     }
 
-    /// Ends the function; the number of its instructions.
+    /// Ends the function; returns the number of its instructions.
     pub(super) fn finish(mut self, config: cranelift_codegen::isa::TargetFrontendConfig) -> usize {
         self.clear_all();
         let zero = self.builder.ins().iconst(types::I32, 0);
@@ -164,7 +164,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                 self.known.clear();
             }
             Statement::Zero { space, start, length } => self.uncleared.push((*space, *start as i64, *length as i64)),
-            // Run by the caller.
+            // The caller of the code runs it.
             Statement::Call(_) => {}
         }
     }
@@ -227,7 +227,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                 Some(table) => (table.as_ptr() as usize, 0),
                 None => (space_number(self.program, address.space), address.base as i64 * bytes),
             };
-            // What does not fit into an instruction becomes part of the pointer.
+            // An offset that does not fit into an instruction becomes part of the pointer.
             let far = start >> 28 << 28;
             let key = (place, address.table.is_some(), strides, far);
             let pointer = match known.get(&key) {
@@ -259,7 +259,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         (pointers, cells)
     }
 
-    /// What runs inside the `level` outermost loops, and the loops inside these.
+    /// Emits what runs inside the `level` outermost loops, and the loops inside these.
     fn level(&mut self, loops: &mut Loops, level: usize) {
         let depth = loops.plan.order.len();
         self.body(loops, level, Position { offset: 0, wide: false });
@@ -312,7 +312,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         }
     }
 
-    /// The instructions of one level, once.
+    /// Emits the instructions of one level once.
     pub(super) fn body(&mut self, loops: &mut Loops, level: usize, at: Position) {
         let nest = loops.plan.nest;
         for (i, instruction) in nest.body.iter().enumerate() {
@@ -393,7 +393,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         }
     }
 
-    /// Pointer and bytes beyond it of an address, some iterations on.
+    /// The pointer of an address `offset` iterations later, and the distance in bytes from it.
     pub(super) fn locate(&mut self, loops: &Loops, address: u32, offset: i64) -> (Value, i64) {
         let (pointer, shift) = loops.cells[address as usize];
         let mut value = loops.pointers[pointer].value;
@@ -419,12 +419,12 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         (self.builder.ins().iadd(space, scaled), 0)
     }
 
-    /// The same place with bytes that fit into an instruction.
+    /// The same place with an offset that fits into an instruction.
     pub(super) fn near(&mut self, pointer: Value, shift: i64) -> (Value, i64) {
         if i32::try_from(shift).is_ok() { (pointer, shift) } else { (self.builder.ins().iadd_imm_s(pointer, shift), 0) }
     }
 
-    /// Whether a vector of this address is consecutive cells.
+    /// Whether the lanes of a vector at this address are consecutive cells.
     pub(super) fn is_consecutive(&self, loops: &Loops, address: u32) -> bool {
         loops.plan.nest.addresses[address as usize].table.is_none() && loops.plan.step(address) == 1
     }
@@ -454,7 +454,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         self.join(&lanes)
     }
 
-    /// Stores to a cell, or adds to it (`Some`), perhaps with the other sign.
+    /// Stores to a cell, or adds to it (`Some`), with the sign changed if necessary.
     pub(super) fn store_cell(&mut self, loops: &Loops, address: u32, at: Position, value: Value, add: Option<bool>) {
         let one = |this: &mut Self, offset: i64, value: Value| {
             let (pointer, shift) = this.locate(loops, address, offset);
@@ -488,7 +488,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         self.builder.ins().store(MemFlagsData::new().with_notrap(), value, pointer, shift as i32);
     }
 
-    /// Begins a loop and stands in its body.
+    /// Begins a loop and moves to its body.
     fn counter(&mut self, trip: u32, down: bool) -> Counter {
         let variable = self.builder.declare_var(types::I64);
         let start = self.builder.ins().iconst(types::I64, if down { trip as i64 - 1 } else { 0 });
@@ -499,7 +499,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         Counter { variable, body, step: if down { -1 } else { 1 }, end: if down { -1 } else { trip as i64 } }
     }
 
-    /// Ends a loop and stands after it.
+    /// Ends a loop and moves behind it.
     fn next(&mut self, counter: Counter) {
         let value = self.builder.use_var(counter.variable);
         let next = self.builder.ins().iadd_imm_s(value, counter.step);
@@ -517,7 +517,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         self.builder.switch_to_block(after);
     }
 
-    /// The signature of functions of some numbers, behind rules and a rule number or not.
+    /// The signature of functions of this many numbers, called directly or through a rule number.
     pub(super) fn signature(&mut self, arguments: usize, through_rules: bool) -> SigRef {
         if let Some(known) = self.signatures.get(&(arguments, through_rules)) {
             return *known;

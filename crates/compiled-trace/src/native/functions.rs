@@ -1,7 +1,7 @@
 //! Addresses of elementary functions for machine code.
 //!
-//! Called by `operation` when code is made. Each function is the value of the rule table itself, so that numbers are those of
-//! the portable executor. What is not listed is reached through [`Rules`](crate::recording::rules::Rules) by its number, one jump later.
+//! Called by `operation` when code is emitted. Each function is the value of the rule table itself, so that numbers are those of
+//! the portable executor. Functions that are not listed are called through [`Rules`](crate::recording::rules::Rules) by number, one jump later.
 
 use super::call::{binary_f32, binary_f64, unary_f32, unary_f64};
 use super::number::Number;

@@ -1,27 +1,26 @@
-//! The native executor: programs as machine code, made by Cranelift. Needs the feature `native`.
+//! The native executor: programs compiled to machine code by Cranelift. Needs the feature `native`.
 //!
 //! Called by users of a [`Program`] where the portable executor is not fast enough. [`Compiled::new`] refuses what it cannot
 //! compile (a machine Cranelift does not know, a program that would become too much code); the caller then falls back to
 //! [`Program::executable`].
 //!
-//! # Which answers?
+//! # Which result?
 //! Every operation has the value it has in the portable executor: arithmetic and roots are instructions of the machine without
-//! contraction, elementary functions are the very functions of the rule table. The order of additions differs:
-//! - a sum whose cell stays the same in the innermost loop of a nest is kept in registers (in memory of the function if there
+//! contraction, elementary functions are those of the rule table. The order of additions differs:
+//! - a reduction whose cell stays the same in the innermost loop of a nest is kept in registers (in memory of the function if there
 //!   are more than 12): with *L* lanes and *C* copies of the body (C ≤ 4; both are 1 unless the loop may run in any order)
 //!   term `i` goes to partial sum `i/L mod C`, lane `i mod L`; copies are added pairwise, then lanes, then the last terms one by
-//!   one, and the sum of the row is added to the cell when the loops in which the cell stays the same have ended;
+//!   one, and the total of the row is added to the cell when the loops in which the cell stays the same have ended;
 //! - terms for neighbouring cells (`y[i] += a; y[i + 1] += b`) are added to each other first, then to the cell;
 //! - other terms are added to their cells one by one, as in the program, in the order of the loops chosen.
 //!
-//! The order is fixed when a program is compiled, and the same on every run. When several guards fail in one run, the one
-//! reported may be another than the portable executor's.
+//! The order is fixed when a program is compiled, and the same on every run. If several guards fail in one run, this executor may
+//! report another one than the portable executor.
 //!
-//! # How it is checked
+//! # How is it checked?
 //! The code itself checks no index: every address is compared with the lengths of the slices when the program is compiled, and
-//! these lengths with those of the slices at every run. Machine code cannot run under Miri (nor is Miri at hand where this was
-//! written), so every rule, every operation and random programs are compared with direct evaluation instead. All unsafe code
-//! is in one file, `call.rs`.
+//! these lengths with those of the slices at every run. Miri cannot run machine code, so every rule, every operation and random
+//! programs are compared with direct evaluation instead. All unsafe code is in one file, `call.rs`.
 
 mod build;
 mod call;
@@ -88,7 +87,7 @@ pub struct Compiled<S> {
     listing: Vec<Listing>,
 }
 
-/// The memory of one run after another of a [`Compiled`] program. One per thread.
+/// The memory for runs of a [`Compiled`] program, reused from run to run. One per thread.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace<S> {
     cells: Vec<S>,
@@ -100,7 +99,7 @@ impl<S: Number> Compiled<S> {
     /// Compiles a program.
     ///
     /// # Errors
-    /// [`Refused`] if this machine has no native code or the program cannot become one; the portable executor runs it.
+    /// [`Refused`] if Cranelift does not support this machine or the program; the portable executor runs it.
     pub fn new(program: &Program, options: Options) -> Result<Compiled<S>, Refused> {
         let Built { code, steps, instructions, bytes, listing, uses_rules } = build::<S>(program, options)?;
         Ok(Compiled {
@@ -119,7 +118,7 @@ impl<S: Number> Compiled<S> {
         })
     }
 
-    /// Memory to run it in.
+    /// Allocates the memory for its runs.
     pub fn workspace(&self) -> Workspace<S> {
         Workspace { cells: vec![S::ZERO; self.work], counters: vec![0; self.loops], call: [Vec::new(), Vec::new()] }
     }
@@ -148,7 +147,7 @@ impl<S: Number> Compiled<S> {
     /// Runs the program on input slices and writes the output slices.
     ///
     /// # Errors
-    /// [`RunError::Guard`] if the recording does not hold at this point; the outputs are then without meaning.
+    /// [`RunError::Guard`] if the recording is not valid at this point; the outputs are then meaningless.
     /// [`RunError::Length`] if slices are missing or of other lengths than [`inputs`](Compiled::inputs) and
     /// [`outputs`](Compiled::outputs).
     #[inline(always)]
@@ -167,8 +166,8 @@ impl<S: Number> Compiled<S> {
         }
     }
 
-    /// The program with memory of its own, for calls in which little else happens; `None` if it is more than one function, calls
-    /// custom rules, or has other numbers of slices.
+    /// The program with its own memory, for short calls; `None` if it is more than one function, calls custom rules, or has
+    /// another number of slices.
     ///
     /// # Example
     /// ```
@@ -191,7 +190,7 @@ impl<S: Number> Compiled<S> {
         }
     }
 
-    /// Makes a workspace of another program fit.
+    /// Resizes a workspace of another program.
     #[cold]
     fn fit(&self, workspace: &mut Workspace<S>) {
         workspace.cells.resize(self.work, S::ZERO);
@@ -266,7 +265,7 @@ impl<S: Number> Run<'_, '_, '_, S> {
                 Space::Output(i) => memory.outputs[i as usize][cell],
             }
         }));
-        call.rule.call(call.half, call.inputs, call.outputs, data, out);
+        call.rule.call(call.function, call.inputs, call.outputs, data, out);
         out.resize(call.results.len(), S::ZERO);
         for (address, value) in call.results.iter().zip(out) {
             let cell = address.cell(&counters, trips);

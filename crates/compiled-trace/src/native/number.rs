@@ -12,7 +12,7 @@ mod sealed {
 
 /// A number that machine code works on: `f64` or `f32`.
 pub trait Number: Base + sealed::Sealed {
-    /// The type of the machine.
+    /// The type of the number in machine code.
     #[doc(hidden)]
     const TYPE: Type;
     /// Reaches unary rules by number.

@@ -1,9 +1,9 @@
 //! Operations as machine instructions, on single numbers and on vectors.
 //!
-//! Called by `emit` for every instruction of a body. What has an instruction of the machine, or a short sequence with exactly
-//! the value of the rule, is written out; every other function is called, lane by lane.
+//! Called by `emit` for every instruction of a body. Operations with a machine instruction, or a short sequence with exactly
+//! the value of the rule, are expanded; every other function is called, lane by lane.
 
-use super::cost::LARGEST_POWER;
+use super::cost::MAX_POWER;
 use super::emit::Emitter;
 use super::functions;
 use super::number::Number;
@@ -80,7 +80,7 @@ impl<S: Number> Emitter<'_, '_, S> {
                 let (zero, nothing) = (self.number(0.0, x), self.number(-0.0, x));
                 self.choose(FloatCC::NotEqual, x, zero, nothing, y)
             }
-            // Refused or handled before.
+            // `check` has refused these, or they were handled before.
             Op::Guard(_) | Op::Accumulate | Op::Call | Op::CallOutput => x,
         }
     }
@@ -106,7 +106,7 @@ impl<S: Number> Emitter<'_, '_, S> {
                 self.choose(FloatCC::Unordered, x, x, x, sign)
             }
             _ => match self.program.rules.other_unary(number) {
-                Some(OtherUnary::Powi(n)) if n.unsigned_abs() <= LARGEST_POWER => self.power(x, *n),
+                Some(OtherUnary::Powi(n)) if n.unsigned_abs() <= MAX_POWER => self.power(x, *n),
                 Some(OtherUnary::Powc(1.0)) => x,
                 Some(OtherUnary::Powc(c)) => {
                     let exponent = self.number(*c, x);
@@ -124,7 +124,7 @@ impl<S: Number> Emitter<'_, '_, S> {
             rules::TIMES => self.builder.ins().fmul(x, y),
             rules::OVER => self.builder.ins().fdiv(x, y),
             rules::MAX | rules::MIN => {
-                // The first at a tie, and the other one if one is NaN.
+                // The first number at a tie, and the other one if one is NaN.
                 let further = if number == rules::MAX { FloatCC::GreaterThan } else { FloatCC::LessThan };
                 let taken = self.choose(further, y, x, y, x);
                 self.choose(FloatCC::Unordered, x, x, y, taken)
@@ -135,7 +135,7 @@ impl<S: Number> Emitter<'_, '_, S> {
             rules::ABS_SUB => {
                 let difference = self.builder.ins().fsub(x, y);
                 let zero = self.number(0.0, x);
-                // By the numbers, whose difference is NaN where both are infinite.
+                // A comparison of the numbers, as their difference is NaN if both are infinite.
                 self.choose(FloatCC::LessThanOrEqual, x, y, zero, difference)
             }
             _ => self.call(functions::binary::<S>(number), number, &[x, y]),
@@ -198,7 +198,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         self.builder.ins().bitcast(to, flags, value)
     }
 
-    /// Leaves the code with the guard's number unless it holds for all lanes.
+    /// Returns the guard's number from the code unless it holds for all lanes.
     pub(super) fn guard(&mut self, guard: u16, x: Value, y: Value) {
         let wide = self.is_wide(x);
         let holds = match guard_parts(guard).1 {

@@ -1,12 +1,12 @@
-//! How code is made, and why it is not.
+//! Settings of the native compiler, and its refusals.
 //!
-//! Given by users to [`Compiled::new`](super::Compiled::new), and handed back.
+//! Passed by users to [`Compiled::new`](super::Compiled::new), and returned by it.
 
 /// How a program is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Most instructions a program may have; more fall out of the instruction cache and gain nothing.
+    /// Maximum number of instructions a program may have; longer code exceeds the instruction cache and gains nothing.
     pub most_instructions: usize,
     /// Functions of at most this many instructions get the careful register allocator, which gives code that runs up to 1.7
     /// times as fast but takes time that grows faster than the code.
@@ -24,36 +24,36 @@ impl Default for Options {
     }
 }
 
-/// Why a program was not compiled; the portable executor runs it.
+/// Why a program was not compiled; the portable executor can run it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
-    /// There is no compiler for this machine.
+    /// Cranelift does not support this machine.
     Machine(String),
-    /// The program would become too much code.
+    /// The code would be too long.
     TooLarge {
-        /// Its instructions.
+        /// Number of instructions of the program.
         found: usize,
-        /// The most there may be.
+        /// The limit.
         most: usize,
     },
     /// A function would take too much stack for its results.
     Stack {
         /// Bytes it would take.
         found: usize,
-        /// The most there may be.
+        /// The limit.
         most: usize,
     },
     /// The program has too many input and output slices.
     TooManySlices {
-        /// How many it has.
+        /// Number of slices of the program.
         found: usize,
-        /// The most there may be.
+        /// The limit.
         most: usize,
     },
-    /// A cell or an operand of the program does not exist.
+    /// The program refers to a cell or a result that does not exist.
     Inconsistent,
-    /// The compiler failed.
+    /// Cranelift returned an error.
     Compiler(String),
 }
 
@@ -61,25 +61,28 @@ impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Refused::Machine(reason) => {
-                write!(f, "native code was asked for on a machine without it ({reason}); use the portable executor")
+                write!(
+                    f,
+                    "native code was requested on a machine that it does not support ({reason}); use the portable executor"
+                )
             }
             Refused::TooLarge { found, most } => {
                 write!(
                     f,
-                    "native code of {found} instructions was asked for, the limit is {most}; use the portable executor"
+                    "native code was requested for {found} instructions, the limit is {most}; use the portable executor"
                 )
             }
             Refused::Stack { found, most } => {
                 write!(
                     f,
-                    "native code that takes {found} bytes of stack was asked for, the limit is {most}; use the portable executor"
+                    "native code was requested that takes {found} bytes of stack, the limit is {most}; use the portable executor"
                 )
             }
             Refused::TooManySlices { found, most } => {
                 write!(f, "native code takes at most {most} slices, the program has {found}; use the portable executor")
             }
             Refused::Inconsistent => {
-                write!(f, "the program names a cell or a result that does not exist; compile the graph again")
+                write!(f, "the program refers to a cell or a result that does not exist; compile the graph again")
             }
             Refused::Compiler(reason) => write!(f, "the native compiler failed ({reason}); use the portable executor"),
         }

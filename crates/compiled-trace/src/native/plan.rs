@@ -1,4 +1,4 @@
-//! How a nest becomes loops: their order, what runs in which of them, which sums stay in registers.
+//! Plans the loops of a nest: their order, which instructions run in which of them, which reductions stay in registers.
 //!
 //! Called once per nest by `emit`, which writes the loops as planned.
 
@@ -16,29 +16,29 @@ pub(super) struct Plan<'a> {
     pub(super) loops: usize,
     /// Counters of the nest that run more than once, outermost loop first.
     pub(super) order: Vec<usize>,
-    /// Iterations of the innermost loop that are done at once by one vector.
+    /// Number of iterations of the innermost loop in one vector.
     pub(super) lanes: u32,
     /// Copies of the body in the innermost loop.
     pub(super) copies: u32,
     /// Whether the iterations of the innermost loop may run in any order.
     pub(super) parallel: bool,
-    /// Per instruction, in how many of the loops it runs.
+    /// Per instruction, the number of loops it runs in.
     pub(super) level: Vec<usize>,
-    /// Per accumulation whose cell stays the same in the innermost loop, in how many loops its cell moves.
+    /// Per accumulation whose cell stays the same in the innermost loop, the number of loops in which its cell moves.
     pub(super) sum: Vec<Option<usize>>,
     /// Per address, distance of neighbouring iterations per counter, in cells or entries of the table.
     pub(super) strides: Vec<Vec<i64>>,
-    /// Accumulations to neighbouring cells that become one.
+    /// Accumulations to neighbouring cells that are combined.
     pub(super) windows: Vec<Window>,
     /// Per instruction, its window.
     pub(super) window: Vec<Option<usize>>,
-    /// Per load of a cell that the iteration before writes: the instruction that writes it.
+    /// Per load of a cell that the previous iteration writes, the instruction that writes it.
     pub(super) carried: Vec<Option<usize>>,
     pub(super) ranges: Vec<(i64, i64)>,
 }
 
-/// Accumulations of the innermost loop whose cells are those of each other some iterations later. The terms of a cell are
-/// carried from iteration to iteration in registers, so that a cell is loaded and stored once.
+/// Accumulations of the innermost loop to the same cells, a few iterations apart. The terms of a cell are carried from iteration
+/// to iteration in registers, so that a cell is loaded and stored once.
 pub(super) struct Window {
     /// The accumulations in order, and how many iterations each is ahead.
     pub(super) members: Vec<(usize, u32)>,
@@ -50,18 +50,18 @@ pub(super) struct Window {
     pub(super) fresh: bool,
 }
 
-/// Instructions in the innermost loop, copies included, up to which copies are made.
+/// Copies of the body are made up to this many instructions in the innermost loop.
 const COPIED: usize = 48;
-/// Instructions written out up to which a short loop is not a loop.
-pub(super) const WRITTEN_OUT: u32 = 96;
-/// Most sums that are kept in registers; more are kept in memory of the function.
-pub(super) const MOST_IN_REGISTERS: usize = 12;
-/// Most sums that are kept there; more would need too much stack, and are added to their cells term by term.
-const MOST_IN_FUNCTION: usize = 4096;
-/// What waiting for a cell that was just written by a vector costs, in operations, and how many vectors back that may be.
+/// A short loop is unrolled up to this many instructions.
+pub(super) const UNROLLED: u32 = 96;
+/// Maximum number of reductions that are kept in registers; further ones are kept in memory of the function.
+pub(super) const MAX_IN_REGISTERS: usize = 12;
+/// Maximum number of reductions that are kept there; more would need too much stack, and are added to their cells term by term.
+const MAX_IN_FUNCTION: usize = 4096;
+/// Cost, in operations, of waiting for a cell that a vector has just written, and how many vectors back that may be.
 const STALL: f64 = 20.0;
 const STALLING: u32 = 8;
-/// What a call of an elementary function costs, in operations.
+/// Cost of a call of an elementary function, in operations.
 const CALL: f64 = 25.0;
 
 impl<'a> Plan<'a> {
@@ -143,10 +143,10 @@ impl<'a> Plan<'a> {
         self.order = order;
         self.lanes = lanes;
         self.set_levels();
-        if self.sum.iter().flatten().count() > MOST_IN_FUNCTION {
+        if self.sum.iter().flatten().count() > MAX_IN_FUNCTION {
             self.sum.fill(None);
         }
-        if self.sum.iter().flatten().count() > MOST_IN_REGISTERS {
+        if self.sum.iter().flatten().count() > MAX_IN_REGISTERS {
             // Too many to be carried through outer loops.
             self.sum.iter_mut().flatten().for_each(|level| *level = self.order.len() - 1);
         } else if self.parallel {
@@ -176,7 +176,7 @@ impl<'a> Plan<'a> {
                 Instruction::Accumulate { address, .. } => match self.sum[i] {
                     Some(level) => {
                         per_level[level] += 4.0;
-                        // A sum in order waits for itself.
+                        // An addition in order waits for the one before.
                         if self.order.last().is_some_and(|inner| self.is_parallel(*inner)) { 1.0 } else { 3.0 }
                     }
                     None => memory(address, 2.5),
@@ -200,7 +200,7 @@ impl<'a> Plan<'a> {
         total
     }
 
-    /// Accumulations whose vectors overlap those that another one has just written, too far ahead for a window: the machine
+    /// Counts accumulations whose vectors overlap those that another one has just written, too far ahead for a window: the machine
     /// waits until the written cells are in the cache.
     fn stalls(&self) -> usize {
         let mut moving = Vec::new();
@@ -248,7 +248,7 @@ impl<'a> Plan<'a> {
         (self.level, self.sum) = (level, sum);
     }
 
-    /// In how many loops the cell of an address moves.
+    /// The number of loops in which the cell of an address moves.
     fn moving(&self, address: u32) -> usize {
         let strides = &self.strides[address as usize];
         self.order.iter().rposition(|counter| strides[*counter] != 0).map_or(0, |l| l + 1)
@@ -331,7 +331,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Finds what loads would wait for: results of the iteration before, in loops that run in order.
+    /// Finds loads of results of the previous iteration, in loops that run in order.
     fn set_carried(&mut self) {
         if self.parallel || self.order.is_empty() {
             return;

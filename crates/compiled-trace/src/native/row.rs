@@ -1,10 +1,10 @@
-//! The innermost loop of a nest: copies of the body, vectors, what is left over, sums.
+//! Emits the innermost loop of a nest: copies of the body, vectors, remaining iterations, reductions.
 //!
 //! Called by `emit`, which writes the loops around it.
 
 use super::emit::{Emitter, Loops, Partial, Position};
 use super::number::Number;
-use super::plan::{MOST_IN_REGISTERS, WRITTEN_OUT};
+use super::plan::{MAX_IN_REGISTERS, UNROLLED};
 use crate::program::Instruction;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value, types};
 use cranelift_frontend::Variable;
@@ -34,7 +34,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         self.begin_carried(loops);
         let mut blocks = vectors / copies;
         let size = loops.plan.inner_instructions() as u32;
-        if (vectors as u32).saturating_mul(size) <= WRITTEN_OUT {
+        if (vectors as u32).saturating_mul(size) <= UNROLLED {
             blocks = 0;
         }
         let choose_copy = |loops: &mut Loops, copy: i64| {
@@ -81,7 +81,7 @@ impl<S: Number> Emitter<'_, '_, S> {
             choose_copy(loops, vector % copies);
             self.body(loops, depth, Position { offset: vector * lanes, wide });
         }
-        // Partial sums are added pairwise, then lanes, then what is left over.
+        // Partial sums are added pairwise, then lanes, then the remaining terms.
         let mut singles = Vec::new();
         for (i, partial) in sums.iter().zip(&partial) {
             let mut partial: Vec<Value> = partial.iter().map(|partial| self.partial_sum(*partial, wide)).collect();
@@ -118,7 +118,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         }
     }
 
-    /// Loads what the first iteration of a row finds where the iteration before would have written.
+    /// Loads the cells that the first iteration of a row reads as results of a previous iteration.
     fn begin_carried(&mut self, loops: &mut Loops) {
         loops.carried_cells.fill(None);
         for (i, instruction) in loops.plan.nest.body.iter().enumerate() {
@@ -133,11 +133,11 @@ impl<S: Number> Emitter<'_, '_, S> {
         }
     }
 
-    /// Sums of 0, one per copy of the body: in registers if there are few, in memory if there are many.
+    /// Accumulators of 0, one per copy of the body: in registers if there are few, in memory if there are many.
     fn begin_sums(&mut self, sums: &[usize], copies: i64, wide: bool) -> Vec<Vec<Partial>> {
         let zero = self.constant_of(0.0, wide);
         let kind = self.builder.func.dfg.value_type(zero);
-        let memory = (sums.len() > MOST_IN_REGISTERS).then(|| {
+        let memory = (sums.len() > MAX_IN_REGISTERS).then(|| {
             let size = 16 * (sums.len() * copies as usize) as u32;
             let slot = self.builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size, 4));
             self.builder.ins().stack_addr(types::I64, slot, 0)
@@ -157,7 +157,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         sums.iter().map(|_| (0..copies).map(|_| one()).collect()).collect()
     }
 
-    /// The value of a sum under way.
+    /// The value of an accumulator.
     pub(super) fn partial_sum(&mut self, partial: Partial, wide: bool) -> Value {
         match partial {
             Partial::Register(variable) => self.builder.use_var(variable),
@@ -168,7 +168,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         }
     }
 
-    /// Changes a sum under way.
+    /// Sets an accumulator.
     pub(super) fn set_partial_sum(&mut self, partial: Partial, sum: Value) {
         match partial {
             Partial::Register(variable) => self.builder.def_var(variable, sum),
@@ -176,7 +176,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         }
     }
 
-    /// Puts what the innermost loop uses from outside into all lanes.
+    /// Broadcasts results from outside the innermost loop to all lanes.
     fn splat_outer(&mut self, loops: &mut Loops) {
         let depth = loops.plan.order.len();
         for (i, instruction) in loops.plan.nest.body.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Results of machine code with signs that are not applied yet.
+//! Results of machine code with pending changes of sign.
 
 use cranelift_codegen::ir::Value;
 
-/// A result whose sign may still have to be changed. Signs move through products and into sums and differences exactly, so
+/// A result whose sign may still have to be changed. Signs move exactly through products and into sums and differences, so
 /// most negations cost nothing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signed {

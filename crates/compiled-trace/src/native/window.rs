@@ -1,4 +1,4 @@
-//! Sums into neighbouring cells: terms of later iterations are carried in registers.
+//! Accumulations to neighbouring cells: terms of later iterations are carried in registers.
 //!
 //! Called by `row` and `emit` for the accumulations that `plan` put into a [`Window`](super::plan::Window).
 
@@ -26,7 +26,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         }
     }
 
-    /// Takes a term; after the last one of an iteration, what is complete goes to its cells.
+    /// Takes a term; after the last one of an iteration, stores the complete cells.
     pub(super) fn add_to_window(
         &mut self,
         loops: &mut Loops,
@@ -91,7 +91,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         }
     }
 
-    /// The lanes of two vectors in a row, from `ahead` lanes before the second on.
+    /// The lanes of two consecutive vectors, from `ahead` lanes before the second on.
     fn later(&mut self, before: Value, now: Value, ahead: u32) -> Value {
         let lanes = 16 / S::TYPE.bytes();
         if ahead == lanes {
@@ -106,7 +106,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         self.reinterpret(kind, shuffled)
     }
 
-    /// From vectors of terms to one sum per cell to come.
+    /// Converts vectors of terms to one sum for each coming cell.
     pub(super) fn split_carried(&mut self, loops: &mut Loops) {
         let lanes = loops.plan.lanes as usize;
         for w in 0..loops.plan.windows.len() {
@@ -128,7 +128,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         }
     }
 
-    /// What is carried out of a row goes to the cells behind it.
+    /// Adds what is carried out of a row to the cells behind it.
     pub(super) fn finish_windows(&mut self, loops: &mut Loops, trip: i64) {
         for w in 0..loops.plan.windows.len() {
             let (address, fresh) = (loops.plan.windows[w].address, loops.plan.windows[w].fresh);

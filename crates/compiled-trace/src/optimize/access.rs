@@ -1,4 +1,4 @@
-//! What statements do to memory, and whether two of them may change places.
+//! The memory accesses of statements, and whether two statements may change places.
 //!
 //! Called by the passes that move, fuse and drop statements.
 
@@ -6,7 +6,7 @@ use crate::derive::builder::interval;
 use crate::optimize::intervals::Intervals;
 use crate::program::*;
 
-/// How cells are accessed.
+/// The kind of an access.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Kind {
     Read,
@@ -21,7 +21,7 @@ impl Kind {
     }
 }
 
-/// What a statement does to memory.
+/// The cells that an access of a statement may touch.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub(crate) space: Space,
@@ -38,7 +38,7 @@ impl Access {
     }
 }
 
-/// What a nest does to memory, appended to `out`.
+/// Appends the accesses of a nest to `out`.
 fn nest_accesses(nest: &Nest, loops: &[u32], out: &mut Vec<Access>) {
     let trips = nest.trips(loops);
     for instruction in &nest.body {
@@ -56,7 +56,7 @@ fn nest_accesses(nest: &Nest, loops: &[u32], out: &mut Vec<Access>) {
     }
 }
 
-/// What a statement inside loops of these trip counts does to memory, appended to `out`.
+/// Appends the accesses of a statement inside loops of these trip counts to `out`.
 pub(crate) fn accesses(statement: &Statement, loops: &mut Vec<u32>, out: &mut Vec<Access>) {
     match statement {
         Statement::Zero { space, start, length } => {

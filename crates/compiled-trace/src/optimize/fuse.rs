@@ -1,7 +1,7 @@
-//! Nests over the same iterations become one.
+//! Fuses nests over the same iterations.
 //!
 //! Called by the optimisation of programs. A nest is fused with a later one that shares loads with it or loads what it stores,
-//! where nothing in between forbids it; so values meet their adjoints while they are still in the iteration.
+//! if nothing in between forbids it; values are then used by their adjoints in the same iteration.
 
 use crate::derive::builder::{Builder, interval, is_injective};
 use crate::derive::expressions::Shared;
@@ -9,9 +9,9 @@ use crate::optimize::access::{Access, Kind, Summary};
 use crate::program::*;
 
 /// Bodies longer than this are not fused further, except outside of loops.
-const LONGEST: usize = 4096;
-/// How many statements apart two nests may be to be fused.
-const WINDOW: usize = 96;
+const MAX_BODY: usize = 4096;
+/// Largest distance, in statements, between two nests to be fused.
+const MAX_DISTANCE: usize = 96;
 
 /// Fuses nests over the same iterations, moving the later one up where nothing in between forbids it.
 pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: &[u32]) {
@@ -25,12 +25,12 @@ pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: 
     let mut summaries: Vec<Summary> = statements.iter().map(|s| Summary::new(s, loops)).collect();
     let mut i = 0;
     while i < statements.len() {
-        // Scalar nests grow long: gather all partners first and write the body once.
+        // Scalar nests become long: collect all partners first and write the body once.
         let mut group = vec![i];
         let mut j = i + 1;
-        while j < statements.len() && j < i + WINDOW {
+        while j < statements.len() && j < i + MAX_DISTANCE {
             if let Some(between) = partners(statements, &summaries, &group, j, loops) {
-                // What the partner needs goes first, then the group, then the rest.
+                // The statements that the partner needs come first, then the group, then the rest.
                 let end = *group.last().expect("a group has a first nest");
                 let mut order: Vec<usize> = (0..group[0]).collect();
                 order.extend(&between);
@@ -73,7 +73,7 @@ fn permute<T>(items: &mut Vec<T>, order: &[usize]) {
     items.extend(order.iter().filter_map(|k| old[*k].take()));
 }
 
-/// Whether the nest at `j` can join the group; then the statements between that must go before the group.
+/// The statements between that must come before the group, if the nest at `j` can join it.
 fn partners(
     statements: &[Statement],
     summaries: &[Summary],
@@ -99,7 +99,7 @@ fn partners(
                 _ => 0,
             })
             .sum();
-        if length + second.body.len() > LONGEST {
+        if length + second.body.len() > MAX_BODY {
             return None;
         }
     }
@@ -132,7 +132,7 @@ fn worthwhile(first: &Nest, second: &Nest) -> bool {
     })
 }
 
-/// Whether every cell that both nests touch is touched in the same iteration, or only added to.
+/// Whether every cell that both nests access is accessed in the same iteration, or only added to.
 fn iterations_agree(first: &Nest, second: &Nest, loops: &[u32]) -> bool {
     let trips: Vec<u32> = loops.iter().copied().chain(first.dimensions.iter().map(|d| d.trip)).collect();
     let list = |nest: &Nest| -> Vec<(u32, Access)> {

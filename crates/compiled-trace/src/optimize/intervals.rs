@@ -1,15 +1,15 @@
 //! Sets of cells as intervals.
 //!
-//! Called by the passes that ask which cells are loaded, added to or active.
+//! Called by the passes that need to know which cells are loaded, added to or active.
 
-/// Cells of one space: disjoint intervals in rising order, ends included, none touching the next.
+/// Cells of one space: disjoint intervals in ascending order, ends included, with gaps between them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Intervals {
     merged: Vec<(u32, u32)>,
 }
 
 impl Intervals {
-    /// Adds the cells `low..=high`; whether any of them is new.
+    /// Adds the cells `low..=high`; returns whether any of them is new.
     pub(crate) fn insert(&mut self, mut low: u32, mut high: u32) -> bool {
         let from = self.merged.partition_point(|(_, end)| end.saturating_add(1) < low);
         let mut to = from;
@@ -27,7 +27,7 @@ impl Intervals {
     }
 
     /// Whether any of the cells `low..=high` is in the set.
-    pub(crate) fn meets(&self, low: u32, high: u32) -> bool {
+    pub(crate) fn overlaps(&self, low: u32, high: u32) -> bool {
         let next = self.merged.partition_point(|(_, end)| *end < low);
         self.merged.get(next).is_some_and(|(start, _)| *start <= high)
     }
@@ -36,7 +36,7 @@ impl Intervals {
     pub(crate) fn intersects(&self, other: &Intervals) -> bool {
         let (few, many) = if self.merged.len() < other.merged.len() { (self, other) } else { (other, self) };
         let (Some((low, _)), Some((_, high))) = (many.merged.first(), many.merged.last()) else { return false };
-        few.merged.iter().any(|(from, to)| from <= high && low <= to && many.meets(*from, *to))
+        few.merged.iter().any(|(from, to)| from <= high && low <= to && many.overlaps(*from, *to))
     }
 
     /// The intervals of the set inside `low..=high`.
@@ -69,7 +69,7 @@ mod tests {
         assert!(set.insert(3, 4));
         assert!(!set.insert(1, 4));
         assert_eq!(set.merged, [(0, 4), (7, 9), (20, 20)]);
-        assert!(set.meets(4, 6) && !set.meets(5, 6) && !set.meets(10, 19) && !set.meets(21, 30));
+        assert!(set.overlaps(4, 6) && !set.overlaps(5, 6) && !set.overlaps(10, 19) && !set.overlaps(21, 30));
         assert_eq!(set.inside(2, 8).collect::<Vec<_>>(), [(2, 4), (7, 8)]);
         let other: Intervals = [(5, 6), (20, 30)].into_iter().collect();
         assert!(set.intersects(&other) && other.intersects(&set));

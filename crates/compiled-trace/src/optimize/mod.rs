@@ -1,6 +1,6 @@
 //! Optimisation of whole programs: statements over the same iterations are fused, results that are never loaded are not stored.
 //!
-//! Called at the end of every pass that makes a program. Fusing a nest with its adjoint, where nothing in between needs the
+//! Called at the end of every pass that makes a program. Fusing a nest with its adjoint, if nothing in between needs the
 //! nest's results, gives the one loop a careful programmer writes: values are computed once and stay in the iteration.
 
 mod access;
@@ -31,7 +31,7 @@ impl Program {
     }
 }
 
-/// Writes every body again, each instruction once.
+/// Writes every body again, with each instruction once.
 fn clean(statements: &mut [Statement], shared: &mut Shared) {
     for statement in statements {
         match statement {
@@ -42,7 +42,7 @@ fn clean(statements: &mut [Statement], shared: &mut Shared) {
     }
 }
 
-/// Lets sums that are only copied to an output be added up there.
+/// Accumulates reductions that are only copied to an output in the output itself.
 fn compute_in_outputs(statements: &mut Vec<Statement>) {
     let mut all = Vec::new();
     statements.iter().for_each(|statement| accesses(statement, &mut Vec::new(), &mut all));
@@ -111,7 +111,7 @@ fn terms(statements: &[Statement], cell: u32, loops: &mut Vec<u32>) -> usize {
     count
 }
 
-/// Makes accumulations to one work cell such to an output.
+/// Turns accumulations to one work cell into accumulations to an output.
 fn move_terms(statements: &mut [Statement], cell: u32, output: &Address, loops: &mut Vec<u32>) {
     for statement in statements {
         match statement {
@@ -133,11 +133,11 @@ fn move_terms(statements: &mut [Statement], cell: u32, output: &Address, loops: 
     }
 }
 
-/// Removes stores and accumulations to work cells that are never loaded, and narrows what is cleared.
+/// Removes stores and accumulations to work cells that are never loaded, and reduces what is cleared.
 fn drop_dead_stores(statements: &mut Vec<Statement>) {
     loop {
         let loaded = touched(statements, |kind| kind == Kind::Read);
-        if !remove_dead(statements, &mut Vec::new(), &|low, high| loaded.meets(low, high)) {
+        if !remove_dead(statements, &mut Vec::new(), &|low, high| loaded.overlaps(low, high)) {
             break;
         }
     }
@@ -145,14 +145,14 @@ fn drop_dead_stores(statements: &mut Vec<Statement>) {
     narrow(statements, &used);
 }
 
-/// The work cells that are accessed in these ways.
+/// The work cells with accesses of the wanted kinds.
 fn touched(statements: &[Statement], wanted: impl Fn(Kind) -> bool) -> Intervals {
     let mut all = Vec::new();
     statements.iter().for_each(|statement| accesses(statement, &mut Vec::new(), &mut all));
     all.iter().filter(|a| a.space == Space::Work && wanted(a.kind)).map(|a| (a.low, a.high)).collect()
 }
 
-/// Whether anything was removed.
+/// Removes dead statements and instructions; returns whether it removed any.
 fn remove_dead(statements: &mut Vec<Statement>, loops: &mut Vec<u32>, is_loaded: &impl Fn(u32, u32) -> bool) -> bool {
     let mut changed = false;
     for statement in statements.iter_mut() {
@@ -180,7 +180,7 @@ fn remove_dead(statements: &mut Vec<Statement>, loops: &mut Vec<u32>, is_loaded:
                 };
                 if nest.body.iter().any(is_dead) {
                     changed = true;
-                    // What is dead loses its effect and goes with what only it needs.
+                    // Dead instructions lose their effect, and go together with those that only they need.
                     let mut kept = nest.clone();
                     for instruction in &mut kept.body {
                         if is_dead(instruction) {
@@ -202,7 +202,7 @@ fn remove_dead(statements: &mut Vec<Statement>, loops: &mut Vec<u32>, is_loaded:
     changed || statements.len() != before
 }
 
-/// Clears only what is loaded or added to.
+/// Clears only cells that are loaded or added to.
 fn narrow(statements: &mut Vec<Statement>, used: &Intervals) {
     let old = std::mem::take(statements);
     for statement in old {
@@ -244,7 +244,7 @@ mod tests {
         y
     }
 
-    /// Whether a work cell is added to.
+    /// Whether the program accumulates to a work cell.
     fn clears_work(program: &Program) -> bool {
         program.statements.iter().any(|s| matches!(s, Statement::Zero { space: Space::Work, .. }))
     }

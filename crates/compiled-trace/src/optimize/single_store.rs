@@ -1,7 +1,7 @@
-//! Sums of one term are stored.
+//! Replaces accumulations of a single term by stores.
 //!
-//! Called when a program is optimised. Adjoints and tangents are sums of unknown length while they are written down, so their cells
-//! are cleared and added to. Where each cell gets one term from one instruction, storing it does the same without clearing,
+//! Called when a program is optimised. Adjoints and tangents are written as reductions of unknown length, so their cells
+//! are cleared and added to. If each cell gets one term from one instruction, storing it has the same result without clearing,
 //! without a load, and keeps the sign of a zero.
 
 use crate::optimize::access::{Access, Kind, accesses};
@@ -31,7 +31,7 @@ pub(crate) fn store_single_terms(statements: &mut Vec<Statement>) {
     let mut stored = Vec::new();
     let mut rest = &others[..];
     while let Some((first, _)) = rest.first() {
-        // All that share cells with each other.
+        // All accesses that overlap.
         let mut high = first.high;
         let mut count = 1;
         while let Some((next, _)) = rest.get(count)
@@ -76,7 +76,7 @@ fn is_cleared(cleared: &[Cleared], access: &Access, at: usize) -> bool {
     last.space == access.space && access.high < last.end && last.at < at
 }
 
-/// Stores what the nest adds to these cells, if it adds to each of them once; whether it did.
+/// Stores what the nest adds to these cells, if it adds to each of them once; returns whether it did.
 fn store(statement: &mut Statement, cells: &Access) -> bool {
     let Statement::Nest(nest) = statement else { return false };
     let trips = nest.trips(&[]);
@@ -110,7 +110,7 @@ fn is_once_each(address: &Address, trips: &[u32]) -> bool {
         })
 }
 
-/// Clears only what is not stored, of these cells in rising order.
+/// Clears only those of the cells, in ascending order, that are not stored.
 fn clear_less(statements: &mut Vec<Statement>, stored: &[(Space, u32, u32)]) {
     if stored.is_empty() {
         return;

@@ -8,7 +8,7 @@
 //! # Statements
 //! Statements run in order.
 //! - [`Statement::Nest`] is an iteration domain, one counter per [`Dimension`], with a straight-line [`body`](Nest::body).
-//! - [`Statement::Loop`] repeats statements; its counter is visible to the addresses inside.
+//! - [`Statement::Loop`] repeats statements; the addresses inside may use its counter.
 //! - [`Statement::Zero`] fills cells with 0.
 //! - [`Statement::Call`] calls a custom rule on single cells.
 //!
@@ -22,11 +22,11 @@
 //! 1. A nest with no dimensions has one iteration. Trip counts are at least 1.
 //! 2. An executor may run a dimension that is [`parallel`](Dimension::parallel) in any order, in blocks, or as vectors,
 //!    *inside* all other dimensions, which then run in the given order, outermost first. Executing all dimensions in the
-//!    given order is always right. Within a block the body may run instruction by instruction.
+//!    given order is always correct. Within a block the body may run instruction by instruction.
 //! 3. `reversed` nests run every dimension downwards (parallel ones in any order).
-//! 4. A cell that a body loads is never stored or accumulated to in the same body, unless a dimension is not parallel for
+//! 4. A body does not store or accumulate to a cell that it loads, unless a dimension is not parallel for
 //!    it; cells are stored once in a run; accumulated cells are not loaded before the statement that accumulates has ended,
-//!    unless the order given makes the loads right.
+//!    unless the given order makes the loads correct.
 //!
 //! # Instructions
 //! Instruction `i` of a body has the result `i`, operands are earlier results:
@@ -42,7 +42,7 @@
 mod print;
 
 use crate::recording::absence::Absence;
-use crate::recording::custom::{CallObject, Half};
+use crate::recording::custom::{CallObject, RuleFunction};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
 use std::panic::Location;
@@ -64,7 +64,7 @@ pub enum Space {
 /// A cell as a function of the counters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
-    /// Where.
+    /// The space of the cell.
     pub space: Space,
     /// The cell where all counters are 0.
     pub base: u32,
@@ -83,7 +83,7 @@ pub enum Instruction {
     Load(u32),
     /// An operation on earlier results.
     Apply {
-        /// Which.
+        /// The operation.
         op: Op,
         /// First operand.
         a: u32,
@@ -122,7 +122,7 @@ pub struct Nest {
     pub dimensions: Vec<Dimension>,
     /// Whether the iterations run downwards.
     pub reversed: bool,
-    /// What instructions refer to.
+    /// The addresses that instructions refer to.
     pub addresses: Vec<Address>,
     /// The instructions.
     pub body: Vec<Instruction>,
@@ -133,8 +133,8 @@ pub struct Nest {
 pub struct RuleCall {
     /// The rule.
     pub rule: Arc<dyn CallObject>,
-    /// Which function of it.
-    pub half: Half,
+    /// The function of the rule that is called.
+    pub function: RuleFunction,
     /// Number of inputs of the rule.
     pub inputs: usize,
     /// Number of outputs of the rule.
@@ -154,7 +154,7 @@ pub enum Statement {
     Nest(Nest),
     /// Statements to repeat.
     Loop {
-        /// How often.
+        /// Trip count.
         trip: u32,
         /// Whether the counter runs downwards.
         reversed: bool,
@@ -163,11 +163,11 @@ pub enum Statement {
     },
     /// Cells to clear.
     Zero {
-        /// Where.
+        /// The space of the cells.
         space: Space,
-        /// The first.
+        /// The first cell.
         start: u32,
-        /// How many.
+        /// The number of cells.
         length: u32,
     },
     /// A call of a custom rule.
@@ -178,7 +178,7 @@ pub enum Statement {
 /// [`Workspace`](crate::Workspace) per thread.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The constants, as doubles also where the program runs on singles.
+    /// The constants, as doubles even if the program runs on singles.
     pub constants: Vec<f64>,
     /// Lengths of the input slices.
     pub inputs: Vec<usize>,
@@ -188,18 +188,18 @@ pub struct Program {
     pub work: usize,
     /// The statements.
     pub statements: Vec<Statement>,
-    /// What rule numbers mean.
+    /// The rules that operations refer to by number.
     pub rules: Rules,
-    /// Where guards are in the user's code.
+    /// The places of guards in the user's code.
     pub places: Vec<&'static Location<'static>>,
-    /// About the derivatives it computes.
+    /// How the program treats absent derivatives.
     pub absence: Absence,
 }
 
 /// A guard that did not hold: the recording is not valid at this point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuardFailed {
-    /// The place of the comparison or value escape in the user's code.
+    /// The place of the comparison or of the value read in the user's code.
     pub place: Option<&'static Location<'static>>,
 }
 
@@ -209,12 +209,12 @@ impl std::fmt::Display for GuardFailed {
             Some(place) => {
                 write!(
                     f,
-                    "{place} decides otherwise at this point than where the function was recorded; record it again here"
+                    "{place} takes a different branch at this point than in the recording; record the function again at this point"
                 )
             }
             None => write!(
                 f,
-                "the function decides otherwise at this point than where it was recorded; record it again here"
+                "the function takes a different branch at this point than in its recording; record it again at this point"
             ),
         }
     }
@@ -243,7 +243,7 @@ impl Address {
         }
     }
 
-    /// First and last cell it can mean.
+    /// The first and last cell the address can mean.
     pub(crate) fn range(&self, trips: &[u32]) -> (u32, u32) {
         if let Some(table) = &self.table {
             let low = table.iter().copied().min().unwrap_or(0);
@@ -259,7 +259,7 @@ impl Address {
 }
 
 impl Nest {
-    /// Trip counts of all its counters, those of the enclosing loops first.
+    /// Trip counts of all counters, those of the enclosing loops first.
     pub(crate) fn trips(&self, loops: &[u32]) -> Vec<u32> {
         loops.iter().copied().chain(self.dimensions.iter().map(|dimension| dimension.trip)).collect()
     }
@@ -279,7 +279,7 @@ impl Instruction {
         }
     }
 
-    /// Whether it does something besides having a result.
+    /// Whether it has an effect besides its result.
     pub(crate) fn has_effect(&self) -> bool {
         matches!(
             self,

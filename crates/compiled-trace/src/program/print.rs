@@ -1,12 +1,12 @@
 //! Programs as text.
 //!
-//! Called to look at what the passes made of a recording.
+//! Called to inspect what the passes made of a recording.
 
 use crate::program::{Address, Instruction, Nest, Program, Space, Statement};
 use crate::recording::graph::{Op, guard_parts, relation};
 use std::fmt;
 
-/// One statement or instruction a line; counters are `i0`, `i1`, … from the outermost loop inwards.
+/// One line per statement or instruction; counters are `i0`, `i1`, … from the outermost loop inwards.
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.print(f, &self.statements, 0)
@@ -26,7 +26,13 @@ impl Program {
                     self.print(f, body, depth + 1)?;
                 }
                 Statement::Call(call) => {
-                    writeln!(f, "{indent}call {} {:?} of {} cells", call.rule.name(), call.half, call.arguments.len())?;
+                    writeln!(
+                        f,
+                        "{indent}call {} {:?} of {} cells",
+                        call.rule.name(),
+                        call.function,
+                        call.arguments.len()
+                    )?;
                 }
                 Statement::Nest(nest) => self.print_nest(f, nest, depth, &indent)?,
             }

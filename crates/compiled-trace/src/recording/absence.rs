@@ -1,13 +1,13 @@
-//! What a graph or program says about absent derivatives; how they are told apart is in `derive::absence`.
+//! How a graph or program treats absent derivatives; `derive::absence` implements it.
 
-/// What a program of derivatives does about absent ones.
+/// How a program of derivatives treats absent ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Absence {
-    /// No derivative that may be absent meets a factor that may not be finite.
+    /// No derivative that may be absent is multiplied by a factor that may not be finite.
     #[default]
     Exact,
-    /// Some may: a result that is not a number may be one if absent derivatives are tracked.
+    /// Some may be: if a result is NaN, tracking absent derivatives may give a number.
     Doubtful,
-    /// What is absent contributes nothing.
+    /// An absent derivative contributes nothing.
     Tracked,
 }

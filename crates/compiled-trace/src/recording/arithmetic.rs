@@ -1,7 +1,7 @@
-//! What the recording number does in an operation: computes the value at the recording's point, and has the recorder write down
-//! what was done.
+//! The arithmetic of the recording number: computes the value at the recording's point, and calls the recorder to record
+//! the operation.
 //!
-//! Called by the user's function. A number that meets another thread or another recording is reported here.
+//! Called by the user's function. Numbers of another thread or another recording are reported here.
 
 use crate::recording::custom::{self, CallObject};
 use crate::recording::graph::Call;
@@ -22,8 +22,8 @@ use std::num::NonZeroU32;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Notes the recordings of numbers of an operation, at least one of which is not on this thread: if it runs at all, it is on
-/// another one. One that is here has met a foreign number.
+/// Marks the recordings of the operands, at least one of which is not on this thread: if it is running, it is on
+/// another one. An operand whose recording is on this thread has met a foreign number.
 #[cold]
 #[inline(never)]
 fn note_strays<B>(numbers: impl IntoIterator<Item = RecordedCore<B>>) {
@@ -38,7 +38,7 @@ fn note_strays<B>(numbers: impl IntoIterator<Item = RecordedCore<B>>) {
 }
 
 impl<B: Base> RecordedCore<B> {
-    /// A parameter of the innermost recording of this thread, if that has so many.
+    /// A parameter of the innermost recording of this thread, if it has that many.
     fn parameter(index: usize, value: B) -> Self {
         match innermost_parameter(index) {
             Some((operand, recording)) => RecordedCore { value, operand, recording },
@@ -46,7 +46,7 @@ impl<B: Base> RecordedCore<B> {
         }
     }
 
-    /// The result of an operation on `arguments`; without operand their recording is not on this thread.
+    /// The result of an operation on `arguments`; `None` as operand means that their recording is not on this thread.
     #[inline(always)]
     fn active(value: B, operand: Option<u32>, arguments: [Self; 2]) -> Self {
         let [a, b] = arguments;
@@ -148,7 +148,7 @@ impl<B: Base> Core for RecordedCore<B> {
         Self::inert(first).binary(second, rule)
     }
 
-    /// Product, sum, and a correction by what their rounding loses, which has no derivative.
+    /// Product, sum, and a correction by their rounding errors, which has no derivative.
     fn fused(self, factor: Self, addend: Self) -> Self {
         let value = self.value.mul_add(factor.value, addend.value);
         let (product, plain_sum) = (self.binary(factor, Times), |product: Self| product.binary(addend, Plus));

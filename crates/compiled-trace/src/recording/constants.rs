@@ -1,7 +1,7 @@
-//! Recordings that differ in their constants alone.
+//! Compares recordings that differ in their constants alone.
 //!
-//! Plain numbers that a function takes from elsewhere are constants of a recording. Where they change between calls, the
-//! function is recorded again, compared with the recording that was compiled, and the places of the constants that have
+//! Plain numbers that a function reads from elsewhere are constants of a recording. If they change between calls, the
+//! function is recorded again and compared with the recording that was compiled, and the places of the constants that have
 //! changed become parameters of one program for all of them.
 //!
 //! ```
@@ -20,7 +20,7 @@
 //! # Ok::<(), differentiation_interface_core::error::Error>(())
 //! ```
 
-use crate::recording::graph::{CONSTANT, Graph, MOST, Op};
+use crate::recording::graph::{CONSTANT, Graph, MAX_VALUES, Op};
 use crate::recording::rules::PLUS;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use std::panic::Location;
@@ -29,7 +29,7 @@ use std::panic::Location;
 pub type Place = u32;
 
 impl Graph {
-    /// Whether the other graph does the same on other constants. If it does, `differs` has got the places where the constants
+    /// Whether the other graph does the same operations on other constants. If it does, `differs` has received the places where the constants
     /// differ, in order.
     ///
     /// Calls of custom rules are the same where they call the same object.
@@ -61,15 +61,15 @@ impl Graph {
         self.outputs.iter().zip(&other.outputs).enumerate().all(|(i, (a, b))| operand(first + i, *a, *b))
     }
 
-    /// The place in the user's code at which the other recording first does something else, if that is a comparison or a value
-    /// that left into plain code.
-    pub fn parts_from(&self, other: &Graph) -> Option<&'static Location<'static>> {
+    /// The place in the user's code at which the other recording first does a different operation, if that is a comparison or the
+    /// reading of a value into plain code.
+    pub fn divergence(&self, other: &Graph) -> Option<&'static Location<'static>> {
         let (node, _) = self.nodes.iter().zip(&other.nodes).find(|(a, b)| a.op != b.op)?;
         self.place_of(node)
     }
 
     fn same_calls(&self, other: &Graph) -> bool {
-        // Arguments that are constants may not differ: they have no place.
+        // Arguments that are constants may not differ, as they have no place.
         let same = |a: &u32, b: &u32| {
             if a & b & CONSTANT == 0 { a == b } else { self.constant(*a).to_bits() == other.constant(*b).to_bits() }
         };
@@ -114,7 +114,7 @@ impl Graph {
         }
     }
 
-    /// The same without guards: right where it was recorded, and wherever the function is known to decide as it did there.
+    /// The same graph without guards: valid at its point, and wherever the function is known to take the same branches.
     pub fn without_guards(&self) -> Graph {
         let mut graph = self.clone();
         for node in &mut graph.nodes {
@@ -126,13 +126,13 @@ impl Graph {
         graph
     }
 
-    /// The same with parameters, after those that are there, in place of the constants at these places.
+    /// The same graph with parameters, after the existing ones, in place of the constants at these places.
     ///
     /// # Errors
     /// [`ErrorKind::TapeOverflow`] if it had more than about 2³⁰ values.
     pub fn with_parameters_at(&self, places: &[Place]) -> Result<Graph, Error> {
         let (first, more) = (self.first_node() as u32, places.len() as u32);
-        if self.first_node() + self.nodes.len() + places.len() > MOST {
+        if self.first_node() + self.nodes.len() + places.len() > MAX_VALUES {
             return Err(ErrorKind::TapeOverflow.into());
         }
         let moved = |operand: &mut u32| {

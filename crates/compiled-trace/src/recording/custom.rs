@@ -14,16 +14,16 @@ use std::sync::Arc;
 
 /// Which function of a custom rule is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Half {
+pub enum RuleFunction {
     /// y from x.
     Value,
     /// ẏ = J ẋ from (x, y, ẋ).
     Pushforward,
     /// x̄ = Jᵀ ȳ from (x, y, ȳ).
     Pullback,
-    /// The derivative of [`Half::Pushforward`] from (x, y, ẋ) and their tangents.
+    /// The derivative of [`RuleFunction::Pushforward`] from (x, y, ẋ) and their tangents.
     PushforwardTangent,
-    /// The derivative of [`Half::Pullback`] from (x, y, ȳ) and their tangents.
+    /// The derivative of [`RuleFunction::Pullback`] from (x, y, ȳ) and their tangents.
     PullbackTangent,
 }
 
@@ -31,10 +31,10 @@ pub enum Half {
 pub trait CallObject: Send + Sync {
     /// Name of the rule.
     fn name(&self) -> &'static str;
-    /// Calls one half on plain numbers of type `f64` or `f32`, which `data` and `out` are slices of. The first `inputs`
+    /// Calls one function of the rule on plain numbers of type `f64` or `f32`, of which `data` and `out` are slices. The first `inputs`
     /// numbers of `data` are x, the next `outputs` are y, except for the value, which gets x only.
-    fn call(&self, half: Half, inputs: usize, outputs: usize, data: &dyn Any, out: &mut dyn Any);
-    /// Where the rule lies: the same for two objects of one rule, as long as one of them lives.
+    fn call(&self, function: RuleFunction, inputs: usize, outputs: usize, data: &dyn Any, out: &mut dyn Any);
+    /// The address of the rule: the same for two objects of one rule, as long as one of them lives.
     fn place(&self) -> *const ();
 }
 
@@ -61,40 +61,40 @@ impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
     fn place(&self) -> *const () {
         Arc::as_ptr(&self.rule).cast()
     }
-    fn call(&self, half: Half, inputs: usize, outputs: usize, data: &dyn Any, out: &mut dyn Any) {
+    fn call(&self, function: RuleFunction, inputs: usize, outputs: usize, data: &dyn Any, out: &mut dyn Any) {
         let (Some(data), Some(out)) = (data.downcast_ref::<Vec<B>>(), out.downcast_mut::<Vec<B>>()) else { return };
         let rule = &*self.rule;
         let (x, rest) = data.split_at(inputs);
-        if half == Half::Value {
+        if function == RuleFunction::Value {
             return rule.value(x, out);
         }
         let (y, seed) = rest.split_at(outputs);
-        match half {
-            Half::Value => {}
-            // Without seeds nothing is computed, whatever the derivatives are at the point.
-            Half::Pushforward | Half::Pullback if seed.iter().all(|seed| *seed == B::ZERO) => {
+        match function {
+            RuleFunction::Value => {}
+            // Zero seeds have a zero result, whatever the derivatives are at the point.
+            RuleFunction::Pushforward | RuleFunction::Pullback if seed.iter().all(|seed| *seed == B::ZERO) => {
                 out.clear();
-                out.resize(if half == Half::Pushforward { outputs } else { inputs }, B::ZERO);
+                out.resize(if function == RuleFunction::Pushforward { outputs } else { inputs }, B::ZERO);
             }
-            Half::Pushforward => {
+            RuleFunction::Pushforward => {
                 out.resize(outputs, B::ZERO);
                 pushforward_by_rule(rule, x, y, seed, out);
             }
-            Half::Pullback => {
+            RuleFunction::Pullback => {
                 out.resize(inputs, B::ZERO);
                 pullback_by_rule(rule, x, y, seed, out);
             }
-            Half::PushforwardTangent | Half::PullbackTangent => {
+            RuleFunction::PushforwardTangent | RuleFunction::PullbackTangent => {
                 let half_length = data.len() / 2;
                 let duals: Vec<Num<Dual<B>>> =
                     (0..half_length).map(|i| Num(Dual { value: data[i], tangent: data[half_length + i] })).collect();
                 let (x, rest) = duals.split_at(inputs);
                 let (y, seed) = rest.split_at(outputs);
-                let length = if half == Half::PushforwardTangent { outputs } else { inputs };
+                let length = if function == RuleFunction::PushforwardTangent { outputs } else { inputs };
                 let mut result = vec![Num(Dual::constant(B::ZERO)); length];
-                match half {
+                match function {
                     _ if seed.iter().all(|seed| seed.0.value == B::ZERO && seed.0.tangent == B::ZERO) => {}
-                    Half::PushforwardTangent => pushforward_by_rule(rule, x, y, seed, &mut result),
+                    RuleFunction::PushforwardTangent => pushforward_by_rule(rule, x, y, seed, &mut result),
                     _ => pullback_by_rule(rule, x, y, seed, &mut result),
                 }
                 out.clear();
@@ -104,10 +104,10 @@ impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
     }
 }
 
-/// A call of a custom rule as a custom rule itself, which is how it reaches scalars that carry derivatives.
+/// A call of a custom rule as a custom rule itself, so that it accepts scalars that carry derivatives.
 struct Erased {
     rule: Arc<dyn CallObject>,
-    half: Half,
+    function: RuleFunction,
     inputs: usize,
     outputs: usize,
 }
@@ -118,38 +118,38 @@ impl<B: Base> CustomRule<B> for Erased {
 
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         y.clear();
-        self.rule.call(self.half, self.inputs, self.outputs, &x.to_vec(), y);
+        self.rule.call(self.function, self.inputs, self.outputs, &x.to_vec(), y);
     }
 
     fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
-        let (half, data) = match self.half {
-            Half::Value => (Half::Pushforward, [x, y, dx].concat()),
-            Half::Pushforward => (Half::PushforwardTangent, [x, dx].concat()),
-            Half::Pullback => (Half::PullbackTangent, [x, dx].concat()),
-            Half::PushforwardTangent | Half::PullbackTangent => (self.half, Vec::new()),
+        let (function, data) = match self.function {
+            RuleFunction::Value => (RuleFunction::Pushforward, [x, y, dx].concat()),
+            RuleFunction::Pushforward => (RuleFunction::PushforwardTangent, [x, dx].concat()),
+            RuleFunction::Pullback => (RuleFunction::PullbackTangent, [x, dx].concat()),
+            RuleFunction::PushforwardTangent | RuleFunction::PullbackTangent => (self.function, Vec::new()),
         };
         if data.is_empty() || !is_plain::<S>() {
             fault::report(ErrorKind::RuleOrder { rule: self.rule.name() });
             return dy.fill(S::default());
         }
         let mut out = Vec::<S>::new();
-        self.rule.call(half, self.inputs, self.outputs, &data, &mut out);
+        self.rule.call(function, self.inputs, self.outputs, &data, &mut out);
         dy.copy_from_slice(&out);
     }
 }
 
-/// Calls one half of a rule on numbers that carry derivatives, leaving its results in `out`; see [`CallObject::call`].
+/// Calls one function of a rule on numbers that carry derivatives, leaving its results in `out`; see [`CallObject::call`].
 pub(crate) fn call_as_rule<S: Scalar>(
     rule: &Arc<dyn CallObject>,
-    half: Half,
+    function: RuleFunction,
     [inputs, outputs]: [usize; 2],
     data: &[S],
     out: &mut Vec<S>,
 ) {
-    S::custom(&Arc::new(Erased { rule: Arc::clone(rule), half, inputs, outputs }), data, out);
+    S::custom(&Arc::new(Erased { rule: Arc::clone(rule), function, inputs, outputs }), data, out);
 }
 
-/// Whether a scalar is the plain number it is over.
+/// Whether a scalar is a plain number.
 #[inline(always)]
 pub(crate) fn is_plain<S: Scalar>() -> bool {
     S::DEPTH == 0

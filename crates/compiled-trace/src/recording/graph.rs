@@ -1,12 +1,12 @@
-//! The recorded graph: what a function did, operation by operation.
+//! The recorded graph: the operations of a function.
 //!
-//! Made by [`record`](crate::record); turned into a [`Program`](crate::Program) by the passes.
+//! Made by [`record`](crate::record); compiled to a [`Program`](crate::Program) by the passes.
 
 use crate::recording::absence::Absence;
 use crate::recording::custom::CallObject;
 use crate::recording::operation::PLACES;
 pub use crate::recording::operation::{CONSTANT, Node, Op, Outcome, RELATIONS, guard_parts, relation};
-pub(crate) use crate::recording::operation::{MOST, SUM};
+pub(crate) use crate::recording::operation::{MAX_VALUES, REDUCTION};
 use crate::recording::rules::Rules;
 use std::fmt::{self, Write};
 use std::panic::Location;
@@ -20,7 +20,7 @@ pub(crate) struct Call {
     pub(crate) outputs: usize,
 }
 
-/// What a function did at the point where it was recorded. Operand `i` is an input, then a parameter, then the result of
+/// The operations of a function at the point where it was recorded. Operand `i` is an input, then a parameter, then the result of
 /// a node, in this order; operands tagged with [`CONSTANT`] are constants.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
@@ -32,7 +32,7 @@ pub struct Graph {
     pub(crate) rules: Rules,
     pub(crate) calls: Vec<Call>,
     pub(crate) places: Vec<&'static Location<'static>>,
-    /// About the derivatives among its operations.
+    /// How the derivatives among its operations treat absent ones.
     pub(crate) absence: Absence,
 }
 
@@ -45,11 +45,11 @@ impl Graph {
     pub fn parameters(&self) -> usize {
         self.parameters
     }
-    /// The operations, in the order they were done.
+    /// The operations, in order of execution.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
-    /// The plain numbers that entered.
+    /// The plain numbers among the operands.
     pub fn constants(&self) -> &[f64] {
         &self.constants
     }
@@ -57,11 +57,11 @@ impl Graph {
     pub fn outputs(&self) -> &[u32] {
         &self.outputs
     }
-    /// What rule numbers mean.
+    /// The rules that operations refer to by number.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
-    /// Number of guards: comparisons and value escapes.
+    /// Number of guards: comparisons and values read into plain code.
     pub fn guards(&self) -> usize {
         self.nodes.iter().filter(|node| matches!(node.op, Op::Guard(_))).count()
     }
@@ -72,7 +72,7 @@ impl Graph {
             + self.outputs.capacity() * size_of::<u32>()
     }
 
-    /// Forgets everything but the memory.
+    /// Removes the contents and keeps the memory.
     pub(crate) fn clear(&mut self, inputs: usize, parameters: usize) {
         (self.inputs, self.parameters) = (inputs, parameters);
         self.nodes.clear();
@@ -175,7 +175,7 @@ impl Graph {
     }
 }
 
-/// One operation a line: `%3 = mul x0 %2`.
+/// One operation per line: `%3 = mul x0 %2`.
 impl fmt::Display for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, node) in self.nodes.iter().enumerate() {

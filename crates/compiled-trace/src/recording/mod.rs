@@ -1,4 +1,4 @@
-//! Recordings: the number that records, the graph it leaves, the rules and custom calls in it.
+//! Recordings: the number that records, the resulting graph, and the rules and custom calls in it.
 //!
 //! Made by [`record`](recorder::record); read by `compile`, `derive` and by graph evaluation.
 

@@ -1,10 +1,10 @@
 //! The recording number.
 //!
-//! Made by the recorder for the inputs, and by operations on them (`arithmetic`), which the recorder writes down.
+//! Made by the recorder for the inputs, and by operations on them (`arithmetic`), which the recorder stores.
 
 use differentiation_interface_core::scalar::{Base, Num};
 
-/// A number that records what is done with it, over the plain number `B`.
+/// A number that records the operations on it, over the plain number `B`.
 pub type Recorded<B = f64> = Num<RecordedCore<B>>;
 
 /// The engine's part of a [`Recorded`] number: its value at the recording's point, and which value of the graph it is.

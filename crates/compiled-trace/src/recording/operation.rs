@@ -4,7 +4,7 @@
 
 use differentiation_interface_core::scalar::Relation;
 
-/// What an operation does. Two operands at most; what they are depends on the operation.
+/// The kind of an operation. It has at most two operands, whose meaning depends on the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// A rule of one argument, by its number in [`Rules`](crate::rules::Rules).
@@ -17,17 +17,17 @@ pub enum Op {
     Keep,
     /// The second operand if the first is 0, and -0 otherwise.
     Drop,
-    /// Checks that the operands compare as they did at recording: place and [`Outcome`] in one number.
+    /// Checks that the operands compare as they did when recorded: place and [`Outcome`] in one number.
     Guard(u16),
-    /// Adds the first operand to a sum.
+    /// Adds the first operand to a reduction.
     Accumulate,
-    /// A call of a custom rule, whose first output this is; the first operand is the number of the call.
+    /// A call of a custom rule, and its first output; the first operand is the number of the call.
     Call,
     /// A further output of the call before it.
     CallOutput,
 }
 
-/// The relations [`Op::Compare`] knows, by number.
+/// The relations of [`Op::Compare`], by number.
 pub const RELATIONS: [Relation; 5] =
     [Relation::Less, Relation::LessOrEqual, Relation::Greater, Relation::GreaterOrEqual, Relation::Equal];
 
@@ -49,11 +49,11 @@ pub enum Outcome {
     Greater = 2,
     /// One was NaN.
     Unordered = 3,
-    /// They were the same number, or both NaN: a value left into plain code.
+    /// They were the same number, or both NaN: a value was read into plain code.
     Same = 4,
 }
 
-/// Most places in the user's code that guards tell apart.
+/// Maximum number of places in the user's code that guards can distinguish.
 pub(super) const PLACES: usize = 8000;
 
 /// Splits the number of a guard into its place and its outcome.
@@ -81,7 +81,7 @@ pub struct Node {
 
 /// Tag of operands that are constants: the rest is an index of [`Graph::constants`](crate::Graph::constants).
 pub const CONSTANT: u32 = 1 << 31;
-/// Tag of operands that are sums of many terms; only inside the passes.
-pub(crate) const SUM: u32 = 1 << 30;
-/// Most values a graph can have.
-pub(crate) const MOST: usize = (1 << 30) - 1;
+/// Tag of operands that are reductions; only inside the passes.
+pub(crate) const REDUCTION: u32 = 1 << 30;
+/// Maximum number of values a graph can have.
+pub(crate) const MAX_VALUES: usize = (1 << 30) - 1;

@@ -1,15 +1,15 @@
-//! The place where a recording grows.
+//! Records functions: owns the growing graph while the function runs.
 //!
-//! Numbers are `Copy` and come from nothing, so they cannot borrow the recording. While the user's function runs, the graph
-//! is kept by the thread; every number carries the [`Identity`] of its recording, so numbers of other
-//! recordings, other threads and earlier calls are recognised. A recording inside a recording suspends the outer one; numbers of
-//! the outer one still work. A number on another thread finds no recording there: the recording it belongs to is
-//! [spoilt](differentiation_interface_core::identity::spoil), which it finds at its end, and the number becomes a stray, which is an error
-//! wherever it is used.
+//! Numbers are `Copy` and are made without arguments, so they cannot borrow the recording. While the user's function runs, the
+//! graph is thread-local; every number carries the [`Identity`] of its recording, so that numbers of other recordings, other
+//! threads and earlier calls are recognised. A recording inside a recording suspends the outer one; numbers of the outer one
+//! still work. A number on another thread finds no recording there: it marks the recording it belongs to as
+//! [spoilt](differentiation_interface_core::identity::spoil), which that recording finds at its end, and becomes a stray number,
+//! which is an error wherever it is used.
 
 use crate::recording::graph::Graph;
 use crate::recording::number::{Recorded, RecordedCore};
-use crate::recording::operation::{CONSTANT, MOST, Node, Op};
+use crate::recording::operation::{CONSTANT, MAX_VALUES, Node, Op};
 use crate::recording::rules::{POWF, Rules};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::fault;
@@ -21,17 +21,17 @@ use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// How large a recording may grow. The operation that would exceed it ends the function, which unwinds without a message, and
-/// the recording with [`ErrorKind::TapeOverflow`]. Where panics abort, the function runs to its end and records nothing more.
+/// How large a recording may grow. The operation that would exceed the limit ends the function, which unwinds without a message, and
+/// the recording with [`ErrorKind::TapeOverflow`]. If panics abort, the function runs to its end and records nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most bytes of the recording, memory it has taken ahead included: operations, constants, rules with parameters, calls of custom
-    /// rules and their arguments, places of guards. What the function itself allocates is not counted, nor is what compiling takes.
+    /// Maximum number of bytes of the recording, including capacity that is not used yet: operations, constants, rules with parameters, calls of custom
+    /// rules and their arguments, places of guards. Allocations of the function itself and of the compiler do not count.
     pub bytes: usize,
 }
 
 impl Default for Limits {
-    /// No limit but the one of the operand numbers, about 2³⁰ values, and the memory there is: an allocation that fails ends the
+    /// No limit but that of the operand numbers, about 2³⁰ values, and the available memory: an allocation that fails ends the
     /// recording as a limit does.
     fn default() -> Self {
         Limits { bytes: usize::MAX }
@@ -41,16 +41,16 @@ impl Default for Limits {
 /// A running recording.
 pub(super) struct Running {
     identity: Identity,
-    /// What its numbers carry.
+    /// The identity that its numbers carry.
     recording: u32,
     pub(super) graph: Graph,
     limits: Limits,
     /// Bytes of calls of custom rules and their arguments.
     pub(super) calls: usize,
-    /// So many nodes and constants fit into the memory there is.
+    /// The number of nodes and constants that fit into the allocated memory.
     room: usize,
     room_of_constants: usize,
-    /// Bits and index of constants met lately.
+    /// Bits and index of recent constants.
     recent: Vec<(u64, u32)>,
     pub(super) fault: Option<ErrorKind>,
 }
@@ -61,9 +61,9 @@ struct ThreadRecordings {
 }
 
 thread_local! {
-    /// Without a destructor, which makes access plain. Empty while nothing is recorded.
+    /// Without a destructor, which makes access cheap. Empty while nothing is recorded.
     static RECORDINGS: RefCell<ManuallyDrop<ThreadRecordings>> = const { RefCell::new(ManuallyDrop::new(ThreadRecordings { running: Vec::new() })) };
-    /// The destructor in its place: gives their memory back when the thread ends. Touched once per recording.
+    /// Runs in place of the destructor: frees the memory when the thread ends. Touched once per recording.
     static CLEARING: Clearing = const { Clearing };
 }
 
@@ -96,7 +96,7 @@ impl Running {
             fault: None,
         };
         if running.bytes() > limits.bytes {
-            // Memory of earlier recordings that were allowed more.
+            // Earlier recordings with higher limits have left more memory.
             running.graph = Graph::default();
             running.graph.clear(inputs, parameters);
         }
@@ -104,35 +104,35 @@ impl Running {
         running
     }
 
-    /// Bytes of memory it has taken.
+    /// Bytes of allocated memory.
     pub(super) fn bytes(&self) -> usize {
         self.graph.bytes() + self.graph.rules.bytes() + size_of_val(&*self.graph.places) + self.calls
     }
 
-    /// Finds out what fits into the memory there is, if that is not too much already.
+    /// Finds how many items fit into the allocated memory, if that does not exceed the limit already.
     fn measure(&mut self) {
         let is_within = self.bytes() <= self.limits.bytes;
-        let most = MOST.saturating_sub(self.graph.first_node());
+        let most = MAX_VALUES.saturating_sub(self.graph.first_node());
         self.room = if is_within { self.graph.nodes.capacity().min(most) } else { 0 };
-        self.room_of_constants = if is_within { self.graph.constants.capacity().min(MOST) } else { 0 };
+        self.room_of_constants = if is_within { self.graph.constants.capacity().min(MAX_VALUES) } else { 0 };
     }
 
-    /// Takes memory for more nodes or constants: as much again, or what the limits leave.
+    /// Allocates memory for more nodes or constants: twice as much, or what the limits leave.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let most = MOST.saturating_sub(self.graph.first_node());
+        let most = MAX_VALUES.saturating_sub(self.graph.first_node());
         let left = self.limits.bytes.saturating_sub(self.bytes());
         let has_nodes = more(&mut self.graph.nodes, most, left);
         let left = self.limits.bytes.saturating_sub(self.bytes());
-        let has_constants = more(&mut self.graph.constants, MOST, left);
+        let has_constants = more(&mut self.graph.constants, MAX_VALUES, left);
         self.measure();
         if !has_nodes || !has_constants || self.room == 0 {
             self.end(ErrorKind::TapeOverflow);
         }
     }
 
-    /// Ends the recording: unwinds the function if it can.
+    /// Ends the recording: unwinds the function if possible.
     #[cold]
     #[inline(never)]
     pub(super) fn end(&mut self, fault: ErrorKind) {
@@ -142,7 +142,7 @@ impl Running {
         }
     }
 
-    /// Counts what a rule or call takes that has no room of its own.
+    /// Counts the bytes of a rule or call that is stored outside of the reserved memory.
     #[cold]
     #[inline(never)]
     pub(super) fn check_limits(&mut self) {
@@ -171,7 +171,7 @@ impl Running {
         }
     }
 
-    /// The number of a rule that is not in the table; ends the recording if there is none left.
+    /// The number of a rule that is not in the table; ends the recording if no number is left.
     #[inline(never)]
     fn number(&mut self, find: impl FnOnce(&mut Rules) -> Option<u16>) -> Option<u16> {
         let before = self.graph.rules.others();
@@ -233,7 +233,7 @@ impl Running {
         index | CONSTANT
     }
 
-    /// The operand that a number is here.
+    /// The operand that stands for a number in this recording.
     #[inline(always)]
     pub(super) fn operand<B: Base>(&mut self, number: RecordedCore<B>) -> u32 {
         if number.recording == self.recording { number.operand } else { self.strange(number) }
@@ -248,12 +248,12 @@ impl Running {
     }
 }
 
-/// Why a function unwinds whose recording has ended.
+/// The payload of the panic that ends a function whose recording has ended.
 struct Ended {
     recording: u32,
 }
 
-/// Takes memory for as many items again if the items fill what there is, but no more than half of the bytes left. Whether there is room.
+/// Doubles the capacity if the items fill it, but by no more than half of the bytes left. Returns whether there is room.
 fn more<T>(items: &mut Vec<T>, most: usize, left: usize) -> bool {
     if items.len() < items.capacity().min(most) {
         return true;
@@ -274,7 +274,7 @@ pub(super) fn with_running<R>(recording: u32, action: impl FnOnce(&mut Running) 
     found.ok().flatten()
 }
 
-/// The operand that is a parameter of the innermost recording of this thread, and that recording, if it has so many.
+/// The operand that is parameter `index` of the innermost recording of this thread, and that recording, if it has that many.
 pub(super) fn innermost_parameter(index: usize) -> Option<(u32, u32)> {
     RECORDINGS.with_borrow(|thread| {
         let running = thread.running.last()?;
@@ -282,7 +282,7 @@ pub(super) fn innermost_parameter(index: usize) -> Option<(u32, u32)> {
     })
 }
 
-/// Notes an error of the innermost recording of this thread, unless it has one.
+/// Stores an error of the innermost recording of this thread, unless it has one already.
 #[cold]
 pub(super) fn note_in_innermost(fault: ErrorKind) {
     let _ = RECORDINGS.try_with(|thread| {
@@ -294,7 +294,7 @@ pub(super) fn note_in_innermost(fault: ErrorKind) {
     });
 }
 
-/// Ends the recording when it goes, also by a panic.
+/// Ends the recording when it is dropped, also by a panic.
 struct Session;
 
 impl Drop for Session {
@@ -307,7 +307,7 @@ fn take_innermost() -> Option<Running> {
     RECORDINGS.with(|thread| thread.borrow_mut().running.pop())
 }
 
-/// Records functions again and again in the same memory.
+/// Records functions repeatedly in the same memory.
 ///
 /// # Example
 /// ```
@@ -334,12 +334,12 @@ impl<B: Base> Recorder<B> {
         &self.graph
     }
 
-    /// Makes room for so many different constants.
+    /// Reserves memory for this many different constants.
     pub fn reserve_constants(&mut self, count: usize) {
         self.graph.constants.reserve(count.saturating_sub(self.graph.constants.len()));
     }
 
-    /// Runs `f` once and returns what it did, like [`record`].
+    /// Runs `f` once and returns its recording, like [`record`].
     ///
     /// # Errors
     /// Those of [`record`].
@@ -351,7 +351,7 @@ impl<B: Base> Recorder<B> {
         f: impl FnOnce(&[Recorded<B>], &[Recorded<B>], &mut Vec<Recorded<B>>),
     ) -> Result<&Graph, Error> {
         fault::watch(|| {
-            if x.len().saturating_add(parameters.len()) > MOST {
+            if x.len().saturating_add(parameters.len()) > MAX_VALUES {
                 return Err(ErrorKind::TapeOverflow.into());
             }
             let (graph, recent) = (std::mem::take(&mut self.graph), std::mem::take(&mut self.recent));
@@ -378,7 +378,7 @@ impl<B: Base> Recorder<B> {
             if self.y.len().saturating_mul(size_of::<u32>()) > running.limits.bytes.saturating_sub(running.bytes()) {
                 running.fault = running.fault.or(Some(ErrorKind::TapeOverflow));
             }
-            // Of a recording that has ended the outputs mean nothing, and a further constant would end it again.
+            // If a recording has ended, its outputs are meaningless, and a further constant would end it again.
             if running.fault.is_none() {
                 let outputs = catch_unwind(AssertUnwindSafe(|| {
                     for y in &self.y {
@@ -403,15 +403,15 @@ impl<B: Base> Recorder<B> {
     }
 }
 
-/// Runs `f` once at the point `x` with the given parameters and returns what it did.
+/// Runs `f` once at the point `x` with the given parameters and returns its recording.
 ///
-/// `f` gets the inputs, the parameters, and the vector to leave its outputs in. The recording holds for every point at which
+/// `f` gets the inputs, the parameters, and the vector for its outputs. The recording is valid at every point at which
 /// its guards hold; [`Executable::run`](crate::Executable::run) checks them.
 ///
 /// # Errors
 /// [`ErrorKind::TapeOverflow`] if the recording would be larger than `limits` or than about 2³⁰ values;
 /// [`ErrorKind::ForeignNumber`] if numbers of another recording entered; [`ErrorKind::OtherThread`] if `f` computed with its
-/// numbers on another thread; what rules raise.
+/// numbers on another thread; errors that rules report.
 ///
 /// # Example
 /// ```

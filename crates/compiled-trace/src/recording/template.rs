@@ -1,8 +1,8 @@
-//! Derivatives of rules as little graphs, to be put into programs.
+//! Derivatives of rules as small graphs, to be inserted into programs.
 //!
-//! Called by the adjoint and tangent passes. A template is what the rule's own derivative did on recording numbers. Rules
-//! whose derivative branches on a value are recorded with choices in place of the branches; they are listed here and nothing
-//! else is. A user's rule that branches is evaluated as it is.
+//! Called by the adjoint and tangent passes. A template is the recording of the rule's own derivative. Rules whose derivative
+//! branches on a value are recorded with choices in place of the branches; this file lists these rules and no others. The
+//! derivative of a user's rule that branches stays an opaque rule.
 
 use crate::recording::graph::Graph;
 use crate::recording::number::Recorded;
@@ -34,7 +34,7 @@ pub(crate) enum TemplatePartial {
 type Number = Recorded<f64>;
 
 impl Template {
-    /// Records a derivative; an error of kind `RuleOrder` if it asks for values.
+    /// Records a derivative; returns an error of kind `RuleOrder` if it reads values.
     fn record(
         name: &'static str,
         arguments: &[f64],
@@ -95,7 +95,7 @@ impl Template {
         Ok(templates)
     }
 
-    /// The derivative of a user's rule of so many arguments by one of them.
+    /// The derivative of a user's rule of this many arguments by one of them.
     fn of_object(object: &dyn RuleObject, arguments: usize, argument: usize) -> Result<Template, Error> {
         let point = match arguments {
             1 => vec![0.5, object.value_f64(0.5, 0.5)],
@@ -104,7 +104,7 @@ impl Template {
         Template::record(object.name(), &point, |at| object.partial(argument, at))
     }
 
-    /// A derivative that is evaluated as it is.
+    /// A derivative that stays an opaque rule.
     fn opaque(derivative: &Arc<dyn RuleObject>, arguments: usize) -> Result<Template, Error> {
         // The value of the rule is an input as well.
         let mut graph = Graph { inputs: arguments + 1, ..Graph::default() };
@@ -136,7 +136,7 @@ impl Template {
     }
 }
 
-/// The derivatives of a user's rule of so many arguments: recorded, or evaluated as they are if one of them branches.
+/// The derivatives of a user's rule of this many arguments: recorded, or opaque rules if one of them branches.
 pub(super) fn templates(object: &Arc<dyn RuleObject>, arguments: usize) -> Result<Vec<Template>, Error> {
     let recorded: Result<Vec<_>, _> = (0..arguments).map(|i| Template::of_object(&**object, arguments, i)).collect();
     recorded.or_else(|error| {
@@ -169,7 +169,7 @@ impl Rules {
             None => {
                 let mut derivatives = Derivatives::default();
                 visit_unary(rule, &mut derivatives);
-                derivatives.0.expect("what is not beyond the table is in it")
+                derivatives.0.expect("a rule number below the others is in the table")
             }
         }
     }
@@ -181,7 +181,7 @@ impl Rules {
             None => {
                 let mut derivatives = Derivatives::default();
                 visit_binary(rule, &mut derivatives);
-                derivatives.0.expect("what is not beyond the table is in it")
+                derivatives.0.expect("a rule number below the others is in the table")
             }
         }
     }
@@ -196,7 +196,7 @@ fn sign(x: Number) -> Number {
 /// The derivatives of the table's rules that branch on values, with choices in place of the branches.
 fn unbranched(rule: &dyn Any, x: Number, y: Number) -> Option<[Partial<Number>; 2]> {
     let (zero, one) = (Number::constant(0.0), Number::constant(1.0));
-    // Zeros are choices, which the passes tell from zeros that are computed.
+    // Zeros are choices, which the passes distinguish from computed zeros.
     let partials = if rule.is::<Max>() {
         let second = y.equal_to(y).select(one, zero);
         let first = y.equal_to(y).select(zero, one);
@@ -215,7 +215,7 @@ fn unbranched(rule: &dyn Any, x: Number, y: Number) -> Option<[Partial<Number>; 
         let above = x.greater_than(y);
         [above.select(one, zero), above.select(Number::constant(-1.0), zero)]
     } else if rule.is::<Copysign>() {
-        // Signs by the sign bit, which no comparison sees in a zero.
+        // The signs come from the sign bit, which comparisons do not read in a zero.
         [one.apply2(x, Copysign) * one.apply2(y, Copysign), zero]
     } else {
         return None;

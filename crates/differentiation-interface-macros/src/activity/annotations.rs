@@ -1,20 +1,20 @@
 //! Types that the user wrote, and patterns, which may contain types.
 
 use super::graph::Act;
+use super::inference::{Inference, Variable};
 use super::marks::Mark;
 use super::ty::Ty;
-use super::{Inference, Variable};
 use crate::number::is_word;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{GenericArgument, Ident, Lit, Pat, PathArguments, ReturnType, Type, TypeParamBound};
 
-/// What becomes of the word `f64` in a type.
+/// How the name `f64` in a type is treated.
 #[derive(Clone)]
 pub(super) enum Words {
-    /// A fresh activity, decided by the flows: local annotations.
+    /// A new activity, which the flows decide: local annotations.
     Open,
-    /// Plain for ever, with the reason: constants.
+    /// Always plain, with the reason: constants.
     Plain(String),
     /// Already replaced by the number type, or active: arguments and results.
     Active,
@@ -92,7 +92,7 @@ impl Inference<'_> {
         }
     }
 
-    /// An unknown type with arguments: all its numbers are alike.
+    /// An unknown type with arguments: all its numbers have one activity.
     fn opaque_same(&mut self, types: &[Ty], span: proc_macro2::Span) -> Ty {
         let act = self.graph.fresh();
         for ty in types {
@@ -144,7 +144,7 @@ impl Inference<'_> {
         self.scopes.last_mut().expect("a scope is open while code is read").insert(ident.to_string(), variable);
     }
 
-    /// Gives the variables of a pattern their types.
+    /// Assigns types to the variables of a pattern.
     pub(super) fn pattern(&mut self, pat: &mut Pat, ty: &Ty, by_value: bool) {
         let span = pat.span();
         match pat {

@@ -1,9 +1,9 @@
 //! Paths, calls of functions, and macro calls.
 
-use super::Inference;
 use super::annotations::Words;
 use super::exprs::is_constant_name;
-use super::marks::{Mark, mark_number};
+use super::inference::Inference;
+use super::marks::Mark;
 use super::refusals::{self, Arguments};
 use super::ty::Ty;
 use crate::number::mentions;
@@ -71,7 +71,7 @@ impl Inference<'_> {
                 self.mark_expr(e, Mark::Path(act, count));
                 return ty;
             }
-            // Refused if an active number gets here.
+            // Reported if an active number flows here.
             return Ty::Fn(vec![Ty::Float(act); 2], Rc::new(Ty::Other));
         }
         if is_constant_name(&last.ident) {
@@ -81,8 +81,8 @@ impl Inference<'_> {
         self.opaque_of(&[], span)
     }
 
-    /// Argument count and type of the function `f64::name`, all numbers of one activity. Reports a function that is not for
-    /// active numbers.
+    /// Argument count and type of the function `f64::name`, all numbers of one activity. Reports functions that active numbers
+    /// do not have.
     fn float_function(&mut self, method: &Ident, act: super::graph::Act) -> Option<(usize, Ty)> {
         let name = method.to_string();
         if matches!(name.as_str(), "from_bits" | "from_le_bytes" | "from_be_bytes" | "from_ne_bytes") {
@@ -155,7 +155,7 @@ impl Inference<'_> {
         }
     }
 
-    /// An argument where `expected` is known: a closure learns its argument types from it.
+    /// An argument where `expected` is known: a closure takes its argument types from it.
     fn argument(&mut self, e: &mut Expr, expected: &Ty) -> Ty {
         match (e, self.resolve(expected)) {
             (Expr::Closure(c), Ty::Fn(arguments, _)) => self.closure(c, Some(&arguments)),
@@ -203,7 +203,7 @@ impl Inference<'_> {
         }
     }
 
-    /// Functions of the standard library that are understood.
+    /// Functions of the standard library that the analysis knows.
     fn known_call(&mut self, call: &mut ExprCall, names: &[&str], span: Span) -> Option<Ty> {
         let one = call.args.len() == 1;
         match names {
@@ -267,7 +267,7 @@ impl Inference<'_> {
         }
     }
 
-    /// A value that goes into a container of its own.
+    /// A value that is stored in a new container.
     fn wrapped(&mut self, e: &mut Expr) -> Ty {
         let ty = self.expr(e);
         let item = self.fresh_var();
@@ -275,13 +275,13 @@ impl Inference<'_> {
         item
     }
 
-    /// Arguments of a function that is not understood. If one is active, the function must be generic, and the compiler
-    /// finds what it expects of the plain ones.
+    /// Arguments of an unknown function. If one is active, the function must be generic, and the compiler infers what it expects
+    /// of the plain ones.
     pub(super) fn unknown_call(&mut self, arguments: &mut Punctuated<Expr, Token![,]>, more: &[Ty], span: Span) -> Ty {
         let mut types = more.to_vec();
         let mut plain = Vec::new();
         for (i, argument) in arguments.iter_mut().enumerate() {
-            // Closures are read last: they may get active numbers from the function.
+            // Closures are read last: the function may pass active numbers to them.
             if matches!(argument, Expr::Closure(_)) {
                 continue;
             }
@@ -311,7 +311,7 @@ impl Inference<'_> {
         result
     }
 
-    /// `|t: f64| ..` passed to a function that is not understood: the compiler finds the type if it must not be `f64`.
+    /// `|t: f64| ..` passed to an unknown function: the compiler infers the type if it must not be `f64`.
     fn guess_closure_types(&mut self, c: &mut syn::ExprClosure, call: super::graph::Act) {
         for pat in &mut c.inputs {
             if let syn::Pat::Type(p) = pat
@@ -322,7 +322,7 @@ impl Inference<'_> {
         }
     }
 
-    /// A function passed to a method that calls it with these arguments. Returns what it returns.
+    /// A function passed to a method that calls it with these arguments. Returns the type of its result.
     pub(super) fn callback(&mut self, e: &mut Expr, arguments: &[Ty]) -> Ty {
         let span = e.span();
         let ty = match e {
@@ -370,7 +370,7 @@ impl Inference<'_> {
                 let mac = m.mac.clone();
                 *e = self.open_macro(mac, arguments.into_iter().collect());
                 match name.as_str() {
-                    // Text made of active numbers must not come back as plain ones.
+                    // Text made from active numbers must not be parsed to plain ones.
                     "format" => self.opaque_of(&sources, span),
                     "dbg" => last,
                     "panic" | "todo" | "unimplemented" | "unreachable" => Ty::Never,
@@ -423,7 +423,7 @@ impl Inference<'_> {
         Ty::seq(item)
     }
 
-    /// A macro call whose arguments stay visible until the macro is put together again.
+    /// A macro call whose arguments stay in the syntax tree until `rewrite` rebuilds the macro.
     fn open_macro(&mut self, mac: Macro, arguments: Vec<Expr>) -> Expr {
         let name = self.add_mark(Mark::Macro(mac), Span::call_site());
         syn::parse_quote!(#name(#(#arguments),*))
@@ -448,12 +448,4 @@ fn has_float_literal(tokens: TokenStream) -> bool {
         TokenTree::Group(group) => has_float_literal(group.stream()),
         _ => false,
     })
-}
-
-/// The mark that a call stands for, if it does.
-pub(super) fn marked(call: &ExprCall) -> Option<usize> {
-    match &*call.func {
-        Expr::Path(p) => p.path.get_ident().and_then(|ident: &Ident| mark_number(ident)),
-        _ => None,
-    }
 }

@@ -1,9 +1,10 @@
 //! Expressions and statements: their types, and the flows they cause.
 
 use super::annotations::{Words, is_float};
+use super::inference::Inference;
 use super::marks::Mark;
+use super::refusals;
 use super::ty::Ty;
-use super::{Inference, refusals};
 use crate::number::{is_word, mentions};
 use proc_macro2::Span;
 use quote::ToTokens;
@@ -13,7 +14,7 @@ use syn::spanned::Spanned;
 use syn::{BinOp, Block, Expr, ExprClosure, ExprIf, Item, Label, Lifetime, Lit, Member, Pat, Stmt, UnOp};
 
 impl Inference<'_> {
-    /// Reads a block. With `expected`, its value goes there.
+    /// Reads a block. Its value flows to `expected`, if that is given.
     pub(super) fn block(&mut self, block: &mut Block, expected: Option<&Ty>) -> Ty {
         self.scopes.push(HashMap::new());
         for stmt in &mut block.stmts {
@@ -286,7 +287,7 @@ impl Inference<'_> {
         }
     }
 
-    /// The body of a loop. Returns what `break` gives.
+    /// The body of a loop. Returns the type of the values of `break`.
     fn body(&mut self, label: &Option<Label>, body: &mut Block) -> Ty {
         let value = self.fresh_var();
         self.breaks.push((name_of(label), value.clone()));
@@ -295,7 +296,7 @@ impl Inference<'_> {
         value
     }
 
-    /// Where the value of a `break` goes.
+    /// The target of the value of a `break`.
     fn break_target(&self, label: &Option<Lifetime>) -> Option<Ty> {
         let wanted = label.as_ref().map(|l| l.ident.to_string());
         let mut around = self.breaks.iter().rev();
@@ -321,7 +322,7 @@ impl Inference<'_> {
         }
     }
 
-    /// The left side of an assignment, which nothing may be wrapped around.
+    /// The left side of an assignment, which must stay a place: it cannot be wrapped.
     fn place(&mut self, e: &mut Expr) -> Ty {
         match e {
             Expr::Infer(_) => self.fresh_var(),
@@ -368,7 +369,7 @@ impl Inference<'_> {
         Ty::Fn(arguments, Rc::new(result))
     }
 
-    /// The type of a sum, product, ... of two values, which may be plain and active: those mix.
+    /// The type of a sum, product, ... of two values. A plain and an active value may be mixed.
     pub(super) fn arithmetic(&mut self, left: &Ty, right: &Ty, span: Span) -> Ty {
         let (left, right) = (self.resolve(left), self.resolve(right));
         match (&left, &right) {
@@ -398,7 +399,7 @@ impl Inference<'_> {
         }
     }
 
-    /// `left += right` and its like: an active right side makes the left side active.
+    /// `left += right` and similar: an active right side makes the left side active.
     fn assign_arithmetic(&mut self, left: &Ty, right: &Ty, span: Span) {
         let (left, right) = (self.resolve(left), self.resolve(right));
         match (&left, &right) {
@@ -453,7 +454,7 @@ impl Inference<'_> {
             Expr::Paren(p) => self.is_value(&p.expr),
             Expr::Group(p) => self.is_value(&p.expr),
             // A mark.
-            Expr::Call(call) => super::calls::marked(call).is_some() && call.args.iter().all(|a| self.is_value(a)),
+            Expr::Call(call) => super::marks::marked(call).is_some() && call.args.iter().all(|a| self.is_value(a)),
             Expr::Reference(r) => r.mutability.is_none() && matches!(&*r.expr, Expr::Lit(_)),
             Expr::MethodCall(m) => refusals::is_float_method(&m.method.to_string()),
             Expr::Path(p) => match p.path.get_ident() {

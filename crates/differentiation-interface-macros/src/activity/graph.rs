@@ -1,4 +1,4 @@
-//! Which occurrences of `f64` must become the number type: a graph of flows, and its least solution.
+//! Decides which occurrences of `f64` become the number type: a graph of flows, and its least solution.
 //!
 //! Filled by the inference, solved once, read by `rewrite`.
 
@@ -12,9 +12,9 @@ pub(super) struct Act(usize);
 struct Node {
     flows_to: Vec<(Act, Span)>,
     active: bool,
-    /// Must stay plain, and why: the continuation of a message.
+    /// The reason why it must stay plain, as the continuation of a message.
     pinned: Option<String>,
-    /// Certainly a floating-point number, not just something computed from one.
+    /// Certainly a floating-point number, not just a value computed from one.
     is_float: bool,
 }
 
@@ -51,7 +51,7 @@ impl Graph {
         }
     }
 
-    /// The two are of one type.
+    /// Both are of one type.
     pub(super) fn same(&mut self, a: Act, b: Act, span: Span) {
         self.flow(a, b, span);
         self.flow(b, a, span);
@@ -61,7 +61,7 @@ impl Graph {
         self.nodes[act.0].is_float = true;
     }
 
-    /// Spreads activity, and reports where it reaches what must stay plain.
+    /// Propagates activity, and reports where it reaches an occurrence that must stay plain.
     pub(super) fn solve(&mut self) -> Vec<(Span, String)> {
         let mut conflicts = Vec::new();
         let mut reported = Vec::new();

@@ -1,7 +1,7 @@
 //! Method calls on numbers, and the choice between numbers and containers.
 
-use super::Inference;
 use super::annotations::Words;
+use super::inference::Inference;
 use super::marks::Mark;
 use super::refusals::{self, Arguments};
 use super::ty::Ty;
@@ -104,7 +104,7 @@ impl Inference<'_> {
                 let any_float = types.iter().any(|t| matches!(self.resolve(t), Ty::Float(_)));
                 if act.is_none() {
                     if !any_float {
-                        // Neither side is known: `|a, b| a.max(b)`.
+                        // Neither operand has a known type: `|a, b| a.max(b)`.
                         for ty in &types {
                             self.unify(receiver, ty, span);
                         }
@@ -133,7 +133,7 @@ impl Inference<'_> {
         }
     }
 
-    /// `base.powf(exponent)`: decided when it is known which of the two is active.
+    /// `base.powf(exponent)`: rewritten when the activities of both are known.
     fn power(&mut self, e: &mut Expr, base: super::graph::Act, types: &[Ty], span: Span) -> Ty {
         let exponent = self.opaque_of(types, span);
         let Ty::Opaque(exponent) = exponent else { return exponent };
@@ -144,7 +144,7 @@ impl Inference<'_> {
         Ty::Float(result)
     }
 
-    /// A method of integers, booleans and text, as far as it matters.
+    /// A method of integers, booleans and text, as far as the analysis needs it.
     fn plain_method(&mut self, m: &mut ExprMethodCall, name: &str) -> Option<Ty> {
         match name {
             "then_some" => {

@@ -1,11 +1,11 @@
-//! What is known of the methods of `f64`, and what is refused, with what to write instead.
+//! The methods of `f64` that the analysis knows, and those that it refuses, with what to write instead.
 
 use crate::errors::Errors;
 use std::fmt::Display;
 use syn::spanned::Spanned;
 use syn::{Expr, Ident, Type};
 
-/// What a method of `f64` takes besides the number, and returns.
+/// The further arguments and the result of a method of `f64`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Arguments {
     /// This many numbers; returns a number.
@@ -14,9 +14,9 @@ pub(super) enum Arguments {
     Power,
     /// An integer; returns a number.
     Integer,
-    /// Nothing; returns no number.
+    /// No argument; returns no number.
     Question,
-    /// Nothing; returns two numbers.
+    /// No argument; returns two numbers.
     Pair,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn from_bits(name: &str) -> String {
 /// Message for a method that an active number does not have.
 pub(super) fn refused_method(name: &str) -> Option<String> {
     let instead = match name {
-        "total_cmp" => "write `partial_cmp(..)`, which looks at values only",
+        "total_cmp" => "write `partial_cmp(..)`, which compares values only",
         "rem_euclid" => "write `x - m * (x / m).floor()` for a positive `m`",
         "div_euclid" => "write `(x / m).floor()` for a positive `m`",
         "midpoint" => "write `0.5 * (a + b)`",

@@ -1,10 +1,9 @@
-//! Takes the decisions that were left open as marks, and removes the marks.
+//! Carries out the decisions that were left open as marks, and removes the marks.
 //!
 //! Called by `activity` when the flows are solved.
 
-use super::calls::marked;
 use super::graph::Graph;
-use super::marks::{Mark, mark_number};
+use super::marks::{Mark, mark_number, marked};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::punctuated::Punctuated;
@@ -68,7 +67,7 @@ impl VisitMut for Rewrite<'_> {
         }
     }
 
-    /// Macros that were statements are put back as such.
+    /// Macros that were statements become statements again.
     fn visit_block_mut(&mut self, block: &mut Block) {
         visit_mut::visit_block_mut(self, block);
         for stmt in &mut block.stmts {
@@ -180,12 +179,12 @@ fn method_call(call: Expr) -> Expr {
     parse_quote!(#receiver.#method(#(#rest),*))
 }
 
-/// The place of a user's expression, for code that was made: errors point there, and lints know that it was made.
+/// The span of a user's expression, for generated code: errors point there, and lints see that the code is generated.
 fn made_for(e: &impl Spanned) -> Span {
     Span::call_site().located_at(e.span())
 }
 
-/// Whether a call is a `T::constant(..)` that was put here.
+/// Whether a call is a `T::constant(..)` that the macro inserted.
 fn is_constant_call(call: &syn::ExprCall) -> bool {
     call.args.len() == 1
         && matches!(&*call.func, Expr::Path(p) if p.path.segments.len() == 2
@@ -199,7 +198,7 @@ fn without_parentheses(e: Expr) -> Expr {
     }
 }
 
-/// The macro call with its arguments put back.
+/// The macro call with its arguments restored.
 fn rebuilt(mac: &syn::Macro, arguments: Punctuated<Expr, Token![,]>) -> Expr {
     let repeats =
         mac.tokens.clone().into_iter().any(|t| matches!(&t, proc_macro2::TokenTree::Punct(p) if p.as_char() == ';'));

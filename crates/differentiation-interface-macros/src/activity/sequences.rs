@@ -1,12 +1,12 @@
-//! Methods of slices, vectors, options and iterators, which are all sequences here.
+//! Methods of slices, vectors, options and iterators, all of which the analysis treats as sequences.
 
-use super::Inference;
+use super::inference::Inference;
 use super::ty::Ty;
 use proc_macro2::Span;
 use syn::{Expr, ExprMethodCall};
 
 impl Inference<'_> {
-    /// A method of something that holds items; `None` if it is not known.
+    /// A method of a sequence; `None` if it is not known.
     pub(super) fn sequence_method(
         &mut self,
         m: &mut ExprMethodCall,
@@ -97,7 +97,7 @@ impl Inference<'_> {
             self.plain_arguments(m);
             return Some(Ty::Other);
         }
-        // A variable that may still be a number is not taken for a sequence by the more common names below.
+        // A variable that may still be a number is not treated as a sequence by the more common names below.
         if matches!(receiver, Ty::Var(_))
             && !ITEM.contains(&name)
             && !matches!(name, "push" | "extend" | "fill" | "map")
@@ -245,7 +245,7 @@ impl Inference<'_> {
         }
     }
 
-    /// Arguments that hold no numbers of the sequence: indices, counts.
+    /// Arguments that contain no numbers of the sequence: indices, counts.
     fn plain_arguments(&mut self, m: &mut ExprMethodCall) {
         for argument in &mut m.args {
             self.expr(argument);

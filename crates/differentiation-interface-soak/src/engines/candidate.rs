@@ -6,7 +6,7 @@ use crate::program::Program;
 use differentiation_interface::prelude::Error;
 use differentiation_interface::scalar::Base;
 
-/// What an engine was asked for.
+/// The quantity that an engine computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// All outputs.
@@ -28,13 +28,13 @@ pub enum Quantity {
     LineSecond,
 }
 
-/// Numbers an engine gave, by what they are.
+/// The numbers of an engine, by quantity.
 pub type Answers = Vec<(Quantity, Vec<f64>)>;
 
 /// A prepared operator, called at one point after the other.
 pub type Call<'p> = Box<dyn FnMut(&[f64]) -> Result<Answers, Error> + 'p>;
 
-/// The plain numbers an engine computes with.
+/// The plain numbers that an engine computes with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     Double,
@@ -60,7 +60,7 @@ pub(super) fn widened<B: Base>(y: &[B]) -> Vec<f64> {
     y.iter().map(|y| y.as_f64()).collect()
 }
 
-/// Makes a [`Candidate`] of an expression that prepares with `program` and the point `x`, and a closure's body that calls at `x`.
+/// Makes a [`Candidate`] from an expression that prepares with `program` and the point `x`, and a closure's body that calls at `x`.
 macro_rules! candidate {
     ($name:expr, $base:ty, |$program:ident, $x:ident| $prepare:expr, |$prepared:ident, $at:ident| $call:expr) => {{
         fn start<'p>($program: &'p Program, x: &[f64]) -> Result<Call<'p>, Error> {

@@ -8,7 +8,7 @@ use crate::function::{self, COTANGENTS, Line, Outputs, TANGENTS};
 use crate::program::Program;
 use differentiation_interface::prelude::*;
 
-/// A backend that is chosen when the program runs.
+/// A backend that is chosen at run time.
 #[cfg(feature = "all-engines")]
 fn named(name: &str) -> AnyBackend {
     name.parse().expect("the name of a backend")

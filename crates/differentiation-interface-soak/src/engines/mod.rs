@@ -1,6 +1,6 @@
 //! The engines under test: for each pair of a backend and an operator a candidate that prepares and calls it.
 //!
-//! `check` runs them. Each candidate is one instantiation of the operator, so the list here decides how long this crate compiles.
+//! Called by `check`. Each candidate is one instantiation of the operator, so this list determines the compile time of the crate.
 
 mod all;
 mod candidate;

@@ -6,7 +6,7 @@ use super::elementary::{Shape, form, is_kink, is_unknown, shape};
 use super::number::{Context, Local, Number, Slope, combine, kinds};
 use differentiation_interface_soak::program::{Algebra, Argument, Binary, Relation, Special, Unary};
 
-/// Operands closer than so many error bounds are taken to be undecided.
+/// Operands closer than this many error bounds count as undecided.
 const DOUBT: f64 = 8.0;
 
 /// The numbers of the reference.
@@ -15,12 +15,12 @@ pub(crate) struct Reference {
     undecided: bool,
 }
 
-/// What no operation depends on, in place of a second operand.
+/// A number that depends on no input, in place of a second operand.
 fn nothing() -> Number {
     Number::constant(0.0)
 }
 
-/// A function of two numbers: value, ∂x, ∂y, ∂xx, ∂xy, ∂yy, and what the rounding error of each is proportional to.
+/// A function of two numbers: value, ∂x, ∂y, ∂xx, ∂xy, ∂yy, and the size that the rounding error of each is proportional to.
 struct Form2 {
     f: [f64; 6],
     own: [f64; 6],
@@ -36,15 +36,15 @@ impl Reference {
         !self.undecided
     }
 
-    /// Whether `a` and `b` may compare otherwise in another arithmetic.
+    /// Whether `a` and `b` may compare differently in another arithmetic.
     fn is_close(&self, a: &Number, b: &Number) -> bool {
         let doubt = DOUBT * (a.value_error + b.value_error);
         doubt > 0.0 && (a.value - b.value).abs() <= doubt
     }
 
-    /// A derivative used as a value. Where it is not finite, what it is depends on how an engine treats a product of zero and infinity (the
-    /// tape leaves out adjoints that are zero); where twice an operand is not, on the order of its factors. So what is decided by it is
-    /// not known.
+    /// A derivative used as a value. If it is not finite, it depends on how an engine treats a product of zero and infinity (the
+    /// tape leaves out adjoints that are zero); if twice an operand is not, it depends on the order of its factors. Decisions by it are
+    /// therefore undecided.
     fn conventional(&self, mut derivative: Number, x: &Number, y: &Number) -> Number {
         let largest = x.value.abs().max(y.value.abs());
         if !derivative.value.is_finite() || largest > self.context.largest / 4.0 {
@@ -76,7 +76,7 @@ impl Reference {
             local.marks[1] |= kinds::KINK;
             local.marks[2] |= kinds::KINK;
         }
-        // Of an argument that is wrong by a part of the period nothing can be said.
+        // If the argument is wrong by a fraction of the period, the value is unknown.
         let is_lost = matches!(function, Unary::Sin | Unary::Cos | Unary::Tan) && a.value_error > 0.05;
         if is_lost || is_unknown(function, x, self.context.largest) {
             local.marks = local.marks.map(|marks| marks | kinds::UNKNOWN);
@@ -104,7 +104,7 @@ impl Reference {
             moved(a.value, b.value + b.value_error);
         }
         if matches!(function, Binary::Add | Binary::Sub) {
-            // Sums may be taken in another order, so that their terms count.
+            // Sums may be computed in another order, so the sizes of their terms count.
             error[0] += self.context.unit * (a.value.abs() + b.value.abs());
         }
         let mut local = Local::of(here.f[0], error[0]);
@@ -121,7 +121,7 @@ impl Reference {
         combine(&self.context, [a, b], &local)
     }
 
-    /// Marks kinks and what conventions decide.
+    /// Marks kinks and results that depend on conventions.
     fn mark_binary(&self, function: Binary, a: &Number, b: &Number, local: &mut Local) {
         let zero = Number::constant(0.0);
         let is_zero = |v: &Number| v.value == 0.0 || self.is_close(v, &zero);
@@ -153,7 +153,7 @@ impl Reference {
         }
     }
 
-    /// `taken`, where the choice between it and `other` may be a matter of rounding.
+    /// `taken`, if rounding may decide the choice between it and `other`.
     fn chosen(&self, taken: &Number, other: &Number, is_kink: bool) -> Number {
         let mut result = taken.clone();
         if is_kink {
@@ -184,12 +184,12 @@ impl Reference {
     }
 }
 
-/// How far `there` is from `here`; equal infinities do not differ.
+/// The distance of `there` from `here`; equal infinities do not differ.
 fn deviation(here: f64, there: f64) -> f64 {
     if here == there || (here.is_nan() && there.is_nan()) { 0.0 } else { (here - there).abs() }
 }
 
-/// Adds how far a neighbouring point is to the errors.
+/// Adds the distance to a neighbouring point to the errors.
 fn grow<const K: usize>(error: &mut [f64; K], here: &[f64; K], there: &[f64; K]) {
     for (error, (here, there)) in error.iter_mut().zip(here.iter().zip(there)) {
         *error += deviation(*here, *there);

@@ -1,19 +1,19 @@
 //! Values and derivatives of elementary functions of one number, from the textbook.
 //!
-//! Called by `algebra`, which asks at the ends of an operand's error interval too, and so learns how errors grow.
+//! Called by `algebra`, also at the ends of an operand's error interval, which shows how errors grow.
 
 use super::special::{erf, erfc, ln_gamma, polygamma};
 use differentiation_interface_soak::program::Unary;
 use std::f64::consts::{LN_2, LN_10, PI};
 
-/// Value, first and second derivative, and for each what its rounding error is proportional to.
+/// Value, first and second derivative, and for each the size that its rounding error is proportional to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
     pub(super) f: [f64; 3],
     pub(super) own: [f64; 3],
 }
 
-/// Which derivatives there are: `Flat` has none, `Straight` a constant first one.
+/// Which derivatives are not zero everywhere: of `Flat` none, of `Straight` a constant first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Flat,
@@ -33,7 +33,7 @@ pub(super) fn shape(function: Unary) -> Shape {
     }
 }
 
-/// Whether the function jumps or has a kink at `x`, where `x` may be wrong by `doubt`.
+/// Whether the function has a jump or a kink at `x`, which may be wrong by `doubt`.
 pub(super) fn is_kink(function: Unary, x: f64, doubt: f64) -> bool {
     let near = |place: f64| (x - place).abs() <= doubt;
     match function {
@@ -44,7 +44,7 @@ pub(super) fn is_kink(function: Unary, x: f64, doubt: f64) -> bool {
     }
 }
 
-/// Whether `x` is where the formulas below are not meant to hold, for numbers up to `largest`.
+/// Whether `x` is outside of the domain of the formulas below, for numbers up to `largest`.
 pub(super) fn is_unknown(function: Unary, x: f64, largest: f64) -> bool {
     let leaves = |power: f64| power > largest || (power < 1.0 / largest && x != 0.0);
     match function {

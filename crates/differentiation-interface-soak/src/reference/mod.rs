@@ -1,6 +1,6 @@
-//! The reference: numbers with value, gradient, Hessian and an error bound for each, by textbook formulas of this crate's own.
+//! The reference: numbers with value, gradient, Hessian and an error bound for each, by this crate's own textbook formulas.
 //!
-//! `compare` asks [`evaluate`] what the derivatives of a program are at a point and how far an answer may be from that. Nothing here
+//! `compare` calls [`evaluate`] for the derivatives of a program at a point and the error that an answer may have. Nothing here
 //! calls the library under test.
 
 mod algebra;
@@ -16,7 +16,7 @@ pub(crate) use number::{Context, Number, kinds, pair};
 use differentiation_interface_soak::function::{LINE_START, TANGENTS};
 use differentiation_interface_soak::program::{Algebra, Program};
 
-/// The outputs of a program at a point, or `None` if rounding decides which way it goes.
+/// The outputs of a program at a point, or `None` if rounding decides which branch it takes.
 pub(crate) fn evaluate(program: &Program, context: Context, x: &[f64]) -> Option<Vec<Number>> {
     let mut reference = Reference::new(context);
     let inputs: Vec<_> = x.iter().enumerate().map(|(i, x)| Number::input(*x, i, program.inputs)).collect();
@@ -24,7 +24,7 @@ pub(crate) fn evaluate(program: &Program, context: Context, x: &[f64]) -> Option
     reference.is_decided().then_some(outputs)
 }
 
-/// The same along the line of `function::Line`, with one input.
+/// As [`evaluate`], along the line of `function::Line`, with one input.
 pub(crate) fn evaluate_line(program: &Program, context: Context, t: f64) -> Option<Vec<Number>> {
     let mut reference = Reference::new(context);
     let t = Number::input(t, 0, 1);

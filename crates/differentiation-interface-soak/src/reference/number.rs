@@ -1,15 +1,15 @@
 //! The number of the reference and the chain rule.
 //!
-//! A number carries its value, its gradient and its Hessian, a bound for the rounding error of each, which inputs (and pairs of
-//! inputs) it depends on at all, and marks for the singular points that it went through. `algebra` makes local derivatives of
-//! operations, [`combine`] takes them together.
+//! A number carries its value, its gradient and its Hessian, a bound for the rounding error of each, the inputs (and pairs of
+//! inputs) that it depends on at all, and marks for the singular points on its way. `algebra` computes local derivatives of
+//! operations, [`combine`] applies the chain rule.
 
-use differentiation_interface_soak::function::MOST_INPUTS;
+use differentiation_interface_soak::function::MAX_INPUTS;
 
 /// Entries of a Hessian's upper triangle.
-pub(crate) const PAIRS: usize = MOST_INPUTS * (MOST_INPUTS + 1) / 2;
+pub(crate) const PAIRS: usize = MAX_INPUTS * (MAX_INPUTS + 1) / 2;
 
-/// What may make a number's derivatives a matter of convention, or its error bound meaningless. Each is a bit.
+/// Reasons why a number's derivatives may be a matter of convention, or its error bound meaningless. Each is a bit.
 pub(crate) mod kinds {
     /// A value is NaN.
     pub(crate) const NAN: u32 = 1;
@@ -21,9 +21,9 @@ pub(crate) mod kinds {
     pub(crate) const KINK: u32 = 8;
     /// Products of derivatives on the way leave the range of the numbers.
     pub(crate) const RANGE: u32 = 16;
-    /// Outside of where the reference knows the function well.
+    /// Outside of the domain in which the reference is accurate.
     pub(crate) const UNKNOWN: u32 = 32;
-    /// Nothing but the side of a choice that was not taken has one of the other marks.
+    /// Only the side of a choice that was not taken has one of the other marks.
     pub(crate) const UNTAKEN: u32 = 64;
 
     pub(crate) const NAMES: [&str; 7] = [
@@ -78,8 +78,8 @@ impl Context {
 pub(crate) struct Number {
     pub(crate) value: f64,
     pub(crate) value_error: f64,
-    pub(crate) grad: [f64; MOST_INPUTS],
-    pub(crate) grad_error: [f64; MOST_INPUTS],
+    pub(crate) grad: [f64; MAX_INPUTS],
+    pub(crate) grad_error: [f64; MAX_INPUTS],
     pub(crate) hess: [f64; PAIRS],
     pub(crate) hess_error: [f64; PAIRS],
     /// Inputs that it depends on.
@@ -97,7 +97,7 @@ pub(crate) struct Number {
     inputs: usize,
 }
 
-/// The place of a pair, whichever comes first.
+/// The index of a pair, in either order.
 pub(crate) fn pair(i: usize, j: usize) -> usize {
     let (i, j) = (i.min(j), i.max(j));
     j * (j + 1) / 2 + i
@@ -108,8 +108,8 @@ impl Number {
         let mut number = Number {
             value,
             value_error: 0.0,
-            grad: [0.0; MOST_INPUTS],
-            grad_error: [0.0; MOST_INPUTS],
+            grad: [0.0; MAX_INPUTS],
+            grad_error: [0.0; MAX_INPUTS],
             hess: [0.0; PAIRS],
             hess_error: [0.0; PAIRS],
             depends: 0,
@@ -138,7 +138,7 @@ impl Number {
         self.marks[order..].iter_mut().for_each(|marks| *marks |= mark);
     }
 
-    /// Marks of the derivatives of this order, those for what leaves the range among them.
+    /// Marks of the derivatives of this order, including those for derivatives that leave the range.
     pub(crate) fn marks_of(&self, order: usize, context: &Context) -> u32 {
         let path = self.paths[1] - self.paths[0];
         let needed = match order {
@@ -149,7 +149,7 @@ impl Number {
         self.marks[order] | if needed > context.range { kinds::RANGE } else { 0 }
     }
 
-    /// Whether anything is wrong with its value or derivatives, so that it must not be seen if it is not taken.
+    /// Whether its value or a derivative is singular, so that an answer must not depend on it if it is not taken.
     pub(crate) fn is_marked(&self) -> bool {
         self.marks[2] & !kinds::UNTAKEN != 0
     }
@@ -270,7 +270,7 @@ pub(crate) fn combine(context: &Context, operands: [&Number; 2], local: &Local) 
         };
         for i in (0..result.inputs).filter(|i| a.depends >> i & 1 == 1) {
             for j in (0..result.inputs).filter(|j| b.depends >> j & 1 == 1) {
-                // The pair (i, j) of ∂²/∂a∂b comes as (i, j) and (j, i), of ∂²/∂a² as one of them.
+                // The pair (i, j) of ∂²/∂a∂b occurs as (i, j) and (j, i), that of ∂²/∂a² once.
                 if first != second {
                     add(i, j, a, b);
                     if i == j {

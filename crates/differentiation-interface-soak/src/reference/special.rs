@@ -41,10 +41,10 @@ const BERNOULLI: [f64; 9] = [
     -3617.0 / 510.0,
     43867.0 / 798.0,
 ];
-/// From here on the series is good to the last digit.
+/// From here on the series is accurate to the last digit.
 const FAR: f64 = 16.0;
 
-/// ln Γ(x) for x > 0 (else NaN), and the sum of the magnitudes that were added up.
+/// ln Γ(x) for x > 0 (NaN otherwise), and the sum of the magnitudes of its terms.
 pub(super) fn ln_gamma(x: f64) -> [f64; 2] {
     if x.is_nan() || x <= 0.0 {
         return [f64::NAN; 2];
@@ -64,7 +64,7 @@ pub(super) fn ln_gamma(x: f64) -> [f64; 2] {
     [sum - shift, size]
 }
 
-/// ψ⁽ᵐ⁾(x) for x > 0 (else NaN) and m ≤ 3, and the sum of the magnitudes that were added up.
+/// ψ⁽ᵐ⁾(x) for x > 0 (NaN otherwise) and m ≤ 3, and the sum of the magnitudes of its terms.
 pub(super) fn polygamma(m: i32, x: f64) -> [f64; 2] {
     if x.is_nan() || x <= 0.0 {
         return [f64::NAN; 2];

@@ -237,7 +237,7 @@ fn error_bounds_hold_and_are_not_far_too_large() {
     let error = (number.value - 0.1).abs();
     assert!(error > 1e-10 && error <= number.value_error && number.value_error < 1e-7, "{error:e} {number:?}");
     assert!(number.grad_error[0] < 1e-14);
-    // In single precision the same value is worth nothing.
+    // In single precision the same value has no correct digit.
     let mut reference = Reference::new(Context::single());
     let x = Number::input(f64::from(0.1f32), 0, 1);
     let sum = reference.binary(Binary::Add, Argument::Number(x), Argument::Plain(1e8));

@@ -1,16 +1,8 @@
-//! What must come out: the scenario's answers, or those of the backend itself once they pass the checks that need none.
+//! The reference of a scenario: its answers, or the results of the backend itself once they pass the checks that need none.
 
-use super::run::{Session, Stop};
+use super::session::{Reference, Session, Stop};
 use crate::driver::{At, Call, Results, Variant};
 use crate::outcome::Check;
-
-/// The numbers that every call is compared with.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Reference {
-    pub(super) value: Vec<f64>,
-    pub(super) first: Option<Vec<f64>>,
-    pub(super) second: Option<Vec<f64>>,
-}
 
 impl Session<'_> {
     /// Finds the reference.
@@ -70,7 +62,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Central differences of what is one order below approach the result as the square of the step.
+    /// Checks that central differences of the result one order below converge to the result with the square of the step.
     fn converges(&mut self, first: &[f64], second: &[f64]) -> Result<(), Stop> {
         if !self.options.makes(Check::Convergence) {
             return Ok(());
@@ -155,7 +147,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// What is one order below the result, at the point moved along `d`.
+    /// The result one order below, at the point moved along `d`.
     fn below(&mut self, below: &Below, d: &[f64], step: f64) -> Result<Vec<f64>, Stop> {
         self.driver.move_along(d, step);
         Ok(match below {
@@ -171,7 +163,7 @@ impl Session<'_> {
     }
 }
 
-/// What differences are taken of.
+/// The function that is differenced.
 enum Below {
     Value,
     ValueTimes(Vec<f64>),

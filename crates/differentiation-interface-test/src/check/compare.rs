@@ -1,4 +1,4 @@
-//! Comparison of flat numbers, and how a difference is told.
+//! Compares flat numbers and describes their first difference.
 
 use crate::driver::Facts;
 
@@ -10,7 +10,7 @@ pub(super) enum Part {
     Second,
 }
 
-/// The largest error allowed: relative to the largest entry and to one.
+/// The largest allowed error: relative to the largest entry and to one.
 pub(crate) fn allowed(expected: &[f64], tolerance: f64) -> f64 {
     tolerance * expected.iter().fold(1.0_f64, |largest, v| if v.is_finite() { largest.max(v.abs()) } else { largest })
 }
@@ -28,7 +28,7 @@ pub(super) fn difference(
     name_of: impl Fn(usize) -> String,
 ) -> Option<(usize, String)> {
     if found.len() != expected.len() {
-        return Some((0, format!("{} numbers came out, expected {}", found.len(), expected.len())));
+        return Some((0, format!("{} numbers were returned, expected {}", found.len(), expected.len())));
     }
     let allowed = allowed(expected, tolerance);
     let at = found.iter().zip(expected).position(|(&found, &expected)| !agree(found, expected, allowed))?;

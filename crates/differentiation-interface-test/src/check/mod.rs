@@ -4,42 +4,23 @@
 
 mod answer;
 mod compare;
+mod options;
 mod run;
+mod session;
+
+pub use options::Options;
 
 use crate::allocation::counts_allocations;
 use crate::candidate::Candidate;
 use crate::driver::{Driver, Facts, Task};
 use crate::list::Backends;
-use crate::outcome::{Check, Finding, Outcome};
+use crate::outcome::{Finding, Outcome};
+use session::{Reference, Session};
 
-/// What [`test_differentiation`] does.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    operators_excluded: Vec<String>,
-    checks_left_out: Vec<Check>,
-}
-
-impl Options {
-    /// Leaves out the scenarios of an operator.
-    pub fn excluding(mut self, operator: &str) -> Self {
-        self.operators_excluded.push(operator.to_string());
-        self
-    }
-    /// Leaves out a check.
-    pub fn without(mut self, check: Check) -> Self {
-        self.checks_left_out.push(check);
-        self
-    }
-    /// Whether a check is made.
-    pub(crate) fn makes(&self, check: Check) -> bool {
-        !self.checks_left_out.contains(&check)
-    }
-}
-
-/// Runs every scenario with every backend, in all variants and with every [`Check`], and returns what was found.
+/// Runs every scenario with every backend, in all variants and with every [`Check`](crate::Check), and returns the findings.
 ///
 /// Usable inside `#[test]`: [`Outcome::assert`] prints how much was checked and fails with one line per finding. Backends
-/// skip the scenarios that they do not take; the counts show how many.
+/// skip the scenarios that they do not support; the counts show how many.
 ///
 /// # Example
 /// ```
@@ -77,7 +58,7 @@ fn run_session(
     allocations_counted: bool,
 ) -> (Vec<Finding>, usize) {
     let mut findings = Vec::new();
-    let mut session = run::Session {
+    let mut session = Session {
         label: &backend.label(),
         options,
         allocations_counted,
@@ -86,9 +67,9 @@ fn run_session(
         driver,
         findings: &mut findings,
         checks: 0,
-        reference: answer::Reference::default(),
+        reference: Reference::default(),
     };
-    // A wrong result ends the session early; it has been noted.
+    // A wrong result ends the session early and is already recorded.
     let _ = session.run();
     let checks = session.checks;
     (findings, checks)
@@ -110,7 +91,7 @@ pub(crate) fn agree_within(a: &[f64], b: &[f64], tolerance: f64) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| compare::agree(*a, *b, allowed))
 }
 
-/// The task that checks.
+/// The task that runs the checks.
 struct Checker<'a> {
     options: &'a Options,
     outcome: Outcome,

@@ -1,32 +1,13 @@
 //! The sequence of checks of one scenario with one backend.
 
-use super::answer::Reference;
-use super::compare::{Part, difference, entry_name};
-use crate::Options;
+use super::compare::Part;
+use super::session::{Reference, Session, Stop};
 use crate::allocation::allocations;
-use crate::driver::{At, Call, Driver, Facts, Results, Spoiled, Variant};
-use crate::outcome::{Check, Finding};
-use differentiation_interface_core::error::Error;
-
-/// A finding that makes further checks pointless.
-pub(super) struct Stop;
-
-/// One scenario with one backend.
-pub(super) struct Session<'a> {
-    pub(super) label: &'a str,
-    pub(super) options: &'a Options,
-    pub(super) allocations_counted: bool,
-    /// Allowed errors of the backend in first and second order, where they are not those of the scenario.
-    pub(super) tolerance: [Option<f64>; 2],
-    pub(super) facts: &'a Facts,
-    pub(super) driver: &'a mut dyn Driver,
-    pub(super) findings: &'a mut Vec<Finding>,
-    pub(super) checks: usize,
-    pub(super) reference: Reference,
-}
+use crate::driver::{At, Call, Results, Variant, WrongLength};
+use crate::outcome::Check;
 
 impl Session<'_> {
-    /// Makes all checks.
+    /// Runs all checks.
     pub(super) fn run(&mut self) -> Result<(), Stop> {
         self.find_reference()?;
         let facts = self.facts;
@@ -44,7 +25,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Every variant twice without preparation; gives the number of evaluations of each.
+    /// Calls every variant twice without preparation; returns the number of evaluations of each.
     fn one_shot(&mut self, variants: &[Variant]) -> Result<Vec<usize>, Stop> {
         let mut counts = Vec::new();
         for &variant in variants {
@@ -56,7 +37,7 @@ impl Session<'_> {
         Ok(counts)
     }
 
-    /// Every variant prepared at another point: twice in a row, then after a call at that other point.
+    /// Calls every variant prepared at another point: twice in a row, then after a call at that other point.
     fn prepared(&mut self, variants: &[Variant], one_shot_calls: &[usize]) -> Result<(), Stop> {
         let per_evaluation = if self.allocations_counted { self.driver.allocations_of_function() } else { 0 };
         for (&variant, &one_shot) in variants.iter().zip(one_shot_calls) {
@@ -91,8 +72,8 @@ impl Session<'_> {
         variants.iter().try_for_each(|&v| self.call_and_compare(Check::Preparation, Call::Prepared, v).map(drop))
     }
 
-    /// Preparation at the point, for operators that have one: calls, with others between that leave their products behind, and calls
-    /// of a clone, made before and after a call.
+    /// Calls the objects prepared at the point, for operators that have them, interleaved with other calls that overwrite their products,
+    /// and calls clones made before and after a call.
     fn same_point(&mut self, variants: &[Variant]) -> Result<(), Stop> {
         let call = format!("prepare_{}_same_point", self.facts.operator);
         let held = self.driver.prepare_same_point();
@@ -136,7 +117,7 @@ impl Session<'_> {
         if self.facts.has_other_size {
             let refused = self.driver.call(Call::Prepared, variants[0], At::Point).is_err();
             self.check(Check::WrongSizes, &self.call_name(Call::Prepared, variants[0]), refused, || {
-                "it took a point of another length than it was prepared for".to_string()
+                "it accepted a point of another length than it was prepared for".to_string()
             });
         }
         let again = self.driver.prepare_again(At::Point);
@@ -148,7 +129,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Arguments of wrong lengths, each followed by a right call.
+    /// Passes arguments of wrong lengths, each followed by a correct call.
     fn wrong_sizes(&mut self, variants: &[Variant]) -> Result<(), Stop> {
         if !self.options.makes(Check::WrongSizes) {
             return Ok(());
@@ -159,31 +140,31 @@ impl Session<'_> {
             if self.driver.has_too_long() {
                 let refused = self.driver.call(Call::Prepared, variant, At::TooLong).is_err();
                 self.check(Check::WrongSizes, &call, refused, || {
-                    "it took a point longer than it was prepared for".to_string()
+                    "it accepted a point longer than it was prepared for".to_string()
                 });
-                self.driver.mend();
+                self.driver.restore_lengths();
                 self.call_and_compare(Check::AfterError, Call::Prepared, variant)?;
             }
-            for spoiled in [Spoiled::Seed, Spoiled::Buffer, Spoiled::FirstBuffer] {
-                let concerned = match spoiled {
-                    Spoiled::Seed => true,
-                    Spoiled::Buffer => variant.is_into(),
-                    Spoiled::FirstBuffer => variant.is_into() && variant.has_first(),
+            for argument in [WrongLength::Seed, WrongLength::Buffer, WrongLength::FirstBuffer] {
+                let concerned = match argument {
+                    WrongLength::Seed => true,
+                    WrongLength::Buffer => variant.is_into(),
+                    WrongLength::FirstBuffer => variant.is_into() && variant.has_first(),
                 };
                 for kind in [Call::OneShot, Call::Prepared] {
-                    if !concerned || !self.driver.spoil(spoiled) {
+                    if !concerned || !self.driver.set_wrong_length(argument) {
                         continue;
                     }
                     let call = self.call_name(kind, variant);
                     let refused = self.driver.call(kind, variant, At::Point).is_err();
-                    self.driver.mend();
+                    self.driver.restore_lengths();
                     self.check(Check::WrongSizes, &call, refused, || {
-                        let what = match spoiled {
-                            Spoiled::Seed => "a seed",
-                            Spoiled::Buffer => "a buffer",
-                            Spoiled::FirstBuffer => "a buffer for the first-order result",
+                        let what = match argument {
+                            WrongLength::Seed => "a seed",
+                            WrongLength::Buffer => "a buffer",
+                            WrongLength::FirstBuffer => "a buffer for the first-order result",
                         };
-                        format!("it took {what} of a wrong length")
+                        format!("it accepted {what} of a wrong length")
                     });
                     self.call_and_compare(Check::AfterError, kind, variant)?;
                 }
@@ -192,7 +173,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The stored entries of a sparse matrix.
+    /// Compares the stored entries of a sparse matrix.
     fn pattern(&mut self) {
         let (Some(expected), Some(found)) = (&self.facts.pattern, self.driver.results().pattern) else { return };
         let missing = expected.iter().find(|place| !found.contains(place));
@@ -210,7 +191,7 @@ impl Session<'_> {
         self.no_error(&format!("prepare_{}", self.facts.operator), prepared)
     }
 
-    /// Calls into poisoned buffers and compares; gives the number of allocations of the call.
+    /// Calls into buffers full of NaN and compares; returns the number of allocations of the call.
     fn call_and_compare(&mut self, check: Check, call: Call, variant: Variant) -> Result<usize, Stop> {
         self.driver.poison();
         let before = allocations();
@@ -227,7 +208,7 @@ impl Session<'_> {
         Ok(allocated)
     }
 
-    /// Compares all parts of the results that the variant gives.
+    /// Compares all parts of the results that the variant returns.
     fn compare_results(&mut self, check: Check, call: &str, variant: Variant, results: &Results) -> Result<(), Stop> {
         let Reference { value, first, second } = self.reference.clone();
         if variant.has_value() {
@@ -245,78 +226,6 @@ impl Session<'_> {
         match second {
             Some(second) => self.compare(check, call, Part::Second, &results.second, &second),
             None => Ok(()),
-        }
-    }
-
-    /// Compares one part.
-    pub(super) fn compare(
-        &mut self,
-        check: Check,
-        call: &str,
-        part: Part,
-        found: &[f64],
-        expected: &[f64],
-    ) -> Result<(), Stop> {
-        self.checks += 1;
-        let tolerance = match part {
-            Part::Value => self.facts.tolerance,
-            Part::First => self.tolerance(self.facts.order as usize),
-            Part::Second => self.tolerance(2),
-        };
-        let facts = self.facts;
-        let Some((at, detail)) = difference(found, expected, tolerance, |at| entry_name(facts, part, at)) else {
-            return Ok(());
-        };
-        let unwritten = found.get(at).is_some_and(|v| v.is_nan()) && !expected[at].is_nan() && call.contains("_into");
-        self.note(if unwritten { Check::Overwrite } else { check }, call, detail);
-        Err(Stop)
-    }
-
-    /// The error allowed of a result of this order, relative to the largest entry.
-    pub(super) fn tolerance(&self, order: usize) -> f64 {
-        let given = self.facts.tolerance;
-        // Differences lose half the digits: what is 1e-4 in double precision is 1e-2 in single.
-        let single = self.facts.epsilon > 1e-10;
-        self.tolerance[order - 1].map_or(given, |t| if single { t.sqrt() } else { t }.max(given))
-    }
-
-    /// Notes a finding unless `holds`.
-    fn check(&mut self, check: Check, call: &str, holds: bool, detail: impl FnOnce() -> String) {
-        if self.options.makes(check) {
-            self.checks += 1;
-            if !holds {
-                self.note(check, call, detail());
-            }
-        }
-    }
-
-    /// Unwraps a result that must not be an error.
-    pub(super) fn no_error<T>(&mut self, call: &str, result: Result<T, Error>) -> Result<T, Stop> {
-        result.map_err(|error| {
-            self.note(Check::Error, call, format!("it returned the error `{error}`"));
-            Stop
-        })
-    }
-
-    /// Notes a finding.
-    pub(super) fn note(&mut self, check: Check, call: &str, detail: String) {
-        self.findings.push(Finding {
-            backend: self.label.to_string(),
-            operator: self.facts.operator,
-            scenario: self.facts.scenario.clone(),
-            check,
-            call: call.to_string(),
-            detail,
-        });
-    }
-
-    /// How a call is named in messages.
-    pub(super) fn call_name(&self, call: Call, variant: Variant) -> String {
-        let entry = variant.entry(self.facts.operator);
-        match call {
-            Call::OneShot => entry,
-            Call::Prepared => format!("{entry}, prepared"),
-            Call::SamePoint => format!("{entry}, prepared at the point"),
         }
     }
 }

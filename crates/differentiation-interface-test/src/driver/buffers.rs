@@ -1,4 +1,4 @@
-//! What a rig does with its numbers, whatever the operator, the backend and the function: compiled once for each number type.
+//! Operations of a rig on plain numbers, independent of operator, backend and function: compiled once for each number type.
 //!
 //! Called by the rig.
 
@@ -33,18 +33,18 @@ pub(super) fn moved<S: Base>(x: &[S], direction: &[f64], step: f64) -> Vec<S> {
     x.iter().zip(direction).map(|(x, d)| S::from_f64(x.as_f64() + step * d)).collect()
 }
 
-/// Gives all seeds a length.
+/// Sets the length of all seeds.
 pub(super) fn resize<S: Base>(seeds: &mut [Vec<S>], length: usize) {
     seeds.iter_mut().for_each(|seed| seed.resize(length, S::ONE));
 }
 
-/// Gives seeds other values.
+/// Changes the values of seeds.
 pub(super) fn change<S: Base>(seeds: &mut [Vec<S>]) {
     let [three, seven] = [3.0, 7.0].map(S::from_f64);
     seeds.iter_mut().flatten().for_each(|entry| *entry = three * *entry + seven);
 }
 
-/// Fills buffers with NaN, which is returned.
+/// Fills buffers with NaN, and returns NaN.
 pub(super) fn poison<S: Base>(buffers: [&mut Vec<S>; 3]) -> S {
     let nan = S::nan();
     buffers.into_iter().for_each(|buffer| buffer.fill(nan));
@@ -56,8 +56,12 @@ pub(super) fn lengthen<S: Base>(buffer: &mut Vec<S>, by: usize) {
     buffer.resize(buffer.len() + by, S::ONE);
 }
 
-/// Gives the buffers of an operator their lengths again, for a number of inputs and of outputs.
-pub(super) fn mend<O: Operator, S: Base>(first: &mut Vec<S>, second: &mut Vec<S>, (inputs, outputs): (usize, usize)) {
+/// Restores the lengths of the buffers of an operator, for a number of inputs and of outputs.
+pub(super) fn restore_lengths<O: Operator, S: Base>(
+    first: &mut Vec<S>,
+    second: &mut Vec<S>,
+    (inputs, outputs): (usize, usize),
+) {
     let length = match O::NAME {
         "derivative" | "second_derivative" => outputs,
         "pushforward" => outputs * O::SEEDS,
@@ -73,7 +77,7 @@ pub(super) fn mend<O: Operator, S: Base>(first: &mut Vec<S>, second: &mut Vec<S>
     }
 }
 
-/// What is in the buffers, and in the matrix if there is one: its entries and stored places.
+/// The contents of the buffers, and of the matrix if there is one: its entries and stored places.
 pub(super) fn results<S: Base>(
     [value, first, second]: [&[S]; 3],
     order: u8,
@@ -87,7 +91,7 @@ pub(super) fn results<S: Base>(
     results
 }
 
-/// Runs `work` on another thread. A panic there goes on here.
+/// Runs `work` on another thread, and resumes a panic of it on this one.
 pub(super) fn on_another_thread(work: &mut (dyn FnMut() + Send)) {
     std::thread::scope(|scope| {
         scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

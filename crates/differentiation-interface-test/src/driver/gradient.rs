@@ -1,7 +1,8 @@
 //! The kernel of `gradient`.
 
-use super::rig::{Io, Kernel, set};
-use super::{Run, Task, Variant, drive, limits};
+use super::evaluations::limits;
+use super::rig::{Io, Kernel, drive, set};
+use super::{Run, Task, Variant};
 use crate::counted::Counted;
 use crate::operator::Gradient;
 use crate::point::{NumberOf, OwnedPoint};

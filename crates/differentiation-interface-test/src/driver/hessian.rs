@@ -1,12 +1,14 @@
 //! The kernel of `hessian`, for plain backends and for those with a matrix of their own.
 
-use super::rig::{Io, Kernel, Stored, set};
-use super::{Run, Task, Variant, drive, no_limits};
-use crate::candidate::{Candidate, HessianOnly, MatricesOnly, SecondOrderOnly};
+use super::evaluations::no_limits;
+use super::rig::{Io, Kernel, Stored, drive, set};
+use super::{Run, Task, Variant};
+use crate::candidate::Candidate;
 use crate::counted::Counted;
 use crate::operator::Hessian;
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
+use crate::wrappers::{HessianOnly, MatricesOnly, SecondOrderOnly};
 use differentiation_interface_core::backend::{Backend, SecondOrderBackend};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
@@ -94,7 +96,7 @@ where
     }
 }
 
-/// Hands the driver of a candidate with this backend to the task.
+/// Passes the driver of a candidate with this backend to the task.
 fn hessians<B, F, P>(candidate: &dyn Candidate, backend: &B, scenario: &Scenario<Hessian, F, P>, task: &mut dyn Task)
 where
     B: Send + Sync + HessianBackend<Counted<F>, P::Shape, P::Contexts, Matrix: Send>,

@@ -1,12 +1,14 @@
 //! The kernel of `jacobian`, for plain backends and for those with a matrix of their own.
 
-use super::rig::{Io, Kernel, Limits, Stored, set};
-use super::{Run, Task, Variant, drive, limits, no_limits};
-use crate::candidate::{Candidate, JacobianOnly, MatricesOnly};
+use super::evaluations::{Limits, limits, no_limits};
+use super::rig::{Io, Kernel, Stored, drive, set};
+use super::{Run, Task, Variant};
+use crate::candidate::Candidate;
 use crate::counted::Counted;
 use crate::operator::Jacobian;
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
+use crate::wrappers::{JacobianOnly, MatricesOnly};
 use differentiation_interface_core::backend::Backend;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
@@ -91,7 +93,7 @@ where
     }
 }
 
-/// Hands the driver of a candidate with this backend to the task.
+/// Passes the driver of a candidate with this backend to the task.
 fn jacobians<B, F, P>(
     candidate: &dyn Candidate,
     backend: &B,

@@ -1,11 +1,12 @@
 //! Drivers: one operator of one backend on one scenario, with all types erased.
 //!
-//! Checks, benchmarks and choices are written once, against [`Driver`]; the types of function, backend and point end here.
-//! [`Run`] says which backend takes which scenario, and makes the driver; each operator has a file with its kernel, the calls
+//! Checks, benchmarks and the choice of a backend are written once, against [`Driver`], which hides the types of function, backend and point.
+//! [`Run`] decides which backend supports which scenario, and makes the driver; each operator has a file with its kernel, the calls
 //! of the core.
 
 mod buffers;
 mod derivative;
+mod evaluations;
 mod gradient;
 mod hessian;
 mod hvp;
@@ -14,13 +15,10 @@ mod products;
 mod rig;
 mod second_derivative;
 
-pub(crate) use rig::{Limits, drive};
-
 use crate::candidate::Candidate;
 use crate::operator::Operator;
 use crate::point::OwnedPoint;
 use crate::scenario::{Expected, Place, Scenario};
-use differentiation_interface_core::backend::{Backend, Direction, Mode};
 use differentiation_interface_core::error::Error;
 
 /// The variant of an operator.
@@ -57,15 +55,15 @@ impl Variant {
     pub fn is_into(self) -> bool {
         matches!(self, Variant::Into | Variant::ValueAndInto | Variant::GradientAndInto)
     }
-    /// Whether the value comes too.
+    /// Whether it returns the value too.
     pub fn has_value(self) -> bool {
         matches!(self, Variant::ValueAnd | Variant::ValueAndInto)
     }
-    /// Whether the first-order result comes too, in second order.
+    /// Whether it returns the first-order result too, in second order.
     pub fn has_first(self) -> bool {
         self.has_value() || matches!(self, Variant::GradientAnd | Variant::GradientAndInto)
     }
-    /// Whether a scenario of this place runs it.
+    /// Whether a scenario of this place includes it.
     pub fn is_in(self, place: Place) -> bool {
         match place {
             Place::Both => true,
@@ -98,7 +96,7 @@ pub enum Call {
     SamePoint,
 }
 
-/// At which of the points a driver knows.
+/// The points of a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
     /// The point of the scenario.
@@ -109,13 +107,13 @@ pub enum At {
     OtherSize,
     /// The point with one more coordinate.
     TooLong,
-    /// The point last moved to.
+    /// The point that was last moved to.
     Moved,
 }
 
 /// An argument of the wrong length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spoiled {
+pub enum WrongLength {
     /// The first seed.
     Seed,
     /// The buffer of the result.
@@ -124,20 +122,20 @@ pub enum Spoiled {
     FirstBuffer,
 }
 
-/// What a call has left, as flat numbers.
+/// The results of a call, as flat numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
-    /// The value, where the variant gives it.
+    /// The value, if the variant returns it.
     pub value: Vec<f64>,
-    /// The first-order result, where there is one.
+    /// The first-order result, if there is one.
     pub first: Vec<f64>,
-    /// The second-order result, where there is one.
+    /// The second-order result, if there is one.
     pub second: Vec<f64>,
     /// The places that the matrix stores, if it is sparse.
     pub pattern: Option<Vec<(usize, usize)>>,
 }
 
-/// What of a scenario needs no types.
+/// The part of a scenario that is independent of types.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// Name of the scenario.
@@ -154,16 +152,16 @@ pub struct Facts {
     pub outputs: usize,
     /// Which variants are run.
     pub place: Place,
-    /// What must come out.
+    /// The expected results.
     pub expected: Expected,
-    /// The pattern that must come out, for sparse matrices.
+    /// The expected pattern, for sparse matrices.
     pub pattern: Option<Vec<(usize, usize)>>,
-    /// Error allowed relative to the largest entry expected.
+    /// The allowed error, relative to the largest entry expected.
     pub tolerance: f64,
     /// Machine epsilon of the number type.
     pub epsilon: f64,
     /// The largest number of evaluations of the function that the method needs for the variants without and with value, if
-    /// the backend's mode tells.
+    /// the backend's mode determines it.
     pub calls: Option<(usize, usize)>,
     /// The variants of the operator.
     pub variants: &'static [Variant],
@@ -173,8 +171,8 @@ pub struct Facts {
 
 /// One operator of one backend on one scenario.
 ///
-/// A driver owns the buffers of its operator; [`results`](Driver::results) reads them. Everything is at the types of the
-/// scenario inside, so that timing and counting see the operator and nothing else.
+/// A driver owns the buffers of its operator; [`results`](Driver::results) reads them. Inside, everything has the types of the
+/// scenario, so that timing and counting measure the operator alone.
 pub trait Driver {
     /// Calls the operator.
     ///
@@ -201,14 +199,14 @@ pub trait Driver {
     /// # Errors
     /// Those of the preparation.
     fn prepare_same_point(&mut self) -> Result<bool, Error>;
-    /// Puts a clone of the object prepared at the point in its place.
+    /// Replaces the object prepared at the point by its clone.
     fn take_clone_of_same_point(&mut self);
     /// Calls the operator at the point with seeds of other values.
     ///
     /// # Errors
     /// Those of the operator.
     fn call_with_other_seeds(&mut self, call: Call, variant: Variant) -> Result<(), Error>;
-    /// Clones the prepared object, calls the clone on another thread, and returns what it gave there.
+    /// Clones the prepared object, calls the clone on another thread, and returns its results.
     ///
     /// # Errors
     /// Those of the operator.
@@ -217,11 +215,11 @@ pub trait Driver {
     fn poison(&mut self);
     /// Whether the type of the point can hold one more coordinate.
     fn has_too_long(&self) -> bool;
-    /// Gives an argument the wrong length, until [`mend`](Driver::mend); `false` if the operator has no such argument.
-    fn spoil(&mut self, argument: Spoiled) -> bool;
-    /// Gives all arguments their lengths again.
-    fn mend(&mut self);
-    /// What the last call has left.
+    /// Gives an argument the wrong length, until [`restore_lengths`](Driver::restore_lengths); `false` if the operator has no such argument.
+    fn set_wrong_length(&mut self, argument: WrongLength) -> bool;
+    /// Restores the lengths of all arguments.
+    fn restore_lengths(&mut self);
+    /// The results of the last call.
     fn results(&self) -> Results;
     /// Moves [`At::Moved`] to the point plus `step` times `direction`.
     fn move_along(&mut self, direction: &[f64], step: f64);
@@ -235,53 +233,32 @@ pub trait Driver {
     fn is_untouched(&self) -> bool;
     /// The seeds.
     fn seeds(&self) -> Vec<Vec<f64>>;
-    /// One product of the other kind: a pullback of `seed` for a pushforward and the reverse; `None` for other operators.
+    /// One product of the other kind: a pullback of `seed` for a pushforward and vice versa; `None` for other operators.
     fn product_of_the_other_kind(&mut self, seed: &[f64]) -> Option<Result<Vec<f64>, Error>>;
 }
 
-/// What is done with drivers: checks, benchmarks, answers.
+/// Work on drivers: checks, benchmarks, answers.
 pub trait Task {
     /// Receives the driver of a scenario with a backend.
     fn drive(&mut self, backend: &dyn Candidate, facts: &Facts, driver: &mut dyn Driver);
-    /// Receives a scenario that the backend does not take.
+    /// Receives a scenario that the backend does not support.
     fn skip(&mut self, backend: &dyn Candidate, scenario: &str, operator: &'static str, reason: &str);
 }
 
-/// A backend that takes scenarios of the operator `O` on the function `F` at points `P`, if only to skip them.
+/// A backend that accepts scenarios of the operator `O` on the function `F` at points `P`, if only to skip them.
 ///
-/// Holds for every backend whose numbers the function can run on; nobody implements it.
+/// Implemented for every backend whose numbers the function can run on; users do not implement it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be tested with the scenario `{O}` on `{F}`",
     note = "the function must run on the numbers of every backend of the list: write it over `T: Real`, or put `#[differentiable]` on the `fn`; functions over plain `f64` serve `AutoFiniteDiff` only",
     note = "backends without first-order operators are wrapped: `second_order_only(..)`, `jacobian_only(..)`, `hessian_only(..)`, `matrices_only(..)`"
 )]
 pub trait Run<O, F, P: OwnedPoint>: Candidate {
-    /// Makes the driver and hands it to the task.
+    /// Makes the driver and passes it to the task.
     fn run(&self, scenario: &Scenario<O, F, P>, task: &mut dyn Task);
 }
 
-/// The task that reads the answers of a trusted backend.
-#[derive(Default)]
-pub(crate) struct Answer(Option<Result<Expected, Error>>);
-
-impl Answer {
-    pub(crate) fn results(self) -> Result<Expected, Error> {
-        self.0.unwrap_or_else(|| Ok(Expected::default()))
-    }
-}
-
-impl Task for Answer {
-    fn drive(&mut self, _: &dyn Candidate, facts: &Facts, driver: &mut dyn Driver) {
-        let result = driver.call(Call::OneShot, Variant::ValueAnd, At::Point);
-        self.0 = Some(result.map(|()| {
-            let Results { value, first, second, .. } = driver.results();
-            Expected { value: Some(value), first: Some(first), second: (facts.order == 2).then_some(second) }
-        }));
-    }
-    fn skip(&mut self, _: &dyn Candidate, _: &str, _: &'static str, _: &str) {}
-}
-
-/// Reports a scenario that the backend does not take.
+/// Reports a scenario that the backend does not support.
 pub(crate) fn skipped<O: Operator, F, P: OwnedPoint>(
     backend: &dyn Candidate,
     scenario: &Scenario<O, F, P>,
@@ -289,25 +266,4 @@ pub(crate) fn skipped<O: Operator, F, P: OwnedPoint>(
     reason: &str,
 ) {
     task.skip(backend, &scenario.full_name(), O::NAME, reason);
-}
-
-/// No statement about the number of evaluations.
-fn no_limits(_: usize, _: usize, _: usize) -> Option<(usize, usize)> {
-    None
-}
-
-/// The most evaluations that a first-order operator needs, by the mode of the backend.
-fn limits<B: Backend>(operator: &'static str) -> Limits {
-    fn products(n: usize) -> (usize, usize) {
-        (n.max(1), n.max(1))
-    }
-    match (B::Mode::DIRECTION, B::EXACT, operator) {
-        (Direction::Reverse, true, _) => |_, _, _| Some(products(1)),
-        (Direction::Forward, true, "pushforward" | "derivative") => |_, _, seeds| Some(products(seeds)),
-        (Direction::Forward, true, "pullback") => |n, _, _| Some((n + 1, n + 1)),
-        (Direction::Forward, true, _) => |n, _, _| Some(products(n)),
-        (Direction::Forward, false, "pushforward") => |_, _, seeds| Some((2 * seeds + 1, 2 * seeds + 1)),
-        (Direction::Forward, false, _) => |n, _, _| Some((2 * n + 1, 2 * n + 1)),
-        _ => no_limits,
-    }
 }

@@ -1,7 +1,8 @@
 //! The kernels of `pushforward` and `pullback`.
 
-use super::rig::{Io, Kernel, cut, set, set_products, slices};
-use super::{Run, Task, Variant, drive, limits};
+use super::evaluations::limits;
+use super::rig::{Io, Kernel, cut, drive, set, set_products, slices};
+use super::{Run, Task, Variant};
 use crate::counted::Counted;
 use crate::operator::{Pullback, Pushforward};
 use crate::point::{NumberOf, OwnedPoint};

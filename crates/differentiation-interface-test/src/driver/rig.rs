@@ -1,9 +1,10 @@
 //! The driver of any operator: points, buffers and bookkeeping around a [`Kernel`].
 //!
-//! Made by [`drive`], which the kernels' files call. A rig is compiled for every operator of every backend on every function, so what
-//! does not need their types is in [`buffers`](super::buffers).
+//! Made by [`drive`], which the kernels' files call. A rig is compiled for every operator of every backend on every function, so code
+//! that is independent of their types is in [`buffers`](super::buffers).
 
-use super::{At, Call, Driver, Facts, Results, Spoiled, Task, Variant, buffers};
+use super::evaluations::Limits;
+use super::{At, Call, Driver, Facts, Results, Task, Variant, WrongLength, buffers};
 use crate::candidate::Candidate;
 use crate::counted::Counted;
 use crate::operator::Operator;
@@ -52,7 +53,7 @@ pub(crate) fn slices<S, const T: usize>(seeds: &[Vec<S>]) -> [&[S]; T] {
     std::array::from_fn(|k| &seeds[k][..])
 }
 
-/// A buffer cut into as many products as there are seeds.
+/// A buffer split into as many products as there are seeds.
 pub(crate) fn cut<S, const T: usize>(buffer: &mut [S]) -> [&mut [S]; T] {
     let length = buffer.len().checked_div(T).unwrap_or(0).max(1);
     let mut chunks = buffer.chunks_mut(length);
@@ -65,7 +66,7 @@ pub(crate) trait Kernel<B, F, P: OwnedPoint> {
     type Prepared<'f>: Clone + Send;
     /// The object prepared at a point.
     type Held<'f>: Clone;
-    /// The matrix that comes out, `()` if none does.
+    /// The matrix of the result, `()` if the result is none.
     type Matrix: MatrixBuffer<NumberOf<P>>;
 
     const VARIANTS: &'static [Variant] = &Variant::ALL;
@@ -137,16 +138,13 @@ impl<S: Base, M: DerivativeMatrix<S> + Send> MatrixBuffer<S> for Stored<M> {
     }
 }
 
-/// Evaluations of the function that a method needs, without and with value.
-pub(crate) type Limits = fn(inputs: usize, outputs: usize, seeds: usize) -> Option<(usize, usize)>;
-
 /// The driver.
 struct Rig<'f, K: Kernel<B, F, P>, O, B, F, P: OwnedPoint> {
     scenario: &'f Scenario<O, F, P>,
     backend: &'f B,
     too_long: Option<P>,
     moved: P,
-    /// Copies of what must not change.
+    /// Copies of the arguments that must not change.
     original: (P, P, Vec<Vec<NumberOf<P>>>),
     prepared: Option<K::Prepared<'f>>,
     held: Option<K::Held<'f>>,
@@ -154,7 +152,7 @@ struct Rig<'f, K: Kernel<B, F, P>, O, B, F, P: OwnedPoint> {
     outputs: usize,
 }
 
-/// Makes the driver of a scenario with a backend, and hands it to the task.
+/// Makes the driver of a scenario with a backend, and passes it to the task.
 pub(crate) fn drive<K, O, B, F, P>(
     candidate: &dyn Candidate,
     backend: &B,
@@ -189,7 +187,7 @@ pub(crate) fn drive<K, O, B, F, P>(
     };
     let value = rig.plain_value(At::Point);
     rig.outputs = value.len();
-    // One call gives the buffers their sizes.
+    // One call sets the sizes of the buffers.
     let sized = rig.call(Call::OneShot, Variant::ValueAnd, At::Point);
     if let Some(reason) = sized.err().and_then(|error| refusal(&error)) {
         return task.skip(candidate, &scenario.full_name(), O::NAME, reason);
@@ -198,7 +196,7 @@ pub(crate) fn drive<K, O, B, F, P>(
     task.drive(candidate, &facts, &mut rig);
 }
 
-/// Why a backend does not take a scenario, if the error says that.
+/// Why a backend does not support a scenario, if the error says so.
 fn refusal(error: &Error) -> Option<&'static str> {
     match error.kind() {
         ErrorKind::SecondOrderOnly { .. } => Some("a pair for second order only"),
@@ -207,7 +205,7 @@ fn refusal(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// What of a scenario needs no types.
+/// The part of a scenario that is independent of types.
 fn facts<O: Operator, F, P: OwnedPoint>(
     scenario: &Scenario<O, F, P>,
     outputs: usize,
@@ -377,34 +375,34 @@ where
         self.too_long.is_some()
     }
 
-    fn spoil(&mut self, argument: Spoiled) -> bool {
+    fn set_wrong_length(&mut self, argument: WrongLength) -> bool {
         let one = <NumberOf<P>>::ONE;
         match argument {
-            Spoiled::Seed if O::SEEDS > 0 => self.io.seeds[0].push(one),
-            Spoiled::Buffer if self.io.matrix.is_none() => {
+            WrongLength::Seed if O::SEEDS > 0 => self.io.seeds[0].push(one),
+            WrongLength::Buffer if self.io.matrix.is_none() => {
                 let buffer = if O::ORDER == 1 { &mut self.io.first } else { &mut self.io.second };
-                // Each product gets a place more.
+                // Each product gets one more entry.
                 buffers::lengthen(buffer, O::SEEDS.max(1));
             }
-            // A matrix of another size is one at a point of another length.
-            Spoiled::Buffer if self.scenario.other_size.is_some() => {
+            // The size of a matrix is wrong if it belongs to a point of another length.
+            WrongLength::Buffer if self.scenario.other_size.is_some() => {
                 return self.call(Call::OneShot, Variant::Plain, At::OtherSize).is_ok();
             }
-            Spoiled::FirstBuffer if O::ORDER == 2 => self.io.first.push(one),
+            WrongLength::FirstBuffer if O::ORDER == 2 => self.io.first.push(one),
             _ => return false,
         }
         true
     }
 
-    fn mend(&mut self) {
+    fn restore_lengths(&mut self) {
         self.io.seeds.clone_from(&self.original.2);
         if self.io.matrix.is_some() && self.scenario.other_size.is_some() {
-            let mended = self.call(Call::OneShot, Variant::Plain, At::Point);
-            debug_assert!(mended.is_ok(), "the scenario has been run at its point before");
+            let restored = self.call(Call::OneShot, Variant::Plain, At::Point);
+            debug_assert!(restored.is_ok(), "the scenario has been run at its point before");
         }
         let Io { first, second, .. } = &mut self.io;
         let lengths = (self.scenario.point.coordinates().len(), self.outputs);
-        buffers::mend::<O, _>(first, second, lengths);
+        buffers::restore_lengths::<O, _>(first, second, lengths);
     }
 
     fn results(&self) -> Results {

@@ -1,12 +1,14 @@
 //! The kernel of `second_derivative`.
 
-use super::rig::{Io, Kernel, set};
-use super::{Run, Task, Variant, drive, no_limits};
-use crate::candidate::{Candidate, SecondOrderOnly};
+use super::evaluations::no_limits;
+use super::rig::{Io, Kernel, drive, set};
+use super::{Run, Task, Variant};
+use crate::candidate::Candidate;
 use crate::counted::Counted;
 use crate::operator::SecondDerivative;
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
+use crate::wrappers::SecondOrderOnly;
 use differentiation_interface_core::backend::{Backend, SecondOrderBackend};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
@@ -86,7 +88,7 @@ where
     }
 }
 
-/// Hands the driver of a candidate with this backend to the task.
+/// Passes the driver of a candidate with this backend to the task.
 fn second_derivatives<B, F, P>(
     candidate: &dyn Candidate,
     backend: &B,

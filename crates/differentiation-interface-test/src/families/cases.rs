@@ -5,16 +5,16 @@ use super::lists::{Case, OfNumber, ToArrays, ToNumbers};
 use super::shape::{Captured, Form, NumberToArray, NumberToNumber, ToArray, ToNumber};
 use crate::point::{OwnedCache, OwnedConstant, OwnedConstantOrCache, OwnedPoint};
 
-/// What [`default_scenarios`] and its siblings include.
+/// The scenarios that [`default_scenarios`] and its siblings include.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScenarioOptions {
-    /// With one seed and as they are.
+    /// One seed, plain functions.
     pub normal: bool,
-    /// Two seeds, `t` and `-t`, where seeds are taken.
+    /// Two seeds, `t` and `-t`, for operators with seeds.
     pub batchified: bool,
-    /// Functions with captured numbers in them, as closures have.
+    /// Functions with captured numbers, like closures.
     pub closurified: bool,
-    /// Preparation at a point of another length, to be prepared again.
+    /// Preparation at a point of another length, followed by preparation again.
     pub smaller: bool,
 }
 
@@ -40,7 +40,7 @@ pub type DefaultScenarios<V = Vec<f64>, N = f64> =
 struct Points<V, N> {
     array: fn(&[f64], usize, bool) -> V,
     number: fn(f64, usize, bool) -> N,
-    /// The factor that contexts bring.
+    /// The factor in the contexts.
     factor: f64,
 }
 
@@ -57,7 +57,7 @@ const DY_12: [f64; 12] = [-11.0, -9.0, -7.0, -5.0, -3.0, -1.0, 1.0, 3.0, 5.0, 7.
 struct Named(String, Formula, Option<(&'static [usize], &'static [usize])>);
 
 impl<V: OwnedPoint, N: OwnedPoint> Points<V, N> {
-    /// A case with the function `make` makes of the formula, at `x`.
+    /// A case with the function that `make` makes from the formula, at `x`.
     fn case<F, P: OwnedPoint>(
         &self,
         make: impl Fn(Formula) -> F,
@@ -386,7 +386,7 @@ pub fn rule_scenarios() -> RuleScenarios {
     let points: Points<Vec<f64>, f64> = Points { array: |x, _, _| x.to_vec(), number: |x, _, _| x, factor: 1.0 };
     let options = ScenarioOptions { batchified: false, ..ScenarioOptions::default() };
     let x = Formula::point_of_rules();
-    // Close enough to stay in every domain and off every kink.
+    // The point of preparation is close enough to stay in every domain and away from every kink.
     let preparation: Vec<f64> = x.iter().map(|v| v * 1.0625).collect();
     let dx: Vec<f64> = (0..x.len()).map(|i| 1.0 - 0.25 * (i % 3) as f64).collect();
     let m = Formula::Rules.outputs(x.len());

@@ -1,15 +1,11 @@
 //! The functions of the built-in scenarios, with their derivatives worked out by hand.
 //!
 //! A [`Formula`] is data, so that all of them share one type and each operator of a backend is compiled once for all;
-//! [`ToNumber`](super::ToNumber) and its siblings give it the shapes that functions have.
+//! [`ToNumber`](super::ToNumber) and its siblings adapt it to the shapes of functions.
 
+use super::real_number::RealNumber;
 use super::rules;
 use differentiation_interface_core::{Base, Scalar};
-use num_traits::{Float, Signed};
-
-/// A real number over `f64` or `f32`, which the built-in functions run on. (`Real` is over one of the two.)
-pub trait RealNumber: Scalar + Float + Signed {}
-impl<T: Scalar + Float + Signed> RealNumber for T {}
 
 /// A function from numbers to numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +29,7 @@ pub enum Formula {
         /// Whether the output is a matrix of two columns, sines and cosines, instead of one after the other.
         two_columns: bool,
     },
-    /// (xᵢ₊₁ - xᵢ)², and then the cubes if asked for.
+    /// (xᵢ₊₁ - xᵢ)², followed by the cubes if requested.
     Differences {
         /// Whether cubes follow the squares.
         cubes: bool,
@@ -50,14 +46,14 @@ pub enum Formula {
     Rules,
     /// The sum of all rules of the rule table.
     SumOfRules,
-    /// Another formula times the sum of two captured numbers, as a closure would capture them.
+    /// Another formula times the sum of two captured numbers, as in a closure.
     Times(Box<Formula>, f64, f64),
 }
 
 /// A matrix given by its entries `(row, column, value)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sparse {
-    /// Rows, which are as many as columns.
+    /// Number of rows, which is that of columns.
     pub size: usize,
     /// The entries.
     pub entries: Vec<(usize, usize, f64)>,
@@ -105,7 +101,7 @@ impl Formula {
         }
     }
 
-    /// Evaluates the function into `y`, whose length decides how many entries are written.
+    /// Evaluates the function into `y`, whose length determines how many entries are written.
     pub fn evaluate<T: RealNumber>(&self, x: &[T], y: &mut [T]) {
         let n = x.len();
         match self {
@@ -129,7 +125,7 @@ impl Formula {
                 for k in 0..n {
                     let v = x[column_order(k, n, *input_columns)];
                     let (sine, cosine) = if *two_columns { (2 * k, 2 * k + 1) } else { (k, n + k) };
-                    // An output prepared for another length keeps its own.
+                    // An output prepared for another length keeps that length.
                     for (at, value) in [(sine, v.sin()), (cosine, v.cos())] {
                         if let Some(y) = y.get_mut(at) {
                             *y = value;
@@ -339,7 +335,7 @@ fn sum<T: RealNumber>(terms: impl Iterator<Item = T>) -> T {
     terms.fold(T::default(), |sum, term| sum + term)
 }
 
-/// Applies every rule and hands out the values.
+/// Applies every rule and passes on the values.
 fn each_rule<T: RealNumber>(x: &[T], mut out: impl FnMut(T)) {
     let (ones, twos) = x.split_at(rules::OF_ONE.len());
     rules::values_of_one(ones, &mut out);

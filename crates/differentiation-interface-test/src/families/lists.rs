@@ -1,4 +1,4 @@
-//! From a formula at a point to its scenarios: all operators, places and numbers of seeds.
+//! Makes the scenarios of a formula at a point: all operators, places and numbers of seeds.
 
 use super::formula::Formula;
 use crate::operator::{
@@ -42,7 +42,7 @@ pub type ToArrays<F, P> = (
 pub(super) struct Case<F, P> {
     pub(super) name: String,
     pub(super) function: F,
-    /// The formula whose derivatives are the answers, any factor included.
+    /// The formula whose derivatives are the answers, including any factor.
     pub(super) formula: Formula,
     pub(super) point: P,
     pub(super) preparation: P,
@@ -50,12 +50,12 @@ pub(super) struct Case<F, P> {
     pub(super) shapes: Option<(Vec<usize>, Vec<usize>)>,
     pub(super) tangent: Vec<f64>,
     pub(super) cotangent: Vec<f64>,
-    /// With two seeds too.
+    /// With two seeds, too.
     pub(super) batched: bool,
 }
 
 impl<F: Clone, P: OwnedPoint> Case<F, P> {
-    /// What all scenarios of the case share.
+    /// Sets what all scenarios of the case share.
     fn finish<O: Operator>(&self, scenario: Scenario<O, F, P>, result: Vec<f64>, place: Place) -> Scenario<O, F, P> {
         let mut scenario =
             scenario.named(self.name.clone()).prepared_at(self.preparation.clone()).expecting(result).in_place(place);
@@ -68,7 +68,7 @@ impl<F: Clone, P: OwnedPoint> Case<F, P> {
         scenario.expecting_value(self.value())
     }
 
-    /// The pattern of the matrix: what is not zero at the point, but for rules that choose between their arguments.
+    /// The pattern of the matrix: the entries that are not zero at the point, except for rules that choose between their arguments.
     fn with_pattern<O: Operator>(&self, scenario: Scenario<O, F, P>, matrix: &[f64]) -> Scenario<O, F, P> {
         match self.formula {
             Formula::Rules | Formula::SumOfRules => scenario,

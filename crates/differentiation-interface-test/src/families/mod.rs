@@ -1,11 +1,12 @@
 //! The built-in scenarios: the counterpart's families, with all answers worked out by hand.
 //!
-//! A matrix is a flat point or output, row by row, whose shape the scenario notes. Every list comes in the variants that
-//! return and those that write into buffers, and where seeds are taken, with one and with two.
+//! A matrix is a flat point or output, row by row; the scenario records its shape. Every list comes in the variants that
+//! return and those that write into buffers, and for operators with seeds with one and with two.
 
 mod cases;
 mod formula;
 mod lists;
+mod real_number;
 mod rules;
 mod shape;
 mod suite;

@@ -1,10 +1,10 @@
 //! Every rule of the rule table in one function, with derivatives worked out by hand.
 //!
 //! Entry `k` of [`Formula::Rules`](super::Formula) applies function `k` below to its own coordinates, at a point where value,
-//! first and second derivative are far from zero unless they are zero everywhere. So a rule that is wrong in any of them is
-//! seen, and the entry tells which.
+//! first and second derivative are far from zero unless they are zero everywhere. So every wrong rule is detected, and the entry
+//! identifies it.
 
-use super::formula::RealNumber;
+use super::real_number::RealNumber;
 use differentiation_interface_core::rules::{self, Polygamma, Powc};
 use differentiation_interface_core::{Base, Scalar};
 use num_traits::{Float, Signed};
@@ -24,7 +24,7 @@ fn c<T: Scalar>(value: f64) -> T {
     T::constant(T::Base::from_f64(value))
 }
 
-/// Functions of one number: `name: point, f(x), f'(x), f''(x)`, and the value where plain numbers take the rule's own.
+/// Functions of one number: `name: point, f(x), f'(x), f''(x)`, and the value where plain numbers use the rule's own.
 macro_rules! of_one {
     ($($name:literal: $at:expr, |$x:ident| $f:expr, $first:expr, $second:expr $(, $value:expr)?;)*) => {
         /// Names and points.
@@ -34,7 +34,7 @@ macro_rules! of_one {
         pub(super) fn values_of_one<T: RealNumber>(at: &[T], y: &mut impl FnMut(T)) {
             let mut at = at.iter();
             $({
-                // A function of its own, since a frame for all rules on nested numbers would overflow the stack.
+                // A function of its own, since one stack frame for all rules on nested numbers would overflow the stack.
                 #[inline(never)]
                 fn rule<T: RealNumber>($x: T) -> T {
                     $f
@@ -43,7 +43,7 @@ macro_rules! of_one {
             })*
         }
 
-        /// Values at the points that are not those of the rule table, for rules that plain numbers take from there.
+        /// Values at the points that do not come from the rule table, for rules that plain numbers evaluate by the table.
         pub(super) fn known_values() -> Vec<Option<f64>> {
             vec![$({
                 #[allow(unused_variables, reason = "a value may be a literal")]

@@ -1,8 +1,9 @@
-//! Formulas in the shapes that functions have, with and without contexts.
+//! Formulas in the shapes of functions, with and without contexts.
 //!
 //! Each type is one function type for all formulas of its shape; the contexts are those of the counterpart's options.
 
-use super::formula::{Formula, RealNumber};
+use super::formula::Formula;
+use super::real_number::RealNumber;
 use differentiation_interface_core::context::Bundle;
 use differentiation_interface_core::{
     Base, Const, ContextTypes, Function, FunctionInPlace, FunctionInPlaceWith, FunctionWith, InPlace, Work, in_place,
@@ -57,17 +58,17 @@ pub struct NumberToArray(
     pub Formula,
 );
 
-/// A function that returns its outputs, or the same one writing them: one type for both, so that each operator of a backend is compiled once.
+/// A function that returns its outputs, or writes them: one type for both, so that each operator of a backend is compiled once.
 #[derive(Clone, Debug)]
 pub enum Form<F> {
-    /// Returns.
+    /// Returns the outputs.
     Returns(F),
-    /// Writes.
+    /// Writes the outputs.
     Writes(InPlace<F>),
 }
 
 impl<F> Form<F> {
-    /// The function writing this number of outputs.
+    /// The function that writes this number of outputs.
     pub fn writes(function: F, outputs: usize) -> Self {
         Form::Writes(in_place(function, outputs))
     }
@@ -123,7 +124,7 @@ fn several<T: RealNumber>(formula: &Formula, x: &[T], y: &mut Vec<T>) {
     formula.evaluate(x, y);
 }
 
-/// Evaluates into work memory and copies out, times a factor.
+/// Evaluates into work memory and copies the result to `y`, times a factor.
 fn through<T: RealNumber>(formula: &Formula, x: &[T], work: &mut [T], factor: f64, y: &mut [T]) {
     formula.evaluate(x, work);
     let factor = T::Base::from_f64(factor);

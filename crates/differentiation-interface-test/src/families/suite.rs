@@ -27,7 +27,7 @@ pub fn suite(exact: bool, bands: &[usize]) -> Suite {
     )
 }
 
-/// Checks a backend on [`suite`]. A backend that skips no scenario has all operators in all variants.
+/// Checks a backend on [`suite`]. A backend that skips no scenario supports all operators in all variants.
 ///
 /// # Example
 /// ```
@@ -41,7 +41,7 @@ pub fn test_backend<B: Candidate>(backend: &B) -> Outcome
 where
     Suite: Scenarios<B>,
 {
-    // One band only, since matrices of 50 rows take long without optimisation.
+    // Only one band, since matrices of 50 rows take long without optimisation.
     let scenarios = suite(backend.tolerance(1).is_none() && backend.tolerance(2).is_none(), &[5]);
     test_differentiation(std::slice::from_ref(backend), &scenarios, &Options::default())
 }

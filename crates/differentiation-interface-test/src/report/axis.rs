@@ -1,4 +1,4 @@
-//! Axes: from figures to pixels, and where the ticks are.
+//! Axes: map figures to pixels, and place the ticks.
 //!
 //! Called by `scaling.rs` (logarithmic) and `bars.rs` (linear from zero).
 
@@ -79,7 +79,7 @@ mod tests {
         let axis = LogAxis::around([10.0, 1e4].into_iter(), (0.0, 110.0));
         assert!((axis.pixel(10.0) - 5.0).abs() < 1e-9 && (axis.pixel(1e4) - 105.0).abs() < 1e-9);
         assert!(close(&axis.ticks(), &[10.0, 100.0, 1000.0, 1e4]));
-        // Pixels may run downwards, as those of a vertical axis do.
+        // Pixels may run downwards, as on a vertical axis.
         let down = LogAxis::around([1e-9, 1e-7].into_iter(), (110.0, 0.0));
         assert!((down.pixel(1e-8) - 55.0).abs() < 1e-9 && close(&down.ticks(), &[1e-9, 1e-8, 1e-7]));
     }

@@ -68,7 +68,7 @@ pub(super) fn draw<B: DrawingBackend>(
             None => 0.35,
         };
         canvas.bar((left, middle - 8.0), (axis.pixel(time), middle + 8.0), paint(*color), opacity)?;
-        // A spread that one disturbed call has made long ends at the border, so that it does not squeeze the bars.
+        // A spread that one disturbed call has made long is cut at the border, so that it does not squeeze the bars.
         canvas.line(&[(axis.pixel(time), middle), (axis.pixel(high).min(right), middle)], INK.0, 1.0)?;
         canvas.text(&seconds(time), (right + 12.0, middle), Anchor::Left, 12.0, INK.0)?;
     }

@@ -1,6 +1,6 @@
-//! What plots draw with: lines, dots, bars and text in pixels, on any backend of `plotters`.
+//! The drawing surface of plots: lines, dots, bars and text in pixels, on any backend of `plotters`.
 //!
-//! Called by `plot.rs`, which makes one per file; carries the colours and the font.
+//! Called by `plot.rs`, which makes one per file; defines the colours and the font.
 
 use super::ReportError;
 use plotters::coord::Shift;
@@ -10,7 +10,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontStyle, FontTransform, TextStyle, WHITE, register_font};
 use std::sync::OnceLock;
 
-/// Colours of backends, told apart by readers with any colour vision (Okabe and Ito), and the same for dark pages.
+/// Colours of backends, distinguishable with any colour vision (Okabe and Ito), and the same for dark pages.
 pub(super) const PALETTE: [(RGBColor, RGBColor); 7] = [
     (RGBColor(0x00, 0x72, 0xB2), RGBColor(0x56, 0xB4, 0xE9)),
     (RGBColor(0xD5, 0x5E, 0x00), RGBColor(0xFF, 0x8A, 0x3D)),
@@ -24,7 +24,7 @@ pub(super) const PALETTE: [(RGBColor, RGBColor); 7] = [
 pub(super) const INK: (RGBColor, RGBColor) = (RGBColor(0x22, 0x26, 0x2B), RGBColor(0xE4, 0xE7, 0xEB));
 /// Lines of the grid.
 pub(super) const GRID: (RGBColor, RGBColor) = (RGBColor(0xDD, 0xE1, 0xE6), RGBColor(0x3A, 0x41, 0x4A));
-/// What failed.
+/// Failures.
 pub(super) const ALARM: (RGBColor, RGBColor) = (RGBColor(0xB3, 0x1D, 0x28), RGBColor(0xFF, 0x85, 0x80));
 
 /// The colour of backend number `index`.
@@ -32,7 +32,7 @@ pub(super) fn paint(index: usize) -> RGBColor {
     PALETTE[index % PALETTE.len()].0
 }
 
-/// The one font of pictures, built in: `plotters` measures and draws with it, SVG files name it and take the reader's.
+/// The only font of pictures, built in: `plotters` measures and draws with it, SVG files name it and use the reader's.
 const FONT: &str = "sans-serif";
 
 fn font_is_there() -> bool {
@@ -44,13 +44,13 @@ pub(super) fn drawing(error: impl ToString) -> ReportError {
     ReportError::Drawing { message: error.to_string() }
 }
 
-/// Where text hangs on its point.
+/// Which point of a text its coordinates are.
 #[derive(Clone, Copy)]
 pub(super) enum Anchor {
     Left,
     Middle,
     Right,
-    /// Turned a quarter, reading upwards.
+    /// Rotated by 90°, reading upwards.
     Upwards,
 }
 
@@ -86,7 +86,7 @@ impl<B: DrawingBackend> Canvas<B> {
         self.area.draw(&PathElement::new(points, self.stroke(color, width))).map_err(drawing)
     }
 
-    /// A line of dashes that goes on around corners.
+    /// A dashed line that continues around corners.
     pub(super) fn dashed(&self, points: &[(f64, f64)], color: RGBColor, width: f64) -> Result<(), ReportError> {
         const DASH: f64 = 6.0;
         const PERIOD: f64 = 10.0;
@@ -110,7 +110,7 @@ impl<B: DrawingBackend> Canvas<B> {
         Ok(())
     }
 
-    /// A dot; one that is not filled lets the lines behind it end at its edge.
+    /// A dot; a hollow one hides the lines behind it up to its edge.
     pub(super) fn dot(
         &self,
         center: (f64, f64),

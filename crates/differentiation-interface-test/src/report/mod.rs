@@ -1,7 +1,7 @@
 //! Pictures and a page of benchmark tables (feature `report`).
 //!
 //! Called by users and by the command line with a [`Table`](crate::table::Table); nothing is measured here. [`Plot`] draws time against
-//! size or bars at one size, as SVG and PNG; [`Page`] puts plots and the table into one HTML file that needs nothing else.
+//! size or bars at one size, as SVG and PNG; [`Page`] puts plots and the table into one self-contained HTML file.
 
 mod axis;
 mod bars;
@@ -27,12 +27,12 @@ pub enum ReportError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The drawing library failed.
     Drawing {
-        /// What it said.
+        /// Its message.
         message: String,
     },
 }

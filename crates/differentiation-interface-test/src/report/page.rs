@@ -1,4 +1,4 @@
-//! One HTML file with plots and table: no network, no other file, light or dark as the reader's system is.
+//! One HTML file with plots and table: no network, no other file, light or dark like the reader's system.
 //!
 //! Called by users and by the command line; its plots are those of `plot.rs`.
 
@@ -13,7 +13,7 @@ use std::path::Path;
 /// An HTML page of a table.
 ///
 /// For every scenario, operator and variant: time against size if there are several sizes, and bars at the largest. Then all rows,
-/// which are sorted by a click on a heading and filtered by words. Rows that failed are marked, with their messages.
+/// sorted by a click on a heading and filtered by words. Rows that failed are marked, with their messages.
 ///
 /// # Example
 /// ```
@@ -32,7 +32,7 @@ pub struct Page<'a> {
     notes: Vec<String>,
 }
 
-/// Text that means itself in HTML, in elements and in quoted attributes.
+/// Text with HTML's special characters escaped, for elements and quoted attributes.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in plain(text).chars() {
@@ -52,7 +52,7 @@ fn hex(RGBColor(r, g, b): RGBColor) -> String {
     format!("#{r:02X}{g:02X}{b:02X}")
 }
 
-/// The rule that gives pictures their colours for dark pages. They are written by `plotters` as attributes, which styles overrule.
+/// The rule that sets the colours of pictures on dark pages. `plotters` writes colours as attributes, which styles override.
 fn dark_style() -> String {
     let mut style = "@media (prefers-color-scheme: dark) {\n  :root { --ink: #e4e7eb; --dim: #a3adb8; --paper: #14181d; --line: #3a414a; \
                      --alarm: #ff8580; }\n  figure svg [fill=\"#FFFFFF\"] { fill: var(--paper); }\n"
@@ -66,7 +66,7 @@ fn dark_style() -> String {
     style + "}\n"
 }
 
-/// A heading, whether it holds figures, the figure that rows are sorted by, and what is shown.
+/// A heading, whether the column holds figures, the figure that rows are sorted by, and the text shown.
 struct Column {
     heading: &'static str,
     value: Option<fn(&Row) -> f64>,
@@ -158,7 +158,7 @@ impl<'a> Page<'a> {
         format!("<p class=\"summary\">{rows} rows, {failed}. A time is that of the fastest sample.</p>\n")
     }
 
-    /// The plots of every scenario, operator and variant; folded away if there are many.
+    /// The plots of every scenario, operator and variant; collapsed if there are many.
     fn plots(&self) -> Result<String, ReportError> {
         let groups = groups(self.table);
         let open = if groups.len() <= 4 { " open" } else { "" };
@@ -203,7 +203,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// A plot in the page, with words for readers who do not see it.
+/// A plot in the page, with a description for readers who do not see it.
 fn inline(heading: &str, plot: Plot<'_>, title: &str) -> Result<String, ReportError> {
     let label = escape(&format!("{heading}: {title}"));
     let svg = plot.title(title).to_svg()?.replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{label}\" "), 1);

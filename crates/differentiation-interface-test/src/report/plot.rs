@@ -11,8 +11,8 @@ use std::path::Path;
 
 /// A picture of benchmark rows: time against size, or bars at one size.
 ///
-/// One colour per backend (per backend, scenario and variant, where the rows have several); calls with a preparation are solid,
-/// calls without are dashed or hollow. A point is the fastest sample, and a thin line reaches from there to the 90 % quantile. Rows
+/// One colour per backend (per backend, scenario and variant, if the rows have several); calls with a preparation are solid,
+/// calls without are dashed or hollow. A point is the fastest sample, and a thin line extends to the 90 % quantile. Rows
 /// with an error are named below the picture, and a line has a gap where one is missing.
 ///
 /// # Example
@@ -56,7 +56,7 @@ impl<'a> Plot<'a> {
         Plot::bars_of(&table.rows.iter().collect::<Vec<_>>(), size)
     }
 
-    /// A picture of every variant on every scenario, with what it is about: time against size if there are several sizes,
+    /// A picture of every variant on every scenario, with its name: time against size if there are several sizes,
     /// otherwise bars.
     ///
     /// # Example
@@ -86,7 +86,7 @@ impl<'a> Plot<'a> {
         Plot { rows, title: String::new(), kind: Kind::Scaling }
     }
 
-    /// The colours are those of all rows, so that a plot of other sizes has the same.
+    /// The colours are those of all rows, so that plots of other sizes use the same.
     pub(super) fn bars_of(rows: &[&'a Row], size: usize) -> Plot<'a> {
         let mut rows = labelled(rows);
         rows.retain(|bar| bar.row.size == size);
@@ -94,8 +94,8 @@ impl<'a> Plot<'a> {
         Plot { rows, title: String::new(), kind: Kind::Bars }
     }
 
-    /// Sets the title above the picture; none unless set. PNG files have Latin, Greek and Cyrillic letters and few symbols; SVG files
-    /// take those of the reader's font.
+    /// Sets the title above the picture; without it there is none. PNG files have Latin, Greek and Cyrillic letters and few symbols; SVG files
+    /// use those of the reader's font.
     pub fn title(mut self, title: impl AsRef<str>) -> Plot<'a> {
         self.title = plain(title.as_ref());
         self

@@ -42,7 +42,7 @@ fn lines(rows: &[Labelled<'_>]) -> Vec<Line> {
     lines
 }
 
-/// Rows that failed, in one sentence each, a few at most.
+/// Rows that failed, in a few sentences at most.
 fn failures(lines: &[Line]) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     for line in lines {
@@ -105,7 +105,7 @@ pub(super) fn draw<B: DrawingBackend>(
     canvas.text("length of the point", (LEFT + WIDTH / 2.0, bottom + 36.0), Anchor::Middle, 13.0, INK.0)?;
     canvas.text("time per call", (18.0, (TOP + bottom) / 2.0), Anchor::Upwards, 13.0, INK.0)?;
 
-    // Rings around dots, so that both can be seen where they meet.
+    // Rings around dots, so that both are visible where they overlap.
     for prepared in [false, true] {
         for line in lines.iter().filter(|line| line.prepared == prepared) {
             draw_line(line, &x, &y, canvas)?;
@@ -152,7 +152,7 @@ fn draw_line<B: DrawingBackend>(line: &Line, x: &LogAxis, y: &LogAxis, canvas: &
     Ok(())
 }
 
-/// Right of the plot: a colour per label, then what solid and dashed mean.
+/// Right of the plot: a colour per label, then the meaning of solid and dashed.
 fn legend<B: DrawingBackend>(lines: &[Line], right: f64, canvas: &Canvas<B>) -> Result<(), ReportError> {
     let (start, end, text) = (right + 16.0, right + 44.0, right + 52.0);
     let mut height = TOP + LINE / 2.0;

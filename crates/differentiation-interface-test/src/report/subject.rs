@@ -1,15 +1,15 @@
-//! What a line or bar is about: the names in which the rows of a plot differ.
+//! Labels of lines and bars: the names in which the rows of a plot differ.
 //!
-//! Called by `plot.rs` for labels, and by `page.rs` for what belongs in one picture.
+//! Called by `plot.rs` for labels, and by `page.rs` to group rows into pictures.
 
 use crate::table::{Row, Table, plain};
 
-/// Whether a row times a preparation, which serves all variants of its operator.
+/// Whether a row times a preparation, which belongs to all variants of its operator.
 fn is_preparation(row: &Row) -> bool {
     row.prepared.is_none() && !row.failed()
 }
 
-/// The names of a row, backend first; the variant of a preparation is none.
+/// The names of a row, backend first; a preparation has no variant.
 fn names(row: &Row) -> [Option<&str>; 4] {
     let variant = (!is_preparation(row)).then_some(row.variant.as_str());
     [Some(&row.backend), Some(&row.scenario), Some(&row.operator), variant]
@@ -26,7 +26,7 @@ fn differing(rows: &[&Row]) -> [bool; 4] {
     differ
 }
 
-/// The rows that belong in one picture: one variant on one scenario, with the preparations that serve it.
+/// The rows of one picture: one variant on one scenario, with its preparations.
 pub(super) struct Group<'a> {
     pub(super) heading: String,
     pub(super) rows: Vec<&'a Row>,
@@ -96,7 +96,7 @@ pub(super) fn labelled<'a>(rows: &[&'a Row]) -> Vec<Labelled<'a>> {
         .collect()
 }
 
-/// How a row was called, as it stands in legends.
+/// How a row was called, as legends name it.
 pub(super) fn manner(prepared: Option<bool>) -> &'static str {
     match prepared {
         Some(true) => "prepared",

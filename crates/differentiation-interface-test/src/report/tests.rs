@@ -1,4 +1,4 @@
-//! Tests of pictures and pages: what they show, that they are the same each time, and that text in them is only text.
+//! Tests of pictures and pages: their contents, that they are reproducible, and that text in them is escaped.
 
 use super::{Page, Plot};
 use crate::table::{Row, Table};
@@ -7,7 +7,7 @@ fn row(backend: &str, size: usize, prepared: Option<bool>, time: f64) -> Row {
     Row { size, prepared, time, quantile_90: 1.5 * time, ..Row::new(backend, "norm2", "gradient", "gradient_into") }
 }
 
-/// Two backends at four sizes, called both ways, and what preparations take.
+/// Two backends at four sizes, called both ways, and the times of preparations.
 fn table() -> Table {
     let mut table = Table::default();
     for (backend, power) in [("forward_diff", 2.0), ("reverse_diff", 1.0)] {
@@ -80,7 +80,7 @@ fn a_failure_leaves_a_gap_and_is_named() {
             .filter(|&n| n > 2)
             .collect::<Vec<_>>()
     };
-    // Two solid lines of four corners and the axes; then one of them falls into pieces of one and two corners.
+    // Two solid lines of four corners and the axes; then one of them breaks into pieces of one and two corners.
     assert_eq!(solid(&whole).iter().filter(|&&n| n == 4).count(), 2);
     assert_eq!(solid(&broken).iter().filter(|&&n| n == 4).count(), 1);
 }
@@ -179,7 +179,7 @@ fn png_files_hold_text_and_lines() {
     };
     let plain = write("plain.png", Plot::time_against_size(&table));
     assert_eq!(plain[..4], [0x89, b'P', b'N', b'G']);
-    // With a title there is more to see: the font is there.
+    // A title adds pixels: the font is available.
     assert!(write("titled.png", Plot::time_against_size(&table).title("Gradient")).len() > plain.len());
     assert!(write("bars.png", Plot::bars(&table, 10)).len() > 1000);
     let error = Plot::bars(&table, 10).write_png(folder.path().join("no/such.png")).unwrap_err();
@@ -194,7 +194,7 @@ fn page_needs_nothing_else_and_shows_failures() {
     assert!(!html.contains("<script>alert") && html.contains("&lt;script&gt;alert(1)"));
     assert!(html.contains("expected &lt;b&gt;2&lt;/b&gt; &amp; &#39;so&#39; &quot;on&quot;"));
     assert!(html.contains("<strong class=\"alarm\">1 failed</strong>") && html.contains("<tr class=\"failed\">"));
-    // The only address is the name of SVG's namespace, which nothing is loaded from.
+    // The only address is the name of SVG's namespace, from which nothing is loaded.
     let addresses: Vec<_> = html.split("://").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
     assert!(addresses.iter().all(|address| *address == "www.w3.org/2000/svg"), "{addresses:?}");
     assert!(!html.contains("src=") && !html.contains("href=") && !html.contains("@import"));

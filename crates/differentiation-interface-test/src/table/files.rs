@@ -1,7 +1,7 @@
 //! Tables as CSV and JSON, written and read back without loss (feature `table-io`).
 //!
-//! A number that is not finite is the word `NaN`, `Infinity` or `-Infinity`, which JavaScript's `Number` reads as well. What is
-//! missing is an empty field in CSV and `null` in JSON.
+//! A number that is not finite is the word `NaN`, `Infinity` or `-Infinity`, which JavaScript's `Number` reads as well. A missing
+//! value is an empty field in CSV and `null` in JSON.
 
 use super::{COLUMNS, Table};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub enum TableError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The text is not a CSV table with the columns of [`COLUMNS`].
@@ -82,11 +82,11 @@ impl Table {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns the table written by [`to_csv`](Table::to_csv); columns may be in any order, others are passed over. A failure
-    /// without a message reads as none.
+    /// Returns the table written by [`to_csv`](Table::to_csv); columns may be in any order, others are ignored. A failure
+    /// without a message is read as none.
     ///
     /// # Errors
-    /// [`TableError::Csv`] if a column is missing or a field is no number where there must be one.
+    /// [`TableError::Csv`] if a column is missing or a field that must be a number is none.
     pub fn from_csv(text: &str) -> Result<Table, TableError> {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         reader.deserialize().collect::<Result<Table, _>>().map_err(TableError::Csv)
@@ -114,7 +114,7 @@ impl Table {
     /// Returns the table written by [`to_json`](Table::to_json).
     ///
     /// # Errors
-    /// [`TableError::Json`] if the text is something else.
+    /// [`TableError::Json`] if the text is not such an array.
     pub fn from_json(text: &str) -> Result<Table, TableError> {
         serde_json::from_str(text).map_err(TableError::Json)
     }
@@ -160,7 +160,7 @@ impl Table {
     }
 }
 
-/// Numbers that may be not finite.
+/// Numbers that may be NaN or infinite.
 pub(super) mod number {
     use serde::de::{Error, Unexpected, Visitor};
     use serde::{Deserializer, Serializer};

@@ -38,11 +38,11 @@ use std::cmp::Ordering;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "table-io", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Table {
-    /// The rows, in the order of measuring.
+    /// The rows, in the order of measurement.
     pub rows: Vec<Row>,
 }
 
-/// Shortest first, what was not measured last.
+/// Shortest first, unmeasured rows last.
 pub(crate) fn by_time(a: &Row, b: &Row) -> Ordering {
     a.time.is_nan().cmp(&b.time.is_nan()).then(a.time.total_cmp(&b.time))
 }
@@ -63,7 +63,7 @@ impl Table {
         self.rows.iter().filter(keep).cloned().collect()
     }
 
-    /// The rows that tell of a failure.
+    /// The rows of failures.
     pub fn failures(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.failed())
     }

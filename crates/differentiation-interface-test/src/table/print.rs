@@ -1,11 +1,11 @@
-//! Tables for people: in the terminal and as Markdown, figures rounded to three digits.
+//! Prints tables: in the terminal and as Markdown, figures rounded to three digits.
 
 use super::{Row, Table};
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{CellAlignment, Table as Grid};
 use std::fmt;
 
-/// Three significant digits, without an exponent where numbers are of ordinary size.
+/// Three significant digits, without an exponent for numbers of ordinary size.
 fn three_digits(value: f64) -> String {
     let magnitude = value.abs();
     if value == value.trunc() && magnitude < 1e9 {
@@ -17,7 +17,7 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-/// How many decimals make three digits of a number that is at least 0.01 and less than a million.
+/// The number of decimals that gives three digits of a number that is at least 0.01 and less than a million.
 fn decimals(value: f64) -> usize {
     match value.abs() {
         magnitude if magnitude < 9.995 => 2,
@@ -26,7 +26,7 @@ fn decimals(value: f64) -> usize {
     }
 }
 
-/// A time with three significant digits and its unit; nothing if it was not measured.
+/// A time with three significant digits and its unit; empty if it was not measured.
 ///
 /// # Example
 /// ```
@@ -49,19 +49,19 @@ pub fn seconds(time: f64) -> String {
     format!("{value:.*} {unit}", decimals(value))
 }
 
-/// Control characters as escapes, so that a name or message cannot move the cursor or break a line.
+/// Escapes control characters, so that a name or message cannot move the cursor or break a line.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
-/// Characters with a meaning in Markdown, escaped.
+/// Escapes characters with a meaning in Markdown.
 fn markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut before = ' ';
     let text = plain(text);
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        // Inside a word an underscore stands for itself.
+        // Inside a word an underscore needs no escape.
         let inside =
             |before: char, after: Option<&char>| before.is_alphanumeric() && after.is_some_and(|c| c.is_alphanumeric());
         if "\\`*[]<>|&~$".contains(c) || c == '_' && !inside(before, chars.peek()) {
@@ -97,7 +97,7 @@ const fn figures(heading: &'static str, cell: fn(&Row) -> String) -> Column {
     Column { heading, cell, figure: true }
 }
 
-/// What a row is about. A table for the terminal says once what is the same in all rows.
+/// The names of a row. A table for the terminal prints once what is the same in all rows.
 const SUBJECT: [Column; 6] = [
     names("backend", |row| row.backend.clone()),
     names("scenario", |row| row.scenario.clone()),
@@ -141,7 +141,7 @@ fn grid(rows: &[Row], columns: &[&Column], preset: comfy_table::TableStyle, esca
 }
 
 impl fmt::Display for Table {
-    /// For the terminal: what all rows share stands above the table, failures with their messages below.
+    /// For the terminal: names shared by all rows stand above the table, failures with their messages below.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((first, rest)) = self.rows.split_first() else {
             return write!(f, "no rows");

@@ -22,11 +22,11 @@ pub const COLUMNS: [&str; 16] = [
     "error",
 ];
 
-/// How long one variant of one operator takes with one backend on one scenario, or why there is no figure.
+/// The time of one variant of one operator with one backend on one scenario, or the reason why there is none.
 ///
-/// The columns of the counterpart's benchmarks, without its two shares that only a garbage-collected, just-in-time compiled
-/// language has, and with the spread. Figures that were not measured are `NaN` (`None` where the field allows it), also in a row
-/// that tells of a failure by its `error`.
+/// The columns of the counterpart's benchmarks, without its two shares that exist only in a garbage-collected, just-in-time compiled
+/// language, and with the spread. Figures that were not measured are `NaN` (`None` where the field allows it), also in the row of
+/// a failure, which has an `error`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "table-io", derive(serde::Serialize, serde::Deserialize))]
 pub struct Row {
@@ -55,10 +55,10 @@ pub struct Row {
     /// Seconds per call in the median over the samples.
     #[cfg_attr(feature = "table-io", serde(with = "super::files::number"))]
     pub median: f64,
-    /// Seconds per call below which a tenth of the samples are.
+    /// The 10 % quantile of the seconds per call over the samples.
     #[cfg_attr(feature = "table-io", serde(with = "super::files::number"))]
     pub quantile_10: f64,
-    /// Seconds per call below which nine tenths of the samples are.
+    /// The 90 % quantile of the seconds per call over the samples.
     #[cfg_attr(feature = "table-io", serde(with = "super::files::number"))]
     pub quantile_90: f64,
     /// Allocations per call of the operator, if counted.
@@ -67,12 +67,12 @@ pub struct Row {
     /// Bytes allocated per call of the operator, if counted.
     #[cfg_attr(feature = "table-io", serde(with = "super::files::optional_number"))]
     pub bytes: Option<f64>,
-    /// What went wrong, if there is no figure. Never empty.
+    /// The reason of a failure, if there are no times. Never empty.
     pub error: Option<String>,
 }
 
 impl Row {
-    /// A row with these names and nothing measured.
+    /// A row with these names and without measurements.
     pub fn new(
         backend: impl Into<String>,
         scenario: impl Into<String>,
@@ -99,7 +99,7 @@ impl Row {
         }
     }
 
-    /// Whether the row tells of a failure.
+    /// Whether the row is that of a failure.
     pub fn failed(&self) -> bool {
         self.error.is_some()
     }

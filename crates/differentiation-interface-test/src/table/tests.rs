@@ -1,4 +1,4 @@
-//! Tests of tables: what is printed, and that files give back what was written.
+//! Tests of tables: what is printed, and that files return the rows that were written.
 
 use super::{Row, Table};
 
@@ -139,7 +139,7 @@ mod files {
         )
     }
 
-    /// Equal to the last bit, and NaN equal to NaN: Rust prints a number with the digits that tell it from all others.
+    /// Equal to the last bit, with NaN equal to NaN: Rust prints a number with enough digits to distinguish it from all others.
     fn same(a: &Table, b: &Table) -> bool {
         format!("{a:?}").replace("-NaN", "NaN") == format!("{b:?}").replace("-NaN", "NaN")
     }

@@ -50,7 +50,7 @@ impl<S: Scalar> Core for Tangent<S> {
     }
 }
 
-/// What is wrong.
+/// The fault of the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
@@ -62,7 +62,7 @@ pub(crate) enum Fault {
     Scaled,
     /// Products with vectors are off by a factor, those with basis vectors are not.
     ScaledVectors,
-    /// The point of the first call is used for ever.
+    /// The point of the first call is used for all later ones.
     Stale,
     /// Every call allocates.
     Allocating,
@@ -74,19 +74,19 @@ pub(crate) enum Fault {
     SecondCall,
     /// The last derivative of each row is not written.
     Unwritten,
-    /// The value is off.
+    /// The value is wrong by 1.
     Value,
-    /// Calls at a prepared point are off.
+    /// Calls at a prepared point are wrong.
     SamePoint,
     /// Clones are wrong.
     Clone,
     /// Clones of a state that holds a point do not hold it.
     CloneForgets,
-    /// Calls at a prepared point add to what is in the rows.
+    /// Calls at a prepared point add to the contents of the rows.
     Adding,
-    /// Calls at a prepared point leave the rows as they are, but for the first.
+    /// Calls at a prepared point leave the rows unchanged, except for the first.
     LeavingRows,
-    /// Preparing again for more inputs leaves the number of inputs as it was.
+    /// Preparing again for more inputs keeps the old number of inputs.
     FirstLength,
     /// Every call fails.
     Error,
@@ -115,7 +115,7 @@ impl Backend for Wrong {
     }
 }
 
-/// Buffers, and what faults remember.
+/// Buffers, and the state that faults need.
 #[derive(Debug)]
 pub(crate) struct State<S: Scalar> {
     x: Vec<Num<Tangent<S>>>,
@@ -127,7 +127,7 @@ pub(crate) struct State<S: Scalar> {
     held: bool,
     /// Calls at the held point.
     held_calls: usize,
-    /// Whether clones are to forget the point.
+    /// Whether clones forget the point.
     forgets: bool,
 }
 

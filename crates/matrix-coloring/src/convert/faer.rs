@@ -9,7 +9,7 @@ use crate::pattern::Pattern;
 impl<I: Index> TryFrom<SymbolicSparseColMatRef<'_, I>> for Pattern {
     type Error = Error;
 
-    /// The pattern of a compressed column matrix; values in CSC order fit it.
+    /// The pattern of a compressed column matrix; its values are in CSC order.
     ///
     /// # Example
     /// ```
@@ -35,7 +35,7 @@ impl<I: Index> TryFrom<SymbolicSparseColMatRef<'_, I>> for Pattern {
 impl<I: Index> TryFrom<SymbolicSparseRowMatRef<'_, I>> for Pattern {
     type Error = Error;
 
-    /// The pattern of a compressed row matrix; values in CSR order fit it.
+    /// The pattern of a compressed row matrix; its values are in CSR order.
     fn try_from(matrix: SymbolicSparseRowMatRef<'_, I>) -> Result<Pattern, Error> {
         let (mut pointers, mut indices) = (vec![0], Vec::new());
         for i in 0..matrix.nrows() {

@@ -1,6 +1,6 @@
 //! Matrix Market files (feature `matrix-market`), through `sprs::io`.
 //!
-//! For trying colourings on matrices from collections. Any coordinate file is read as a pattern, values are ignored,
+//! For testing colourings on matrices from collections. Any coordinate file is read as a pattern, values are ignored,
 //! symmetric files are expanded; patterns are written as `pattern general`.
 
 use std::path::Path;
@@ -32,7 +32,7 @@ fn external(what: &'static str, error: impl ToString) -> Error {
 /// ```
 pub fn parse(text: &str) -> Result<Pattern, Error> {
     const WHAT: &str = "reading a Matrix Market file";
-    // sprs 0.11.6 waits for ever for the size line of a file that ends before it.
+    // sprs 0.11.6 loops for ever if a file ends before its size line.
     if !text.lines().skip(1).any(|line| !line.starts_with('%')) {
         return Err(external(WHAT, "no size line after the header"));
     }

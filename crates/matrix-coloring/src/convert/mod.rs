@@ -1,6 +1,6 @@
 //! Patterns from the matrices of other crates, and from files.
 //!
-//! Each file belongs to one feature. Explicit zeros count as entries: what is stored is structural.
+//! Each file belongs to one feature. Explicitly stored zeros count as entries.
 
 #[cfg(feature = "faer")]
 mod faer;

@@ -8,7 +8,7 @@ use crate::pattern::Pattern;
 impl<N, I: SpIndex, P: SpIndex> TryFrom<CsMatViewI<'_, N, I, P>> for Pattern {
     type Error = Error;
 
-    /// The pattern of a compressed matrix in either storage; values in the same storage order fit it.
+    /// The pattern of a compressed matrix in either storage; its values keep their storage order.
     ///
     /// # Example
     /// ```

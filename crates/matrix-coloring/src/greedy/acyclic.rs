@@ -2,7 +2,7 @@
 //!
 //! Called by `greedy` for symmetric problems by substitution, and with [`Rules`] for bicolouring (Gebremedhin, Tarafdar,
 //! Manne, Pothen 2007, algorithm 3.1). Two-coloured trees are kept as disjoint sets of edges; masks of the colours
-//! around each vertex tell where a cycle could close at all.
+//! around each vertex tell where a cycle can close at all.
 
 use super::rules::{Rules, get, join, lowest_zero, set};
 use crate::algorithm::NEUTRAL;
@@ -43,7 +43,7 @@ impl Sets {
         }
     }
 
-    /// Joins two sets; returns whether they were apart.
+    /// Joins two sets; returns whether they were separate.
     #[inline]
     pub(crate) fn union(&mut self, x: u32, y: u32) -> bool {
         let (x, y) = (self.find(x), self.find(y));
@@ -99,7 +99,7 @@ pub(super) fn masked<const W: usize>(graph: &Graph, ids: &[u32], order: &[u32], 
                     if seen[root].0 != v {
                         seen[root] = (v, w);
                     } else if seen[root].1 != w {
-                        set(&mut forbidden, b); // a second way into the same tree
+                        set(&mut forbidden, b); // a second edge into the same tree
                     }
                 }
             }

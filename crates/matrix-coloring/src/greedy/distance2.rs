@@ -7,7 +7,7 @@ use super::rules::{join, lowest_zero, set};
 use crate::algorithm::NEUTRAL;
 use crate::pattern::Lines;
 
-/// Colours the lines of `own` in the given order; `other` is the transposed orientation, asked for only beyond the
+/// Colours the lines of `own` in the given order; `other` is the transposed orientation, called only beyond the
 /// widest mask.
 pub(crate) fn color<'a>(own: &Lines, width: usize, order: &[u32], other: impl FnOnce() -> &'a Lines) -> Vec<u32> {
     masked::<1>(own, width, order)
@@ -36,8 +36,8 @@ pub(super) fn masked<const W: usize>(own: &Lines, width: usize, order: &[u32]) -
     Some(colors)
 }
 
-/// For any number of colours. Short indices are scanned, long ones keep a mask that grows and remember how many of its
-/// leading words are full, so a dense row costs amortised O(1) per column as long as it fills up in order.
+/// For any number of colours. Short indices are scanned, long ones keep a growing mask and the number of its full
+/// leading words, so a dense row costs amortised O(1) per column as long as it fills up in order.
 pub(super) fn wide(own: &Lines, other: &Lines, order: &[u32]) -> Vec<u32> {
     const SCANNED: usize = 64;
     struct Mask {

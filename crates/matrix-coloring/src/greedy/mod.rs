@@ -1,4 +1,4 @@
-//! Greedy colouring: visit the vertices in an order, give each the smallest colour that keeps the colouring valid.
+//! Greedy colouring: visits the vertices in an order and gives each the smallest colour that keeps the colouring valid.
 //!
 //! [`GreedyColoring`] is the algorithm users pass to [`coloring`](crate::coloring). It computes orders (`order`), runs the
 //! algorithm of the problem (`distance2`, `star`, `acyclic`), and keeps the result with the fewest colours.

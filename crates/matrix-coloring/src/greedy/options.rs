@@ -1,4 +1,4 @@
-//! The algorithm as users name it, with its options.
+//! The greedy algorithm and its options.
 
 use crate::order::Order;
 
@@ -17,11 +17,10 @@ pub enum Palette {
 
 /// The greedy algorithm, for every problem.
 ///
-/// The default tries a portfolio of orders suited to the problem, then recolours class by class (iterated greedy), stops
-/// as soon as a lower bound is met, makes colours neutral that nobody needs, and for bidirectional problems also
-/// considers colouring only columns or only rows. [`new`](GreedyColoring::new) and
-/// [`best_of`](GreedyColoring::best_of) do what they say and nothing else: the given orders, no iteration, no
-/// postprocessing.
+/// The default tries a portfolio of orders suited to the problem, then recolours class by class (iterated greedy), stops as soon
+/// as it reaches a lower bound, makes colours neutral that no entry needs, and for bidirectional problems also considers
+/// colouring only columns or only rows. [`new`](GreedyColoring::new) and [`best_of`](GreedyColoring::best_of) use the given
+/// orders only, without iteration or postprocessing.
 ///
 /// # Example
 /// ```
@@ -37,7 +36,7 @@ pub enum Palette {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GreedyColoring {
-    /// `None`: the default portfolio of the problem.
+    /// The default portfolio of the problem if `None`.
     pub(crate) orders: Option<Vec<Order>>,
     /// Whether bidirectional problems consider plain column and row colouring, and then largest first.
     pub(crate) one_sided: bool,
@@ -74,11 +73,11 @@ impl GreedyColoring {
         }
     }
 
-    /// Greedy colouring in natural order where that is one colouring; for bidirectional problems the best of columns alone,
-    /// rows alone, and both with largest first.
+    /// Greedy colouring in natural order; for bidirectional problems the best of columns alone, rows alone, and both with largest
+    /// first.
     ///
-    /// Natural order visits all columns before any row, so alone it would never use a row where columns and rows are free
-    /// to be chosen.
+    /// Natural order visits all columns before any row, so alone it would never use a row colour where it could choose between
+    /// columns and rows.
     ///
     /// # Example
     /// ```
@@ -95,15 +94,15 @@ impl GreedyColoring {
         GreedyColoring { one_sided: true, ..GreedyColoring::new(Order::Natural) }
     }
 
-    /// Adds passes of iterated greedy for column, row and symmetric problems: recolour with the vertices sorted by colour
-    /// class (classes reversed, shuffled, by size in turn) and go on from the result unless it has more colours, which
+    /// Adds passes of iterated greedy for column, row and symmetric problems: each recolours with the vertices sorted by colour
+    /// class (classes reversed, shuffled, by size in turn) and keeps the result unless it has more colours, which
     /// can happen in symmetric problems only. Bicolourings are not iterated.
     pub fn iterated(mut self, passes: usize) -> GreedyColoring {
         self.passes = passes;
         self
     }
 
-    /// Whether colours of symmetric and bidirectional colourings that no entry needs become neutral.
+    /// Sets whether colours of symmetric and bidirectional colourings that no entry needs become neutral.
     pub fn postprocess(mut self, postprocess: bool) -> GreedyColoring {
         self.postprocess = postprocess;
         self

@@ -1,7 +1,7 @@
-//! Which orders a greedy colouring tries, and when it stops.
+//! The orders that a greedy colouring tries, and the conditions under which it stops.
 //!
-//! Called by `GreedyColoring`. For every problem: run the orders, keep the fewest colours, stop at the lower bound, then
-//! improve by iterated greedy and postprocessing. The choices follow measurements on the matrices of the test data.
+//! Called by `GreedyColoring`. For every problem: runs the orders, keeps the fewest colours, stops at the lower bound, then
+//! improves by iterated greedy and postprocessing. The choices follow measurements on the matrices of the test data.
 
 use super::one_order::{distance2, graph_colors};
 use super::options::{GreedyColoring, Palette};
@@ -27,7 +27,7 @@ pub(super) fn solve(config: &GreedyColoring, pattern: &Pattern, problem: Problem
     }
 }
 
-/// Visits of distance-2 neighbourhoods that the default may spend on an order; beyond it the order is left out.
+/// Whether an order costs few enough visits of distance-2 neighbourhoods; the default leaves out orders beyond the limit.
 fn affordable(conflicts: &Conflicts<'_>, nnz: usize) -> bool {
     conflicts.work() <= 50_000_000u64.max(40 * nnz as u64)
 }
@@ -65,8 +65,8 @@ fn one_sided(config: &GreedyColoring, pattern: &Pattern, columns: bool) -> Resul
     Ok(search.best)
 }
 
-/// Entries that the default visits for luck: matrices so small that it costs next to nothing get random orders, and more
-/// passes of iterated greedy.
+/// Entries up to which the default tries random orders and more passes of iterated greedy, which cost next to nothing for
+/// such small matrices.
 const ENTRIES: usize = 500_000;
 
 /// Random orders for small matrices.
@@ -84,7 +84,7 @@ fn symmetric(config: &GreedyColoring, pattern: &Pattern, substitution: bool) -> 
         Some(orders) => search.try_orders(orders, &conflicts, run)?,
         None => {
             use Order::*;
-            // Hubs last (reverse smallest last, smallest first) wins by far on graphs with hubs, the others on meshes.
+            // Hubs last (reverse smallest last, smallest first) gives far fewer colours on graphs with hubs, the others on meshes.
             let orders: &[Order] = if substitution {
                 &[Natural, LargestFirst, SmallestLast, IncidenceDegree, ReverseSmallestLast]
             } else {
@@ -193,7 +193,7 @@ fn bidirectional(config: &GreedyColoring, pattern: &Pattern, substitution: bool)
 struct Fewest {
     postprocess: bool,
     substitution: bool,
-    /// Entries that dropping colours may visit per candidate by substitution.
+    /// Entries that postprocessing may visit per candidate by substitution.
     trials: usize,
     best: Option<(usize, Colors)>,
 }
@@ -206,7 +206,7 @@ impl Fewest {
     fn keep(&mut self, pattern: &Pattern, mut rows: Vec<u32>, mut columns: Vec<u32>) {
         let count = postprocess::renumber(&mut rows) + postprocess::renumber(&mut columns);
         if self.best.is_some() && count > self.count() + self.count() / 4 + 1 {
-            return; // too far off for dropped colours to help
+            return; // too many colours for postprocessing to help
         }
         match (self.postprocess, self.substitution) {
             (true, true) => postprocess::substitution(pattern, Some(&mut rows), &mut columns, self.trials),

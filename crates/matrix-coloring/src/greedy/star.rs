@@ -17,14 +17,14 @@ pub(crate) fn color(graph: &Graph, order: &[u32], rules: Rules) -> Vec<u32> {
         .unwrap_or_else(|| classic(graph, order, rules))
 }
 
-/// What a vertex knows of the coloured vertices around it, as sets of colours.
+/// The colours around a vertex, as sets.
 #[derive(Clone)]
 struct Node<const W: usize> {
     /// Colours of its coloured neighbours.
     near: [u64; W],
     /// Colours `c` such that it is the centre of a star with leaves of colour `c`.
     hub: [u64; W],
-    /// Colours of the centres of the stars it is a leaf of.
+    /// Colours of the centres of the stars in which it is a leaf.
     leaf: [u64; W],
 }
 
@@ -76,7 +76,7 @@ pub(super) fn masked<const W: usize>(graph: &Graph, order: &[u32], rules: Rules)
                 set(&mut nodes[w as usize].leaf, c);
             } else if get(&nodes[w as usize].near, c) {
                 if !get(&nodes[w as usize].hub, c) {
-                    // So far a single edge: its other end becomes a leaf of the star centred at `w`.
+                    // A single edge so far: its other end becomes a leaf of the star centred at `w`.
                     let other = graph.neighbors(w as usize).iter().find(|&&x| x != v && colors[x as usize] == c);
                     if let Some(&x) = other {
                         set(&mut nodes[x as usize].leaf, a);

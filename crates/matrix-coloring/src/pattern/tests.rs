@@ -1,4 +1,4 @@
-//! Facts about building and reading patterns.
+//! Construction and reading of patterns.
 
 use super::*;
 
@@ -72,7 +72,7 @@ fn compressed_rows_are_moved_out_of_a_pattern_that_is_not_shared() {
     assert_ne!(copied.as_ptr(), place);
     let (pointers, moved) = pattern.into_csr();
     assert_eq!((pointers[5], moved.as_ptr()), (13, place));
-    // Rows that were never asked for are computed.
+    // Rows that have not been read yet are computed.
     let (pointers, columns) = Pattern::from_csc(2, 3, &[0, 1, 2, 3], &[1, 0, 1]).unwrap().into_csr();
     assert_eq!((pointers, columns), (vec![0, 1, 3], vec![1, 0, 2]));
 }
@@ -86,7 +86,7 @@ fn bands_wider_than_the_numbers_are_full() {
 
 #[test]
 fn patterns_that_do_not_fit_in_memory_are_refused() {
-    // 2⁶² bytes are more than any machine maps; smaller ones are refused where the machine is.
+    // 2⁶² bytes exceed the address space of any machine; smaller requests fail depending on the machine.
     let mut list: Vec<u32> = Vec::new();
     let error = reserve(&mut list, 1 << 60).unwrap_err();
     assert_eq!(*error.kind(), ErrorKind::Memory { bytes: 1 << 62 });

@@ -28,7 +28,7 @@ pub type AcyclicBicoloring = BidirectionalColoring<Substitution>;
 /// The compressed matrix has two parts: `Bc`, `nrows` x [`ncolumn_colors`](BidirectionalColoring::ncolumn_colors), with
 /// the sums of the columns of each colour, and `Br`, [`nrow_colors`](BidirectionalColoring::nrow_colors) x `ncols`, with
 /// the sums of the rows of each colour. Both are stored row by row unless
-/// [`with_layout`](BidirectionalColoring::with_layout) says otherwise; values are in CSR order unless
+/// [`with_layout`](BidirectionalColoring::with_layout) changes that; values are in CSR order unless
 /// [`with_storage`](BidirectionalColoring::with_storage) does. Columns come before rows in every argument list.
 ///
 /// # Example
@@ -129,12 +129,12 @@ impl<D: DecompressionKind> BidirectionalColoring<D> {
         self.retarget(target)
     }
 
-    /// Returns the colour of every column, [`NEUTRAL`](crate::NEUTRAL) for columns that take part in no product.
+    /// Returns the colour of every column, [`NEUTRAL`](crate::NEUTRAL) for columns that need no product.
     pub fn column_colors(&self) -> &[u32] {
         &self.column_colors
     }
 
-    /// Returns the colour of every row, [`NEUTRAL`](crate::NEUTRAL) for rows that take part in no product.
+    /// Returns the colour of every row, [`NEUTRAL`](crate::NEUTRAL) for rows that need no product.
     pub fn row_colors(&self) -> &[u32] {
         &self.row_colors
     }
@@ -249,7 +249,7 @@ impl<D: DecompressionKind> BidirectionalColoring<D> {
 impl StarBicoloring {
     /// Fills the values that are read with the column colours in `colors` from the products of these colours alone:
     /// `chunk` is the matrix of `nrows` rows and `colors.len()` columns, in the layout of the compressed matrix. Other
-    /// values are left as they are. The first call makes the lists it needs; see
+    /// values stay unchanged. The first call builds the lists it needs; see
     /// [`prepare_chunks`](StarBicoloring::prepare_chunks).
     ///
     /// # Errors
@@ -276,7 +276,7 @@ impl StarBicoloring {
         self.program.0.scatter(true, colors, chunk, values)
     }
 
-    /// Makes the lists that the two methods above walk, so that no later call allocates.
+    /// Builds the lists that the two methods above walk, so that no later call allocates.
     pub fn prepare_chunks(&self) {
         self.program.0.prepare_chunks();
     }

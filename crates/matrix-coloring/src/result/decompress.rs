@@ -1,4 +1,4 @@
-//! What all results share: decompression by a program, compression, and checks of slices.
+//! The part that all results share: decompression by a program, compression, and checks of slices.
 
 use crate::algorithm::NEUTRAL;
 use crate::decompression::{DecompressionKind, Direct, Substitution};
@@ -7,7 +7,7 @@ use crate::pattern::Pattern;
 use crate::program::{Layout, Program, Shape, Storage, Target};
 use std::ops::{Add, Sub};
 
-/// What values of type `T` must support to be recovered: nothing but a copy for [`Direct`], subtraction for
+/// The requirements on values of type `T` to be recovered: only a copy for [`Direct`], subtraction for
 /// [`Substitution`].
 #[diagnostic::on_unimplemented(
     message = "values of type `{T}` cannot be decompressed",
@@ -35,7 +35,7 @@ impl<T: Copy + Sub<Output = T>> Decompress<T> for Substitution {
     }
 }
 
-/// Adds every entry of a matrix, given in storage order, to where `address(i, j)` says.
+/// Adds every entry of a matrix, given in storage order, to the place `address(i, j)`.
 fn accumulate<T: Copy + Add<Output = T>>(
     pattern: &Pattern,
     storage: Storage,
@@ -105,7 +105,7 @@ pub(super) fn with_storage(target: Target, storage: Storage) -> Target {
     Target { storage, ..target }
 }
 
-/// The color of a vertex as an option.
+/// The colour of a vertex as an option.
 pub(super) fn color(colors: &[u32], v: usize) -> Option<usize> {
     colors.get(v).filter(|&&c| c != NEUTRAL).map(|&c| c as usize)
 }

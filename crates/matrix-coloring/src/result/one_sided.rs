@@ -17,7 +17,7 @@ use crate::recovery::count_colors;
 /// Colours of the columns: `A[i, j]` is `B[i, c]` with `c` the colour of column `j`.
 ///
 /// `B` has one column per colour, the sum of the columns of that colour. It is stored row by row unless
-/// [`with_layout`](ColumnColoring::with_layout) says otherwise; values are in CSR order unless
+/// [`with_layout`](ColumnColoring::with_layout) changes that; values are in CSR order unless
 /// [`with_storage`](ColumnColoring::with_storage) does.
 ///
 /// # Example
@@ -57,7 +57,7 @@ pub struct ColumnColoring {
 /// Colours of the rows: `A[i, j]` is `B[c, j]` with `c` the colour of row `i`.
 ///
 /// `B` has one row per colour, the sum of the rows of that colour. It is stored row by row unless
-/// [`with_layout`](RowColoring::with_layout) says otherwise; values are in CSR order unless
+/// [`with_layout`](RowColoring::with_layout) changes that; values are in CSR order unless
 /// [`with_storage`](RowColoring::with_storage) does.
 ///
 /// # Example
@@ -149,8 +149,8 @@ impl ColumnColoring {
     }
 
     /// Fills the values that are read with the colours in `colors` from the products of these colours alone: `chunk` is
-    /// the matrix of `nrows` rows and `colors.len()` columns, in the layout of the compressed matrix. Other values are
-    /// left as they are. The first call makes the lists it needs; see [`prepare_chunks`](ColumnColoring::prepare_chunks).
+    /// the matrix of `nrows` rows and `colors.len()` columns, in the layout of the compressed matrix. Other values stay
+    /// unchanged. The first call builds the lists it needs; see [`prepare_chunks`](ColumnColoring::prepare_chunks).
     ///
     /// # Errors
     /// [`ColorRange`](crate::ErrorKind::ColorRange), [`Length`](crate::ErrorKind::Length).
@@ -163,7 +163,7 @@ impl ColumnColoring {
         self.program.0.scatter(false, colors, chunk, values)
     }
 
-    /// Makes the lists that [`decompress_colors_into`](ColumnColoring::decompress_colors_into) walks, so that no later call
+    /// Builds the lists that [`decompress_colors_into`](ColumnColoring::decompress_colors_into) walks, so that no later call
     /// allocates.
     pub fn prepare_chunks(&self) {
         self.program.0.prepare_chunks();
@@ -235,8 +235,8 @@ impl RowColoring {
     }
 
     /// Fills the values that are read with the colours in `colors` from the products of these colours alone: `chunk` is
-    /// the matrix of `colors.len()` rows and `ncols` columns, in the layout of the compressed matrix. Other values are
-    /// left as they are. The first call makes the lists it needs; see [`prepare_chunks`](RowColoring::prepare_chunks).
+    /// the matrix of `colors.len()` rows and `ncols` columns, in the layout of the compressed matrix. Other values stay
+    /// unchanged. The first call builds the lists it needs; see [`prepare_chunks`](RowColoring::prepare_chunks).
     ///
     /// # Errors
     /// [`ColorRange`](crate::ErrorKind::ColorRange), [`Length`](crate::ErrorKind::Length).
@@ -249,7 +249,7 @@ impl RowColoring {
         self.program.0.scatter(true, colors, chunk, values)
     }
 
-    /// Makes the lists that [`decompress_colors_into`](RowColoring::decompress_colors_into) walks, so that no later call
+    /// Builds the lists that [`decompress_colors_into`](RowColoring::decompress_colors_into) walks, so that no later call
     /// allocates.
     pub fn prepare_chunks(&self) {
         self.program.0.prepare_chunks();

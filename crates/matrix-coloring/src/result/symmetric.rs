@@ -24,9 +24,9 @@ pub type AcyclicColoring = SymmetricColoring<Substitution>;
 /// Colours of the columns of a symmetric matrix.
 ///
 /// `B` has one column per colour, the sum of the columns of that colour, stored row by row unless
-/// [`with_layout`](SymmetricColoring::with_layout) says otherwise. Values are all entries in CSR order unless
-/// [`with_storage`](SymmetricColoring::with_storage) and [`with_triangle`](SymmetricColoring::with_triangle) say
-/// otherwise. A colouring is not changed by decompression, so threads may share it.
+/// [`with_layout`](SymmetricColoring::with_layout) changes that. Values are all entries in CSR order unless
+/// [`with_storage`](SymmetricColoring::with_storage) and [`with_triangle`](SymmetricColoring::with_triangle) change
+/// that. Decompression does not change a colouring, so threads may share it.
 ///
 /// # Example
 /// ```
@@ -106,7 +106,7 @@ impl<D: DecompressionKind> SymmetricColoring<D> {
         self.retarget(target)
     }
 
-    /// Returns the colour of every column, [`NEUTRAL`](crate::NEUTRAL) for columns that take part in no product.
+    /// Returns the colour of every column, [`NEUTRAL`](crate::NEUTRAL) for columns that need no product.
     pub fn column_colors(&self) -> &[u32] {
         &self.colors
     }
@@ -197,8 +197,8 @@ impl<D: DecompressionKind> SymmetricColoring<D> {
 
 impl StarColoring {
     /// Fills the values that are read with the colours in `colors` from the products of these colours alone: `chunk` is
-    /// the matrix of `nrows` rows and `colors.len()` columns, in the layout of the compressed matrix. Other values are
-    /// left as they are. The first call makes the lists it needs; see [`prepare_chunks`](StarColoring::prepare_chunks).
+    /// the matrix of `nrows` rows and `colors.len()` columns, in the layout of the compressed matrix. Other values stay
+    /// unchanged. The first call builds the lists it needs; see [`prepare_chunks`](StarColoring::prepare_chunks).
     ///
     /// # Errors
     /// [`ColorRange`](crate::ErrorKind::ColorRange), [`Length`](crate::ErrorKind::Length).
@@ -211,7 +211,7 @@ impl StarColoring {
         self.program.0.scatter(false, colors, chunk, values)
     }
 
-    /// Makes the lists that [`decompress_colors_into`](StarColoring::decompress_colors_into) walks, so that no later call
+    /// Builds the lists that [`decompress_colors_into`](StarColoring::decompress_colors_into) walks, so that no later call
     /// allocates.
     pub fn prepare_chunks(&self) {
         self.program.0.prepare_chunks();

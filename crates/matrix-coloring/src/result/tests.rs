@@ -8,7 +8,7 @@ fn arrow() -> Pattern {
 
 #[test]
 fn a_compressed_matrix_beyond_u32_is_addressed() {
-    // 70 000 columns in one row need 70 000 colours: 70 000² entries. Values of no size make that affordable.
+    // 70 000 columns in one row need 70 000 colours: 70 000² entries. Values of size zero make that affordable.
     let n = 70_000;
     let entries = (0..n).map(|j| (3, j)).chain((0..n).map(|i| (i, i)));
     let p = Pattern::from_triplets(n, n, entries).unwrap();
@@ -18,7 +18,7 @@ fn a_compressed_matrix_beyond_u32_is_addressed() {
     let compressed = vec![(); result.compressed_len()];
     assert_eq!(result.decompress(&compressed).unwrap().len(), p.nnz());
 
-    // Chunk by chunk the values are there: column j of A is product j.
+    // The chunks fill all values: column j of A is product j.
     let mut values = vec![0u32; p.nnz()];
     let mut product = vec![0u32; n];
     for c in [0, 1, 65_535, n - 1] {

@@ -72,7 +72,7 @@ fn shared_child_becomes_an_increasing_list() {
     assert_eq!((sets.long_child(a), sets.measure(chain).length()), (None, 13));
     let expected = |last: u32| (0..13).chain([last]).collect::<Vec<_>>();
     assert_eq!((sorted(&mut sets, a), sorted(&mut sets, b)), (expected(49), expected(59)));
-    // Inputs, the empty set, short nodes and lists are left alone.
+    // Inputs, the empty set, short nodes and lists stay unchanged.
     let short = sets.union(1, 2);
     assert_eq!([EMPTY, 1, short, chain].map(|set| sets.long_child(set)), [None; 4]);
 }

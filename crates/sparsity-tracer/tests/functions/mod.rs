@@ -245,7 +245,7 @@ fn sct<T: Real>(name: &str, x: &[T]) -> Vec<T> {
             vec![a]
         }
         "hess.local2" => vec![scalar("h_local_max", x)],
-        // A diagonal matrix keeps its diagonal only, so that is what the scalar loop sees.
+        // A diagonal matrix stores its diagonal only, so that is what the scalar loop computes.
         "det_diagonal" => vec![x[0] * x[4] * x[8]],
         "brusselator6" => brusselator(x, 6),
         "conv" => conv2d(x, 3, 3, 2, 1, 2),

@@ -1,4 +1,4 @@
-//! The nests of groups: operands become loads or earlier results, results are stored where others need them.
+//! Writes the nests of groups: operands become loads or earlier results, results are stored where other groups or iterations need them.
 //!
 //! Called by `lower` once per group.
 
@@ -7,17 +7,17 @@ use super::fit::{each_iteration, each_iteration_of};
 use super::lowering::Fit;
 use super::lowering::{Lowering, NONE};
 use crate::program::{Address, Dimension, Instruction, Nest, Space};
-use crate::recording::graph::{CONSTANT, Op, SUM};
+use crate::recording::graph::{CONSTANT, Op, REDUCTION};
 use crate::recording::rules::PLUS;
 use differentiation_interface_core::error::Error;
 use rustc_hash::FxHashMap;
 
-/// A body on its way.
+/// A body being written.
 struct BodyWriter {
     nest: Nest,
     results: Vec<u32>,
     loads: FxHashMap<Instruction, u32>,
-    sums: FxHashMap<u32, (u32, u32)>,
+    reductions: FxHashMap<u32, (u32, u32)>,
 }
 
 impl BodyWriter {
@@ -77,9 +77,9 @@ impl Lowering<'_> {
             },
             results: vec![NONE; self.groups[g].offsets.len()],
             loads: FxHashMap::default(),
-            sums: FxHashMap::default(),
+            reductions: FxHashMap::default(),
         };
-        let local_sums = self.local_sums(g);
+        let local_reductions = self.local_reductions(g);
         for k in 0..self.groups[g].offsets.len() {
             let node_index = self.groups[g].start + self.groups[g].offsets[k];
             let node = self.sequence.nodes[node_index as usize];
@@ -87,17 +87,17 @@ impl Lowering<'_> {
             let result = match node.op {
                 Op::Unary(_) => writer.push(Instruction::Apply { op: node.op, a, b: a }),
                 Op::Accumulate => {
-                    match local_sums.get(&node.b) {
+                    match local_reductions.get(&node.b) {
                         Some(terms) => {
-                            let sum = writer.sums.get(&node.b).copied();
-                            let so_far = match sum {
+                            let reduction = writer.reductions.get(&node.b).copied();
+                            let so_far = match reduction {
                                 None => a,
-                                Some((sum, _)) => {
-                                    writer.push(Instruction::Apply { op: Op::Binary(PLUS), a: sum, b: a })
+                                Some((reduction, _)) => {
+                                    writer.push(Instruction::Apply { op: Op::Binary(PLUS), a: reduction, b: a })
                                 }
                             };
-                            let count = sum.map_or(0, |sum| sum.1) + 1;
-                            writer.sums.insert(node.b, (so_far, count));
+                            let count = reduction.map_or(0, |reduction| reduction.1) + 1;
+                            writer.reductions.insert(node.b, (so_far, count));
                             if count == *terms {
                                 let fit = self.fit(g, k, |node| self.sequence.nodes[node as usize].b);
                                 let address = writer.address(self.address(g, fit)?.0);
@@ -132,9 +132,9 @@ impl Lowering<'_> {
         Ok(writer.nest)
     }
 
-    /// Sums all of whose terms are added in one iteration of a group, with their number of terms. The key is the operand in
+    /// Reductions whose terms are all added in one iteration of a group, with their number of terms. The key is the operand in
     /// iteration 0.
-    fn local_sums(&self, g: usize) -> FxHashMap<u32, u32> {
+    fn local_reductions(&self, g: usize) -> FxHashMap<u32, u32> {
         let mut counts: FxHashMap<u32, (u32, Option<Vec<i64>>)> = FxHashMap::default();
         let group = &self.groups[g];
         for (k, offset) in group.offsets.iter().enumerate() {
@@ -149,18 +149,18 @@ impl Lowering<'_> {
             {
                 entry.1 = Some(deltas);
             } else {
-                // Irregular once is irregular for good.
+                // A reduction that is irregular in one iteration stays irregular.
                 entry.0 = NONE / 2;
             }
         }
-        let local = |(sum, (count, _)): (u32, (u32, _))| {
-            let terms = self.sequence.sums[(sum & !SUM) as usize].terms;
-            (terms == count).then_some((sum, terms))
+        let local = |(reduction, (count, _)): (u32, (u32, _))| {
+            let terms = self.sequence.reductions[(reduction & !REDUCTION) as usize].terms;
+            (terms == count).then_some((reduction, terms))
         };
         counts.into_iter().filter_map(local).collect()
     }
 
-    /// The result that an operand is in the body, loaded if necessary.
+    /// The result in the body that stands for an operand, which is loaded if necessary.
     fn read(&mut self, g: usize, k: usize, second: bool, writer: &mut BodyWriter) -> Result<u32, Error> {
         let node = self.groups[g].start + self.groups[g].offsets[k];
         let sample = self.operand(node, second);
@@ -169,15 +169,15 @@ impl Lowering<'_> {
         }
         let fit = self.fit(g, k, |node| self.operand(node, second));
         if let Fit::Affine { origin, deltas } = &fit {
-            if sample & SUM != 0 {
-                if let Some((sum, _)) = writer.sums.get(origin) {
-                    return Ok(*sum);
+            if sample & REDUCTION != 0 {
+                if let Some((reduction, _)) = writer.reductions.get(origin) {
+                    return Ok(*reduction);
                 }
-                // A sum of this very group, over earlier iterations.
+                // A reduction of this group itself, over earlier iterations.
                 let mut own = false;
                 each_iteration_of(&self.groups[g].counters, deltas, |shift| {
-                    let sum = (*origin as i64 + shift) as u32 & !SUM;
-                    own |= self.owner[self.sequence.sums[sum as usize].last as usize] == g as u32;
+                    let reduction = (*origin as i64 + shift) as u32 & !REDUCTION;
+                    own |= self.owner[self.sequence.reductions[reduction as usize].last as usize] == g as u32;
                 });
                 if own {
                     writer.depend(&Dependence::Unknown, self.groups[g].loops);
@@ -185,7 +185,7 @@ impl Lowering<'_> {
             } else if let Some(slot) = self.local(g, k, *origin, deltas) {
                 return Ok(writer.results[slot]);
             }
-        } else if sample & SUM != 0 {
+        } else if sample & REDUCTION != 0 {
             writer.depend(&Dependence::Unknown, self.groups[g].loops);
         }
         let (address, dependence) = self.address(g, fit)?;

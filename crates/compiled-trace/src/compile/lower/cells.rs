@@ -1,12 +1,12 @@
-//! Where results are: cells of the work space, and the addresses that operands have.
+//! Places results in cells of the work space and finds the addresses of operands.
 //!
 //! Called by `lower`, then by `body` for every operand.
 
 use super::fit::{Place, each_index, each_iteration, each_iteration_of};
 use super::lowering::Fit;
-use super::lowering::{Lowering, MOST_CELLS, NONE, Slot};
+use super::lowering::{Lowering, MAX_CELLS, NONE, Slot};
 use crate::program::{Address, Space};
-use crate::recording::graph::{CONSTANT, Op, SUM};
+use crate::recording::graph::{CONSTANT, Op, REDUCTION};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) enum Dependence {
 }
 
 impl Lowering<'_> {
-    /// Notes which group each node belongs to.
+    /// Records the group of each node.
     pub(super) fn find_owners(&mut self) {
         let mut owner = std::mem::take(&mut self.owner);
         for (g, group) in self.groups.iter_mut().enumerate() {
@@ -45,7 +45,7 @@ impl Lowering<'_> {
             self.each_value_operand(g, |k, second| {
                 let node = self.groups[g].start + self.groups[g].offsets[k];
                 let sample = self.operand(node, second);
-                if sample & (CONSTANT | SUM) != 0 {
+                if sample & (CONSTANT | REDUCTION) != 0 {
                     return;
                 }
                 let mark = |used: &mut Vec<(u32, u32)>, operand: u32| {
@@ -95,7 +95,7 @@ impl Lowering<'_> {
         }
         for call in &self.sequence.calls {
             for argument in &call.arguments {
-                if argument & (CONSTANT | SUM) == 0
+                if argument & (CONSTANT | REDUCTION) == 0
                     && let Some(place) = self.place(*argument as i64 - self.sequence.first as i64)
                 {
                     self.groups[place.group as usize].slots[place.slot as usize].stored = true;
@@ -104,7 +104,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The slots of what a slot's counter would reach before its first iteration; nothing if some of it is no result, or is
+    /// The slots that hold what a slot's counter would reach before its first iteration; `None` if an operand is no result, or is
     /// not computed yet when the cells before the loop are filled.
     fn before_loop(&self, place: &Place, (m, back): (u32, u32)) -> Option<Vec<(u32, u32)>> {
         let target = &self.groups[place.group as usize];
@@ -133,7 +133,7 @@ impl Lowering<'_> {
         complete.then_some(slots)
     }
 
-    /// Whether a result is there before a group runs at these counters of its outermost loops of statements.
+    /// Whether a result is computed before a group runs at these counters of its outermost loops of statements.
     fn precedes(&self, source: &Place, group: u32, counters: &[u32]) -> bool {
         let [a, b] = [source.group, group].map(|g| &self.groups[g as usize].enclosing);
         let common = a.iter().zip(b).take(counters.len()).take_while(|(a, b)| a == b).count();
@@ -142,7 +142,7 @@ impl Lowering<'_> {
         order.then(source.group.cmp(&group)).is_lt()
     }
 
-    /// Gives stored results their cells.
+    /// Allocates cells for stored results.
     pub(super) fn allocate(&mut self) -> Result<(), Error> {
         let mut work = self.work;
         for group in &mut self.groups {
@@ -158,14 +158,14 @@ impl Lowering<'_> {
                 }
             }
         }
-        // Outputs of calls have one cell each.
+        // Each output of a call has one cell.
         for (node, operation) in self.sequence.nodes.iter().enumerate() {
             if matches!(operation.op, Op::Call | Op::CallOutput) {
                 self.owner[node] = NONE;
             }
         }
         self.work = work;
-        if work > MOST_CELLS {
+        if work > MAX_CELLS {
             return Err(ErrorKind::TapeOverflow.into());
         }
         let mut cell = self.work as u32;
@@ -197,11 +197,11 @@ impl Lowering<'_> {
         (strides, base)
     }
 
-    /// The cell of one operand; inputs are taken from their copy in the work space if `in_work`.
+    /// The cell of one operand; inputs are read from their copy in the work space if `in_work`.
     pub(super) fn cell(&mut self, operand: u32, in_work: bool) -> Option<(Space, u32)> {
         let i = operand as usize;
-        if operand & SUM != 0 {
-            return Some((Space::Work, operand & !SUM));
+        if operand & REDUCTION != 0 {
+            return Some((Space::Work, operand & !REDUCTION));
         }
         if i < self.sequence.first {
             if in_work {
@@ -228,7 +228,7 @@ impl Lowering<'_> {
         Some((Space::Work, (base + offset) as u32))
     }
 
-    /// The address of a value operand of group `g`, and how far back the group's own iterations are that it reads.
+    /// The address of a value operand of group `g`, and how many iterations back it reads from the group's own results.
     pub(super) fn address(&mut self, g: usize, fit: Fit) -> Result<(Address, Dependence), Error> {
         let trips: Vec<u32> = self.groups[g].counters.iter().map(|c| c.0).collect();
         let table = match fit {
@@ -259,8 +259,8 @@ impl Lowering<'_> {
         let inner: u32 = trips[loops..].iter().product();
         for (index, operand) in table.into_iter().enumerate() {
             let node = (operand as usize).wrapping_sub(first);
-            if operand & SUM == 0 && self.owner.get(node) == Some(&(g as u32)) {
-                // An earlier iteration of a loop of statements is over in any case.
+            if operand & REDUCTION == 0 && self.owner.get(node) == Some(&(g as u32)) {
+                // Earlier iterations of a loop of statements have ended in any case.
                 let mut rest = index as u32 / inner;
                 let place = self.place(node as i64);
                 own |= place.is_none_or(|place| {
@@ -290,8 +290,8 @@ impl Lowering<'_> {
         let strides = |deltas: &[i64]| deltas.iter().map(|d| i32::try_from(*d).ok()).collect::<Option<Vec<i32>>>();
         let affine =
             |space, base, deltas: &[i64]| Some(Address { space, base, strides: strides(deltas)?, table: None });
-        if origin & SUM != 0 {
-            return Some((affine(Space::Work, origin & !SUM, deltas)?, Dependence::None));
+        if origin & REDUCTION != 0 {
+            return Some((affine(Space::Work, origin & !REDUCTION, deltas)?, Dependence::None));
         }
         let (mut low, mut high) = (origin as i64, origin as i64);
         for (trip, delta) in trips.iter().zip(deltas) {

@@ -1,4 +1,4 @@
-//! The statements around the groups: loops, calls of custom rules, copies to where operands are looked for.
+//! The statements around the groups: loops, calls of custom rules, copies to the cells that operands are read from.
 //!
 //! Called last by `lower`.
 
@@ -7,13 +7,13 @@ use super::lowering::Fit;
 use super::lowering::{Group, Lowering};
 use super::plan::Plan;
 use crate::program::{Address, Dimension, Instruction, Nest, RuleCall, Space, Statement};
-use crate::recording::custom::Half;
+use crate::recording::custom::RuleFunction;
 use crate::recording::graph::CONSTANT;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use std::sync::Arc;
 
 impl Lowering<'_> {
-    /// Copies what lies before a loop into the cells before those of the loop.
+    /// Copies the values before a loop into the cells before those of the loop.
     pub(super) fn fill_halos(&mut self) -> Result<(), Error> {
         for g in 0..self.groups.len() {
             for k in 0..self.groups[g].slots.len() {
@@ -51,7 +51,7 @@ impl Lowering<'_> {
         let trips: Vec<u32> = counters.iter().map(|c| c.0).collect();
         let origin = (start + offset + self.sequence.first as u32).wrapping_sub(back * length);
         let deltas: Vec<i64> = counters.iter().map(|c| c.1 as i64).collect();
-        // A group without nodes, to resolve the source from.
+        // A group without nodes, from which the source is resolved.
         self.groups.push(Group { start, counters, loops, enclosing, offsets: Vec::new(), slots: Vec::new() });
         let reader = self.groups.len() - 1;
         let source = self.address(reader, Fit::Affine { origin, deltas });
@@ -66,7 +66,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Copies inputs and parameters to the work space, for operands that mean both an input and a result.
+    /// Copies inputs and parameters to the work space, for operands that are an input in some iterations and a result in others.
     pub(super) fn copy_inputs(&self, base: u32) -> Vec<Statement> {
         let parts = [
             (Space::Input(0), 0, self.sequence.inputs),
@@ -119,7 +119,7 @@ impl Lowering<'_> {
                     let cell = |i: usize| Address::fixed(Space::Work, self.owner[node as usize + i] & !CALL, 0);
                     out.push(Statement::Call(RuleCall {
                         rule: Arc::clone(&call.rule),
-                        half: Half::Value,
+                        function: RuleFunction::Value,
                         inputs: call.arguments.len(),
                         outputs: call.outputs,
                         arguments,

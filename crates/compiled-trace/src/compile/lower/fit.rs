@@ -1,12 +1,12 @@
-//! How operands depend on the counters of their group, and which results they are.
+//! How operands depend on the counters of their group, and which results they read.
 //!
 //! Called by `cells`, `body` and `outputs`.
 
 use super::lowering::{Fit, Lowering};
 use crate::recording::graph::Op;
 
-/// Most iterations of a recurrence whose operands may lie before the loop.
-const LONGEST_HALO: i64 = 4;
+/// Maximum number of iterations of a recurrence whose operands may lie before the loop.
+const MAX_HALO: i64 = 4;
 
 /// A result in some iteration of its group.
 #[derive(Clone, PartialEq)]
@@ -17,7 +17,7 @@ pub(super) struct Place {
 }
 
 impl Lowering<'_> {
-    /// Fits an operand to the counters.
+    /// Describes an operand as a function of the counters.
     pub(super) fn fit(&self, g: usize, k: usize, operand: impl Fn(u32) -> u32) -> Fit {
         let group = &self.groups[g];
         let node = group.start + group.offsets[k];
@@ -63,7 +63,7 @@ impl Lowering<'_> {
         Some(Place { group: g, slot, iteration })
     }
 
-    /// Whether an operand is a result of the same iteration of the same group; then which.
+    /// The result that an operand reads, if it is of the same iteration of the same group.
     pub(super) fn local(&self, g: usize, k: usize, origin: u32, deltas: &[i64]) -> Option<usize> {
         let group = &self.groups[g];
         let offset = (origin as usize).checked_sub(self.sequence.first + group.start as usize)?;
@@ -119,7 +119,7 @@ impl Lowering<'_> {
         Some((place, steps))
     }
 
-    /// Smallest and largest iteration of the target that an affine operand reaches, per counter of the target.
+    /// Smallest and largest iteration of the target that an affine operand reads, per counter of the target.
     pub(super) fn reach(&self, g: usize, place: &Place, steps: &[Vec<i64>], m: usize) -> (i64, i64) {
         let (mut low, mut high) = (place.iteration[m], place.iteration[m]);
         for ((trip, _), step) in self.groups[g].counters.iter().zip(steps) {
@@ -129,13 +129,13 @@ impl Lowering<'_> {
         (low, high)
     }
 
-    /// Whether an affine operand reaches a few iterations before the target's first, along one counter: that and how many.
+    /// The counter and the number of iterations, if an affine operand reads a few iterations before the target's first along one counter.
     pub(super) fn halo(&self, g: usize, place: &Place, steps: &[Vec<i64>]) -> Option<(u32, u32)> {
         let target = &self.groups[place.group as usize];
         let mut halo = None;
         for m in 0..place.iteration.len() {
             let (low, high) = self.reach(g, place, steps, m);
-            if high >= target.counters[m].0 as i64 || low < -LONGEST_HALO || (low < 0 && halo.is_some()) {
+            if high >= target.counters[m].0 as i64 || low < -MAX_HALO || (low < 0 && halo.is_some()) {
                 return None;
             }
             if low < 0 {
@@ -162,7 +162,7 @@ pub(super) fn each_iteration(counters: &[(u32, u32)], mut act: impl FnMut(u32)) 
     step(counters, 0, &mut act);
 }
 
-/// The same with other distances than those of the counters.
+/// As `each_iteration`, with other distances than those of the counters.
 pub(super) fn each_iteration_of(counters: &[(u32, u32)], deltas: &[i64], mut act: impl FnMut(i64)) {
     fn step(counters: &[(u32, u32)], deltas: &[i64], shift: i64, act: &mut impl FnMut(i64)) {
         match (counters, deltas) {

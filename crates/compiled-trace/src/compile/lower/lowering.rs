@@ -1,4 +1,4 @@
-//! The state of the pass: groups of operations, and where their results go.
+//! The state of the pass: groups of operations, and where their results are stored.
 //!
 //! Filled by the files beside this one, in the order that [`lower`](super::lower) says.
 
@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 /// Sentinel: no cell, or no owner.
 pub(super) const NONE: u32 = u32::MAX;
-/// Most cells of work space, so that those of several lanes fit into 32 bits.
-pub(super) const MOST_CELLS: usize = u32::MAX as usize / 4;
+/// Maximum number of cells of work space, such that those of several lanes can be numbered by 32 bits.
+pub(super) const MAX_CELLS: usize = u32::MAX as usize / 4;
 
 /// Operations that run for the same iterations.
 pub(super) struct Group {
@@ -29,14 +29,14 @@ pub(super) struct Group {
     pub(super) slots: Vec<Slot>,
 }
 
-/// Where the results of an operation go, besides later operations of the same iteration.
+/// Where the results of an operation are stored, if anything but later operations of the same iteration reads them.
 #[derive(Clone)]
 pub(super) struct Slot {
     /// Whether it has cells in the work space.
     pub(super) stored: bool,
     /// The first of them.
     pub(super) base: u32,
-    /// The outputs it is, one per iteration.
+    /// The outputs that it is, one per iteration.
     pub(super) output: Option<Fit>,
     /// Counter with extra cells before the first iteration, and how many.
     pub(super) halo: (u32, u32),
@@ -49,16 +49,16 @@ pub(super) struct Lowering<'a> {
     pub(super) groups: Vec<Group>,
     /// Number of loops of statements so far.
     pub(super) loops: usize,
-    /// Per node its group; of outputs of calls their cell, tagged.
+    /// For each node its group; for outputs of calls their cell, tagged.
     pub(super) owner: Vec<u32>,
     pub(super) constants: Vec<f64>,
-    /// Cells of work space so far.
+    /// Number of cells of work space so far.
     pub(super) work: usize,
     /// First cell of the copies of inputs and parameters, if there are any.
     pub(super) copied_inputs: Option<u32>,
     /// Outputs that are copied at the end.
     pub(super) copied_outputs: Vec<u32>,
-    /// Nests that fill the cells before loops, by what they must precede.
+    /// Nests that fill the cells before loops, keyed by the group they must precede.
     pub(super) before_group: FxHashMap<usize, Vec<Nest>>,
     pub(super) before_loop: FxHashMap<usize, Vec<Nest>>,
 }
@@ -71,7 +71,7 @@ pub(super) enum Fit {
 }
 
 impl Fit {
-    /// The address of these cells of a space, for as many counters.
+    /// The address of these cells of a space, for the given number of counters.
     pub(super) fn address(self, space: Space, counters: usize) -> Address {
         match self {
             Fit::Affine { origin, deltas } => Address {

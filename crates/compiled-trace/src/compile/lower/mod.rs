@@ -6,8 +6,8 @@
 //! iteration, last counter fastest. Operands of the first iteration that lie before the loop (the start of a recurrence) are
 //! copied to cells before those of the loop, so that the operand's address is regular.
 //!
-//! `plan` makes groups of operations from the tree, `fit` says how operands depend on the counters, `cells` where results are,
-//! `outputs` which of them are handed out, `body` writes the groups' nests, `emit` what stands around them.
+//! `plan` makes groups of operations from the tree, `fit` describes how operands depend on the counters, `cells` places results,
+//! `outputs` decides which of them are written to outputs, `body` writes the groups' nests, `emit` the statements around them.
 
 mod body;
 mod cells;
@@ -22,8 +22,8 @@ use crate::compile::reroll::Rerolled;
 use crate::program::*;
 use crate::recording::graph::Graph;
 use differentiation_interface_core::error::{Error, ErrorKind};
-use lowering::{Lowering, MOST_CELLS, NONE};
-use plan::Around;
+use lowering::{Lowering, MAX_CELLS, NONE};
+use plan::Enclosing;
 use rustc_hash::FxHashMap;
 
 /// Runs the pass.
@@ -35,13 +35,14 @@ pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rerolled) -> Re
         loops: 0,
         owner: vec![NONE; sequence.nodes.len()],
         constants: sequence.constants.clone(),
-        work: sequence.sums.len(),
+        work: sequence.reductions.len(),
         copied_inputs: None,
         copied_outputs: Vec::new(),
         before_group: FxHashMap::default(),
         before_loop: FxHashMap::default(),
     };
-    let plans = lowering.plan(&rolled.tokens, 0, 0, Around { counters: &[], enclosing: &[], loops: 0, carried: None });
+    let plans =
+        lowering.plan(&rolled.tokens, 0, 0, Enclosing { counters: &[], enclosing: &[], loops: 0, carried: None });
     lowering.find_owners();
     lowering.find_stored();
     lowering.place_outputs();
@@ -52,15 +53,15 @@ pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rerolled) -> Re
     let copies = lowering.copy_outputs()?;
     let mut bodies: Vec<Option<Nest>> = bodies.into_iter().map(Some).collect();
     let mut statements = Vec::from_iter(cleared);
-    if !sequence.sums.is_empty() {
-        statements.push(Statement::Zero { space: Space::Work, start: 0, length: sequence.sums.len() as u32 });
+    if !sequence.reductions.is_empty() {
+        statements.push(Statement::Zero { space: Space::Work, start: 0, length: sequence.reductions.len() as u32 });
     }
     if let Some(base) = lowering.copied_inputs {
         statements.extend(lowering.copy_inputs(base));
     }
     lowering.emit(plans, &mut bodies, &mut statements)?;
     statements.extend(copies);
-    if lowering.work > MOST_CELLS {
+    if lowering.work > MAX_CELLS {
         return Err(ErrorKind::TapeOverflow.into());
     }
     Ok(Program {

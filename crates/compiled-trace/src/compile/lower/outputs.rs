@@ -1,23 +1,23 @@
-//! Which results are handed out.
+//! Decides how results reach the outputs.
 //!
 //! Called by `lower`. Where a slot's results are outputs in all iterations, its group stores them to the output slice itself,
-//! so that a function that writes an array leaves one loop and no copies. Other outputs (inputs, sums, the last step of a
-//! recurrence) are copied at the end of the program: in runs where cells advance regularly, by a table otherwise. Where many are
+//! so that a function that writes an array becomes one loop without copies. Other outputs (inputs, reductions, the last step of a
+//! recurrence) are copied at the end of the program: in runs where cells advance regularly, by a table otherwise. If many of them are
 //! zero, outputs are cleared at the beginning.
 
 use super::fit::each_iteration;
 use super::lowering::Fit;
 use super::lowering::{Lowering, NONE};
 use crate::program::{Dimension, Instruction, Nest, Space, Statement};
-use crate::recording::graph::{CONSTANT, SUM};
+use crate::recording::graph::{CONSTANT, REDUCTION};
 use differentiation_interface_core::error::{Error, ErrorKind};
 
-/// Fewest outputs that are copied as a run of their own.
-const SHORTEST_RUN: usize = 8;
-/// Outputs are cleared where at least one in so many is zero.
+/// Minimum number of outputs that are copied as a separate run.
+const MIN_RUN: usize = 8;
+/// Outputs are cleared if at least one in this many is zero.
 const SPARSEST_ZEROS: usize = 16;
-/// Most outputs that are copied one by one.
-const ONE_BY_ONE: usize = 8;
+/// Maximum number of outputs that are copied one by one.
+const MAX_SINGLE_COPIES: usize = 8;
 
 /// An output and the cell that is copied to it.
 #[derive(Clone, Copy)]
@@ -28,14 +28,14 @@ struct Copy {
 }
 
 impl Lowering<'_> {
-    /// Finds the slots that store outputs themselves, and marks the results that are copied.
+    /// Finds the slots whose groups store outputs directly, and marks the results that are copied.
     pub(super) fn place_outputs(&mut self) {
         let first = self.sequence.first;
-        // Per node, the first output that it is.
+        // For each node, the first output that it is.
         let mut handed = vec![NONE; self.sequence.nodes.len()];
         let mut slots = Vec::new();
         for (output, operand) in self.sequence.outputs.iter().enumerate() {
-            let place = match operand & (CONSTANT | SUM) {
+            let place = match operand & (CONSTANT | REDUCTION) {
                 0 => self.place(*operand as i64 - first as i64),
                 _ => None,
             };
@@ -68,7 +68,7 @@ impl Lowering<'_> {
         self.copied_outputs.sort_unstable();
         for output in &self.copied_outputs {
             let operand = self.sequence.outputs[*output as usize];
-            if operand & (CONSTANT | SUM) == 0
+            if operand & (CONSTANT | REDUCTION) == 0
                 && let Some(place) = self.place(operand as i64 - first as i64)
             {
                 self.groups[place.group as usize].slots[place.slot as usize].stored = true;
@@ -76,7 +76,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The statement that clears the outputs among which many are zero, before others are written; they need no copies then.
+    /// The statement that clears the outputs, if many of them are zero. It runs before outputs are written; zeros then need no copies.
     pub(super) fn clear_outputs(&mut self) -> Option<Statement> {
         let sequence = self.sequence;
         let is_zero = |output: &u32| {
@@ -86,7 +86,7 @@ impl Lowering<'_> {
         let mut zeros = self.copied_outputs.iter().copied().filter(is_zero);
         let (first, last) = (zeros.next()?, zeros.next_back()?);
         let (count, length) = (zeros.count() + 2, last - first + 1);
-        if count < SHORTEST_RUN || length as usize > SPARSEST_ZEROS * count {
+        if count < MIN_RUN || length as usize > SPARSEST_ZEROS * count {
             return None;
         }
         self.copied_outputs.retain(|output| !is_zero(output));
@@ -110,7 +110,7 @@ impl Lowering<'_> {
         while from < copies.len() {
             let length = run(&copies[from..]);
             let run = &copies[from..from + length];
-            if length >= SHORTEST_RUN {
+            if length >= MIN_RUN {
                 let source = Fit::Affine { origin: run[0].cell, deltas: vec![run[1].cell as i64 - run[0].cell as i64] };
                 let target = Fit::Affine { origin: run[0].output, deltas: vec![1] };
                 statements.push(copy(run[0].space, source, target, length));
@@ -119,7 +119,7 @@ impl Lowering<'_> {
             }
             from += length;
         }
-        if rest.len() <= ONE_BY_ONE {
+        if rest.len() <= MAX_SINGLE_COPIES {
             let fixed = |cell| Fit::Affine { origin: cell, deltas: Vec::new() };
             statements.extend(rest.iter().map(|one| copy(one.space, fixed(one.cell), fixed(one.output), 1)));
             return Ok(statements);
@@ -134,7 +134,7 @@ impl Lowering<'_> {
     }
 }
 
-/// How many copies from the first on are of neighbouring outputs and cells that advance regularly.
+/// Length of the run of copies, from the first on, between neighbouring outputs and cells that advance regularly.
 fn run(copies: &[Copy]) -> usize {
     let mut length = 1;
     while length < copies.len() {

@@ -1,33 +1,33 @@
-//! Which operations run together: groups, and the loops of statements around them.
+//! Forms the groups of operations that run together, and the loops of statements around them.
 //!
-//! Called first by `lower`. Short inner loops are written out, so that a body has enough to do per iteration.
+//! Called first by `lower`. Short inner loops are unrolled, so that a body has enough work per iteration.
 
 use super::fit::has_second;
 use super::lowering::{Group, Lowering};
 use crate::compile::reroll::Token;
-use crate::recording::graph::{CONSTANT, Op, SUM};
+use crate::recording::graph::{CONSTANT, Op, REDUCTION};
 
-/// Inner loops of at most this many operations are written out inside the loop around them.
-const WRITTEN_OUT: u32 = 256;
-const WRITTEN_OUT_TRIP: u32 = 40;
-/// The same inside a loop that carries values from iteration to iteration, where the inner loop may be the only vector.
-const WRITTEN_OUT_CARRIED: u32 = 64;
-const WRITTEN_OUT_CARRIED_TRIP: u32 = 7;
+/// Inner loops of at most this many operations are unrolled inside the loop around them.
+const UNROLLED: u32 = 256;
+const UNROLLED_TRIP: u32 = 40;
+/// The same limit inside a loop with dependences between iterations, where the inner loop may be the only one to vectorise.
+const UNROLLED_CARRIED: u32 = 64;
+const UNROLLED_CARRIED_TRIP: u32 = 7;
 
-/// The statements to come.
+/// The planned statements.
 pub(super) enum Plan {
     Group(usize),
     Call(u32),
     Loop { identity: usize, trip: u32, body: Vec<Plan> },
 }
 
-/// The loops around tokens that are planned.
-pub(super) struct Around<'a> {
+/// The loops around the tokens that are planned.
+pub(super) struct Enclosing<'a> {
     pub(super) counters: &'a [(u32, u32)],
     pub(super) enclosing: &'a [usize],
     /// How many of the counters are loops of statements.
     pub(super) loops: usize,
-    /// Whether the innermost loop carries values from iteration to iteration; nothing outside of loops.
+    /// Whether values pass between iterations of the innermost loop; `None` outside of loops.
     pub(super) carried: Option<bool>,
 }
 
@@ -36,11 +36,11 @@ impl Lowering<'_> {
         self.rolled.shapes[token.shape as usize].nodes
     }
 
-    /// Whether a loop is written out inside another one, which carries values or not; `None` is no loop around it.
-    fn is_written_out(&self, token: &Token, around: Option<bool>) -> bool {
+    /// Whether a loop is unrolled inside the loop around it, if there is one; `around` says whether values pass between that one's iterations.
+    fn is_unrolled(&self, token: &Token, around: Option<bool>) -> bool {
         let (nodes, trips) = match around {
-            Some(false) => (WRITTEN_OUT, WRITTEN_OUT_TRIP),
-            Some(true) => (WRITTEN_OUT_CARRIED, WRITTEN_OUT_CARRIED_TRIP),
+            Some(false) => (UNROLLED, UNROLLED_TRIP),
+            Some(true) => (UNROLLED_CARRIED, UNROLLED_CARRIED_TRIP),
             None => (0, 0),
         };
         match &self.rolled.shapes[token.shape as usize].repeat {
@@ -49,9 +49,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Plans the statements for tokens whose positions are relative to `base`, of groups that begin at `origin`.
-    pub(super) fn plan(&mut self, tokens: &[Token], base: u32, origin: u32, around: Around<'_>) -> Vec<Plan> {
-        let Around { counters, enclosing, loops, carried: around } = around;
+    /// Plans the statements for tokens whose positions are relative to `base`, in groups that begin at `origin`.
+    pub(super) fn plan(&mut self, tokens: &[Token], base: u32, origin: u32, around: Enclosing<'_>) -> Vec<Plan> {
+        let Enclosing { counters, enclosing, loops, carried: around } = around;
         let mut plans = Vec::new();
         let mut offsets = Vec::new();
         let flush = |this: &mut Self, plans: &mut Vec<Plan>, offsets: &mut Vec<u32>| {
@@ -69,7 +69,7 @@ impl Lowering<'_> {
         };
         for token in tokens {
             let start = base + token.start;
-            if self.is_written_out(token, around) {
+            if self.is_unrolled(token, around) {
                 for node in start..start + self.nodes_of(token) {
                     match self.sequence.nodes[node as usize].op {
                         Op::Call => {
@@ -84,7 +84,7 @@ impl Lowering<'_> {
             }
             flush(self, &mut plans, &mut offsets);
             let (trip, body) =
-                self.rolled.shapes[token.shape as usize].repeat.clone().expect("operations are written out");
+                self.rolled.shapes[token.shape as usize].repeat.clone().expect("only loops have counters");
             let length = self.nodes_of(token) / trip;
             let mut inner = counters.to_vec();
             inner.push((trip, length));
@@ -99,11 +99,11 @@ impl Lowering<'_> {
                     &body,
                     start,
                     start,
-                    Around { counters: &inner, enclosing: &enclosing, loops: loops + 1, carried },
+                    Enclosing { counters: &inner, enclosing: &enclosing, loops: loops + 1, carried },
                 );
                 plans.push(Plan::Loop { identity, trip, body });
             } else {
-                plans.extend(self.plan(&body, start, start, Around { counters: &inner, enclosing, loops, carried }));
+                plans.extend(self.plan(&body, start, start, Enclosing { counters: &inner, enclosing, loops, carried }));
             }
         }
         flush(self, &mut plans, &mut offsets);
@@ -112,9 +112,9 @@ impl Lowering<'_> {
 
     /// Whether a loop, or one inside it, has inner statements and values that pass from iteration to iteration.
     fn stays_loop(&self, shape: u32, start: u32) -> bool {
-        let (trip, body) = self.rolled.shapes[shape as usize].repeat.as_ref().expect("only loops are asked about");
+        let (trip, body) = self.rolled.shapes[shape as usize].repeat.as_ref().expect("the caller passes loops only");
         let carried = self.is_carried(start, self.rolled.shapes[shape as usize].nodes / trip, *trip);
-        let mut inner = body.iter().filter(|token| !self.is_written_out(token, Some(carried))).peekable();
+        let mut inner = body.iter().filter(|token| !self.is_unrolled(token, Some(carried))).peekable();
         inner.peek().is_some() && (carried || inner.any(|token| self.stays_loop(token.shape, start + token.start)))
     }
 
@@ -128,10 +128,10 @@ impl Lowering<'_> {
                 let uses = |operand: u32| {
                     if operand & CONSTANT != 0 {
                         false
-                    } else if operand & SUM != 0 {
+                    } else if operand & REDUCTION != 0 {
                         // The last term may be of this iteration and others of earlier ones.
-                        let sum = &self.sequence.sums[(operand & !SUM) as usize];
-                        sum.first < own.end && sum.last >= own.start
+                        let reduction = &self.sequence.reductions[(operand & !REDUCTION) as usize];
+                        reduction.first < own.end && reduction.last >= own.start
                     } else {
                         operand >= first && own.contains(&(operand - first))
                     }

@@ -1,30 +1,30 @@
-//! What a small program consists of: steps on slots.
+//! The representation of a small program: steps on slots.
 //!
 //! Written by `emit`, run by `kernel`.
 
 use crate::recording::rules::Rules;
 use pulp::Arch;
 
-/// Slots that a wide operation takes at a time.
+/// Slots that a wide operation processes at a time.
 pub(super) const LANES: usize = 16;
 /// Slots behind the last one that the last group may read.
 pub(super) const BEYOND: usize = LANES;
 
 /// A small program.
 #[derive(Clone, Debug)]
-pub(in crate::execute) struct Flat {
+pub(in crate::execute) struct Unrolled {
     pub(super) steps: Vec<Step>,
-    /// What the steps with the code [`Code::Line`] consist of.
+    /// The operations of the steps with the code [`Code::Line`].
     pub(super) lines: Vec<Line>,
     /// Slots that wide operations gather from and scatter to.
     pub(super) lists: Vec<u16>,
     pub(super) constants: Vec<f64>,
     pub(super) rules: Rules,
-    /// The vectors of the machine.
+    /// The vector instructions of the machine.
     pub(super) arch: Arch,
-    /// Where the inputs begin, each with room for whole groups.
+    /// Where the inputs begin; each has room for whole groups.
     pub(super) inputs: usize,
-    /// Where the outputs begin, each with room for whole groups.
+    /// Where the outputs begin; each has room for whole groups.
     pub(super) outputs: usize,
     /// Number of slots.
     pub(super) slots: usize,
@@ -70,7 +70,7 @@ pub(super) enum Code {
     PlusNegated,
     /// The negative of a product.
     TimesNegated,
-    /// To `n` cells and none beyond.
+    /// To `n` cells and no others.
     Put,
     WideGuard,
     // On `n` numbers and one that is the same for all.
@@ -99,13 +99,13 @@ pub(super) enum Code {
 /// What happens to a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Goes to slots that nothing else reads meanwhile, whole groups if it is wide.
+    /// It goes to slots that nothing else reads meanwhile, in whole groups if it is wide.
     Result,
-    /// Goes to cells.
+    /// It is stored to cells.
     Store,
-    /// Is added to cells that are 0: goes there, with 0 added so that -0 becomes 0.
+    /// It is added to cells that are 0: stored with 0 added, so that -0 becomes 0.
     First,
-    /// Is added to cells.
+    /// It is added to cells.
     Add,
 }
 
@@ -120,12 +120,12 @@ pub(super) struct Step {
     pub(super) y: u16,
     /// Number of lanes.
     pub(super) n: u16,
-    /// Number of a rule, relation or guard; slots of a third operand; high half of the place in the lists, whose low half is
+    /// Number of a rule, relation or guard; slots of a third operand; or the high half of the place in the lists, whose low half is
     /// `y`.
     pub(super) rule: u16,
 }
 
-/// Scalar operations in an order in which those of one kind are neighbours.
+/// Scalar operations, ordered so that those of one kind are neighbours.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) batches: Vec<Batch>,
@@ -133,11 +133,11 @@ pub(super) struct Line {
     pub(super) operands: Vec<[u16; 3]>,
 }
 
-/// So many operations of one kind.
+/// A number of operations of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batch {
     pub(super) code: Code,
-    /// [`Mode::Store`] also for results.
+    /// [`Mode::Store`] for results, too.
     pub(super) mode: Mode,
     pub(super) rule: u16,
     pub(super) count: u32,
@@ -153,7 +153,7 @@ impl Step {
     }
 }
 
-/// Slots for so many numbers in whole groups.
+/// Number of slots for `n` numbers in whole groups.
 pub(super) fn room(n: usize) -> usize {
     n.next_multiple_of(LANES)
 }

@@ -1,17 +1,17 @@
 //! Runs the steps of a small program.
 
 use super::super::single::{compare, drop_kept, guard_holds, keep};
-use super::code::{Code, Flat, LANES, Line, Mode, Step, room};
+use super::code::{Code, LANES, Line, Mode, Step, Unrolled, room};
 use crate::recording::rules::Rules;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::cell::Cell;
 
-/// The steps, the slots, and what is copied to and from these. It is copied here because a number is read quickest as it was
-/// written: in vectors of the same width, whole ones.
+/// The steps, the slots, and the slices that are copied to and from these. The kernel copies them because the machine reads a number
+/// fastest with the vector width it was written with.
 ///
-/// Rows of one group need no loops, which is much of the time for them; so there is a kernel for programs of short rows.
+/// Rows of one group need no loops, which are much of the time of short rows; so programs of short rows have a kernel of their own.
 pub(super) struct Run<'a, 'i, 'o, S, const SHORT: bool> {
-    pub(super) flat: &'a Flat,
+    pub(super) unrolled: &'a Unrolled,
     pub(super) slots: &'a mut [S],
     pub(super) inputs: &'a [&'i [S]],
     pub(super) outputs: &'a mut [&'o mut [S]],
@@ -20,7 +20,7 @@ pub(super) struct Run<'a, 'i, 'o, S, const SHORT: bool> {
 /// Some lanes of a wide operand.
 type Group<S, const N: usize = LANES> = [Cell<S>; N];
 
-/// The groups that begin at a slot and have room for so many lanes.
+/// The groups that begin at a slot and have room for this many lanes.
 #[inline(always)]
 fn groups<S>(slots: &[Cell<S>], first: u16, room: usize) -> &[Group<S>] {
     let first = first as usize;
@@ -44,7 +44,7 @@ fn set<S: Copy, const N: usize>(group: &Group<S, N>, numbers: [S; N]) {
     }
 }
 
-/// Puts one result where it belongs.
+/// Stores or adds one result.
 #[inline(always)]
 fn put<S: Scalar>(slot: &Cell<S>, mode: Mode, value: S) {
     match mode {
@@ -54,7 +54,7 @@ fn put<S: Scalar>(slot: &Cell<S>, mode: Mode, value: S) {
     }
 }
 
-/// Puts a wide result where it belongs, and nothing beyond.
+/// Stores or adds a wide result, and writes nothing beyond its cells.
 #[inline(always)]
 fn put_all<S: Scalar>(slots: &[Cell<S>], step: &Step) {
     let n = step.n as usize;
@@ -66,7 +66,7 @@ fn put_all<S: Scalar>(slots: &[Cell<S>], step: &Step) {
     }
 }
 
-/// Something about a part of a group, compiled for each length: a loop would take longer than what it does.
+/// Code for a part of a group, compiled for each length: a loop would take longer than its body.
 macro_rules! by_length {
     ($length:expr, $N:ident => $act:expr, none => $none:expr) => {
         by_length!(@ $length, $N => $act, $none, 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
@@ -82,7 +82,7 @@ macro_rules! by_length {
     };
 }
 
-/// Makes new numbers from old ones and those from other slots, which have room for whole groups.
+/// Computes new numbers from old ones and those of other slots, which have room for whole groups.
 #[inline(always)]
 fn exactly<S: Scalar>(from: &[Cell<S>], to: &[Cell<S>], new: impl Fn(S, S) -> S) {
     let ((from, _), (to, rest)) = (from.as_chunks::<LANES>(), to.as_chunks::<LANES>());
@@ -106,7 +106,7 @@ fn renew<S: Scalar, const N: usize>(to: &Group<S, N>, from: &Group<S, N>, new: i
     set(to, numbers);
 }
 
-/// Computes results group by group. Macros, because closures of this size are not always compiled in place, and then not for the
+/// Computes results group by group. A macro, because closures of this size are not always inlined, and then not compiled for the
 /// vector width of the machine.
 macro_rules! each {
     ($slots:ident, $step:ident, $room:ident, $operands:expr, $names:pat => $results:expr) => {
@@ -160,10 +160,10 @@ macro_rules! third {
     }};
 }
 
-/// The sum of `n` terms: term `i` goes to partial sum `i mod 16`, these are added pairwise.
+/// The sum of `n` terms: term `i` goes to partial sum `i mod 16`; the partial sums are added pairwise.
 macro_rules! sum {
     ($n:ident, $operands:expr, $names:pat => $terms:expr) => {{
-        // To add a term to -0 takes nothing. A sum of zeros alone may be -0 then, but no cell it is added to is.
+        // Starting from -0 costs no operation. A sum of zeros alone may be -0 then, but no cell it is added to is.
         let [mut sums, mut last] = [[S::constant(-S::Base::ZERO); LANES]; 2];
         let mut rest = $n;
         for $names in $operands {
@@ -203,7 +203,7 @@ fn pairwise<S: Scalar>(sums: [S; LANES]) -> S {
     (four[0] + four[2]) + (four[1] + four[3])
 }
 
-/// The operations of a batch, each from its slots. How results are put is decided once.
+/// The operations of a batch, each on its slots. How results are stored is decided once per batch.
 macro_rules! alike {
     ($slots:ident, $batch:ident, $operands:ident, $value:expr) => {{
         let number = |slot: u16| $slots[slot as usize].get();
@@ -228,7 +228,7 @@ macro_rules! alike {
     }};
 }
 
-/// Runs a line. Out of line: it needs no vectors, and what small programs need stays together.
+/// Runs a line. Out of line: it needs no vectors, and the code for other steps stays compact.
 #[inline(never)]
 fn alike<S: Scalar>(slots: &[Cell<S>], rules: &Rules, line: &Line) {
     let mut rest = &line.operands[..];
@@ -247,7 +247,7 @@ fn alike<S: Scalar>(slots: &[Cell<S>], rules: &Rules, line: &Line) {
             Code::Compare => alike!(slots, batch, operands, |x: S, y: S| compare(batch.rule as u8, x, y)),
             Code::Unary => alike!(slots, batch, operands, |x: S, _| rules.apply(batch.rule, x)),
             Code::Binary => alike!(slots, batch, operands, |x: S, y: S| rules.apply2(batch.rule, x, y)),
-            // The only one left of those that lines are made of.
+            // `Clear` is the only code left among those that lines consist of.
             _ => operands.iter().for_each(|[to, ..]| slots[*to as usize].set(S::default())),
         }
     }
@@ -257,14 +257,14 @@ fn alike<S: Scalar>(slots: &[Cell<S>], rules: &Rules, line: &Line) {
 #[inline(always)]
 fn copy_in<S: Scalar>(from: &[S], to: &mut [S]) {
     by_length!(from.len(), N => {
-        // By vectors that are read as they are written.
+        // The copy uses the vectors that later reads use.
         if let (Some(to), Some(from)) = (to.first_chunk_mut::<{ N.next_multiple_of(4) }>(), from.first_chunk::<N>()) {
             *to = std::array::from_fn(|i| if i < N { from[i] } else { S::default() });
         }
     }, none => copy(from, &mut to[..from.len()]));
 }
 
-/// Copies slices of one length by groups; the compiler would call a function.
+/// Copies slices of one length by groups; for `copy_from_slice` the compiler would call a function.
 #[inline(always)]
 fn copy<S: Copy>(from: &[S], to: &mut [S]) {
     let ((from, from_rest), (to, to_rest)) = (from.as_chunks::<LANES>(), to.as_chunks_mut::<LANES>());
@@ -289,11 +289,11 @@ fn copy_out<S: Scalar>(from: &[S], to: &mut [S]) {
 impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SHORT> {
     type Output = Result<(), u16>;
 
-    /// Runs the steps; the number of the guard that failed, if one did.
+    /// Runs the steps; returns the number of the guard that failed, if one did.
     #[inline(always)]
     fn call(self) -> Result<(), u16> {
-        let Run { flat, slots, inputs, outputs } = self;
-        let mut rest = &mut slots[flat.inputs..];
+        let Run { unrolled, slots, inputs, outputs } = self;
+        let mut rest = &mut slots[unrolled.inputs..];
         for input in inputs {
             if input.is_empty() {
                 continue;
@@ -304,7 +304,7 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
         }
         let memory = slots;
         let slots = Cell::from_mut(&mut *memory).as_slice_of_cells();
-        for step in &flat.steps {
+        for step in &unrolled.steps {
             let n = step.n as usize;
             let room = if SHORT { LANES } else { room(n) };
             let x = || slots[step.x as usize].get();
@@ -320,8 +320,8 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
                 Code::Keep => put(keep(x(), y())),
                 Code::Drop => put(drop_kept(x(), y())),
                 Code::Compare => put(compare(step.rule as u8, x(), y())),
-                Code::Unary => put(flat.rules.apply(step.rule, x())),
-                Code::Binary => put(flat.rules.apply2(step.rule, x(), y())),
+                Code::Unary => put(unrolled.rules.apply(step.rule, x())),
+                Code::Binary => put(unrolled.rules.apply2(step.rule, x(), y())),
                 Code::Guard => {
                     if !guard_holds(step.rule, x(), y()) {
                         return Err(step.rule);
@@ -354,18 +354,18 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
                     }));
                 }
                 Code::Gather => {
-                    for (to, from) in slots[step.to as usize..][..n].iter().zip(&flat.lists[step.list()..][..n]) {
+                    for (to, from) in slots[step.to as usize..][..n].iter().zip(&unrolled.lists[step.list()..][..n]) {
                         to.set(slots[*from as usize].get());
                     }
                 }
                 Code::Scatter => {
-                    for (x, to) in slots[step.x as usize..][..n].iter().zip(&flat.lists[step.list()..][..n]) {
+                    for (x, to) in slots[step.x as usize..][..n].iter().zip(&unrolled.lists[step.list()..][..n]) {
                         self::put(&slots[*to as usize], step.mode, x.get());
                     }
                 }
-                // Often a single one, without `memset`.
+                // Often a single cell, which needs no `memset`.
                 Code::Clear if n == 1 => slots[step.to as usize].set(S::default()),
-                Code::Line => alike(slots, &flat.rules, &flat.lines[step.x as usize]),
+                Code::Line => alike(slots, &unrolled.rules, &unrolled.lines[step.x as usize]),
                 Code::Clear => slots[step.to as usize..][..n].iter().for_each(|slot| slot.set(S::default())),
                 Code::WideSame => each!(slots, step, room, groups(slots, step.x, room), x => numbers(x)),
                 Code::WidePlus => both!(slots, step, room, |x: S, y: S| x + y),
@@ -390,7 +390,7 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
                         let (x, mut results) = (numbers(x), [S::default(); LANES]);
                         let count = left.min(LANES);
                         left -= count;
-                        flat.rules.apply_block(step.rule, &x[..count], &mut results[..count]);
+                        unrolled.rules.apply_block(step.rule, &x[..count], &mut results[..count]);
                         results
                     });
                 }
@@ -400,7 +400,7 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
                         let (x, y, mut results) = (numbers(x), numbers(y), [S::default(); LANES]);
                         let count = left.min(LANES);
                         left -= count;
-                        flat.rules.apply2_block(step.rule, |i| x[i], |i| y[i], &mut results[..count]);
+                        unrolled.rules.apply2_block(step.rule, |i| x[i], |i| y[i], &mut results[..count]);
                         results
                     });
                 }
@@ -415,7 +415,7 @@ impl<S: Scalar, const SHORT: bool> pulp::NullaryFnOnce for Run<'_, '_, '_, S, SH
                 Code::Put => put_all(slots, step),
             }
         }
-        let mut rest = &memory[flat.outputs..];
+        let mut rest = &memory[unrolled.outputs..];
         for output in outputs {
             let own;
             (own, rest) = rest.split_at(room(output.len()));

@@ -1,9 +1,9 @@
 //! The slots of a small program.
 //!
-//! Made by a small program for its constants; lent to its runs.
+//! Made by a small program from its constants; borrowed by its runs.
 
-/// Numbers that begin where a line of the machine's cache begins, wherever the memory is: a vector across two lines takes longer
-/// to read and to write, which is felt in programs of some nanoseconds.
+/// Numbers aligned to a cache line, wherever the memory begins: reading and writing a vector across two lines takes longer,
+/// which shows in programs of some nanoseconds.
 #[derive(Debug, Default)]
 pub(in crate::execute) struct Slots<S> {
     /// Begins with copies of the first number that are never read.
@@ -19,7 +19,7 @@ impl<S: Clone> Slots<S> {
     pub(super) fn new(numbers: &[S]) -> Slots<S> {
         let most = LINE / size_of::<S>().max(1);
         let mut all: Vec<S> = Vec::with_capacity(numbers.len() + most);
-        // Numbers of other sizes than a power of 2 may begin nowhere.
+        // Numbers whose size is not a power of 2 may have no aligned position.
         let first = Some(all.as_ptr().align_offset(LINE)).filter(|first| *first <= most).unwrap_or(0);
         all.extend(numbers.first().into_iter().cycle().take(first).cloned());
         let first = all.len();
@@ -35,7 +35,7 @@ impl<S> Slots<S> {
     }
 }
 
-/// A copy is in other memory, where lines begin elsewhere.
+/// A copy is in other memory, whose alignment differs.
 impl<S: Clone> Clone for Slots<S> {
     fn clone(&self) -> Slots<S> {
         Slots::new(&self.all[self.first..])
@@ -52,7 +52,7 @@ mod tests {
             let numbers: Vec<f64> = (0..length).map(f64::from).collect();
             let mut slots = vec![Slots::new(&numbers)];
             for pad in 0..8 {
-                // Held, so that the copies are in different places.
+                // The pad is kept alive, so that the copies are at different addresses.
                 std::hint::black_box(vec![0u8; 8 * pad]);
                 slots.push(slots[pad].clone());
             }

@@ -5,7 +5,7 @@ mod recorded;
 
 use super::*;
 use crate::program::{Address, Dimension, Instruction, Nest, Statement};
-use crate::recording::custom::{CallObject, Half};
+use crate::recording::custom::{CallObject, RuleFunction};
 use crate::recording::graph::{Op, Outcome};
 use crate::recording::rules::{self, Rules};
 use differentiation_interface_core::rules::{Binary, Partial, RuleVisitor, Unary, each_binary, each_unary};
@@ -59,7 +59,7 @@ fn without_vectors() -> Options {
     Options { vectors: false, ..Options::default() }
 }
 
-/// All settings a program must be right with.
+/// All settings with which a program must give right results.
 fn settings() -> [Options; 4] {
     let quick = Options { optimised: 0, ..Options::default() };
     [Options::default(), without_vectors(), quick, Options { vectors: false, ..quick }]
@@ -76,7 +76,7 @@ fn native<S: Number>(program: &Program, options: Options, inputs: &[&[S]]) -> Re
     Ok(outputs)
 }
 
-/// The same numbers in every bit, all NaN being one.
+/// Equality of all bits, with all NaN being equal.
 fn same<S: Base>(x: S, y: S) -> bool {
     (x.is_nan() && y.is_nan()) || (x == y && x.is_sign_negative() == y.is_sign_negative())
 }
@@ -133,7 +133,7 @@ impl RuleVisitor for EveryRule {
     fn binary<R: Binary>(&mut self, rule: R) {
         let mut rules = Rules::default();
         let number = rules.number_binary(rule).expect("there are few rules");
-        // Which zero the larger of two zeros is, is not said.
+        // IEEE 754 leaves open which of two zeros is the larger.
         let signed_zeros = !matches!(number, rules::MAX | rules::MIN);
         check_operation::<f64>(R::NAME, Op::Binary(number), &rules, signed_zeros, |x, y| rule.value(x, y));
         check_operation::<f32>(R::NAME, Op::Binary(number), &rules, signed_zeros, |x, y| rule.value(x, y));
@@ -163,7 +163,7 @@ fn every_operation_has_its_value() {
     check_operations::<f32>();
 }
 
-/// Negations meet every operation that could take them in.
+/// Negations before every operation that can absorb them.
 #[test]
 fn signs_move_exactly() {
     let [x, y] = pairs::<f64>();
@@ -218,7 +218,7 @@ fn guards_hold_or_fail_like_their_comparison() {
         let mut program = one_operation(Op::Guard(outcome as u16), 1, Rules::default());
         let Statement::Nest(nest) = &mut program.statements[0] else { unreachable!("it is a nest") };
         nest.body[3] = Instruction::Store { value: 0, address: 2 };
-        // One by one, and as the odd one out among pairs for which it holds, in either lane.
+        // One by one, and as the only failing pair among pairs for which the guard holds, in either lane.
         let alone = Compiled::<f64>::new(&program, Options::default()).expect("this machine has native code");
         let mut row = program.clone();
         (row.inputs, row.outputs) = (vec![9, 9], vec![9]);
@@ -288,7 +288,7 @@ impl CallObject for SumAndProduct {
     fn place(&self) -> *const () {
         std::ptr::from_ref(self).cast()
     }
-    fn call(&self, _: Half, _: usize, _: usize, data: &dyn Any, out: &mut dyn Any) {
+    fn call(&self, _: RuleFunction, _: usize, _: usize, data: &dyn Any, out: &mut dyn Any) {
         let (Some(x), Some(y)) = (data.downcast_ref::<Vec<f64>>(), out.downcast_mut::<Vec<f64>>()) else { return };
         y.clear();
         y.extend([x[0] + x[1], x[0] * x[1]]);
@@ -307,7 +307,7 @@ fn custom_rules_run_between_code_in_loops() {
         };
         let call = RuleCall {
             rule: Arc::new(SumAndProduct),
-            half: Half::Value,
+            function: RuleFunction::Value,
             inputs: 2,
             outputs: 2,
             arguments: vec![affine(Space::Work, 0, &[1]), affine(Space::Input(0), 0, &[1])],
@@ -440,7 +440,7 @@ fn threads_share_one_compiled_program() {
     threads.into_iter().for_each(|thread| thread.join().expect("all values are right"));
 }
 
-/// Executable memory without a file does not pile up.
+/// Executable memory without a file does not accumulate.
 #[cfg(target_os = "linux")]
 #[test]
 fn dropped_code_is_freed() {
@@ -475,7 +475,7 @@ fn listings_show_text_and_code() {
     assert!(compiled.instructions() > 10);
 }
 
-/// Adds up `count` inputs forwards and backwards in one body, so that all of them are at hand in the middle.
+/// Adds up `count` inputs forwards and backwards in one body, so that all of them are live in the middle.
 fn all_at_once(count: u32) -> Program {
     let mut body: Vec<Instruction> = (0..count).map(Instruction::Load).collect();
     let mut sum = 0;
@@ -502,7 +502,7 @@ fn code_that_needs_too_much_stack_is_refused() {
     assert!(matches!(refused, Some(Refused::Stack { .. })), "{refused:?}");
 }
 
-/// 5000 sums in one loop, of which only so many fit into memory of a function.
+/// 5000 reductions in one loop, of which only some fit into memory of a function.
 #[test]
 fn many_sums_are_complete() {
     for count in [13, 100, 5000u32] {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What the page of programs says, one iteration after the other.
+/// Evaluates a program as its contract says, one iteration after the other.
 fn direct(program: &Program, inputs: &[&[f64]]) -> Vec<Vec<f64>> {
     fn slice<'a>(
         space: Space,
@@ -182,7 +182,7 @@ pub(super) fn random_program(random: &mut Random) -> Program {
         let recurs = !dimensions.is_empty() && outer.is_empty() && random.one_in(3);
         let halo = if recurs { 1 } else { 0 };
         if recurs {
-            // The cell stored by the iteration before, which lies before the block for the first.
+            // The cell stored by the previous iteration, which lies before the block for the first.
             dimensions.iter_mut().for_each(|d| d.parallel = false);
             let start = work + if reversed { iterations } else { 0 };
             let first = Nest {
@@ -250,7 +250,7 @@ pub(super) fn random_program(random: &mut Random) -> Program {
         statements.push(statement);
         known.append(&mut before);
     }
-    // All that was stored is seen.
+    // Everything that was stored reaches an output.
     statements.push(Statement::Nest(Nest {
         dimensions: across(work as usize),
         reversed: false,
@@ -323,7 +323,7 @@ fn sums_into_neighbouring_cells_are_complete() {
                     let x: Vec<f64> = (1..=13).map(|i| i as f64).collect();
                     let expected = direct(&program, &[&x]);
                     for options in settings() {
-                        // Small multiples of a quarter: every order of additions gives the same.
+                        // Small multiples of a quarter: every order of additions gives the same result.
                         assert_eq!(
                             native(&program, options, &[&x]).expect("there are no guards"),
                             expected,
@@ -368,7 +368,7 @@ fn sums_that_are_read_under_way_stay_in_memory() {
     }
 }
 
-/// y[i] = w[i] where the iteration before has written w[i], before or after it is read, once or twice.
+/// y[i] = w[i] where the previous iteration has written w[i], before or after it is read, once or twice.
 #[test]
 fn results_of_the_iteration_before_are_found() {
     let (x, w, next, y) = (0, 1, 2, 3);

@@ -145,7 +145,7 @@ fn single_functions_give_the_same_answers_or_none() {
     compiled.run(&mut compiled.workspace(), &[&x, &[]], &mut [&mut expected_y, &mut expected]).unwrap();
     let mut single = compiled.single::<2, 2>().unwrap();
     assert!(compiled.single::<1, 2>().is_none() && compiled.single::<2, 3>().is_none(), "other slices");
-    // It owns what it needs.
+    // The single program owns its code.
     drop(compiled);
     for mut single in [single.clone(), single.clone()] {
         assert!(single.run(&[&x, &[]], &mut [&mut y, &mut grad]));

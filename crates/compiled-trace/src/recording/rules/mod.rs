@@ -1,4 +1,4 @@
-//! Elementary functions in recordings: small numbers for the lines of the rule table, objects for rules of users.
+//! Elementary functions in recordings: small numbers for the lines of the rule table, objects for users' rules.
 //!
 //! Made by the recorder, read by every pass and executor.
 

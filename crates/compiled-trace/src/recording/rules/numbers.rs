@@ -1,6 +1,6 @@
-//! The rules of a recording by number: the table first, then what the recording has met.
+//! The rules of a recording by number: the table first, then further rules in the order of their first use.
 //!
-//! Filled by the recorder and by the passes, which bring rules of derivatives; asked by every pass and executor.
+//! Filled by the recorder and by the passes, which add rules of derivatives; read by every pass and executor.
 
 use super::objects::{OneArgument, RuleObject, TwoArguments};
 use super::table::{BINARY_TABLE, UNARY_TABLE, binary_id, binary_name, unary_id, unary_name};
@@ -47,22 +47,22 @@ impl OtherUnary {
     }
 }
 
-/// The rules of a recording: the table, and what the recording met besides.
+/// The rules of a recording: the table, and further rules.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     pub(super) unary: Vec<OtherUnary>,
-    /// Where those with a parameter are, once there are more than [`FEW`].
+    /// The places of rules with a parameter, once there are more than [`FEW`].
     places: FxHashMap<(TypeId, u64), u32>,
     pub(super) binary: Vec<Arc<dyn RuleObject>>,
 }
 
-/// So many rules are compared one by one.
+/// Up to this many rules are compared one by one.
 const FEW: usize = 16;
-/// Most different exponents of a function; their derivatives have exponents of their own. Further ones are operands of `powf`.
-const MOST_EXPONENTS: usize = 4096;
+/// Maximum number of different exponents of a function; their derivatives have exponents of their own. Further exponents are operands of `powf`.
+const MAX_EXPONENTS: usize = 4096;
 
 impl Rules {
-    /// Bytes of memory it occupies beside itself.
+    /// Bytes of memory it owns.
     pub(crate) fn bytes(&self) -> usize {
         self.unary.capacity() * size_of::<OtherUnary>()
             + self.binary.capacity() * size_of::<Arc<dyn RuleObject>>()
@@ -74,19 +74,19 @@ impl Rules {
         self.unary.len() + self.binary.len()
     }
 
-    /// Whether a further constant exponent is to be an operand.
+    /// Whether further constant exponents become operands.
     pub(crate) fn has_many_exponents(&self) -> bool {
-        self.unary.len() >= MOST_EXPONENTS
+        self.unary.len() >= MAX_EXPONENTS
     }
 
-    /// Forgets the rules that are not in the table.
+    /// Removes the rules that are not in the table.
     pub(crate) fn clear(&mut self) {
         self.unary.clear();
         self.places.clear();
         self.binary.clear();
     }
 
-    /// Whether numbers mean the same here and there.
+    /// Whether equal numbers mean equal rules here and there.
     pub(crate) fn are(&self, other: &Rules) -> bool {
         self.unary.len() == other.unary.len()
             && self.binary.len() == other.binary.len()
@@ -106,7 +106,7 @@ impl Rules {
         binary_id::<R>().is_some()
     }
 
-    /// Whether an operation is one: its number stands for a rule here, or for a relation.
+    /// Whether an operation is valid: its number stands for a rule here, or for a relation.
     #[cfg(feature = "native")]
     pub(crate) fn know(&self, op: Op) -> bool {
         match op {
@@ -117,7 +117,7 @@ impl Rules {
         }
     }
 
-    /// The number of a unary rule, new if it was not met before; `None` if there are more than 65 thousand.
+    /// The number of a unary rule, which is added if it is new; `None` if there are more than 65 thousand.
     #[inline(always)]
     pub(crate) fn number_unary<R: Unary>(&mut self, rule: R) -> Option<u16> {
         match unary_id::<R>() {
@@ -164,9 +164,9 @@ impl Rules {
         u16::try_from(index + UNARY_TABLE as usize).ok()
     }
 
-    /// Appends a rule that is not there.
+    /// Appends a rule that is not in the list.
     fn insert(&mut self, other: OtherUnary) -> usize {
-        // More than can be numbered are refused, and need no memory.
+        // More rules than can be numbered are refused, and need no memory.
         let index = self.unary.len();
         if index > u16::MAX as usize {
             return index;
@@ -205,7 +205,7 @@ impl Rules {
         u16::try_from(index + BINARY_TABLE as usize).ok()
     }
 
-    /// The number that a unary rule of other rules has here.
+    /// The number here of a unary rule of another list.
     pub(crate) fn adopt_unary(&mut self, other: &Rules, rule: u16) -> Option<u16> {
         match rule.checked_sub(UNARY_TABLE) {
             None => Some(rule),
@@ -213,7 +213,7 @@ impl Rules {
         }
     }
 
-    /// The number that a binary rule of other rules has here.
+    /// The number here of a binary rule of another list.
     pub(crate) fn adopt_binary(&mut self, other: &Rules, rule: u16) -> Option<u16> {
         let Some(i) = rule.checked_sub(BINARY_TABLE) else { return Some(rule) };
         let object = &other.binary[i as usize];

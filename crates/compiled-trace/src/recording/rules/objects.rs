@@ -1,6 +1,6 @@
-//! Rules of users behind pointers.
+//! Users' rules behind pointers.
 //!
-//! Made by [`Rules`](super::Rules) when a recording meets a rule that is not in the table; read by executors for values and by
+//! Made by [`Rules`](super::Rules) when a recording uses a rule that is not in the table; read by executors for values and by
 //! `template` for derivatives.
 
 use crate::recording::number::Recorded;
@@ -11,7 +11,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A rule of a user behind a pointer: its values on plain numbers, and its derivatives on recording ones.
+/// A user's rule behind a pointer: its values on plain numbers, and its derivatives on recording ones.
 pub trait RuleObject: Any + Send + Sync + Debug {
     /// Name of the rule.
     fn name(&self) -> &'static str;
@@ -22,9 +22,9 @@ pub trait RuleObject: Any + Send + Sync + Debug {
     /// The derivative by one argument, at the arguments and the value of the rule.
     ///
     /// # Errors
-    /// [`ErrorKind::RuleOrder`] if the rule has none that could be recorded.
+    /// [`ErrorKind::RuleOrder`] if the rule has no derivative that can be recorded.
     fn partial(&self, argument: usize, at: &[Recorded<f64>]) -> Result<Partial<Recorded<f64>>, Error>;
-    /// The derivative by one argument as a rule of its own, evaluated as it is; none of a rule that is such a derivative itself.
+    /// The derivative by one argument as an opaque rule, evaluated without recording it; `None` for a rule that is such a derivative itself.
     fn opaque(&self, argument: usize) -> Option<Arc<dyn RuleObject>>;
     /// The rule itself.
     fn rule(&self) -> &dyn Any;
@@ -89,7 +89,7 @@ impl<R: Binary> RuleObject for TwoArguments<R> {
     }
 }
 
-/// The derivative of a user's rule that branches on values, evaluated on plain numbers as it is.
+/// The derivative of a user's rule that branches on values: an opaque rule, evaluated on plain numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Opaque<R> {
     rule: R,

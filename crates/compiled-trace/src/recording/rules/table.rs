@@ -1,6 +1,6 @@
 //! Small numbers for the lines of the rule table that have no parameter.
 //!
-//! Nothing here lists a derivative: those are [`Template`](crate::Template)s, recorded from the rules themselves.
+//! No derivative is listed here: those are [`Template`](crate::Template)s, recorded from the rules themselves.
 
 use differentiation_interface_core::rules::*;
 use differentiation_interface_core::scalar::Scalar;
@@ -15,7 +15,7 @@ macro_rules! numbered_rules {
         $(#[doc = concat!("Number of the rule [`", stringify!($Rule), "`](differentiation_interface_core::rules::", stringify!($Rule), ").")]
         pub const $CONST: u16 = $count::$CONST as u16;)*
 
-        /// The number of a rule of the table. The comparisons are decided when this is compiled.
+        /// The number of a rule of the table. The comparisons are evaluated at compile time.
         #[inline(always)]
         pub(super) fn $id<R: 'static>() -> Option<u16> {
             let own = TypeId::of::<R>();
@@ -31,7 +31,7 @@ macro_rules! numbered_rules {
                 _ => return None,
             })
         }
-        /// The values of a rule of the table on a block; `false` if it is not one.
+        /// The values of a rule of the table on a block; `false` if the rule is not in the table.
         #[inline(always)]
         pub(super) fn $block<S: Scalar>(rule: u16, x: impl Fn(usize) -> S, y: impl Fn(usize) -> S, out: &mut [S]) -> bool {
             let _ = &y;
@@ -47,7 +47,7 @@ macro_rules! numbered_rules {
             $(if rule == $CONST { return Some($Rule::NAME); })*
             None
         }
-        /// Hands a rule of the table to a visitor.
+        /// Calls a visitor with a rule of the table.
         pub(crate) fn $visit(rule: u16, visitor: &mut impl RuleVisitor) {
             $(if rule == $CONST { return visitor.$method($Rule); })*
         }

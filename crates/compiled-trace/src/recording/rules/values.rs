@@ -1,6 +1,6 @@
 //! Values of rules by number, on any scalar.
 //!
-//! Called by executors. A user's rule reaches scalars that carry derivatives as a custom rule, by the templates of its derivatives.
+//! Called by executors. A user's rule accepts scalars that carry derivatives as a custom rule, with the templates of its derivatives.
 
 use super::numbers::{OtherUnary, Rules};
 use super::objects::RuleObject;
@@ -13,7 +13,7 @@ use differentiation_interface_core::scalar::{Base, Scalar};
 use std::any::TypeId;
 use std::sync::Arc;
 
-/// A user's rule as a custom rule, which is how it reaches scalars that carry derivatives.
+/// A user's rule as a custom rule, so that it accepts scalars that carry derivatives.
 struct AsCustom {
     rule: Arc<dyn RuleObject>,
 }

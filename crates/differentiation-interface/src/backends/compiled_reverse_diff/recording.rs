@@ -113,7 +113,7 @@ impl Recording {
 
     /// The place in the user's code where another recording first decides otherwise; none if it differs in something else.
     pub(super) fn parts_from(&self, graph: &Graph) -> Option<&'static Location<'static>> {
-        self.source.as_ref()?.graph.parts_from(graph)
+        self.source.as_ref()?.graph.divergence(graph)
     }
 
     /// Appends the values in `graph` of the constants that are parameters.

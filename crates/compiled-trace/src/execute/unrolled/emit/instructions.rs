@@ -1,4 +1,4 @@
-//! The steps for the instructions of a body: where operands and results are, and what one step does of several instructions.
+//! The steps for the instructions of a body: where operands and results are, and which instructions one step combines.
 //!
 //! Called for each body by the rest of `emit`.
 
@@ -10,7 +10,7 @@ use crate::recording::graph::Op;
 use crate::recording::rules::{MINUS, NEGATE, OVER, PLUS, TIMES};
 
 impl Writer<'_> {
-    /// Slots of a result's own.
+    /// Takes slots for a result.
     pub(super) fn take(&mut self, wide: bool) -> Option<u16> {
         let size = if wide { room(self.width) } else { 1 };
         if let Some((_, free)) = self.free.iter_mut().find(|(own, _)| *own == size)
@@ -19,10 +19,10 @@ impl Writer<'_> {
             return Some(at);
         }
         if wide {
-            self.flat.slots = room(self.flat.slots);
+            self.unrolled.slots = room(self.unrolled.slots);
         }
-        let at = u16::try_from(self.flat.slots).ok()?;
-        self.flat.slots += size;
+        let at = u16::try_from(self.unrolled.slots).ok()?;
+        self.unrolled.slots += size;
         Some(at)
     }
 
@@ -34,7 +34,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Ends a result.
+    /// Ends the life of a result if no later instruction reads it.
     pub(super) fn release(&mut self, value: u32, now: usize) {
         let place = self.places[value as usize];
         match place.owner {
@@ -84,7 +84,7 @@ impl Writer<'_> {
         Some(Place { owner: Owner::Cells, ..place })
     }
 
-    /// Makes sure that nothing waits for the old number of a cell that is written now.
+    /// Copies the old number of a cell before it is overwritten, if a result still needs it.
     pub(super) fn overwrite(&mut self, cell: usize) -> Option<()> {
         self.unwritten[cell] = false;
         let holder = self.holder[cell];
@@ -96,7 +96,7 @@ impl Writer<'_> {
         Some(())
     }
 
-    /// An operand as wide as asked for.
+    /// An operand in the requested width.
     pub(super) fn operand(&mut self, value: u32, wide: bool) -> Option<Place> {
         let place = self.places[value as usize];
         if place.wide || !wide {
@@ -107,7 +107,7 @@ impl Writer<'_> {
         Some(Place { at, wide, owner: Owner::Own })
     }
 
-    /// Ends what [`operand`](Self::operand) made.
+    /// Releases what [`operand`](Self::operand) made.
     pub(super) fn dismiss(&mut self, value: u32, operand: Place) {
         if operand.wide != self.places[value as usize].wide {
             self.give_back(operand);
@@ -120,15 +120,15 @@ impl Writer<'_> {
         if op != Op::Unary(NEGATE) || !place.wide || place.owner != Owner::Own || self.uses[a as usize] != 1 {
             return None;
         }
-        // Whatever wrote the slots last.
-        let step = self.flat.steps.iter_mut().rev().find(|step| step.to == place.at)?;
+        // The step that wrote the slots last.
+        let step = self.unrolled.steps.iter_mut().rev().find(|step| step.to == place.at)?;
         step.code = negative(step.code)?;
         // The slots have a new owner.
         self.places[a as usize].owner = Owner::Fixed;
         Some(place)
     }
 
-    /// The sum of a product and other numbers, or their difference, by the step that makes the product, if it is the last one and
+    /// The sum or difference of a product and other numbers, computed by the step that makes the product, if that is the last step and
     /// the product has no other reader.
     pub(super) fn with_product(&mut self, op: Op, a: u32, b: u32, now: usize) -> Option<Place> {
         let (x, y) = (self.places[a as usize], self.places[b as usize]);
@@ -215,7 +215,7 @@ impl Writer<'_> {
     pub(super) fn change_sign(&mut self, x: Place, y: Place) {
         let is_negative = |place: Place| matches!(place.owner, Owner::Negative(_));
         if is_negative(x) != is_negative(y)
-            && let Some(step) = self.flat.steps.last_mut()
+            && let Some(step) = self.unrolled.steps.last_mut()
         {
             match negative(step.code) {
                 Some(code) => step.code = code,
@@ -233,7 +233,7 @@ impl Writer<'_> {
         if place.owner != Owner::Own || self.last_use[value as usize] != now {
             return None;
         }
-        self.flat.steps.last_mut().filter(|step| {
+        self.unrolled.steps.last_mut().filter(|step| {
             let other = matches!(step.code, Code::Scatter | Code::Gather | Code::Clear | Code::Guard | Code::WideGuard);
             step.mode == Mode::Result && step.to == place.at && !other
         })
@@ -253,13 +253,13 @@ impl Writer<'_> {
         if wide && !Self::is_dense(plan, address) {
             let list = self.list(plan, info)?;
             for lane in 0..width {
-                self.overwrite(self.flat.lists[list + lane] as usize)?;
+                self.overwrite(self.unrolled.lists[list + lane] as usize)?;
             }
             self.clear_listed(list);
             let x = self.operand(value, true)?;
             let rule = u16::try_from(list >> 16).ok()?;
             let step = Step::new(Code::Scatter, mode, 0, [x.at, list as u16], width as u16, rule);
-            self.flat.steps.push(step);
+            self.unrolled.steps.push(step);
             self.dismiss(value, x);
             return Some(());
         }
@@ -270,21 +270,21 @@ impl Writer<'_> {
         let may_write_beyond = self.may_write_beyond(to, n);
         // The operation itself may write the cells, after they are cleared.
         let own_step = self.places[value as usize].wide == wide && self.maker(value, now).is_some();
-        let made = if own_step { self.flat.steps.pop() } else { None };
+        let made = if own_step { self.unrolled.steps.pop() } else { None };
         let mode = self.mode(mode, to, n);
         let width = width as u16;
         match made {
-            Some(step) if !wide => self.flat.steps.push(Step { mode, to, ..step }),
-            Some(step) if mode == Mode::Store && may_write_beyond => self.flat.steps.push(Step { to, ..step }),
+            Some(step) if !wide => self.unrolled.steps.push(Step { mode, to, ..step }),
+            Some(step) if mode == Mode::Store && may_write_beyond => self.unrolled.steps.push(Step { to, ..step }),
             made => {
-                self.flat.steps.extend(made);
+                self.unrolled.steps.extend(made);
                 let x = self.operand(value, wide)?;
                 let (code, mode) = match (wide, mode) {
                     (false, _) => (Code::Same, mode),
                     (true, Mode::Store) if may_write_beyond => (Code::WideSame, Mode::Result),
                     (true, _) => (Code::Put, mode),
                 };
-                self.flat.steps.push(Step::new(code, mode, to, [x.at, 0], width, 0));
+                self.unrolled.steps.push(Step::new(code, mode, to, [x.at, 0], width, 0));
                 self.dismiss(value, x);
             }
         }
@@ -305,7 +305,7 @@ impl Writer<'_> {
             return Some(());
         }
         let code = if place.wide { Code::Sum } else { Code::Sums };
-        self.flat.steps.push(Step::new(code, mode, to, [place.at, 0], n, 0));
+        self.unrolled.steps.push(Step::new(code, mode, to, [place.at, 0], n, 0));
         Some(())
     }
 }

@@ -1,19 +1,19 @@
-//! Writes a program out as one list of operations.
+//! Unrolls a program to one list of operations.
 //!
-//! Called when a program is made ready; reads the plans of the block executor, which say what becomes wide.
+//! Called when a program is prepared; reads the plans of the block executor, which decide what becomes wide.
 //!
 //! # When is a load free?
-//! Operations read cells in place, so a load is only a name for slots. A cell that is written while a loaded number is still
-//! asked for is copied first; `holder` remembers who reads which cell.
+//! Operations read cells in place, so a load is only a name for slots. A cell is copied before it is written if a loaded number is
+//! still needed; `holder` records which result reads a cell.
 //!
 //! # When is a cell cleared?
-//! When it must be: cells to be cleared are only marked, the first term that is added to all of them clears them on the way, and
-//! the rest is cleared when somebody asks, or at the end.
+//! As late as possible: cells to be cleared are only marked, the first term that is added to all of them clears them on the way, and
+//! the rest is cleared before it is read, or at the end.
 
 mod instructions;
 mod schedule;
 
-use super::code::{BEYOND, Code, Flat, LANES, Mode, Step, room};
+use super::code::{BEYOND, Code, LANES, Mode, Step, Unrolled, room};
 use crate::execute::executable::Step as Outer;
 use crate::execute::plan::Plan;
 use crate::program::{Address, Instruction, Program, Space};
@@ -21,18 +21,18 @@ use crate::recording::graph::Op;
 use crate::recording::rules::{NEGATE, TIMES};
 use pulp::Arch;
 
-/// Most operations that a program with loops may become; straight-line code may have more.
-const MOST_STEPS: usize = 4096;
-/// Most slots in lists.
-const MOST_LISTED: usize = 1 << 16;
+/// Maximum number of operations that a program with loops may unroll to; straight-line code may have more.
+const MAX_STEPS: usize = 4096;
+/// Maximum number of slots in lists.
+const MAX_LISTED: usize = 1 << 16;
 /// Sentinel: no reader.
 const NONE: u32 = u32::MAX;
 
-/// Writes a program out, if that makes it a small one.
-pub(in crate::execute) fn flat(program: &Program, steps: &[Outer], plans: &[Plan]) -> Option<Flat> {
+/// Unrolls a program, if it is then a small one.
+pub(in crate::execute) fn unrolled(program: &Program, steps: &[Outer], plans: &[Plan]) -> Option<Unrolled> {
     let (mut written, mut executed) = (0, 0);
     count(steps, plans, 1, &mut written, &mut executed)?;
-    if executed > MOST_STEPS.max(2 * written) {
+    if executed > MAX_STEPS.max(2 * written) {
         return None;
     }
     let mut cells = room(program.constants.len());
@@ -52,7 +52,7 @@ pub(in crate::execute) fn flat(program: &Program, steps: &[Outer], plans: &[Plan
     }
     let mut writer = Writer {
         plans,
-        flat: Flat {
+        unrolled: Unrolled {
             steps: Vec::with_capacity(executed),
             lines: Vec::new(),
             lists: Vec::new(),
@@ -80,14 +80,14 @@ pub(in crate::execute) fn flat(program: &Program, steps: &[Outer], plans: &[Plan
         width: 1,
     };
     writer.steps(steps, 0)?;
-    // The work means nothing after a run.
+    // The contents of the work space are not needed after a run.
     for (start, length) in writer.outputs.clone().into_iter().zip(&program.outputs) {
         writer.clear(start, *length);
     }
-    let mut flat = writer.flat;
-    schedule::schedule(&mut flat, cells);
-    flat.slots += BEYOND;
-    (flat.slots <= u16::MAX as usize).then_some(flat)
+    let mut unrolled = writer.unrolled;
+    schedule::schedule(&mut unrolled, cells);
+    unrolled.slots += BEYOND;
+    (unrolled.slots <= u16::MAX as usize).then_some(unrolled)
 }
 
 /// Counts instructions as written and as executed; `None` if there are calls or rows longer than a block.
@@ -129,7 +129,7 @@ enum Owner {
     Fixed,
     /// Cells of the program that may be written.
     Cells,
-    /// Slots of its own.
+    /// Slots that it owns.
     Own,
     /// Those of another result, of which it is the negative.
     Negative(u32),
@@ -137,27 +137,27 @@ enum Owner {
 
 struct Writer<'p> {
     plans: &'p [Plan],
-    flat: Flat,
+    unrolled: Unrolled,
     /// Where the inputs, the work and the outputs begin.
     inputs: Vec<usize>,
     work: usize,
     outputs: Vec<usize>,
-    /// Which result is read at a cell.
+    /// Which result reads a cell.
     holder: Vec<u32>,
-    /// Whether a cell is 0 by now, if it were cleared.
+    /// Whether a cell still has to be cleared.
     uncleared: Vec<bool>,
-    /// Whether nothing was written to a cell yet.
+    /// Whether nothing has been written to a cell yet.
     unwritten: Vec<bool>,
-    /// Slots of results that are not used any more, by number of slots.
+    /// Slots of results that are no longer used, by number of slots.
     free: Vec<(usize, Vec<u16>)>,
     counters: Vec<u32>,
-    // Of the present nest.
+    // The results of the present nest.
     places: Vec<Place>,
     last_use: Vec<usize>,
-    /// How many instructions ask for a result.
+    /// How many instructions read a result.
     uses: Vec<u32>,
     wide: Vec<bool>,
-    /// Which negatives are not computed: products that ask for them have the other sign instead, which is the same.
+    /// Negatives that are not computed: the products that read them change their sign instead, with the same result.
     skipped: Vec<bool>,
     /// Number of lanes.
     width: usize,
@@ -194,7 +194,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Clears what is still to be cleared of some cells.
+    /// Clears those of the cells that are still uncleared.
     fn clear(&mut self, first: usize, length: usize) {
         let mut cell = first;
         while cell < first + length {
@@ -208,7 +208,7 @@ impl Writer<'_> {
         }
     }
 
-    /// How to store or add to cells, which are cleared first if they must be.
+    /// How to store or add to cells, which are cleared first if necessary.
     fn mode(&mut self, mode: Mode, first: u16, length: usize) -> Mode {
         let first = first as usize;
         let cells = &mut self.uncleared[first..first + length];
@@ -232,7 +232,7 @@ impl Writer<'_> {
     }
 
     fn push(&mut self, code: Code, to: u16, x: u16, y: u16, n: u16, rule: u16) {
-        self.flat.steps.push(Step::new(code, Mode::Result, to, [x, y], n, rule));
+        self.unrolled.steps.push(Step::new(code, Mode::Result, to, [x, y], n, rule));
     }
 
     fn nest(&mut self, plan: &Plan) -> Option<()> {
@@ -244,7 +244,7 @@ impl Writer<'_> {
         self.uses.resize(body.len(), 0);
         for (i, instruction) in body.iter().enumerate() {
             instruction.operands(|operand| {
-                // One that asks twice counts once.
+                // An instruction that reads a result twice counts once.
                 self.uses[operand as usize] += u32::from(self.last_use[operand as usize] != i);
                 self.last_use[operand as usize] = i;
             });
@@ -269,7 +269,7 @@ impl Writer<'_> {
         Some(())
     }
 
-    /// Finds negatives that only products ask for, of results that others ask for too. These results then live as long.
+    /// Finds negatives that only products read, of results that others read too. These results then live as long.
     fn find_skipped(&mut self, body: &[Instruction]) {
         self.skipped.clear();
         self.skipped.extend_from_slice(&self.wide);
@@ -309,13 +309,13 @@ impl Writer<'_> {
 
     /// Lists the slots of an address.
     fn list(&mut self, plan: &Plan, address: &Address) -> Option<usize> {
-        let start = self.flat.lists.len();
+        let start = self.unrolled.lists.len();
         for lane in 0..self.width {
             let cell = self.cell(plan, address, lane)?;
-            self.flat.lists.push(cell);
+            self.unrolled.lists.push(cell);
         }
-        // Longer lists fall out of the cache, and blocks gather as well.
-        if self.flat.lists.len() > MOST_LISTED {
+        // Longer lists exceed the cache, and blocks gather as well.
+        if self.unrolled.lists.len() > MAX_LISTED {
             return None;
         }
         Some(start)
@@ -323,7 +323,7 @@ impl Writer<'_> {
 
     fn clear_listed(&mut self, list: usize) {
         for lane in 0..self.width {
-            let cell = self.flat.lists[list + lane];
+            let cell = self.unrolled.lists[list + lane];
             self.clear(cell as usize, 1);
         }
     }

@@ -1,54 +1,54 @@
 //! Reorders the scalar operations of straight lines so that operations of one kind become neighbours.
 //!
-//! Called when all steps are written. One step per operation costs a jump per operation, to a place that is hard to predict in
+//! Called when all steps are written. One step per operation costs a jump per operation, which the machine predicts poorly in
 //! irregular code; a batch of operations of one kind needs one jump.
 //!
-//! # What may change places?
+//! # Which operations may change places?
 //! An operation stays behind those that write what it reads, and behind those that read or wrote what it writes; additions to a
 //! cell read it. So every operation computes from the same numbers as before, and every cell gets its terms in the same order.
-//! Slots of results that are used again for other results are no reason to stay behind: every result is a place of its own
-//! until the order is known, and gets its slot then.
+//! The reuse of a slot for another result imposes no order: every result is a place of its own until the order is known, and then
+//! gets its slot.
 //!
 //! # Which batch does an operation join?
-//! The first one of its kind that it may join, else a new one behind the others. It has to be behind the batches of the operations
+//! The first one of its kind that it may join, else a new one behind the others. It has to be in a batch behind those of the operations
 //! it stays behind, or in the same one, where operations keep their order.
 
-use super::super::code::{Batch, Code, Flat, Line, Mode, Step};
+use super::super::code::{Batch, Code, Line, Mode, Step, Unrolled};
 
-/// Fewest operations of a straight line that are reordered.
-const FEWEST: usize = 64;
-/// Fewest operations in a batch, on average.
-const SHORTEST: usize = 4;
-/// Most slots for each operation of a line: all slots are looked at for each line.
-const MOST_SLOTS: usize = 16;
-/// Most kinds of operations.
-const MOST_KINDS: usize = 64;
+/// Minimum number of operations of a straight line that are reordered.
+const MIN_OPERATIONS: usize = 64;
+/// Minimum number of operations in a batch, on average.
+const MIN_BATCH: usize = 4;
+/// Maximum number of slots per operation of a line: the pass visits all slots for each line.
+const MAX_SLOTS: usize = 16;
+/// Maximum number of kinds of operations.
+const MAX_KINDS: usize = 64;
 
 /// Puts straight lines of scalar operations into batches; results have the slots from `cells` on.
-pub(super) fn schedule(flat: &mut Flat, cells: usize) {
-    if flat.steps.len() < FEWEST || flat.slots > u16::MAX as usize {
+pub(super) fn schedule(unrolled: &mut Unrolled, cells: usize) {
+    if unrolled.steps.len() < MIN_OPERATIONS || unrolled.slots > u16::MAX as usize {
         return;
     }
-    let steps = std::mem::take(&mut flat.steps);
+    let steps = std::mem::take(&mut unrolled.steps);
     let lines: Vec<&[Step]> = steps.chunk_by(|a, b| arity(a).is_some() == arity(b).is_some()).collect();
-    // Others may ask for the results of a line, unless they only clear cells.
+    // Other steps may read the results of a line, unless they only clear cells.
     let computes = |line: &[Step]| line.iter().any(|step| step.code != Code::Clear);
     let computing = lines.iter().filter(|line| computes(line)).count();
-    let mut end = flat.slots;
+    let mut end = unrolled.slots;
     for line in lines {
-        let is_long = line.len() >= FEWEST.max(flat.slots / MOST_SLOTS) && arity(&line[0]).is_some();
+        let is_long = line.len() >= MIN_OPERATIONS.max(unrolled.slots / MAX_SLOTS) && arity(&line[0]).is_some();
         let alone = computing == 1 && computes(line);
-        let made = if is_long { Order::new(line, cells, flat.slots, alone) } else { None };
-        let made = made.and_then(|order| order.line(if alone { cells } else { flat.slots }));
-        if let (Some((line, last)), Ok(number)) = (made, u16::try_from(flat.lines.len())) {
+        let made = if is_long { Order::new(line, cells, unrolled.slots, alone) } else { None };
+        let made = made.and_then(|order| order.line(if alone { cells } else { unrolled.slots }));
+        if let (Some((line, last)), Ok(number)) = (made, u16::try_from(unrolled.lines.len())) {
             end = if alone { last } else { end.max(last) };
-            flat.lines.push(line);
-            flat.steps.push(Step::new(Code::Line, Mode::Result, 0, [number, 0], 1, 0));
+            unrolled.lines.push(line);
+            unrolled.steps.push(Step::new(Code::Line, Mode::Result, 0, [number, 0], 1, 0));
         } else {
-            flat.steps.extend_from_slice(line);
+            unrolled.steps.extend_from_slice(line);
         }
     }
-    flat.slots = end;
+    unrolled.slots = end;
 }
 
 /// How many slots a scalar operation reads, apart from those it adds to; `None` for other steps.
@@ -62,7 +62,7 @@ fn arity(step: &Step) -> Option<usize> {
     }
 }
 
-/// Which batch, counted from 1, last wrote a place, and the last one that read it.
+/// The batches, counted from 1, that last wrote and last read a place.
 #[derive(Clone, Copy, Default)]
 struct Last {
     write: u32,
@@ -101,19 +101,19 @@ impl Order {
     fn new(line: &[Step], cells: usize, slots: usize, alone: bool) -> Option<Order> {
         let operations = Vec::with_capacity(line.len());
         let mut order = Order { operations, batches: Vec::new(), kinds: Vec::new(), keys: Vec::new(), slots };
-        // Which step writes a slot last: what it leaves there may be read behind the line.
+        // Which step writes a slot last: later lines may read what it leaves there.
         let mut end = vec![u32::MAX; slots];
         if !alone {
             for (i, step) in line.iter().enumerate() {
                 end[step.to as usize] = i as u32;
             }
         }
-        // The places that slots stand for by now.
+        // The places that slots stand for at this step.
         let mut held: Vec<u32> = (0..slots as u32).collect();
         let mut last = vec![Last::default(); slots + line.len()];
         for (i, step) in line.iter().enumerate() {
             let kind = order.kind(step)?;
-            // Operations with fewer operands seem to read the first slot, which is nearly always a constant or an input.
+            // Operations with fewer operands formally read the first slot, which is nearly always a constant or an input.
             let arity = arity(step)?;
             let [x, y] = [if arity > 0 { step.x } else { 0 }, if arity > 1 { step.y } else { 0 }];
             let [x, y] = [held[x as usize], held[y as usize]];
@@ -129,7 +129,7 @@ impl Order {
             last[to] = Last { write: batch + 1, read: 0 };
             held[slot] = to as u32;
             order.operations.push(Operation { batch, places: [to as u32, x, y] });
-            if order.batches.len() * SHORTEST > line.len() {
+            if order.batches.len() * MIN_BATCH > line.len() {
                 return None;
             }
         }
@@ -145,7 +145,7 @@ impl Order {
         known.or_else(|| {
             self.keys.push(key);
             self.kinds.push(Kind { code, mode, rule, batches: Vec::new() });
-            (self.kinds.len() <= MOST_KINDS).then_some(self.kinds.len() - 1)
+            (self.kinds.len() <= MAX_KINDS).then_some(self.kinds.len() - 1)
         })
     }
 
@@ -162,7 +162,7 @@ impl Order {
         batch as u32
     }
 
-    /// The line in its new order, results in slots from `first` on, and the end of these slots; `None` if there are too many.
+    /// The line in its new order, with results in slots from `first` on, and the end of these slots; `None` if there are too many.
     fn line(self, first: usize) -> Option<(Line, usize)> {
         let Order { operations, batches, slots, .. } = self;
         let mut next = 0;
@@ -172,7 +172,7 @@ impl Order {
         });
         let mut starts: Vec<usize> = starts.collect();
         let mut order = vec![0; operations.len()];
-        // Slots are always in use.
+        // The slots of the program stay in use.
         let mut uses = vec![u32::MAX; slots];
         uses.resize(slots + operations.len(), 0);
         for (i, operation) in operations.iter().enumerate() {

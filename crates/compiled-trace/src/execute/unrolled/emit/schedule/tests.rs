@@ -1,11 +1,11 @@
-//! Lines in a new order give the numbers of the order in which they were written, bit by bit.
+//! Reordered lines give the numbers of the order in which they were written, bit by bit.
 
 use super::*;
 use crate::execute::unrolled::code::BEYOND;
 use crate::recording::rules::Rules;
 use pulp::Arch;
 
-/// Slots 0 to 3 hold these.
+/// Contents of slots 0 to 3.
 const INPUTS: [f64; 4] = [0.3, -1.7, 1e16, 5.1];
 /// The cells, which are the outputs, come next, and then results.
 const CELLS: u16 = 4;
@@ -15,8 +15,8 @@ const RESULTS: u16 = CELLS + TIMES;
 /// Slots of results.
 const ROOM: u16 = 64;
 
-fn flat(steps: &[Step]) -> Flat {
-    Flat {
+fn unrolled(steps: &[Step]) -> Unrolled {
+    Unrolled {
         steps: steps.to_vec(),
         lines: Vec::new(),
         lists: Vec::new(),
@@ -34,28 +34,28 @@ fn step(code: Code, mode: Mode, to: u16, operands: [u16; 2]) -> Step {
     Step::new(code, mode, to, operands, 1, 0)
 }
 
-/// The cells after a run in slots that hold nothing before.
-fn cells(mut flat: Flat) -> Vec<u64> {
-    flat.slots += BEYOND;
-    let mut slots = vec![f64::NAN; flat.slots];
+/// The cells after a run in slots that hold NaN before.
+fn cells(mut unrolled: Unrolled) -> Vec<u64> {
+    unrolled.slots += BEYOND;
+    let mut slots = vec![f64::NAN; unrolled.slots];
     let mut cells = [f64::NAN; TIMES as usize];
-    flat.run(&mut slots, &[&INPUTS], &mut [&mut cells]).unwrap();
+    unrolled.run(&mut slots, &[&INPUTS], &mut [&mut cells]).unwrap();
     cells.map(f64::to_bits).to_vec()
 }
 
 /// Compares the cells after both orders; returns the other order.
-fn compare(steps: &[Step]) -> Flat {
-    let written = flat(steps);
+fn compare(steps: &[Step]) -> Unrolled {
+    let written = unrolled(steps);
     let mut ordered = written.clone();
     schedule(&mut ordered, RESULTS as usize);
     assert_eq!(cells(ordered.clone()), cells(written), "{steps:?}");
     ordered
 }
 
-/// Repeats a pattern on each cell behind operations that open batches of all kinds in it; a line of its own.
-fn repeat(pattern: impl Fn(u16) -> Vec<Step>) -> Flat {
+/// Repeats a pattern on each cell, behind operations that open batches of all its kinds, as a line of its own.
+fn repeat(pattern: impl Fn(u16) -> Vec<Step>) -> Unrolled {
     let patterns: Vec<Step> = (CELLS..RESULTS).flat_map(&pattern).collect();
-    // The kinds in another order than the pattern has them, on a cell that is written again.
+    // The kinds in another order than in the pattern, on a cell that is written again.
     let opening = pattern(CELLS).into_iter().rev().map(|step| Step { to: RESULTS - 1, x: 0, y: 1, ..step });
     let clear = [step(Code::Clear, Mode::Result, RESULTS - 1, [0, 0])];
     let end = [step(Code::Clear, Mode::Result, RESULTS - 1, [0, 0])];
@@ -71,7 +71,7 @@ fn repeat(pattern: impl Fn(u16) -> Vec<Step>) -> Flat {
 #[test]
 fn what_is_read_is_written_before() {
     use {Code::*, Mode::*};
-    // A cell and a result, which nobody overwrites.
+    // A cell and a result that no step overwrites.
     repeat(|cell| {
         vec![
             step(Times, Store, cell, [cell % 2, 3]),
@@ -106,7 +106,7 @@ fn the_last_one_that_writes_a_cell_stays_the_last() {
 #[test]
 fn terms_are_added_in_the_order_in_which_they_were_written() {
     use {Code::*, Mode::*};
-    // 1e16 - 1.7 + 0.3 - 1e16: another order is rounded otherwise.
+    // 1e16 - 1.7 + 0.3 - 1e16: another order rounds differently.
     let pattern = |cell| {
         vec![
             step(Same, First, cell, [2, 0]),
@@ -137,9 +137,9 @@ fn results_in_slots_used_again_share_batches() {
 #[test]
 fn short_lines_and_chains_stay_as_they_are() {
     use {Code::*, Mode::*};
-    let short = vec![step(Plus, Store, CELLS, [0, 1]); FEWEST - 1];
+    let short = vec![step(Plus, Store, CELLS, [0, 1]); MIN_OPERATIONS - 1];
     let mut chain = vec![step(Times, Store, CELLS, [0, 1])];
-    for _ in 0..FEWEST {
+    for _ in 0..MIN_OPERATIONS {
         chain.extend([step(Plus, Store, CELLS, [CELLS, 0]), step(Times, Store, CELLS, [CELLS, 1])]);
     }
     for steps in [short, chain] {
@@ -162,7 +162,7 @@ impl Random {
         all[self.below(all.len())]
     }
 
-    /// So many steps of a few codes that read inputs, cells, and results already `known`.
+    /// This many steps of a few codes that read inputs, cells, and results already `known`.
     fn steps(&mut self, count: usize, known: &mut Vec<u16>) -> Vec<Step> {
         use Code::*;
         let codes = [Same, Plus, Minus, Times, Over, Negate, Keep, Drop, Compare, Clear];
@@ -195,10 +195,10 @@ fn random_lines_give_the_same_in_both_orders() {
     for seed in 0..200 {
         let mut random = Random(seed);
         let mut known = vec![0];
-        // Cells hold something at first.
+        // The cells are not empty at first.
         let mut steps: Vec<Step> =
             (CELLS..RESULTS).map(|cell| step(Code::Times, Mode::Store, cell, [cell % 4, 3])).collect();
-        // Lines behind another find results of those before; what is between them reads one as well.
+        // Lines behind another read results of those before; the step between them reads one as well.
         for _ in 0..seed % 4 {
             steps.extend(random.steps(200, &mut known));
             let sum = Step::new(Code::Sums, Mode::Store, CELLS, [random.of(&known), 0], 3, 0);

@@ -1,0 +1,161 @@
+//! Type variables, unification, and the flow of values from type to type.
+//!
+//! Called by every file that reads code.
+
+use super::graph::Act;
+use super::inference::Inference;
+use super::marks::Mark;
+use super::ty::Ty;
+use proc_macro2::Span;
+use syn::Expr;
+use syn::spanned::Spanned;
+
+impl Inference<'_> {
+    pub(super) fn fresh_var(&mut self) -> Ty {
+        self.vars.push(None);
+        Ty::Var(self.vars.len() - 1)
+    }
+
+    pub(super) fn fresh_float(&mut self) -> Ty {
+        Ty::Float(self.graph.fresh())
+    }
+
+    /// The type behind a variable.
+    pub(super) fn resolve(&self, ty: &Ty) -> Ty {
+        let mut ty = ty.clone();
+        while let Ty::Var(v) = ty {
+            match &self.vars[v] {
+                Some(bound) => ty = bound.clone(),
+                None => break,
+            }
+        }
+        ty
+    }
+
+    /// Every activity inside a type.
+    pub(super) fn acts(&self, ty: &Ty) -> Vec<Act> {
+        match self.resolve(ty) {
+            Ty::Float(a) | Ty::Opaque(a) => vec![a],
+            Ty::Seq(item) => self.acts(&item),
+            Ty::Tuple(items) => items.iter().flat_map(|t| self.acts(t)).collect(),
+            Ty::Fn(args, ret) => args.iter().chain([&*ret]).flat_map(|t| self.acts(t)).collect(),
+            Ty::Var(_) | Ty::Other | Ty::Never => Vec::new(),
+        }
+    }
+
+    /// An unknown type of a value computed from values of these types.
+    pub(super) fn opaque_of(&mut self, sources: &[Ty], span: Span) -> Ty {
+        let act = self.graph.fresh();
+        for source in sources {
+            for a in self.acts(source) {
+                self.graph.flow(a, act, span);
+            }
+        }
+        Ty::Opaque(act)
+    }
+
+    /// The item type of a sequence.
+    pub(super) fn item_of(&mut self, ty: &Ty) -> Ty {
+        match self.resolve(ty) {
+            Ty::Seq(item) => (*item).clone(),
+            Ty::Var(v) => {
+                let item = self.fresh_var();
+                self.vars[v] = Some(Ty::seq(item.clone()));
+                item
+            }
+            Ty::Opaque(a) => self.part_of(a),
+            _ => Ty::Other,
+        }
+    }
+
+    /// A part of a value of unknown type: as active as the whole, but it may be a number although the whole is not.
+    pub(super) fn part_of(&mut self, whole: Act) -> Ty {
+        let part = self.graph.fresh();
+        self.graph.same(whole, part, Span::call_site());
+        Ty::Opaque(part)
+    }
+
+    fn occurs(&self, var: usize, ty: &Ty) -> bool {
+        match self.resolve(ty) {
+            Ty::Var(v) => v == var,
+            Ty::Seq(item) => self.occurs(var, &item),
+            Ty::Tuple(items) => items.iter().any(|t| self.occurs(var, t)),
+            Ty::Fn(args, ret) => args.iter().chain([&*ret]).any(|t| self.occurs(var, t)),
+            _ => false,
+        }
+    }
+
+    /// Unifies two types.
+    pub(super) fn unify(&mut self, a: &Ty, b: &Ty, span: Span) {
+        let (a, b) = (self.resolve(a), self.resolve(b));
+        match (&a, &b) {
+            (Ty::Var(v), Ty::Var(w)) if v == w => {}
+            (Ty::Never, _) | (_, Ty::Never) => {}
+            (Ty::Var(v), other) | (other, Ty::Var(v)) if !self.occurs(*v, other) => self.vars[*v] = Some(other.clone()),
+            (Ty::Float(a), Ty::Float(b)) | (Ty::Opaque(a), Ty::Opaque(b)) => self.graph.same(*a, *b, span),
+            (Ty::Seq(a), Ty::Seq(b)) => self.unify(a, b, span),
+            (Ty::Tuple(a), Ty::Tuple(b)) => {
+                for (a, b) in a.iter().zip(b) {
+                    self.unify(a, b, span);
+                }
+            }
+            (Ty::Fn(a, r), Ty::Fn(b, s)) => {
+                for (a, b) in a.iter().zip(b) {
+                    self.unify(a, b, span);
+                }
+                self.unify(r, s, span);
+            }
+            (Ty::Opaque(a), other) | (other, Ty::Opaque(a)) => {
+                if let Ty::Float(_) = other {
+                    self.graph.set_float(*a);
+                }
+                for act in self.acts(other) {
+                    self.graph.same(*a, act, span);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Records that the value of `expr` flows to a place of type `expected`, where a plain number may be lifted.
+    pub(super) fn coerce(&mut self, expr: &mut Expr, from: &Ty, to: &Ty) {
+        let span = expr.span();
+        let (from, to) = (self.resolve(from), self.resolve(to));
+        match (&from, &to) {
+            (Ty::Never, _) => {}
+            (Ty::Float(a), Ty::Var(v)) => {
+                let b = self.graph.fresh();
+                self.vars[*v] = Some(Ty::Float(b));
+                self.flow_lifting(expr, *a, b, true);
+            }
+            (Ty::Opaque(a), Ty::Var(v)) => {
+                let b = self.graph.fresh();
+                self.vars[*v] = Some(Ty::Opaque(b));
+                self.flow_lifting(expr, *a, b, false);
+            }
+            (Ty::Float(a), Ty::Float(b)) | (Ty::Opaque(a), Ty::Float(b)) => self.flow_lifting(expr, *a, *b, true),
+            (Ty::Float(a), Ty::Opaque(b)) => {
+                self.graph.set_float(*b);
+                self.flow_lifting(expr, *a, *b, true);
+            }
+            (Ty::Opaque(a), Ty::Opaque(b)) => self.flow_lifting(expr, *a, *b, false),
+            (Ty::Opaque(a), other @ (Ty::Seq(_) | Ty::Tuple(_))) => {
+                for act in self.acts(other) {
+                    self.graph.flow(*a, act, span);
+                }
+            }
+            (other @ (Ty::Seq(_) | Ty::Tuple(_) | Ty::Fn(..)), Ty::Opaque(b)) => {
+                for act in self.acts(other) {
+                    self.graph.flow(act, *b, span);
+                }
+            }
+            _ => self.unify(&from, &to, span),
+        }
+    }
+
+    /// A flow with a mark where a plain number can be lifted. `certain` says that the target is known to be a number.
+    fn flow_lifting(&mut self, expr: &mut Expr, from: Act, to: Act, certain: bool) {
+        self.graph.flow(from, to, expr.span());
+        self.mark_expr(expr, Mark::Lift { from, to, certain });
+    }
+}
