@@ -294,7 +294,7 @@ fn errors_of_colourings_keep_their_kind() {
     assert_eq!(error.kind(), ErrorKind::ColoringOrder { position: 2 });
     assert_eq!(
         error.to_string(),
-        "hessian with sparse(forward_diff): the order given for the colouring is no permutation: position 2 is out of range, repeated or missing; list every vertex once, or use another order"
+        "hessian with sparse(forward_diff): the order given for the colouring is not a permutation: position 2 is out of range, repeated or missing; list every vertex once, or use another order"
     );
 }
 
@@ -318,7 +318,7 @@ fn steps_that_say_nothing_are_refused() {
     let error = gradient(&norm, &parsed, &[1.0]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "gradient with any: the step of coordinate 0 is too small to change it or too large to keep it; set a step near the default, or none"
+        "gradient with any: the step at coordinate 0 is not positive, too small to change the coordinate, or so large that the coordinate is lost to rounding; set a step near the default, or none"
     );
 }
 
