@@ -20,7 +20,7 @@ mod tests;
 use proc_macro::TokenStream;
 
 /// Makes a function differentiable by every backend: keeps the function, makes it generic if it is written with `f64`, and
-/// adds a unit struct in `CamelCase` that stands for it.
+/// adds a unit struct in `CamelCase` that represents it.
 ///
 /// ```
 /// use differentiation_interface_core::Function;
@@ -79,9 +79,9 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// # Functions that are generic already
-/// A function with one type parameter keeps its bounds and its body, and the object is made for the same bounds: `T: Real`,
-/// `T: Float`, `T: RealField`. Use this form for code that the rewriting below refuses. The body is not read: a value that
-/// leaves it through `to_f64` is the affair of the number type, which answers `None` where a derivative would be lost.
+/// A function with one type parameter keeps its bounds and its body, and the object is made for the same bounds, such as
+/// `T: Real` or `T: Float`. Use this form for code that the rewriting below refuses. The macro does not analyse the body: `to_f64`
+/// of an active number returns `None`, because the derivative would be lost.
 ///
 /// ```
 /// use differentiation_interface_core::{Function, Real};
@@ -98,7 +98,7 @@ use proc_macro::TokenStream;
 /// # How plain code is rewritten
 /// Arguments are *active*; literals, constants, integers and `#[constant]` data are *plain*. What is computed from an active
 /// number is active, and so is a variable or container into which an active number goes. Active numbers get the type `T`, all
-/// others stay `f64` and cost no derivative work:
+/// others stay `f64`, for which no derivatives are computed:
 ///
 /// ```
 /// # use differentiation_interface_core::Real;
@@ -123,32 +123,32 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// A cast `as f64` of a number that is active already is dropped; one of an integer stays. A constant exponent becomes `powc`,
-/// which is right at zero and at negative numbers. This covers annotations, turbofish, `f64::max(a, b)`, `f64::sqrt` as a value, `f64::consts`, `as f64` of integers, `vec![..]`
-/// and arrays, tuples, closures, iterator chains, loops, branches, `match`, early return, and functions inside the function,
-/// which become generic where they meet active numbers. `println!`, `format!`, `assert!` and their kin see the values.
+/// whose derivative is correct at zero and at negative numbers. This covers annotations, turbofish, `f64::max(a, b)`, `f64::sqrt` as a value,
+/// `f64::consts`, `as f64` of integers, `vec![..]` and arrays, tuples, closures, iterator chains, loops, branches, `match`, early return, and functions inside the function,
+/// which become generic where they meet active numbers. `println!`, `format!`, `assert!` and similar macros get the values.
 ///
-/// Types are not known to a macro, so flows are followed by the names of methods and standard functions. Where that is not
-/// enough the compiler reports a type error: a wrong guess cannot become a wrong derivative, because `T` has no silent way back
-/// to `f64`. Functions called with active numbers must be generic or `#[differentiable]` themselves.
+/// A macro does not know types, so it follows the flow of active numbers by the names of methods and standard functions. Where that
+/// is not enough, the compiler reports a type error. A wrong guess cannot cause a wrong derivative, because `T` does not convert to
+/// `f64` implicitly. Functions called with active numbers must be generic or `#[differentiable]` themselves.
 ///
 /// # What is refused
-/// All mistakes of a function are reported together, each where it is, with what to write instead:
+/// All mistakes of a function are reported together, each at its place, with what to write instead:
 /// - casts of active numbers, `as usize`, `as i64`, `as f32`, and `to_bits`, `to_f64`, `parse` of their text: write
 ///   `x.primal() as usize` to drop the derivative on purpose;
-/// - methods an active number does not have: `total_cmp`, `rem_euclid`, `div_euclid`, `midpoint`, `round_ties_even`,
+/// - methods that active numbers do not have: `total_cmp`, `rem_euclid`, `div_euclid`, `midpoint`, `round_ties_even`,
 ///   `next_up`, `next_down`; and `f64::from_bits`;
 /// - active numbers written into `#[constant]` data, a `const` or a `static`, or into a copy made by `to_vec()`: copy with
 ///   `.iter().map(|&v| v).collect()`;
 /// - matching active numbers against patterns such as `0.0 =>`;
-/// - macros that are not known and contain `f64` numbers; structs and other items with `f64` inside the function;
+/// - unknown macros that contain `f64` numbers; structs and other items with `f64` inside the function;
 /// - `unsafe`, `async`, `const fn`, other ABIs, raw pointers, `self`, `impl Trait` arguments, several type parameters;
-/// - an argument without mark, more than four contexts, borrowed outputs, points without `f64`.
+/// - a further argument without a mark, more than four contexts, borrowed outputs, points without `f64`.
 #[proc_macro_attribute]
 pub fn differentiable(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(options.into(), item.into()).into()
 }
 
-/// Makes objects of functions that are generic already and live elsewhere, often in another crate.
+/// Makes objects of generic functions that are defined elsewhere, often in another crate.
 ///
 /// Each line is a signature as for [`macro@differentiable`], with the name of the object, followed by the path of the function:
 ///
@@ -170,7 +170,7 @@ pub fn differentiable(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// With `f64` in the signature the object is made for every `T: Real`, which has nearly all traits that generic numeric code
-/// asks for. Write the bounds of the function to serve other number types too. Points, outputs, `#[constant]` and `#[cache]`
+/// needs. Write the bounds of the function to support other number types too. Points, outputs, `#[constant]` and `#[cache]`
 /// are those of the attribute.
 #[proc_macro]
 pub fn differentiable_fn(input: TokenStream) -> TokenStream {
