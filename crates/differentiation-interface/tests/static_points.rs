@@ -1,4 +1,4 @@
-//! Numbers and arrays in, numbers and arrays out: forward mode takes them on the stack, and answers as it does for slices.
+//! Functions of numbers and arrays: forward mode runs on the stack, with the same results as for slices.
 
 use differentiation_interface::backend::{Backend, Lane};
 use differentiation_interface::custom::{CustomRule, Halves};
@@ -147,7 +147,7 @@ fn numbers_of_another_differentiation_are_refused() {
     assert_eq!(error.kind(), ErrorKind::ForeignNumber);
 }
 
-/// Says it has a pushforward and has none.
+/// A rule that declares a pushforward but does not implement one.
 struct Incomplete;
 
 impl CustomRule for Incomplete {

@@ -112,7 +112,7 @@ fn hessian_of(graph: &Graph) -> Result<Pattern, Error> {
 struct RecordedFunction<'a>(&'a Graph);
 
 /// The function of the recording at tracers of one order.
-macro_rules! again {
+macro_rules! replayed {
     ($($order:ty),*) => {$(
         impl Flat<Tracer<f64, Global, $order>> for RecordedFunction<'_> {
             fn call(&mut self, x: &[Tracer<f64, Global, $order>], y: &mut Vec<Tracer<f64, Global, $order>>) {
@@ -124,4 +124,4 @@ macro_rules! again {
         }
     )*};
 }
-again! { Gradient, Hessian }
+replayed! { Gradient, Hessian }

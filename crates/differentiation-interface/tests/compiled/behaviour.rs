@@ -150,7 +150,7 @@ fn small_gradients_notice_what_other_calls_do() {
     }
 }
 
-/// A comparison that hangs on the rounding of a sum, which the program adds in another order.
+/// A comparison that depends on the rounding of a sum, which the program adds in another order.
 #[test]
 fn recordings_that_fail_their_own_guards_serve_the_call_they_were_made_in() {
     let x: Vec<f64> = (0..1000).map(|i| 1.0 / (i + 3) as f64).collect();

@@ -139,7 +139,7 @@ fn matrices_of_the_wrong_size_are_refused() {
             if columns == 3 {
                 assert_error(jacobian_into(&squares, &mut jac, &backend, &x), kind, &text);
             } else {
-                // Nobody has counted the outputs yet.
+                // The number of outputs is not known yet.
                 let kind = ErrorKind::BufferSize { expected: (rows, 3), found };
                 assert_eq!(jacobian_into(&squares, &mut jac, &backend, &x).unwrap_err().kind(), kind);
             }

@@ -204,7 +204,7 @@ fn a_number_of_outputs_that_changes_is_refused_by_sparse_backends() {
     );
 }
 
-/// Adds to its work memory, so that the value depends on what is there at the start; without a branch on it.
+/// Adds to its work memory, so that the value depends on the content at the start; without a branch on it.
 fn accumulating<T: Real>(x: &[T], sums: &mut [T]) -> T {
     sums[0] += x[0] * x[1];
     sums[1] += sums[0] * x[0];
@@ -325,10 +325,7 @@ fn steps_that_say_nothing_are_refused() {
 #[test]
 fn deep_nesting_in_a_string_is_an_error() {
     let error = "SecondOrder(".repeat(100_000).parse::<AnyBackend>().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`SecondOrder` inside `SecondOrder` at column 13; both of its backends are of first order"
-    );
+    assert_eq!(error.to_string(), "`SecondOrder` inside `SecondOrder` at column 13; pass two first-order backends");
     let error = "(".repeat(100_000).parse::<AnyBackend>().unwrap_err();
     assert_eq!(error.column(), 1);
     assert!(format!("ForwardDiff{}", "(".repeat(100_000)).parse::<AnyBackend>().is_err());

@@ -556,7 +556,7 @@ fn preparations_can_be_inspected() {
 }
 
 #[test]
-fn dense_detection_is_the_same_at_once_and_in_stretches() {
+fn dense_detection_is_the_same_at_once_and_in_chunks() {
     let (fd, rd) = (AutoForwardDiff::default(), AutoReverseDiff::default());
     // More columns than lanes, more rows than are swept together.
     let (inputs, outputs) = (31, 21);

@@ -123,7 +123,7 @@ mod tests {
         for inner in [pair, unread] {
             let nested = json!({"name": "SecondOrder", "outer": "ForwardDiff", "inner": inner});
             let error = from_value::<AnyBackend>(nested).unwrap_err();
-            assert_eq!(error.to_string(), "expected a backend of first order at column 1, found `SecondOrder`");
+            assert_eq!(error.to_string(), "expected a first-order backend at column 1, found `SecondOrder`");
         }
     }
 }

@@ -117,12 +117,12 @@ impl fmt::Display for ParseBackendError {
                 write!(f, "{backend} has no option `{found}`, found at column {column}")?;
             }
             RepeatedOption { option } => {
-                return write!(f, "option `{option}` is given again at column {column}; give it once");
+                return write!(f, "option `{option}` is repeated at column {column}; give it once");
             }
             MissingOption { option, needed } => {
                 return write!(
                     f,
-                    "option `{option}` at column {column} is for `{needed}`, which is not given; give both"
+                    "option `{option}` at column {column} requires `{needed}`, which is missing; give both"
                 );
             }
             InvalidValue { option, found, accepted, .. } => {
@@ -131,7 +131,7 @@ impl fmt::Display for ParseBackendError {
             NestedSecondOrder => {
                 return write!(
                     f,
-                    "`SecondOrder` inside `SecondOrder` at column {column}; both of its backends are of first order"
+                    "`SecondOrder` inside `SecondOrder` at column {column}; pass two first-order backends"
                 );
             }
             Unexpected { expected, found } if found.is_empty() => {
@@ -184,7 +184,7 @@ impl FromStr for FirstOrder {
             AnyBackend::FirstOrder(choice) => Ok(choice),
             AnyBackend::SecondOrder(..) => {
                 let start = text.len() - text.trim_start().len();
-                Err(Parser { text, position: start }.unexpected("a backend of first order"))
+                Err(Parser { text, position: start }.unexpected("a first-order backend"))
             }
         }
     }
