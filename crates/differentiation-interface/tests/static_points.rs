@@ -203,6 +203,16 @@ fn nothing_is_allocated_with_or_without_a_preparation() {
     let mut jac = Matrix::filled(3, 2, 0.0);
     let mut grad = [0.0; 2];
     let factor = 3.0;
+    // Constants work without a state; work memory needs a preparation, which keeps it.
+    let scaled = |t, k: &f64| cubic(t) * *k;
+    let buffered = |t, work: &mut Vec<_>| {
+        work[0] = cubic(t);
+        work[0]
+    };
+    let zeros = [0.0];
+    let point = |t| (t, Cache(&zeros[..]));
+    let mut with_memory = prepare_derivative(&buffered, &forward(), point(0.0)).unwrap();
+    assert_eq!(with_memory.derivative(point(1.0)), Ok(3.0));
     let before = allocations();
     gradients.value_and_gradient([1.0, 2.0]).unwrap();
     derivatives.value_and_derivative(1.0).unwrap();
@@ -215,6 +225,8 @@ fn nothing_is_allocated_with_or_without_a_preparation() {
     derivative(&|t| cubic(t) * factor, &forward(), 2.0).unwrap();
     value_derivative_and_second_derivative(&curve, &forward(), 2.0).unwrap();
     jacobian_into(&swap, &mut jac, &forward(), [1.0, 2.0]).unwrap();
+    derivative(&scaled, &forward(), (2.0, Constant(&factor))).unwrap();
+    with_memory.derivative(point(2.0)).unwrap();
     assert_eq!(allocations() - before, 0);
     assert_eq!(jac, [[0.0, 1.0], [2.0, 1.0], [2.0, 0.0]]);
 }

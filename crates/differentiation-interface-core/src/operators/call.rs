@@ -130,6 +130,11 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
     }
 }
 
+/// Whether contexts keep data in a preparation.
+pub(super) const fn has_storage<C: Contexts, N: Scalar>() -> bool {
+    size_of::<C::Storage<N>>() > 0
+}
+
 /// Fills the matrix on the stack, and the value if a buffer is given. Returns `false` if a state is needed.
 #[inline]
 pub(super) fn on_stack<B, R, L, P, F>(
@@ -146,7 +151,8 @@ where
     P: Point,
     F: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, L>>,
 {
-    if const { !R::ON_STACK || F::FIXED.is_none() } {
+    // Contexts with storage need a state to keep it.
+    if const { !R::ON_STACK || F::FIXED.is_none() || has_storage::<P::Contexts, NumOf<B, P::Shape, L>>() } {
         return false;
     }
     let x = point.coordinates();

@@ -3,7 +3,7 @@
 //! Called by users. Reaches a backend through its `type Jacobian` route.
 
 use super::NumOf;
-use super::call::{MatrixWork, check_point};
+use super::call::{MatrixWork, check_point, has_storage};
 use crate::backend::{Backend, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
@@ -102,7 +102,7 @@ where
         let columns = x.coordinates().len();
         // The number of rows of a Jacobian without columns is known from the value only.
         let with_value = with_value || columns == 0;
-        if const { <B::Jacobian as MatrixRoute<B>>::ON_STACK && F::FIXED.is_some() } {
+        if const { goes_on_stack::<B, F, X, C>() } {
             let rows = F::Output::fixed::<X::Scalar>().as_ref().len();
             let mut jac = Matrix::filled(rows, columns, X::Scalar::default());
             if state.fill_on_stack(self, f, x, with_value.then_some(rows), jac.as_mut_slice()) {
@@ -131,9 +131,7 @@ where
             return Err(state.error(ErrorKind::BufferSize { expected, found }));
         }
         let outputs = with_value.then_some(found.0);
-        if const { <B::Jacobian as MatrixRoute<B>>::ON_STACK && F::FIXED.is_some() }
-            && state.fill_on_stack(self, f, x, outputs, jac.as_mut_slice())
-        {
+        if const { goes_on_stack::<B, F, X, C>() } && state.fill_on_stack(self, f, x, outputs, jac.as_mut_slice()) {
             return Ok(());
         }
         state.run(self, f, x, with_value, Rows::fixed(jac.as_mut_slice(), columns)).map_err(|error| {
@@ -155,6 +153,11 @@ where
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y
     }
+}
+
+/// Whether the Jacobian is computed without a state.
+const fn goes_on_stack<B: Backend, F: Evaluate<X, C, Wide<B, X>>, X: Shape, C: Contexts>() -> bool {
+    <B::Jacobian as MatrixRoute<B>>::ON_STACK && F::FIXED.is_some() && !has_storage::<C, Wide<B, X>>()
 }
 
 /// The value of a function in a call of `jacobian`.

@@ -3,7 +3,7 @@
 //! Called by users. Reaches two backends through their `type Derivative` routes, with one lane each.
 
 use super::NumOf;
-use super::call::check_buffer;
+use super::call::{check_buffer, has_storage};
 use crate::backend::{Backend, Lane, MatrixRoute, Rows, SecondOrderBackend};
 use crate::context::Contexts;
 use crate::error::Error;
@@ -349,7 +349,7 @@ where
         x: &P,
         [y, der, der2]: [&mut [X::Scalar]; 3],
     ) -> bool {
-        if const { !on_stack::<B>() || F::FIXED.is_none() } {
+        if const { !on_stack::<B>() || F::FIXED.is_none() || has_storage::<C, Twice<B, X>>() } {
             return false;
         }
         let (outer, inner) = self.pair();

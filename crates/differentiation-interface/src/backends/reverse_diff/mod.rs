@@ -157,10 +157,15 @@ trait InLanes<S: Scalar> {
         rows.set_rows(total)?;
         let mut first = 0;
         while first < total {
-            first += match total - first {
-                1 => self.sweep_lanes::<1>(seeds, first, rows),
-                2..=5 => self.sweep_lanes::<4>(seeds, first, rows),
-                _ => self.sweep_lanes::<8>(seeds, first, rows),
+            // Nested numbers carry several lanes themselves; more lanes here would only compile to more code.
+            first += if const { S::DEPTH > 0 } {
+                self.sweep_lanes::<1>(seeds, first, rows)
+            } else {
+                match total - first {
+                    1 => self.sweep_lanes::<1>(seeds, first, rows),
+                    2..=5 => self.sweep_lanes::<4>(seeds, first, rows),
+                    _ => self.sweep_lanes::<8>(seeds, first, rows),
+                }
             };
         }
         Ok(())
