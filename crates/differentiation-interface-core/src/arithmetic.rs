@@ -1,4 +1,4 @@
-//! Numbers and rules: the traits that define each other.
+//! The traits of numbers and rules, which refer to each other.
 //!
 //! A [`Scalar`] applies rules, [`Unary`] and [`Binary`] ones and [`CustomRule`]s; a rule computes its value on a [`Base`] number and its
 //! derivative on any scalar. Public as part of [`scalar`](crate::scalar), [`rules`](crate::rules) and [`custom`](crate::custom).
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// A plain floating-point number: `f64` or `f32`.
 ///
-/// Sealed by its requirements: everything else is a [`Scalar`] over one of these.
+/// Its requirements seal it: every other number is a [`Scalar`] over one of these two.
 pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
     /// Name of the type, for messages.
     const NAME: &'static str;
@@ -25,21 +25,21 @@ pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
     /// 1.
     const ONE: Self;
 
-    /// What stands in the output of an in-place function before it writes: not a number, with a payload of its own.
+    /// The sentinel in the output of an in-place function before the function writes: a NaN with a payload of its own.
     const UNWRITTEN: Self;
 
-    /// Whether this is [`UNWRITTEN`](Base::UNWRITTEN), or was computed from it: processors keep the payload, whatever the sign.
+    /// Whether this is [`UNWRITTEN`](Base::UNWRITTEN) or was computed from it: processors keep the payload of a NaN.
     fn is_unwritten(self) -> bool;
     /// The nearest number of this type.
     fn from_f64(value: f64) -> Self;
     /// The value as `f64`, exactly.
     fn as_f64(self) -> f64;
-    /// The slices as slices of doubles, if that is what this type is.
+    /// The slices as slices of `f64`, if this type is `f64`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_doubles<'s, 'a>(_slices: &'s [&'a [Self]]) -> Option<&'s [&'a [f64]]> {
         None
     }
-    /// The same, to write to.
+    /// The same for mutable slices.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_doubles_mut<'s, 'a>(_slices: &'s mut [&'a mut [Self]]) -> Option<&'s mut [&'a mut [f64]]> {
         None
@@ -54,18 +54,17 @@ pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
     fn polygamma_value(self, order: u32) -> Self;
 }
 
-/// A number that engines can nest over: a base number, or a differentiation number over another scalar.
+/// A number that engines can nest over: a plain number, or an active number type over another scalar.
 ///
 /// # For users
-/// Write functions against [`Real`](crate::Real), which adds the whole of `num_traits::Float` and mixing with plain numbers.
-/// The two methods of this trait that user code needs are [`constant`](Scalar::constant) and
-/// [`primal`](Scalar::primal).
+/// Write functions over [`Real`](crate::Real), which adds all of `num_traits::Float` and arithmetic with plain numbers.
+/// User code needs two methods of this trait, [`constant`](Scalar::constant) and [`primal`](Scalar::primal).
 ///
 /// # For engine authors
 /// 1. Every elementary function reaches a scalar through `apply`, `apply2`, `apply2_right` or `apply2_left` with
 ///    a rule of the table in [`rules`](crate::rules); the scalar never lists functions itself.
 /// 2. `constant(c)` carries no derivative, and `is_constant` may return `true` only for such numbers.
-/// 3. Comparisons look at the primal only.
+/// 3. Comparisons compare primal values.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number this crate can differentiate with",
     note = "scalars are `f64`, `f32` and the differentiation numbers over them; wrap a foreign number type in `Num` by implementing `Core`"
@@ -91,22 +90,22 @@ pub trait Scalar:
     /// How many differentiations are nested in the number: 0 for a plain one.
     const DEPTH: u32;
 
-    /// What engines do with the number beyond arithmetic, and functions do not.
+    /// What engines, but not functions, do with the number beyond arithmetic.
     const INTERNALS: &'static Internals<Self, Self::Base>;
 
     /// The number `value` with no derivative attached.
     fn constant(value: Self::Base) -> Self;
 
-    /// The plain value, at the bottom of all nesting. **The derivative is dropped**, deliberately and visibly: use it
-    /// for table look-ups, stopping tests and printing.
+    /// The plain value at the bottom of all nesting. **The derivative is dropped**: use it for table look-ups, stopping criteria and
+    /// printing.
     #[track_caller]
     fn primal(self) -> Self::Base;
 
     /// Whether the number certainly carries no derivative at any level.
     fn is_constant(&self) -> bool;
 
-    /// Makes the differentiations that the number belongs to return this error, on whatever thread they run. For engines that
-    /// find an error in arithmetic.
+    /// Makes the differentiations that the number belongs to return this error, on whichever thread they run. For engines that
+    /// detect an error in arithmetic.
     fn spoil(&self, _kind: ErrorKind) {}
 
     /// Applies an elementary function of one argument.
@@ -121,7 +120,7 @@ pub trait Scalar:
     /// Applies an elementary function whose first argument is a plain number.
     fn apply2_left<R: Binary>(first: Self::Base, second: Self, rule: R) -> Self;
 
-    /// Applies a function with its own derivative to an array of numbers; the outputs are left in `y`.
+    /// Applies a custom rule to an array of numbers and leaves the outputs in `y`.
     fn custom<R: CustomRule<Self::Base>>(rule: &Arc<R>, x: &[Self], y: &mut Vec<Self>);
 
     /// `then` if `left` is in `relation` to `right`, and `otherwise` if not. User code writes
@@ -132,21 +131,21 @@ pub trait Scalar:
         if relation.holds(left.partial_cmp(&right)) { then } else { otherwise }
     }
 
-    /// The product with a plain number, at no tangent cost beyond scaling.
+    /// The product with a plain number, which only scales the tangents.
     fn scale(self, factor: Self::Base) -> Self;
 
     /// `self * factor + addend` with a value that is rounded once. User code writes
     /// [`x.mul_add(factor, addend)`](num_traits::Float::mul_add).
     fn fused(self, factor: Self, addend: Self) -> Self;
 
-    /// Whether this number is zero and carries no derivative, so that a product with it can be skipped.
+    /// Whether this number is zero without a derivative, so that a product with it can be skipped.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_inert_zero(&self) -> bool {
         self.is_constant() && (Self::INTERNALS.peek)(self) == Self::Base::ZERO
     }
 }
 
-/// A partial derivative as a rule states it.
+/// A partial derivative, as a rule returns it.
 ///
 /// The cases let engines leave out work: a [`Zero`](Partial::Zero) derivative drops the dependence, [`One`](Partial::One)
 /// copies a tangent, a [`Constant`](Partial::Constant) scales it by a plain number at any level of nesting.
@@ -194,8 +193,8 @@ pub trait Unary: Copy + PartialEq + Debug + Send + Sync + 'static {
     fn value<B: Base>(self, x: B) -> B;
     /// The derivative at `x`, where `y` is the value there.
     fn derivative<S: Scalar>(self, x: S, y: S) -> Partial<S>;
-    /// The parameter of the rule in 64 bits, by which engines remember what they found out about it; `None` for a rule
-    /// whose parameters do not fit. Rules without parameters need not write it.
+    /// The parameter of the rule in 64 bits, a key under which engines cache properties of the rule; `None` if the parameters do not
+    /// fit. Rules without parameters need not implement it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(self) -> Option<u64> {
         (size_of::<Self>() == 0).then_some(0)
@@ -219,7 +218,7 @@ pub trait Binary: Copy + PartialEq + Debug + Send + Sync + 'static {
     }
 }
 
-/// Which derivatives a rule gives itself. The other one is derived from it.
+/// The derivatives that a rule implements. The other one is derived from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halves {
     /// The pushforward; a pullback is assembled from one pushforward per input.
@@ -230,13 +229,13 @@ pub enum Halves {
     Both,
 }
 
-/// A function from an array to an array with its own derivative: an opaque or foreign function, an implicit one, or one whose
-/// derivative is known in closed form.
+/// A function from an array to an array together with its derivative: an opaque or foreign function, an implicit function, or one
+/// whose derivative is known in closed form.
 ///
 /// # For users
 /// Implement it, and call the function as [`Custom`](crate::custom::Custom). The value is needed on plain numbers only. The derivatives are written
-/// over any scalar `S`, so that derivatives of them work as well; where only plain code exists, use [`PlainRule`](crate::custom::PlainRule), and second
-/// order is an error that says so.
+/// over any scalar `S`, so that they can be differentiated again. If only plain code exists, use [`PlainRule`](crate::custom::PlainRule);
+/// second order is then an error.
 ///
 /// With J the Jacobian at `x` and `y` the value there, `pushforward` fills dy = J dx and `pullback` fills dx = Jᵀ dy. Every
 /// entry must be written.
@@ -285,7 +284,7 @@ pub trait CustomRule<B: Base = f64>: Send + Sync + 'static {
     }
 }
 
-/// A derivative that is neither given nor derivable was asked for.
+/// Reports that a rule implements neither derivative.
 pub(crate) fn missing<S: Scalar>(rule: &'static str, out: &mut [S]) {
     fault::report(ErrorKind::RuleIncomplete { rule });
     out.fill(S::default());

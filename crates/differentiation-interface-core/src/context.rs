@@ -1,17 +1,17 @@
 //! Contexts: arguments after the point that are not differentiated.
 //!
-//! [`Constant`] is read by the function and may change from call to call; [`Parameter`] is the same for numbers that the
-//! function takes as numbers of its own type; [`Cache`] is work memory, made once per preparation with the backend's number
-//! type. Operators allocate and pass them; backends never see them.
+//! The function reads a [`Constant`], which may change from call to call; a [`Parameter`] is the same for numbers that the function
+//! takes as numbers of its own type; a [`Cache`] is work memory, made once per preparation with the backend's number type.
+//! Operators allocate contexts and bind them to the function, so backends do not handle them.
 
 use crate::function::{Const, ContextType, ContextTypes, Work};
 use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Core, Num, Scalar};
 use std::fmt::Debug;
 
-/// A constant argument: the function takes `&K`, its value may differ in every call.
+/// A constant argument: the function takes `&K`. Its value may differ from call to call.
 ///
-/// Nothing of it is differentiated; plain numbers in it mix freely with active numbers and cost no tangent work.
+/// It is not differentiated; arithmetic of its plain numbers with active numbers computes no tangents for them.
 pub struct Constant<'a, K: ?Sized>(
     /// The value.
     pub &'a K,
@@ -20,9 +20,9 @@ pub struct Constant<'a, K: ?Sized>(
 /// Constant numbers that the function takes as numbers of its own type `T`: a slice or `Vec<f64>` as `&Vec<T>`, an array
 /// `[f64; K]` as `&[T; K]`, a number as `&T`.
 ///
-/// They carry no derivative, and their values may differ in every call, like those of a [`Constant`]. A backend that
-/// compiles a recording of the function keeps the recording when they change; when a [`Constant`] is there it cannot know
-/// what has changed, and runs the function to see.
+/// They carry no derivative, and their values may differ from call to call, like those of a [`Constant`]. A backend that compiles
+/// a recording of the function reuses the recording when they change. A change of a [`Constant`] is not visible to it, so it runs
+/// the function in every call to find out.
 ///
 /// # Example
 /// ```
@@ -46,9 +46,9 @@ pub struct Parameter<'a, W: ?Sized>(
 
 /// Work memory: the function takes `&mut W`, where `W` is this prototype with the backend's number type inside.
 ///
-/// The prototype gives the shape only: a slice or `Vec<S>` becomes a `Vec<T>` of that length, an array `[S; K]` a
-/// `[T; K]`, a tuple of these a tuple. Every evaluation of the function begins with all of its numbers 0, whichever the backend, so
-/// that nothing of an earlier evaluation can be seen; this costs one write per number.
+/// The prototype defines the shape only: a slice or `Vec<S>` becomes a `Vec<T>` of that length, an array `[S; K]` a `[T; K]`, a
+/// tuple of these a tuple. All of its numbers are 0 at the start of every evaluation, with every backend, so that an evaluation
+/// cannot depend on an earlier one; this costs one write per number.
 pub struct Cache<'a, W: ?Sized>(
     /// The prototype.
     pub &'a W,
@@ -56,7 +56,7 @@ pub struct Cache<'a, W: ?Sized>(
 
 /// Several contexts in one argument: the function takes the tuple of their references.
 ///
-/// `ConstantOrCache((Constant(&k), Cache(&w)))` is seen as `(&K, &mut W)`.
+/// The function takes `ConstantOrCache((Constant(&k), Cache(&w)))` as `(&K, &mut W)`.
 #[derive(Clone, Copy)]
 pub struct ConstantOrCache<T>(
     /// The tuple.
@@ -82,7 +82,7 @@ impl<W: ?Sized> Clone for Cache<'_, W> {
 }
 impl<W: ?Sized> Copy for Cache<'_, W> {}
 
-/// A context as it stands in a call: [`Constant`], [`Parameter`], [`Cache`] or [`ConstantOrCache`].
+/// A context in a call: [`Constant`], [`Parameter`], [`Cache`] or [`ConstantOrCache`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a context",
     note = "wrap a value as `Constant(&value)` and work memory as `Cache(&prototype)`"
@@ -102,7 +102,7 @@ pub trait ContextKind: 'static {
     type Storage<N: Scalar>: Clone + Send + Debug;
     /// The context in a call.
     type Value<'a>: Copy;
-    /// Whether its value may change without a recording noticing.
+    /// Whether its value may change in a way that a recording cannot detect.
     const OPAQUE: bool;
     /// Whether it is work memory.
     const WORK_MEMORY: bool = false;
@@ -113,8 +113,8 @@ pub trait ContextKind: 'static {
     fn parameters(_value: &Self::Value<'_>, _values: &mut Vec<f64>) {}
     /// Appends the lengths.
     fn lengths(_value: &Self::Value<'_>, _lengths: &mut Vec<usize>) {}
-    /// The argument for the function. A cache has the shape of the prototype and is all 0. `next` is the index of
-    /// the first parameter, and then of the one after the last.
+    /// The argument for the function. A cache has the shape of the prototype and holds zeros. `next` is the index of the first
+    /// parameter, and is advanced past the last one.
     fn argument<'a, N: Scalar>(
         value: &'a Self::Value<'_>,
         storage: &'a mut Self::Storage<N>,
@@ -199,7 +199,7 @@ pub trait ParameterShape: CacheShape {
     fn numbers_of<N: Scalar>(with: &mut Self::With<N>) -> &mut [N];
 }
 
-/// The shapes that are seen as slices.
+/// The shapes that can be read as slices.
 macro_rules! parameter_shapes {
     ($([$($generics:tt)*] $shape:ty: $number:ty, $s:ident => $slice:expr, $m:ident => $slice_mut:expr;)*) => {$(
         impl<$($generics)*> ParameterShape for $shape {
@@ -268,11 +268,11 @@ pub trait CacheShape: 'static {
     type With<N: Scalar>: Clone + Send + Debug + 'static;
     /// Makes work memory of this shape.
     fn allocate<N: Scalar>(&self) -> Self::With<N>;
-    /// Gives existing work memory this shape; what is in it does not matter.
+    /// Resizes existing work memory to this shape; its content does not matter.
     fn fit<N: Scalar>(&self, memory: &mut Self::With<N>);
-    /// The same with every number 0.
+    /// The same, and sets every number to 0.
     fn reset<N: Scalar>(&self, memory: &mut Self::With<N>);
-    /// Appends the lengths that the type does not tell.
+    /// Appends the lengths that the type does not determine.
     fn lengths(&self, _lengths: &mut Vec<usize>) {}
 }
 
@@ -444,7 +444,7 @@ macro_rules! context_tuples {
 /// Kind of [`ConstantOrCache`].
 pub struct ConstantOrCacheKind<T>(std::marker::PhantomData<T>);
 
-/// What the function sees of a [`ConstantOrCache`]: the tuple of references.
+/// What the function takes for a [`ConstantOrCache`]: the tuple of references.
 pub struct Bundle<T>(std::marker::PhantomData<T>);
 
 /// The contexts of a call: a tuple of [`ContextKind`]s, `()` for none.
@@ -455,7 +455,7 @@ pub trait Contexts: 'static {
     type Storage<N: Scalar>: Clone + Send + Debug;
     /// The contexts in a call.
     type Values<'a>: Copy;
-    /// Whether the value of one of them may change without a recording noticing: a [`Constant`].
+    /// Whether one of them is a [`Constant`], whose value may change in a way that a recording cannot detect.
     const OPAQUE: bool;
     /// Whether one of them is work memory: a [`Cache`].
     const WORK_MEMORY: bool;
@@ -475,7 +475,7 @@ pub trait Contexts: 'static {
 
 /// At least one context.
 #[diagnostic::on_unimplemented(
-    message = "the function does not fit the point, to which no context belongs",
+    message = "the function does not match the point, which has no contexts",
     note = "if the function takes further arguments, pass them with the point: `(&x, Constant(&k), Cache(&w))`",
     note = "else it is not a function of the point's shape at the backend's number type; write it over `T: Real`"
 )]

@@ -1,7 +1,7 @@
-//! Custom rules: functions that bring their own derivative into any computation.
+//! Custom rules: functions with their own derivative, for use in any computation.
 //!
-//! Called by user code inside differentiated functions; enters every engine through the one hook
-//! [`crate::Scalar::custom`]. Functions of one or two numbers need no hook: implement
+//! User code calls them inside differentiated functions; engines handle them in [`crate::Scalar::custom`]. For functions of one or
+//! two numbers, implement
 //! [`Unary`](crate::rules::Unary) or [`Binary`](crate::rules::Binary) and write `x.apply(MyRule)`.
 
 use crate::arithmetic::missing;
@@ -66,7 +66,7 @@ impl<R> Custom<R> {
         Custom { rule: Arc::new(rule) }
     }
 
-    /// The outputs at `x`.
+    /// Returns the outputs at `x`.
     pub fn call<T: Scalar>(&self, x: &[T]) -> Vec<T>
     where
         R: CustomRule<T::Base>,
@@ -76,7 +76,7 @@ impl<R> Custom<R> {
         y
     }
 
-    /// The only output at `x`.
+    /// Returns the output at `x` of a rule with one output.
     ///
     /// # Panics
     /// If the function has another number of outputs.
@@ -102,7 +102,7 @@ impl<T: Scalar, R: CustomRule<T::Base>> Function<[T]> for Custom<R> {
 
 /// A rule made of plain functions: a call into a foreign library, a table, a solver.
 ///
-/// First derivatives by every backend; a derivative of its derivative is an error.
+/// Every backend differentiates it once; differentiating it twice is an error.
 ///
 /// # Example
 /// ```
@@ -130,24 +130,24 @@ pub struct PlainRule<V, F, G> {
     pullback: G,
 }
 
-/// In place of a derivative that a [`PlainRule`] does not give.
+/// Stands for a derivative that a [`PlainRule`] does not implement.
 #[derive(Clone, Copy, Debug)]
 pub struct NotGiven;
 
 impl<V: Fn(&[f64], &mut Vec<f64>)> PlainRule<V, NotGiven, NotGiven> {
-    /// A rule without derivatives, which needs at least one.
+    /// Makes a rule without derivatives. It needs at least one, see the next two methods.
     pub fn new(name: &'static str, value: V) -> Self {
         PlainRule { name, value, pushforward: NotGiven, pullback: NotGiven }
     }
 }
 
 impl<V, F, G> PlainRule<V, F, G> {
-    /// Gives the pushforward `(x, y, dx, dy)`, which fills `dy`.
+    /// Adds the pushforward `(x, y, dx, dy)`, which fills `dy`.
     pub fn with_pushforward<P: Fn(&[f64], &[f64], &[f64], &mut [f64])>(self, pushforward: P) -> PlainRule<V, P, G> {
         PlainRule { name: self.name, value: self.value, pushforward, pullback: self.pullback }
     }
 
-    /// Gives the pullback `(x, y, dy, dx)`, which fills `dx`.
+    /// Adds the pullback `(x, y, dy, dx)`, which fills `dx`.
     pub fn with_pullback<P: Fn(&[f64], &[f64], &[f64], &mut [f64])>(self, pullback: P) -> PlainRule<V, F, P> {
         PlainRule { name: self.name, value: self.value, pushforward: self.pushforward, pullback }
     }
@@ -159,7 +159,7 @@ impl<V, F, G> PlainRule<V, F, G> {
     note = "write a closure `|x: &[f64], y: &[f64], seed: &[f64], out: &mut [f64]|`"
 )]
 pub trait PlainHalf: Send + Sync + 'static {
-    /// Whether it is given.
+    /// Whether the rule has this derivative.
     const GIVEN: bool;
     /// Fills `out`.
     fn fill(&self, x: &[f64], y: &[f64], seed: &[f64], out: &mut [f64]);
@@ -205,7 +205,7 @@ where
     }
 }
 
-/// Runs plain code on numbers that carry no derivative; with one, the derivative of the code would be needed.
+/// Runs plain code on numbers without a derivative. A number with one would need the derivative of the code, and is a fault.
 pub fn plainly<S: Scalar, const K: usize>(
     rule: &'static str,
     inputs: [&[S]; K],

@@ -1,7 +1,8 @@
-//! `DifferentiateWith`: an inner function is differentiated by its own backend, whatever differentiates the rest.
+//! `DifferentiateWith`: differentiates an inner function by a backend of its own, inside a computation that any backend
+//! differentiates.
 //!
-//! Made of the hook for custom rules: the inner backend's pushforward and pullback are the rule. Under an outer backend of
-//! values only (finite differences) the inner function is just evaluated, which is what that backend does to everything.
+//! It is a custom rule whose pushforward and pullback are those of the inner backend. An outer backend that needs values only
+//! (finite differences) just evaluates the inner function.
 
 use crate::backend::{Backend, Lanes, PullbackRoute, PushforwardRoute, Rows, Seeds};
 use crate::custom::{CustomRule, Halves, plainly};
@@ -15,14 +16,14 @@ use num_traits::Float;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A function that is always differentiated by `backend`, also inside a computation that another backend differentiates.
+/// A function that `backend` differentiates, also inside a computation that another backend differentiates.
 ///
-/// It is called like a function inside the outer one: `g.call(x)`, or `g.call_with(x, (&k,))` with constants. The inner
-/// function must run on plain numbers and on the numbers of `backend`: an object made by `#[differentiable]`, a struct that
-/// implements [`Function`], or, for finite differences, any closure over `f64`.
+/// Call it inside the outer function: `g.call(x)`, or `g.call_with(x, (&k,))` with constants. The inner function must run on plain
+/// numbers and on the numbers of `backend`: an object made by `#[differentiable]`, a struct that implements [`Function`], or, for
+/// finite differences, any closure over `f64`.
 ///
-/// [`new`](DifferentiateWith::new) gives first derivatives; a second derivative is then an error of the call that says so.
-/// [`twice`](DifferentiateWith::twice) gives second derivatives too, by nesting `backend` in itself.
+/// [`new`](DifferentiateWith::new) provides first derivatives; a second derivative is then an error of the call.
+/// [`twice`](DifferentiateWith::twice) provides second derivatives too, by nesting `backend` in itself.
 ///
 /// # Example
 /// ```
@@ -69,11 +70,11 @@ pub struct Once;
 #[derive(Clone, Copy, Debug)]
 pub struct Twice;
 
-/// How deep an inner function of shape `X` can be differentiated by `B`.
+/// How many times `B` can differentiate an inner function of shape `X`.
 pub trait Depth<X, F, B>: Send + Sync + 'static {
-    /// The pushforward where its arguments carry derivatives themselves.
+    /// The pushforward for arguments that carry derivatives themselves.
     fn nested_pushforward<S: Scalar<Base = f64>>(function: &Arc<F>, backend: &B, x: &[S], dx: &[S], dy: &mut [S]);
-    /// The pullback where its arguments carry derivatives themselves.
+    /// The pullback for arguments that carry derivatives themselves.
     fn nested_pullback<S: Scalar<Base = f64>>(function: &Arc<F>, backend: &B, x: &[S], dy: &[S], dx: &mut [S]);
 }
 
@@ -105,21 +106,21 @@ where
     }
 }
 
-/// The numbers of `B` over plain ones.
+/// The numbers of `B` over plain numbers.
 type Once1<B> = <B as Backend>::Num<f64, <B as Backend>::Lanes>;
-/// The numbers of `B` over those.
+/// The numbers of `B` over its own numbers.
 type Once2<B> = <B as Backend>::Num<Once1<B>, <B as Backend>::Lanes>;
 
-/// Makes a failed inner differentiation the error of the outer call.
+/// Reports the error of an inner differentiation as a fault of the outer call.
 fn or_raise<S: Scalar>(result: Result<(), Error>, out: &mut [S]) {
     if let Err(error) = result {
         fault::report(error.kind());
-        // Where the fault is on a thread without operator and the numbers are plain, there is nothing else to show it by.
+        // On a thread without an operator, plain numbers can only show the fault as NaN.
         out.fill(S::constant(S::Base::nan()));
     }
 }
 
-/// Which product of the Jacobian.
+/// The kind of product with the Jacobian.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Direction {
     /// J times a tangent.
@@ -142,7 +143,7 @@ fn product<B: Backend, S: Scalar, F: Flat<B::Num<S, B::Lanes>>>(
     let f = &mut f;
     match direction {
         Direction::Push => {
-            // One tangent in as many lanes as the number type has.
+            // A single tangent, but the number type has all lanes of the backend.
             let mut state = B::Pushforward::state::<S, B::Lanes>(backend, x.len(), B::Lanes::N)?;
             B::Pushforward::pushforward(backend, &mut state, f, x, seeds, None, Rows::fixed(out, 1))
         }
@@ -202,8 +203,7 @@ where
     }
 }
 
-/// A product of the inner Jacobian, as a function of the point and the seed, one after the other. It is the rule by which
-/// second derivatives pass.
+/// A product of the inner Jacobian as a function of the point followed by the seed. This is the rule for second derivatives.
 struct DerivativeRule<X, F, B> {
     function: Arc<F>,
     backend: B,
@@ -357,7 +357,7 @@ number_function! {
     [] f64;
 }
 
-/// A function with its constants fixed, which the rule of one call owns.
+/// A function with fixed constants, owned by the rule of one call.
 pub struct Fixed<F, K> {
     function: Arc<F>,
     constants: K,

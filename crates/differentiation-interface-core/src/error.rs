@@ -1,6 +1,6 @@
 //! The one error type of the project.
 //!
-//! Made by operators, which check shapes once, and by backends for what only they can see.
+//! Operators check shapes once and make most errors; backends make those that they alone can detect.
 
 use std::fmt;
 use std::panic::Location;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// `jacobian with forward_diff: prepared for 3 inputs, called with 5; prepare again with a point of length 5`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error {
-    // In a box, so that the results of calls that end well fit in a register.
+    // Boxed, so that a `Result` fits in a register.
     parts: Box<Parts>,
 }
 
@@ -43,7 +43,7 @@ pub enum ErrorKind {
         /// Length it has.
         found: usize,
     },
-    /// A function with an auxiliary output was not called by an engine that differentiates in another way.
+    /// The engine did not call the function, so there is no auxiliary output.
     NoAuxiliaryOutput,
     /// No tangent or cotangent was given.
     NoSeeds,
@@ -68,7 +68,7 @@ pub enum ErrorKind {
         /// Number of outputs now.
         found: usize,
     },
-    /// An in-place function left an entry of its output unwritten, or computed it from what was there before.
+    /// An in-place function left an entry of its output unwritten, or computed it from the previous content.
     UnwrittenOutput {
         /// The first such entry.
         index: usize,
@@ -89,34 +89,34 @@ pub enum ErrorKind {
     },
     /// The function recorded more operations than a tape can index or a memory limit allows.
     TapeOverflow,
-    /// A recording met more elementary functions that differ in a parameter, such as the exponent of an integer power, than it can
-    /// number.
+    /// The function applies more elementary functions that differ in a parameter, such as the exponent of an integer power, than a
+    /// recording can number.
     RuleCount,
-    /// An active number of another differentiation entered the computation: of an outer one that a closure captured and did not
-    /// [`lift`](crate::backend::lift), or of an earlier call that was kept in a `RefCell`.
+    /// An active number of another differentiation entered the computation: an outer number that a closure captured without
+    /// [`lift`](crate::backend::lift), or a number of an earlier call that was kept in a `RefCell`.
     ForeignNumber,
     /// An active number of an outer differentiation was lifted into a compiled recording, which holds plain constants only.
     ActiveConstant,
     /// The step of finite differences at a coordinate is not usable: not positive, too small to change the coordinate, or so large that
-    /// nothing of the coordinate is left.
+    /// the coordinate is lost to rounding.
     UselessStep {
         /// The coordinate; the largest one for tangents that move several.
         coordinate: usize,
     },
-    /// The function computed with its numbers on another thread than the one it was called on, and they belong to a recording or a
-    /// detection of that one.
+    /// The function computed with its numbers on another thread than the one it was called on, and the numbers belong to a recording
+    /// or a sparsity detection on the calling thread.
     OtherThread,
-    /// A custom rule gives neither the derivative that was asked for nor one it could be derived from.
+    /// A custom rule implements neither the derivative that is needed nor one from which it can be derived.
     RuleIncomplete {
         /// Name of the rule.
         rule: &'static str,
     },
-    /// A derivative of the derivative of a custom rule was asked for, which is known on plain numbers only.
+    /// The derivative of a custom rule was to be differentiated again, but it is implemented for plain numbers only.
     RuleOrder {
         /// Name of the rule.
         rule: &'static str,
     },
-    /// A custom rule met a number type that has no room for it.
+    /// The number type of the backend does not support custom rules.
     RuleUnsupported {
         /// Name of the rule.
         rule: &'static str,
@@ -130,7 +130,7 @@ pub enum ErrorKind {
     },
     /// A sparse matrix for a result has another pattern than the preparation.
     BufferPattern,
-    /// A colouring does not allow this entry to be recovered.
+    /// This entry cannot be recovered with the colouring.
     InvalidColoring {
         /// Row of the entry.
         row: usize,
@@ -144,7 +144,7 @@ pub enum ErrorKind {
         /// Its column.
         column: usize,
     },
-    /// A colouring algorithm cannot solve the problem that was posed.
+    /// A colouring algorithm does not solve this colouring problem.
     UnsupportedColoring {
         /// Name of the problem.
         problem: &'static str,
@@ -163,12 +163,12 @@ pub enum ErrorKind {
         /// The largest size accepted.
         limit: usize,
     },
-    /// The memory of a pattern is more than there is.
+    /// The memory of a pattern could not be allocated.
     PatternMemory {
-        /// Bytes of the array that was asked for.
+        /// Bytes of the array.
         bytes: usize,
     },
-    /// A colouring algorithm failed in another way; that of a user, for most.
+    /// A colouring algorithm failed for a reason of its own, usually one written by the user.
     ColoringFailed,
     /// A first-order operator got a backend that was chosen at run time as a pair for second order.
     SecondOrderOnly {
@@ -177,27 +177,28 @@ pub enum ErrorKind {
         /// Name of the inner backend.
         inner: &'static str,
     },
-    /// The function asked for the value of a number that has none, by a comparison, a cast, a test such as `is_nan` or
-    /// formatting: what it does next would hold for some points only.
+    /// The function read the value of a number that has none, by a comparison, a cast, a test such as `is_nan` or formatting. What
+    /// it does next would hold for some points only.
     ValueDecides {
-        /// Where it asked. Inside the standard library if a function there did the comparing, as `sort_by` does; in this crate's
-        /// own formatting if a number was formatted.
+        /// Where the function read the value. Inside the standard library if a function there compared, as `sort_by` does; in this
+        /// crate's formatting code if a number was formatted.
         place: &'static Location<'static>,
     },
-    /// A call decides otherwise by a value than where the function was recorded, and a recording for every branch was refused.
+    /// A call took a different branch than the recording, and the backend refuses to record other branches.
     OtherBranch {
-        /// Where it decides, if that is known.
+        /// Where the function branches, if known.
         place: Option<&'static Location<'static>>,
     },
-    /// A sparse derivative whose pattern was found for one point decides otherwise at another one, where other entries may be nonzero.
+    /// The pattern of a sparse derivative was found for one point, and the function takes a different branch at this one, where
+    /// other entries may be nonzero.
     OtherPattern {
-        /// Where it decides, if that is known.
+        /// Where the function branches, if known.
         place: Option<&'static Location<'static>>,
     },
 }
 
 impl Error {
-    /// Makes an error; the operator and backend are named by whoever knows them.
+    /// Makes an error. [`during`](Self::during) adds the operator and the backend.
     #[cold]
     #[inline(never)]
     pub fn new(kind: ErrorKind) -> Error {
@@ -266,7 +267,7 @@ impl fmt::Display for Error {
             }
             ErrorKind::OutputLength { expected, found } => write!(
                 f,
-                "the function returned {found} outputs where it returned {expected} before; the output length must not change, or prepare again"
+                "the function returned {found} outputs where it returned {expected} before; keep the number of outputs the same, or prepare again"
             ),
             ErrorKind::UnwrittenOutput { index } => write!(
                 f,
@@ -274,21 +275,21 @@ impl fmt::Display for Error {
             ),
             ErrorKind::ChunkTooLarge { chunk, inputs } => write!(
                 f,
-                "chunk size {chunk} is larger than the {inputs} inputs; fix a chunk of at most {inputs} or use the automatic one"
+                "chunk size {chunk} is larger than the {inputs} inputs; use a chunk size of at most {inputs}, or the automatic one"
             ),
             ErrorKind::ChunkExceedsColors { chunk, colors } => write!(
                 f,
-                "chunk size {chunk} is larger than the {colors} colours of the sparse derivative; fix a chunk of at most {colors} or use the automatic one"
+                "chunk size {chunk} is larger than the {colors} colours of the sparse derivative; use a chunk size of at most {colors}, or the automatic one"
             ),
             ErrorKind::TapeOverflow => {
                 write!(
                     f,
-                    "the function recorded more operations than a tape or a memory limit has room for; split it, raise the limit or use a forward backend"
+                    "the function recorded more operations than the tape or the memory limit allows; split the function, raise the limit or use a forward backend"
                 )
             }
             ErrorKind::ForeignNumber => write!(
                 f,
-                "an active number of another differentiation entered the computation; take an outer number in by `lift`, and pass work memory as `Cache` instead of keeping numbers between calls"
+                "an active number of another differentiation entered the computation; convert an outer number with `lift(&backend, value)`, and pass work memory as `Cache` instead of keeping numbers between calls"
             ),
             ErrorKind::ActiveConstant => write!(
                 f,
@@ -296,43 +297,46 @@ impl fmt::Display for Error {
             ),
             ErrorKind::UselessStep { coordinate } => write!(
                 f,
-                "the step of coordinate {coordinate} is too small to change it or too large to keep it; set a step near the default, or none"
+                "the step at coordinate {coordinate} is not positive, too small to change the coordinate, or so large that the coordinate is lost to rounding; set a step near the default, or none"
             ),
             ErrorKind::OtherThread => write!(
                 f,
-                "the function computes on another thread with numbers that are recorded on one thread; compute on the thread it is called on, or use `AutoForwardDiff` or `AutoFiniteDiff`, with a known pattern if the derivative is sparse"
+                "the function computes on another thread with numbers that belong to a recording on the calling thread; compute on the calling thread, or use `AutoForwardDiff` or `AutoFiniteDiff`, with a known pattern if the derivative is sparse"
             ),
             ErrorKind::RuleIncomplete { rule } => {
-                write!(f, "the rule `{rule}` gives no derivative; give it a pushforward or a pullback")
+                write!(f, "the rule `{rule}` gives no derivative; implement its pushforward or its pullback")
             }
             ErrorKind::RuleOrder { rule } => write!(
                 f,
                 "the derivative of `{rule}` is plain code that cannot be differentiated again; write its rule over any scalar, or differentiate it by a backend that can"
             ),
             ErrorKind::RuleUnsupported { rule } => {
-                write!(f, "the number type of this backend has no room for the rule `{rule}`; use another backend")
+                write!(
+                    f,
+                    "the number type of this backend does not support the custom rule `{rule}`; use another backend"
+                )
             }
             ErrorKind::PatternSize { expected: (m, n), found: (rows, columns) } => write!(
                 f,
-                "the pattern or colouring is for {rows} x {columns}, the derivative is {m} x {n}; give one of {m} x {n} or a detector"
+                "the pattern or colouring is for {rows} x {columns}, the derivative is {m} x {n}; pass one of {m} x {n}, or use a detector"
             ),
             ErrorKind::BufferPattern => write!(
                 f,
                 "the sparse matrix has another pattern than the preparation; take one from `jacobian` or `hessian` of this preparation"
             ),
             ErrorKind::InvalidColoring { row, column } => {
-                write!(f, "the colouring does not allow entry ({row}, {column}) to be recovered; use another colouring")
+                write!(f, "entry ({row}, {column}) cannot be recovered with the colouring; use another colouring")
             }
             ErrorKind::UnsymmetricPattern { row, column } => write!(
                 f,
-                "the pattern has entry ({row}, {column}) but not its mirror image; give a symmetric pattern for a Hessian"
+                "the pattern has entry ({row}, {column}) but not its mirror image; pass a symmetric pattern for a Hessian"
             ),
             ErrorKind::UnsupportedColoring { problem } => {
                 write!(f, "the colouring algorithm cannot solve the {problem} problem; use `GreedyColoring`")
             }
             ErrorKind::ColoringOrder { position } => write!(
                 f,
-                "the order given for the colouring is no permutation: position {position} is out of range, repeated or missing; list every vertex once, or use another order"
+                "the order given for the colouring is not a permutation: position {position} is out of range, repeated or missing; list every vertex once, or use another order"
             ),
             ErrorKind::ColoringSize { what, size, limit } => {
                 write!(
@@ -343,7 +347,7 @@ impl fmt::Display for Error {
             ErrorKind::PatternMemory { bytes } => {
                 write!(
                     f,
-                    "the pattern needs an array of {bytes} bytes, for which there is no memory; use a smaller matrix"
+                    "the pattern needs an array of {bytes} bytes, which could not be allocated; use a smaller matrix"
                 )
             }
             ErrorKind::ColoringFailed => {
@@ -351,15 +355,15 @@ impl fmt::Display for Error {
             }
             ErrorKind::SecondOrderOnly { outer, inner } => write!(
                 f,
-                "`SecondOrder({outer}, {inner})` serves second_derivative, hvp and hessian only; use a first-order backend, such as `{inner}` alone"
+                "`SecondOrder({outer}, {inner})` works with `second_derivative`, `hvp` and `hessian` only; use a first-order backend, such as `{inner}` alone"
             ),
             ErrorKind::ValueDecides { place } if is_formatting(place) => write!(
                 f,
-                "the function formats a number (`{{}}`, `{{:e}}`, `{{:?}}`), whose value is not known when all points are covered at once; take the text out of the function, or cover one point"
+                "the function formats a number (`{{}}`, `{{:e}}`, `{{:?}}`), but detection for all points has no values; move the formatting out of the function, or use a detector for one point such as `TracerLocalSparsityDetector`"
             ),
             ErrorKind::ValueDecides { place } => write!(
                 f,
-                "{place} asks for the value of a number, which is not known when all points are covered at once; write `max`, `min`, `abs`, `clamp` or `x.less_than(y).select(a, b)` instead of the branch, or cover one point"
+                "the function reads the value of a number at {place}, but detection for all points has no values; write `max`, `min`, `abs`, `clamp` or `x.less_than(y).select(a, b)` instead of the branch, or use a detector for one point such as `TracerLocalSparsityDetector`"
             ),
             ErrorKind::RuleCount => write!(
                 f,
@@ -368,26 +372,26 @@ impl fmt::Display for Error {
             ErrorKind::OtherPattern { place } => {
                 match place {
                     Some(place) => {
-                        write!(f, "{place} decides otherwise at this point than where the pattern was found")
+                        write!(f, "the function takes a different branch at {place} than where the pattern was found")
                     }
-                    None => write!(f, "the function decides otherwise at this point than where the pattern was found"),
+                    None => write!(f, "the function takes a different branch than where the pattern was found"),
                 }?;
-                write!(f, ", which holds on one branch; prepare again at this point or take a detector for all points")
+                write!(
+                    f,
+                    ", and the pattern holds on one branch only; prepare again at this point, or use a detector for all points"
+                )
             }
             ErrorKind::OtherBranch { place } => {
                 match place {
                     Some(place) if is_formatting(place) => {
-                        write!(
-                            f,
-                            "the function formats a number that has another value at this point than where it was recorded"
-                        )
+                        write!(f, "the function formats a number whose value differs from that in its recording")
                     }
                     Some(place) => {
-                        write!(f, "{place} decides otherwise at this point than where the function was recorded")
+                        write!(f, "the function takes a different branch at {place} than in its recording")
                     }
-                    None => write!(f, "the function decides otherwise at this point than where it was recorded"),
+                    None => write!(f, "the function takes a different branch than in its recording"),
                 }?;
-                write!(f, "; prepare again at this point or do not refuse other branches")
+                write!(f, "; prepare again at this point, or drop `refusing_other_branches()`")
             }
         }
     }
@@ -402,7 +406,7 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
-/// Whether a number was asked for its value to be formatted: by `scalar/formatting.rs`, which has the place in the user's code no more.
+/// Whether the value was read to format the number: by `scalar/formatting.rs`, where the place in the user's code is not known.
 fn is_formatting(place: &Location<'_>) -> bool {
     Path::new(place.file()) == Path::new(file!()).with_file_name("scalar").join("formatting.rs")
 }

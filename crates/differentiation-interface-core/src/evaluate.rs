@@ -1,7 +1,7 @@
-//! From the many shapes of functions to the one that backends see.
+//! Flattens the many shapes of functions into the one that backends run.
 //!
-//! [`Evaluate`] is implemented for everything an operator accepts; [`Flat`] is what a backend gets: a function from a
-//! flat slice to a flat vector of numbers.
+//! [`Evaluate`] is implemented for every function that an operator accepts; a backend receives a [`Flat`], a function from a flat
+//! slice to a flat vector of numbers.
 
 use crate::context::{Contexts, SomeContexts};
 use crate::function::{ContextTypes, Function, FunctionWith};
@@ -11,9 +11,9 @@ use crate::recordings::Recordable;
 use crate::scalar::Scalar;
 use std::fmt::Debug;
 
-/// A function as backends see it: flat numbers in, flat numbers out.
+/// A function as backends call it: from a flat slice to a flat vector of numbers.
 ///
-/// Engines that keep a recording of one call for later ones ask [`recordable`](Flat::recordable) what it depends on; others call.
+/// Engines that keep a recording of one call for later calls read in [`recordable`](Flat::recordable) what it depends on.
 pub trait Flat<N> {
     /// Evaluates the function at `x` and leaves the outputs in `y`, whose previous content and length do not matter.
     fn call(&mut self, x: &[N], y: &mut Vec<N>);
@@ -23,27 +23,27 @@ pub trait Flat<N> {
         None
     }
 
-    /// Whether work memory of the function, a [`Cache`](crate::context::Cache), takes part in a call: an engine that differentiates compiled code
-    /// would have to differentiate through it.
+    /// Whether the function uses work memory, a [`Cache`](crate::context::Cache): an engine that differentiates compiled code would have to
+    /// differentiate through it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_work_memory(&self) -> bool {
         false
     }
 
-    /// The number of inputs, if types fix it and the number of outputs: numbers and arrays. Such a function also runs by
-    /// [`call_fixed`](Flat::call_fixed).
+    /// The number of inputs, if the types fix the numbers of inputs and outputs, as for numbers and arrays. Such a function can also
+    /// be called by [`call_fixed`](Flat::call_fixed).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fixed(&self) -> Option<usize> {
         None
     }
-    /// Whether the function captures data or has contexts, through which numbers of another differentiation may come in.
+    /// Whether the function captures data or has contexts, through which numbers of another differentiation may enter.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn captures(&self) -> bool {
         true
     }
 
-    /// Evaluates the function at the point with the entries `x(0)`, `x(1)`, ... and hands its outputs to `read`. Where
-    /// [`fixed`](Flat::fixed) holds a number, nothing is allocated: point and outputs are on the stack, or in registers.
+    /// Evaluates the function at the point with the entries `x(0)`, `x(1)`, ... and passes its outputs to `read`. If
+    /// [`fixed`](Flat::fixed) is `Some`, nothing is allocated: point and outputs are on the stack or in registers.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn call_fixed<R>(&mut self, x: impl FnMut(usize) -> N, read: impl FnOnce(&[N]) -> R) -> R
     where
@@ -56,7 +56,7 @@ pub trait Flat<N> {
     }
 }
 
-/// A function is passed on by reference as it is.
+/// A reference to a function forwards every method.
 impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
@@ -80,16 +80,15 @@ impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
     }
 }
 
-/// Makes of a function what operators hand to a backend: the function itself, so that the backend's loops are compiled around it.
+/// The function as operators pass it to a backend: the function itself, so that the backend's loops are compiled around it.
 #[cfg(not(debug_assertions))]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn handed<F>(f: &mut F) -> &mut F {
     f
 }
 
-/// Makes of a function what operators hand to a backend. In builds for debugging it is the function behind a pointer: nothing is
-/// inlined there, so a call costs the same, and the code of a backend is compiled once for all functions of a number type
-/// instead of once for each.
+/// The function as operators pass it to a backend. In debug builds this is a trait object: calls are not inlined there anyway, and
+/// the code of a backend is compiled once per number type instead of once per function.
 #[cfg(debug_assertions)]
 pub(crate) fn handed<'a, N, F: Flat<N> + 'a>(f: &'a mut F) -> &'a mut (dyn Flat<N> + 'a) {
     f
@@ -101,15 +100,15 @@ pub(crate) fn handed<'a, N, F: Flat<N> + 'a>(f: &'a mut F) -> &'a mut (dyn Flat<
     note = "return a number, a `Vec` or an array of the numbers the function gets"
 )]
 pub trait Output<N: Scalar>: Numbers<N> {
-    /// The outputs where this type fixes their number, else no numbers.
+    /// The outputs as an array, if this type fixes their number; else empty.
     type Fixed<S: Scalar>: Copy + Debug + Send + AsRef<[S]> + AsMut<[S]>;
     /// Whether this type fixes the number of outputs.
     const FIXED: bool;
-    /// Makes [`Fixed`](Output::Fixed) outputs that mean nothing yet.
+    /// Makes [`Fixed`](Output::Fixed) outputs of unspecified content.
     fn fixed<S: Scalar>() -> Self::Fixed<S>;
     /// The same shape with numbers `S`.
     type With<S: Scalar>: Clone + Debug + Numbers<S>;
-    /// The same shape borrowed where it would have to be allocated: `&[S]` for a `Vec`.
+    /// The same shape, borrowed instead of allocated: `&[S]` for a `Vec`.
     type Borrowed<'a, S: Scalar>: Debug + Numbers<S>;
     /// Evaluates `f` at `x` and leaves the numbers in `y`, reusing its memory where the output is a `Vec`.
     fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, y: &mut Vec<N>);
@@ -124,7 +123,7 @@ pub trait Output<N: Scalar>: Numbers<N> {
     fn build<S: Scalar>(flat: &[S]) -> Self::With<S>;
     /// Views flat numbers in this shape, without allocation.
     fn borrow<S: Scalar>(flat: &[S]) -> Self::Borrowed<'_, S>;
-    /// Makes of outputs whose number this type fixes what [`borrow`](Output::borrow) makes of flat numbers.
+    /// Converts outputs of fixed number to what [`borrow`](Output::borrow) makes of flat numbers.
     fn owned<'a, S: Scalar>(fixed: Self::Fixed<S>) -> Option<Self::Borrowed<'a, S>>;
 }
 
@@ -212,7 +211,7 @@ impl<N: Scalar> Output<N> for Vec<N> {
     }
 }
 
-/// The output is one number, as `gradient` asks.
+/// The output is one number, as `gradient` requires.
 #[diagnostic::on_unimplemented(
     message = "this operator expects a function that returns one number, this one returns `{Self}`",
     note = "did you mean `jacobian`?"
@@ -220,7 +219,7 @@ impl<N: Scalar> Output<N> for Vec<N> {
 pub trait NumberOutput<N: Scalar>: Output<N> {}
 impl<N: Scalar> NumberOutput<N> for N {}
 
-/// The output is an array, as `jacobian` asks.
+/// The output is an array, as `jacobian` requires.
 #[diagnostic::on_unimplemented(
     message = "`jacobian` expects a function that returns an array, this one returns one number",
     note = "did you mean `gradient`?"
@@ -229,24 +228,24 @@ pub trait ArrayOutput<N: Scalar>: Output<N> {}
 impl<N: Scalar> ArrayOutput<N> for Vec<N> {}
 impl<N: Scalar, const M: usize> ArrayOutput<N> for [N; M] {}
 
-/// Everything operators accept: a function of a point of shape `X` with contexts `C`, at the number type `N`.
+/// Every function that operators accept: a function of a point of shape `X` with contexts `C`, at the number type `N`.
 ///
 /// Implemented for every [`Function`], every [`FunctionWith`], in-place functions made functions by [`in_place`](crate::in_place) among them. Users do not
 /// implement it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be differentiated here with numbers `{N}`",
-    note = "a closure or `fn` has one number type: a function over plain `f64` serves only backends that need values (`AutoFiniteDiff`)",
+    note = "a closure or `fn` has one number type: a function over plain `f64` works only with backends that need values (`AutoFiniteDiff`)",
     note = "write it over `T: Real` and call it in a closure `|x: &[_]| f(x)`, or put `#[differentiable]` on the `fn` and pass the object it makes",
     note = "a function that writes its output, `|y: &mut [_], x: &[_]|`, is passed as `in_place(f, output_length)`"
 )]
 pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
-    /// What comes out.
+    /// The output of the function.
     type Output: Output<N>;
-    /// The number of inputs, if types fix it and the number of outputs, see [`Flat::fixed`].
+    /// The number of inputs, if the types fix the numbers of inputs and outputs; see [`Flat::fixed`].
     const FIXED: Option<usize> = if <Self::Output as Output<N>>::FIXED { X::LENGTH } else { None };
     /// Evaluates into `y`.
     fn evaluate<'a>(&self, x: &[N], contexts: &'a C::Values<'_>, storage: &'a mut C::Storage<N>, y: &mut Vec<N>);
-    /// Evaluates at the point with the entries `x(0)`, `x(1)`, ... and hands the outputs to `read`; for shapes of fixed length.
+    /// Evaluates at the point with the entries `x(0)`, `x(1)`, ... and passes the outputs to `read`; for shapes of fixed length.
     fn evaluate_fixed<'a, R>(
         &self,
         x: impl FnMut(usize) -> N,
@@ -254,7 +253,7 @@ pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
         storage: &'a mut C::Storage<N>,
         read: impl FnOnce(&[N]) -> R,
     ) -> R;
-    /// Whether a call does nothing but compute its output, which depends on `x` and the contexts alone.
+    /// Whether a call only computes its output, from `x` and the contexts alone.
     fn is_pure(&self) -> bool;
 }
 
@@ -304,7 +303,7 @@ where
     }
 }
 
-/// A user's function bound to its contexts for one call: the [`Flat`] that operators hand to backends.
+/// A user's function bound to its contexts for one call: the [`Flat`] that operators pass to backends.
 pub struct Bound<'a, F, X: Shape, C: Contexts, N: Scalar> {
     function: &'a F,
     contexts: C::Values<'a>,
@@ -367,7 +366,7 @@ mod tests {
     use crate::context::{Cache, Constant};
     use crate::point::Point;
 
-    /// A function of a point with contexts, as a backend sees it.
+    /// Calls `has_work_memory` as a backend does, on a function of a point with contexts.
     fn has_work_memory<P: Point, F: Evaluate<P::Shape, P::Contexts, f64>>(f: &F, point: &P) -> bool {
         let mut storage = P::Contexts::allocate(point.contexts());
         Bound::<_, P::Shape, P::Contexts, f64>::new(f, point.contexts(), &mut storage).has_work_memory()

@@ -1,33 +1,33 @@
 //! Faults: errors found inside a number's arithmetic, which cannot return a `Result`.
 //!
-//! Numbers and rules [`report`] them; operators [`watch`] for them and return them as an [`Error`] of the call. A fault belongs to a
-//! thread; where numbers may be on another thread than their operator, it is reported by [`identity::spoil`] as well.
+//! Numbers and rules [`report`] them; operators [`watch`] for them and return them as the [`Error`] of the call. Faults are per
+//! thread; numbers that may be on another thread than their operator report to [`identity::spoil`] as well.
 
 use crate::error::{Error, ErrorKind};
 use crate::identity;
 use std::cell::{Cell, RefCell};
 use std::num::NonZeroU32;
 
-/// What happens on this thread.
+/// The state of this thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// No operator runs: a fault has no call to return it, and is dropped.
+    /// No operator runs: no call could return a fault, so it is dropped.
     Idle,
     /// An operator runs.
     Watching,
-    /// The same, and there is a fault, the last of `FAULTS`.
+    /// An operator runs and has a fault, the last of `FAULTS`.
     Reported,
 }
 
 thread_local! {
-    /// The faults of operators that run, those of inner ones after those of outer ones.
+    /// The faults of the running operators, outer before inner.
     static FAULTS: RefCell<Vec<ErrorKind>> = const { RefCell::new(Vec::new()) };
-    /// A byte to look at in calls that end well, which are all but a few.
+    /// One byte, so that calls without a fault read nothing else.
     static STATE: Cell<State> = const { Cell::new(State::Idle) };
 }
 
-/// Makes the operator that is running on this thread return this error. The first fault counts. Without a running operator
-/// nothing happens.
+/// Makes the operator that is running on this thread return this error. Only the first fault counts. Without a running operator
+/// the fault is dropped.
 #[cold]
 #[inline(never)]
 pub fn report(kind: ErrorKind) {
@@ -37,12 +37,12 @@ pub fn report(kind: ErrorKind) {
     }
 }
 
-/// Whether an operator runs on this thread, which would return a fault.
+/// Whether an operator runs on this thread and would return a fault.
 pub fn is_watched() -> bool {
     STATE.get() != State::Idle
 }
 
-/// The state of the operator outside, which is put back when the inner one ends, also by a panic.
+/// The state of the outer operator, restored when the inner one ends, also by a panic.
 struct Outer(State);
 
 impl Drop for Outer {
@@ -53,7 +53,7 @@ impl Drop for Outer {
     }
 }
 
-/// The fault of the operator that runs, if there is one.
+/// Takes the fault of the running operator, if it has one.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn take() -> Option<ErrorKind> {
     #[cold]
@@ -65,7 +65,7 @@ fn take() -> Option<ErrorKind> {
     if STATE.get() == State::Reported { last() } else { None }
 }
 
-/// Runs `call`, and returns the fault reported during it if there is one. Nested calls each return their own.
+/// Runs `call`, and returns a fault reported during it as the error. Nested calls each return their own.
 #[inline]
 pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
     match caught(call) {
@@ -74,8 +74,8 @@ pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
     }
 }
 
-/// Runs `action`; beside its result comes the fault reported during it.
-// Where the compiler sees that the action reports none, as in differentiations on the stack, nothing of this is left.
+/// Runs `action`, and returns its result and the fault reported during it.
+/// If the compiler can prove that the action reports none, as in differentiations on the stack, it removes all of this.
 #[inline]
 fn caught<R>(action: impl FnOnce() -> R) -> (R, Option<ErrorKind>) {
     let outer = Outer(STATE.replace(State::Watching));
@@ -91,8 +91,8 @@ fn failed(kind: ErrorKind) -> Error {
     Error::new(kind)
 }
 
-/// Runs `action` for the differentiation `id`, to which the faults reported in it are reported too: on a thread of the user's there is no
-/// operator that would return them. Whether there was one.
+/// Runs `action`, and reports its fault to the differentiation `id` too, because on a thread started by the user no operator
+/// would return it. Returns whether there was a fault.
 pub fn charge(id: Option<NonZeroU32>, action: impl FnOnce()) -> bool {
     let Some(id) = id else {
         action();

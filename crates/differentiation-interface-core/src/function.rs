@@ -1,6 +1,6 @@
-//! What can be differentiated: [`Function`] and its variants with a written output and with contexts.
+//! Functions that can be differentiated: [`Function`], and its variants for in-place output and for contexts.
 //!
-//! Closures, generic `fn` items and hand-written models implement these traits; operators accept them through
+//! Closures, generic `fn` items and hand-written models implement these traits; operators use them through
 //! [`Evaluate`](crate::evaluate::Evaluate), which flattens all shapes into one.
 
 use crate::error::ErrorKind;
@@ -12,9 +12,9 @@ use num_traits::Float;
 /// A function of a point `X`: `[T]` for a slice, `[T; N]` for an array, `T` for a number.
 ///
 /// # For users
-/// Every closure and `fn` item is a `Function` at one number type, which the compiler takes from the backend:
-/// `|x: &[_]| energy(x, 3.0)` for slices, `|x: &[_; 3]| ..` for arrays, `|x| g(x)` for numbers. To have one object that
-/// serves every backend, put [`#[differentiable]`](https://docs.rs/differentiation-interface) on a `fn`, or implement this
+/// Every closure and `fn` item is a `Function` at one number type, which the compiler infers from the backend:
+/// `|x: &[_]| energy(x, 3.0)` for slices, `|x: &[_; 3]| ..` for arrays, `|x| g(x)` for numbers. For one object that
+/// works with every backend, put [`#[differentiable]`](https://docs.rs/differentiation-interface) on a `fn`, or implement this
 /// trait for a struct that carries the data:
 ///
 /// ```
@@ -31,10 +31,10 @@ use num_traits::Float;
 /// assert_eq!(Spring { k: 3.0 }.call(&[1.0, 2.0]), 7.5);
 /// ```
 ///
-/// The point is never changed. The output is a number `T`, a `Vec<T>` or an array `[T; M]`.
+/// The function does not change the point. The output is a number `T`, a `Vec<T>` or an array `[T; M]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a function of `{X}`",
-    note = "a closure or `fn` has one number type: a function over plain `f64` serves only backends that need values (`AutoFiniteDiff`)",
+    note = "a closure or `fn` has one number type: a function over plain `f64` works only with backends that need values (`AutoFiniteDiff`)",
     note = "write it over `T: Real` and call it in a closure `|x: &[_]| f(x)`, or put `#[differentiable]` on the `fn` and pass the object it makes",
     note = "a function that writes its output, `|y: &mut [_], x: &[_]|`, is passed as `in_place(f, output_length)`"
 )]
@@ -43,14 +43,14 @@ pub trait Function<X: ?Sized> {
     type Output;
     /// Evaluates the function.
     fn call(&self, x: &X) -> Self::Output;
-    /// Evaluates the function into an old output, whose memory may be reused. Override it where `Output` is a `Vec`, and
-    /// prepared calls no longer allocate.
+    /// Evaluates the function into an old output, whose memory may be reused. Override it if `Output` is a `Vec`, so that prepared
+    /// calls do not allocate.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn call_into(&self, x: &X, y: &mut Self::Output) {
         *y = self.call(x);
     }
-    /// Whether a call does nothing but compute its output, which depends on `x` and the contexts alone. Backends that
-    /// compile a recording of the function do not run it again where this is so. Closures are taken to be pure.
+    /// Whether a call only computes its output, from `x` and the contexts alone. Backends that compile a recording of a pure function
+    /// do not run it again. Closures are assumed to be pure.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         true
@@ -74,19 +74,18 @@ pub trait FunctionWith<X: ?Sized, C: ContextTypes> {
     fn call_with_into(&self, x: &X, contexts: C::Args<'_>, y: &mut Self::Output) {
         *y = self.call_with(x, contexts);
     }
-    /// Whether a call does nothing but compute its output, as for [`Function::is_pure`].
+    /// Whether a call only computes its output, as for [`Function::is_pure`].
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         true
     }
 }
 
-/// A function that writes its output into a slice: `f!(y, x)`, made an argument of an operator by
-/// [`in_place`].
+/// A function that writes its output into a slice, `f!(y, x)`. [`in_place`] makes it an argument of operators.
 ///
-/// It must write every entry of `y` in every call, and not read one before. On entry all of them hold a NaN with a payload of its own,
-/// [`Base::UNWRITTEN`]; an entry that still holds it in the end, or the result of arithmetic with it (`y[i] += x`), makes the operator return
-/// [`ErrorKind::UnwrittenOutput`].
+/// It must write every entry of `y` in every call, and must not read an entry before writing it. On entry all entries hold a NaN with a
+/// special payload, [`Base::UNWRITTEN`]. If an entry holds it at the end, or the result of arithmetic with it (`y[i] += x`), the operator
+/// returns [`ErrorKind::UnwrittenOutput`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an in-place function of `{X}`",
     note = "write a closure `|y: &mut [_], x: &[_]| ..` over a generic function"
@@ -106,7 +105,7 @@ pub trait FunctionInPlaceWith<N, X: ?Sized, C: ContextTypes> {
     fn call_in_place_with(&self, y: &mut [N], x: &X, contexts: C::Args<'_>);
 }
 
-/// The type of one further argument, as the function sees it.
+/// The type of one further argument, as the function takes it.
 pub trait ContextType {
     /// The reference that is passed.
     type Arg<'a>;
@@ -142,8 +141,8 @@ pub struct InPlace<F> {
 /// Makes a function `f!(y, x)` that writes `outputs` numbers an argument of operators.
 ///
 /// `f` is a closure `|y: &mut [_], x: &[_]|` (contexts follow the point) or an object with [`FunctionInPlace`]. It must write every entry of
-/// `y`, or operators return [`ErrorKind::UnwrittenOutput`]. Nothing is
-/// allocated per call, which a function that returns a new `Vec` cannot promise.
+/// `y`, or operators return [`ErrorKind::UnwrittenOutput`]. Calls do not
+/// allocate, unlike those of a function that returns a new `Vec`.
 ///
 /// ```
 /// use differentiation_interface_core::{Function, Real, in_place};
@@ -160,7 +159,7 @@ pub fn in_place<F>(f: F, outputs: usize) -> InPlace<F> {
     InPlace { function: f, outputs }
 }
 
-/// Runs an in-place function on outputs that hold [`Base::UNWRITTEN`], so that all engines see the same one that is left.
+/// Runs an in-place function on outputs that hold [`Base::UNWRITTEN`], so that all engines detect the same unwritten entry.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn write_all<N: Scalar>(y: &mut Vec<N>, outputs: usize, function: impl FnOnce(&mut [N])) {
     let unwritten = N::constant(N::Base::UNWRITTEN);
@@ -169,7 +168,7 @@ fn write_all<N: Scalar>(y: &mut Vec<N>, outputs: usize, function: impl FnOnce(&m
     }
     y.fill(unwritten);
     function(y);
-    // All are looked at, and for any NaN, which is faster than to stop at the first of the right kind: there is none.
+    // Testing all entries for any NaN is faster than stopping at the first sentinel: usually there is none.
     if y.iter().fold(false, |found, number| found | number.peek().is_nan()) {
         refuse_unwritten(y);
     }
@@ -225,9 +224,7 @@ in_place_functions! {
     [] f32, f32;
 }
 
-/// A point that closures take by reference: slices, arrays. (Numbers are taken by value.)
-///
-/// Implement it for a type of your own to make closures over `&MyPoint` functions.
+/// A point that closures take by reference: a slice or an array. (Numbers are taken by value.)
 pub trait ByReference {}
 impl<T> ByReference for [T] {}
 impl<T, const K: usize> ByReference for [T; K] {}
@@ -247,7 +244,7 @@ impl<N, X: ?Sized + ByReference, F: Fn(&mut [N], &X)> FunctionInPlace<N, X> for 
     }
 }
 
-/// Closures of a number, by value. `[C: Core] Num<C>` stands for generic parameters and the number type.
+/// Closures of a number, by value. `[C: Core] Num<C>` lists the generic parameters and the number type.
 macro_rules! number_closures {
     ($([$($generics:tt)*] $number:ty;)*) => {$(
         impl<Y, F: Fn($number) -> Y, $($generics)*> Function<$number> for F {

@@ -1,9 +1,9 @@
 //! Identities of differentiations: recordings, detections, passes of forward mode.
 //!
-//! Numbers are `Copy` and cannot borrow the differentiation they belong to, so they carry its identity, a number that no other
-//! one of the program has. Engines [`begin`](Identity::begin) one per differentiation and [`check`](Identity::check) it
-//! at the end. Between the two, any thread that finds a number it cannot serve calls [`spoil`], and the differentiation ends
-//! with that error, wherever it runs: a fault of the thread ([`fault`](crate::fault)) would be seen by that thread alone.
+//! Numbers are `Copy` and cannot borrow the differentiation they belong to, so they carry its identity, an integer that is unique
+//! in the program. Engines [`begin`](Identity::begin) one per differentiation and [`check`](Identity::check) it at the end.
+//! Between the two, a thread that meets a number it cannot compute with calls [`spoil`], and the differentiation returns that
+//! error, on whichever thread it runs. A [`fault`](crate::fault) would reach the operators of the reporting thread only.
 
 use crate::error::ErrorKind;
 use std::cell::Cell;
@@ -12,37 +12,37 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The identity of numbers in which two differentiations have met, or whose differentiation was not to be found. No
-/// differentiation has it.
+/// The identity of numbers that two differentiations contribute to, or whose differentiation is not known on the thread.
+/// No differentiation has it.
 pub const STRAY: NonZeroU32 = NonZeroU32::MAX;
 
-/// The identity of numbers that follow a direction of their own and belong to no differentiation. None has it.
+/// The identity of numbers with a tangent that belongs to no differentiation. No differentiation has it.
 pub const NONE: NonZeroU32 = NonZeroU32::MIN;
 
-/// The identity of numbers of differentiations that have none: no number of another one can enter them. A differentiation that finds any other
-/// identity in its results begins again with one of its own.
+/// The shared identity of differentiations of functions that capture nothing: no number of another differentiation can enter them.
+/// A differentiation that finds any other identity in its results is repeated with an identity of its own.
 pub const UNNAMED: NonZeroU32 = NonZeroU32::new(2).unwrap();
 
-/// Identities are given to threads in blocks of so many, the first of which is left out: it marks an exhausted block.
+/// Threads take identities in blocks of this size. The first identity of a block is not used: it marks an exhausted block.
 const BLOCK: u32 = 1024;
 
-/// Most reports kept. Those of differentiations that have ended are never asked for, and make room.
+/// The most reports kept. Beyond that the oldest is dropped: its differentiation has ended long ago.
 const MOST_REPORTS: usize = 1 << 16;
 
 thread_local! {
-    /// The identity that this thread gives next; a multiple of `BLOCK` if it needs another block.
+    /// The next identity of this thread; a multiple of `BLOCK` if the thread needs another block.
     static NEXT: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The block that is given next. The first one is left out for [`NONE`] and [`UNNAMED`].
+/// The next block. The first one is not given out, because it contains [`NONE`] and [`UNNAMED`].
 static BLOCKS: AtomicU32 = AtomicU32::new(BLOCK);
 
-/// How many reports there have been: a differentiation during which the count stays the same need not look for one.
+/// The number of reports so far. If it has not changed during a differentiation, there is no report to look for.
 static REPORTS: AtomicU32 = AtomicU32::new(0);
 
 static SPOILT: Mutex<Spoilt> = Mutex::new(Spoilt { kinds: BTreeMap::new(), order: VecDeque::new() });
 
-/// What was reported, and in which order.
+/// The reports and their order.
 struct Spoilt {
     kinds: BTreeMap<NonZeroU32, ErrorKind>,
     order: VecDeque<NonZeroU32>,
@@ -53,7 +53,7 @@ impl Spoilt {
         SPOILT.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a report, the first one about each differentiation.
+    /// Keeps a report, unless the differentiation has one already.
     fn add(&mut self, id: NonZeroU32, kind: ErrorKind) {
         if self.kinds.contains_key(&id) {
             return;
@@ -90,7 +90,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Begins a differentiation. No other one of the program has its identity, until 2³² have been given to all threads.
+    /// Begins a differentiation. Its identity is unique until all threads together have taken 2³² identities.
     #[inline]
     pub fn begin() -> Identity {
         let reports = REPORTS.load(Ordering::Relaxed);
@@ -100,13 +100,13 @@ impl Identity {
         Identity { id: NonZeroU32::new(id).unwrap_or(NONE), reports }
     }
 
-    /// What its numbers carry.
+    /// The identity, which its numbers carry.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn id(&self) -> NonZeroU32 {
         self.id
     }
 
-    /// Looks whether it was [spoilt](spoil) since it began.
+    /// Checks whether the differentiation was [spoilt](spoil) since it began.
     ///
     /// # Errors
     /// The kind of the first report, once.
@@ -122,20 +122,20 @@ impl Identity {
     }
 }
 
-/// The first identity of a block that no thread has.
+/// The first identity of a new block.
 #[cold]
 #[inline(never)]
 fn next_block() -> u32 {
     loop {
         let start = BLOCKS.fetch_add(BLOCK, Ordering::Relaxed);
-        // Without the blocks of `NONE` and of `STRAY`.
+        // Skips the blocks of `NONE` and `STRAY`.
         if start != 0 && start != u32::MAX - (BLOCK - 1) {
             return start + 1;
         }
     }
 }
 
-/// Makes the differentiation `id` return this error when it ends, on whatever thread it runs. The first report counts.
+/// Makes the differentiation `id` return this error when it ends, on whichever thread it runs. Only the first report counts.
 #[cold]
 #[inline(never)]
 pub fn spoil(id: NonZeroU32, kind: ErrorKind) {

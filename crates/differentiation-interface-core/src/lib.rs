@@ -1,4 +1,4 @@
-//! The waist of `differentiation-interface`: scalars, rules, functions, backends and operators, with no backend inside.
+//! The core of `differentiation-interface`: scalars, rules, functions, the traits of backends and the operators, without any backend.
 mod arithmetic;
 pub mod backend;
 pub mod context;

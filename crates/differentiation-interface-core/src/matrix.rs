@@ -5,8 +5,8 @@ use std::ops::{Index, IndexMut};
 
 /// A dense row-major matrix: entry `(i, j)` of a Jacobian is ∂fᵢ/∂xⱼ, row `i` is contiguous.
 ///
-/// Rows are contiguous because both modes of differentiation write stretches of a row: forward chunks a few columns, reverse
-/// a whole row.
+/// Rows are contiguous because both modes of differentiation write contiguous parts of a row: a chunk of forward mode a few columns,
+/// a sweep of reverse mode a whole row.
 #[derive(Clone, PartialEq)]
 pub struct Matrix<S> {
     rows: usize,
@@ -49,7 +49,7 @@ impl<S: Copy> Matrix<S> {
     pub fn as_slice(&self) -> &[S] {
         &self.data
     }
-    /// All entries, row by row, to write.
+    /// All entries, row by row, for writing.
     pub fn as_mut_slice(&mut self) -> &mut [S] {
         &mut self.data
     }
@@ -57,7 +57,7 @@ impl<S: Copy> Matrix<S> {
     pub fn into_vec(self) -> Vec<S> {
         self.data
     }
-    /// The entries column by column, as column-major libraries want them.
+    /// The entries column by column, as column-major libraries expect them.
     pub fn to_column_major(&self) -> Vec<S> {
         (0..self.columns).flat_map(|j| (0..self.rows).map(move |i| self[(i, j)])).collect()
     }

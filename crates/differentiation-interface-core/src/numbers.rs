@@ -1,11 +1,11 @@
-//! Results read as flat numbers, whatever their shape: what generic code over operators needs of them.
+//! Reads results of any shape as flat numbers, for code that is generic over operators.
 //!
-//! Implemented by everything that operators return; called by the test kit.
+//! Implemented by every type that operators return; called by the test kit.
 
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
 
-/// A number, array, vector or slice of numbers, read as a slice. Every value, gradient and product of an operator is one.
+/// A number, array, vector or slice of numbers, read as a slice. Every value, gradient and product that an operator returns implements it.
 ///
 /// ```
 /// use differentiation_interface_core::Numbers;
@@ -49,9 +49,9 @@ pub trait DerivativeMatrix<S> {
     fn size(&self) -> (usize, usize);
     /// Entry `(i, j)`, zero if it is not stored.
     fn entry(&self, i: usize, j: usize) -> S;
-    /// The numbers that are stored, in an order of the matrix's own, to write.
+    /// The stored numbers, in the order of the matrix type, for writing.
     fn stored(&mut self) -> &mut [S];
-    /// The places that are stored, row by row; `None` if all are.
+    /// The stored entries as `(row, column)`, row by row; `None` if all entries are stored.
     fn pattern(&self) -> Option<Vec<(usize, usize)>>;
 }
 

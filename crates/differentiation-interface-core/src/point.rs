@@ -1,6 +1,6 @@
 //! Points: what users pass to operators, and the shapes behind them.
 //!
-//! A [`Point`] is what stands in the call (`&x`, `[1.0, 2.0]`, `0.5`, `(&x, Constant(&k))`); its [`Shape`] is the
+//! A [`Point`] is the argument of the call (`&x`, `[1.0, 2.0]`, `0.5`, `(&x, Constant(&k))`); its [`Shape`] is the
 //! lifetime-free part that a preparation remembers. Operators turn every point into a flat slice.
 
 use crate::backend::Lanes;
@@ -10,7 +10,7 @@ use crate::scalar::{Core, Num, Scalar};
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
-/// The shape of a point: how the function sees it, and what a gradient of it looks like.
+/// The shape of a point: the type that the function takes, and the type of a gradient.
 pub trait Shape: 'static {
     /// The numbers a point holds.
     type Scalar: Scalar;
@@ -23,13 +23,13 @@ pub trait Shape: 'static {
     fn view<N: Scalar>(flat: &[N]) -> &Self::Active<N>;
     /// The length of all points of this shape, if it fixes one.
     const LENGTH: Option<usize>;
-    /// Those of the lanes `L` that can differ from zero where each input has one.
+    /// The lanes that are needed if each input has a lane of its own: `L`, but at most one per input if the shape fixes the length.
     type Lanes<L: Lanes>: Lanes;
-    /// Hands the point with the entries `entry(0)`, `entry(1)`, ... to `then`; no entries where the shape fixes no length.
+    /// Passes the point with the entries `entry(0)`, `entry(1)`, ... to `then`; without entries if the shape fixes no length.
     fn with_entries<N: Scalar, R>(entry: impl FnMut(usize) -> N, then: impl FnOnce(&Self::Active<N>) -> R) -> R;
     /// Makes an owned object from flat numbers. The length has been checked by the operator.
     fn like(flat: &[Self::Scalar]) -> Self::Like;
-    /// Makes an owned object of `len` numbers that `fill` writes, without memory beside that of the object.
+    /// Makes an owned object of `len` numbers that `fill` writes, without other memory.
     fn filled<E>(len: usize, fill: impl FnOnce(&mut [Self::Scalar]) -> Result<(), E>) -> Result<Self::Like, E>;
 }
 
@@ -133,7 +133,7 @@ impl<S: Scalar> Point for &S {
     fn contexts(&self) {}
 }
 
-/// Numbers by value. Not `f32`, so that a literal `2.0` is an `f64` without further ado; pass `&x` of an `f32`.
+/// Numbers by value. Not `f32`, so that the compiler infers `f64` for a literal `2.0`; pass `&x` of an `f32`.
 macro_rules! number_point {
     ($([$($generics:tt)*] $number:ty;)*) => {$(
         impl<$($generics)*> Point for $number {
@@ -153,7 +153,7 @@ number_point! {
     [] f64;
 }
 
-/// The shapes that are one number, which `derivative` and `second_derivative` ask for.
+/// The shapes that are one number, as `derivative` and `second_derivative` require.
 #[diagnostic::on_unimplemented(
     message = "this operator differentiates by one number, but the point is an array",
     note = "did you mean `gradient` (one number comes out), `jacobian` (several come out), or `hessian` for second order?"
@@ -161,7 +161,7 @@ number_point! {
 pub trait NumberShape: Shape {}
 impl<S: Scalar> NumberShape for Number<S> {}
 
-/// The shapes that are arrays, which `jacobian` and `hessian` ask for.
+/// The shapes that are arrays, as `jacobian` and `hessian` require.
 #[diagnostic::on_unimplemented(
     message = "this operator differentiates by an array, but the point is one number",
     note = "did you mean `derivative`, or `second_derivative` for second order?"
@@ -198,7 +198,7 @@ pub trait Point {
 /// The numbers that a point holds.
 pub type ScalarOf<P> = <<P as Point>::Shape as Shape>::Scalar;
 
-/// Points by reference: all are slices to the function.
+/// Points by reference: the function takes a slice for all of them.
 macro_rules! slice_points {
     ($([$($generics:tt)*] $point:ty;)*) => {$(
         impl<S: Scalar, $($generics)*> Point for $point {

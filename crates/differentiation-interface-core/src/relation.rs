@@ -1,4 +1,4 @@
-//! How two numbers compare.
+//! Relations between two numbers.
 //!
 //! Used by numbers that choose between others, and by recordings of such choices.
 
@@ -20,7 +20,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Whether numbers that compare as `order` are in this relation. Unordered numbers (NaN) are in none.
+    /// Whether numbers that compare as `order` satisfy this relation. Unordered numbers (NaN) satisfy none.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn holds(self, order: Option<Ordering>) -> bool {
         match (self, order) {

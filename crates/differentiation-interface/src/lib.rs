@@ -11,7 +11,7 @@ pub mod backends;
 #[cfg(feature = "sparse")]
 pub mod sparse;
 
-/// The chapters of the book, whose code runs as tests of this crate. `.ci/book` looks for chapters with code that are missing here.
+/// The chapters of the book, whose code runs as tests of this crate. `.ci/book` reports chapters with code that are missing here.
 #[cfg(all(doctest, feature = "any", feature = "macros", feature = "sparse"))]
 mod book {
     #[doc = include_str!("../book/start.md")]

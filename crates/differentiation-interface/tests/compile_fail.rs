@@ -1,4 +1,4 @@
-//! What the compiler says when types tell that a call cannot work. Each file holds one mistake.
+//! The compiler messages for calls that types show to be wrong. Each file contains one mistake.
 //!
 //! After a change of the texts: `TRYBUILD=overwrite cargo test --test compile_fail`, and read the difference.
 
@@ -29,7 +29,7 @@ fn every_text_has_a_line_of_ours() {
     for path in texts {
         let text = fs::read_to_string(&path).expect("a text that was just listed can be read");
         let name = path.file_stem().and_then(|stem| stem.to_str()).expect("names of cases are plain");
-        // A case may have several errors; the first is what a user reads.
+        // A case may have several errors; users read the first one.
         let first = text.split("\n\nerror").next().unwrap_or_default();
         let explained = phrases.iter().any(|phrase| first.contains(phrase));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Numbers and arrays in, numbers and arrays out: forward mode takes them on the stack, and answers as it does for slices.
+//! Functions of numbers and arrays: forward mode runs on the stack, with the same results as for slices.
 
 use differentiation_interface::backend::{Backend, Lane};
 use differentiation_interface::custom::{CustomRule, Halves};
@@ -147,7 +147,7 @@ fn numbers_of_another_differentiation_are_refused() {
     assert_eq!(error.kind(), ErrorKind::ForeignNumber);
 }
 
-/// Says it has a pushforward and has none.
+/// A rule that declares a pushforward but does not implement one.
 struct Incomplete;
 
 impl CustomRule for Incomplete {
@@ -203,7 +203,7 @@ fn nothing_is_allocated_with_or_without_a_preparation() {
     let mut jac = Matrix::filled(3, 2, 0.0);
     let mut grad = [0.0; 2];
     let factor = 3.0;
-    // Constants come along; work memory needs a preparation, which keeps it.
+    // Constants work without a state; work memory needs a preparation, which keeps it.
     let scaled = |t, k: &f64| cubic(t) * *k;
     let buffered = |t, work: &mut Vec<_>| {
         work[0] = cubic(t);

@@ -1,6 +1,6 @@
-//! The contract of backends: [`Backend`], and the routes it names, which are defined by each other.
+//! The contract of backends: [`Backend`] and the route traits, which refer to each other.
 //!
-//! Called by operators. Routes that are not a backend's own are in `route`.
+//! Called by operators. The routes that several backends share are in `route`.
 
 use super::entries::EntryRequest;
 use super::lanes::Lanes;
@@ -21,11 +21,11 @@ use crate::scalar::Scalar;
 /// # For backend authors
 /// 1. `Num<S, L>` is the number type the user's function runs on, over any scalar `S`, with `L` lanes of tangents if the
 ///    backend has lanes (else `L` is ignored). Nesting `Num<Num<S>>` must work: derive nothing from `S` being `f64`.
-/// 2. The six routes say how each operator is reached. [`Native`](super::Native) asks for the primitive of the same name;
-///    [`ViaPushforward`](super::ViaPushforward) and [`ViaPullback`](super::ViaPullback) are assembled. The compiler checks that the primitive exists.
-/// 3. A backend is plain data: what a call needs lives in the state that the primitive makes.
+/// 2. The routes say how each operator is reached. [`Native`](super::Native) calls the primitive of the same name;
+///    [`ViaPushforward`](super::ViaPushforward) and [`ViaPullback`](super::ViaPullback) are fallbacks. The compiler checks that the primitive exists.
+/// 3. A backend is plain data. Buffers belong to the state that the primitive makes.
 ///
-/// The page `docs/book/src/new_backend.md` builds one from nothing.
+/// The page `docs/book/src/new_backend.md` builds one from scratch.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a first-order backend",
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ...; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only"
@@ -35,9 +35,9 @@ pub trait Backend: Clone + Send + Sync + 'static {
     const NAME: &'static str;
     /// The number of tangents carried at once where the operator leaves the choice to the backend.
     type Lanes: Lanes;
-    /// What the function runs on.
+    /// The number type that the function runs on.
     type Num<S: Scalar, L: Lanes>: Scalar<Base = S::Base>;
-    /// What the backend does natively, which decides the mode of second-order combinations.
+    /// The native primitives and the way to be differentiated twice, from which second-order routes follow.
     type Mode: Mode;
 
     /// Route of `pushforward`.
@@ -51,51 +51,51 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// Route of `jacobian`.
     type Jacobian: MatrixRoute<Self>;
 
-    /// The number `value`, of the scalar below, as a constant of this backend's number type. Users call [`lift`](super::lift()).
+    /// Makes a constant of this backend's number type from a number of the scalar below. Users call [`lift`](super::lift()).
     fn inject<S: Scalar, L: Lanes>(value: S) -> Self::Num<S, L>;
 
-    /// The value of a number of this backend, of the scalar below. The derivative by this backend is dropped, derivatives of
-    /// the scalar below stay.
+    /// The value of a number of this backend, as a number of the scalar below. The derivative by this backend is dropped;
+    /// derivatives of the scalar below are kept.
     fn project<S: Scalar, L: Lanes>(number: &Self::Num<S, L>) -> S;
 
-    /// Whether the engine also runs over numbers of another differentiation. An engine of plain numbers, whose `Num` is `S::Base`, says
-    /// `false`: it differentiates functions of `f64` and stands outside in a [`SecondOrder`](super::SecondOrder); a program that has
-    /// it inside of another differentiation does not compile.
+    /// Whether the engine also runs over the numbers of another differentiation. An engine of plain numbers, whose `Num` is `S::Base`,
+    /// sets it to `false`: it differentiates functions of `f64` and can be the outer backend of a
+    /// [`SecondOrder`](super::SecondOrder). A program that uses it inside another differentiation does not compile.
     const NESTS: bool = true;
 
-    /// Whether derivatives are exact up to rounding. Differences are not.
+    /// Whether derivatives are exact up to rounding. Finite differences are not.
     const EXACT: bool = true;
 
-    /// The same for this value of the backend, where that depends on what was chosen at run time.
+    /// The same for this value of the backend, where it depends on a choice at run time.
     fn is_exact(&self) -> bool {
         Self::EXACT
     }
 
-    /// What operators must know of a backend whose states keep recordings of the function for later calls. `None` if they keep memory
-    /// alone.
+    /// What operators need to know of a backend whose states keep recordings of the function for later calls. `None` if states keep
+    /// only work memory.
     fn recordings(&self) -> Option<Recordings<Self>> {
         None
     }
 
-    /// The backends that differentiate outside and inside in second order: itself twice, unless it holds two.
+    /// The outer and the inner backend of second order: this backend twice, unless it holds a pair.
     fn outer_and_inner(&self) -> (Self, Self) {
         (self.clone(), self.clone())
     }
 
-    /// The backend for differentiating its own derivatives or those of another inexact backend: differences of differences
-    /// need wider steps.
+    /// The backend to use where an inexact backend differentiates the derivatives of an inexact one: differences of differences need
+    /// wider steps.
     fn for_nested_differences(&self) -> Self {
         self.clone()
     }
 }
 
-/// Refuses, where the program is compiled, to run an engine of plain numbers over those of another differentiation. Called where routes
-/// make their states.
+/// Refuses at compile time to run an engine of plain numbers over the numbers of another differentiation. Called where routes make
+/// their states.
 pub(crate) const fn check_nesting<B: Backend, S: Scalar>() {
     assert!(
         B::NESTS || S::DEPTH == 0,
-        "this backend computes with plain numbers (`Backend::NESTS`) and cannot run inside of another differentiation; \
-         take it as the outer backend of `SecondOrder`, or another one inside"
+        "this backend computes with plain numbers (`Backend::NESTS`) and cannot run inside another differentiation; \
+                 use it as the outer backend of `SecondOrder`, or another inner backend"
     );
 }
 
@@ -129,9 +129,9 @@ pub trait PushforwardRoute<B: Backend> {
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
-    /// Fills entries of the Jacobian at `x`, and leaves the outputs in `y` if asked for. Returns `false`, and may have written
-    /// nothing, where products with seeds are the better way: the operator then makes them. A state is asked for the same entries in
-    /// all calls.
+    /// Fills entries of the Jacobian at `x`, and leaves the outputs in `y` if given. Returns `false` where products with seeds are
+    /// cheaper; then the entries may be unwritten and the operator computes the products. All calls with one state request the same
+    /// entries.
     fn entries<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         _backend: &B,
         _state: &mut Self::State<S, L>,
@@ -168,8 +168,8 @@ pub trait PullbackRoute<B: Backend> {
     ) -> Result<(), Error>;
 }
 
-/// How `derivative`, `gradient` and `jacobian` reach the backend `B`: all of them are the matrix ∂y/∂x, row-major, with
-/// one column per input.
+/// How `derivative`, `gradient` and `jacobian` reach the backend `B`: each is the matrix ∂y/∂x, row-major, with one column per
+/// input.
 #[expect(missing_docs, reason = "documented at the primitives")]
 pub trait MatrixRoute<B: Backend> {
     /// Name in tables.
@@ -184,7 +184,7 @@ pub trait MatrixRoute<B: Backend> {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error>;
-    /// Fills the matrix, and leaves the outputs in `y` if asked for.
+    /// Fills the matrix, and leaves the outputs in `y` if given.
     fn matrix<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
         state: &mut Self::State<S, L>,
@@ -193,10 +193,10 @@ pub trait MatrixRoute<B: Backend> {
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
-    /// Whether there is a way without a state, [`on_stack`](Self::on_stack).
+    /// Whether the route implements [`on_stack`](Self::on_stack).
     const ON_STACK: bool = false;
-    /// Fills the matrix of a function with [`Flat::fixed`] inputs on the stack, without a state, and leaves the outputs in `y` if asked for.
-    /// `false` where there is no such way or it cannot answer, errors included; then [`matrix`](Self::matrix) is called.
+    /// Fills the matrix of a function with [`Flat::fixed`] inputs on the stack, without a state, and leaves the outputs in `y` if given.
+    /// Returns `false` if the route does not implement this or the result would be an error; the operator then calls [`matrix`](Self::matrix).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn on_stack<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         _backend: &B,
@@ -207,7 +207,7 @@ pub trait MatrixRoute<B: Backend> {
     ) -> bool {
         false
     }
-    /// The recordings in a state that keeps some, which operators try before [`matrix`](Self::matrix).
+    /// The recordings of a state that keeps any. Operators try them before [`matrix`](Self::matrix).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn recorded<S: Scalar, L: Lanes>(_state: &mut Self::State<S, L>) -> Option<&mut dyn RecordedMatrix<S>> {
         None

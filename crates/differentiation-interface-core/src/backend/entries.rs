@@ -1,18 +1,18 @@
-//! Which entries of a matrix of derivatives are asked for.
+//! The entries of a derivative matrix that a call requests.
 
 use super::Rows;
 
-/// Entries of a Jacobian or Hessian, to be filled all at once.
+/// The requested entries of a Jacobian or Hessian, to be filled in one call.
 ///
-/// Backends that know the operations of a function can do better than products with one seed per colour or input: see
+/// Backends that know the operations of a function can compute entries faster than products with one seed per colour or input: see
 /// [`PushforwardRoute::entries`](super::PushforwardRoute::entries).
 #[derive(Debug)]
 pub struct EntryRequest<'a, S> {
-    /// Which entries, in compressed rows: where each row starts among them and their number, and the column of each, rising in
-    /// each row. All entries of the matrix if there is no pattern.
+    /// The requested entries in compressed rows: the start of each row and the number of entries, and the column of each entry,
+    /// ascending in each row. `None` requests all entries of the matrix.
     pub pattern: Option<(&'a [u32], &'a [u32])>,
-    /// Where the values go, row by row: a single row for those of a pattern, the matrix itself for all.
+    /// The buffer for the values, row by row: a single row for the entries of a pattern, the matrix itself for all entries.
     pub values: Rows<'a, S>,
-    /// How many products with seeds would give the same.
+    /// The number of products with seeds that would give the same entries.
     pub products: usize,
 }

@@ -1,4 +1,4 @@
-//! Lanes: how many tangents travel together, as a type.
+//! Lanes: the number of tangents that a number carries, as a type.
 
 use crate::scalar::Scalar;
 use std::fmt::Debug;
@@ -7,9 +7,9 @@ use std::fmt::Debug;
 pub trait Lanes: Copy + Debug + PartialEq + Send + Sync + 'static {
     /// The number of lanes.
     const N: usize;
-    /// The number of lanes for which arrays have room.
+    /// The capacity of the arrays, in lanes.
     const ROOM: usize;
-    /// The same room with at most `K` lanes, for points of `K` numbers: operations on lanes that no input has are left out.
+    /// The same capacity with at most `K` lanes, for points of `K` numbers: lanes without an input are not computed.
     type AtMost<const K: usize>: Lanes;
     /// An array of one value per lane.
     type Of<S: Scalar>: Copy + Debug + Send + Sync + 'static;
@@ -31,12 +31,12 @@ pub trait Lanes: Copy + Debug + PartialEq + Send + Sync + 'static {
     fn zip<S: Scalar>(a: &Self::Of<S>, b: &Self::Of<S>, f: impl Fn(S, S) -> S) -> Self::Of<S>;
 }
 
-/// `N` lanes, or `K` if that is less, in arrays with room for `N`.
+/// `N` lanes, or `K` if that is less, in arrays of capacity `N`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lane<const N: usize, const K: usize = N>;
 
 impl<const N: usize, const K: usize> Lane<N, K> {
-    /// Whether some of the room is never used, and stays zero.
+    /// Whether some lanes of the arrays are unused and stay zero.
     const PARTIAL: bool = K < N;
 }
 

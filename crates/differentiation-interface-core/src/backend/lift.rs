@@ -1,13 +1,13 @@
 //! Numbers of an outer differentiation as constants of an inner one.
 //!
-//! Called by functions that differentiate inside; every backend implements [`Lift`], and the pairs of backends that have numbers of
-//! their own [`LiftPair`].
+//! Called by functions that call an operator; every backend implements [`Lift`], and pairs with a number type of their own
+//! implement [`LiftPair`].
 
 use super::contract::Backend;
 use crate::scalar::Scalar;
 use crate::second_order::SecondOrder;
 
-/// Takes a number of an outer differentiation into an inner one by `backend`, where it is a constant.
+/// Converts a number of an outer differentiation to a constant of an inner one by `backend`.
 ///
 /// Nested differentiations have different number types, so that their derivatives cannot be confused; an outer number
 /// enters the inner function through this function, and the inner point is a number of the outer type. The inner function of
@@ -33,13 +33,13 @@ pub fn lift<B: Lift<S, N>, S: Scalar, N>(_backend: &B, value: S) -> N {
     B::lift(value)
 }
 
-/// A backend whose number type over the scalar `S` is `N`, and how it takes numbers `S` in as constants; see [`lift`].
+/// A backend whose number type over the scalar `S` is `N`, with the conversion of `S` to a constant; see [`lift`].
 ///
-/// Apart from [`Backend`] so that the compiler finds `N` from the backend where `N` does not name the lanes. Every backend
-/// implements it once, for all `S` and lanes; one whose numbers hold plain constants only, for `f64` and `f32` alone.
+/// A trait beside [`Backend`], so that the compiler infers `N` from the backend although `N` does not name the lanes. Every backend
+/// implements it once, for all `S` and lanes; a backend whose numbers hold plain constants only, for `f64` and `f32`.
 #[diagnostic::on_unimplemented(
     message = "a number `{S}` cannot be lifted to `{N}` with `{Self}`",
-    note = "`lift(&backend, value)` takes a number of the outer differentiation to the number type of `backend` over it"
+    note = "`lift(&backend, value)` converts a number of the outer differentiation to the number type of `backend` over it"
 )]
 pub trait Lift<S, N> {
     /// The number `value` as a constant of the backend's number type.
@@ -48,10 +48,10 @@ pub trait Lift<S, N> {
 
 /// An inner backend whose number type over the scalar `S` is `N` where the outer backend is `O`; see [`lift`].
 ///
-/// Numbers of a pair whose engines nest can also be lifted through one backend after the other.
+/// If the engines of the pair nest, a number can also be lifted through one backend after the other.
 #[diagnostic::on_unimplemented(
     message = "a number `{S}` cannot be lifted to `{N}` with `SecondOrder` of `{O}` and `{Self}`",
-    note = "two backends whose numbers nest take it one after the other, `lift(&inner, lift(&outer, value))`"
+    note = "if the numbers of the two backends nest, write `lift(&inner, lift(&outer, value))`"
 )]
 pub trait LiftPair<O, S, N>: Backend {
     /// The number `value` as a constant of the pair's number type.

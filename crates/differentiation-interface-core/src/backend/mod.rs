@@ -1,7 +1,7 @@
-//! What a backend is: a number type, one primitive, and a list of routes.
+//! The parts of a backend: a number type, a primitive, and a list of routes.
 //!
 //! Called by operators. A backend implements [`PushforwardPrimitive`] or [`PullbackPrimitive`] (or both) on flat slices
-//! and names, operator by operator, the route, [`Native`] or assembled, from the operator to its primitive. Everything else is assembled.
+//! and names, operator by operator, the route to its primitive: [`Native`] or a fallback.
 
 mod contract;
 mod entries;

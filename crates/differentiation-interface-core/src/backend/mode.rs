@@ -1,4 +1,4 @@
-//! What a backend does natively, and how it is differentiated twice, as types.
+//! Modes: the native primitives of a backend and its way to be differentiated twice, as types.
 //!
 //! Named by backends as their `type Mode`; read by the tables of [`Compose`](super::Compose).
 
@@ -34,19 +34,19 @@ pub struct Reverse<T = Nested>(PhantomData<T>);
 #[derive(Clone, Copy, Debug)]
 pub struct Both<T = Nested>(PhantomData<T>);
 
-/// Twice by nesting: the backend runs on the numbers of another one, or of itself.
+/// Second order by nesting: the numbers of the backend run over those of another backend, or over its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Nested;
-/// Beside itself the backend has a number for two differentiations at once: it is a
-/// [`HyperDualPrimitive`](super::HyperDualPrimitive). Beside others it nests.
+/// Paired with itself, the backend has a number for two differentiations at once: it is a
+/// [`HyperDualPrimitive`](super::HyperDualPrimitive). Paired with others it nests.
 #[derive(Clone, Copy, Debug)]
 pub struct HyperDuals;
-/// Beside itself the backend has products with a Hessian from one recording: it is a
-/// [`SecondAdjointPrimitive`](super::SecondAdjointPrimitive). Beside others it nests.
+/// Paired with itself, the backend computes products with a Hessian from one recording: it is a
+/// [`SecondAdjointPrimitive`](super::SecondAdjointPrimitive). Paired with others it nests.
 #[derive(Clone, Copy, Debug)]
 pub struct Adjoint;
-/// The same by compiled programs, which are faster than whatever differentiates them: inside of a [`HyperDuals`] or [`Adjoint`]
-/// backend, too, the recording makes the products alone.
+/// As [`Adjoint`], by compiled programs. They are faster than any backend that differentiates them, so the recording also computes
+/// the products when it is the inner backend of a [`HyperDuals`] or [`Adjoint`] one.
 #[derive(Clone, Copy, Debug)]
 pub struct Replayed;
 

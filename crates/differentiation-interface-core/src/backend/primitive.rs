@@ -9,9 +9,9 @@ use crate::scalar::Scalar;
 ///
 /// # For backend authors
 /// 1. The operator has checked the length of the point and the seeds.
-/// 2. `f` is called as few times as the method needs; nothing is allocated once the state has seen the sizes.
-/// 3. `rows` has one column per seed; state the number of outputs with [`Rows::set_rows`] before writing, and write every entry:
-///    what is there before has no meaning (NaN in tests).
+/// 2. Call `f` as few times as the method needs, and allocate nothing once the state has seen the sizes.
+/// 3. `rows` has one column per seed; state the number of outputs with [`Rows::set_rows`] before writing, and write every entry.
+///    The previous content is undefined (NaN in tests).
 /// 4. The state has no fixed size: buffers grow with the first point and keep their memory when a shorter one follows.
 /// 5. After an error or a panic in `f` the state must still be usable.
 /// 6. A clone of the state holds what the state holds: after [`hold`](Self::hold), products of the clone are at the same point.
@@ -19,7 +19,7 @@ pub trait PushforwardPrimitive: Backend {
     /// What calls need beyond the arguments: buffers of active numbers and the like.
     type PushforwardState<S: Scalar, L: Lanes>: Clone + Send + 'static;
 
-    /// Makes an empty state, or refuses points of length `inputs` with `seeds` tangents.
+    /// Makes an empty state, or returns an error for points of length `inputs` with `seeds` tangents.
     fn pushforward_state<S: Scalar, L: Lanes>(
         &self,
         inputs: usize,
@@ -35,7 +35,7 @@ pub trait PushforwardPrimitive: Backend {
         y: &mut Vec<S>,
     ) -> Result<(), Error>;
 
-    /// Propagates the tangents at `x`, and leaves the outputs in `y` if asked for.
+    /// Propagates the tangents at `x`, and leaves the outputs in `y` if given.
     fn pushforward<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         &self,
         state: &mut Self::PushforwardState<S, L>,
@@ -55,10 +55,10 @@ pub trait PushforwardPrimitive: Backend {
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
 
-    /// Whether there is [`jacobian_on_stack`](Self::jacobian_on_stack).
+    /// Whether the backend implements [`jacobian_on_stack`](Self::jacobian_on_stack).
     const ON_STACK: bool = false;
     /// Fills all columns of the Jacobian of a function with [`Flat::fixed`] inputs, on the stack, and leaves the outputs in `y` if
-    /// asked for. Returns `false` where it cannot, errors included: the operator then calls [`pushforward`](Self::pushforward).
+    /// given. Returns `false` if it cannot or the result would be an error; the operator then calls [`pushforward`](Self::pushforward).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn jacobian_on_stack<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         &self,
@@ -74,10 +74,10 @@ pub trait PushforwardPrimitive: Backend {
 /// Propagates cotangents back through the function: dx = Jᵀ dy, for several cotangents at once.
 ///
 /// # For backend authors
-/// 1. The operator has checked the length of the point, and between the two methods the length of the seeds.
-/// 2. `record` calls `f` once; `sweep` gets the same function, may call it at the point of the recording, and may be repeated with other seeds.
-/// 3. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing, and write every entry:
-///    what is there before has no meaning (NaN in tests).
+/// 1. The operator has checked the length of the point before `record`, and the lengths of the seeds before `sweep`.
+/// 2. `record` calls `f` once. `sweep` gets the same function, may call it at the point of the recording, and may be repeated with other seeds.
+/// 3. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing, and write every entry.
+///    The previous content is undefined (NaN in tests).
 /// 4. The state has no fixed size: buffers grow with the first point and keep their memory when a shorter one follows.
 /// 5. After an error or a panic in `f` the state must still be usable.
 /// 6. A clone of the state holds what the state holds: after [`record`](Self::record), the clone can be swept.
@@ -85,7 +85,7 @@ pub trait PullbackPrimitive: Backend {
     /// What calls need beyond the arguments: a tape, adjoints and the like.
     type PullbackState<S: Scalar, L: Lanes>: Clone + Send + 'static;
 
-    /// Makes an empty state, or refuses points of length `inputs`.
+    /// Makes an empty state, or returns an error for points of length `inputs`.
     fn pullback_state<S: Scalar, L: Lanes>(&self, inputs: usize) -> Result<Self::PullbackState<S, L>, Error>;
 
     /// Evaluates `f` at `x`, leaves its outputs in `y`, and keeps what [`sweep`](Self::sweep) needs.
@@ -97,8 +97,8 @@ pub trait PullbackPrimitive: Backend {
         y: &mut Vec<S>,
     ) -> Result<(), Error>;
 
-    /// Propagates the cotangents back from the last recording. The function is that of the recording, at hand for engines that keep less
-    /// than all of it.
+    /// Propagates the cotangents back from the last recording. `f` is the recorded function, for engines that evaluate parts of it
+    /// again.
     fn sweep<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         &self,
         state: &mut Self::PullbackState<S, L>,

@@ -1,4 +1,4 @@
-//! Routes: from an operator to a primitive. The whole fallback chain is in this file.
+//! Routes from operators to primitives, with all fallbacks of first order.
 //!
 //! ```text
 //! pushforward   Native        -> PushforwardPrimitive
@@ -86,7 +86,7 @@ impl<State, S> Fallback<State, S> {
     }
 }
 
-/// How many basis vectors a fallback sends through a primitive at once.
+/// The number of basis vectors that a fallback passes to a primitive at once.
 fn chunk_of<L: Lanes>() -> usize {
     L::N.max(8)
 }
@@ -159,7 +159,7 @@ fn dot<S: Scalar>(vector: &[S], seeds: &Seeds<'_, S>, k: usize) -> S {
         Seeds::Vectors(seeds) => {
             let mut sum = S::constant(S::Base::ZERO);
             for (a, b) in vector.iter().zip(seeds[k]) {
-                // A direction that is not taken is not spoiled by an infinite derivative along it.
+                // A zero seed entry must not meet an infinite derivative: 0 · ∞ is NaN.
                 if !b.is_inert_zero() {
                     sum += *a * *b;
                 }

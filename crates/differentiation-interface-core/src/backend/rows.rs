@@ -9,7 +9,7 @@ use crate::scalar::Scalar;
 pub struct Rows<'a, S> {
     data: Data<'a, S>,
     columns: usize,
-    /// The number of rows that is known before.
+    /// The number of rows, if it is known in advance.
     expected: Option<usize>,
 }
 
@@ -17,7 +17,7 @@ pub struct Rows<'a, S> {
 enum Data<'a, S> {
     /// Memory of the caller, whose length must fit.
     Fixed(&'a mut [S]),
-    /// Memory of ours, which grows to what is needed.
+    /// A vector that is resized as needed.
     Growing(&'a mut Vec<S>),
 }
 
@@ -32,15 +32,15 @@ impl<'a, S: Scalar> Rows<'a, S> {
         Rows { data: Data::Growing(data), columns, expected: None }
     }
 
-    /// The same, where the number of rows is that of the outputs of a preparation if there is one, and another one is an error.
+    /// The same with the number of outputs of a preparation, if there is one. Another number of rows is then an error.
     pub fn expecting(self, rows: Option<usize>) -> Self {
         Rows { expected: rows, ..self }
     }
 
-    /// States the number of rows, which a primitive does once it knows it and before it writes.
+    /// Sets the number of rows. A primitive calls this once it knows the number and before it writes.
     ///
-    /// Builds with debug assertions fill the matrix with NaN, so that tests notice a backend that adds to what is there or leaves
-    /// entries as they are.
+    /// Builds with debug assertions fill the matrix with NaN, so that tests detect a backend that adds to the previous content or does
+    /// not write an entry.
     #[inline]
     pub fn set_rows(&mut self, rows: usize) -> Result<(), ErrorKind> {
         let length = rows * self.columns;
@@ -69,7 +69,7 @@ impl<'a, S: Scalar> Rows<'a, S> {
         }
     }
 
-    /// Entries `first..first + count` of each row, one row after the other. None where there are no columns.
+    /// Entries `first..first + count` of each row, one row after the other. Empty if there are no columns.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn parts(&mut self, first: usize, count: usize) -> impl Iterator<Item = &mut [S]> {
         let columns = self.columns.max(1);

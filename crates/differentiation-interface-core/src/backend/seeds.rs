@@ -3,39 +3,39 @@
 use crate::error::ErrorKind;
 use crate::scalar::{Base, Scalar};
 
-/// The directions to differentiate in (tangents) or the weights of the outputs (cotangents).
+/// The seeds of a call: tangents, directions in the input space, or cotangents, weights of the outputs.
 ///
-/// Basis vectors are never written out.
+/// Basis vectors are not stored.
 #[derive(Clone, Copy, Debug)]
 pub enum Seeds<'a, S> {
     /// The basis vectors `first`, `first + 1`, ..., `first + count - 1`.
     Basis {
-        /// Index of the first one.
+        /// Index of the first basis vector.
         first: usize,
-        /// How many.
+        /// Number of basis vectors.
         count: usize,
     },
     /// Any vectors.
     Vectors(&'a [&'a [S]]),
-    /// Sums of basis vectors: seed `k` is the sum of those whose colour is `first + k`.
+    /// Sums of basis vectors: seed `k` is the sum of the basis vectors with colour `first + k`.
     Colors {
-        /// Colour of each basis vector; those with a colour outside the range are in no seed.
+        /// Colour of each basis vector. A basis vector whose colour is out of range belongs to no seed.
         colors: &'a [u32],
         /// Colour of the first seed.
         first: usize,
-        /// How many colours.
+        /// Number of colours.
         count: usize,
     },
 }
 
 impl<'a, S: Scalar> Seeds<'a, S> {
-    /// All `count` basis vectors of a space of that dimension.
+    /// All basis vectors of a space of dimension `count`.
     #[inline]
     pub fn all(count: usize) -> Self {
         Seeds::Basis { first: 0, count }
     }
 
-    /// How many seeds there are.
+    /// The number of seeds.
     #[inline]
     pub fn count(&self) -> usize {
         match self {
@@ -45,7 +45,7 @@ impl<'a, S: Scalar> Seeds<'a, S> {
         }
     }
 
-    /// The seeds `first..first + count` of these.
+    /// The seeds `first..first + count`.
     pub fn part(self, first: usize, count: usize) -> Self {
         match self {
             Seeds::Basis { first: start, .. } => Seeds::Basis { first: start + first, count },
@@ -66,7 +66,7 @@ impl<'a, S: Scalar> Seeds<'a, S> {
         }
     }
 
-    /// Checks that there are seeds and that each is `expected` long.
+    /// Checks that there is a seed and that each seed has length `expected`.
     pub fn check(&self, expected: usize) -> Result<(), ErrorKind> {
         if let Seeds::Vectors(vectors) = self {
             if vectors.is_empty() {

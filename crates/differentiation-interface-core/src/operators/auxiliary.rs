@@ -1,7 +1,7 @@
-//! Auxiliary outputs: a function returns what is differentiated and anything else.
+//! Auxiliary outputs: a function returns the value to differentiate and other data.
 //!
-//! [`with_aux`] makes such a function an argument of every operator and keeps the rest of its output; the two operators here
-//! are the usual cases.
+//! [`with_aux`] adapts such a function for every operator and keeps the other data; the two operators here are shortcuts for the
+//! most frequent cases.
 
 use super::jacobian::JacobianValue;
 use super::{GradientBackend, JacobianBackend, value_and_gradient, value_and_jacobian};
@@ -10,18 +10,18 @@ use crate::function::{ContextTypes, Function, FunctionWith};
 use crate::point::{ArrayShape, Point, ScalarOf, Shape};
 use std::cell::RefCell;
 
-/// A function that returns `(y, aux)` as a function that returns `y`, made by [`with_aux`].
+/// Adapts a function that returns `(y, aux)` to one that returns `y`; made by [`with_aux`].
 #[derive(Clone, Debug)]
 pub struct WithAux<F, A> {
     function: F,
     aux: RefCell<Option<A>>,
 }
 
-/// Makes a function that returns `(y, aux)` an argument of every operator, which differentiates `y`.
+/// Adapts a function that returns `(y, aux)` for every operator, which then differentiates `y`.
 ///
-/// The `aux` of the first evaluation since the last [`take`](WithAux::take) is kept: the one at the point itself, if the
-/// operator is asked for the value too. Numbers in it are those of the backend; [`primal`](crate::Scalar::primal) gives
-/// their values.
+/// The `aux` of the first evaluation since the last [`take`](WithAux::take) is kept. If the operator also returns the value, that
+/// is the evaluation at the point itself. Numbers in `aux` have the backend's type; [`primal`](crate::Scalar::primal) gives their
+/// values.
 ///
 /// # Example
 /// ```
@@ -40,7 +40,7 @@ pub fn with_aux<F, A>(f: F) -> WithAux<F, A> {
 }
 
 impl<F, A> WithAux<F, A> {
-    /// Takes the auxiliary output of the first evaluation since the last time.
+    /// Takes the auxiliary output of the first evaluation since the last call of `take`.
     pub fn take(&self) -> Option<A> {
         self.aux.take()
     }

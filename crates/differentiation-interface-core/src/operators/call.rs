@@ -11,7 +11,7 @@ use crate::fault;
 use crate::point::{Point, ScalarOf, Shape};
 use crate::scalar::Scalar;
 
-/// Refuses a point of another length than the preparation was made for, unless its shape `X` has one length.
+/// Refuses a point of another length than that of the preparation. Nothing to check if the shape `X` fixes the length.
 #[inline]
 pub(super) fn check_point<X: Shape>(prepared: usize, found: usize) -> Result<(), ErrorKind> {
     if X::LENGTH.is_some() || found == prepared { Ok(()) } else { Err(ErrorKind::PreparedLength { prepared, found }) }
@@ -30,7 +30,7 @@ pub struct MatrixWork<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Cont
     storage: C::Storage<NumOf<B, X, L>>,
     /// Number of outputs, once prepared.
     pub(super) outputs: Option<usize>,
-    /// Outputs of the last evaluation that left them.
+    /// Outputs of the last call that computed them.
     pub(super) y: Vec<X::Scalar>,
 }
 
@@ -72,7 +72,7 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         let x = point.coordinates();
         let operator = self.operator;
         let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
-        warm::<B, R, L, _, _>(operator, backend, &mut self.state, &mut handed(&mut f), x, &mut self.y)?;
+        prepare_route::<B, R, L, _, _>(operator, backend, &mut self.state, &mut handed(&mut f), x, &mut self.y)?;
         self.outputs = Some(self.y.len());
         Ok(())
     }
@@ -82,7 +82,7 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         Error::new(kind).during(self.operator, B::NAME)
     }
 
-    /// Fills the matrix on the stack, and keeps the value, of so many outputs, if they are given. `false` where a state is needed.
+    /// Fills the matrix on the stack, and keeps the value if its number of outputs is given. Returns `false` if a state is needed.
     #[inline]
     pub(super) fn fill_on_stack<P, F>(
         &mut self,
@@ -130,12 +130,12 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
     }
 }
 
-/// Whether contexts keep anything in a preparation.
+/// Whether contexts keep data in a preparation.
 pub(super) const fn has_storage<C: Contexts, N: Scalar>() -> bool {
     size_of::<C::Storage<N>>() > 0
 }
 
-/// Fills the matrix on the stack, and the value if there is a buffer for it. `false` where a state is needed.
+/// Fills the matrix on the stack, and the value if a buffer is given. Returns `false` if a state is needed.
 #[inline]
 pub(super) fn on_stack<B, R, L, P, F>(
     backend: &B,
@@ -151,7 +151,7 @@ where
     P: Point,
     F: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, L>>,
 {
-    // Contexts with memory of their own need a state to keep it.
+    // Contexts with storage need a state to keep it.
     if const { !R::ON_STACK || F::FIXED.is_none() || has_storage::<P::Contexts, NumOf<B, P::Shape, L>>() } {
         return false;
     }
@@ -162,7 +162,7 @@ where
 }
 
 /// Sizes the memory of the route, with a new state if the old one has recordings.
-fn warm<B: Backend, R: MatrixRoute<B>, L: Lanes, S: Scalar, F: Flat<B::Num<S, L>>>(
+fn prepare_route<B: Backend, R: MatrixRoute<B>, L: Lanes, S: Scalar, F: Flat<B::Num<S, L>>>(
     operator: &'static str,
     backend: &B,
     state: &mut R::State<S, L>,
@@ -180,7 +180,7 @@ fn warm<B: Backend, R: MatrixRoute<B>, L: Lanes, S: Scalar, F: Flat<B::Num<S, L>
     .map_err(|error| error.during(operator, B::NAME))
 }
 
-/// Fills the matrix by the route, and the value if there is a buffer for it. Apart from the shorter ways, so that these are inlined.
+/// Fills the matrix by the route, and the value if a buffer is given. A function of its own, so that the faster paths are inlined.
 #[inline(never)]
 fn matrix<B: Backend, R: MatrixRoute<B>, L: Lanes, S: Scalar, F: Flat<B::Num<S, L>>>(
     operator: &'static str,

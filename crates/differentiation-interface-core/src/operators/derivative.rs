@@ -12,19 +12,19 @@ use crate::point::{NumberShape, Point, ScalarOf, Shape};
 use crate::scalar::Scalar;
 use std::ops::Deref;
 
-/// The number type of `derivative` with a plain backend.
+/// The number type of `derivative` with a single backend.
 type One<B, X> = NumOf<B, X, Lane<1>>;
 
 /// What `derivative` accepts as its backend for the function `F` at numbers of shape `X` with contexts `C`.
 ///
 /// # For users
-/// Every [`Backend`] is one, for every function that runs on its numbers.
+/// Every [`Backend`] implements this trait for every function that runs on its numbers.
 ///
 /// # For engine authors
-/// 1. The operator calls `unprepared`, then maybe `prepare`, then `fill` or `derivative` any number of times.
+/// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `fill` or `derivative` any number of times.
 /// 2. `fill` writes every entry of `der`, or refuses a buffer that is not as long as the output. Neither it nor `derivative` allocates after `prepare`.
 /// 3. `value` is `f(x)` of the last call with `with_value`; what `derivative` returns is the derivative of that call.
-/// 4. After an error the state serves further calls. A clone of a state holds what the original holds.
+/// 4. After an error the state stays usable. A clone of a state holds what the original holds.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `derivative` of this function",
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ...; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only, `AutoSparse` with `jacobian` and `hessian`"
@@ -36,13 +36,13 @@ pub trait DerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     type Num: Scalar;
     /// What the function returns, at [`Num`](DerivativeBackend::Num).
     type Output: Output<Self::Num>;
-    /// What calls need beyond the arguments.
+    /// Work memory of calls.
     type State: Clone + Send;
 
     /// Makes a state, without evaluating the function.
     ///
     /// # Errors
-    /// Where the backend refuses.
+    /// If the backend refuses the point.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
     /// Pays one-time costs at `x`.
     ///
@@ -52,7 +52,7 @@ pub trait DerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     /// Returns the derivative at `x`, one entry per output, and keeps the value if `with_value`.
     ///
     /// # Errors
-    /// Whatever keeps the backend from differentiating.
+    /// If the backend cannot differentiate the function at `x`.
     fn derivative<'s, P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &'s mut Self::State,
@@ -74,8 +74,8 @@ pub trait DerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     ) -> Result<(), Error>;
     /// The value that the last call left.
     fn value(state: &Self::State) -> &[X::Scalar];
-    /// Writes the derivative at `x`, and the value if there is a place for it, without a state. Returns `false` where the engine
-    /// needs one, or cannot answer, errors included: `fill` then does. Called where the type of the output fixes its length.
+    /// Writes the derivative at `x`, and the value if `value` is given, without a state. Returns `false` if the engine needs a state or
+    /// the result would be an error; the operator then calls `fill`. Called if the type of the output fixes its length.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn stateless<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -88,7 +88,7 @@ pub trait DerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     }
 }
 
-/// State of a derivative by a plain backend.
+/// State of a derivative by a single backend.
 pub struct DerivativeWork<B: Backend, X: Shape, C: Contexts> {
     work: MatrixWork<B, B::Derivative, Lane<1>, X, C>,
     der: Vec<X::Scalar>,
@@ -171,7 +171,7 @@ type DerivativeBorrowed<'a, B, F, X, C> =
 /// Returns the derivative of `f` at the number `x`, in the shape of the output.
 ///
 /// # Errors
-/// None of this operator's own; backends may refuse.
+/// Those of the backend.
 ///
 /// # Example
 /// ```
@@ -294,7 +294,7 @@ where
 type Fixed<B, F, X, C> =
     <Out<B, F, X, C> as Output<<B as DerivativeBackend<F, X, C>>::Num>>::Fixed<<X as Shape>::Scalar>;
 
-/// The value, which means something only if it is asked for, and the derivative, if they can be had without a state.
+/// The derivative if the backend computes it without a state, and the value, which is undefined unless requested.
 #[inline]
 fn stateless<F, B, P>(
     f: &F,
@@ -313,7 +313,7 @@ where
     backend.stateless(f, x, with_value.then_some(y.as_mut()), der.as_mut()).then_some((y, der))
 }
 
-/// Pays the one-time costs of a derivative; see [`prepare_gradient`](super::prepare_gradient) for what it is good for.
+/// Pays the one-time costs of a derivative; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors
 /// Those of [`derivative`].

@@ -11,7 +11,7 @@ use crate::evaluate::{Evaluate, NumberOutput};
 use crate::point::{Point, ScalarOf, Shape};
 use std::ops::Deref;
 
-/// The number type of `gradient` with a plain backend.
+/// The number type of `gradient` with a single backend.
 type Wide<B, X> = NumOf<B, X, LanesOf<B, X>>;
 /// Its lanes.
 type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
@@ -19,17 +19,17 @@ type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 /// What `gradient` accepts as its backend for the function `F` at points of shape `X` with contexts `C`.
 ///
 /// # For users
-/// Every [`Backend`] is one, for every function that runs on its numbers. Generic code over backends asks for
-/// `B: GradientBackend<F, Slice<f64>, ()>` and nothing else.
+/// Every [`Backend`] implements this trait for every function that runs on its numbers. Code that is generic over backends needs
+/// the one bound `B: GradientBackend<F, Slice<f64>, ()>`.
 ///
 /// # For engine authors
 /// Implement it for an engine that differentiates without numbers of its own: hand-written derivatives, another program,
 /// compiled code.
-/// 1. The operator calls `unprepared`, then maybe `prepare`, then `fill` any number of times. The length of the point is that of the
-///    last `prepare`, or of `unprepared`; `grad` is as long.
-/// 2. `fill` writes every entry of `grad`, whose content on entry means nothing, and does not allocate after `prepare`.
+/// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `fill` any number of times. The point and `grad` have
+///    the length of the last `prepare` or `unprepared`.
+/// 2. `fill` writes every entry of `grad`, whose content on entry is undefined, and does not allocate after `prepare`.
 /// 3. `value` is `f(x)` of the last `fill` with `with_value`.
-/// 4. After an error the state serves further calls. A clone of a state holds what the original holds.
+/// 4. After an error the state stays usable. A clone of a state holds what the original holds.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `gradient` of this function",
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ...; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only, `AutoSparse` with `jacobian` and `hessian`"
@@ -37,13 +37,13 @@ type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 pub trait GradientBackend<F, X: Shape, C: Contexts>: Clone {
     /// Name in errors.
     const BACKEND: &'static str;
-    /// What calls need beyond the arguments.
+    /// Work memory of calls.
     type State: Clone + Send;
 
     /// Makes a state for points of the length of `x`, without evaluating the function.
     ///
     /// # Errors
-    /// Where the backend refuses such points.
+    /// If the backend refuses such points.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
     /// Pays one-time costs at `x`, which may have another length than before.
     ///
@@ -53,7 +53,7 @@ pub trait GradientBackend<F, X: Shape, C: Contexts>: Clone {
     /// Writes the gradient at `x`, and keeps the value if `with_value`.
     ///
     /// # Errors
-    /// Whatever keeps the backend from differentiating.
+    /// If the backend cannot differentiate the function at `x`.
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -64,8 +64,8 @@ pub trait GradientBackend<F, X: Shape, C: Contexts>: Clone {
     ) -> Result<(), Error>;
     /// The value that the last call left.
     fn value(state: &Self::State) -> X::Scalar;
-    /// Writes the gradient at `x`, and the value if there is a place for it, without a state. Returns `false` where the engine needs
-    /// one, or cannot answer, errors included: `fill` then does.
+    /// Writes the gradient at `x`, and the value if `value` is given, without a state. Returns `false` if the engine needs a state or
+    /// the result would be an error; the operator then calls `fill`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn stateless<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -126,7 +126,7 @@ where
 
 /// Returns the gradient of `f` at `x`: entry `i` is ∂f/∂xᵢ, and the result has the shape of `x`.
 ///
-/// To differentiate the same function again and again, call [`prepare_gradient`] once.
+/// To differentiate the same function many times, call [`prepare_gradient`] once.
 ///
 /// # Errors
 /// [`ErrorKind::ChunkTooLarge`] if the backend has a fixed chunk larger than `x`.
@@ -234,7 +234,7 @@ where
     Ok(value)
 }
 
-/// One call without preparation: on the stack where that can be done, else with a state that lives as long as the call.
+/// One call without preparation: without a state if the backend can, else with a state for this call.
 #[inline]
 fn once<F, B, P>(
     f: &F,
@@ -269,8 +269,8 @@ where
     PreparedGradient::<_, B, _, _>::new(f, backend, x)?.fill_by_state(grad, x, value)
 }
 
-/// The gradient, if it can be had without a state; the value too if there is a place for it. Tried where the shape fixes the length.
-// In memory of its own, which nothing else gets a reference to: the compiler keeps it in registers.
+/// The gradient if the backend computes it without a state, and the value if `value` is given. For shapes of fixed length.
+/// The result is a local variable without other references, so the compiler keeps it in registers.
 #[inline]
 fn stateless<F, B, P>(f: &F, backend: &B, x: &P, value: Option<&mut ScalarOf<P>>) -> Option<<P::Shape as Shape>::Like>
 where
@@ -284,8 +284,8 @@ where
 
 /// Pays the one-time costs of a gradient: evaluates `f` once at `x` to size all work memory.
 ///
-/// `f` is a reference or another pointer to the function (`&f`, `Arc`, `Box`), which the prepared object keeps, so it cannot
-/// be used with another function. It serves any point of the same length and any values of constants.
+/// `f` is a reference or another pointer to the function (`&f`, `Arc`, `Box`). The prepared object keeps it, so that it cannot be
+/// used with another function. It accepts any point of the same length and any values of constants.
 ///
 /// # Errors
 /// Those of [`gradient`].
@@ -322,9 +322,8 @@ where
 
 /// A prepared gradient, made by [`prepare_gradient`].
 ///
-/// Good for the same function and backend and points of the same length, one thread at a time; clone it for another thread.
-/// Calls allocate nothing except what the function itself and the returned vectors need. After an error it is as usable as
-/// before.
+/// It holds the function and the backend, and accepts points of the same length, on one thread at a time; clone it for another
+/// thread. Calls allocate nothing except what the function itself and the returned vectors need. After an error it stays usable.
 pub struct PreparedGradient<H, B, X, C = ()>
 where
     H: Deref<Target: Sized>,
@@ -429,8 +428,8 @@ where
         Ok(value)
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
-    /// may have changed.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may
+    /// have changed.
     ///
     /// # Errors
     /// Those of [`gradient`].

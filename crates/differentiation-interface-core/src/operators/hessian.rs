@@ -27,8 +27,8 @@ type NumOf<B, X, L> = <Route<B> as HvpRoute<<B as SecondOrderBackend>::Outer, <B
 
 /// Returns the Hessian of `f` at `x`: entry `(i, j)` is ∂²f/∂xᵢ∂xⱼ.
 ///
-/// The backend is plain, and then stands for itself twice, or a [`SecondOrder`](crate::backend::SecondOrder), of which
-/// forward over reverse is the usual choice.
+/// The backend is a single one, which then is both the outer and the inner backend, or a
+/// [`SecondOrder`](crate::backend::SecondOrder), for which forward over reverse is the usual choice.
 ///
 /// # Errors
 /// [`ErrorKind::ChunkTooLarge`] if a backend has a fixed chunk larger than `x`.
@@ -129,8 +129,8 @@ where
     PreparedHessian::<_, B, _, _>::new(f, backend, &x)?.value_gradient_and_hessian_into(grad, hess, x)
 }
 
-/// Pays the one-time costs of a Hessian, those of the inner differentiation too; see
-/// [`prepare_gradient`](super::prepare_gradient) for what it is good for.
+/// Pays the one-time costs of a Hessian, including those of the inner differentiation; see
+/// [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors
 /// Those of [`hessian`].
@@ -156,17 +156,17 @@ where
     Ok(prepared)
 }
 
-/// What `hessian` accepts as its backend: a [`SecondOrderBackend`], which gives a dense [`Matrix`], or a wrapper that gives a
-/// matrix of its own type, such as `AutoSparse`.
+/// What `hessian` accepts as its backend: a [`SecondOrderBackend`], which returns a dense [`Matrix`], or a wrapper such as
+/// `AutoSparse`, which returns a matrix of its own type.
 ///
 /// # For users
-/// Nothing to do: every backend is one.
+/// Every backend implements this trait.
 ///
 /// # For authors of wrappers
-/// 1. The operator calls `unprepared`, then maybe `prepare`, then `matrix` or `fill` any number of times.
-/// 2. `fill` must not allocate after `prepare`. The operator checks the length of the point, which is that of the last `prepare` or of
-///    `unprepared`; the size of the matrix is yours to check.
-/// 3. `value` and `gradient` are those of the last call that wanted them.
+/// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `matrix` or `fill` any number of times.
+/// 2. `fill` must not allocate after `prepare`. The operator checks that the point has the length of the last `prepare` or `unprepared`;
+///    the implementation checks the size of the matrix.
+/// 3. `value` and `gradient` are those of the last call that requested them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `hessian` of this function",
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, ..., `SecondOrder(outer, inner)` of two, and `AutoSparse` of these",
@@ -178,7 +178,7 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
     const BACKEND: &'static str;
     /// The result.
     type Matrix: DerivativeMatrix<X::Scalar>;
-    /// What calls need beyond the arguments.
+    /// Work memory of calls.
     type State: Clone + Send;
 
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
@@ -202,7 +202,7 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
     fn gradient(state: &Self::State) -> &[X::Scalar];
 }
 
-/// State and work memory of products with the Hessian, as many as go together, on numbers with the lanes `L`.
+/// State and work memory of products with the Hessian, several at a time, on numbers with the lanes `L`.
 pub struct HessianWork<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes = RouteLanes<B>> {
     pair: (B::Outer, B::Inner),
     state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, L>,
@@ -244,7 +244,7 @@ fn products<B: SecondOrderBackend, L: Lanes, S: Scalar, F: Flat<Number<B, S, L>>
     fault::watch(|| B::Hvp::products(pair, state, f, x, seeds, want, rows)).map_err(named::<B>)
 }
 
-/// Fills entries by the route, if it has a way.
+/// Fills entries by the route, if the route computes entries directly.
 #[inline]
 fn entry_values<B: SecondOrderBackend, L: Lanes, S: Scalar, F: Flat<Number<B, S, L>>>(
     pair: &Pair<B>,
@@ -278,8 +278,8 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         })
     }
 
-    /// Makes leaving the branch of the first point an error, see
-    /// [`Recordings::held_to_one_branch`](crate::recordings::Recordings::held_to_one_branch). Whether that changes anything.
+    /// Makes it an error to leave the branch of the first point, see
+    /// [`Recordings::held_to_one_branch`](crate::recordings::Recordings::held_to_one_branch). Returns whether this changes the backends.
     pub fn hold_to_one_branch(&mut self) -> bool {
         let (outer, inner) = (self.pair.0.recordings(), self.pair.1.recordings());
         let held = (outer.and_then(|kept| kept.held_to_one_branch), inner.and_then(|kept| kept.held_to_one_branch));
@@ -297,11 +297,11 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     pub fn inputs(&self) -> usize {
         self.inputs
     }
-    /// The value that the last call left that wanted it.
+    /// The value of the last call that requested it.
     pub fn value(&self) -> X::Scalar {
         B::Hvp::value(&self.state)
     }
-    /// The gradient that the last call left that wanted it.
+    /// The gradient of the last call that requested it.
     pub fn gradient(&self) -> &[X::Scalar] {
         B::Hvp::gradient(&self.state)
     }
@@ -331,8 +331,8 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         products::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, request, rows)
     }
 
-    /// Fills entries of the Hessian at `x` without products, if the backends have a way; else returns `false`, and
-    /// [`products`](Self::products) is to be called.
+    /// Fills entries of the Hessian at `x` without products, if the backends can; else returns `false`, and the caller computes
+    /// [`products`](Self::products).
     ///
     /// # Errors
     /// Those of the backends.
@@ -352,7 +352,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         entry_values::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, request)
     }
 
-    /// Serves points of this length from now on, with a new state if the old one has recordings.
+    /// Sets the length of the points, with a new state if the old one has recordings.
     fn accept(&mut self, inputs: usize) -> Result<(), Error> {
         let state = B::Hvp::state(&self.pair, inputs, inputs).map_err(named::<B>)?;
         if self.pair.0.recordings().is_some() || self.pair.1.recordings().is_some() {
@@ -366,18 +366,18 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     ///
     /// # Errors
     /// Those of [`products`](Self::products).
-    pub fn warm<F, P>(&mut self, f: &F, x: &P, seeds: Seeds<'_, X::Scalar>) -> Result<(), Error>
+    pub fn prepare<F, P>(&mut self, f: &F, x: &P, seeds: Seeds<'_, X::Scalar>) -> Result<(), Error>
     where
         F: Evaluate<X, C, NumOf<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let (inputs, total) = (self.inputs, seeds.count());
-        // As many products as go together size all work memory, unless others may need more.
-        let stretch = total.min(L::N.max(16));
+        // One chunk of products sizes all work memory, unless other tangents may need more.
+        let chunk = total.min(L::N.max(16));
         let mut scratch = Vec::new();
         let mut first = 0;
         loop {
-            let count = stretch.min(total - first);
+            let count = chunk.min(total - first);
             let columns = if self.seeds_are_rows() { inputs } else { count };
             let request = if first == 0 { Request::Value } else { Request::Products };
             self.products(f, x, seeds.part(first, count), request, Rows::growing(&mut scratch, columns))?;
@@ -408,7 +408,7 @@ where
         state.accept(x.coordinates().len())?;
         let (n, mut scratch) = (state.inputs, Vec::new());
         let entries = EntryRequest { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
-        if state.entries(f, x, entries, Request::Value)? { Ok(()) } else { state.warm(f, x, Seeds::all(n)) }
+        if state.entries(f, x, entries, Request::Value)? { Ok(()) } else { state.prepare(f, x, Seeds::all(n)) }
     }
     fn matrix<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -550,8 +550,8 @@ where
         Ok(B::value(&self.state))
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
-    /// may have changed.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may
+    /// have changed.
     ///
     /// # Errors
     /// Those of [`hessian`].
@@ -561,7 +561,7 @@ where
         Ok(())
     }
 
-    /// What the preparation holds: for a sparse backend the pattern and the colours.
+    /// The backend's state: for a sparse backend it holds the pattern and the colours.
     pub fn state(&self) -> &B::State {
         &self.state
     }

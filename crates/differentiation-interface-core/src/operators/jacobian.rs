@@ -14,22 +14,22 @@ use crate::point::{ArrayShape, Point, Shape};
 use crate::scalar::Scalar;
 use std::ops::Deref;
 
-/// The number type of `jacobian` with a plain backend.
+/// The number type of `jacobian` with a single backend.
 type Wide<B, X> = NumOf<B, X, LanesOf<B, X>>;
 /// Its lanes.
 type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 
-/// What `jacobian` accepts as its backend: a plain [`Backend`], which gives a dense [`Matrix`], or a wrapper that gives a
-/// matrix of its own type, such as `AutoSparse`.
+/// What `jacobian` accepts as its backend: a [`Backend`], which returns a dense [`Matrix`], or a wrapper such as `AutoSparse`,
+/// which returns a matrix of its own type.
 ///
 /// # For users
-/// Nothing to do: every backend is one.
+/// Every backend implements this trait.
 ///
 /// # For authors of wrappers
-/// 1. The operator calls `unprepared`, then maybe `prepare`, then `matrix` or `fill` any number of times.
-/// 2. `fill` must not allocate after `prepare`. The operator checks the length of the point, which is that of the last `prepare` or of
-///    `unprepared`; the size of the matrix is yours to check.
-/// 3. `value` gives the outputs of the last call `with_value`.
+/// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `matrix` or `fill` any number of times.
+/// 2. `fill` must not allocate after `prepare`. The operator checks that the point has the length of the last `prepare` or `unprepared`;
+///    the implementation checks the size of the matrix.
+/// 3. `value` returns the outputs of the last call `with_value`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `jacobian` of this function",
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ..., and `AutoSparse` of them; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only",
@@ -39,13 +39,13 @@ type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
     /// Name in errors.
     const BACKEND: &'static str;
-    /// What the function returns, at the numbers it runs on.
+    /// The number type that the function runs on.
     type Num: Scalar;
-    /// See [`Num`](JacobianBackend::Num).
+    /// What the function returns, at [`Num`](JacobianBackend::Num).
     type Output: Output<Self::Num>;
     /// The result.
     type Matrix: DerivativeMatrix<X::Scalar>;
-    /// What calls need beyond the arguments.
+    /// Work memory of calls.
     type State: Clone + Send;
 
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
@@ -100,7 +100,7 @@ where
         with_value: bool,
     ) -> Result<Matrix<X::Scalar>, Error> {
         let columns = x.coordinates().len();
-        // A Jacobian without columns does not tell the number of its rows; the value does.
+        // The number of rows of a Jacobian without columns is known from the value only.
         let with_value = with_value || columns == 0;
         if const { goes_on_stack::<B, F, X, C>() } {
             let rows = F::Output::fixed::<X::Scalar>().as_ref().len();
@@ -155,7 +155,7 @@ where
     }
 }
 
-/// Whether the Jacobian can be had without a state.
+/// Whether the Jacobian is computed without a state.
 const fn goes_on_stack<B: Backend, F: Evaluate<X, C, Wide<B, X>>, X: Shape, C: Contexts>() -> bool {
     <B::Jacobian as MatrixRoute<B>>::ON_STACK && F::FIXED.is_some() && !has_storage::<C, Wide<B, X>>()
 }
@@ -279,7 +279,7 @@ where
     Ok(call.value())
 }
 
-/// Pays the one-time costs of a Jacobian; see [`prepare_gradient`](super::prepare_gradient) for what it is good for.
+/// Pays the one-time costs of a Jacobian; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors
 /// Those of [`jacobian`].
@@ -361,7 +361,7 @@ where
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation, [`ErrorKind::OutputLength`] if the function
-    /// returns another number of outputs than there.
+    /// returns another number of outputs than in the preparation.
     #[inline]
     pub fn jacobian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
         self.matrix(&x, false)
@@ -403,8 +403,8 @@ where
         Ok(B::Output::borrow(B::value(&self.state)))
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
-    /// may have changed.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may
+    /// have changed.
     ///
     /// # Errors
     /// Those of [`jacobian`].
@@ -414,7 +414,7 @@ where
         Ok(())
     }
 
-    /// What the preparation holds: for a sparse backend the pattern and the colours.
+    /// The backend's state: for a sparse backend it holds the pattern and the colours.
     pub fn state(&self) -> &B::State {
         &self.state
     }

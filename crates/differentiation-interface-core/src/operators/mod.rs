@@ -1,6 +1,6 @@
-//! The operators. One file each; what several share is in `call.rs`.
+//! The operators, one file each; code that several of them share is in `call.rs`.
 //!
-//! An operator checks shapes once, binds the function to its contexts, and hands a flat function to the backend's route.
+//! An operator checks shapes once, binds the function to its contexts, and passes a flat function to the backend's route.
 
 mod auxiliary;
 mod call;

@@ -23,13 +23,13 @@ type Twice<B, X> = <<B as SecondOrderBackend>::Inner as Backend>::Num<OuterNum<B
 /// What `second_derivative` accepts as its backend for the function `F` at numbers of shape `X` with contexts `C`.
 ///
 /// # For users
-/// Every backend is one and every [`SecondOrder`](crate::backend::SecondOrder) of two, for every function that runs on their numbers.
+/// Every backend and every [`SecondOrder`](crate::backend::SecondOrder) of two implements this trait for every function that runs on its numbers.
 ///
 /// # For engine authors
-/// 1. The operator calls `unprepared`, then maybe `prepare`, then `second_derivative` or `fill` any number of times.
+/// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `second_derivative` or `fill` any number of times.
 /// 2. `fill` writes every entry of `der2`, or refuses a buffer that is not as long as the output. Calls do not allocate after `prepare`.
 /// 3. `value` and `derivative` are those of the last call with `with_value`.
-/// 4. After an error the state serves further calls. A clone of a state holds what the original holds.
+/// 4. After an error the state stays usable. A clone of a state holds what the original holds.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `second_derivative` of this function",
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, ..., and `SecondOrder(outer, inner)` of two, neither of them a `SecondOrder` itself"
@@ -41,13 +41,13 @@ pub trait SecondDerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     type Num: Scalar;
     /// What the function returns, at [`Num`](SecondDerivativeBackend::Num).
     type Output: Output<Self::Num>;
-    /// What calls need beyond the arguments.
+    /// Work memory of calls.
     type State: Clone + Send;
 
     /// Makes a state, without evaluating the function.
     ///
     /// # Errors
-    /// Where the backend refuses.
+    /// If the backend refuses the point.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
     /// Pays one-time costs at `x`.
     ///
@@ -57,7 +57,7 @@ pub trait SecondDerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     /// Returns the second derivative at `x`, one entry per output, and keeps value and derivative if `with_value`.
     ///
     /// # Errors
-    /// Whatever keeps the backend from differentiating.
+    /// If the backend cannot differentiate the function at `x`.
     fn second_derivative<'s, P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &'s mut Self::State,
@@ -80,8 +80,8 @@ pub trait SecondDerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     fn value(state: &Self::State) -> &[X::Scalar];
     /// The derivative that the last call left.
     fn derivative(state: &Self::State) -> &[X::Scalar];
-    /// Writes value, derivative and second derivative at `x` without a state. Returns `false` where the engine needs one, or cannot
-    /// answer, errors included: `fill` then does. Called where the type of the output fixes its length.
+    /// Writes value, derivative and second derivative at `x` without a state. Returns `false` if the engine needs a state or the result
+    /// would be an error; the operator then calls `fill`. Called if the type of the output fixes its length.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn stateless<P: Point<Shape = X, Contexts = C>>(&self, _f: &F, _x: &P, _all: [&mut [X::Scalar]; 3]) -> bool {
         false
@@ -97,7 +97,7 @@ pub struct SecondDerivativeWork<B: SecondOrderBackend, X: Shape, C: Contexts> {
     /// Number of outputs, once prepared.
     outputs: Option<usize>,
     inner_value: Vec<OuterNum<B, X>>,
-    /// Outputs of an evaluation whose value alone is wanted.
+    /// Outputs of an evaluation for the value alone.
     scratch: Vec<OuterNum<B, X>>,
     y: Vec<X::Scalar>,
     der: Vec<X::Scalar>,
@@ -127,7 +127,7 @@ struct DerivativeOf<'a, F, I: Backend, N: Scalar, S> {
     inner: &'a I,
     state: &'a mut <I::Derivative as MatrixRoute<I>>::State<N, Lane<1>>,
     inner_value: &'a mut Vec<N>,
-    /// Where the value of the first evaluation goes, if it is wanted, and how it is projected.
+    /// The buffer for the value of the first evaluation, if requested, and the function that projects it.
     value: Option<(&'a mut Vec<S>, fn(&N) -> S)>,
     error: Option<Error>,
 }
@@ -175,7 +175,7 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Recordable for Deriv
 struct DerivativeOnStack<'a, F, I, O, S, Project> {
     f: &'a mut F,
     inner: &'a I,
-    /// Where the value goes, and how it is projected.
+    /// The buffer for the value, and the function that projects it.
     y: &'a mut [S],
     project: Project,
     output: PhantomData<O>,
@@ -200,7 +200,7 @@ where
     fn captures(&self) -> bool {
         self.f.captures()
     }
-    /// No outputs where the inner backend cannot answer, which the outer one refuses.
+    /// Passes no outputs if the inner backend cannot compute on the stack; the outer backend then gives up too.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn call_fixed<R>(&mut self, mut x: impl FnMut(usize) -> N, read: impl FnOnce(&[N]) -> R) -> R {
         let (mut y, mut der) = (O::fixed::<N>(), O::fixed::<N>());
@@ -218,7 +218,7 @@ where
     }
 }
 
-/// Differentiates the inner derivative by the route of the outer backend, and leaves that derivative if there is a buffer for it.
+/// Differentiates the inner derivative by the route of the outer backend, and writes the inner derivative if a buffer is given.
 #[inline]
 fn outermost<O: Backend, S: Scalar, F: Flat<O::Num<S, Lane<1>>>>(
     outer: &O,
@@ -263,7 +263,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C>
         }
         .expecting(self.outputs);
         let result = outermost::<B::Outer, _, _>(outer, &mut self.outer, &mut derivative, x.coordinates(), der, rows);
-        // The value is still wanted if the outer backend, which had a recording, did not evaluate the function.
+        // An outer backend that replays a recording has not evaluated the function, so the value is still missing.
         if result.is_ok() && derivative.error.is_none() && derivative.value.is_some() {
             let point = [<B::Outer as Backend>::inject::<X::Scalar, Lane<1>>(x.coordinates()[0])];
             derivative.call(&point, &mut self.scratch);
@@ -369,7 +369,7 @@ where
     }
 }
 
-/// Whether both routes have a way without a state.
+/// Whether both routes compute on the stack.
 const fn on_stack<B: SecondOrderBackend>() -> bool {
     <<B::Outer as Backend>::Derivative as MatrixRoute<B::Outer>>::ON_STACK
         && <<B::Inner as Backend>::Derivative as MatrixRoute<B::Inner>>::ON_STACK
@@ -386,10 +386,10 @@ type Borrowed<'a, B, F, X, C> =
 
 /// Returns the second derivative of `f` at the number `x`, in the shape of the output.
 ///
-/// The backend is plain, and then stands for itself twice, or a [`SecondOrder`](crate::backend::SecondOrder).
+/// The backend is a single one, which then is both the outer and the inner backend, or a [`SecondOrder`](crate::backend::SecondOrder).
 ///
 /// # Errors
-/// None of this operator's own; backends may refuse.
+/// Those of the backends.
 ///
 /// # Example
 /// ```
@@ -516,7 +516,7 @@ where
 type Fixed<B, F, X, C> =
     <Out<B, F, X, C> as Output<<B as SecondDerivativeBackend<F, X, C>>::Num>>::Fixed<<X as Shape>::Scalar>;
 
-/// Value, derivative and second derivative, if they can be had without a state.
+/// Value, derivative and second derivative, if the backends compute them without a state.
 #[inline]
 fn stateless<F, B, P>(f: &F, backend: &B, x: &P) -> Option<[Fixed<B, F, P::Shape, P::Contexts>; 3]>
 where
@@ -530,7 +530,7 @@ where
     backend.stateless(f, x, all.each_mut().map(AsMut::as_mut)).then_some(all)
 }
 
-/// Pays the one-time costs of a second derivative; see [`prepare_gradient`](super::prepare_gradient) for what it is good for.
+/// Pays the one-time costs of a second derivative; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
 ///
 /// # Errors
 /// Those of [`second_derivative`].
@@ -668,7 +668,7 @@ where
             return Ok(y);
         }
         let result = self.backend.second_derivative(&mut self.state, &self.function, &x, true)?;
-        // Both are checked before one is written.
+        // Both lengths are checked before either buffer is written.
         for found in [der.len(), der2.len()] {
             check_buffer(result.len(), found)
                 .map_err(|kind| Error::new(kind).during("second_derivative", B::BACKEND))?;

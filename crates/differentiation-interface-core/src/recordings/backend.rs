@@ -1,13 +1,13 @@
-//! What operators must know of a backend that keeps recordings.
+//! What operators need to know of a backend that keeps recordings.
 //!
-//! Handed out by [`Backend::recordings`](crate::backend::Backend::recordings).
+//! Returned by [`Backend::recordings`](crate::backend::Backend::recordings).
 
-/// A backend `B` whose states keep what the function did, for later calls.
+/// A backend `B` whose states keep recordings of the function for later calls.
 ///
-/// Preparing such a backend again begins with a new state, where other backends keep their memory.
+/// Preparing such a backend again makes a new state, while other backends keep their memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Recordings<B> {
-    /// The backend that reports a point at which the function takes another branch than at the first point of a state, as an error
-    /// of kind [`ErrorKind::OtherBranch`](crate::error::ErrorKind::OtherBranch). `None` if it cannot see that, or reports it anyway.
+    /// A backend that returns an error if the function takes another branch than at the first point of a state,
+    /// of kind [`ErrorKind::OtherBranch`](crate::error::ErrorKind::OtherBranch). `None` if the backend cannot detect that, or always returns the error.
     pub held_to_one_branch: Option<B>,
 }

@@ -1,17 +1,17 @@
 //! What a recording of a function depends on.
 //!
-//! Handed out by [`Flat::recordable`](crate::evaluate::Flat::recordable) to engines that keep recordings.
+//! Returned by [`Flat::recordable`](crate::evaluate::Flat::recordable) to engines that keep recordings.
 
-/// What an engine must know of a function to run a recording of one call in place of a later one.
+/// What an engine needs to know of a function to replay a recording of one call in place of later calls.
 ///
 /// # For backend authors
 /// 1. A recording may serve a later call only if [`is_pure`](Self::is_pure); else the function has to run in every call.
-/// 2. The recording is good for equal [`lengths`](Self::lengths) alone, and takes [`parameters`](Self::parameters) as inputs: the
+/// 2. The recording is valid for equal [`lengths`](Self::lengths) only, and takes [`parameters`](Self::parameters) as inputs: the
 ///    function makes its numbers of them by [`EngineScalar::parameter`](super::EngineScalar::parameter), index by index.
-/// 3. After [`Flat::call`](crate::evaluate::Flat::call) a recording means nothing if [`has_failed`](Self::has_failed); the
-///    operator has the error and reports it.
+/// 3. After [`Flat::call`](crate::evaluate::Flat::call) a recording is invalid if [`has_failed`](Self::has_failed) returns `true`;
+///    the operator returns the error.
 pub trait Recordable {
-    /// Whether the outputs depend on the point and the [`parameters`](Self::parameters) alone, and a call does nothing else.
+    /// Whether a call only computes its outputs, from the point and the [`parameters`](Self::parameters) alone.
     fn is_pure(&self) -> bool;
     /// Appends the numbers that a call makes by [`EngineScalar::parameter`](super::EngineScalar::parameter), in the order of their indices.
     fn parameters(&self, values: &mut Vec<f64>);
@@ -23,7 +23,7 @@ pub trait Recordable {
     }
 }
 
-/// A function that hands out nothing runs in every call.
+/// `None` stands for a function that must run in every call.
 impl Recordable for Option<&dyn Recordable> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {

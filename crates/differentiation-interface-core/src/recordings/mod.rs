@@ -1,16 +1,15 @@
-//! What engines that keep a recording of a function, to run it in later calls, ask beyond what every engine needs.
+//! Interfaces for engines that keep a recording of a function and replay it in later calls.
 //!
-//! Everything here is optional: a function, number, route or backend that says nothing is never recorded for a later call. One
-//! pointer leads here from each:
+//! All of it is optional: the defaults mean that nothing is recorded for later calls. These items lead here:
 //!
 //! | from | by | to |
 //! |---|---|---|
 //! | [`Flat`](crate::evaluate::Flat) | [`recordable`](crate::evaluate::Flat::recordable) | [`Recordable`]: what a recording depends on |
-//! | [`Scalar`](crate::Scalar), [`Core`](crate::Core) | `INTERNALS` | [`Internals`]: parameters, tangents, the value unobserved |
-//! | [`Backend`](crate::backend::Backend) | [`recordings`](crate::backend::Backend::recordings) | [`Recordings`]: that it keeps any, and on one branch alone |
+//! | [`Scalar`](crate::Scalar), [`Core`](crate::Core) | `INTERNALS` | [`Internals`]: parameters, tangents, reading the value without observing it |
+//! | [`Backend`](crate::backend::Backend) | [`recordings`](crate::backend::Backend::recordings) | [`Recordings`]: whether it keeps recordings, and whether for one branch only |
 //! | [`MatrixRoute`](crate::backend::MatrixRoute) | [`recorded`](crate::backend::MatrixRoute::recorded) | [`RecordedMatrix`]: a matrix without running the function |
 //!
-//! Called by such engines, by the wrappers that pass their questions on, and by operators, which offer the shorter way first.
+//! Called by such engines, by wrappers that forward the calls, and by operators, which try recordings before the route.
 
 mod backend;
 mod function;

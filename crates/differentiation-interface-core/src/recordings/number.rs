@@ -3,29 +3,29 @@
 use super::internals::Tangents;
 use crate::scalar::Scalar;
 
-/// What engines do with any scalar beyond arithmetic. Holds for every [`Scalar`]; functions to be differentiated do not import it.
+/// What engines do with any scalar beyond arithmetic. Every [`Scalar`] implements it; differentiated functions do not import it.
 pub trait EngineScalar: Scalar {
-    /// The plain value, to decide by it how to compute, not what: nothing is recorded and nothing refused.
+    /// The plain value, to choose by it how to compute but not what. Reading it is neither recorded nor refused.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn peek(&self) -> Self::Base {
         (Self::INTERNALS.peek)(self)
     }
-    /// The number `value`, which may be another one in the next call; see [`Internals::parameter`](super::Internals::parameter).
+    /// A number with the value `value`, which may change in the next call; see [`Internals::parameter`](super::Internals::parameter).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameter(index: usize, value: Self::Base) -> Self {
         (Self::INTERNALS.parameter)(index, value)
     }
-    /// How to take the number apart, if it is a plain value with tangents.
+    /// How to split the number, if it consists of a plain value and tangents.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn tangents() -> Option<&'static Tangents<Self, Self::Base>> {
         Self::INTERNALS.tangents.as_ref()
     }
-    /// The slices as slices of plain numbers, if that is what this type is.
+    /// The slices as slices of plain numbers, if this type is a plain number.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_plain<'s, 'a>(slices: &'s [&'a [Self]]) -> Option<&'s [&'a [Self::Base]]> {
         Self::INTERNALS.plain.as_ref().map(|plain| (plain.read)(slices))
     }
-    /// The same, to write to.
+    /// The same for mutable slices.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_plain_mut<'s, 'a>(slices: &'s mut [&'a mut [Self]]) -> Option<&'s mut [&'a mut [Self::Base]]> {
         Self::INTERNALS.plain.as_ref().map(|plain| (plain.write)(slices))

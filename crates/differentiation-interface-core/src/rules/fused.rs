@@ -1,4 +1,4 @@
-//! What rounding loses in products and sums: the parts of a fused product and sum for engines with operations of two numbers.
+//! Rounding errors of products and sums, from which engines with operations of two numbers compose a fused product and sum.
 //!
 //! Called by the rule table; composed by recordings, see [`Core::fused`](crate::scalar::Core::fused). The exact product is
 //! p + e and the exact sum p + z is s + d, so x y + z is s + (e + d) exactly; with e + d rounded to odd, one more rounded

@@ -9,7 +9,7 @@ static BROKEN: AtomicU64 = AtomicU64::new(0);
 static WAY: AtomicU64 = AtomicU64::new(0);
 static CHANGED: AtomicBool = AtomicBool::new(false);
 
-/// What of a rule is broken.
+/// The part of a rule that is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The value.
@@ -38,7 +38,7 @@ pub fn break_rule(name: &str, parameter: Option<u64>, part: Part, way: Way) {
     BROKEN.store(id(name, parameter, part), Relaxed);
 }
 
-/// Mends all rules; gives whether the broken one was used where it made a difference.
+/// Restores all rules; returns whether the broken rule was used with an effect.
 pub fn mend_rules() -> bool {
     BROKEN.store(0, Relaxed);
     CHANGED.load(Relaxed)
@@ -56,7 +56,7 @@ fn is_broken(name: &str, parameter: Option<u64>, part: Part) -> bool {
     broken != 0 && broken == id(name, parameter, part)
 }
 
-/// A value, broken if it is this rule's turn.
+/// A value, broken if this rule is the broken one.
 pub(super) fn value<B: Base>(name: &str, parameter: Option<u64>, value: B) -> B {
     if !is_broken(name, parameter, Part::Value) {
         return value;
@@ -65,7 +65,7 @@ pub(super) fn value<B: Base>(name: &str, parameter: Option<u64>, value: B) -> B 
     value * B::from_f64(1.001) + B::from_f64(0.003)
 }
 
-/// A partial derivative, broken if it is this rule's turn.
+/// A partial derivative, broken if this rule is the broken one.
 pub(super) fn partial<S: Scalar>(name: &str, parameter: Option<u64>, part: Part, partial: Partial<S>) -> Partial<S> {
     if !is_broken(name, parameter, part) {
         return partial;

@@ -1,10 +1,10 @@
-//! What the lines of the rule table are made of, and the trait to go over them.
+//! Building blocks of the rule table, and the visitor of its rules.
 
 use crate::arithmetic::{Base, Binary, Partial, Scalar, Unary};
 
 /// Receives every rule of the table in turn, with typical parameters for those that have one.
 ///
-/// Tests that must cover the whole table go through [`each_unary`](super::each_unary) and [`each_binary`](super::each_binary), so a rule cannot be forgotten.
+/// Tests of the whole table use [`each_unary`](super::each_unary) and [`each_binary`](super::each_binary), so that they cover every rule.
 pub trait RuleVisitor {
     /// Receives a rule of one argument.
     fn unary<R: Unary>(&mut self, rule: R);

@@ -1,8 +1,7 @@
 //! Values of functions of two arguments on plain numbers: the derivatives of `hypot`, `atan2` and `powf`.
 //!
-//! Called by the rule table. They are rules of their own because what their formulas subtract would cancel when the formulas are
-//! differentiated. All keep their accuracy from the smallest numbers to the largest, and hold the conventions at singular
-//! points, so that no engine has to branch.
+//! Called by the rule table. They are rules of their own because differentiating the formulas would cause cancellation. All are
+//! accurate from the smallest numbers to the largest and follow the conventions at singular points, so that no engine has to branch.
 
 use crate::scalar::Base;
 use num_traits::Float;
@@ -11,7 +10,7 @@ use num_traits::Float;
 struct Scaled<B> {
     x: B,
     y: B,
-    /// What remains of the power to multiply by: first in the numerator, or last. One of the two is 1.
+    /// The remaining power to multiply by: first in the numerator, or last. One of the two is 1.
     early: B,
     late: B,
 }
@@ -37,7 +36,7 @@ fn rescaled<B: Base>(x: B, y: B, larger: B) -> Scaled<B> {
     Scaled { x: x * factor, y: y * factor, early: factor.max(B::ONE), late: factor.min(B::ONE) }
 }
 
-/// x² + y² with what rounding loses.
+/// x² + y² with its rounding error.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn sum_of_squares<B: Base>(x: B, y: B) -> B {
     let (xx, yy) = (x * x, y * y);
@@ -128,7 +127,7 @@ pub(super) fn angular_cross<B: Base>(x: B, y: B) -> B {
     B::from_f64(-2.0) * (x * early * (y * early)) / (square * square) * late * late
 }
 
-/// `factor` · x^(y - k): what is lost when y - k is rounded is put back, since x may be huge or tiny.
+/// `factor` · x^(y - k), corrected for the rounding of y - k, since x may be huge or tiny.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn times_power<B: Base>(factor: B, x: B, y: B, k: f64) -> B {
     let k = B::from_f64(k);
@@ -210,7 +209,7 @@ pub(super) fn powf_by_exponent_twice<B: Base>(x: B, y: B) -> B {
 pub(super) fn powf_mixed<B: Base>(x: B, y: B) -> B {
     let product = y * x.ln();
     if x == B::ZERO {
-        // 0 · ∞ for y > 1; the sum in brackets decides elsewhere.
+        // 0 · ∞ for y > 1; otherwise the sum in parentheses determines the limit.
         let limit = if y > B::ONE { B::ZERO } else { B::infinity() };
         return if y.is_nan() || y <= B::ZERO { limit + y * B::ZERO } else { -limit };
     }

@@ -1,4 +1,4 @@
-//! The polygamma functions on plain numbers, where no well-kept crate has them: the derivatives of ln Γ.
+//! The polygamma functions on plain numbers, the derivatives of ln Γ, which no well-maintained crate provides.
 //!
 //! Called by the rule table through [`special`](super::special).
 
@@ -9,14 +9,14 @@ use std::f64::consts::PI;
 const BERNOULLI: [f64; 8] =
     [1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0];
 
-/// Left of this, recurrences would be long, and a rounding error of the argument decides everything.
+/// Below this, recurrences would be long, and the rounding error of the argument dominates.
 const FAR_LEFT: f64 = -16.0;
 
 /// Polygamma function ψ⁽ⁿ⁾(x): digamma for order 0, trigamma for 1, and so on.
 ///
-/// Digamma has its zero x₀ split off between 1 and 2; a recurrence with exact sums leads there. From 10 on, and for all higher
-/// orders after a recurrence to x ≥ 15 + n, there are the asymptotic series (Abramowitz & Stegun 6.3.18, 6.4.11). Far left of 0,
-/// digamma and trigamma are reflected. Poles give NaN.
+/// Between 1 and 2 the zero x₀ of digamma is factored out; a recurrence with exact sums leads there. From 10 on, and for all higher
+/// orders after a recurrence to x ≥ 15 + n, asymptotic series are used (Abramowitz & Stegun 6.3.18, 6.4.11). Far below 0, digamma
+/// and trigamma are reflected. Poles give NaN.
 pub fn polygamma(order: u32, x: f64) -> f64 {
     if x.is_nan() || (x <= 0.0 && x == x.floor()) {
         return f64::NAN;
@@ -114,7 +114,7 @@ fn higher(order: u32, x: f64) -> f64 {
         power *= square;
         tail += b * ratio / power;
     }
-    // The small terms first; what their sums lose is kept.
+    // Small terms first, with compensated summation.
     let mut sum = (divided(leading + tail, shifted, order), 0.0);
     for k in (0..steps).rev() {
         let (high, rest) = two_sum(sum.0, divided(factorial, x + k as f64, order + 1));

@@ -1,4 +1,4 @@
-//! Values of special functions on plain numbers, where no well-kept crate has them.
+//! Values of special functions on plain numbers that no well-maintained crate provides.
 //!
 //! Called by the rule table. `erf`, `erfc` and `ln_gamma` come from `libm`.
 
@@ -63,7 +63,7 @@ pub fn acosh_slope<B: Base>(x: B) -> B {
     }
 }
 
-/// exp(-x²) with the digits of x² that rounding loses.
+/// exp(-x²), corrected for the rounding error of x².
 #[inline]
 pub fn gauss<B: Base>(x: B) -> B {
     let square = x * x;

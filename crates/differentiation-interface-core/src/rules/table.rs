@@ -1,4 +1,4 @@
-//! The table: rules of one argument, then rules of two. One rule, one line, value then derivative.
+//! The table: rules of one argument, then rules of two. One line per rule, value then derivative.
 
 use super::parts::{RuleVisitor, constant, plain, scale};
 use super::{fused, planar, special};
@@ -146,7 +146,7 @@ impl Unary for Powi {
             1 => One,
             2 => Value(scale(2.0, x)),
             -1 => Value(-(y * y)),
-            // Where `powi` multiplies so often that its rounding errors exceed those of `powf`, and the condition is still good.
+            // For these exponents the rounding errors of repeated multiplication in `powi` exceed those of `powf`, at a good condition number.
             n @ (-8 | -7 | 9 | 10) => Value(scale(n as f64, x.apply(Powc(n as f64 - 1.0)))),
             n => match n.checked_sub(1) {
                 Some(m) => Value(scale(n as f64, x.apply(Powi(m)))),

@@ -1,12 +1,11 @@
-//! Conditions: comparisons that choose between two numbers without a branch in the user's code.
+//! Conditions: comparisons that select one of two numbers without a branch in the user's code.
 //!
-//! Made by the methods of [`Real`](super::Real), [`less_than`](super::Real::less_than) and its siblings; decided by
-//! [`Scalar::select`].
+//! Made by [`less_than`](super::Real::less_than) and similar methods of [`Real`](super::Real); evaluated by [`Scalar::select`].
 
 use crate::arithmetic::Scalar;
 use crate::relation::Relation;
 
-/// A comparison not yet decided.
+/// A comparison that is not evaluated yet.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a condition does nothing until `select` chooses by it"]
 pub struct Condition<T> {
@@ -22,8 +21,8 @@ impl<T: Scalar> Condition<T> {
         Condition { left, relation, right }
     }
 
-    /// `then` where the condition holds and `otherwise` elsewhere. Both are computed; the derivative is that of the one
-    /// chosen. `a and b` is written by nesting: `a.select(b.select(then, otherwise), otherwise)`.
+    /// `then` if the condition holds and `otherwise` if not. Both are computed; the derivative is that of the selected one.
+    /// Write "a and b" by nesting: `a.select(b.select(then, otherwise), otherwise)`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn select(self, then: T, otherwise: T) -> T {

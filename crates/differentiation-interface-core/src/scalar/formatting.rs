@@ -1,8 +1,8 @@
 //! Numbers as text: [`Display`], [`LowerExp`] and [`Debug`] of [`Num`].
 //!
-//! Text is plain data that user code may decide by, so formatting observes the value, as [`Scalar::primal`](super::Scalar::primal)
-//! does: recordings guard it and numbers without value refuse it. `std` calls these methods through pointers, so the line
-//! in the user's code is not known; [errors](crate::error) know by the name of this file that a place is one of these.
+//! User code may branch on the text, so formatting observes the value, as [`Scalar::primal`](super::Scalar::primal) does:
+//! recordings guard it and numbers without a value refuse it. `std` calls these methods through pointers, so the line in the
+//! user's code is not known; [errors](crate::error) recognise the place by the name of this file.
 
 use super::{Core, Num};
 use std::fmt::{self, Debug, Display, LowerExp};

@@ -1,8 +1,8 @@
-//! The numbers functions run on: [`Base`], [`Scalar`], [`Real`], and the wrapper [`Num`].
+//! The numbers that functions run on: [`Base`], [`Scalar`], [`Real`], and the wrapper [`Num`].
 //!
-//! Users write functions against [`Real`]; engines nest over [`Scalar`]; the two base numbers `f64` and `f32` are
-//! [`Base`]. A differentiation number (dual, tape variable, tracer, ...) implements the small trait [`Core`], and
-//! [`Num`] turns it into something that has every trait numeric code asks for.
+//! Users write functions over [`Real`]; engines nest over [`Scalar`]; the plain numbers `f64` and `f32` are [`Base`]. An active
+//! number type (dual number, tape variable, tracer, ...) implements the small trait [`Core`], and the wrapper [`Num`] adds the
+//! traits that numeric code needs.
 
 mod base;
 mod condition;

@@ -1,7 +1,7 @@
-//! [`Real`], the bound users write functions against.
+//! [`Real`], the bound of users' functions.
 //!
-//! Plain numbers mix with it on both sides (`100.0 * x`, `1.0 - x`, `&x * &y`), which stable Rust allows through bounds
-//! that a trait implies on *other* types: see [`Imply`].
+//! Plain numbers can stand on both sides of an operator (`100.0 * x`, `1.0 - x`, `&x * &y`). Stable Rust allows this by bounds
+//! that a trait implies on *other* types, see [`Imply`].
 
 use super::{Base, Condition, Relation, Scalar};
 use crate::rules::{self, Powc};
@@ -10,7 +10,7 @@ use std::fmt::{Display, LowerExp};
 use std::iter::{Product, Sum};
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
 
-/// Type identity written as a projection, the first half of [`Imply`].
+/// Type identity as a projection, a supertrait of [`Imply`].
 pub trait Same<T> {
     /// Always `T`.
     type Is;
@@ -24,20 +24,20 @@ impl<S: ?Sized, T> Same<T> for S {
 pub trait Imply<T>: Same<T, Is = T> {}
 impl<S: ?Sized, T> Imply<T> for S {}
 
-/// A real number that functions are written against, over the plain number `B`.
+/// The real numbers of users' functions, over the plain number `B`.
 ///
 /// # For users
-/// `fn f<T: Real>(x: &[T]) -> T` can be evaluated with `f64` and differentiated by every backend. Inside it everything
-/// works that works with `f64`:
+/// `fn f<T: Real>(x: &[T]) -> T` can be evaluated with `f64` and differentiated by every backend. A `T` has the operations of
+/// `f64`:
 /// - the methods of `num_traits::Float` (so generic code bounded by `Float` can be called with `T`),
 /// - arithmetic by value and by reference, with `T` and with plain numbers on either side,
-/// - comparisons with `T` and with plain numbers (they look at the value only),
+/// - comparisons with `T` and with plain numbers (by the value only),
 /// - `sum()`, `product()`, the assigning operators, formatting.
 ///
-/// Constants stay plain numbers and cost no derivative work. Write `T::constant(1.0)` where a `T` is needed.
+/// Constants stay plain numbers, for which no derivatives are computed. Write `T::constant(1.0)` if a `T` is needed.
 ///
-/// A value that leaves through `ToPrimitive::to_f64` would lose its derivative silently, so `to_f64` and `to_f32` return
-/// `None` for a number that carries one; to drop a derivative on purpose, write [`primal`](Scalar::primal).
+/// Conversion by `ToPrimitive::to_f64` would drop the derivative silently, so `to_f64` and `to_f32` return `None` for a number that
+/// carries one. To drop a derivative on purpose, write [`primal`](Scalar::primal).
 ///
 /// ```
 /// use differentiation_interface_core::Real;
@@ -50,7 +50,7 @@ impl<S: ?Sized, T> Imply<T> for S {}
 /// ```
 ///
 /// # For engine authors
-/// Implement [`Core`](super::Core) and use [`Num`](super::Num); this trait then holds by itself.
+/// Implement [`Core`](super::Core) and use [`Num`](super::Num), which implements this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a real number over `{B}`",
     note = "`Real` is `Real<f64>`; functions over single precision are written with `T: Real<f32>`"
@@ -98,16 +98,16 @@ where
     fn softplus(self) -> Self {
         rules::softplus(self)
     }
-    /// Power with a constant exponent: right at negative and zero `x` wherever the power is, unlike the general
-    /// [`powf`](Float::powf), whose exponent may carry a derivative.
+    /// Power with a constant exponent. Its derivative is also correct at negative and zero `x` where the power is defined, unlike that
+    /// of [`powf`](Float::powf), whose exponent may carry a derivative.
     #[inline]
     fn powc(self, exponent: B) -> Self {
         self.apply(Powc(exponent.as_f64()))
     }
-    /// The condition `self < other`, to choose between two numbers without a branch.
+    /// The condition `self < other`, to select one of two numbers without a branch.
     ///
-    /// Where a plain `if` follows one side, [`select`](Condition::select) shows both to engines that cover all points at
-    /// once: global sparsity detection, recorded graphs. Elsewhere it costs no more than the `if`.
+    /// An `if` follows one side; [`select`](Condition::select) computes both, for engines whose result must hold at all points: sparsity
+    /// detection for all points, recordings. With other engines it costs no more than the `if`.
     ///
     /// ```
     /// # use differentiation_interface_core::Real;
@@ -143,7 +143,8 @@ where
     }
 }
 
-/// The operator bounds of [`Real`], apart so that `Real` itself stays readable. Holds for every [`Real`]; nobody names it.
+/// The operator bounds of [`Real`], in a trait of their own so that `Real` stays readable. Every [`Real`] implements it; user code
+/// need not name it.
 #[doc(hidden)]
 pub trait RealArithmetic<B: 'static>:
     Sized
@@ -192,7 +193,7 @@ pub trait RealArithmetic<B: 'static>:
 {
 }
 
-/// The five operators with one kind of right-hand side. Holds wherever they do; nobody names it.
+/// The five operators with one type of right-hand side, implemented for every type that has them. User code need not name it.
 #[doc(hidden)]
 pub trait Operand<Rhs, Out>:
     Add<Rhs, Output = Out>

@@ -1,7 +1,7 @@
-//! The one wrapper that gives every differentiation number its public traits.
+//! The wrapper that implements the public traits for every active number type.
 //!
-//! An engine writes a [`Core`]: constants, rules, the primal. [`Num`] implements [`Scalar`] and [`Real`] on top of it,
-//! with all the traits of `num_traits` and `std` they ask for, once for all engines.
+//! An engine implements [`Core`]: constants, rules, the primal. [`Num`] implements [`Scalar`] and [`Real`] on top of it, with all
+//! their supertraits of `num_traits` and `std`, once for all engines.
 
 use super::real::RealArithmetic;
 use super::{Base, Real, Relation, Scalar};
@@ -14,28 +14,28 @@ use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// The small heart of a differentiation number. [`Num`] makes a full number of it.
+/// The part of an active number type that an engine implements. [`Num`] makes a full number of it.
 ///
 /// # For engine authors
-/// 1. A `Core` is plain `Copy` data; `constant` makes one from nothing.
+/// 1. A `Core` is plain `Copy` data; `constant` makes one without access to any recording.
 /// 2. `unary` and `binary` compute the value by the rule on the inner scalar, and the derivative information from the
-///    rule's derivative. `binary_right` and `binary_left` are the same with one plain operand, which carries nothing.
-/// 3. `compare` looks at primal values only. The default is right unless comparisons must be recorded or refused.
-/// 4. `observe` is called wherever a value leaves into plain code (`primal()`, casts, `is_nan`, formatting). The default is right unless
+///    rule's derivative. `binary_right` and `binary_left` are the same with one plain operand, which carries no derivative.
+/// 3. `compare` compares primal values only. The default is right unless comparisons must be recorded or refused.
+/// 4. `observe` is called for every value that is passed to plain code (`primal()`, casts, `is_nan`, formatting). The default is right unless
 ///    that must be recorded or refused. `compare`, `compare_plain` and `observe` are `#[track_caller]`: the caller is the
 ///    line in the user's code.
-/// 5. `select` chooses by comparison. The default is right unless both sides must be kept.
+/// 5. `select` compares and selects. The default is right unless both sides must be kept.
 /// 6. `spoil` reports an error to the differentiations that the number belongs to. A number that carries an
 ///    [identity](crate::identity) implements it.
 pub trait Core: Copy + Debug + Send + Sync + 'static {
     /// The plain number at the bottom.
     type Base: Base;
 
-    /// How many differentiations are nested in the number, see [`Scalar::DEPTH`]: one more than in the scalar that it is over.
+    /// How many differentiations are nested in the number, see [`Scalar::DEPTH`]: one more than that of the scalar below.
     const DEPTH: u32;
 
-    /// What other engines do with the number beyond arithmetic. The default is right unless the number distinguishes
-    /// [parameters](Internals::parameter), or is a plain value with [tangents](Internals::tangents).
+    /// What other engines do with the number beyond arithmetic. The default is right unless the number type distinguishes
+    /// [parameters](Internals::parameter), or consists of a plain value and [tangents](Internals::tangents).
     const INTERNALS: &'static Internals<Num<Self>, Self::Base> = &Internals::DEFAULT;
 
     /// The number `value` with no derivative attached.
@@ -53,7 +53,7 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
     /// Applies a rule whose first argument is a plain number.
     fn binary_left<R: Binary>(first: Self::Base, second: Self, rule: R) -> Self;
 
-    /// Applies a function with its own derivative. An engine that does not implement it refuses custom rules.
+    /// Applies a custom rule. An engine that does not implement this refuses custom rules.
     fn custom<R: CustomRule<Self::Base>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
         let kind = ErrorKind::RuleUnsupported { rule: R::NAME };
         fault::report(kind);
@@ -65,13 +65,13 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
         y.extend(value.into_iter().map(|v| Num(Self::constant(v))));
     }
 
-    /// The plain value, for user code that decides by it.
+    /// The plain value, for user code that may branch on it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn observe(&self) -> Self::Base {
         self.primal()
     }
-    /// Makes the differentiations that the number belongs to return this error, on whatever thread they run.
+    /// Makes the differentiations that the number belongs to return this error, on whichever thread they run.
     fn spoil(&self, _kind: ErrorKind) {}
     /// `then` if `left` is in `relation` to `right`, and `otherwise` if not.
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -80,8 +80,8 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
         if relation.holds(left.compare(&right)) { then } else { otherwise }
     }
 
-    /// `self * factor + addend` with a value that is rounded once. An engine over another scalar leaves that to it: the value
-    /// is that scalar's own [`fused`](Scalar::fused) one, the derivative that of product and sum. The default rounds twice.
+    /// `self * factor + addend` with a value that is rounded once. An engine over another scalar calls that scalar's
+    /// [`fused`](Scalar::fused) for the value; the derivative is that of product and sum. The default rounds twice.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fused(self, factor: Self, addend: Self) -> Self {
         self.binary(factor, Times).binary(addend, Plus)
@@ -101,10 +101,10 @@ pub trait Core: Copy + Debug + Send + Sync + 'static {
     }
 }
 
-/// A differentiation number: the [`Core`] `C` of an engine with every public numeric trait.
+/// An active number: the [`Core`] `C` of an engine with all public numeric traits.
 ///
-/// Users meet it as the `T` of `fn f<T: Real>(..)` and rarely by name. It prints as its primal value; `{:?}` shows the
-/// derivative information too. Either is an observation, as [`primal`](Scalar::primal) is.
+/// Users know it as the `T` of `fn f<T: Real>(..)`. It prints as its primal value; `{:?}` shows the derivatives too. Both observe
+/// the value, as [`primal`](Scalar::primal) does.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Num<C>(
@@ -113,7 +113,7 @@ pub struct Num<C>(
 );
 
 impl<C: Core> Internals<Num<C>, C::Base> {
-    /// Those of a number that takes parameters for constants and is not taken apart.
+    /// The internals of a number type that treats parameters as constants and cannot be split.
     pub const DEFAULT: Self = Internals {
         peek: |number| number.0.primal(),
         parameter: |_, value| Num(C::constant(value)),

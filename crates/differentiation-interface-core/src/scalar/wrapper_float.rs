@@ -38,9 +38,9 @@ impl<C: Core> NumTrait for Num<C> {
     }
 }
 
-/// Conversions to integers cut the value off, as piecewise constant functions do, and engines that record what decides see the
-/// integer only. Conversions to floating point are `None`
-/// for a number that carries a derivative, which would be lost silently.
+/// Conversions to integers truncate, which is piecewise constant, so the derivative is zero; engines that record decisions record
+/// the integer only. Conversions to floating point return `None` for a number that carries a derivative, which would be lost
+/// silently.
 impl<C: Core> ToPrimitive for Num<C> {
     #[track_caller]
     fn to_i64(&self) -> Option<i64> {
@@ -136,7 +136,7 @@ impl<C: Core> Pow<i32> for Num<C> {
     }
 }
 
-/// What depends on which plain number is below.
+/// The methods that depend on the plain number.
 macro_rules! over_base {
     ($($base:ty),*) => {$(
         impl<C: Core<Base = $base>> Pow<$base> for Num<C> {
@@ -163,7 +163,7 @@ constants! {
     LN_10 LN_2 LOG10_E LOG2_E PI SQRT_2 TAU LOG10_2 LOG2_10
 }
 
-/// Methods of `Float` that are one rule, one constant or one question about the primal.
+/// Methods of `Float` that are one rule, one constant or one test of the primal.
 macro_rules! float_methods {
     (constants: $($c:ident)*; questions: $($q:ident)*; unary: $($u:ident $unary:ident),*; binary: $($b:ident $binary:ident),*;) => {
         $(#[cfg_attr(not(debug_assertions), inline(always))] fn $c() -> Self { Num::constant(<C::Base as Float>::$c()) })*

@@ -157,7 +157,7 @@ macro_rules! plain_comparisons {
     };
 }
 
-/// Everything a `Num` shares with its base number.
+/// Operators and comparisons of `Num` with its plain number.
 macro_rules! plain_operators {
     ($($base:ty),*) => {$(
         plain_operator! { $base:
@@ -185,7 +185,7 @@ impl<C: Core> MulAdd for Num<C> {
     }
 }
 
-/// `Sum` and `Product`, folded from a constant, which costs no derivative work.
+/// `Sum` and `Product`, folded from a constant, so that the first operation has no derivative cost.
 macro_rules! folds {
     ($($Fold:ident $fold:ident $rule:ident $neutral:ident;)*) => {$(
         impl<C: Core> $Fold for Num<C> {

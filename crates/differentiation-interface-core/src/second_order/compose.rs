@@ -1,6 +1,6 @@
-//! Which route two backends take, by their modes.
+//! The route of a pair of backends, by their modes.
 //!
-//! Asked by the compiler for every pair; names the routes, calls nothing.
+//! Resolved by the compiler for every pair; selects routes and calls nothing.
 
 use super::contract::{HvpRoute, SecondOrder, SecondOrderBackend};
 use super::hyper_dual::HyperDualRoute;
@@ -38,7 +38,7 @@ where
     }
 }
 
-/// Two backends together; both inexact ones take wider steps.
+/// The two backends as a pair. If both are inexact, they use wider steps.
 fn pair_of<O: Backend, I: Backend>(outer: &O, inner: &I) -> (O, I) {
     if outer.is_exact() || inner.is_exact() {
         (outer.clone(), inner.clone())
@@ -47,7 +47,7 @@ fn pair_of<O: Backend, I: Backend>(outer: &O, inner: &I) -> (O, I) {
     }
 }
 
-/// The tables of modes: which route an outer mode takes over the inner mode `I`.
+/// The table of modes: the route of an outer mode over the inner mode `I`.
 #[diagnostic::on_unimplemented(
     message = "there is no second-order route for the mode `{Self}` over the mode `{I}`",
     note = "the `Mode` of a backend must be `Forward`, `Reverse` or `Both` for second order, of `Nested`, `HyperDuals`, `Adjoint` or `Replayed`"
@@ -57,8 +57,8 @@ pub trait Compose<I> {
     type Route;
 }
 
-/// The route by the directions, one line per pair: outer, inner, route. The way of the inner backend to be differentiated twice, `T`, comes
-/// first: it may take another route.
+/// The route by directions, one line per pair: outer, inner, route. `T`, the way in which the inner backend is differentiated twice,
+/// may select another route first.
 macro_rules! directions {
     ($($outer:ident, $inner:ident => $route:ty;)*) => {$(
         impl<O: Twice, T: Twice> Compose<$inner<T>> for $outer<O> {
@@ -78,7 +78,7 @@ directions! {
     Both, Both => ForwardOverGradient<InnerTwice<T::SamePointRoute>>;
 }
 
-/// A way to be differentiated twice, the second half of a mode. Routes that are not another way are the given ones, by the
+/// A way to be differentiated twice, the type parameter of a mode. A way without a special route uses the given one, chosen by the
 /// directions.
 pub trait Twice {
     /// The route under an outer backend of the way `O`.
@@ -89,7 +89,7 @@ pub trait Twice {
     type OverAdjoint<Given>;
     /// The route over an inner backend of the way [`Replayed`].
     type OverReplayed<Given>;
-    /// The route by this backend alone that takes over at a fixed point, if the backend is reverse.
+    /// The route of this backend paired with itself, for products at a fixed point if the backend is a reverse one.
     type SamePointRoute;
 }
 

@@ -1,4 +1,4 @@
-//! Second-order backends and the routes to them, which are defined by each other.
+//! The traits of second-order backends and their routes, which refer to each other.
 //!
 //! Called by `second_derivative`, `hvp` and `hessian`; implemented by the routes beside this file.
 
@@ -10,8 +10,8 @@ use std::marker::PhantomData;
 
 /// Two backends for second order: `SecondOrder(outer, inner)` differentiates derivatives by `inner` with `outer`.
 ///
-/// It serves `second_derivative`, `hvp` and `hessian` only; first-order operators refuse it at compile time. A plain
-/// backend stands for itself twice.
+/// It works with `second_derivative`, `hvp` and `hessian` only; first-order operators refuse it at compile time. A single backend
+/// is both its own outer and inner backend.
 ///
 /// # Example
 /// ```
@@ -31,7 +31,7 @@ pub struct SecondOrder<O, I>(
     pub I,
 );
 
-/// What `second_derivative`, `hvp` and `hessian` accept: a [`SecondOrder`], or a plain backend for itself twice.
+/// What `second_derivative`, `hvp` and `hessian` accept: a [`SecondOrder`], or a single backend as both outer and inner backend.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used for second order",
     note = "pass a backend, or `SecondOrder(outer, inner)` of two backends, neither of them a `SecondOrder` itself",
@@ -45,14 +45,14 @@ pub trait SecondOrderBackend: Clone + Send + Sync + 'static {
     /// Route of `hvp` and `hessian`.
     type Hvp: HvpRoute<Self::Outer, Self::Inner>;
 
-    /// Name in errors and tables: that of a plain backend, or of the inner one.
+    /// Name in errors and tables: that of a single backend, or of the inner one.
     const NAME: &'static str;
 
     /// The outer and the inner backend as they are used together.
     fn pair(&self) -> (Self::Outer, Self::Inner);
 }
 
-/// Two backends and the route to take, where the table of modes is not asked: for products at a fixed point.
+/// Two backends with a fixed route, independent of the table of modes: for products at a fixed point.
 #[derive(Debug)]
 pub struct ForcedRoute<O, I, R> {
     outer: O,
@@ -84,7 +84,7 @@ impl<O: Backend, I: Backend, R: HvpRoute<O, I> + 'static> SecondOrderBackend for
     }
 }
 
-/// What a second-order call leaves in its state besides the products.
+/// What a second-order call computes besides the products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Request {
     /// Nothing.
@@ -95,14 +95,14 @@ pub enum Request {
     Value,
 }
 
-/// State of a second-order call: those of both backends, and what they exchange.
+/// State of a second-order call: the states of both backends and the buffers that they share.
 #[derive(Clone, Debug)]
 pub struct HvpState<OuterState, InnerState, S, N> {
     pub(super) outer: OuterState,
     pub(super) inner: InnerState,
-    /// Gradient at the point, where wanted.
+    /// Gradient at the point, if requested.
     pub gradient: Vec<S>,
-    /// Value at the point, where wanted; one entry.
+    /// Value at the point, if requested; one entry.
     pub value: Vec<S>,
     /// Outputs of the inner function, for the outer backend.
     pub(super) outputs: Vec<S>,
@@ -128,29 +128,29 @@ impl<OuterState, InnerState, S, N> HvpState<OuterState, InnerState, S, N> {
 
 /// How `hvp` and `hessian` reach two backends.
 ///
-/// The products are a matrix with one entry per input and seed; [`seeds_are_rows`](HvpRoute::seeds_are_rows) says which
-/// way round. For a Hessian, which is symmetric, both are the same.
+/// The products are a matrix with one entry per input and seed; [`seeds_are_rows`](HvpRoute::seeds_are_rows) returns its
+/// orientation. For a Hessian, which is symmetric, both orientations are the same.
 pub trait HvpRoute<O: Backend, I: Backend> {
     /// Name in tables.
     const NAME: &'static str;
     /// The lanes of a Hessian.
     type Lanes: Lanes;
-    /// What the function runs on.
+    /// The number type that the function runs on.
     type Num<S: Scalar, L: Lanes>: Scalar<Base = S::Base>;
-    /// What calls need beyond the arguments.
+    /// Work memory of calls.
     type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
-    /// Who differentiates at a fixed point: the same pair, unless another one can keep the linearisation and this one cannot.
+    /// The backend used for products at a fixed point: the same pair, unless it cannot keep the linearisation and another one can.
     type SamePoint: SecondOrderBackend;
 
     /// Makes that backend.
     fn same_point(pair: &(O, I)) -> Self::SamePoint;
-    /// Makes an empty state, or refuses points of length `inputs` with `seeds` tangents.
+    /// Makes an empty state, or returns an error for points of length `inputs` with `seeds` tangents.
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error>;
 
     /// Whether the products of a seed are a row of the matrix, or a column.
     fn seeds_are_rows(pair: &(O, I)) -> bool;
-    /// Whether a call needs more memory for some tangents than for others, so that preparations must try all of a Hessian or
-    /// dense ones: a tangent that is zero somewhere leaves less on a tape.
+    /// Whether the memory of a call depends on the tangents: a tangent with zeros leaves fewer entries on a tape. Preparations then
+    /// run all tangents of a Hessian, or dense ones.
     fn memory_follows_tangents(_pair: &(O, I)) -> bool {
         false
     }
@@ -159,7 +159,7 @@ pub trait HvpRoute<O: Backend, I: Backend> {
     /// The value that the last call left.
     fn value<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> S;
 
-    /// Fills the products at `x`, and leaves in the state what is wanted.
+    /// Fills the products at `x`, and leaves what `request` names in the state.
     fn products<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         pair: &(O, I),
         state: &mut Self::State<S, L>,
@@ -170,7 +170,7 @@ pub trait HvpRoute<O: Backend, I: Backend> {
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
 
-    /// Evaluates what depends on the point alone, and leaves value and gradient in the state.
+    /// Does the part of the work that depends on the point alone, and leaves value and gradient in the state.
     fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         pair: &(O, I),
         state: &mut Self::State<S, L>,
@@ -188,8 +188,8 @@ pub trait HvpRoute<O: Backend, I: Backend> {
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
 
-    /// Fills entries of the Hessian at `x`, and leaves in the state what is wanted; or returns `false`, and products are the
-    /// better way. A state is asked for the same entries in all calls.
+    /// Fills entries of the Hessian at `x`, and leaves what `request` names in the state. Returns `false` if products are cheaper. All
+    /// calls with one state request the same entries.
     fn entries<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         _pair: &(O, I),
         _state: &mut Self::State<S, L>,

@@ -1,6 +1,6 @@
-//! Second order by numbers of forward mode that carry both differentiations: hyper-dual numbers.
+//! Second order by hyper-dual numbers, which carry both differentiations of forward over forward.
 //!
-//! Route of `hvp` and `hessian`; it calls the [`HyperDualPrimitive`] of the inner backend, which takes both places.
+//! Route of `hvp` and `hessian`; it calls the [`HyperDualPrimitive`] of the inner backend, which stands for both backends.
 
 use super::contract::{ForcedRoute, HvpRoute, Request};
 use crate::backend::{Lanes, PushforwardPrimitive, Rows, Seeds};
@@ -12,22 +12,22 @@ use crate::scalar::Scalar;
 /// numbers: value, tangents along the seeds, tangents along some inputs, and the mixed second derivatives of these.
 ///
 /// # For backend authors
-/// 1. Choose [`HyperDuals`](crate::backend::HyperDuals) in the `Mode`, or operators never come here.
-/// 2. `hyper_products` calls `f`, which has one output, as few times as the lanes allow, and at least once. Seeds may be none,
-///    `Seeds::all(0)`.
-/// 3. It leaves value and gradient where `point` is given.
+/// 1. Operators call this primitive if the `Mode` names [`HyperDuals`](crate::backend::HyperDuals).
+/// 2. `hyper_products` calls `f`, which has one output, as few times as the lanes allow, and at least once. The seeds may be
+///    empty, `Seeds::all(0)`.
+/// 3. It writes value and gradient to `point` if that is given.
 /// 4. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing, and write every entry.
 /// 5. The state has no fixed size, and must be usable after an error or a panic in `f`.
 pub trait HyperDualPrimitive: PushforwardPrimitive {
-    /// What the function runs on, with lanes `L` for the seeds.
+    /// The number type that the function runs on, with lanes `L` for the seeds.
     type HyperDual<S: Scalar, L: Lanes>: Scalar<Base = S::Base>;
     /// Active inputs and outputs.
     type HyperState<S: Scalar, L: Lanes>: Clone + Send + 'static;
 
-    /// How many of the lanes `L` this backend fills in a pass as the outer one.
+    /// The number of the lanes `L` that a pass uses for seeds.
     fn seeds_at_once<L: Lanes>(&self) -> usize;
 
-    /// Makes an empty state for passes of up to `seeds_at_once` seeds, or refuses points of length `inputs`.
+    /// Makes an empty state for passes of up to `seeds_at_once` seeds, or returns an error for points of length `inputs`.
     fn hyper_state<S: Scalar, L: Lanes>(
         &self,
         inputs: usize,
@@ -46,7 +46,7 @@ pub trait HyperDualPrimitive: PushforwardPrimitive {
     ) -> Result<(), Error>;
 }
 
-/// What a call leaves besides the products.
+/// The results of a call besides the products.
 #[derive(Clone, Debug, Default)]
 pub struct ValueAndGradient<S> {
     /// The value of the function.
@@ -55,7 +55,7 @@ pub struct ValueAndGradient<S> {
     pub gradient: Vec<S>,
 }
 
-/// Hyper-dual numbers of the inner backend, which stands for the outer one too.
+/// Hyper-dual numbers of the inner backend, which stands for both backends.
 #[derive(Clone, Copy, Debug)]
 pub struct HyperDualRoute;
 
@@ -70,7 +70,7 @@ impl<O: HyperDualPrimitive, I: HyperDualPrimitive> HvpRoute<O, I> for HyperDualR
         ForcedRoute::new(pair)
     }
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, seeds: usize) -> Result<Self::State<S, L>, Error> {
-        // The outer backend refuses what it cannot do.
+        // The outer backend checks the sizes too.
         pair.0.pushforward_state::<S, L>(inputs, seeds)?;
         let state = pair.1.hyper_state(inputs, pair.0.seeds_at_once::<L>())?;
         Ok((state, ValueAndGradient::default()))

@@ -1,4 +1,4 @@
-//! Second order: two backends, and the route from `hvp` and `hessian` to their primitives.
+//! Second order: the routes from `hvp` and `hessian` to the primitives of two backends.
 //!
 //! ```text
 //! outer     inner     route by the directions
@@ -7,16 +7,16 @@
 //! reverse   forward   ReverseOverForward    pullback (outer) of the pushforwards (inner), batched over tangents
 //! reverse   reverse   ReverseOverGradient   pullback (outer) of the gradient (inner)
 //! ```
-//! A backend that is both counts as forward on the outside and reverse on the inside where that helps. A backend may do better
-//! beside itself than by nesting its numbers, and says so by the second half of its mode:
+//! A backend with both primitives counts as a forward one outside and as a reverse one inside where that helps. A backend paired
+//! with itself may have a better way than nesting its numbers, which the type parameter of its mode names:
 //! ```text
 //! outer                         inner       route
 //! HyperDuals                     HyperDuals   HyperDualRoute   numbers for both differentiations; `AutoForwardDiff`
 //! Adjoint                       Adjoint     SecondAdjoint    one recording, swept forwards and back; `AutoReverseDiff`
 //! HyperDuals, Adjoint, Replayed  Replayed    SecondAdjoint    the same by compiled programs; `AutoReverseDiff::compiled()`
 //! ```
-//! In every mode the inner differentiation keeps its state between calls, several tangents go
-//! together, and value and gradient come from the same evaluations.
+//! In every mode the inner differentiation keeps its state between calls, several tangents are propagated at once, and value and
+//! gradient come from the same evaluations.
 
 mod compose;
 mod contract;

@@ -18,7 +18,7 @@ struct GradientOf<'a, F, I: Backend, N: Scalar, S> {
     inner: &'a I,
     state: &'a mut InnerState<I, N>,
     inner_value: &'a mut Vec<N>,
-    /// Where the value of the first evaluation goes, if it is wanted, and how it is projected.
+    /// The buffer for the value of the first evaluation, if requested, and the function that projects it.
     value: Option<(&'a mut Vec<S>, fn(&N) -> S)>,
     error: Option<Error>,
 }
@@ -40,7 +40,7 @@ where
         let rows = Rows::fixed(y, x.len());
         match I::Gradient::matrix(self.inner, self.state, self.f, x, value, rows) {
             Ok(()) => {
-                // Only the first evaluation is certainly at the unmoved point.
+                // Only the first evaluation is guaranteed to be at the point itself.
                 if let Some((value, project)) = self.value.take() {
                     value.clear();
                     value.push(project(&self.inner_value[0]));
@@ -84,7 +84,7 @@ where
     S: Scalar,
     F: Flat<I::Num<N, I::Lanes>>,
 {
-    /// Evaluates at the unmoved point if the value is wanted and the outer backend, which had a recording, did not.
+    /// Evaluates at the point itself if the value is requested and the outer backend replayed a recording instead of evaluating.
     fn complete(&mut self, x: &[S], inject: fn(S) -> N, lifted: &mut Vec<N>, scratch: &mut Vec<N>) {
         if self.value.is_none() || self.error.is_some() {
             return;
@@ -95,11 +95,12 @@ where
     }
 }
 
-/// Pushforward of the gradient. `A` says what happens at a fixed point, of which a pushforward keeps nothing.
+/// Pushforward of the gradient. `A` is the strategy for a fixed point, since a pushforward cannot keep the linearisation.
 #[derive(Clone, Copy, Debug)]
 pub struct ForwardOverGradient<A>(PhantomData<A>);
 
-/// At a fixed point the inner backend, in reverse mode, takes both places by the route `R`: it keeps the linearisation.
+/// At a fixed point the inner backend, a reverse one, is used as outer and inner backend by the route `R`: it keeps the
+/// linearisation.
 #[derive(Clone, Copy, Debug)]
 pub struct InnerTwice<R>(PhantomData<R>);
 
@@ -107,11 +108,11 @@ pub struct InnerTwice<R>(PhantomData<R>);
 #[derive(Clone, Copy, Debug)]
 pub struct Reevaluate;
 
-/// Who differentiates at a fixed point in place of the pushforward of a gradient.
+/// The backend used for products at a fixed point in place of the pushforward of a gradient.
 pub trait SamePointStrategy<O: Backend, I: Backend>: Copy + 'static {
-    /// Its type.
+    /// The type of this backend.
     type Backend: SecondOrderBackend;
-    /// Makes it from the pair.
+    /// Makes this backend from the pair.
     fn of(pair: &(O, I)) -> Self::Backend;
 }
 
@@ -134,7 +135,7 @@ macro_rules! with_gradient {
     ($pair:ident, $state:ident, $f:ident, $x:expr, $request:expr, |$outer:ident, $gradient:ident| $call:expr) => {{
         let HvpState { outer: $outer, inner, inner_value, value, lifted, scratch, .. } = $state;
         if $request == Request::Value {
-            // Room for the evaluation below, which a first call does not need and a later one may.
+            // Capacity for the evaluation below, which later calls may need though the first one does not.
             lifted.reserve($x.len());
             scratch.reserve($x.len());
         }

@@ -12,7 +12,7 @@ use crate::scalar::Scalar;
 #[derive(Clone, Copy, Debug)]
 pub struct ReverseOverForward;
 
-/// The products ∇f·v by the inner backend, and then f, as a flat function of numbers `N` of the outer one.
+/// The products ∇f·v by the inner backend, followed by f, as a flat function of numbers `N` of the outer one.
 struct PushforwardsOf<'a, F, I: PushforwardPrimitive, N: Scalar, L: Lanes> {
     f: &'a mut F,
     inner: &'a I,
@@ -53,7 +53,7 @@ where
     }
 }
 
-/// How many tangents go through an inner pushforward at once at the most, for references to them are kept on the stack.
+/// The largest number of tangents of one inner pushforward. References to them are kept on the stack.
 const TANGENTS_AT_ONCE: usize = 16;
 
 impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOverForward {

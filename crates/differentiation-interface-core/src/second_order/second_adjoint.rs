@@ -1,6 +1,6 @@
-//! Second order by one recording of a reverse mode: a sweep of tangents forwards over it, and one of adjoints back.
+//! Second order by one recording of reverse mode: a forward sweep of tangents over it, and a reverse sweep of adjoints.
 //!
-//! Route of `hvp` and `hessian`; it calls the [`SecondAdjointPrimitive`] of the inner backend, which takes both places.
+//! Route of `hvp` and `hessian`; it calls the [`SecondAdjointPrimitive`] of the inner backend, which stands for both backends.
 
 use super::contract::{ForcedRoute, HvpRoute, Request};
 use crate::backend::{Backend, EntryRequest, Lanes, PullbackPrimitive, Rows, Seeds};
@@ -10,26 +10,26 @@ use crate::scalar::Scalar;
 
 /// Products with the Hessian from one recording of the function, without a second tape: the second-order adjoint.
 ///
-/// With entries v of the tape, ẏ the tangent along a seed and v̄ the adjoint of the one output, the sweep back carries the
-/// derivative of v̄ along the seed beside v̄ itself; at the inputs these are H·seed and the gradient.
+/// For the entries v of the tape, with tangents v̇ along a seed and adjoints v̄ of the only output, the reverse sweep propagates v̄
+/// and the derivative of v̄ along the seed. At the inputs these are the gradient and H·seed.
 ///
 /// # For backend authors
-/// 1. Choose [`Adjoint`](crate::backend::Adjoint) or [`Replayed`](crate::backend::Replayed) as the `Mode`, or operators never come here.
+/// 1. Choose [`Adjoint`](crate::backend::Adjoint) or [`Replayed`](crate::backend::Replayed) in the `Mode`, so that operators call this primitive.
 /// 2. `record_twice` calls `f` once; `products` does not call it, and may be repeated with other seeds.
-/// 3. `products` leaves the gradient as well where `gradient` is given. Seeds may be none, `Seeds::all(0)`.
+/// 3. `products` also writes the gradient if `gradient` is given. The seeds may be empty, `Seeds::all(0)`.
 /// 4. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing, and write every entry.
 /// 5. The state has no fixed size, and must be usable after an error or a panic in `f`.
 /// 6. A clone of the state holds what the state holds: after [`record_twice`](Self::record_twice), products of the clone are at the same point.
 pub trait SecondAdjointPrimitive: PullbackPrimitive {
-    /// What the function runs on: a number that leaves first and second derivatives on the tape.
+    /// The number type that the function runs on, which records first and second derivatives on the tape.
     type NumTwice<S: Scalar>: Scalar<Base = S::Base>;
     /// The tape, tangents and adjoints.
     type StateTwice<S: Scalar>: Clone + Send + 'static;
 
-    /// Makes an empty state, or refuses points of length `inputs`.
+    /// Makes an empty state, or returns an error for points of length `inputs`.
     fn state_twice<S: Scalar>(&self, inputs: usize) -> Result<Self::StateTwice<S>, Error>;
 
-    /// Evaluates `f`, which has one output, at `x`, returns its value, and keeps what [`products`](Self::products) needs.
+    /// Evaluates `f`, which has one output, at `x`, returns its value, and keeps the data for [`products`](Self::products).
     fn record_twice<S: Scalar, F: Flat<Self::NumTwice<S>>>(
         &self,
         state: &mut Self::StateTwice<S>,
@@ -37,7 +37,7 @@ pub trait SecondAdjointPrimitive: PullbackPrimitive {
         x: &[S],
     ) -> Result<S, Error>;
 
-    /// Fills the products with the Hessian at the last recording, one row per seed, and the gradient if asked for.
+    /// Fills the products with the Hessian at the last recording, one row per seed, and the gradient if `gradient` is given.
     fn products<S: Scalar>(
         &self,
         state: &mut Self::StateTwice<S>,
@@ -46,10 +46,8 @@ pub trait SecondAdjointPrimitive: PullbackPrimitive {
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
 
-    /// Fills entries of the Hessian at `x`, and value and gradient where they are given. Returns `false`, and may have written
-    /// nothing, where products with seeds are the better way: the operator then makes them.
-    ///
-    /// A state is asked for the same entries in all calls.
+    /// Fills entries of the Hessian at `x`, and value and gradient if given. Returns `false` if products with seeds are cheaper; then
+    /// the entries may be unwritten and the operator computes the products. All calls with one state request the same entries.
     fn hessian_entries<S: Scalar, F: Flat<Self::NumTwice<S>>>(
         &self,
         _state: &mut Self::StateTwice<S>,
@@ -63,11 +61,11 @@ pub trait SecondAdjointPrimitive: PullbackPrimitive {
     }
 }
 
-/// The second-order adjoint of the inner backend, which stands for the outer one too.
+/// The second-order adjoint of the inner backend, which stands for both backends.
 #[derive(Clone, Copy, Debug)]
 pub struct SecondAdjoint;
 
-/// State of the second-order adjoint: that of the backend, and what was left besides the products.
+/// State of the second-order adjoint: that of the backend, and the results besides the products.
 #[derive(Clone, Debug)]
 pub struct SecondAdjointState<State, S> {
     twice: State,

@@ -12,11 +12,10 @@ pub mod reverse_diff;
 #[cfg(all(test, feature = "any", feature = "sparse"))]
 mod tests;
 
-/// Hands the list of static backends to the macro `$run`, after an argument of its own: module, type, how tests make it, whether it is
-/// exact, and whether it runs the function in every call or keeps recordings.
+/// Passes the list of static backends to the macro `$run`, after an argument for that macro. Each line has the module, the type, an
+/// expression by which tests make the backend, whether it is exact, and whether it runs the function in every call or keeps recordings.
 ///
-/// Read by the names of this module and of the prelude, by the tests that go over all backends, and by the table of what is
-/// supported.
+/// Used for the names in this module and in the prelude, by the tests of all backends, and by the table of supported calls.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! each_backend {
@@ -31,7 +30,7 @@ macro_rules! each_backend {
     };
 }
 
-/// The types beside their modules.
+/// Re-exports the types beside their modules.
 macro_rules! beside_their_modules {
     ([] $($(#[$attribute:meta])* $module:ident $Type:ident = $make:expr, $accuracy:ident, $evaluation:ident;)*) => {
         $($(#[$attribute])* pub use crate::backends::$module::$Type;)*

@@ -1,10 +1,10 @@
-//! What numbers over another scalar have in common, whatever derivative they carry.
+//! Methods that all numbers over another scalar share, independent of the derivative that they carry.
 //!
 //! Used by the engines' implementations of [`Core`](differentiation_interface_core::scalar::Core).
 
-/// The methods of `Core` that are answered by the number below, of type `$Below` in the field `value`; that number may record
-/// what the user's code decides by. A number without the field `$derivative` carries nothing itself; `inert` makes one. `identity` tells
-/// which differentiation another one belongs to. A number that is a plain value with `tangents` tells how to take it apart.
+/// The methods of `Core` that forward to the number below, of type `$Below` in the field `value`; that number may record decisions
+/// of the user's code. If the field `$derivative` is `None`, the number carries no derivative itself; `inert` makes such a number.
+/// `identity` returns the differentiation of any other number. A number of a plain value with `tangents` defines how to split it.
 macro_rules! answered_below {
     ($Below:ty, carries: $derivative:ident $(, tangents: $tangents:expr)?) => {
         const INTERNALS: &'static Internals<Num<Self>, S::Base> = &Internals {

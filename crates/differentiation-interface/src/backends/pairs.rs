@@ -1,7 +1,7 @@
-//! What two backends together can do that neither can say alone: constants of their nested numbers.
+//! Constants of the nested numbers of two backends, which involve both.
 //!
-//! Called by [`lift`](differentiation_interface_core::backend::lift()) with a pair of backends. Apart from both, so that neither imports
-//! the other.
+//! Called by [`lift`](differentiation_interface_core::backend::lift()) with a pair of backends. A module of its own, so that neither
+//! backend imports the other.
 
 use super::forward_diff::{AutoForwardDiff, ChunkSize, Dual};
 use super::reverse_diff::{AutoReverseDiff, Var};

@@ -1,8 +1,8 @@
-//! What the tests of the backends share; each backend's own `tests.rs` calls the test kit for it.
+//! Shared by the tests of the backends; each backend's `tests.rs` calls the test kit for it.
 //!
 //! Nothing outside of the tests depends on this.
 
-// Machine code concerns the compiled backend alone: with it, the kit runs with that one.
+// Only the compiled backend uses machine code: with the feature, the kit runs with that backend only.
 #[cfg(not(feature = "native"))]
 mod pairs;
 
@@ -12,7 +12,7 @@ use differentiation_interface_test::{Candidate, CountingAllocator, Scenarios};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// The number of scenarios of the suite that are for all backends, and of those for exact ones beside them. It does not fall.
+/// The number of scenarios of the suite that are for all backends, and of those for exact ones in addition. It does not decrease.
 const SCENARIOS: [usize; 2] = [574, 590];
 
 /// Asserts that a backend passes all scenarios and skips none, with allocations counted.

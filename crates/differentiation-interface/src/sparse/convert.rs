@@ -1,4 +1,4 @@
-//! Sparse results as matrices of other crates, each behind the feature of its name.
+//! Conversions of sparse results to matrices of other crates, each behind the feature of its name.
 
 #[cfg(any(feature = "faer", feature = "nalgebra-sparse", feature = "sprs"))]
 use super::SparseMatrix;

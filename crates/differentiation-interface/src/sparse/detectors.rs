@@ -1,4 +1,4 @@
-//! Detectors beside the tracers: a known pattern, a dense derivative, none.
+//! Detectors other than tracers: a known pattern, a dense pattern, the zeros of a dense derivative.
 
 use differentiation_interface_core::backend::{
     Backend, Direction, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Rows, SecondOrderBackend, Seeds,
@@ -10,7 +10,7 @@ use matrix_coloring::Pattern;
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
 
-/// Takes the pattern that is given. The function is not run.
+/// Uses the given pattern. The function does not run.
 #[derive(Clone, Debug)]
 pub struct KnownPattern(
     /// Outputs × inputs for a Jacobian, inputs × inputs and symmetric for a Hessian.
@@ -37,7 +37,7 @@ impl SparsityDetector for KnownPattern {
     }
 }
 
-/// Every entry is taken to be nonzero, so that `AutoSparse` does the work of its dense backend.
+/// Assumes that every entry is nonzero, so that `AutoSparse` does the work of its dense backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoSparsityDetector;
 
@@ -57,10 +57,10 @@ impl SparsityDetector for NoSparsityDetector {
     }
 }
 
-/// Computes the derivative densely by `backend` and keeps the entries larger than `tolerance` in absolute value, and those
-/// that are not numbers. The pattern holds at one point only.
+/// Computes the dense derivative by `backend` and keeps the entries larger than `tolerance` in absolute value, and those that are
+/// NaN. The pattern is valid at one point only.
 ///
-/// `backend` differentiates once; for a Hessian it stands for itself twice.
+/// `backend` is a first-order backend; for a Hessian it is both the outer and the inner one.
 ///
 /// # Example
 /// ```
@@ -81,9 +81,9 @@ impl SparsityDetector for NoSparsityDetector {
 pub struct DenseSparsityDetector<B> {
     /// The dense backend.
     pub backend: B,
-    /// Entries up to this size are taken to be zero.
+    /// Entries up to this absolute value count as zero.
     pub tolerance: f64,
-    /// How much of the derivative is there at once.
+    /// How much of the derivative is stored at once.
     pub method: DenseMethod,
 }
 
@@ -97,7 +97,7 @@ pub enum DenseMethod {
     Direct,
 }
 
-/// Rows at a time of an iterative detection by a reverse backend.
+/// The number of rows at a time in iterative detection by a reverse backend.
 const ROWS: usize = 8;
 
 impl<D: Backend> DenseSparsityDetector<D> {
@@ -168,7 +168,7 @@ where
     }
 
     fn hessian<S: Scalar>(&self, f: &mut impl Flat<Self::HessianNum<S::Base>>, x: &[S]) -> Result<Pattern, Error> {
-        // The Jacobian of the gradient, whatever route a Hessian takes: one number type serves all modes.
+        // The Jacobian of the gradient, independent of the route of a Hessian: one number type for all modes.
         let plain: Vec<S::Base> = x.iter().map(|v| v.primal()).collect();
         let n = plain.len();
         let (outer, inner) = self.backend.pair();
@@ -176,7 +176,7 @@ where
         let mut gradient = GradientOf::<_, _, D> { f, inner: &inner, state: &mut state, error: None };
         let found = self.entries(&outer, &mut gradient, &plain);
         let (_, half) = gradient.error.map_or(found, Err)?;
-        // Rounding may leave one of two mirror images out.
+        // Rounding may drop one of two symmetric entries.
         let both = half.into_iter().flat_map(|(i, j)| [(i, j), (j, i)]);
         Pattern::from_triplets(n, n, both).map_err(super::coloring_error)
     }

@@ -1,6 +1,6 @@
 //! Detectors that record the function once and read the pattern off the recording.
 //!
-//! The recording is run again on tracers of `sparsity-tracer`, so there is one algebra of index sets.
+//! The recording is replayed on tracers of `sparsity-tracer`, so that there is one algebra of index sets.
 
 use crate::backends::compiled_reverse_diff::fresh::FreshRecording;
 use compiled_trace::{Graph, Limits, Recorded};
@@ -11,16 +11,15 @@ use differentiation_interface_core::scalar::{Base, Scalar};
 use matrix_coloring::Pattern;
 use sparsity_tracer::{Global, Gradient, Hessian, SparsityDetector, Tracer, TracerSparsityDetector, dense_dependence};
 
-/// Reads patterns for all points off a recording of the function.
+/// Detects patterns for all points from a recording of the function.
 ///
-/// The function is run once, at the point, on the recording numbers of
-/// [`AutoReverseDiff::compiled`](crate::backends::AutoReverseDiff::compiled) and on no others; so with that backend a closure,
-/// which has one number type, can be differentiated sparsely. The pattern is that of
-/// [`TracerSparsityDetector`], but for elementary functions that are not in the rule table: they count as dense to second order,
-/// as custom rules do. It takes longer than the tracer.
+/// The function runs once, at the point, on the recording numbers of
+/// [`AutoReverseDiff::compiled`](crate::backends::AutoReverseDiff::compiled) and no others. So with that backend, a closure, which has
+/// one number type, has sparse derivatives too. The pattern is that of [`TracerSparsityDetector`], except for elementary functions that
+/// are not in the rule table: they count as dense to second order, as custom rules do. It takes longer than the tracer.
 ///
-/// A function that branches on a value, casts it or tests it is refused, with the place in its code.
-/// [`GraphLocalSparsityDetector`] takes it.
+/// A function that branches on a value, casts it or tests it is refused; the error has the place in the code.
+/// [`GraphLocalSparsityDetector`] accepts it.
 ///
 /// # Example
 /// ```
@@ -38,13 +37,13 @@ use sparsity_tracer::{Global, Gradient, Hessian, SparsityDetector, Tracer, Trace
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GraphSparsityDetector;
 
-/// Reads patterns off a recording of the function, on the branches it takes at the point.
+/// Detects patterns from a recording of the function, on the branches that it takes at the point.
 ///
-/// As [`GraphSparsityDetector`], for functions that branch on values. The pattern holds wherever every branch goes as it does
-/// at the point, and **nowhere else**: an entry that is nonzero on another branch only is not there. A call of a compiled dense part
+/// As [`GraphSparsityDetector`], for functions that branch on values. The pattern is valid where every branch goes as it does
+/// at the point, and **nowhere else**: it lacks entries that are nonzero on other branches only. A call of a compiled dense part
 /// ([`AutoReverseDiff::compiled()`](crate::backends::AutoReverseDiff::compiled)) that takes another branch is an error of kind
-/// [`ErrorKind::OtherPattern`]. Other dense parts run the function at every call and know of no branch: there it goes unnoticed, and the
-/// matrix lacks entries.
+/// [`ErrorKind::OtherPattern`]. Other dense parts run the function in every call and do not detect branches: the matrix then lacks
+/// entries without an error.
 ///
 /// # Example
 /// ```
@@ -64,7 +63,7 @@ pub struct GraphSparsityDetector;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GraphLocalSparsityDetector;
 
-/// A detector by recordings, which takes or refuses branches.
+/// A detector by recordings, which accepts or refuses branches.
 macro_rules! graph_detector {
     ($detector:ty, $name:literal, $branches:literal) => {
         impl SparsityDetector for $detector {
@@ -85,7 +84,7 @@ macro_rules! graph_detector {
 graph_detector! { GraphSparsityDetector, "graph", false }
 graph_detector! { GraphLocalSparsityDetector, "local graph", true }
 
-/// Records the function at `x`; one that branches is refused unless it may.
+/// Records the function at `x`; a branch is an error unless the detector accepts branches.
 fn recording<S: Scalar>(
     f: &mut impl Flat<Recorded<S::Base>>,
     x: &[S],
@@ -99,7 +98,7 @@ fn recording<S: Scalar>(
     decided.map_or(Ok(fresh), |place| Err(ErrorKind::ValueDecides { place }.into()))
 }
 
-// The tracers carry no values, so that one number serves recordings over all plain numbers, and what follows is compiled once.
+// Tracers carry no values, so one number type is enough for recordings over all plain numbers, and the code below is compiled once.
 
 fn jacobian_of(graph: &Graph) -> Result<Pattern, Error> {
     TracerSparsityDetector.jacobian(&mut RecordedFunction(graph), &vec![0.0; graph.inputs()])
@@ -113,7 +112,7 @@ fn hessian_of(graph: &Graph) -> Result<Pattern, Error> {
 struct RecordedFunction<'a>(&'a Graph);
 
 /// The function of the recording at tracers of one order.
-macro_rules! again {
+macro_rules! replayed {
     ($($order:ty),*) => {$(
         impl Flat<Tracer<f64, Global, $order>> for RecordedFunction<'_> {
             fn call(&mut self, x: &[Tracer<f64, Global, $order>], y: &mut Vec<Tracer<f64, Global, $order>>) {
@@ -125,4 +124,4 @@ macro_rules! again {
         }
     )*};
 }
-again! { Gradient, Hessian }
+replayed! { Gradient, Hessian }

@@ -1,7 +1,7 @@
 //! Sparse Hessians: products with one seed per colour, then decompression.
 //!
-//! Called by `hessian` through [`HessianBackend`]; calls the second-order route of the dense backend, which is asked first whether it
-//! writes the entries down itself.
+//! Called by `hessian` through [`HessianBackend`]; calls the second-order route of the dense backend, and first tries to let it compute
+//! the entries directly.
 
 use super::lanes::{Narrow, is_narrow};
 use super::name::HessianName;
@@ -48,7 +48,7 @@ macro_rules! either {
 /// What a preparation of a sparse Hessian holds.
 pub struct SparseHessianState<D: SecondOrderBackend, X: Shape, C: Contexts, K> {
     work: Work<D, X, C>,
-    /// Whether the dense backend reports other branches because of the pattern.
+    /// Whether the dense backend reports other branches because the pattern is valid on one branch only.
     held: bool,
     plan: Option<(Arc<Pattern>, Arc<SymmetricColoring<K>>)>,
     compressed: Vec<X::Scalar>,
@@ -85,8 +85,8 @@ impl<D: SecondOrderBackend, X: Shape, C: Contexts, K: DecompressionKind> SparseH
     pub fn column_groups(&self) -> Option<&Groups> {
         self.coloring().map(SymmetricColoring::column_groups)
     }
-    /// The number of colours, which is the number of Hessian-vector products of a call, if the backends make products; 0 before
-    /// preparation.
+    /// The number of colours, which is the number of Hessian-vector products of a call, unless the backends compute entries
+    /// directly; 0 before preparation.
     pub fn ncolors(&self) -> usize {
         self.coloring().map_or(0, SymmetricColoring::ncolors)
     }
@@ -97,7 +97,7 @@ fn named<D: SecondOrderBackend>(error: impl Into<Error>) -> Error {
     error.into().during("hessian", HessianName::<D>::NAME)
 }
 
-/// The same for an error of the products, in the terms of the pattern if that held them to one branch.
+/// The same for an error of the products; an error about another branch becomes one about the pattern if `held`.
 fn explained<D: SecondOrderBackend>(error: Error, held: bool) -> Error {
     named::<D>(if held { other_pattern(error) } else { error })
 }
@@ -162,7 +162,7 @@ where
         if !either!(&mut state.work, |work| work.entries(f, x, entries, Request::Value))
             .map_err(|e| explained::<D>(e, held))?
         {
-            either!(&mut state.work, |work| work.warm(f, x, seeds)).map_err(|e| explained::<D>(e, held))?;
+            either!(&mut state.work, |work| work.prepare(f, x, seeds)).map_err(|e| explained::<D>(e, held))?;
             state.compressed.resize(colors.compressed_len(), X::Scalar::default());
         }
         state.plan = Some((Arc::new(pattern), Arc::new(colors)));

@@ -1,7 +1,7 @@
 //! Sparse Jacobians: pushforwards with one seed per column colour, pullbacks with one per row colour, then decompression.
 //!
 //! Called by `jacobian` through [`JacobianBackend`]; calls the pushforward and pullback routes of the dense backends. A backend that
-//! writes the entries down itself is asked first.
+//! computes entries directly is tried first.
 
 use super::lanes::{Narrow, is_narrow};
 use super::name::JacobianName;
@@ -137,7 +137,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind> SparseJacobi
     pub fn sparsity_pattern(&self) -> Option<&Arc<Pattern>> {
         self.plan.as_ref().map(|(pattern, _)| pattern)
     }
-    /// The colours of the columns; empty before preparation and where rows are coloured.
+    /// The colours of the columns; empty before preparation and if only rows are coloured.
     pub fn column_colors(&self) -> &[u32] {
         match self.plan.as_ref().map(|(_, plan)| &**plan) {
             Some(Plan::Columns(colors)) => colors.column_colors(),
@@ -145,7 +145,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind> SparseJacobi
             _ => &[],
         }
     }
-    /// The colours of the rows; empty before preparation and where columns are coloured.
+    /// The colours of the rows; empty before preparation and if only columns are coloured.
     pub fn row_colors(&self) -> &[u32] {
         match self.plan.as_ref().map(|(_, plan)| &**plan) {
             Some(Plan::Rows(colors)) => colors.row_colors(),
@@ -153,7 +153,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind> SparseJacobi
             _ => &[],
         }
     }
-    /// The columns of each colour; nothing before preparation and where rows are coloured.
+    /// The columns of each colour; `None` before preparation and if only rows are coloured.
     pub fn column_groups(&self) -> Option<&Groups> {
         match &*self.plan.as_ref()?.1 {
             Plan::Columns(colors) => Some(colors.column_groups()),
@@ -161,7 +161,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind> SparseJacobi
             Plan::Both(colors) => Some(colors.column_groups()),
         }
     }
-    /// The rows of each colour; nothing before preparation and where columns are coloured.
+    /// The rows of each colour; `None` before preparation and if only columns are coloured.
     pub fn row_groups(&self) -> Option<&Groups> {
         match &*self.plan.as_ref()?.1 {
             Plan::Columns(_) => None,
@@ -169,7 +169,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind> SparseJacobi
             Plan::Both(colors) => Some(colors.row_groups()),
         }
     }
-    /// The number of colours, which is the number of products of a call, if the backends make products; 0 before preparation.
+    /// The number of colours, which is the number of products of a call, unless the backends compute entries directly; 0 before preparation.
     pub fn ncolors(&self) -> usize {
         match self.plan.as_ref().map(|(_, plan)| &**plan) {
             Some(Plan::Columns(colors)) => colors.ncolors(),
@@ -185,7 +185,7 @@ fn named<D: JacobianSides>(error: impl Into<Error>) -> Error {
     error.into().during("jacobian", JacobianName::<D>::NAME)
 }
 
-/// The numbers of outputs differ from those of the pattern.
+/// The error that the number of outputs differs from that of the pattern.
 fn other_outputs(error: Error, expected: usize, width: usize) -> Error {
     match error.kind() {
         ErrorKind::BufferLength { expected: entries, .. } => {
@@ -249,7 +249,7 @@ where
             Plan::Rows(colors) => (0, colors.ncolors()),
             Plan::Both(colors) => (colors.ncolumn_colors(), colors.nrow_colors()),
         };
-        // A side without colours is needed only where the other one has none either, for the value.
+        // A side without colours is needed only if the other side has none either, for the value.
         state.forward = None;
         if columns > 0 || rows == 0 {
             let refused = |error| named::<D>(chunk_error(error, columns));
@@ -328,12 +328,12 @@ where
 struct Sides<F, R> {
     forward: F,
     reverse: R,
-    /// Whether they report other branches because of the pattern.
+    /// Whether they report other branches because the pattern is valid on one branch only.
     held: bool,
 }
 
 impl<F, R> Sides<F, R> {
-    /// An error in the terms of the pattern.
+    /// Converts an error about another branch to one about the pattern.
     fn explained(&self, error: Error) -> Error {
         if self.held { other_pattern(error) } else { error }
     }
@@ -345,7 +345,7 @@ fn one_branch<B: Backend>(backend: &B) -> Option<B> {
 }
 
 impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
-    /// The dense backends, held to one branch by a pattern of one point.
+    /// The dense backends. With a pattern for one point they report other branches.
     fn sides(&self) -> Sides<D::Forward, D::Reverse> {
         let (forward, reverse) = self.dense.sides();
         let held = if S::AT_ONE_POINT { (one_branch(forward), one_branch(reverse)) } else { (None, None) };
@@ -356,7 +356,7 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         }
     }
 
-    /// Fills the entries themselves, and the value if asked for, where the forward backend has a way that takes less than products.
+    /// Fills the entries directly, and the value if requested, if the forward backend can and that is cheaper than products.
     fn entries<F, X, C, P>(
         &self,
         state: &mut SparseJacobianState<D, X, C, K>,
@@ -384,7 +384,7 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         .map_err(|error| named::<D>(sides.explained(error)))
     }
 
-    /// Fills the compressed matrices, and the value if asked for.
+    /// Fills the compressed matrices, and the value if requested.
     fn products<F, X, C, P>(
         &self,
         state: &mut SparseJacobianState<D, X, C, K>,

@@ -61,8 +61,8 @@ impl<S: Scalar> SparseMatrix<S> {
         let (starts, columns) = self.pattern.csr();
         (starts, columns, &self.values)
     }
-    /// The compressed rows to keep, as [`csr`](SparseMatrix::csr). The values are moved; so are the other two arrays if no other
-    /// matrix and no preparation shares the pattern, else they are copied.
+    /// The compressed rows as owned arrays, in the order of [`csr`](SparseMatrix::csr). The values are moved. The other two arrays are
+    /// moved if no other matrix and no preparation shares the pattern, else copied.
     pub fn into_csr(self) -> (Vec<u32>, Vec<u32>, Vec<S>) {
         let (starts, columns) = Arc::unwrap_or_clone(self.pattern).into_csr();
         (starts, columns, self.values)
@@ -75,7 +75,7 @@ impl<S: Scalar> SparseMatrix<S> {
     pub fn entries(&self) -> impl Iterator<Item = (usize, usize, S)> + '_ {
         self.pattern.entries().zip(&self.values).map(|((i, j), v)| (i, j, *v))
     }
-    /// The same matrix with all its zeros.
+    /// The dense matrix with the same entries.
     pub fn to_dense(&self) -> Matrix<S> {
         let mut dense = Matrix::filled(self.rows(), self.columns(), S::default());
         for (i, j, value) in self.entries() {

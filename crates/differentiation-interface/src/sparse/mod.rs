@@ -1,7 +1,7 @@
 //! Sparse Jacobians and Hessians: detection, colouring, compressed derivatives, decompression.
 //!
 //! [`AutoSparse`] is a backend for `jacobian` and `hessian` that holds a dense backend, a detector and a colouring algorithm.
-//! It calls the dense backend's routes with one seed per colour, all of them at once, unless that fills the entries itself.
+//! It calls the dense backend's routes with one seed per colour, all at once, unless the dense backend computes entries directly.
 
 mod convert;
 mod detectors;
@@ -36,14 +36,15 @@ use sparsity_tracer::TracerSparsityDetector;
 
 /// Sparse derivatives by the dense backend `D`, the detector `S` and the colouring algorithm `A`.
 ///
-/// Works with `jacobian` (`D` a backend or [`MixedMode`]) and `hessian` (`D` a backend or `SecondOrder`), in all variants. The
-/// result is a [`SparseMatrix`]. Preparation finds the pattern and the colours once; a one-shot call pays for them each time.
+/// Works with `jacobian` (`D` is a backend or [`MixedMode`]) and `hessian` (`D` is a backend or `SecondOrder`), in all variants. The
+/// result is a [`SparseMatrix`]. A preparation computes the pattern and the colours once; an unprepared call does so each time. `K` is the
+/// decompression, see [`with_decompression`](Self::with_decompression).
 ///
-/// The derivatives are products with one seed per colour, unless the dense backend has a way to the entries that takes less:
-/// [`AutoReverseDiff::compiled()`](crate::backends::AutoCompiledReverseDiff) writes down what each entry takes.
+/// The derivatives are products with one seed per colour, unless the dense backend computes entries directly at a lower cost, as
+/// [`AutoReverseDiff::compiled()`](crate::backends::AutoCompiledReverseDiff) does.
 ///
-/// The pattern belongs to the function and the length of the point. With a detector for one point it is valid there only: a compiled dense
-/// backend makes a call that takes another branch an error of kind [`ErrorKind::OtherPattern`]; others cannot see it.
+/// The pattern belongs to the function and the length of the point. With a detector for one point it is valid there only: with a
+/// compiled dense backend, a call that takes another branch is an error of kind [`ErrorKind::OtherPattern`]; other backends cannot detect it.
 ///
 /// # Example
 /// ```
@@ -97,7 +98,7 @@ impl<D, S, A, K> AutoSparse<D, S, A, K> {
     }
 }
 
-/// Says of an error that a pattern of one point met another branch.
+/// Converts an error about another branch to one about a pattern for one point.
 fn other_pattern(error: Error) -> Error {
     match error.kind() {
         ErrorKind::OtherBranch { place } => ErrorKind::OtherPattern { place }.into(),
@@ -105,7 +106,7 @@ fn other_pattern(error: Error) -> Error {
     }
 }
 
-/// A chunk that fits the inputs, which were asked about before, and yet is too large has fewer colours than lanes.
+/// A chunk size that is too large although it fits the inputs, which was checked before, exceeds the number of colours.
 fn chunk_error(error: Error, colors: usize) -> Error {
     match error.kind() {
         ErrorKind::ChunkTooLarge { chunk, inputs } if chunk <= inputs => {
@@ -115,7 +116,7 @@ fn chunk_error(error: Error, colors: usize) -> Error {
     }
 }
 
-/// A failure of a colouring as an error of the operator.
+/// Converts an error of a colouring to one of the operator.
 fn coloring_error(error: matrix_coloring::Error) -> Error {
     match error.kind() {
         matrix_coloring::ErrorKind::InvalidColoring { row, column, .. } => {

@@ -1,13 +1,13 @@
-//! Names of sparse backends in errors, put together from those of their dense parts when the program is compiled.
+//! Names of sparse backends in errors, composed at compile time from those of their dense parts.
 
 use super::sides::{JacobianSides, Partition};
 use differentiation_interface_core::backend::{Backend, SecondOrderBackend};
 use std::marker::PhantomData;
 
-/// Longer names are cut to `sparse`.
+/// Longer names are replaced by `sparse`.
 const LONGEST: usize = 96;
 
-/// A name in the making.
+/// A name under construction.
 struct Name {
     bytes: [u8; LONGEST],
     len: usize,

@@ -4,7 +4,7 @@ use differentiation_interface_core::backend::{Backend, Direction, Mode};
 
 /// Two dense backends for one sparse Jacobian: columns by the first, rows by the second.
 ///
-/// Pays where a few rows and a few columns are dense, so that one direction alone would need many colours.
+/// Useful if a few rows and a few columns are dense, so that one direction alone would need many colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MixedMode<F, R>(
     /// The forward backend.
@@ -13,7 +13,7 @@ pub struct MixedMode<F, R>(
     pub R,
 );
 
-/// Which lines of a Jacobian are coloured.
+/// Whether rows or columns of a Jacobian are coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partition {
     /// Columns, by pushforwards.
@@ -30,11 +30,11 @@ pub enum Partition {
     note = "pass a backend, or `MixedMode(forward, reverse)` of two"
 )]
 pub trait JacobianSides: Clone + Send + Sync + 'static {
-    /// Does the columns.
+    /// Computes the columns.
     type Forward: Backend;
-    /// Does the rows.
+    /// Computes the rows.
     type Reverse: Backend;
-    /// Which of them are coloured.
+    /// Whether rows or columns are coloured.
     const PARTITION: Partition;
     /// The two backends.
     fn sides(&self) -> (&Self::Forward, &Self::Reverse);

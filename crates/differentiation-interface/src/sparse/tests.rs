@@ -10,7 +10,7 @@ use differentiation_interface_test::{Options, hessian_only, jacobian_only, matri
 fn scenarios_hold_with_columns() {
     let columns = (matrices_only("sparse(forward_diff)", AutoSparse::new(AutoForwardDiff::default())),);
     test_differentiation(&columns, &sparse_scenarios(&[5, 10, 20]), &Options::default()).assert();
-    // The default scenarios have dense matrices mostly, which a sparse backend must get right too.
+    // The default scenarios have mostly dense matrices, which a sparse backend must compute correctly too.
     test_differentiation(&columns, &default_scenarios(ScenarioOptions::all()), &Options::default()).assert();
     test_differentiation(&columns, &rule_scenarios(), &Options::default()).assert();
 }

@@ -14,7 +14,7 @@ fn first_order_operators_refuse_a_pair() {
     let backend: AnyBackend = "SecondOrder(ForwardDiff(chunk=2), ReverseDiff)".parse().unwrap();
     let kind = ErrorKind::SecondOrderOnly { outer: "ForwardDiff", inner: "ReverseDiff" };
     assert_eq!(gradient(&|x: &[_]| smooth(x), &backend, &X).unwrap_err().kind(), kind);
-    let rest = "with any: `SecondOrder(ForwardDiff, ReverseDiff)` serves second_derivative, hvp and hessian only; \
+    let rest = "with any: `SecondOrder(ForwardDiff, ReverseDiff)` works with `second_derivative`, `hvp` and `hessian` only; \
                 use a first-order backend, such as `ReverseDiff` alone";
     let expected = |operator: &str| format!("{operator} {rest}");
     let (f, v, t) = (|x: &[_]| smooth(x), |x: &[_]| vector(x), |t| wave(t));
@@ -44,7 +44,7 @@ fn a_chunk_larger_than_the_input_is_refused() {
     let f = |x: &[_]| smooth(x);
     assert_eq!(
         message(gradient(&f, &backend, &X)),
-        "gradient with any: chunk size 6 is larger than the 5 inputs; fix a chunk of at most 5 or use the automatic one"
+        "gradient with any: chunk size 6 is larger than the 5 inputs; use a chunk size of at most 5, or the automatic one"
     );
     assert_eq!(gradient(&f, &backend, &X).unwrap_err().kind(), ErrorKind::ChunkTooLarge { chunk: 6, inputs: 5 });
     assert_eq!(

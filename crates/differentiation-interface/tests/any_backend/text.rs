@@ -55,7 +55,7 @@ fn mistakes_in_names_are_explained() {
         ),
         (
             "SecondOrder(ForwardDiff, ReverseDiff(most_recordings=4))",
-            "option `most_recordings` at column 38 is for `compile=true`, which is not given; give both",
+            "option `most_recordings` at column 38 requires `compile=true`, which is missing; give both",
         ),
         (
             "FiniteDiff(step=1)",
@@ -70,7 +70,7 @@ fn mistakes_in_names_are_explained() {
         ),
         ("FiniteDiff(relative_step=-1)", "`relative_step` at column 26 is `-1`, expected a positive number"),
         ("FiniteDiff(absolute_step=inf)", "`absolute_step` at column 26 is `inf`, expected a positive number"),
-        ("ForwardDiff(chunk=1, chunk=2)", "option `chunk` is given again at column 22; give it once"),
+        ("ForwardDiff(chunk=1, chunk=2)", "option `chunk` is repeated at column 22; give it once"),
         ("", "expected a backend at column 1, found the end"),
         ("  (", "expected a backend at column 3, found `(`"),
         ("ForwardDiff(", "expected an option or `)` at column 13, found the end"),
@@ -82,7 +82,7 @@ fn mistakes_in_names_are_explained() {
         ("SecondOrder(ForwardDiff, ReverseDiff, x)", "expected `)` at column 37, found `,`"),
         (
             "SecondOrder(SecondOrder(ForwardDiff, ForwardDiff), ForwardDiff)",
-            "`SecondOrder` inside `SecondOrder` at column 13; both of its backends are of first order",
+            "`SecondOrder` inside `SecondOrder` at column 13; pass two first-order backends",
         ),
         ("∂ForwardDiff(é=1)", "unknown backend `∂ForwardDiff` at column 1; did you mean `ForwardDiff`?"),
         ("ForwardDiff(é=1)", "ForwardDiff has no option `é`, found at column 13; its options: chunk"),
@@ -90,7 +90,7 @@ fn mistakes_in_names_are_explained() {
         assert_eq!(parse_error(text), expected, "{text:?}");
     }
     let pair = "SecondOrder(ForwardDiff, ForwardDiff)".parse::<FirstOrder>().unwrap_err();
-    assert_eq!(pair.to_string(), "expected a backend of first order at column 1, found `SecondOrder`");
+    assert_eq!(pair.to_string(), "expected a first-order backend at column 1, found `SecondOrder`");
     let error: ParseBackendError = "FinteDiff".parse::<AnyBackend>().unwrap_err();
     assert_eq!(error.column(), 1);
 }
@@ -198,7 +198,7 @@ mod configuration {
             ),
             (
                 json!({"name": "ReverseDiff", "most_recordings": 4}),
-                "option `most_recordings` at column 13 is for `compile=true`, which is not given; give both of \
+                "option `most_recordings` at column 13 requires `compile=true`, which is missing; give both of \
                  `ReverseDiff(most_recordings=4)`",
             ),
             (

@@ -150,7 +150,7 @@ fn small_gradients_notice_what_other_calls_do() {
     }
 }
 
-/// A comparison that hangs on the rounding of a sum, which the program adds in another order.
+/// A comparison that depends on the rounding of a sum, which the program adds in another order.
 #[test]
 fn recordings_that_fail_their_own_guards_serve_the_call_they_were_made_in() {
     let x: Vec<f64> = (0..1000).map(|i| 1.0 / (i + 3) as f64).collect();
@@ -311,8 +311,8 @@ fn another_branch_that_is_refused_is_named() {
     let error = prepared.gradient(&[0.5]).unwrap_err();
     let ErrorKind::OtherBranch { place: Some(place) } = error.kind() else { panic!("{error}") };
     let text = format!(
-        "gradient with compiled_reverse_diff: {place} decides otherwise at this point than where the function was \
-         recorded; prepare again at this point or do not refuse other branches"
+        "gradient with compiled_reverse_diff: the function takes a different branch at {place} than in its \
+         recording; prepare again at this point, or drop `refusing_other_branches()`"
     );
     assert_eq!(error.to_string(), text);
     prepared.prepare_again(&[0.5]).unwrap();
@@ -339,8 +339,8 @@ fn another_branch_that_is_refused_is_named() {
     assert_eq!(unknown.kind(), ErrorKind::OtherBranch { place: None });
     assert_eq!(
         unknown.to_string(),
-        "differentiation: the function decides otherwise at this point than where it was recorded; prepare again at this \
-         point or do not refuse other branches"
+        "differentiation: the function takes a different branch than in its recording; prepare again at this \
+         point, or drop `refusing_other_branches()`"
     );
 }
 
@@ -353,7 +353,7 @@ fn a_memory_limit_ends_in_an_error() {
     assert_eq!(error.kind(), ErrorKind::TapeOverflow);
     assert_eq!(
         error.to_string(),
-        "gradient with any: the function recorded more operations than a tape or a memory limit has room for; split it, \
-         raise the limit or use a forward backend"
+        "gradient with any: the function recorded more operations than the tape or the memory limit allows; split the \
+         function, raise the limit or use a forward backend"
     );
 }

@@ -1,7 +1,7 @@
 //! The derivative cases that the counterpart's test suites state, with the numbers of `data/cases.json`.
 //!
 //! Functions are written by hand, one per case name; numbers come from the file. A case of a covered kind that has no
-//! function here fails the test of its kind, and so does a kind that nobody has heard of.
+//! function here fails the test of its kind, and so does an unknown kind.
 
 use crate::support;
 use crate::support::data::{self, cases, column_major, flat, number};

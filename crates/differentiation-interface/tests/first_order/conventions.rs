@@ -1,7 +1,7 @@
 //! One table of choices and singular points, over all engines: the conventions of `rules`.
 //!
 //! One function type with the number of a line keeps the number of instantiations small. Machine code runs the compiled lines over `f64`
-//! where the feature `native` is there, the interpreter those over `f32`.
+//! with the feature `native`, the interpreter those over `f32`.
 
 use differentiation_interface::prelude::*;
 use differentiation_interface::scalar::{Base, Relation};

@@ -139,7 +139,7 @@ fn matrices_of_the_wrong_size_are_refused() {
             if columns == 3 {
                 assert_error(jacobian_into(&squares, &mut jac, &backend, &x), kind, &text);
             } else {
-                // Nobody has counted the outputs yet.
+                // The number of outputs is not known yet.
                 let kind = ErrorKind::BufferSize { expected: (rows, 3), found };
                 assert_eq!(jacobian_into(&squares, &mut jac, &backend, &x).unwrap_err().kind(), kind);
             }
@@ -156,7 +156,7 @@ fn a_fixed_chunk_larger_than_the_input_is_refused() {
     let kind = ErrorKind::ChunkTooLarge { chunk: 4, inputs: 2 };
     let text = |operator: &str| {
         format!(
-            "{operator} with forward_diff: chunk size 4 is larger than the 2 inputs; fix a chunk of at most 2 or use the automatic one"
+            "{operator} with forward_diff: chunk size 4 is larger than the 2 inputs; use a chunk size of at most 2, or the automatic one"
         )
     };
     assert_error(gradient(&sum_of_squares, &backend, &[1.0, 2.0]), kind, &text("gradient"));
@@ -214,7 +214,7 @@ fn a_function_that_changes_its_number_of_outputs_is_refused() {
     assert_eq!(error.kind(), ErrorKind::OutputLength { expected: 2, found: 3 });
 }
 
-const FOREIGN: &str = "an active number of another differentiation entered the computation; take an outer number in by `lift`, and pass work memory as `Cache` instead of keeping numbers between calls";
+const FOREIGN: &str = "an active number of another differentiation entered the computation; convert an outer number with `lift(&backend, value)`, and pass work memory as `Cache` instead of keeping numbers between calls";
 
 #[test]
 fn an_outer_number_of_the_same_type_is_refused() {
@@ -282,7 +282,7 @@ fn the_text_of_an_overflowing_tape_says_what_to_do() {
     let error = Error::new(ErrorKind::TapeOverflow).during("gradient", "reverse_diff");
     assert_eq!(
         error.to_string(),
-        "gradient with reverse_diff: the function recorded more operations than a tape or a memory limit has room for; split it, raise the limit or use a forward backend"
+        "gradient with reverse_diff: the function recorded more operations than the tape or the memory limit allows; split the function, raise the limit or use a forward backend"
     );
     assert_eq!(
         Error::from(ErrorKind::NoSeeds).to_string(),

@@ -231,7 +231,7 @@ macro_rules! check_operators {
         assert_close(what, &buffer, &scaled(&[10.0, 2.0, 0.0]), tolerance);
         assert_close(what, &[gradient(&|x| square(x), &backend, 5.0).unwrap()], &[factor * 7.0], tolerance);
 
-        // Longer than the stretch of basis vectors that a fallback takes at once.
+        // Longer than the chunk of basis vectors that a fallback takes at once.
         for n in [1, 2, 3, 8, 9, 19] {
             let x: Vec<f64> = (0..n).map(|i| 0.25 * i as f64 - 1.0).collect();
             let [a, b, c]: [Vec<f64>; 3] =

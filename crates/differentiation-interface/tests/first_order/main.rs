@@ -1,4 +1,4 @@
-//! Operators of first order and what all of them share: points, contexts, preparations, errors, rules, costs.
+//! Operators of first order and everything that they share: points, contexts, preparations, errors, rules, costs.
 //!
 //! One binary, so that the engines are compiled and linked once for all of these files.
 

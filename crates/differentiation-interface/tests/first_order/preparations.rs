@@ -204,7 +204,7 @@ fn a_number_of_outputs_that_changes_is_refused_by_sparse_backends() {
     );
 }
 
-/// Adds to its work memory, so that the value depends on what is there at the start; without a branch on it.
+/// Adds to its work memory, so that the value depends on the content at the start; without a branch on it.
 fn accumulating<T: Real>(x: &[T], sums: &mut [T]) -> T {
     sums[0] += x[0] * x[1];
     sums[1] += sums[0] * x[0];
@@ -294,7 +294,7 @@ fn errors_of_colourings_keep_their_kind() {
     assert_eq!(error.kind(), ErrorKind::ColoringOrder { position: 2 });
     assert_eq!(
         error.to_string(),
-        "hessian with sparse(forward_diff): the order given for the colouring is no permutation: position 2 is out of range, repeated or missing; list every vertex once, or use another order"
+        "hessian with sparse(forward_diff): the order given for the colouring is not a permutation: position 2 is out of range, repeated or missing; list every vertex once, or use another order"
     );
 }
 
@@ -318,17 +318,14 @@ fn steps_that_say_nothing_are_refused() {
     let error = gradient(&norm, &parsed, &[1.0]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "gradient with any: the step of coordinate 0 is too small to change it or too large to keep it; set a step near the default, or none"
+        "gradient with any: the step at coordinate 0 is not positive, too small to change the coordinate, or so large that the coordinate is lost to rounding; set a step near the default, or none"
     );
 }
 
 #[test]
 fn deep_nesting_in_a_string_is_an_error() {
     let error = "SecondOrder(".repeat(100_000).parse::<AnyBackend>().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`SecondOrder` inside `SecondOrder` at column 13; both of its backends are of first order"
-    );
+    assert_eq!(error.to_string(), "`SecondOrder` inside `SecondOrder` at column 13; pass two first-order backends");
     let error = "(".repeat(100_000).parse::<AnyBackend>().unwrap_err();
     assert_eq!(error.column(), 1);
     assert!(format!("ForwardDiff{}", "(".repeat(100_000)).parse::<AnyBackend>().is_err());

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{LazyLock, Mutex};
 use std::thread;
 
-const TEXT: &str = "the function computes on another thread with numbers that are recorded on one thread; compute on the thread it is called on, or use `AutoForwardDiff` or `AutoFiniteDiff`, with a known pattern if the derivative is sparse";
+const TEXT: &str = "the function computes on another thread with numbers that belong to a recording on the calling thread; compute on the calling thread, or use `AutoForwardDiff` or `AutoFiniteDiff`, with a known pattern if the derivative is sparse";
 
 #[track_caller]
 fn assert_other_thread<R: Debug>(result: Result<R, Error>) {

@@ -413,7 +413,7 @@ fn a_pattern_that_hangs_on_text_is_refused() {
     let x = [0.0, 2.0, 3.0];
     let error = jacobian(&F, &AutoSparse::new(AutoForwardDiff::default()), &x).expect_err("the pattern is not known");
     assert!(matches!(error.kind(), ErrorKind::ValueDecides { .. }));
-    let text = "the function formats a number (`{}`, `{:e}`, `{:?}`), whose value is not known when all points are covered at once; take the text out of the function, or cover one point";
+    let text = "the function formats a number (`{}`, `{:e}`, `{:?}`), but detection for all points has no values; move the formatting out of the function, or use a detector for one point such as `TracerLocalSparsityDetector`";
     assert!(error.to_string().ends_with(text), "{error}");
 }
 
@@ -425,7 +425,7 @@ fn text_is_another_branch_where_other_branches_are_refused() -> Result<(), Error
     let backend = AutoReverseDiff::compiled().refusing_other_branches();
     let mut prepared = prepare_gradient(&f, &backend, &[5.0])?;
     let error = prepared.gradient(&[10.0]).expect_err("the text may be another one");
-    let text = "the function formats a number that has another value at this point than where it was recorded; prepare again at this point or do not refuse other branches";
+    let text = "the function formats a number whose value differs from that in its recording; prepare again at this point, or drop `refusing_other_branches()`";
     assert!(matches!(error.kind(), ErrorKind::OtherBranch { .. }) && error.to_string().ends_with(text), "{error}");
     Ok(())
 }

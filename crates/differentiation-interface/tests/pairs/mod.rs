@@ -25,7 +25,7 @@ pub(crate) fn assert_near(what: &str, found: &[f64], expected: &[f64], tolerance
 }
 
 /// Runs the body once per pair of exact engines that records anew in some calls, and so allocates: a compiled outer backend
-/// does over another one where the value is wanted as well, where a constant is there, and over pushforwards.
+/// does over another one where the value is requested too, where there is a `Constant`, and over pushforwards.
 macro_rules! each_recording_pair {
     (|$backend:ident| $body:block) => {{
         let (forward, reverse) = (AutoForwardDiff::default(), AutoReverseDiff::default());

@@ -58,7 +58,7 @@ fn prepared_hessians_allocate_nothing() {
 fn prepared_hessians_with_contexts_allocate_nothing() {
     let (forward, reverse, central) =
         (AutoForwardDiff::default(), AutoReverseDiff::default(), AutoFiniteDiff::central());
-    // A compiled recording is made anew where a constant is there, which nobody sees change.
+    // With a `Constant`, whose changes a recording cannot detect, the function is recorded in every call.
     macro_rules! check {
         ($($backend:expr),*) => {$({
             let (backend, x, x0, k, work) = ($backend, [0.5; 14], [0.1; 14], 2.0, [0.0; 14]);

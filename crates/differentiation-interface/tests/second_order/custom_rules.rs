@@ -353,7 +353,7 @@ fn missing_derivatives_are_errors_of_the_call() {
         assert_eq!(
             error.to_string(),
             format!(
-                "gradient with {name}: the rule `incomplete` gives no derivative; give it a pushforward or a pullback"
+                "gradient with {name}: the rule `incomplete` gives no derivative; implement its pushforward or its pullback"
             )
         );
         let f = |x: &[_]| nothing.number(x);

@@ -479,7 +479,7 @@ fn colouring_that_mixes_entries_is_refused() {
     assert_eq!(error.kind(), ErrorKind::InvalidColoring { row: 0, column: 1 });
     assert_eq!(
         error.to_string(),
-        "jacobian with sparse(forward_diff): the colouring does not allow entry (0, 1) to be recovered; use another colouring"
+        "jacobian with sparse(forward_diff): entry (0, 1) cannot be recovered with the colouring; use another colouring"
     );
     let short = AutoSparse::new(fd).with_coloring(ConstantColoring::columns([0, 1]));
     assert_eq!(jacobian(&f, &short, &X).unwrap_err().kind(), ErrorKind::BufferLength { expected: 6, found: 2 });
@@ -514,7 +514,7 @@ fn chunk_larger_than_the_colours_is_refused() {
     assert_eq!(error.kind(), ErrorKind::ChunkExceedsColors { chunk: 4, colors: 2 });
     assert_eq!(
         error.to_string(),
-        "jacobian with sparse(forward_diff): chunk size 4 is larger than the 2 colours of the sparse derivative; fix a chunk of at most 2 or use the automatic one"
+        "jacobian with sparse(forward_diff): chunk size 4 is larger than the 2 colours of the sparse derivative; use a chunk size of at most 2, or the automatic one"
     );
     let error = hessian(&Cubes, &AutoSparse::new(SecondOrder(chunk, AutoReverseDiff::default())), &X).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ChunkExceedsColors { chunk: 4, colors: 3 });
@@ -556,7 +556,7 @@ fn preparations_can_be_inspected() {
 }
 
 #[test]
-fn dense_detection_is_the_same_at_once_and_in_stretches() {
+fn dense_detection_is_the_same_at_once_and_in_chunks() {
     let (fd, rd) = (AutoForwardDiff::default(), AutoReverseDiff::default());
     // More columns than lanes, more rows than are swept together.
     let (inputs, outputs) = (31, 21);

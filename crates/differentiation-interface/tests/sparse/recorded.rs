@@ -148,8 +148,7 @@ fn branches_are_refused_or_followed_and_leaving_one_is_an_error() {
     assert!(matches!(error.kind(), ErrorKind::OtherBranch { place: Some(_) }));
     let text = error.to_string();
     assert!(text.starts_with("jacobian with sparse(compiled_reverse_diff): "), "{text}");
-    let rest = " decides otherwise at this point than where the function was recorded; prepare again at this point or do \
-                not refuse other branches";
+    let rest = " than in its recording; prepare again at this point, or drop `refusing_other_branches()`";
     assert!(text.ends_with(rest), "{text}");
     // The preparation serves on, and prepared again the other branch.
     assert_eq!(prepared.jacobian(&right).unwrap().nnz(), 2);
@@ -180,8 +179,8 @@ fn another_branch_than_that_of_the_pattern_is_an_error() {
     let place =
         |kind| matches!(kind, ErrorKind::OtherPattern { place: Some(place) } if place.file().ends_with(file!()));
     assert!(place(error.kind()), "{error}");
-    let rest = " decides otherwise at this point than where the pattern was found, which holds on one branch; prepare again at \
-                this point or take a detector for all points";
+    let rest = " than where the pattern was found, and the pattern holds on one branch only; prepare again at this point, or use a \
+                detector for all points";
     assert!(error.to_string().ends_with(rest), "{error}");
     prepared.prepare_again(&left).unwrap();
     assert_eq!(entries(prepared.jacobian(&left).unwrap()), [(0, 0, 3.0), (0, 2, -1.0), (1, 1, 4.0)]);

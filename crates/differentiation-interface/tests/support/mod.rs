@@ -1,4 +1,4 @@
-//! What the tests share: tolerances, readable comparisons, and macros that run a body for every engine.
+//! Shared by the tests: tolerances, readable comparisons, and macros that run a body for every engine.
 //!
 //! Used by the test files beside it; calls nothing of the project.
 #![allow(dead_code, unused_macros, unused_imports, reason = "each test binary uses a part")]

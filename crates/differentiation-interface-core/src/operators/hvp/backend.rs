@@ -1,4 +1,4 @@
-//! What `hvp` asks of a backend, at points of each call or at a fixed one, and how every [`SecondOrderBackend`] gives it.
+//! The backend traits of `hvp`, for varying points and for a fixed one, and their implementation by every [`SecondOrderBackend`].
 //!
 //! Called by the operator; calls the `type Hvp` route, with one lane per tangent.
 
@@ -23,15 +23,15 @@ type SamePoint<B> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
 /// What `hvp` with `T` tangents accepts as its backend for the function `F` at points of shape `X` with contexts `C`.
 ///
 /// # For users
-/// Every backend is one and every [`SecondOrder`](crate::backend::SecondOrder) of two, for every function that runs on their numbers.
+/// Every backend and every [`SecondOrder`](crate::backend::SecondOrder) of two implements this trait for every function that runs on its numbers.
 ///
 /// # For engine authors
-/// 1. The operator calls `unprepared`, then maybe `prepare`, then `products` any number of times. It checks the lengths of the point
-///    and of the tangents.
+/// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `products` any number of times. It checks the lengths
+///    of the point and of the tangents.
 /// 2. `products` and `copy_product` do not allocate after `prepare`.
 /// 3. `copy_product(k)` writes H·v of tangent `k` of the last call, as long as the point. `gradient` and `value` are those of the last
-///    call that wanted them.
-/// 4. After an error the state serves further calls. A clone of a state holds what the original holds.
+///    call that requested them.
+/// 4. After an error the state stays usable. A clone of a state holds what the original holds.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `hvp` of this function",
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, ..., and `SecondOrder(outer, inner)` of two, neither of them a `SecondOrder` itself"
@@ -45,7 +45,7 @@ pub trait HvpBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     /// Makes a state for points of the length of `x`, without evaluating the function.
     ///
     /// # Errors
-    /// Where the backend refuses such points.
+    /// If the backend refuses such points.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
     /// Pays one-time costs at `x`, which may have another length than before.
     ///
@@ -58,7 +58,7 @@ pub trait HvpBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         x: &P,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error>;
-    /// Computes the products at `x`, and keeps what is wanted.
+    /// Computes the products at `x`, and keeps what `request` names.
     ///
     /// # Errors
     /// Whatever keeps the backend from differentiating.
@@ -78,10 +78,10 @@ pub trait HvpBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     fn value(state: &Self::State) -> X::Scalar;
 }
 
-/// What `prepare_hvp_same_point` accepts as its backend: one that keeps what depends on the point alone.
+/// What `prepare_hvp_same_point` accepts as its backend: it keeps the part of the work that depends on the point alone.
 ///
 /// # For users
-/// Every [`HvpBackend`] of this crate is one.
+/// Every [`HvpBackend`] of this crate implements this trait.
 ///
 /// # For engine authors
 /// 1. The operator calls `hold` once, which leaves value and gradient, and then `held` with tangents as long as the point.
@@ -97,7 +97,7 @@ pub trait HvpSamePointBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     /// What calls need beyond the arguments.
     type State: Clone + Send;
 
-    /// Evaluates what depends on `x` alone.
+    /// Does the part of the work that depends on `x` alone.
     ///
     /// # Errors
     /// Whatever keeps the backend from differentiating.
@@ -113,7 +113,7 @@ pub trait HvpSamePointBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         x: &P,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error>;
-    /// Sizes the memory of [`held`](Self::held) by one call with tangents like these.
+    /// Sizes the memory of [`held`](Self::held) by one call with tangents of this shape.
     ///
     /// # Errors
     /// Those of [`held`](Self::held).
@@ -183,7 +183,7 @@ fn products<B: SecondOrderBackend, S: Scalar, F: Flat<Number<B, S, T>>, const T:
     fault::watch(|| B::Hvp::products(pair, state, f, x, Seeds::Vectors(tangents), want, rows)).map_err(named::<B>)
 }
 
-/// Keeps by the route what depends on `x` alone.
+/// Does by the route the part of the work that depends on `x` alone.
 fn hold<B: SecondOrderBackend, S: Scalar, F: Flat<Number<B, S, T>>, const T: usize>(
     pair: &Pair<B>,
     state: &mut State<B, S, T>,
@@ -206,12 +206,12 @@ fn held<B: SecondOrderBackend, S: Scalar, F: Flat<Number<B, S, T>>, const T: usi
     fault::watch(|| B::Hvp::held(pair, state, f, x, Seeds::Vectors(tangents), rows)).map_err(named::<B>)
 }
 
-/// Numbers without zeros, for routes whose memory follows tangents: as many as there are inputs.
+/// A tangent without zeros, for routes whose memory depends on the tangents.
 fn dense_tangent<B: SecondOrderBackend, S: Scalar>(pair: &(B::Outer, B::Inner), inputs: usize) -> Vec<S> {
     if B::Hvp::memory_follows_tangents(pair) { vec![S::constant(S::Base::ONE); inputs] } else { Vec::new() }
 }
 
-/// The tangents to size memory with: the given ones, or dense ones in their place if they are as long.
+/// The tangents to size memory with: the given ones, or dense ones if their length matches.
 fn sizing_tangents<'a, S, const T: usize>(given: &[&'a [S]; T], dense: &'a [S]) -> [&'a [S]; T] {
     given.map(|tangent| if tangent.len() == dense.len() { dense } else { tangent })
 }
@@ -227,7 +227,7 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
         })
     }
 
-    /// Checks that points of this length can be served, with a new state if the old one has recordings.
+    /// Checks that the backends accept points of this length, and makes a new state if the old one has recordings.
     fn accept(&mut self, inputs: usize) -> Result<(), Error> {
         let state = B::Hvp::state(&self.pair, inputs, T).map_err(named::<B>)?;
         if self.pair.0.recordings().is_some() || self.pair.1.recordings().is_some() {
@@ -270,7 +270,7 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
         held::<B, _, _, T>(&self.pair, &mut self.state, &mut handed(&mut f), flat, tangents, rows)
     }
 
-    /// Writes product `k`, whichever way round the route leaves it.
+    /// Writes product `k`, a row or a column of the route's matrix.
     fn copy_product(&self, k: usize, out: &mut [X::Scalar]) {
         let (start, step) = if B::Hvp::seeds_are_rows(&self.pair) { (k * out.len(), 1) } else { (k, T) };
         for (entry, value) in out.iter_mut().zip(self.products.iter().skip(start).step_by(step)) {

@@ -131,7 +131,7 @@ where
     PreparedHvp::<_, B, _, T, _>::new(f, backend, &x)?.gradient_and_hvp_into(grad, products, x, tangents)
 }
 
-/// Returns `f(x)`, the gradient and `H·v` of each tangent, from the same evaluation: what Newton-CG asks for.
+/// Returns `f(x)`, the gradient and `H·v` of each tangent, from the same evaluation, as Newton-CG needs them.
 ///
 /// # Errors
 /// Those of [`hvp`].
@@ -191,8 +191,8 @@ where
     PreparedHvp::<_, B, _, T, _>::new(f, backend, &x)?.value_gradient_and_hvp_into(grad, products, x, tangents)
 }
 
-/// Pays the one-time costs of Hessian-vector products with `T` tangents, those of the inner differentiation too; see
-/// [`prepare_gradient`](super::prepare_gradient) for what it is good for. The values of the tangents do not matter.
+/// Pays the one-time costs of Hessian-vector products with `T` tangents, including those of the inner differentiation; see
+/// [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts. The values of the tangents do not matter.
 ///
 /// # Errors
 /// Those of [`hvp`].
@@ -223,11 +223,11 @@ where
     Ok(prepared)
 }
 
-/// Fixes the point of Hessian-vector products and evaluates what depends on it alone: value and gradient always, and with
+/// Fixes the point of Hessian-vector products and computes everything that depends on it alone: value and gradient always, and in
 /// reverse mode the linearisation of the gradient, so that the function is not run again.
 ///
-/// Reverse over reverse keeps the linearisation. Forward over reverse cannot, so its inner backend then takes both places;
-/// where the inner backend is forward, the function is run again for other tangents.
+/// Reverse over reverse keeps the linearisation. Forward over reverse cannot, so its inner backend is then used as the outer one
+/// too. If the inner backend is a forward one, the function runs again for other tangents.
 ///
 /// # Errors
 /// Those of [`hvp`].
@@ -258,7 +258,7 @@ where
     let tangents = tangents.each_ref().map(Point::coordinates);
     check_seeds(&tangents, x.coordinates().len(), B::BACKEND)?;
     let mut state = backend.hold(&f, &x)?;
-    // One call sizes the work memory that the evaluation alone does not.
+    // One call sizes the work memory of the products.
     backend.prepare_held(&mut state, &f, &x, &tangents)?;
     Ok(PreparedHvpSamePoint { function: f, backend: backend.clone(), state, point: x })
 }
@@ -442,8 +442,8 @@ where
         Ok(B::value(&self.state))
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
-    /// may have changed.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may
+    /// have changed.
     ///
     /// # Errors
     /// Those of [`hvp`].

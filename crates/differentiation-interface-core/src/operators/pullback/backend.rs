@@ -1,4 +1,4 @@
-//! What `pullback` asks of a backend, and how every [`Backend`] gives it.
+//! The backend trait of `pullback`, and its implementation by every [`Backend`].
 //!
 //! Called by the operator; calls the backend's `type Pullback` route.
 
@@ -11,22 +11,23 @@ use crate::operators::NumOf;
 use crate::point::{Point, Shape};
 use crate::scalar::Scalar;
 
-/// The number type of `pullback` with a plain backend.
+/// The number type of `pullback` with a single backend.
 type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
 
 /// What `pullback` accepts as its backend for the function `F` at points of shape `X` with contexts `C`.
 ///
 /// # For users
-/// Every [`Backend`] is one, for every function that runs on its numbers.
+/// Every [`Backend`] implements this trait for every function that runs on its numbers.
 ///
 /// # For engine authors
-/// 1. The operator calls `unprepared`, then maybe `prepare`, then `record` and `products` at the same point, in this order, any number
-///    of times each. It checks the length of the point; that of the cotangents, which is that of `value`, it checks after `record`.
+/// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `record` and `products` at the same point, in this
+///    order, any number of times each. It checks the length of the point first, and after `record` that the cotangents are as long as
+///    `value`.
 /// 2. `record` and `products` do not allocate after `prepare`.
 /// 3. `value` is `f(x)` of the last `record`. Entries `k·n` to `(k + 1)·n` of `rows` are Jᵀ·dy of cotangent `k` of the last call of `products`,
 ///    where `n` is the number of inputs.
-/// 4. `products` runs the function only where there is no other way, so that one `record` serves many cotangents.
-/// 5. After an error the state serves further calls. A clone of a state holds what the original holds, a recording included.
+/// 4. `products` runs the function only if the engine cannot avoid it, so that one `record` is enough for many cotangents.
+/// 5. After an error the state stays usable. A clone of a state holds what the original holds, a recording included.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `pullback` of this function",
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ...; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only, `AutoSparse` with `jacobian` and `hessian`"
@@ -38,7 +39,7 @@ pub trait PullbackBackend<F, X: Shape, C: Contexts>: Clone {
     type Num: Scalar;
     /// What the function returns, at [`Num`](PullbackBackend::Num).
     type Output: Output<Self::Num>;
-    /// What calls need beyond the arguments.
+    /// Work memory of calls.
     type State: Clone + Send;
 
     /// Makes a state for points of the length of `x`, without evaluating the function.
@@ -46,8 +47,8 @@ pub trait PullbackBackend<F, X: Shape, C: Contexts>: Clone {
     /// # Errors
     /// Where the backend refuses such points.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
-    /// Makes the state ready for points of the length of `x`, which may be another than before. The operator calls `record` and
-    /// `products` afterwards, which size the rest.
+    /// Prepares the state for points of the length of `x`, which may have changed. The operator then calls `record` and `products`,
+    /// which size the remaining memory.
     ///
     /// # Errors
     /// Where the backend refuses such points.
@@ -55,7 +56,7 @@ pub trait PullbackBackend<F, X: Shape, C: Contexts>: Clone {
     /// Evaluates the function at `x` and keeps what [`products`](Self::products) needs.
     ///
     /// # Errors
-    /// Whatever keeps the backend from differentiating.
+    /// If the backend cannot differentiate the function at `x`.
     fn record<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
     /// Computes the products at the point `x` of the last [`record`](Self::record).
     ///
@@ -74,7 +75,7 @@ pub trait PullbackBackend<F, X: Shape, C: Contexts>: Clone {
     fn rows(state: &Self::State) -> &[X::Scalar];
 }
 
-/// State of pullbacks by a plain backend.
+/// State of pullbacks by a single backend.
 pub struct PullbackWork<B: Backend, X: Shape, C: Contexts> {
     state: <B::Pullback as PullbackRoute<B>>::State<X::Scalar, B::Lanes>,
     storage: C::Storage<Wide<B, X>>,
@@ -102,7 +103,7 @@ fn named<B: Backend>(error: impl Into<Error>) -> Error {
 /// State of the route.
 type State<B, S> = <<B as Backend>::Pullback as PullbackRoute<B>>::State<S, <B as Backend>::Lanes>;
 
-/// Keeps by the route what [`sweep`] needs, and leaves the value.
+/// Records by the route for [`sweep`], and leaves the value.
 #[inline]
 fn record<B: Backend, S: Scalar, F: Flat<B::Num<S, B::Lanes>>>(
     backend: &B,

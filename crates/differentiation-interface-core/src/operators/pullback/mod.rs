@@ -25,7 +25,7 @@ type PullbackBorrowed<'a, B, F, X, C> =
 
 /// Returns `[Jᵀ·dy for dy in cotangents]`, where J is the Jacobian of `f` at `x`; each product has the shape of `x`.
 ///
-/// A cotangent is given as a point of the shape of the output is: `[&dy1, &dy2]` for vectors, `[1.0]` for a number.
+/// Cotangents are passed like points: `[&dy1, &dy2]` for outputs that are vectors, `[1.0]` for a number.
 ///
 /// # Errors
 /// [`ErrorKind::SeedLength`] if a cotangent is not as long as the output, [`ErrorKind::NoSeeds`] if there is none.
@@ -144,8 +144,8 @@ where
     Ok(B::Output::build(B::value(&call.state)))
 }
 
-/// Pays the one-time costs of pullbacks with `T` cotangents; see [`prepare_gradient`](super::prepare_gradient) for what it is
-/// good for. The values of the cotangents do not matter.
+/// Pays the one-time costs of pullbacks with `T` cotangents; see [`prepare_gradient`](super::prepare_gradient) for the
+/// calls that it accepts. The values of the cotangents do not matter.
 ///
 /// # Errors
 /// Those of [`pullback`].
@@ -176,7 +176,7 @@ where
     Ok(prepared)
 }
 
-/// Fixes the point of pullbacks and evaluates what depends on it alone: reverse mode then never runs the function again.
+/// Fixes the point of pullbacks and computes everything that depends on it alone: reverse mode then does not run the function again.
 ///
 /// # Errors
 /// Those of [`pullback`].
@@ -205,7 +205,7 @@ where
 {
     let mut call = PreparedPullback::<H, B, P::Shape, T, P::Contexts>::new(f, backend, &x)?;
     call.record(&x)?;
-    // One sweep sizes the work memory that the recording alone does not.
+    // One sweep sizes the work memory of the products.
     call.sweep(&x, &cotangents)?;
     Ok(PreparedPullbackSamePoint { call, point: x })
 }
@@ -324,8 +324,8 @@ where
         Ok(B::Output::borrow(B::value(&self.state)))
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
-    /// may have changed.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may
+    /// have changed.
     ///
     /// # Errors
     /// Those of [`pullback`].
@@ -339,7 +339,7 @@ where
         self.sweep(&x, &cotangents)
     }
 
-    /// Evaluates the function at `x`, of any length, and keeps what products need.
+    /// Evaluates the function at `x`, of any length, and keeps the data for the products.
     fn record<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P) -> Result<(), Error> {
         self.backend.record(&mut self.state, &self.function, x)?;
         self.inputs = x.coordinates().len();

@@ -1,4 +1,4 @@
-//! What `pushforward` asks of a backend, and how every [`Backend`] gives it.
+//! The backend trait of `pushforward`, and its implementation by every [`Backend`].
 //!
 //! Called by the operator; calls the backend's `type Pushforward` route, with one lane per tangent.
 
@@ -11,22 +11,22 @@ use crate::operators::NumOf;
 use crate::point::{Point, Shape};
 use crate::scalar::Scalar;
 
-/// The number type of `pushforward` with `T` tangents and a plain backend.
+/// The number type of `pushforward` with `T` tangents and a single backend.
 type Lanes<B, X, const T: usize> = NumOf<B, X, Lane<T>>;
 
 /// What `pushforward` with `T` tangents accepts as its backend for the function `F` at points of shape `X` with contexts `C`.
 ///
 /// # For users
-/// Every [`Backend`] is one, for every function that runs on its numbers.
+/// Every [`Backend`] implements this trait for every function that runs on its numbers.
 ///
 /// # For engine authors
-/// 1. The operator calls `unprepared`, then maybe `prepare`, then `products` any number of times; or `hold` once and then `held`.
-///    It checks the lengths of the point and of the tangents.
+/// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `products` any number of times; or `hold` once and
+///    then `held`. It checks the lengths of the point and of the tangents.
 /// 2. `products`, `held` and `product` do not allocate after `prepare`, or after `hold` and the first `held`.
 /// 3. `value` is `f(x)` of the last call with `with_value`, or of `hold`. `product(k)` is J·dx of tangent `k` of the last call, one
 ///    entry per output.
-/// 4. `held` differentiates at the point `x` of the last `hold`, and runs the function only where there is no other way.
-/// 5. After an error the state serves further calls. A clone of a state holds what the original holds, a held point included.
+/// 4. `held` differentiates at the point `x` of the last `hold`, and runs the function only if the engine cannot avoid it.
+/// 5. After an error the state stays usable. A clone of a state holds what the original holds, a held point included.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `pushforward` of this function",
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ...; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only, `AutoSparse` with `jacobian` and `hessian`"
@@ -38,13 +38,13 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     type Num: Scalar;
     /// What the function returns, at [`Num`](PushforwardBackend::Num).
     type Output: Output<Self::Num>;
-    /// What calls need beyond the arguments.
+    /// Work memory of calls.
     type State: Clone + Send;
 
     /// Makes a state for points of the length of `x`, without evaluating the function.
     ///
     /// # Errors
-    /// Where the backend refuses such points.
+    /// If the backend refuses such points.
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
     /// Pays one-time costs at `x`, which may have another length than before.
     ///
@@ -60,7 +60,7 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     /// Computes the products at `x`, and keeps the value if `with_value`.
     ///
     /// # Errors
-    /// Whatever keeps the backend from differentiating.
+    /// If the backend cannot differentiate the function at `x`.
     fn products<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -69,7 +69,7 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         tangents: &[&[X::Scalar]; T],
         with_value: bool,
     ) -> Result<(), Error>;
-    /// Evaluates what depends on `x` alone and keeps it for [`held`](Self::held).
+    /// Does the part of the work that depends on `x` alone, and keeps it for [`held`](Self::held).
     ///
     /// # Errors
     /// Those of [`products`](Self::products).
@@ -91,7 +91,7 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     fn product(state: &mut Self::State, k: usize) -> &[X::Scalar];
 }
 
-/// State of pushforwards by a plain backend.
+/// State of pushforwards by a single backend.
 pub struct PushforwardWork<B: Backend, X: Shape, const T: usize, C: Contexts> {
     state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, Lane<T>>,
     storage: C::Storage<Lanes<B, X, T>>,
@@ -118,7 +118,7 @@ impl<B: Backend, X: Shape, const T: usize, C: Contexts> Clone for PushforwardWor
 }
 
 impl<B: Backend, X: Shape, const T: usize, C: Contexts> PushforwardWork<B, X, T, C> {
-    /// Checks that points of this length can be served, with a new state if the old one has recordings.
+    /// Checks that the backend accepts points of this length, and makes a new state if the old one has recordings.
     fn accept(&mut self, backend: &B, inputs: usize) -> Result<(), Error> {
         let state = B::Pushforward::state(backend, inputs, T).map_err(named::<B>)?;
         if backend.recordings().is_some() {
@@ -137,7 +137,7 @@ fn named<B: Backend>(error: impl Into<Error>) -> Error {
 /// State of the route for `T` tangents.
 type State<B, S, const T: usize> = <<B as Backend>::Pushforward as PushforwardRoute<B>>::State<S, Lane<T>>;
 
-/// Computes the products by the route, and the value if there is a buffer for it.
+/// Computes the products by the route, and the value if a buffer is given.
 #[inline]
 fn products<B: Backend, S: Scalar, F: Flat<B::Num<S, Lane<T>>>, const T: usize>(
     backend: &B,
@@ -152,7 +152,7 @@ fn products<B: Backend, S: Scalar, F: Flat<B::Num<S, Lane<T>>>, const T: usize>(
         .map_err(named::<B>)
 }
 
-/// Keeps by the route what depends on `x` alone, and leaves the value.
+/// Does by the route the part of the work that depends on `x` alone, and leaves the value.
 fn hold<B: Backend, S: Scalar, F: Flat<B::Num<S, Lane<T>>>, const T: usize>(
     backend: &B,
     state: &mut State<B, S, T>,

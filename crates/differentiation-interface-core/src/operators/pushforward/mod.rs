@@ -25,7 +25,7 @@ type PushforwardBorrowed<'a, B, F, X, C, const T: usize> =
 
 /// Returns `[J·dx for dx in tangents]`, where J is the Jacobian of `f` at `x`; each product has the shape of the output.
 ///
-/// A tangent is given as a point is: `[&dx1, &dx2]` for vectors, `[1.0]` for a number.
+/// Tangents are passed like points: `[&dx1, &dx2]` for vectors, `[1.0]` for a number.
 ///
 /// # Errors
 /// [`ErrorKind::SeedLength`] if a tangent is not as long as `x`, [`ErrorKind::NoSeeds`] if there is none.
@@ -148,8 +148,8 @@ where
     Ok(B::Output::build(B::value(&call.state)))
 }
 
-/// Pays the one-time costs of pushforwards with `T` tangents; see [`prepare_gradient`](super::prepare_gradient) for what it
-/// is good for. The values of the tangents do not matter.
+/// Pays the one-time costs of pushforwards with `T` tangents; see [`prepare_gradient`](super::prepare_gradient) for the
+/// calls that it accepts. The values of the tangents do not matter.
 ///
 /// # Errors
 /// Those of [`pushforward`].
@@ -180,8 +180,8 @@ where
     Ok(prepared)
 }
 
-/// Fixes the point of pushforwards and evaluates what depends on it alone: reverse mode then never runs the function again,
-/// finite differences keep `f(x)`.
+/// Fixes the point of pushforwards and computes everything that depends on it alone: reverse mode then does not run the function
+/// again, finite differences keep `f(x)`.
 ///
 /// # Errors
 /// Those of [`pushforward`].
@@ -212,7 +212,7 @@ where
     checked::<B, H::Target, P, D, T>(&tangents, call.inputs)?;
     call.backend.hold(&mut call.state, &call.function, &x)?;
     let mut prepared = PreparedPushforwardSamePoint { call, point: x };
-    // One call sizes the work memory that the evaluation alone does not.
+    // One call sizes the work memory of the products.
     prepared.run(&tangents)?;
     Ok(prepared)
 }
@@ -248,7 +248,7 @@ where
     }
 }
 
-/// Checks the tangents of a call and gives them as slices.
+/// Checks the tangents of a call and returns them as slices.
 fn checked<B, F, P, D, const T: usize>(tangents: &[D; T], inputs: usize) -> Result<[&[ScalarOf<D>]; T], Error>
 where
     P: Point,
@@ -349,8 +349,8 @@ where
         Ok(B::Output::borrow(B::value(&self.state)))
     }
 
-    /// Prepares again for points of the length of `x`, keeping function, backend and memory. What the function captured
-    /// may have changed.
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may
+    /// have changed.
     ///
     /// # Errors
     /// Those of [`pushforward`].
@@ -382,7 +382,7 @@ where
 
     /// Copies the products into buffers of the caller.
     fn copy_products(&mut self, products: [&mut [X::Scalar]; T]) -> Result<(), Error> {
-        // All products are as long as the output. There is a first one, since no seeds at all are refused.
+        // All products are as long as the output. There is at least one, because an empty list of seeds is an error.
         let expected = B::product(&mut self.state, 0).len();
         products.iter().try_for_each(|buffer| check_buffer(expected, buffer.len())).map_err(Self::named)?;
         for (k, buffer) in products.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Running a static engine on a function of runtime-chosen numbers.
+//! Runs a static engine on a function over the numbers of a backend chosen at run time.
 //!
 //! Called by `routes.rs`; calls the user's function.
 
@@ -8,7 +8,7 @@ use differentiation_interface_core::recordings::Recordable;
 use differentiation_interface_core::scalar::{Core, Num};
 use std::marker::PhantomData;
 
-/// One value out of four, by the engine chosen.
+/// One of four values, by the chosen engine.
 #[derive(Clone, Debug)]
 #[expect(clippy::enum_variant_names, reason = "they are the names of the backends")]
 pub enum PerEngine<F, R, D, C> {
@@ -22,14 +22,14 @@ pub enum PerEngine<F, R, D, C> {
     CompiledReverseDiff(C),
 }
 
-/// A static engine (or two) with its state.
+/// A static engine, or a pair of them, with its state.
 #[derive(Clone, Debug)]
 pub struct Engine<B, State> {
     pub(super) backend: B,
     pub(super) state: State,
 }
 
-/// The engine chosen, and the numbers that the user's function gets and gives.
+/// The chosen engine, and the inputs and outputs of the user's function.
 #[derive(Clone)]
 pub struct Running<Engines, C> {
     pub(super) engine: Engines,
@@ -49,8 +49,8 @@ impl<Engines, C> Running<Engines, C> {
     }
 }
 
-/// The user's function as the engine `K` sees it. It is behind a pointer, so that the engines, which are many with all their pairs,
-/// are compiled once for all functions; asking each number which one it is costs more than the call.
+/// The user's function as the engine `K` calls it, through a trait object: the engines and their many pairs are compiled once for
+/// all functions. The indirect call costs less than matching the variants of the numbers.
 pub(super) struct Seen<'a, K, C> {
     f: &'a mut (dyn Flat<Num<C>> + 'a),
     numbers: &'a mut Numbers<C>,
@@ -84,7 +84,7 @@ where
     }
 }
 
-/// Makes a [`PerEngine`] from a [`FirstOrder`], with the static backend at hand.
+/// Makes a [`PerEngine`] from a [`FirstOrder`]; the body has access to the static backend.
 macro_rules! make {
     ($choice:expr, |$backend:ident: $B:ident| $make:expr) => {
         match $choice {
@@ -108,7 +108,7 @@ macro_rules! make {
     };
 }
 
-/// Uses what is in a [`PerEngine`] or a `FirstOrder`, with the type of the static backend at hand.
+/// Matches a [`PerEngine`] or a `FirstOrder`; the body has access to the type of the static backend.
 macro_rules! per_engine {
     ($Choice:ident, $engines:expr, |$engine:ident: $B:ident| $call:expr) => {
         match $engines {
@@ -132,7 +132,7 @@ macro_rules! per_engine {
     };
 }
 
-/// Calls a method of a route of the engine that runs, on the user's function: `Pushforward: PushforwardRoute, held(seeds, rows)`.
+/// Calls a method of a route of the chosen engine on the user's function: `Pushforward: PushforwardRoute, held(seeds, rows)`.
 macro_rules! run {
     ($state:expr, $f:expr, $kind:ident: $Route:ident, $method:ident($($argument:expr),*)) => {{
         let Running { engine, numbers } = $state;

@@ -1,6 +1,6 @@
 //! A backend chosen at run time, from a string, a configuration file or a value.
 //!
-//! Reached by operators through the routes below, which go on by those of the static backend chosen; runs the user's
+//! Reached by operators through the routes below, which call those of the chosen static backend; runs the user's
 //! function on [`AnyNum`], or [`AnyPairNum`] for `hvp` and `hessian`.
 
 mod host;
@@ -14,7 +14,7 @@ mod serde;
 mod tests;
 
 pub use number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
-pub use routes::Chosen;
+pub use routes::AnyRoute;
 pub use text::{ParseBackendError, ParseBackendErrorKind};
 
 use super::forward_diff::{AutoChunk, AutoForwardDiff, Chunk, ChunkSize, RuntimeChunk};
@@ -29,9 +29,9 @@ pub type RuntimeForward = AutoForwardDiff<RuntimeChunk>;
 
 /// A backend chosen at run time.
 ///
-/// It comes from a string (`"ForwardDiff(chunk=4)"`, `"SecondOrder(ForwardDiff, ReverseDiff)"`), from a static backend by
-/// `into()`, or, with the feature `serde`, from a configuration file, and prints as the string it is parsed from. Names are
-/// those of the static backends; the prefix `Auto` may be written.
+/// It is parsed from a string (`"ForwardDiff(chunk=4)"`, `"SecondOrder(ForwardDiff, ReverseDiff)"`), converted from a static backend
+/// by `into()`, or, with the feature `serde`, read from a configuration file. It prints as a string that parses to the same backend.
+/// Names are those of the static backends; the prefix `Auto` is optional.
 ///
 /// | string | options |
 /// |---|---|
@@ -40,9 +40,9 @@ pub type RuntimeForward = AutoForwardDiff<RuntimeChunk>;
 /// | `FiniteDiff` | `scheme` (`forward`, `backward`, `central`), `relative_step`, `absolute_step` |
 /// | `SecondOrder(outer, inner)` | |
 ///
-/// All choices share one number type, so that a closure serves whichever is chosen. Operators take the routes of the static
-/// backend, give its results and call the function as often as it does; only the numbers are larger and each operation asks
-/// which one they are. A `SecondOrder` serves `second_derivative`, `hvp` and `hessian`; the other operators return
+/// All choices share one number type, so that one closure works with each of them. Operators take the routes of the static backend,
+/// return its results and call the function as often as it does; but the numbers are larger, and each operation matches their
+/// variant. A `SecondOrder` works with `second_derivative`, `hvp` and `hessian`; the other operators return
 /// [`ErrorKind::SecondOrderOnly`].
 ///
 /// # Example
@@ -68,7 +68,7 @@ pub type RuntimeForward = AutoForwardDiff<RuntimeChunk>;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AnyBackend {
-    /// One backend, which stands for itself twice in second order.
+    /// One backend, which is both the outer and the inner one in second order.
     FirstOrder(FirstOrder),
     /// An outer and an inner backend, for second order only.
     SecondOrder(FirstOrder, FirstOrder),
@@ -92,12 +92,12 @@ impl Backend for AnyBackend {
     const NAME: &'static str = "any";
     type Lanes = <RuntimeChunk as ChunkSize>::Lanes;
     type Num<S: Scalar, L: Lanes> = AnyNum<S, L>;
-    type Mode = Chosen;
-    type Pushforward = Chosen;
-    type Pullback = Chosen;
-    type Derivative = Chosen;
-    type Gradient = Chosen;
-    type Jacobian = Chosen;
+    type Mode = AnyRoute;
+    type Pushforward = AnyRoute;
+    type Pullback = AnyRoute;
+    type Derivative = AnyRoute;
+    type Gradient = AnyRoute;
+    type Jacobian = AnyRoute;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn inject<S: Scalar, L: Lanes>(value: S) -> AnyNum<S, L> {

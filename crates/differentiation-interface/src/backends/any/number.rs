@@ -1,7 +1,6 @@
-//! The numbers of backends chosen at run time: one of several numbers, or a plain scalar.
+//! The numbers of backends chosen at run time: an enum over the numbers of the engines and a plain scalar.
 //!
-//! Called by the user's function through [`Num`], and by `host.rs`, which takes the numbers of the engine that runs out of
-//! them and puts them in.
+//! Called by the user's function through [`Num`], and by `host.rs`, which wraps and unwraps the numbers of the chosen engine.
 
 use super::RuntimeForward;
 use crate::backends::compiled_reverse_diff::constant_of;
@@ -20,7 +19,7 @@ use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The number of [`AnyBackend`](super::AnyBackend) over the scalar `S`, with room for lanes `L`.
+/// The number of [`AnyBackend`](super::AnyBackend) over the scalar `S`, with lanes `L`.
 pub type AnyNum<S, L> = Num<AnyCore<S, L>>;
 /// The number of an [`AnyBackend`](super::AnyBackend) in `hvp` and `hessian`.
 pub type AnyPairNum<S, L> = Num<AnyPairCore<S, L>>;
@@ -29,9 +28,9 @@ pub type AnyPairNum<S, L> = Num<AnyPairCore<S, L>>;
 pub(super) trait Holds<K>: Core {
     /// The engine's number.
     type Active;
-    /// Puts it in.
+    /// Wraps the engine's number.
     fn put(active: Self::Active) -> Self;
-    /// Takes it out. A constant becomes one of the engine; a number of another engine is a fault.
+    /// Unwraps the engine's number. A constant becomes a constant of the engine; a number of another engine is a fault.
     fn take(self) -> Self::Active;
 }
 
@@ -45,7 +44,7 @@ macro_rules! operations {
             type Base = S::Base;
             const DEPTH: u32 = 1 + S::DEPTH;
             const INTERNALS: &'static Internals<Num<Self>, S::Base> = &Internals {
-                // Which engine runs is not known here, but a parameter of a recording is one where no other engine has any.
+                // The running engine is not known here, but only recordings distinguish parameters from constants.
                 parameter: |index, value| {
                     let (below, recorded) = (S::parameter(index, value), Recorded::<S::Base>::parameter(index, value));
                     let is_recorded = below.is_constant() && !recorded.is_constant();
@@ -57,7 +56,7 @@ macro_rules! operations {
             fn constant(value: S::Base) -> Self { Self::Plain(S::constant(value)) }
             #[inline]
             fn primal(&self) -> S::Base { match self { $(Self::$Variant(v) => v.peek(),)* } }
-            // What the user's code decides by is asked of the engine's number, which may record it.
+            // The engine's number is observed, because it may record decisions of the user's code.
             #[inline]
             #[track_caller]
             fn observe(&self) -> S::Base { match self { $(Self::$Variant(v) => v.primal(),)* } }
@@ -111,7 +110,7 @@ macro_rules! operations {
                 match second { $(Self::$Variant(v) => Self::$Variant(<$Active>::apply2_left(first, v, rule)),)* }
             }
             fn fused(self, factor: Self, addend: Self) -> Self {
-                // A plain number or a parameter of a recording becomes one of the others' engine.
+                // A plain number or a parameter of a recording is converted to the engine of the other numbers.
                 let rank = |v: &Self| match v { Self::Plain(_) => 0, Self::Recorded(_) => 1, _ => 2 };
                 let numbers = [self, factor, addend];
                 match numbers.into_iter().max_by_key(rank).unwrap_or_default() {
@@ -131,8 +130,8 @@ macro_rules! operations {
     };
 }
 
-/// A number with one variant per engine, the first of which is plain. Mixing an engine's number with a plain one makes the
-/// plain one a constant; mixing those of two engines is a fault.
+/// A number with one variant per engine; the first variant is plain. In an operation with an engine's number, a plain number becomes
+/// a constant; an operation on numbers of two engines is a fault.
 macro_rules! one_of_numbers {
     ($(#[$doc:meta])* $Core:ident: $(
         $Variant:ident($Active:ty) of $Key:ty $(| $Other:ty)*, from $v:ident by $lift:expr, to plain by $plain:expr
@@ -170,7 +169,7 @@ macro_rules! one_of_numbers {
                     (a, b) => foreign(a).primal().partial_cmp(&b.primal()),
                 }
             }
-            /// The number as one of a recording, if it is one or a plain one.
+            /// The number as a number of a recording, if it is one or is plain.
             #[inline]
             fn as_recorded(self) -> Option<Recorded<S::Base>> {
                 match self {
@@ -211,11 +210,11 @@ macro_rules! one_of_numbers {
     };
 }
 
-/// A number of one engine met another engine.
+/// Reports that numbers of two engines met.
 #[cold]
 fn foreign<C: Core>(number: C) -> C {
     fault::report(ErrorKind::ForeignNumber);
-    // On a thread of the user's no operator returns the fault, so the number's differentiation does.
+    // On a thread started by the user no operator returns the fault, so the number's differentiation does.
     if !fault::is_watched() {
         number.spoil(ErrorKind::ForeignNumber);
     }
@@ -235,7 +234,7 @@ where
 }
 
 one_of_numbers! {
-    /// The heart of an [`AnyNum`]: the number of the chosen engine, or a plain one.
+    /// The engine's part of an [`AnyNum`]: the number of the chosen engine, or a plain one.
     AnyCore:
     Plain(S) of AutoFiniteDiff, from v by v, to plain by as_is;
     Dual(Dual<S, L>) of RuntimeForward, from v by dual(v), to plain by inert_dual;
@@ -244,7 +243,7 @@ one_of_numbers! {
 }
 
 one_of_numbers! {
-    /// The heart of an [`AnyPairNum`]: the number of the chosen pair of engines, outer and inner, or a plain one.
+    /// The engine's part of an [`AnyPairNum`]: the number of the chosen pair of engines, outer and inner, or a plain one.
     AnyPairCore:
     Plain(S) of (AutoFiniteDiff, AutoFiniteDiff), from v by v, to plain by as_is;
     FiniteDual(Dual<S, Inner>) of (AutoFiniteDiff, RuntimeForward), from v by dual(v), to plain by inert_dual;
@@ -287,8 +286,8 @@ fn var<S: Scalar>(value: S) -> Var<S> {
     Num(VarCore::inert(value))
 }
 
-/// A constant of a recording, which has plain constants only. A number of a recording one level down stays what it is, and the
-/// recording finds out whether it is its own: a parameter is.
+/// A constant of a recording, which has plain constants only. A number of a recording one level down is passed on unchanged, and the
+/// recording checks whether the number is its own, as a parameter is.
 #[inline]
 fn recorded<S: Scalar, L: Lanes>(value: S) -> Recorded<S::Base> {
     let below: &dyn Any = &value;
@@ -307,14 +306,13 @@ fn as_is<S: Scalar>(number: &S) -> Option<S> {
     Some(*number)
 }
 
-/// The value of a number of forward mode without derivative. Most inputs are without one in each pass, and plain numbers
-/// are faster.
+/// The value of a number of forward mode without derivative. In each pass most inputs have none, and plain numbers are faster.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn inert_dual<S: Scalar, L: Lanes>(number: &Dual<S, L>) -> Option<S> {
     number.0.is_inert().then(|| number.0.value())
 }
 
-/// The same of one that keeps second derivatives.
+/// The same for a hyper-dual number.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn inert_hyper_dual<S: Scalar, O: Lanes, L: Lanes>(number: &HyperDual<S, O, L>) -> Option<S> {
     number.0.is_inert().then(|| number.0.value().0.value())
@@ -326,7 +324,7 @@ fn inert_var<S: Scalar>(number: &Var<S>) -> Option<S> {
     number.0.is_inert().then(|| number.0.value())
 }
 
-/// The same of one that keeps second derivatives.
+/// The same for a number of second-order reverse mode.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn inert_twice_var<S: Scalar>(number: &TwiceVar<S>) -> Option<S> {
     number.0.is_inert().then(|| number.0.value())

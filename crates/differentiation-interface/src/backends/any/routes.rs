@@ -1,4 +1,4 @@
-//! The routes of a backend chosen at run time: each goes on by the route of the static backend chosen.
+//! The routes of a backend chosen at run time: each calls the route of the chosen static backend.
 //!
 //! Called by operators; calls the static backends' routes, on numbers that `host.rs` converts.
 
@@ -16,15 +16,15 @@ use differentiation_interface_core::scalar::Scalar;
 
 /// The routes and the mode of a backend that is chosen at run time.
 #[derive(Clone, Copy, Debug)]
-pub struct Chosen;
+pub struct AnyRoute;
 
-impl Mode for Chosen {
+impl Mode for AnyRoute {
     const NAME: &'static str = "chosen at run time";
     const DIRECTION: Direction = Direction::Both;
 }
 
-impl Compose<Chosen> for Chosen {
-    type Route = Chosen;
+impl Compose<AnyRoute> for AnyRoute {
+    type Route = AnyRoute;
 }
 
 /// An engine with the state of one of its routes, and the number it runs on.
@@ -47,7 +47,7 @@ macro_rules! engines {
     };
 }
 
-impl PushforwardRoute<AnyBackend> for Chosen {
+impl PushforwardRoute<AnyBackend> for AnyRoute {
     const NAME: &'static str = "as chosen";
     type State<S: Scalar, L: Lanes> = Running<engines!(PushforwardEngine), AnyCore<S, L>>;
 
@@ -102,7 +102,7 @@ impl PushforwardRoute<AnyBackend> for Chosen {
     }
 }
 
-impl PullbackRoute<AnyBackend> for Chosen {
+impl PullbackRoute<AnyBackend> for AnyRoute {
     const NAME: &'static str = "as chosen";
     type State<S: Scalar, L: Lanes> = Running<engines!(PullbackEngine), AnyCore<S, L>>;
 
@@ -132,7 +132,7 @@ impl PullbackRoute<AnyBackend> for Chosen {
     }
 }
 
-impl MatrixRoute<AnyBackend> for Chosen {
+impl MatrixRoute<AnyBackend> for AnyRoute {
     const NAME: &'static str = "as chosen";
     type State<S: Scalar, L: Lanes> = Running<engines!(MatrixEngine), AnyCore<S, L>>;
 
@@ -168,14 +168,14 @@ type InnerEngines<O, S, L> = engines!(PairEngine, O);
 /// The engines of all pairs.
 type PairEngines<S, L> = engines!(InnerEngines);
 
-/// Uses the engine of a pair, with the types of both static backends at hand.
+/// Matches the engine of a pair; the body has access to the types of both static backends.
 macro_rules! per_pair {
     ($state:expr, |$engine:ident: $O:ident, $I:ident| $call:expr) => {
         per_engine!(PerEngine, $state, |inner: $O| per_engine!(PerEngine, inner, |$engine: $I| $call))
     };
 }
 
-/// What a route says of two static backends.
+/// A property of the route of two static backends.
 macro_rules! of_pair {
     ($pair:expr, $question:ident) => {{
         let (Ok(outer), Ok(inner)) = ($pair.0.first_order(), $pair.1.first_order()) else { return false };
@@ -185,15 +185,15 @@ macro_rules! of_pair {
     }};
 }
 
-impl HvpRoute<AnyBackend, AnyBackend> for Chosen {
+impl HvpRoute<AnyBackend, AnyBackend> for AnyRoute {
     const NAME: &'static str = "as chosen";
     type Lanes = <AnyBackend as Backend>::Lanes;
     type Num<S: Scalar, L: Lanes> = AnyPairNum<S, L>;
     type State<S: Scalar, L: Lanes> = Running<PairEngines<S, L>, AnyPairCore<S, L>>;
-    type SamePoint = ForcedRoute<AnyBackend, AnyBackend, Chosen>;
+    type SamePoint = ForcedRoute<AnyBackend, AnyBackend, AnyRoute>;
 
     fn same_point((outer, inner): &(AnyBackend, AnyBackend)) -> Self::SamePoint {
-        // As the static backends do: a reverse inner backend keeps the linearisation if the outer one cannot.
+        // As with the static backends, a reverse inner backend keeps the linearisation if the outer one cannot.
         let keeps =
             matches!(inner, AnyBackend::FirstOrder(FirstOrder::ReverseDiff(_) | FirstOrder::CompiledReverseDiff(_)));
         let outer = if keeps { inner } else { outer };

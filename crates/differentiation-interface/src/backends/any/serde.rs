@@ -1,4 +1,4 @@
-//! Backends in configuration files: as the string they print as, or with their parts apart.
+//! Backends in configuration files: as a string, or in a structured form.
 //!
 //! Called by `serde`; calls the parser.
 
@@ -8,7 +8,7 @@ use serde::ser::{Serialize, Serializer};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The structured form, where a pair has halves `H`.
+/// The structured form; `H` is the type of the two backends of a pair.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parts<H> {
@@ -25,7 +25,7 @@ struct Parts<H> {
     inner: Option<H>,
 }
 
-/// Something in the place of a half where no pair may stand. It is not looked into, so that the depth of nesting costs nothing.
+/// The content of a nested pair, which is refused. It is skipped without recursion, whatever its depth of nesting.
 #[derive(serde::Deserialize)]
 struct Unread(#[allow(dead_code, reason = "read off the input, and then dropped")] serde::de::IgnoredAny);
 
@@ -36,7 +36,7 @@ impl fmt::Display for Unread {
 }
 
 impl<H: fmt::Display> Parts<H> {
-    /// The string that says the same; it is the parser that judges it.
+    /// The equivalent string, which the parser validates.
     fn text(self) -> String {
         let options = [
             self.outer.map(|outer| outer.to_string()),
@@ -55,7 +55,7 @@ impl<H: fmt::Display> Parts<H> {
     }
 }
 
-/// Reads a string or a map, in which a pair has halves `H`.
+/// Reads a string or a map; `H` is the type of the two backends of a pair.
 struct TextOrParts<H>(PhantomData<H>);
 
 impl<'de, H: Deserialize<'de> + fmt::Display> Visitor<'de> for TextOrParts<H> {
@@ -73,7 +73,7 @@ impl<'de, H: Deserialize<'de> + fmt::Display> Visitor<'de> for TextOrParts<H> {
     }
 }
 
-/// Reads a backend, in whose structured form a pair has halves `H`.
+/// Reads a backend; `H` is the type of the two backends of a pair in structured form.
 fn read<'de, H: Deserialize<'de> + fmt::Display, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<AnyBackend, D::Error> {
@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for AnyBackend {
 
 impl<'de> Deserialize<'de> for FirstOrder {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FirstOrder, D::Error> {
-        // By the string, so that a pair is refused in the words of the parser.
+        // Parsed as a string, so that the parser's error refuses a nested pair.
         read::<Unread, D>(deserializer)?.to_string().parse().map_err(D::Error::custom)
     }
 }
@@ -123,7 +123,7 @@ mod tests {
         for inner in [pair, unread] {
             let nested = json!({"name": "SecondOrder", "outer": "ForwardDiff", "inner": inner});
             let error = from_value::<AnyBackend>(nested).unwrap_err();
-            assert_eq!(error.to_string(), "expected a backend of first order at column 1, found `SecondOrder`");
+            assert_eq!(error.to_string(), "expected a first-order backend at column 1, found `SecondOrder`");
         }
     }
 }

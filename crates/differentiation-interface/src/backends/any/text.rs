@@ -1,4 +1,4 @@
-//! Backends as text: parsing, printing, and errors that say what was meant.
+//! Backends as text: parsing, printing, and errors with suggestions.
 //!
 //! Called by users through `FromStr` and `Display`, and by `serde.rs`.
 //!
@@ -24,7 +24,7 @@ const SCHEMES: [(&str, AutoFiniteDiff); 3] = [
 const CHUNKS: &str = "a whole number from 1 to 12";
 const _: () = assert!(RuntimeChunk::LARGEST == 12, "CHUNKS names the largest chunk");
 
-/// Why a string is not an [`AnyBackend`], and where.
+/// The reason and the position at which a string is not an [`AnyBackend`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseBackendError {
     column: usize,
@@ -39,7 +39,7 @@ pub enum ParseBackendErrorKind {
     UnknownBackend {
         /// What stands there.
         found: String,
-        /// The name that is close to it, if one is.
+        /// A similar name, if there is one.
         suggestion: Option<&'static str>,
     },
     /// The backend has no such option.
@@ -50,7 +50,7 @@ pub enum ParseBackendErrorKind {
         found: String,
         /// The options it has.
         accepted: &'static [&'static str],
-        /// The option that is close to it, if one is.
+        /// A similar option, if there is one.
         suggestion: Option<&'static str>,
     },
     /// An option is given twice.
@@ -58,11 +58,11 @@ pub enum ParseBackendErrorKind {
         /// Name of the option.
         option: &'static str,
     },
-    /// An option means something only beside another one.
+    /// An option requires another one.
     MissingOption {
         /// Name of the option.
         option: &'static str,
-        /// The other one with its value.
+        /// The required option with its value.
         needed: &'static str,
     },
     /// An option cannot have this value.
@@ -73,12 +73,12 @@ pub enum ParseBackendErrorKind {
         found: String,
         /// What may stand there.
         accepted: &'static str,
-        /// The value that is close to it, if one is.
+        /// A similar value, if there is one.
         suggestion: Option<&'static str>,
     },
     /// A `SecondOrder` inside a `SecondOrder`.
     NestedSecondOrder,
-    /// Something else was expected.
+    /// Unexpected text.
     Unexpected {
         /// What may stand there.
         expected: &'static str,
@@ -88,7 +88,7 @@ pub enum ParseBackendErrorKind {
 }
 
 impl ParseBackendError {
-    /// Where the mistake is, counted in characters from 1.
+    /// The position of the mistake in characters, counted from 1.
     pub fn column(&self) -> usize {
         self.column
     }
@@ -117,12 +117,12 @@ impl fmt::Display for ParseBackendError {
                 write!(f, "{backend} has no option `{found}`, found at column {column}")?;
             }
             RepeatedOption { option } => {
-                return write!(f, "option `{option}` is given again at column {column}; give it once");
+                return write!(f, "option `{option}` is repeated at column {column}; give it once");
             }
             MissingOption { option, needed } => {
                 return write!(
                     f,
-                    "option `{option}` at column {column} is for `{needed}`, which is not given; give both"
+                    "option `{option}` at column {column} requires `{needed}`, which is missing; give both"
                 );
             }
             InvalidValue { option, found, accepted, .. } => {
@@ -131,7 +131,7 @@ impl fmt::Display for ParseBackendError {
             NestedSecondOrder => {
                 return write!(
                     f,
-                    "`SecondOrder` inside `SecondOrder` at column {column}; both of its backends are of first order"
+                    "`SecondOrder` inside `SecondOrder` at column {column}; pass two first-order backends"
                 );
             }
             Unexpected { expected, found } if found.is_empty() => {
@@ -184,19 +184,19 @@ impl FromStr for FirstOrder {
             AnyBackend::FirstOrder(choice) => Ok(choice),
             AnyBackend::SecondOrder(..) => {
                 let start = text.len() - text.trim_start().len();
-                Err(Parser { text, position: start }.unexpected("a backend of first order"))
+                Err(Parser { text, position: start }.unexpected("a first-order backend"))
             }
         }
     }
 }
 
-/// A string and how far it is read.
+/// A string and the position of the parser.
 struct Parser<'a> {
     text: &'a str,
     position: usize,
 }
 
-/// A piece of the string and where it begins.
+/// A word of the string and its position.
 #[derive(Clone, Copy)]
 struct Word<'a> {
     start: usize,
@@ -213,7 +213,7 @@ impl<'a> Parser<'a> {
         ParseBackendError { column: self.text[..position].chars().count() + 1, kind }
     }
 
-    /// What stands at the position is not what may stand there.
+    /// The error that something other than `expected` is at the position.
     fn unexpected(&self, expected: &'static str) -> ParseBackendError {
         let mut rest = Parser { ..*self };
         let word = rest.word();
@@ -286,7 +286,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A backend inside a `SecondOrder`. Another pair is refused by its name, so that the depth of nesting in a string costs nothing.
+    /// A backend inside a `SecondOrder`. A nested pair is refused by its name, without recursion, whatever the depth of nesting.
     fn half(&mut self) -> Result<FirstOrder, ParseBackendError> {
         self.skip_space();
         let before = self.position;
@@ -334,7 +334,7 @@ impl<'a> Parser<'a> {
             }
             Ok(())
         })?;
-        // All options but the first mean nothing without it.
+        // All other options require the first one.
         match given.into_iter().find(|(index, _)| *index > 0) {
             _ if compile => Ok(compiled.into()),
             None => Ok(AutoReverseDiff::default().into()),

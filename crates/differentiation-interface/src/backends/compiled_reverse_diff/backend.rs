@@ -1,4 +1,4 @@
-//! The backend as users name it, with its options.
+//! The backend type and its options.
 
 use compiled_trace::Limits;
 #[cfg(doc)]
@@ -6,38 +6,38 @@ use differentiation_interface_core::error::ErrorKind;
 
 /// Reverse mode by a compiled recording, made by [`AutoReverseDiff::compiled`](crate::backends::AutoReverseDiff::compiled).
 ///
-/// The preparation runs the function once on recording numbers and compiles the recording: loops are found again, derivatives
-/// are derived and optimised. Later calls run these programs and not the function.
+/// The preparation runs the function once on recording numbers and compiles the recording: it rerolls loops, derives derivative
+/// programs and optimises them. Later calls run these programs and not the function.
 ///
 /// **Threads.** The recording belongs to the thread that calls the operator. A function that computes with its numbers on another
 /// thread is refused with [`ErrorKind::OtherThread`]; compute on the calling thread, or use [`AutoForwardDiff`](crate::backends::AutoForwardDiff).
 ///
-/// **Branches.** A recording remembers how every comparison came out, and every value that left into plain code, also as text. A call that
-/// decides otherwise records the function again at its point and goes on with the right answer; several recordings are
+/// **Branches.** A recording stores the outcome of every comparison and every value that was passed to plain code, also as text. A
+/// call that takes another branch records the function again at its point and returns the right result; several recordings are
 /// kept. [`refusing_other_branches`](Self::refusing_other_branches) makes it an error instead.
-/// Programs add long sums in another order than the function, so a comparison that hangs on the last digits of a sum may come
-/// out as at a neighbouring point.
+/// Programs add long sums in another order than the function, so a comparison that depends on the last bits of a sum may go the
+/// other way, as at a neighbouring point.
 ///
-/// **Contexts.** Numbers that change between calls are best passed as a [`Parameter`](crate::context::Parameter). Where a
-/// [`Constant`](crate::context::Constant) is there, or the function is not [pure](crate::Function::is_pure), every call runs
-/// the function on recording numbers and compares: if only plain numbers have changed they become parameters of the
-/// program, which is compiled anew at their first two changes and serves all others. Constants that change what is done (a
-/// number of steps, a constant exponent of a power) lead to another recording, of which several are kept. State that a closure
-/// captures is taken to be constant.
+/// **Contexts.** Pass numbers that change between calls as a [`Parameter`](crate::context::Parameter). With a
+/// [`Constant`](crate::context::Constant), or if the function is not [pure](crate::Function::is_pure), every call runs the function
+/// on recording numbers and compares the new recording with the old one. If only plain numbers have changed, they become parameters
+/// of the program; the program is compiled again at their first two changes, and then accepts any values. Constants that change the
+/// operations (a number of steps, a constant exponent of a power) lead to another recording, of which several are kept. State that
+/// a closure captures is assumed to be constant.
 ///
-/// **Inside of another differentiation.** A recording holds plain constants only: [`lift`](crate::backend::lift) takes `f64` and `f32`. Where
+/// **Inside another differentiation.** A recording holds plain constants only: [`lift`](crate::backend::lift) accepts `f64` and `f32`. If
 /// the inner function depends on an outer number, use [`AutoForwardDiff`](crate::backends::AutoForwardDiff) or the tape for the inner differentiation.
 ///
-/// **Second order.** Alone or inside of [`AutoForwardDiff`](crate::backends::AutoForwardDiff) or [`AutoReverseDiff`](crate::backends::AutoReverseDiff),
-/// `hvp` and `hessian` run the pushforward of the program of the gradient, whichever the outer backend. It is outer and inner
-/// backend of any other [`SecondOrder`](crate::backend::SecondOrder) too.
+/// **Second order.** Alone or inside [`AutoForwardDiff`](crate::backends::AutoForwardDiff) or [`AutoReverseDiff`](crate::backends::AutoReverseDiff),
+/// `hvp` and `hessian` run the pushforward of the gradient program, independent of the outer backend. It can also be the outer or
+/// inner backend of any other [`SecondOrder`](crate::backend::SecondOrder).
 ///
-/// **Matrices.** Where it takes less than products with seeds, a Jacobian or Hessian, dense or by
-/// [`AutoSparse`](crate::sparse::AutoSparse), is a program whose outputs are the entries themselves: each row is swept backwards over the
-/// operations it depends on. Rows that share long computations are left to products.
+/// **Matrices.** If that is cheaper than seeded products, a Jacobian or Hessian, dense or by
+/// [`AutoSparse`](crate::sparse::AutoSparse), is compiled entry by entry: a reverse sweep for each row covers only the operations that
+/// the row depends on. Rows that share long computations are computed by products.
 ///
-/// **Speed.** With the feature `native` programs over `f64` become machine code where that is possible; else, and for `f32`,
-/// an interpreter runs them, small ones as one list of operations, large ones on blocks of numbers.
+/// **Speed.** With the feature `native`, programs over `f64` are compiled to machine code where possible. Otherwise, and for `f32`,
+/// an interpreter runs them: small programs as one list of operations, large ones on blocks of numbers.
 ///
 /// # Example
 /// ```
@@ -65,8 +65,8 @@ impl Default for AutoCompiledReverseDiff {
 
 impl AutoCompiledReverseDiff {
     /// The same with an error of kind [`ErrorKind::OtherBranch`] where a call takes another branch than the recording of
-    /// the preparation, in place of a new recording. Where constants may change, doing anything else than at the preparation is another
-    /// branch.
+    /// the preparation, in place of a new recording. If constants may change, any difference from the operations of the
+    /// preparation counts as another branch.
     pub fn refusing_other_branches(self) -> Self {
         AutoCompiledReverseDiff { refuse: true, ..self }
     }
@@ -79,11 +79,11 @@ impl AutoCompiledReverseDiff {
 
     /// The same with an error of kind [`ErrorKind::TapeOverflow`] for functions whose recording is larger than `bytes`.
     ///
-    /// The operation that exceeds the limit ends the function: it unwinds without a message, and the operator returns the error. So a
-    /// function that would record for ever ends too. Operations, constants, guards, rules and calls are counted, with the memory taken
-    /// ahead for them; what the function allocates itself is not, nor is what compiling a recording within the limit takes, some
-    /// ten times as much where no loop is found. Where panics abort, the function runs to its end and records nothing beyond the limit.
-    /// Without a limit, the recording takes the memory there is; an allocation that the system refuses is the same error.
+    /// The operation that exceeds the limit ends the function: it unwinds without a message, and the operator returns the error. This
+    /// also ends a function that would record for ever. The limit counts operations, constants, guards, rules and calls, including
+    /// reserved memory. It does not count memory that the function allocates itself, nor that for compiling a recording within the limit, some
+    /// ten times as much if no loop is found. If panics abort, the function runs to its end and records nothing beyond the limit.
+    /// Without a limit, the recording grows until the system refuses an allocation, which is the same error.
     pub fn with_memory_limit(self, bytes: usize) -> Self {
         AutoCompiledReverseDiff { limits: Limits { bytes }, ..self }
     }

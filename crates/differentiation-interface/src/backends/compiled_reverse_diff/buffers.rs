@@ -1,6 +1,6 @@
-//! The arguments and results of programs, and how seeds go through them.
+//! The arguments and results of programs, and the propagation of seeds.
 //!
-//! Called by `state` with a recording that is tried; runs its programs.
+//! Called by `state` with a recording to try; runs its programs.
 
 use super::held::Held;
 use super::recording::{Failure, Kind, LANES, ProgramKey};
@@ -22,17 +22,17 @@ pub(super) struct Buffers<S> {
     products: Vec<S>,
 }
 
-/// Which way seeds go through a program.
+/// The direction in which a program propagates seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// Tangents, to a column per seed.
+    /// Tangents; one column per seed.
     Forward,
-    /// Cotangents, to a row per seed.
+    /// Cotangents; one row per seed.
     Backward,
 }
 
 impl<S: Scalar> Buffers<S> {
-    /// Takes parameters, which it leaves as plain numbers too, and lengths of the contexts.
+    /// Reads the parameters, which are also written to `plain`, and the lengths of the contexts.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn read_contexts(&mut self, f: Option<&dyn Recordable>, plain: &mut Vec<f64>, lengths: &mut Vec<usize>) {
         plain.clear();
@@ -40,7 +40,7 @@ impl<S: Scalar> Buffers<S> {
         lengths.clear();
         f.lengths(lengths);
         self.parameters.clear();
-        // Most functions have none, and then nothing is called.
+        // Most functions have no parameters; then nothing is called.
         if !plain.is_empty() {
             let parameter = |(i, v): (usize, &f64)| S::parameter(i, S::Base::from_f64(*v));
             self.parameters.extend(plain.iter().enumerate().map(parameter));
@@ -54,7 +54,7 @@ impl<S: Scalar> Buffers<S> {
         held.run(ProgramKey::of(Kind::Value, 0), &[x, &self.parameters], &mut [&mut self.y])
     }
 
-    /// Why the recording gives no answer at `x`: a size that does not fit counts only where the recording is valid.
+    /// The reason why the recording gives no result at `x`. A size mismatch counts only if the recording is valid there.
     #[cold]
     #[inline(never)]
     pub(super) fn cause(&mut self, failure: Failure, held: &mut Held<S>, x: &[S]) -> Failure {
@@ -64,7 +64,7 @@ impl<S: Scalar> Buffers<S> {
         }
     }
 
-    /// Runs the program of the entries asked for.
+    /// Runs the program of the requested entries.
     pub(super) fn entries(
         &mut self,
         held: &mut Held<S>,
@@ -83,8 +83,8 @@ impl<S: Scalar> Buffers<S> {
         held.gradient(&[x, &self.parameters], &mut [&mut self.y, &mut self.gradient])
     }
 
-    /// Fills the matrix of derivatives by a program of the entries if there is one, else by whichever direction takes fewer
-    /// seeds. Leaves the outputs, if `with_value` at least.
+    /// Fills the derivative matrix by the program of the entries if there is one, else in the direction that needs fewer seeds. Leaves
+    /// the outputs, at least if `with_value`.
     pub(super) fn matrix(
         &mut self,
         held: &mut Held<S>,
@@ -107,8 +107,8 @@ impl<S: Scalar> Buffers<S> {
         }
     }
 
-    /// Runs one pullback: there are no lanes to fill, and the product goes where it belongs. What [`lanes`](Self::lanes) does
-    /// costs as much as a gradient of ten inputs.
+    /// Runs one pullback and writes the product in place. The general [`lanes`](Self::lanes) has an overhead as large as a gradient of
+    /// ten inputs.
     fn pullback(
         &mut self,
         held: &mut Held<S>,
@@ -137,7 +137,7 @@ impl<S: Scalar> Buffers<S> {
         held.run(ProgramKey::of(Kind::Pullback, 0), &[x, &self.parameters, seed], &mut [&mut self.y, row])
     }
 
-    /// Runs programs until all seeds have gone through; leaves the outputs too.
+    /// Runs programs until all seeds are propagated; leaves the outputs too.
     #[inline]
     pub(super) fn products(
         &mut self,
@@ -186,7 +186,7 @@ impl<S: Scalar> Buffers<S> {
             let mut arguments: [&[S]; 2 + LANES] = [&[]; 2 + LANES];
             (arguments[0], arguments[1]) = (x, &self.parameters);
             arguments[2..].copy_from_slice(&staged);
-            // Rows go where they belong, without a copy, unless some lanes are empty.
+            // Rows are written in place, unless some lanes are empty.
             let in_place = direction == Direction::Backward && count == lanes;
             self.products.resize(if in_place { 0 } else { lanes * width }, S::default());
             let mut results: [&mut [S]; 1 + LANES] = Default::default();
@@ -214,7 +214,7 @@ impl<S: Scalar> Buffers<S> {
         Ok(())
     }
 
-    /// Makes room for products of all lanes, which a later call with another number of seeds may need.
+    /// Reserves memory for products of all lanes, which a later call with another number of seeds may need.
     pub(super) fn make_room(&mut self, width: usize, seeds: usize) {
         self.products.clear();
         if seeds > 1 {
@@ -222,7 +222,7 @@ impl<S: Scalar> Buffers<S> {
         }
     }
 
-    /// Runs the pushforward of the gradient's program until all tangents have gone through; leaves value and gradient too.
+    /// Runs the pushforward of the gradient program until all tangents are propagated; leaves value and gradient too.
     pub(super) fn hessian_products(
         &mut self,
         held: &mut Held<S>,
@@ -246,7 +246,7 @@ impl<S: Scalar> Buffers<S> {
             (arguments[0], arguments[1]) = (&self.x, &self.parameters);
             arguments[2..].copy_from_slice(&staged);
             let count = tangents.min(total - first);
-            // Rows go where they belong, without a copy, unless some lanes are empty.
+            // Rows are written in place, unless some lanes are empty.
             let in_place = count == tangents;
             self.products.resize(if in_place { 0 } else { tangents * n }, S::default());
             let mut slopes = [S::default(); LANES];
@@ -270,8 +270,7 @@ impl<S: Scalar> Buffers<S> {
     }
 }
 
-/// The seeds from `first` on, as many as there are lanes, with zeros for those that are too many. Vectors are taken where they
-/// lie; others are written to `memory`.
+/// The seeds from `first` on, one per lane; lanes without a seed are zero. Vectors are borrowed; other seeds are written to `memory`.
 fn stage<'a, S: Scalar>(
     memory: &'a mut Vec<S>,
     seeds: &Seeds<'a, S>,

@@ -1,4 +1,4 @@
-//! Recording a function as backends see it.
+//! Records a flat function.
 //!
 //! Called by the compiled backend and by the detectors that read patterns off recordings.
 
@@ -31,7 +31,7 @@ impl<B: Base> FreshRecording<B> {
         self.parameters.extend(parameters.iter().map(|v| B::from_f64(*v)));
         let recorded = self.recorder.record(&self.point, &self.parameters, limits, |x, _, y| f.call(x, y));
         if f.recordable().has_failed() {
-            // The caller reports the failure itself.
+            // The caller reports the failure.
             return Err(ErrorKind::ForeignNumber.into());
         }
         recorded
@@ -42,7 +42,7 @@ impl<B: Base> FreshRecording<B> {
         self.recorder.graph()
     }
 
-    /// Makes room for recordings like the last one whose constants all differ.
+    /// Reserves memory for recordings of the size of the last one with all constants distinct.
     pub(super) fn make_room(&mut self) {
         let most = self.graph().places_of_constants().len();
         self.recorder.reserve_constants(most);

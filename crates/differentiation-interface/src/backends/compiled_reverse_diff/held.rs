@@ -1,6 +1,6 @@
-//! A recording with the memory of one thread: how its programs run on plain numbers, on dual ones, and on all others.
+//! A recording with the work memory of one thread: runs its programs on plain numbers, on dual numbers, and on all others.
 //!
-//! Kept by the state; called by `buffers` with arguments and places for the results.
+//! Kept by the state; called by `buffers` with arguments and buffers for the results.
 
 use super::recording::{ALIKE, Failure, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey, Recording};
 #[cfg(feature = "native")]
@@ -11,8 +11,8 @@ use differentiation_interface_core::scalar::{Base, Scalar};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// The program of the gradient if it is a small one, on plain numbers and with memory of its own: for ten inputs, looking things up
-/// takes longer than computing.
+/// The gradient program on plain numbers if it is small, with its own memory: for ten inputs, finding program and memory takes longer
+/// than the computation.
 #[derive(Clone, Debug)]
 enum Small<B: Base> {
     #[cfg(feature = "native")]
@@ -21,7 +21,7 @@ enum Small<B: Base> {
 }
 
 impl<B: Base> Small<B> {
-    /// Of a recording whose gradient has been run.
+    /// Makes it from a recording whose gradient program has run.
     fn of(recording: &Recording, tracks: bool) -> Option<Made<Small<B>>> {
         let which = ProgramKey { kind: Kind::Gradient, tangents: 0, tracks };
         let programs = recording.programs(which);
@@ -36,7 +36,7 @@ impl<B: Base> Small<B> {
         Some(Made { code: Small::List(made.code.single()?), is_doubtful: made.is_doubtful })
     }
 
-    /// Whether there is an answer; otherwise the outputs are without meaning.
+    /// Returns whether there is a result; otherwise the outputs are undefined.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(&mut self, inputs: &[&[B]; 2], outputs: &mut [&mut [B]; 2]) -> bool {
         match self {
@@ -83,7 +83,7 @@ impl<B: Base> Plain<B> {
         }
     }
 
-    /// Runs the program that tracks absent derivatives, after one that does not and has given results that are not numbers.
+    /// Runs the program that tracks absent derivatives, after the program that does not has returned NaN.
     #[cold]
     #[inline(never)]
     fn run_tracking(
@@ -98,7 +98,7 @@ impl<B: Base> Plain<B> {
         Ok(())
     }
 
-    /// Runs a program and tells whether results that are not numbers are doubtful.
+    /// Runs a program and returns whether NaN results are doubtful.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run_once(
         &mut self,
@@ -150,7 +150,7 @@ impl<B: Base> Plain<B> {
     }
 }
 
-/// Numbers with tangents, taken apart.
+/// Numbers with tangents, split into values and tangents.
 #[derive(Clone, Debug, Default)]
 struct Apart<B> {
     /// The values of all arguments, one after the other, and the tangents of the point, lane by lane.
@@ -163,7 +163,7 @@ struct Apart<B> {
 #[derive(Clone, Debug)]
 pub(super) struct Held<S: Scalar> {
     pub(super) recording: Arc<Recording>,
-    /// If it has been run and is small, and later calls may run it; and whether it tracks absent derivatives.
+    /// The small gradient program, once it has run and if later calls may run it; and whether it tracks absent derivatives.
     gradient: Option<Small<S::Base>>,
     gradient_is_doubtful: bool,
     gradient_tracks: bool,
@@ -185,14 +185,14 @@ impl<S: Scalar> Held<S> {
         }
     }
 
-    /// Whether there is a small program of the gradient.
+    /// Whether there is a small gradient program.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn has_small_gradient(&self) -> bool {
         self.gradient.is_some()
     }
 
-    /// Runs the program of the gradient if it is small, and tells whether there is an answer. If not, [`run`](Self::run) gives it, or
-    /// tells why. Only lengths of contexts must have been compared.
+    /// Runs the small gradient program, and returns whether there is a result. If not, [`run`](Self::run) returns the result or the
+    /// error. The caller has compared the lengths of the contexts, and need not check more.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn small_gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> bool {
         let Some(small) = &mut self.gradient else { return false };
@@ -207,7 +207,7 @@ impl<S: Scalar> Held<S> {
         }
     }
 
-    /// Runs the program of the gradient, small or not.
+    /// Runs the gradient program, small or not.
     pub(super) fn gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> Result<(), Failure> {
         self.run(ProgramKey::of(Kind::Gradient, 0), inputs, outputs)?;
         let is_of_use = self.gradient.is_some() && self.gradient_tracks == self.plain.tracks;
@@ -224,8 +224,8 @@ impl<S: Scalar> Held<S> {
     /// Runs a program. `inputs` are the point, the parameters, the seeds and the tangents of the point; `outputs` the outputs
     /// and the products, and the tangents of both.
     ///
-    /// On plain numbers as it is. On dual numbers over plain ones its pushforward runs on their parts. On all other numbers
-    /// its operations are done one by one, which is slower than a tape.
+    /// Plain numbers run the program itself. Dual numbers over plain ones run its pushforward on values and tangents. For all other
+    /// numbers the operations are interpreted one by one, which is slower than a tape.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn run(&mut self, which: ProgramKey, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
         if let Some(done) = self.run_plain(which, inputs, outputs) {
@@ -242,7 +242,7 @@ impl<S: Scalar> Held<S> {
         {
             return done;
         }
-        // Numbers of other engines carry derivatives that are not seen here.
+        // Numbers of other engines carry derivatives that this check does not see.
         let which = ProgramKey { tracks: true, ..which };
         let Made { code, .. } = self.recording.executable(which)?;
         let workspace = which.place_in(&mut self.workspaces).get_or_insert_with(|| Box::new(code.workspace()));
@@ -260,7 +260,7 @@ impl<S: Scalar> Held<S> {
         Some(self.plain.run(&self.recording, which, inputs, outputs))
     }
 
-    /// Runs the program's pushforward, if the numbers are dual ones and only those of the point have tangents, all by one
+    /// Runs the program's pushforward, if the numbers are dual numbers and only those of the point have tangents, all of one
     /// differentiation.
     fn run_apart(&mut self, kind: Kind, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
         let tangents = S::tangents()?;

@@ -1,7 +1,7 @@
-//! Reverse mode by a compiled recording: the function is run once, later calls run its compiled derivative.
+//! Reverse mode by a compiled recording: the function runs once, later calls run its compiled derivative.
 //!
-//! Reached by operators through the routes below. Runs the user's function on the recording number of `compiled-trace` when
-//! there is no recording that holds, and the programs made of the recording otherwise.
+//! Reached by operators through the routes below. Runs the user's function on the recording number of `compiled-trace` if no
+//! recording is valid at the point, and the programs made from the recording otherwise.
 
 mod backend;
 mod buffers;

@@ -1,10 +1,10 @@
 //! One recording of a function, compiled: the programs for its value, its pullbacks and its pushforwards, and their
 //! pushforwards.
 //!
-//! Immutable and shared by all copies of a preparation, on all threads; made when a program is first asked for.
+//! Immutable and shared by all clones of a preparation, on all threads; each program is made on first use.
 //!
-//! Programs treat a derivative that is absent as the zero it is in memory, which is right but where it meets a factor that is not finite.
-//! Where results are not numbers, the programs that track absent derivatives are asked, and from then on if they know better.
+//! Programs store an absent derivative as zero, which is correct unless it is multiplied by a factor that is not finite. If results
+//! are NaN, the programs that track absent derivatives run; if these return numbers, later calls run them at once.
 
 mod programs;
 
@@ -22,9 +22,9 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(super) struct Recording {
     program: Program,
-    /// The program of the entries asked for, where it is better than products.
+    /// The program of the requested entries, if it is cheaper than products.
     entries: Option<Program>,
-    /// What the program of the entries is made of again where absent derivatives are tracked, if that is another one.
+    /// The source of the entry program that tracks absent derivatives, if that is another program.
     entries_source: Option<(Graph, RequestedEntries)>,
     programs: Programs,
     tracking: OnceLock<Box<Programs>>,
@@ -32,17 +32,17 @@ pub(super) struct Recording {
     pub(super) inputs: usize,
     /// Number of outputs.
     pub(super) outputs: usize,
-    /// Number of parameters, without the constants that have become some.
+    /// Number of parameters, without constants that have become parameters.
     pub(super) parameters: usize,
     /// Lengths of the contexts.
     pub(super) lengths: Vec<usize>,
-    /// What later recordings are compared with, where constants may change unseen.
+    /// For comparison with later recordings, if constants may change.
     source: Option<Source>,
-    /// Whether it has no guards, and so is right for the call it was made in alone.
+    /// Whether it has no guards, and so is valid only for the call that made it.
     pub(super) once: bool,
 }
 
-/// The recording as it was made, and the places of the constants that are parameters of the programs.
+/// The original recording, and the places of the constants that are parameters of the programs.
 #[derive(Debug)]
 struct Source {
     graph: Arc<Graph>,
@@ -55,14 +55,14 @@ impl Recording {
         Recording::of(graph, graph.parameters(), lengths, requested, None)
     }
 
-    /// Compiles a recording for the point it was made at. Sums are added in another order than the function does, so that a
-    /// comparison of numbers that differ by rounding may come out differently there.
+    /// Compiles a recording for its own point only. Programs add sums in another order than the function, so a comparison of numbers
+    /// that differ by rounding may have another outcome in the program.
     pub(super) fn once(graph: &Graph, lengths: &[usize], requested: &RequestedEntries) -> Result<Recording, Error> {
         let recording = Recording::of(&graph.without_guards(), graph.parameters(), lengths, requested, None)?;
         Ok(Recording { once: true, ..recording })
     }
 
-    /// Compiles a recording that later ones will be compared with, which says more than guards do.
+    /// Compiles a recording for comparison with later ones, which detects more than guards do.
     pub(super) fn comparable(
         graph: &Graph,
         lengths: &[usize],
@@ -97,8 +97,8 @@ impl Recording {
         })
     }
 
-    /// Whether a new recording does the same on other constants. Leaves in `more` the places of those that differ and are not
-    /// parameters yet.
+    /// Whether a new recording has the same operations with other constants. Writes the places of constants that differ and are not
+    /// parameters yet to `more`.
     pub(super) fn compare(&self, graph: &Graph, more: &mut Vec<Place>) -> bool {
         more.clear();
         let Some(source) = &self.source else { return false };
@@ -111,7 +111,7 @@ impl Recording {
         })
     }
 
-    /// The place in the user's code where another recording first decides otherwise; none if it differs in something else.
+    /// The place in the user's code where another recording first takes another branch; `None` if it differs in something else.
     pub(super) fn parts_from(&self, graph: &Graph) -> Option<&'static Location<'static>> {
         self.source.as_ref()?.graph.divergence(graph)
     }
@@ -123,7 +123,7 @@ impl Recording {
         }
     }
 
-    /// The same with more parameters: these constants the first time, all of them the second time.
+    /// The same with more parameters: these constants the first time, all constants the second time.
     pub(super) fn widened(&self, more: &[Place], requested: &RequestedEntries) -> Result<Recording, Error> {
         let Some(Source { graph, places }) = &self.source else { return Err(ErrorKind::ForeignNumber.into()) };
         let places = if places.is_empty() { more.to_vec() } else { graph.places_of_constants() };
@@ -132,7 +132,7 @@ impl Recording {
         Recording::of(&wide, self.parameters, &self.lengths, requested, Some(source))
     }
 
-    /// Whether there is a program of the entries asked for.
+    /// Whether there is a program of the requested entries.
     #[inline]
     pub(super) fn has_entries(&self) -> bool {
         self.entries.is_some()
@@ -147,8 +147,8 @@ impl Recording {
     /// Whether it was made for contexts of these lengths.
     #[inline]
     pub(super) fn is_for(&self, lengths: &[usize]) -> bool {
-        // Not `==`, which calls `memcmp`: that of glibc for AVX-512 takes 80 ns for empty vectors, whose pointers point nowhere
-        // (a masked load from an unmapped page), and they are empty where there are no contexts.
+        // Not `==`, which calls `memcmp`: that of glibc for AVX-512 takes 80 ns for empty vectors, whose pointers dangle
+        // (a masked load from an unmapped page), and they are empty if there are no contexts.
         self.lengths.iter().eq(lengths)
     }
 
@@ -203,7 +203,7 @@ impl Recording {
         })
     }
 
-    /// The machine code, unless it is refused: then the portable executor runs the program.
+    /// The machine code, unless the compiler refuses the program: then the portable executor runs it.
     #[cfg(feature = "native")]
     #[inline]
     pub(super) fn code(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
@@ -221,11 +221,11 @@ impl Recording {
     }
 }
 
-/// Why a recording did not give the answer.
+/// The reason why a recording gave no result.
 pub(super) enum Failure {
-    /// It is not valid at this point, or it has other sizes.
+    /// It is not valid at this point, or has other sizes.
     Invalid(RunError),
-    /// The result has another size than the place it goes to, which means something only where the recording is valid.
+    /// The result has another size than its buffer, which counts only if the recording is valid.
     Size(ErrorKind),
     /// There is no such program.
     Error(Error),

@@ -1,28 +1,28 @@
-//! Programs for single entries of Jacobians and Hessians, where they take less than products with seeds.
+//! Programs for single entries of Jacobians and Hessians, if they are cheaper than products with seeds.
 //!
-//! Made with each recording, for what its preparation is asked for.
+//! Made with each recording, for the entries that its preparation requests.
 
 use compiled_trace::{Graph, Limits, Node, Program, compile};
 use differentiation_interface_core::backend::EntryRequest;
 use std::sync::Arc;
 
-/// What a preparation is asked for beside products with seeds.
+/// The entries that a preparation requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RequestedEntries {
     entries: Option<Arc<EntrySet>>,
     most_bytes: usize,
 }
 
-/// EntryRequest of a matrix of derivatives, and how many products with seeds would give the same.
+/// The requested entries of a derivative matrix, and the number of products with seeds that would give the same.
 #[derive(Debug)]
 struct EntrySet {
     order: Order,
-    /// Compressed rows; all entries if there are none.
+    /// Compressed rows; `None` stands for all entries.
     pattern: Option<(Vec<u32>, Vec<u32>)>,
     products: usize,
 }
 
-/// Which matrix.
+/// The matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// The Jacobian.
@@ -31,14 +31,14 @@ pub(super) enum Order {
     Second,
 }
 
-/// Most operations of a graph of entries: 400 MB while it is compiled.
+/// The largest number of operations of a graph of entries: compiling it takes 400 MB.
 const MOST_OPERATIONS: usize = 1 << 25;
-/// Most entries of a dense matrix.
+/// The largest number of entries of a dense matrix.
 const MOST_ENTRIES: usize = 1 << 24;
-/// Code that has no more instructions than this may have any number of instructions per product.
+/// Programs up to this number of instructions are used whatever products would cost.
 const SHORT: usize = 1 << 14;
-/// A product with a Hessian is a pass over the program of the gradient and one over its derivative, of several operations each
-/// for one of the function.
+/// A product with a Hessian runs the gradient program and its derivative, each with several operations per operation of the
+/// function.
 const PER_HESSIAN_PRODUCT: usize = 8;
 
 impl RequestedEntries {
@@ -53,24 +53,24 @@ impl RequestedEntries {
         let chosen = EntrySet { order: Order::First, pattern: None, products: usize::MAX };
         RequestedEntries { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes }
     }
-    /// Whether nothing is asked for yet.
+    /// Whether nothing is requested yet.
     pub(super) fn is_nothing(&self) -> bool {
         self.entries.is_none()
     }
 
-    /// The program of the entries asked for; nothing if products take less. `value` is the program of the outputs.
+    /// The program of the requested entries; `None` if products are cheaper. `value` is the program of the outputs.
     pub(super) fn program(&self, graph: &Graph, value: &Program) -> Option<Program> {
         let (program, products) = self.program_and_products(graph, true)?;
         let length = program.instruction_count();
         (length <= SHORT || length <= products.saturating_mul(value.instruction_count())).then_some(program)
     }
 
-    /// The program of the entries asked for, however long, where there was one of the same entries already.
+    /// The program of the requested entries, of any length, for entries that have a program already.
     pub(super) fn program_of_any_length(&self, graph: &Graph) -> Option<Program> {
         self.program_and_products(graph, false).map(|(program, _)| program)
     }
 
-    /// The program of the entries asked for, and how many products give them too.
+    /// The program of the requested entries, and the number of products that would give the same.
     fn program_and_products(&self, graph: &Graph, is_limited: bool) -> Option<(Program, usize)> {
         let EntrySet { order, pattern, products } = &**self.entries.as_ref()?;
         let (rows, columns) = match order {
@@ -97,7 +97,7 @@ impl RequestedEntries {
             Order::First => graph.jacobian_entries(starts, columns, most),
             Order::Second => graph.hessian_entries(starts, columns, most),
         };
-        // What cannot be written down is left to products, and so are its errors.
+        // If the entries cannot be computed directly, products are used, which also report the errors.
         Some((compile(&entries.ok()??).ok()?, products))
     }
 }
@@ -108,7 +108,7 @@ mod tests {
     use compiled_trace::{Recorded, record};
     use num_traits::Float;
 
-    /// Whether there is a program of all entries, and how many instructions it has.
+    /// The number of instructions of the program of all entries, if there is one.
     fn length(inputs: usize, f: impl FnOnce(&[Recorded]) -> Vec<Recorded>) -> Option<usize> {
         let x: Vec<f64> = (0..inputs).map(|i| 0.5 + i as f64).collect();
         let graph = record(&x, &[], Limits::default(), |x, _, y| *y = f(x)).unwrap();

@@ -1,6 +1,6 @@
-//! How operators reach the recordings: the routes and primitives of the backend.
+//! The routes and primitives of the backend, by which operators reach recordings.
 //!
-//! Called by operators; calls the state, which finds a recording that holds or makes one.
+//! Called by operators; calls the state, which finds a valid recording or makes one.
 
 use super::backend::AutoCompiledReverseDiff;
 use super::buffers::Direction;
@@ -53,7 +53,7 @@ pub trait PlainConstant: Scalar {}
 impl PlainConstant for f64 {}
 impl PlainConstant for f32 {}
 
-// Over `S::Base`, so that the compiler says nothing more where `S` is refused.
+// Over `S::Base`, so that the compiler reports no further error if `S` is refused.
 impl<S: PlainConstant> Lift<S, Recorded<S::Base>> for AutoCompiledReverseDiff {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift(value: S) -> Recorded<S::Base> {
@@ -61,11 +61,11 @@ impl<S: PlainConstant> Lift<S, Recorded<S::Base>> for AutoCompiledReverseDiff {
     }
 }
 
-/// A number of an outer differentiation in a recording, which has plain constants only.
+/// Converts a number of an outer differentiation to a constant of a recording, which has plain constants only.
 pub(in crate::backends) fn constant_of<S: Scalar>(value: S) -> Recorded<S::Base> {
     if !value.is_constant() {
         fault::report(ErrorKind::ActiveConstant);
-        // On a thread of the user's no operator returns the fault, so the outer differentiation does.
+        // On a thread started by the user no operator returns the fault, so the outer differentiation does.
         if !fault::is_watched() {
             value.spoil(ErrorKind::ActiveConstant);
         }
@@ -113,7 +113,7 @@ impl MatrixRoute<AutoCompiledReverseDiff> for Replay {
     }
 }
 
-/// Pushforwards by the recording, and entries of the Jacobian where they take less.
+/// Pushforwards by the recording, and entries of the Jacobian if they are cheaper.
 impl PushforwardRoute<AutoCompiledReverseDiff> for Replay {
     const NAME: &'static str = "native";
     type State<S: Scalar, L: Lanes> = CompiledState<S>;

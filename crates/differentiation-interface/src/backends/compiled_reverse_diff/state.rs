@@ -1,4 +1,4 @@
-//! What the calls of a preparation share: recordings, the point, and buffers.
+//! The state that the calls of a preparation share: recordings, the point, and buffers.
 
 use super::backend::AutoCompiledReverseDiff;
 use super::buffers::{Buffers, Direction};
@@ -14,11 +14,11 @@ use differentiation_interface_core::recordings::{Recordable, RecordedMatrix};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::sync::Arc;
 
-/// Recordings of a function with everything its calls reuse.
+/// Recordings of a function with all memory that its calls reuse.
 #[derive(Clone, Debug, Default)]
 pub struct CompiledState<S: Scalar> {
     recordings: Vec<Held<S>>,
-    /// The one that held at the last point.
+    /// The recording that was valid at the last point.
     current: usize,
     buffers: Buffers<S>,
     /// The parameters as plain numbers.
@@ -26,16 +26,16 @@ pub struct CompiledState<S: Scalar> {
     /// Lengths of the contexts.
     lengths: Vec<usize>,
     fresh: FreshRecording<S::Base>,
-    /// What its recordings have programs for beside products.
+    /// The requested entries, for which its recordings have programs.
     requested: RequestedEntries,
-    /// Whether some recording has no program of the entries asked for, so that products serve all.
+    /// Whether some recording has no program of the requested entries, so that all calls use products.
     needs_products: bool,
-    /// Where the last new recording differs from one that is there.
+    /// The places where the last new recording differs from a kept one.
     more: Vec<Place>,
 }
 
 impl<S: Scalar> CompiledState<S> {
-    /// For dense matrices of derivatives.
+    /// For dense derivative matrices.
     pub(super) fn of_matrix(backend: &AutoCompiledReverseDiff) -> Self {
         CompiledState { requested: RequestedEntries::jacobian(backend.limits()), ..CompiledState::default() }
     }
@@ -58,7 +58,7 @@ impl<S: Scalar> CompiledState<S> {
         Ok(())
     }
 
-    /// Sends seeds through the derivative at `x`.
+    /// Propagates seeds through the derivative at `x`.
     pub(super) fn products<F: Flat<Recorded<S::Base>>>(
         &mut self,
         backend: &AutoCompiledReverseDiff,
@@ -71,7 +71,7 @@ impl<S: Scalar> CompiledState<S> {
         self.with_recording(backend, f, x, |held, buffers| buffers.products(held, x, direction, seeds, rows))
     }
 
-    /// Fills the matrix of derivatives at `x`. Leaves the outputs in `y`.
+    /// Fills the derivative matrix at `x`. Leaves the outputs in `y`.
     #[inline(never)]
     pub(super) fn matrix<F: Flat<Recorded<S::Base>>>(
         &mut self,
@@ -87,7 +87,7 @@ impl<S: Scalar> CompiledState<S> {
         Ok(())
     }
 
-    /// Fills entries of the Jacobian, unless products take less.
+    /// Fills entries of the Jacobian, unless products are cheaper.
     pub(super) fn jacobian_entries<F: Flat<Recorded<S::Base>>>(
         &mut self,
         backend: &AutoCompiledReverseDiff,
@@ -112,7 +112,7 @@ impl<S: Scalar> CompiledState<S> {
         Ok(served)
     }
 
-    /// Fills entries of the Hessian, unless products take less.
+    /// Fills entries of the Hessian, unless products are cheaper.
     pub(super) fn hessian_entries<F: Flat<Recorded<S::Base>>>(
         &mut self,
         backend: &AutoCompiledReverseDiff,
@@ -147,7 +147,7 @@ impl<S: Scalar> CompiledState<S> {
         Ok(served)
     }
 
-    /// Runs `go` on a recording that holds at `x` and has a program of the entries asked for; `false` if some recording has none.
+    /// Runs `go` on a recording that is valid at `x` and has a program of the requested entries; `false` if some recording has none.
     fn with_entries<F: Flat<Recorded<S::Base>>>(
         &mut self,
         backend: &AutoCompiledReverseDiff,
@@ -173,7 +173,7 @@ impl<S: Scalar> CompiledState<S> {
         }
     }
 
-    /// Sends seeds through the derivative at the last point.
+    /// Propagates seeds through the derivative at the last point.
     pub(super) fn held_products(
         &mut self,
         direction: Direction,
@@ -187,7 +187,7 @@ impl<S: Scalar> CompiledState<S> {
         done
     }
 
-    /// Sends tangents through the derivative of the gradient at the last point, and hands out the gradient.
+    /// Propagates tangents through the derivative of the gradient at the last point, and returns the gradient.
     pub(super) fn held_hessian_products(
         &mut self,
         seeds: &Seeds<'_, S>,
@@ -204,7 +204,7 @@ impl<S: Scalar> CompiledState<S> {
         Ok(())
     }
 
-    /// Runs `go` on a recording that holds at `x`: the last one, another one, or a new one.
+    /// Runs `go` on a recording that is valid at `x`: the last one, another one, or a new one.
     fn with_recording<F: Flat<Recorded<S::Base>>>(
         &mut self,
         backend: &AutoCompiledReverseDiff,
@@ -270,8 +270,8 @@ impl<S: Scalar> CompiledState<S> {
         }
     }
 
-    /// Records the function at `x` and makes that the current recording. Out of line: what it needs of the stack is more than calls
-    /// that find their recording should touch.
+    /// Records the function at `x` and makes that the current recording. Out of line, because its stack frame is large and most calls
+    /// find their recording.
     #[cold]
     #[inline(never)]
     fn record<F: Flat<Recorded<S::Base>>>(
@@ -286,8 +286,8 @@ impl<S: Scalar> CompiledState<S> {
         Ok(())
     }
 
-    /// Makes current a recording for a function whose constants may have changed: one that does what a new one does, which it
-    /// is compared with.
+    /// Selects the current recording of a function whose constants may have changed: a kept one with the same operations as a new
+    /// recording.
     #[inline(never)]
     fn select<F: Flat<Recorded<S::Base>>>(
         &mut self,
@@ -328,7 +328,7 @@ impl<S: Scalar> CompiledState<S> {
         Ok(())
     }
 
-    /// Makes a recording the current one, in place of one that was for a single call, or of the oldest one if there are many.
+    /// Makes a recording the current one. It replaces a recording for a single call, or the oldest one if there are too many.
     fn keep(&mut self, backend: &AutoCompiledReverseDiff, recording: Recording) {
         let held = Held::new(Arc::new(recording));
         let spent = self.recordings.iter().position(|held| held.recording.once);
@@ -345,7 +345,7 @@ impl<S: Scalar> CompiledState<S> {
     }
 }
 
-/// The gradient and its value, if a small program makes them.
+/// The gradient and its value by a small program.
 impl<S: Scalar> RecordedMatrix<S> for CompiledState<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fill(&mut self, f: Option<&dyn Recordable>, x: &[S], y: Option<&mut [S]>, rows: &mut Rows<'_, S>) -> bool {
@@ -354,13 +354,13 @@ impl<S: Scalar> RecordedMatrix<S> for CompiledState<S> {
             return false;
         };
         buffers.read_contexts(f, plain, lengths);
-        // Of another length before the first call, and then there is no answer.
+        // Before the first call the length differs, and the program gives no result.
         let value = y.unwrap_or(&mut buffers.y);
         held.recording.is_for(lengths) && held.small_gradient(&[x, &buffers.parameters], &mut [value, rows.data()])
     }
 }
 
-/// A failure that nothing can be done about.
+/// The error of a failure that no other recording can avoid.
 #[cold]
 fn final_error(failure: Failure) -> Error {
     match failure {

@@ -1,7 +1,7 @@
-//! Finite differences: derivatives from values only, of any function.
+//! Finite differences: derivatives from function values, for any function.
 //!
-//! Reached by operators through the routes below; runs the user's function on plain numbers, so opaque closures over `f64`
-//! are welcome.
+//! Reached by operators through the routes below; runs the user's function on plain numbers, so that opaque closures over
+//! `f64` can be differentiated.
 
 #[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
 mod tests;
@@ -17,7 +17,7 @@ use num_traits::Float;
 
 /// Finite differences.
 ///
-/// Inexact, and the only method for functions that cannot run on other numbers than `f64`. The step in direction `i` is
+/// The only inexact backend, and the only one for functions that run on `f64` alone. The step in direction `i` is
 /// max(relative · |xᵢ|, absolute); both default to √ε for one-sided and ∛ε for central differences, ε being the machine
 /// epsilon, and to ⁴√ε for differences of differences in second-order operators. A general tangent is scaled so that its largest entry gets the step of the largest |xᵢ|.
 /// A step that is not positive, does not change its coordinate, moves it out of the range of the numbers or is larger than max(|xᵢ|, 1) / ε
@@ -43,7 +43,7 @@ pub struct AutoFiniteDiff {
     scheme: Scheme,
     relative_step: Option<f64>,
     absolute_step: Option<f64>,
-    /// Order of the derivative that these differences are part of, which the default step depends on.
+    /// Order of the derivative that these differences contribute to. It determines the default step.
     order: u8,
 }
 
@@ -80,7 +80,7 @@ impl<S: Scalar> Lift<S, S> for AutoFiniteDiff {
     }
 }
 
-/// Which differences are taken.
+/// The difference quotient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// (f(x + h) - f(x)) / h
@@ -152,12 +152,12 @@ impl AutoFiniteDiff {
     }
 }
 
-/// The step rule with its numbers worked out.
+/// The step rule with its constants computed.
 #[derive(Clone, Copy, Debug)]
 struct Steps<B> {
     relative: B,
     absolute: B,
-    /// Whether every step is usable but for those at the largest numbers there are.
+    /// Whether every step is usable, except at numbers near the largest one.
     are_usual: bool,
 }
 
@@ -167,7 +167,7 @@ impl<B: Base> Steps<B> {
         Float::max(self.relative * x.abs(), self.absolute)
     }
 
-    /// The step at a coordinate with the value `x`, unless it says nothing about the function there.
+    /// The step at a coordinate with the value `x`, or an error if it is not usable.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn usable_at(self, x: B, coordinate: usize) -> Result<B, ErrorKind> {
         let step = self.at(x);
@@ -179,7 +179,7 @@ impl<B: Base> Steps<B> {
         }
     }
 
-    /// Whether the step changes `x` and leaves something of it. A point at infinity has no derivative to spoil.
+    /// Whether the step changes `x` without losing it to rounding. Any step is usable at an infinite point, which has no derivative.
     #[cold]
     #[inline(never)]
     fn is_usable(step: B, x: B) -> bool {
@@ -190,7 +190,7 @@ impl<B: Base> Steps<B> {
     }
 }
 
-/// The point, moved and moved back, and outputs.
+/// The point, which is shifted and restored, and outputs.
 #[derive(Clone, Debug)]
 pub struct FiniteState<S> {
     x: Vec<S>,
@@ -210,7 +210,7 @@ impl<S: Scalar> FiniteState<S> {
 }
 
 impl AutoFiniteDiff {
-    /// Moves the point along seed `k` by `step`, in units of the seed.
+    /// Shifts the point along seed `k` by `step`, in units of the seed.
     fn shift<S: Scalar>(state: &mut FiniteState<S>, seeds: &Seeds<'_, S>, k: usize, step: S::Base) {
         match seeds {
             Seeds::Basis { first, .. } => {
@@ -264,7 +264,7 @@ impl AutoFiniteDiff {
         }
     }
 
-    /// Evaluates at the point moved along seed `k`, and moves it back.
+    /// Evaluates at the point shifted along seed `k`, and restores the point.
     fn evaluate_at<S: Scalar, F: Flat<S>>(
         state: &mut FiniteState<S>,
         f: &mut F,
@@ -357,7 +357,7 @@ impl PushforwardPrimitive for AutoFiniteDiff {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         state.set_point(x);
-        // Central differences without directions still must tell the number of outputs.
+        // Central differences without seeds must still determine the number of outputs.
         if self.scheme != Scheme::Central || y.is_some() || seeds.count() == 0 {
             f.call(&state.moved, &mut state.base);
         }

@@ -1,4 +1,4 @@
-//! The dual number: a value and, unless it is zero, a tangent in several lanes.
+//! The dual number: a value and a tangent in several lanes, which is absent while it is zero.
 
 use crate::backends::over::answered_below;
 use differentiation_interface_core::backend::{Lane, Lanes};
@@ -20,7 +20,7 @@ pub type Dual<S, L> = Num<DualCore<S, L>>;
 /// The engine's part of a [`Dual`].
 ///
 /// The tangent is absent while it is zero, so that constants and inputs outside the current chunk cost nothing.
-// Value and level side by side: a number without tangent is read from one line of the cache.
+// Value and level are adjacent, so that a number without tangent is read from one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct DualCore<S: Scalar, L: Lanes> {
@@ -28,7 +28,7 @@ pub struct DualCore<S: Scalar, L: Lanes> {
     tangent: Option<Tangent<S, L>>,
 }
 
-/// The lanes, marked with the differentiation they belong to. The mark's niche makes the `Option` free.
+/// The lanes, marked with the differentiation that they belong to. The mark's niche makes the `Option` free.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct Tangent<S: Scalar, L: Lanes> {
@@ -36,17 +36,17 @@ struct Tangent<S: Scalar, L: Lanes> {
     lanes: L::Of<S>,
 }
 
-/// Mark of tangents in which two differentiations have met. It stays on everything computed from them.
+/// Mark of tangents to which two differentiations contribute. All numbers computed from them keep it.
 pub(super) const MIXED: NonZeroU32 = identity::STRAY;
 
-/// One differentiation: a mark for its tangents.
+/// One differentiation, which marks its tangents.
 ///
 /// Nested differentiations have different number types. But a number of an *outer* differentiation can be captured by a
-/// closure for an inner one of the same type, and a number of an *earlier* call can be kept somewhere: their tangents mean
-/// something else, so a call whose outputs depend on them is refused. Marks are identities, which differ on all threads:
-/// dual numbers need nothing that belongs to a thread, and the function may compute on several.
+/// closure for an inner one of the same type, and a number of an *earlier* call can be stored somewhere. Their tangents belong to
+/// other directions, so a call whose outputs depend on them is refused. Marks are identities, which are unique across threads: dual
+/// numbers use no thread-local data, and the function may compute on several threads.
 pub(super) struct Level {
-    /// Without an identity of its own where no number of another differentiation can enter.
+    /// `None` if no number of another differentiation can enter.
     identity: Option<Identity>,
 }
 
@@ -57,8 +57,8 @@ impl Level {
         Level { identity: Some(Identity::begin()) }
     }
 
-    /// Begins a differentiation that no number of another one can enter. It refuses results that carry any mark but its own, or depend on a
-    /// fault on another thread.
+    /// Begins a differentiation that no number of another one can enter. It refuses results with any mark but [`UNNAMED`](identity::UNNAMED),
+    /// and results of a fault on another thread.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn unnamed() -> Level {
         Level { identity: None }
@@ -70,7 +70,7 @@ impl Level {
         self.identity.as_ref().map_or(identity::UNNAMED, Identity::id)
     }
 
-    /// Refuses results into which another differentiation entered, or for which another thread has found an error.
+    /// Refuses results that depend on another differentiation, or for which another thread has reported an error.
     #[inline]
     pub(super) fn check<S: Scalar, L: Lanes>(&self, outputs: &[Dual<S, L>]) -> Result<(), ErrorKind> {
         if let Some(identity) = &self.identity {
@@ -107,7 +107,7 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
         self.tangent.as_ref().map(|t| t.level)
     }
 
-    /// Gives the number a tangent of the differentiation `level`.
+    /// Sets a tangent of the differentiation `level`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn set_tangent(&mut self, level: &Level, lanes: L::Of<S>) {
         self.tangent = Some(Tangent { level: level.mark(), lanes });
@@ -121,24 +121,24 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
         DualCore { value, tangent: Some(Tangent { level: level.mark(), lanes }) }
     }
 
-    /// Copies the first lanes of the tangent. Whether all of them are numbers.
+    /// Copies the first lanes of the tangent. Returns whether none of them is NaN.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn copy_lanes(&self, out: &mut [S]) -> bool {
         let lane = |lane| self.tangent.as_ref().map_or(S::constant(S::Base::ZERO), |t| L::slice(&t.lanes)[lane]);
-        // First all, then the question, so that the compiler takes the lanes together.
+        // Copied first and tested afterwards, so that the compiler vectorises over the lanes.
         for (i, out) in out.iter_mut().enumerate() {
             *out = lane(i);
         }
         out.iter().fold(true, |numbers, out| numbers & !out.peek().is_nan())
     }
 
-    /// Takes the tangent away.
+    /// Removes the tangent.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn clear_tangent(&mut self) {
         self.tangent = None;
     }
 
-    /// Copies the first lanes of the tangent, fewer than there are. Whether the lane after them is anything but zero.
+    /// Copies the first lanes of the tangent, fewer than it has. Returns whether the next lane is not zero.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn write_lanes(&self, out: &mut [S]) -> bool {
         let Some(t) = &self.tangent else {
@@ -163,10 +163,10 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
         }
     }
 
-    /// Whether the numbers below are plain.
+    /// Whether the scalar is a plain number.
     ///
-    /// Tangents of plain numbers are read where they lie, twice as fast on long inputs. Those of numbers of numbers are
-    /// copied first, or they never leave memory: five times faster.
+    /// Tangents of plain numbers are read in place, which is twice as fast on long inputs. Those of nested numbers are copied first, so
+    /// that the compiler keeps them in registers: five times faster.
     const PLAIN: bool = size_of::<S>() == size_of::<S::Base>();
 
     /// The number with value `value` whose tangent is that of `self` times `partial`.
@@ -183,8 +183,7 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
 }
 
 impl<S: Scalar, L: Lanes> DualCore<S, L> {
-    /// The number `value` with a tangent for engines that follow directions of their own: it belongs to no differentiation by
-    /// duals.
+    /// The number `value` with a tangent that belongs to no differentiation by dual numbers, for engines that use dual numbers internally.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn with_lanes(value: S, lanes: L::Of<S>) -> Self {
         DualCore { value, tangent: Some(Tangent { level: identity::NONE, lanes }) }
@@ -198,7 +197,7 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
 }
 
 impl<S: Scalar, L: Lanes> DualCore<S, L> {
-    /// How engines take numbers over plain ones apart.
+    /// How engines split dual numbers over plain ones.
     const TANGENTS: Tangents<Num<Self>, S::Base> = Tangents {
         lanes: L::N,
         mark: |number| number.0.identity(),
@@ -215,7 +214,7 @@ impl<S: Scalar, L: Lanes> DualCore<S, L> {
 }
 
 impl<S: Scalar> DualCore<S, Lane<1>> {
-    /// The number `value` with the tangent `tangent`, which belongs to no differentiation by duals.
+    /// The number `value` with the tangent `tangent`, which belongs to no differentiation by dual numbers.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn along(value: S, tangent: S) -> Self {
         Self::with_lanes(value, [tangent])
@@ -228,7 +227,7 @@ impl<S: Scalar> DualCore<S, Lane<1>> {
     }
 }
 
-/// Copies the beginning of `from`. In stretches of fixed length that may overlap, which is quicker than `memcpy` for a dozen.
+/// Copies the beginning of `from` in blocks of fixed length that may overlap, which is faster than `memcpy` for a dozen numbers.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn copy_few<S: Copy>(out: &mut [S], from: &[S]) {
     let count = out.len();
@@ -261,7 +260,7 @@ impl<S: Scalar, L: Lanes> Tangent<S, L> {
 }
 
 impl<S: Scalar, L: Lanes> Tangent<S, L> {
-    /// The number with value `value` and this tangent times one partial derivative plus another one times another.
+    /// The number with value `value` and the sum of both tangents, each times its partial derivative.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn join(&self, other: &Self, value: S, px: Partial<S>, py: Partial<S>) -> DualCore<S, L> {
         let level = if self.level == other.level { self.level } else { MIXED };
@@ -290,7 +289,7 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
         let (x, y) = (self.value, other.value);
         let r = x.apply2(y, rule);
         if !Self::PLAIN {
-            // The order of the questions matters: this one keeps nested lanes out of memory.
+            // The order of the tests matters: this one keeps nested lanes in registers.
             if self.tangent.is_some() && other.tangent.is_some() {
                 let (px, py) = (rule.partial_x(x, y, r), rule.partial_y(x, y, r));
                 if let (Some(a), Some(b)) = (self.tangent, other.tangent) {
@@ -310,7 +309,7 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
                 other.chain(r, || rule.partial_y(x, y, r))
             };
         };
-        // A selection, not a branch: a branch to a call here costs the lanes their registers.
+        // Selected without a branch: a branch to a call would spill the lanes.
         let level = if a.level == b.level { a.level } else { MIXED };
         let (px, py) = (rule.partial_x(x, y, r), rule.partial_y(x, y, r));
         let lanes = match (px, py) {
@@ -360,7 +359,7 @@ impl<S: Scalar, L: Lanes> Core for DualCore<S, L> {
                 L::slice_mut(lanes)[lane] = *dy;
             }
         }
-        // A differentiation without an identity sees a fault by the mark.
+        // A differentiation without an identity detects a fault by the mark.
         let level = if one_level && !failed { level } else { MIXED };
         for (y, lanes) in y.iter_mut().zip(lanes) {
             y.0.tangent = Some(Tangent { level, lanes });

@@ -1,4 +1,4 @@
-//! The hyper-dual number: a dual number with tangents along other directions, and the second derivatives along both.
+//! The hyper-dual number: a dual number with tangents in a second set of directions, and the mixed second derivatives.
 
 use super::dual::{Dual, DualCore, MIXED};
 use crate::backends::over::answered_below;
@@ -20,10 +20,10 @@ pub type HyperDual<S, O, L> = Num<HyperDualCore<S, O, L>>;
 
 /// The engine's part of a [`HyperDual`].
 ///
-/// It is what a [`Dual`] of duals would be, `Dual<Dual<S, O>, L>`, with the lanes of one kind side by side: half as long, and
-/// its lanes are added and multiplied several at once.
-// Operations are inlined always where code is optimised. Where it is not, each inlined call would keep its lanes on the stack of
-// the user's function, and those of 12 × 12 lanes soon fill it.
+/// It carries what `Dual<Dual<S, O>, L>` carries, with lanes of one kind adjacent: it is half as large, and its lanes are added and
+/// multiplied by vector instructions.
+// Operations are always inlined in optimised builds only. In debug builds each inlined call would keep its lanes on the stack of the
+// user's function, which 12 × 12 lanes soon exhaust.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct HyperDualCore<S: Scalar, O: Lanes, L: Lanes> {
@@ -40,8 +40,8 @@ struct HyperTangent<S: Scalar, O: Lanes, L: Lanes> {
     second: O::Array<L::Of<S>>,
 }
 
-/// The mark of the differentiation along inputs, and whether there are second derivatives: those of inputs are zero, and
-/// must not meet infinite factors.
+/// The mark of the differentiation along inputs, and whether there are second derivatives. Those of inputs are absent, so that they
+/// are not multiplied by infinite factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark(NonZeroU64);
 
@@ -64,7 +64,7 @@ impl Mark {
     fn level(self) -> NonZeroU32 {
         NonZeroU32::new(self.0.get() as u32).unwrap_or(MIXED)
     }
-    /// That of numbers computed from two.
+    /// The mark of a number computed from two.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn join(self, other: Self) -> Self {
         let bent = (self.0 | other.0.get()).get() & Self::BENT;
@@ -102,7 +102,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperDualCore<S, O, L> {
         self.tangent = Some(HyperTangent { mark: Mark::straight(level), first, second });
     }
 
-    /// Takes the tangent along inputs away.
+    /// Removes the tangent along inputs.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn clear_tangent(&mut self) {
         self.tangent = None;
@@ -113,7 +113,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperDualCore<S, O, L> {
         self.tangent.as_ref().map(|t| t.mark.level())
     }
 
-    /// The same; that of the tangents along seeds is the value's.
+    /// The identity of either differentiation; the tangents along seeds belong to the value.
     fn identity(&self) -> Option<NonZeroU32> {
         self.level()
     }
@@ -135,8 +135,8 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperDualCore<S, O, L> {
         if self.tangent.is_none() {
             return Self::inert(value);
         }
-        // In long functions most numbers have no lanes. Where that is not said, their registers are moved about all the same,
-        // and calls that use few lanes take half as long again.
+        // In long functions most numbers have no lanes. Without this hint the compiler moves lane registers for them too, and calls that
+        // use few lanes take half as long again.
         cold_path();
         let Some(t) = self.tangent else { return Self::inert(value) };
         match partial() {
@@ -148,7 +148,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperDualCore<S, O, L> {
 
 impl<S: Scalar, O: Lanes, L: Lanes> HyperTangent<S, O, L> {
     /// This tangent times a partial derivative.
-    // Lanes are copied first and changed in place, or they never leave memory.
+    // Lanes are copied first and changed in place, so that the compiler keeps them in registers.
     #[cfg_attr(debug_assertions, inline)]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn times(self, partial: Partial<Dual<S, O>>) -> Self {
@@ -219,7 +219,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> Core for HyperDualCore<S, O, L> {
             return Self::inert(r);
         }
         cold_path();
-        // The order of the questions matters: it keeps lanes out of memory.
+        // The order of the tests matters: it keeps lanes in registers.
         if self.tangent.is_some() && other.tangent.is_some() {
             match (rule.partial_x(x, y, r), rule.partial_y(x, y, r)) {
                 (Partial::Zero, py) => return other.chain(r, || py),

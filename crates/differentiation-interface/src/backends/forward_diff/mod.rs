@@ -29,11 +29,11 @@ use std::num::NonZeroUsize;
 /// Forward mode by dual numbers.
 ///
 /// Exact derivatives at a cost proportional to the number of inputs: best for few inputs, many outputs, and for
-/// Hessian-vector products over a reverse mode. `L` lanes of tangents go through the function at once; the number of lanes
-/// used in a pass is chosen from the length of the input, up to 12. Tangents that are still zero cost nothing.
+/// Hessian-vector products as the outer backend of reverse mode. A pass propagates several lanes of tangents, whose number is chosen
+/// from the length of the input, up to 12. Tangents that are still zero cost nothing.
 ///
-/// **Threads.** The function may compute with its numbers on other threads, in parallel: the derivative is right, and that of
-/// the same operations done serially, bit by bit.
+/// **Threads.** The function may compute with its numbers on other threads, in parallel. The derivative is bitwise the same as that
+/// of a serial run of the same operations.
 ///
 /// # Example
 /// ```
@@ -78,11 +78,11 @@ impl<C: ChunkSize, S: Scalar, L: Lanes> Lift<S, Dual<S, L>> for AutoForwardDiff<
     }
 }
 
-/// How many lanes [`AutoForwardDiff`] has.
+/// The number of lanes of [`AutoForwardDiff`].
 pub trait ChunkSize: Copy + Debug + Send + Sync + 'static {
     /// The lanes of the number type.
     type Lanes: Lanes;
-    /// The number of lanes used in a pass if the user fixed it, so that a smaller input is an error.
+    /// The number of lanes used in a pass, if the user fixed it. A shorter input is then an error.
     fn fixed(&self) -> Option<usize>;
 }
 
@@ -94,7 +94,7 @@ pub struct AutoChunk;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk<const N: usize>;
 
-/// The lanes of [`AutoChunk`], of which a pass uses as many as were fixed at run time, if any were.
+/// The lanes of [`AutoChunk`], with an optional chunk size fixed at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuntimeChunk(Option<NonZeroUsize>);
 
@@ -133,7 +133,7 @@ impl Default for AutoForwardDiff<AutoChunk> {
 }
 
 impl AutoForwardDiff<RuntimeChunk> {
-    /// Forward mode with an automatic chunk, of the type of those fixed at run time.
+    /// Forward mode with an automatic chunk size, of the same type as with a chunk size fixed at run time.
     pub(crate) const fn automatic() -> Self {
         AutoForwardDiff(RuntimeChunk(None))
     }
@@ -159,8 +159,8 @@ impl AutoForwardDiff<AutoChunk> {
         AutoForwardDiff(Chunk)
     }
 
-    /// Forward mode whose chunk is fixed at run time, or automatic for `None`. The numbers have room for
-    /// [`RuntimeChunk::LARGEST`] lanes; a larger chunk and 0 give `None`.
+    /// Forward mode with a chunk size fixed at run time, or an automatic one for `None`. The numbers have
+    /// [`RuntimeChunk::LARGEST`] lanes; a larger chunk size and 0 return `None`.
     pub fn with_runtime_chunk(chunk: Option<usize>) -> Option<AutoForwardDiff<RuntimeChunk>> {
         let Some(chunk) = chunk else { return Some(AutoForwardDiff::automatic()) };
         let chunk = NonZeroUsize::new(chunk).filter(|chunk| chunk.get() <= RuntimeChunk::LARGEST)?;
@@ -168,7 +168,7 @@ impl AutoForwardDiff<AutoChunk> {
     }
 }
 
-/// The lanes used in each pass: as few passes as possible, then as even as possible.
+/// The number of lanes per pass: the smallest number of passes, then lanes distributed as evenly as possible.
 ///
 /// `12` lanes take 100 inputs in 9 passes of 12 (the last one of 4), 13 inputs in 2 passes of 7.
 pub fn chunk_size(inputs: usize, lanes: usize) -> usize {
@@ -185,14 +185,14 @@ pub struct ForwardState<S: Scalar, L: Lanes> {
 }
 
 impl<S: Scalar, L: Lanes> ForwardState<S, L> {
-    /// Takes over the point, without tangents.
+    /// Sets the point, without tangents.
     #[inline]
     fn set_point(&mut self, x: &[S]) {
         self.x.clear();
         self.x.extend(x.iter().map(|&v| Num(DualCore::inert(v))));
     }
 
-    /// Gives the inputs the tangents of seeds `first..first + count`.
+    /// Sets the tangents of the inputs to seeds `first..first + count`.
     #[inline]
     fn seed(&mut self, seeds: &Seeds<'_, S>, first: usize, count: usize, level: &Level) {
         match seeds {
@@ -210,7 +210,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
                 for (x, &color) in self.x.iter_mut().zip(*colors) {
                     let lane = (color as usize).wrapping_sub(start + first);
                     if lane < count {
-                        // Lane by lane: one entry written into an array of zeros would be read back before it has arrived.
+                        // Computed lane by lane: writing one entry into an array of zeros causes a store-forwarding stall when the array is read.
                         x.0.set_tangent(level, L::each(|k| if k == lane { one } else { zero }));
                     }
                 }
@@ -227,7 +227,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         }
     }
 
-    /// Takes the tangents of those seeds away again.
+    /// Removes the tangents of those seeds.
     #[inline]
     fn unseed(&mut self, seeds: &Seeds<'_, S>, first: usize, count: usize) {
         let touched = match seeds {
@@ -275,18 +275,18 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         }
     }
 
-    /// Writes the tangents of one pass into their columns. Whether one of them may not be a number.
+    /// Writes the tangents of one pass into their columns. Returns whether one of them may be NaN.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn write_tangents(&self, rows: &mut Rows<'_, S>, first: usize, count: usize) -> bool {
         if count < L::N {
-            // A lane without seed is zero. What is spoilt is 0 · ∞, so this lane then is not a number either.
+            // A lane without a seed is zero. Spoilt tangents come from 0 · ∞, which makes this lane NaN too.
             let mut doubtful = false;
             for (v, row) in self.y.iter().zip(rows.parts(first, count)) {
                 doubtful |= v.0.write_lanes(row);
             }
             doubtful
         } else {
-            // A sum that is a number vouches for all its terms, at a tenth of the cost of asking each of them.
+            // If a sum is not NaN, none of its terms is, at a tenth of the cost of testing each term.
             let mut sums = L::each(|_| S::Base::ZERO);
             for (v, row) in self.y.iter().zip(rows.parts(first, count)) {
                 v.0.write_all_lanes(row, &mut sums);
@@ -295,7 +295,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         }
     }
 
-    /// Whether an output has a tangent that is not a number.
+    /// Whether an output has a tangent that is NaN.
     ///
     /// Lanes share the derivatives of operations: where one is infinite or not a number, a lane that does not depend on it gets its
     /// product with 0.
@@ -304,7 +304,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         (0..self.y.len()).any(|i| rows.part(i, first, count).iter().any(|t| t.peek().is_nan()))
     }
 
-    /// Takes the tangents of seeds `first..first + count` one by one, so that each is what it is alone.
+    /// Propagates seeds `first..first + count` one by one, so that no lane affects another.
     #[cold]
     #[inline(never)]
     fn separate_passes<F: Flat<Dual<S, L>>>(
@@ -354,7 +354,7 @@ impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
 
     #[inline]
     fn pushforward_state<S: Scalar, L: Lanes>(&self, inputs: usize, seeds: usize) -> Result<ForwardState<S, L>, Error> {
-        // Where the operator chooses the lanes, the chunk says nothing.
+        // If the operator chooses the lanes, the chunk size does not apply.
         let fixed = self.0.fixed().filter(|_| L::ROOM == C::Lanes::ROOM);
         match fixed {
             Some(chunk) if chunk > seeds && seeds > 0 => Err(ErrorKind::ChunkTooLarge { chunk, inputs }.into()),

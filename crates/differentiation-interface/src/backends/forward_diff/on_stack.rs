@@ -1,6 +1,6 @@
-//! Numbers and arrays in, numbers and arrays out: one pass on the stack, which the compiler makes the code of duals written by hand.
+//! The Jacobian of a function of numbers and arrays in one pass on the stack, which compiles to the code of hand-written duals.
 //!
-//! Called by the primitive where types fix both lengths and all inputs have a lane.
+//! Called by the primitive if the types fix the numbers of inputs and outputs and each input has a lane.
 
 use super::dual::{Dual, DualCore, Level};
 use differentiation_interface_core::backend::{Lanes, Rows};
@@ -8,11 +8,11 @@ use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::scalar::{Num, Scalar};
 
-/// Fills the Jacobian, and leaves the outputs in `y` if asked for.
+/// Fills the Jacobian, and writes the outputs to `y` if given.
 ///
-/// `false` where the general way has to say what is wrong (a fault, a number of another differentiation, another number of outputs), or has to
-/// take inputs one by one: lanes share the derivatives of operations, so that where one is infinite, a lane that does not depend on it
-/// gets its product with 0.
+/// Returns `false` if the general route must report an error (a fault, a number of another differentiation, another number of
+/// outputs), or must differentiate by one input at a time. The latter happens if a result is not a number: lanes share the partial
+/// derivatives of operations, so a lane that does not depend on an infinite one gets 0 · ∞.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn jacobian<S: Scalar, L: Lanes, F: Flat<Dual<S, L>>>(
     f: &mut F,
@@ -20,7 +20,7 @@ pub(super) fn jacobian<S: Scalar, L: Lanes, F: Flat<Dual<S, L>>>(
     y: Option<&mut [S]>,
     rows: &mut Rows<'_, S>,
 ) -> bool {
-    // A function that captures nothing meets no number but its own, and needs no identity.
+    // A function that captures nothing meets its own numbers only and needs no identity.
     let level = if f.captures() { Level::enter() } else { Level::unnamed() };
     let basis = |i| Num(DualCore::basis(x[i], &level, i));
     let write = |outputs: &[Dual<S, L>]| {

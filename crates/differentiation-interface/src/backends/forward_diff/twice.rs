@@ -16,7 +16,7 @@ use num_traits::Float;
 /// Active inputs and outputs, reused by all calls: lanes `O` along seeds, `L` along inputs.
 #[derive(Clone, Debug)]
 pub struct HyperState<S: Scalar, O: Lanes, L: Lanes> {
-    /// The point with its tangents along seeds, and the largest number of seeds in a pass.
+    /// The point with tangents along seeds, and the largest number of seeds in a pass.
     seeded: ForwardState<S, O>,
     x: Vec<HyperDual<S, O, L>>,
     y: Vec<HyperDual<S, O, L>>,
@@ -101,7 +101,7 @@ impl Levels {
     }
 }
 
-/// What a call is to fill.
+/// The results that a call fills.
 struct Products<'a, S> {
     seeds: Seeds<'a, S>,
     levels: Levels,
@@ -110,7 +110,7 @@ struct Products<'a, S> {
 }
 
 impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
-    /// Takes over the point with the tangents of seeds `first..first + count`.
+    /// Sets the point with the tangents of seeds `first..first + count`.
     #[inline]
     fn seed(&mut self, x: &[S], products: &Products<'_, S>, first: usize, count: usize) {
         self.seeded.set_point(x);
@@ -175,7 +175,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
         }
     }
 
-    /// Writes the results of a pass. Whether one of them is not a number.
+    /// Writes the results of a pass. Returns whether one of them is NaN.
     #[inline]
     fn write(&self, start: usize, lanes: usize, first: usize, count: usize, products: &mut Products<'_, S>) -> bool {
         let y = &self.y[0].0;
@@ -197,7 +197,7 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
         spoilt
     }
 
-    /// Takes seeds and inputs one by one, so that each derivative is what it is alone.
+    /// Propagates seeds and inputs one by one, so that no lane affects another.
     ///
     /// Lanes share the derivatives of operations: where one is infinite or not a number, a lane that does not depend on it gets its
     /// product with 0.

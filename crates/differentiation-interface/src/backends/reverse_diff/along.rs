@@ -1,4 +1,4 @@
-//! Dual numbers along an entry of the tape, by which rules are differentiated once more.
+//! Dual numbers with a tangent along an entry of the tape, for second derivatives of rules.
 //!
 //! Used by the variable of second order and by custom rules on its tape.
 

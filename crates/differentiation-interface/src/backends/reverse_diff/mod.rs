@@ -1,4 +1,4 @@
-//! Reverse mode: a tape of binary operations, recorded at each call.
+//! Reverse mode: a tape of binary operations, recorded anew in each call.
 //!
 //! Reached by operators through the routes below; runs the user's function on [`Var`]. Products with a Hessian by this
 //! backend alone are in `twice.rs`, which runs it on [`TwiceVar`].
@@ -28,13 +28,13 @@ use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use num_traits::Float;
 use tape::{Call, Node, Recorder, Spare};
 
-/// Reverse mode by a tape that is recorded anew at each call, so that branches and loops may depend on values.
+/// Reverse mode by a tape that is recorded anew in each call, so that branches and loops may depend on values.
 ///
 /// Exact derivatives at a cost proportional to the number of outputs: best for gradients. Functions of one argument and
-/// operations with constants leave nothing on the tape: a number carries its derivative with respect to its last branching
-/// point, and only operations that join two such points are recorded.
+/// operations with constants record nothing: a number carries its derivative with respect to one entry of the tape, and only
+/// operations that combine numbers of different entries are recorded.
 ///
-/// **Threads.** The tape belongs to the thread that calls the operator. A function that joins its numbers on another thread
+/// **Threads.** The tape belongs to the thread that calls the operator. A function that combines its numbers on another thread
 /// (`std::thread::scope`, `rayon`, a worker behind a channel) is refused with
 /// [`ErrorKind::OtherThread`](crate::error::ErrorKind::OtherThread); compute on the calling thread, or use [`AutoForwardDiff`](super::AutoForwardDiff). Several threads may each call operators, and a function may call one on a worker.
 ///
@@ -52,7 +52,7 @@ pub struct AutoReverseDiff {}
 
 #[cfg(feature = "compiled")]
 impl AutoReverseDiff {
-    /// Reverse mode by a recording that is made once and compiled.
+    /// Reverse mode by a recording that is compiled once.
     pub fn compiled() -> AutoCompiledReverseDiff {
         AutoCompiledReverseDiff::default()
     }
@@ -94,7 +94,7 @@ pub struct ReverseState<S: Scalar> {
     nodes: Vec<Node<S>>,
     calls: Vec<Call<S>>,
     spare: Spare<Node<S>>,
-    /// Per output, the entry of the tape it hangs on and its derivative with respect to it.
+    /// Per output, the entry of the tape that it depends on and its derivative with respect to the entry.
     outputs: Vec<Option<(u32, S)>>,
     adjoints: Vec<S>,
 }
@@ -145,19 +145,19 @@ impl PullbackPrimitive for AutoReverseDiff {
     }
 }
 
-/// A recording that is swept for several seeds at once.
+/// A recording with sweeps for several seeds at once.
 trait InLanes<S: Scalar> {
-    /// Takes up to `K` seeds from seed `first` on and fills their rows; returns how many.
+    /// Sweeps for up to `K` seeds from seed `first` on and fills their rows; returns their number.
     fn sweep_lanes<const K: usize>(&mut self, seeds: &Seeds<'_, S>, first: usize, rows: &mut Rows<'_, S>) -> usize;
 
-    /// Takes all seeds, a row for each.
+    /// Sweeps for all seeds and fills one row for each.
     #[inline]
     fn sweep_all(&mut self, seeds: &Seeds<'_, S>, rows: &mut Rows<'_, S>) -> Result<(), Error> {
         let total = seeds.count();
         rows.set_rows(total)?;
         let mut first = 0;
         while first < total {
-            // Numbers of numbers have lanes of their own; more of them would only be more code.
+            // Nested numbers carry several lanes themselves; more lanes here would only compile to more code.
             first += if const { S::DEPTH > 0 } {
                 self.sweep_lanes::<1>(seeds, first, rows)
             } else {
@@ -183,7 +183,7 @@ impl<S: Scalar> InLanes<S> for ReverseState<S> {
         self.adjoints.resize((inputs + self.nodes.len()) * K, zero);
         let (adjoints, _) = self.adjoints.as_chunks_mut::<K>();
 
-        // Entries of the tape behind the last one that an output hangs on are never reached.
+        // No output depends on entries of the tape after this one.
         let mut end = 0;
         for (i, output) in self.outputs.iter().enumerate() {
             let Some((entry, derivative)) = *output else { continue };
@@ -197,7 +197,7 @@ impl<S: Scalar> InLanes<S> for ReverseState<S> {
         }
         tape::propagate_with_calls(&self.nodes[..end.saturating_sub(inputs)], &self.calls, adjoints, inputs);
 
-        // Where a derivative on the tape is infinite, a lane with a zero adjoint gets 0 · ∞, which it does not alone.
+        // Where a derivative on the tape is infinite, a lane with a zero adjoint gets 0 · ∞, which a sweep of this lane alone skips.
         if K > 1 && adjoints[..inputs].iter().flatten().any(|a| a.peek().is_nan()) {
             for k in first..first + count {
                 self.sweep_lanes::<1>(seeds, k, rows);

@@ -1,16 +1,16 @@
-//! The tape: where it lives during a recording, and how adjoints run back over it.
+//! The tape: its storage during a recording, and the reverse sweep of adjoints over it.
 //!
-//! Numbers must be `Copy` and come from nothing, so they cannot borrow the tape: they carry the identity of their recording.
-//! While the user's function runs, the entries are kept by the thread, and afterwards they move back into the state of the
-//! call. A number whose recording does not run on this thread, because it was sent here or kept from an earlier call, becomes a
-//! [stray](identity::STRAY), and its recording, if it runs on another thread, ends with an error.
+//! Numbers are `Copy` and constants are made without access to a tape, so numbers cannot borrow it: they carry the identity of their
+//! recording. While the user's function runs, thread-local storage holds the entries; afterwards they move back into the state of
+//! the call. A number whose recording does not run on this thread, because it was sent here or kept from an earlier call, becomes a
+//! [stray](identity::STRAY); its recording, if it runs on another thread, ends with an error.
 //!
 //! The innermost recording over `f64` keeps its entries on a [`ThreadTape`], a plain thread-local. An inner recording over `f64` moves
-//! the outer one's entries among the [`OPEN`] tapes and back, where those over other scalars always are; numbers of a suspended
-//! recording still work, the slow way.
+//! the outer one's entries to the [`OPEN`] tapes and back. Recordings over other scalars are always among these. Numbers of a suspended
+//! recording still work, but are slower.
 //!
-//! All of this is the same for entries with first derivatives, [`Node`], and for those with second ones, which live in
-//! `twice_tape.rs`: they are an [`Entry`] each.
+//! All of this is generic over the [`Entry`]: [`Node`], with first derivatives, or the entry of `twice_tape.rs`, which has second
+//! derivatives too.
 
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::identity::{self, Identity};
@@ -22,13 +22,13 @@ use std::mem::ManuallyDrop;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// What a tape is made of.
+/// An entry of a tape.
 pub(super) trait Entry: Copy + fmt::Debug + Send + Sync + 'static {
-    /// What custom rules leave on the tape.
+    /// A custom rule on the tape.
     type Call: Clone + Send + Sync + 'static;
     /// An entry without arguments.
     fn source() -> Self;
-    /// Runs `action` on the thread tape for entries of this type, if there is one and this thread has not ended.
+    /// Runs `action` on the thread tape for entries of this type, if there is one and thread-local storage still exists.
     fn with_thread_tape<R>(action: impl FnOnce(&ThreadTape<Self>) -> R) -> Option<R>;
 }
 
@@ -44,8 +44,8 @@ macro_rules! entry_with_thread_tape {
             fn source() -> Self {
                 $source
             }
-            // The type test is decided when this is compiled. `try_with` is inlined where `with` is not, and then the
-            // entry stays in registers.
+            // The type test is resolved at compile time. Unlike `with`, `try_with` is inlined, which keeps the entry in
+            // registers.
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn with_thread_tape<R>(action: impl FnOnce(&ThreadTape<Self>) -> R) -> Option<R> {
                 if TypeId::of::<S>() != TypeId::of::<f64>() {
@@ -65,13 +65,13 @@ pub(super) struct Node<S> {
     pub(super) parents: [u32; 2],
 }
 
-/// A custom rule on the tape: its outputs are a row of entries without arguments of their own.
+/// A custom rule on the tape: its outputs are consecutive entries without arguments.
 #[derive(Clone)]
 pub(super) struct Call<S> {
-    /// The first output's entry.
+    /// The entry of the first output.
     pub(super) first: u32,
     pub(super) outputs: usize,
-    /// Per argument, the entry it hangs on and its derivative with respect to it; nothing for a constant.
+    /// Per argument, the entry that it depends on and its derivative with respect to the entry; `None` for a constant.
     pub(super) arguments: Vec<Option<(u32, S)>>,
     pub(super) pullback: Pullback<S>,
 }
@@ -97,7 +97,7 @@ impl<E: Entry> Tape<E> {
         Tape { nodes: Vec::new(), calls: Vec::new(), inputs: 0 }
     }
 
-    /// Appends an entry; its number, or `None` if the tape is full.
+    /// Appends an entry and returns its index, or `None` if the tape is full.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn push(&mut self, node: E) -> Option<u32> {
         let index = self.nodes.len() + self.inputs as usize;
@@ -120,7 +120,7 @@ impl<E: Entry> Tape<E> {
     }
 }
 
-/// A box for a tape that is not the thread tape, which a state keeps so that the next recording need not allocate one. A clone has none.
+/// A box for a tape that is not the thread tape. A state keeps it so that the next recording need not allocate; a clone of the state has none.
 pub(super) struct Spare<E: Entry>(Option<Box<Tape<E>>>);
 
 impl<E: Entry> Default for Spare<E> {
@@ -155,7 +155,7 @@ fn with_open<E: Entry, R>(recording: NonZeroU32, action: impl FnOnce(&mut Tape<E
     found.ok().flatten()
 }
 
-/// Keeps a tape while it is not the thread tape. If this thread is at its end it is lost, and the recording ends with an error.
+/// Keeps a tape while it is not the thread tape. If the thread is terminating, the tape is lost and the recording ends with an error.
 fn suspend<E: Entry>(recording: NonZeroU32, tape: Box<Tape<E>>) {
     if OPEN.try_with(|open| open.borrow_mut().push((recording, tape))).is_err() {
         identity::spoil(recording, ErrorKind::OtherThread);
@@ -172,7 +172,7 @@ fn resume<E: Entry>(recording: NonZeroU32) -> Option<Box<Tape<E>>> {
     found.ok().flatten()
 }
 
-/// Runs `action` on the tape of a recording, wherever this thread keeps it.
+/// Runs `action` on the tape of a recording of this thread, whether or not it is the thread tape.
 fn with_tape<E: Entry, R>(recording: NonZeroU32, action: impl FnOnce(&mut Tape<E>) -> R) -> Option<R> {
     if E::with_thread_tape(|tape| tape.is_open_for(recording)) == Some(true) {
         return E::with_thread_tape(|tape| action(&mut tape.tape.borrow_mut()));
@@ -180,8 +180,8 @@ fn with_tape<E: Entry, R>(recording: NonZeroU32, action: impl FnOnce(&mut Tape<E
     with_open(recording, action)
 }
 
-/// Appends an entry to the tape of a recording and returns its number. If that is impossible, `None`, and the recording ends with
-/// an error.
+/// Appends an entry to the tape of a recording and returns its index. If that is impossible, returns `None`, and the recording ends
+/// with an error.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn push<E: Entry>(recording: NonZeroU32, node: E) -> Option<u32> {
     match E::with_thread_tape(|tape| tape.push(recording, node)) {
@@ -194,7 +194,7 @@ pub(super) fn push<E: Entry>(recording: NonZeroU32, node: E) -> Option<u32> {
     }
 }
 
-/// Appends an entry that the thread tape has refused.
+/// Appends an entry that does not go on the thread tape.
 #[cold]
 #[inline(never)]
 fn push_past_thread_tape<E: Entry>(recording: NonZeroU32, node: E) -> Option<u32> {
@@ -214,7 +214,7 @@ pub(super) fn push_call<E: Entry>(
     with_tape::<E, _>(recording, |tape| tape.push_call(outputs, make)).flatten().or_else(|| refuse::<E>(recording))
 }
 
-/// Notes that a recording has no room, or is not on this thread.
+/// Reports that the tape of a recording is full or not on this thread.
 #[cold]
 #[inline(never)]
 fn refuse<E: Entry>(recording: NonZeroU32) -> Option<u32> {
@@ -226,13 +226,13 @@ fn refuse<E: Entry>(recording: NonZeroU32) -> Option<u32> {
     None
 }
 
-/// Notes that a number was met whose recording is not on this thread: if it runs at all, it is on another one. The recordings of
-/// this thread are not concerned until a [stray](identity::STRAY) number reaches them.
+/// Reports a number whose recording is not on this thread; if the recording still runs, it runs on another thread. The recordings of
+/// this thread are not affected unless a [stray](identity::STRAY) number reaches them.
 fn note_stray(recording: NonZeroU32) {
     identity::spoil(recording, ErrorKind::OtherThread);
 }
 
-/// Notes that numbers of two recordings have met.
+/// Reports an operation on numbers of two recordings.
 #[cold]
 #[inline(never)]
 pub(super) fn note_foreign<E: Entry>(recordings: [NonZeroU32; 2]) {
@@ -245,7 +245,7 @@ pub(super) fn note_foreign<E: Entry>(recordings: [NonZeroU32; 2]) {
     }
 }
 
-/// Whether a number of the recording `own` is one of the recording `recording`; notes it if not.
+/// Whether a number of the recording `own` belongs to the recording `recording`; reports it if not.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_own<E: Entry>(own: NonZeroU32, recording: NonZeroU32) -> bool {
     if own != recording {
@@ -254,10 +254,10 @@ pub(super) fn is_own<E: Entry>(own: NonZeroU32, recording: NonZeroU32) -> bool {
     own == recording
 }
 
-/// Where the innermost recording over `f64` of a thread keeps its entries.
+/// The storage for the entries of the innermost recording over `f64` on a thread.
 pub(super) struct ThreadTape<E: Entry> {
     recording: Cell<Option<NonZeroU32>>,
-    /// Without a destructor, which makes access plain. Empty while nothing is recorded.
+    /// Without a destructor, so that access needs no check. Empty while nothing is recorded.
     tape: RefCell<ManuallyDrop<Tape<E>>>,
 }
 
@@ -271,14 +271,14 @@ impl<E: Entry> ThreadTape<E> {
         self.recording.get() == Some(recording)
     }
 
-    /// Puts another tape there, or none. Returns the former one.
+    /// Replaces the tape by another one or none. Returns the former one.
     #[inline]
     fn replace(&self, recording: Option<NonZeroU32>, tape: Tape<E>) -> (Option<NonZeroU32>, Tape<E>) {
         let former = std::mem::replace(&mut **self.tape.borrow_mut(), tape);
         (self.recording.replace(recording), former)
     }
 
-    /// Appends an entry of the recording on it; `None` if it belongs to another one or the tape is full.
+    /// Appends an entry of the current recording; `None` if the entry belongs to another recording or the tape is full.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn push(&self, recording: NonZeroU32, node: E) -> Option<u32> {
         if !self.is_open_for(recording) {
@@ -288,7 +288,7 @@ impl<E: Entry> ThreadTape<E> {
     }
 }
 
-/// A running recording into the memory of a state. Gives the memory back when it ends, also by a panic.
+/// A running recording in the memory of a state. Returns the memory to the state when it ends, also by a panic.
 pub(super) struct Recorder<'a, E: Entry> {
     identity: Identity,
     /// The recording that was on the thread tape before.
@@ -326,14 +326,14 @@ impl<'a, E: Entry> Recorder<'a, E> {
         Ok(Recorder { identity, suspended, nodes, calls, spare })
     }
 
-    /// What the numbers of this recording carry.
+    /// The identity that the numbers of this recording carry.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn recording(&self) -> NonZeroU32 {
         self.identity.id()
     }
 
-    /// Ends the recording. An error if numbers of other recordings entered, if another thread met its numbers, or if the tape
-    /// overflowed.
+    /// Ends the recording. Returns an error if numbers of other recordings entered, if another thread computed with its numbers, or if
+    /// the tape overflowed.
     #[inline]
     pub(super) fn finish(self) -> Result<(), Error> {
         Ok(self.identity.check()?)
@@ -375,7 +375,7 @@ impl<E: Entry> Drop for Recorder<'_, E> {
 /// `inputs + i`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn propagate<S: Scalar, const K: usize>(nodes: &[Node<S>], adjoints: &mut [[S; K]], inputs: usize) {
-    // Shared cells, because an entry's adjoint and those of its arguments lie in one array.
+    // `Cell`s, because the adjoints of an entry and of its arguments are in one array.
     let adjoints = Cell::from_mut(adjoints).as_slice_of_cells();
     for (node, adjoint) in nodes.iter().zip(&adjoints[inputs..inputs + nodes.len()]).rev() {
         let adjoint = adjoint.get();

@@ -15,7 +15,7 @@ use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use num_traits::Float;
 use std::cell::Cell;
 
-/// A tape of first and second derivatives, with what sweeps leave on it; all memory is reused.
+/// A tape of first and second derivatives, with the results of sweeps; all memory is reused.
 #[derive(Clone, Debug)]
 pub struct TwiceState<S: Scalar> {
     x: Vec<TwiceVar<S>>,
@@ -23,7 +23,7 @@ pub struct TwiceState<S: Scalar> {
     nodes: Vec<TwiceNode<S>>,
     calls: Vec<TwiceCall<S>>,
     spare: Spare<TwiceNode<S>>,
-    /// The entry of the tape that the output hangs on and its two derivatives with respect to it.
+    /// The entry of the tape that the output depends on, and the output's two derivatives with respect to it.
     output: Option<(u32, [S; 2])>,
     tangents: Vec<S>,
     adjoints: Vec<S>,
@@ -75,7 +75,7 @@ impl SecondAdjointPrimitive for AutoReverseDiff {
         let [output] = state.y[..] else {
             return Err(ErrorKind::OutputLength { expected: 1, found: state.y.len() }.into());
         };
-        state.output = output.0.hangs_on(recording);
+        state.output = output.0.depends_on(recording);
         recorder.finish()?;
         Ok(output.0.value())
     }
@@ -99,7 +99,7 @@ impl SecondAdjointPrimitive for AutoReverseDiff {
     }
 }
 
-/// Room for the lanes of `count` inputs and entries, with any content.
+/// Memory for the lanes of `count` inputs and entries, with unspecified content.
 fn room<S: Scalar, const K: usize>(memory: &mut Vec<S>, count: usize) -> &mut [[S; K]] {
     memory.resize(count * K, S::default());
     memory.as_chunks_mut::<K>().0
@@ -131,12 +131,12 @@ fn fill_tangents<S: Scalar, const K: usize>(tangents: &mut [[S; K]], seeds: &See
 }
 
 impl<S: Scalar> InLanes<S> for TwiceState<S> {
-    /// Fills products, and the adjoints if they are not there.
+    /// Fills products, and the adjoints if they are not computed yet.
     #[inline]
     fn sweep_lanes<const K: usize>(&mut self, seeds: &Seeds<'_, S>, first: usize, rows: &mut Rows<'_, S>) -> usize {
         let count = K.min(seeds.count() - first);
         let inputs = self.x.len();
-        // Entries of the tape behind the one that the output hangs on are never reached, but for the other outputs of its rule.
+        // The output does not depend on later entries of the tape, except that its custom rule may have more outputs.
         let places = self.output.map_or(inputs, |(entry, _)| inputs.max(entry as usize + 1));
         let reached = self.calls.partition_point(|call| (call.first as usize) < places);
         let places = self.calls[..reached].last().map_or(places, |call| places.max(call.first as usize + call.outputs));
@@ -176,7 +176,7 @@ impl<S: Scalar> InLanes<S> for TwiceState<S> {
         }
         let products = &sweep.products[..inputs];
 
-        // Where a derivative on the tape is infinite, a lane with a zero gets 0 · ∞, which it does not alone.
+        // Where a derivative on the tape is infinite, a lane with a zero gets 0 · ∞, which a sweep of this lane alone skips.
         if K > 1 && products.iter().any(|lanes| lanes.get().iter().any(|v| v.peek().is_nan())) {
             for k in first..first + count {
                 self.sweep_lanes::<1>(seeds, k, rows);

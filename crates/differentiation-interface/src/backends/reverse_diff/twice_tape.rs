@@ -1,7 +1,7 @@
-//! The tape of second order: its entries, and how tangents run forwards and adjoints back over it.
+//! The tape of second order: its entries, and the forward and reverse sweeps over it.
 //!
 //! With ẋ the tangents along a seed and x̄ the adjoints of the one output, an entry w of the tape with arguments u and v does
-//! ẇ = wᵤ u̇ + wᵥ v̇ on the way forwards, and on the way back
+//! ẇ = wᵤ u̇ + wᵥ v̇ in the forward sweep, and in the reverse sweep
 //! ū += wᵤ w̄ and ū̇ += wᵤ w̄̇ + w̄ (wᵤᵤ u̇ + wᵤᵥ v̇), the same for v. At the inputs ū is the gradient and ū̇ the product of the
 //! Hessian with the seed. Called by the state in `twice.rs`; entries come from `twice_var.rs`.
 
@@ -24,13 +24,13 @@ pub(super) struct TwiceNode<S> {
     pub(super) parents: [u32; 2],
 }
 
-/// A custom rule on the tape: its outputs are a row of entries without arguments of their own.
+/// A custom rule on the tape: its outputs are consecutive entries without arguments.
 #[derive(Clone)]
 pub(super) struct TwiceCall<S> {
-    /// The first output's entry.
+    /// The entry of the first output.
     pub(super) first: u32,
     pub(super) outputs: usize,
-    /// Per argument, the entry it hangs on and its two derivatives with respect to it; nothing for a constant.
+    /// Per argument, the entry that it depends on and its two derivatives with respect to the entry; `None` for a constant.
     pub(super) arguments: Vec<Option<(u32, [S; 2])>>,
     pub(super) rule: Arc<dyn Propagate<S>>,
 }
@@ -49,17 +49,17 @@ entry_with_thread_tape! {
     }
 }
 
-/// What a custom rule does to tangents and adjoints at the point it was called at.
+/// Propagates tangents and adjoints through a custom rule at the point of its call.
 pub(super) trait Propagate<S>: Send + Sync {
     /// Fills `dy` with J `dx`.
     fn tangents(&self, dx: &[S], dy: &mut [S]);
     /// Returns Jᵀ `dy`.
     fn adjoints(&self, dy: &[S]) -> Vec<S>;
-    /// Returns Jᵀ `dy` and its derivative, where arguments, outputs and `dy` have tangents.
+    /// Returns Jᵀ `dy` and its derivative, for arguments, outputs and `dy` with tangents.
     fn products(&self, dx: &[Option<S>], y_tangents: &[S], dy: &[S], dy_tangents: &[S]) -> (Vec<S>, Vec<S>);
 }
 
-/// A custom rule and the point it was called at.
+/// A custom rule and the point of its call.
 pub(super) struct AppliedRule<R, S> {
     pub(super) rule: Arc<R>,
     pub(super) x: Vec<S>,
@@ -97,7 +97,7 @@ pub(super) struct Sweep<'a, S, const K: usize> {
     pub(super) products: &'a [Cell<[S; K]>],
 }
 
-/// Whether a product with these numbers can be skipped, which it must where it would be 0 · ∞.
+/// Whether a product with these numbers can be skipped. It must be skipped where it would be 0 · ∞.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn all_zero<S: Scalar>(lanes: &[S]) -> bool {
     lanes.iter().all(S::is_inert_zero)
@@ -126,7 +126,7 @@ impl<S: Scalar, const K: usize> Sweep<'_, S, K> {
         self.tangents_of(done, self.nodes.len());
     }
 
-    /// Propagates adjoints, if they are `WANTED`, and products back to the inputs.
+    /// Propagates products, and adjoints if `WANTED`, back to the inputs.
     pub(super) fn backwards<const WANTED: bool>(&self) {
         let mut end = self.nodes.len();
         for call in self.calls.iter().rev() {
@@ -192,7 +192,7 @@ impl<S: Scalar, const K: usize> Sweep<'_, S, K> {
 }
 
 impl<S: Scalar> TwiceCall<S> {
-    /// The tangents of the arguments in one lane; nothing for a constant.
+    /// The tangents of the arguments in one lane; `None` for a constant.
     fn tangents<const K: usize>(&self, sweep: &Sweep<'_, S, K>, lane: usize) -> Vec<Option<S>> {
         let tangent = |&(entry, [first, _]): &(u32, [S; 2])| {
             let tangent = sweep.tangents[entry as usize].get()[lane];
@@ -257,7 +257,7 @@ impl<S: Scalar> TwiceCall<S> {
         if WANTED {
             self.add(sweep.adjoints, &adjoints, |sum, [first, _], dx| sum.set(sum.get() + first * dx));
         }
-        // What is curved between an argument and its entry.
+        // The second derivatives of the arguments with respect to their entries.
         for (argument, &dx) in self.arguments.iter().zip(&adjoints) {
             let Some((entry, [_, second])) = *argument else { continue };
             if second.is_inert_zero() {
@@ -271,7 +271,7 @@ impl<S: Scalar> TwiceCall<S> {
         }
     }
 
-    /// Adds what the rule gave for each argument where the argument hangs.
+    /// Adds the rule's term for each argument to the entry that the argument depends on.
     fn add<T>(&self, sums: &[Cell<T>], terms: &[S], add: impl Fn(&Cell<T>, [S; 2], S)) {
         for (argument, &term) in self.arguments.iter().zip(terms) {
             if let Some((entry, derivatives)) = *argument {

@@ -1,6 +1,6 @@
 //! The tape variable of second order.
 //!
-//! Runs in `hvp` and `hessian` where both backends are this one; leaves its entries on the tape of `twice_tape.rs`.
+//! Used in `hvp` and `hessian` if both backends are this one; it records entries on the tape of `twice_tape.rs`.
 
 use super::along::{Along, along, fixed};
 use super::tape;
@@ -17,21 +17,21 @@ use std::cmp::Ordering;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// A number of reverse mode over the scalar `S` that keeps second derivatives too.
+/// A number of reverse mode over the scalar `S` with second derivatives.
 pub type TwiceVar<S> = Num<TwiceVarCore<S>>;
 
 /// The engine's part of a [`TwiceVar`]: a value, and its first and second derivative with respect to one entry of the tape.
 ///
-/// As with a [`Var`](super::Var), only operations that join two entries are recorded. Derivatives of the rules are taken by a
-/// dual number along the entry.
+/// As with a [`Var`](super::Var), only operations that combine numbers of two entries are recorded. A dual number along
+/// the entry differentiates the rules.
 #[derive(Clone, Copy, Debug)]
 pub struct TwiceVarCore<S: Scalar> {
     value: S,
-    /// Derivatives with respect to the entry; without meaning for a constant.
+    /// Derivatives with respect to the entry; undefined for a constant.
     first: S,
     second: S,
     entry: u32,
-    /// The recording it belongs to; none for a constant.
+    /// The recording that it belongs to; `None` for a constant.
     recording: Option<NonZeroU32>,
 }
 
@@ -47,14 +47,14 @@ impl<S: Scalar> TwiceVarCore<S> {
         TwiceVarCore { value, first: zero(), second: zero(), entry: 0, recording: None }
     }
 
-    /// The number that an entry of the tape stands for.
+    /// The number of an entry of the tape.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn entry(value: S, entry: u32, recording: NonZeroU32) -> Self {
         let first = S::constant(S::Base::ONE);
         TwiceVarCore { value, first, second: zero(), entry, recording: Some(recording) }
     }
 
-    /// What a number becomes whose recording cannot take it: it reaches no output unnoticed.
+    /// Replaces a number that its recording cannot take. A stray number that reaches an output is an error.
     #[cold]
     fn stray(value: S) -> Self {
         Self::entry(value, 0, STRAY)
@@ -79,9 +79,9 @@ impl<S: Scalar> TwiceVarCore<S> {
         self.recording
     }
 
-    /// The entry it hangs on in the given recording, and the two derivatives with respect to it.
+    /// The entry that it depends on in the given recording, and its two derivatives with respect to the entry.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn hangs_on(&self, recording: NonZeroU32) -> Option<(u32, [S; 2])> {
+    pub(super) fn depends_on(&self, recording: NonZeroU32) -> Option<(u32, [S; 2])> {
         if !tape::is_own::<TwiceNode<S>>(self.recording?, recording) {
             return None;
         }
@@ -97,7 +97,7 @@ impl<S: Scalar> TwiceVarCore<S> {
     /// The first derivative, along the entry.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn slope(&self) -> Along<S> {
-        // A second derivative that is zero must not meet an infinite one.
+        // A zero second derivative must not be multiplied by an infinite one.
         if self.second.is_inert_zero() { fixed(self.first) } else { along(self.first, self.second) }
     }
 
@@ -117,7 +117,7 @@ impl<S: Scalar> TwiceVarCore<S> {
         }
     }
 
-    /// The result of an operation on two numbers that hang on the same entry.
+    /// The result of an operation on two numbers that depend on the same entry.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn merge<R: Binary>(self, other: Self, rule: R) -> Self {
         let (x, y) = (self.along(), other.along());
@@ -129,9 +129,9 @@ impl<S: Scalar> TwiceVarCore<S> {
         }
     }
 
-    /// The result of an operation on two numbers that hang on different entries: a new entry, unless one does not matter.
+    /// The result of an operation on two numbers that depend on different entries: a new entry, unless the result is independent of one.
     ///
-    /// The entries are followed one at a time, so that a zero in one direction never meets an infinity of the other.
+    /// The operation is differentiated along one entry at a time, so that a zero in one direction is not multiplied by an infinity in the other.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn join<R: Binary>(self, other: Self, recording: NonZeroU32, rule: R) -> Self {
         let (x, y) = (self.along(), fixed(other.value));
@@ -142,7 +142,7 @@ impl<S: Scalar> TwiceVarCore<S> {
         let along_other = x.apply2(y, rule);
         let (xy, yy) = (rule.partial_x(x, y, along_other), rule.partial_y(x, y, along_other));
 
-        // A rule may take a number that is fixed for a constant, so both directions must agree that there is no dependence.
+        // A rule may treat a number without tangent as a constant, so both directions must show that there is no dependence.
         if matches!((xx, xy), (Partial::Zero, Partial::Zero)) {
             return other.chain(r, yy);
         }
@@ -237,7 +237,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
         y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
 
         let Some(recording) = recording else { return };
-        let arguments = x.iter().map(|v| v.0.hangs_on(recording)).collect();
+        let arguments = x.iter().map(|v| v.0.depends_on(recording)).collect();
         let count = outputs.len();
         let rule = Arc::new(AppliedRule { rule: Arc::clone(rule), x: values, y: outputs });
         let call = |first| TwiceCall { first, outputs: count, arguments, rule };

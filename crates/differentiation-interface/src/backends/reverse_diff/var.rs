@@ -18,15 +18,15 @@ pub type Var<S> = Num<VarCore<S>>;
 
 /// The engine's part of a [`Var`]: a value, and its derivative with respect to one entry of the tape.
 ///
-/// Functions of one argument, and operations with constants or between numbers that hang on the same entry, change that
-/// derivative and leave nothing on the tape.
+/// Functions of one argument, and operations with constants or between numbers that depend on the same entry, change only that
+/// derivative and record nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct VarCore<S: Scalar> {
     value: S,
-    /// Derivative with respect to the entry; without meaning for a constant.
+    /// Derivative with respect to the entry; undefined for a constant.
     derivative: S,
     entry: u32,
-    /// The recording it belongs to; none for a constant.
+    /// The recording that it belongs to; `None` for a constant.
     recording: Option<NonZeroU32>,
 }
 
@@ -37,13 +37,13 @@ impl<S: Scalar> VarCore<S> {
         VarCore { value, derivative: S::constant(S::Base::ZERO), entry: 0, recording: None }
     }
 
-    /// The number that an entry of the tape stands for.
+    /// The number of an entry of the tape.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn entry(value: S, entry: u32, recording: NonZeroU32) -> Self {
         VarCore { value, derivative: S::constant(S::Base::ONE), entry, recording: Some(recording) }
     }
 
-    /// What a number becomes whose recording cannot take it: it reaches no output unnoticed.
+    /// Replaces a number that its recording cannot take. A stray number that reaches an output is an error.
     #[cold]
     fn stray(value: S) -> Self {
         Self::entry(value, 0, STRAY)
@@ -68,9 +68,9 @@ impl<S: Scalar> VarCore<S> {
         self.recording
     }
 
-    /// The entry it hangs on in the given recording and the derivative with respect to it.
+    /// The entry that it depends on in the given recording, and its derivative with respect to the entry.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn hangs_on(&self, recording: NonZeroU32) -> Option<(u32, S)> {
+    pub(super) fn depends_on(&self, recording: NonZeroU32) -> Option<(u32, S)> {
         if !tape::is_own::<Node<S>>(self.recording?, recording) {
             return None;
         }
@@ -153,7 +153,7 @@ impl<S: Scalar> Core for VarCore<S> {
         y.extend(outputs.iter().map(|&v| Num(Self::inert(v))));
 
         let Some(recording) = recording else { return };
-        let arguments = x.iter().map(|v| v.0.hangs_on(recording)).collect();
+        let arguments = x.iter().map(|v| v.0.depends_on(recording)).collect();
         let (rule, count) = (Arc::clone(rule), outputs.len());
         let pullback = move |dy: &[S], dx: &mut [S]| pullback_by_rule(&*rule, &values, &outputs, dy, dx);
         let call = |first| Call { first, outputs: count, arguments, pullback: Arc::new(pullback) };
@@ -172,9 +172,9 @@ impl<S: Scalar> Recorder<'_, Node<S>> {
         VarCore::entry(value, i as u32, self.recording())
     }
 
-    /// Which entry an output hangs on, and its derivative with respect to it; nothing for a constant.
+    /// The entry that an output depends on, and its derivative with respect to the entry; `None` for a constant.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn output(&self, output: &VarCore<S>) -> Option<(u32, S)> {
-        output.hangs_on(self.recording())
+        output.depends_on(self.recording())
     }
 }

@@ -1,4 +1,4 @@
-//! What recordings keep, and which way they run.
+//! The memory that recordings keep, and the program that they run.
 
 use super::*;
 use crate::backends::compiled_reverse_diff::requested::RequestedEntries;
@@ -6,7 +6,7 @@ use crate::backends::forward_diff::Dual;
 use compiled_trace::{Limits, Recorded, record};
 use differentiation_interface_core::backend::Lane;
 
-/// Results do not tell which way a program ran.
+/// Results do not show how a program ran.
 #[test]
 fn dual_numbers_are_taken_apart() {
     let f = |x: &[Recorded<f64>], _: &[Recorded<f64>], y: &mut Vec<Recorded<f64>>| y.push(x[0] * x[0] * x[1]);
@@ -26,7 +26,7 @@ fn dual_numbers_are_taken_apart() {
     assert!(held.workspaces.iter().flatten().all(Option::is_none), "no memory for dual numbers one by one");
 }
 
-/// Results do not tell which way a gradient was found.
+/// Results do not show how a gradient was computed.
 #[test]
 fn gradients_of_small_programs_are_kept_with_their_memory() {
     let squares = |x: &[Recorded<f64>], _: &[Recorded<f64>], y: &mut Vec<Recorded<f64>>| {

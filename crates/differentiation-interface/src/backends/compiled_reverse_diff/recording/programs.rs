@@ -1,4 +1,4 @@
-//! Which programs a recording has, and what is made of them.
+//! The programs of a recording, and their executables and machine code.
 //!
 //! Called by `recording`; each program is made when it is first asked for.
 
@@ -10,7 +10,7 @@ use differentiation_interface_core::scalar::Scalar;
 use num_traits::Float;
 use std::sync::OnceLock;
 
-/// What a program computes beside the outputs.
+/// What a program computes besides the outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Kind {
     /// Nothing.
@@ -25,20 +25,20 @@ pub(in super::super) enum Kind {
     Pushforward,
     /// [`LANES`] pushforwards.
     Pushforwards,
-    /// The entries asked for, in place of the outputs.
+    /// The requested entries, in place of the outputs.
     Entries,
 }
 
-/// How many seeds go through a program at once, if there are several.
+/// The number of seeds that a program with several lanes propagates at once.
 pub(in super::super) const LANES: usize = 4;
 const KINDS: usize = 7;
-/// Most input slices of a program: point, parameters, seeds, and tangents of the point.
+/// The largest number of input slices of a program: point, parameters, seeds, and tangents of the point.
 pub(in super::super) const MOST_INPUTS: usize = 2 + 2 * LANES;
-/// Most output slices: outputs, products, and the tangents of both.
+/// The largest number of output slices: outputs, products, and the tangents of both.
 pub(in super::super) const MOST_OUTPUTS: usize = (1 + LANES) * (1 + LANES);
 
 impl Kind {
-    /// The program for up to so many seeds, and the number of seeds it takes.
+    /// The program for up to `seeds` seeds, and the number of seeds that it takes.
     pub(in super::super) fn pullback_of(seeds: usize) -> (Kind, usize) {
         if seeds <= 1 { (Kind::Pullback, 1) } else { (Kind::Pullbacks, LANES) }
     }
@@ -63,12 +63,12 @@ pub(in super::super) struct ProgramKey {
 pub(in super::super) const ALIKE: usize = 3 * KINDS;
 
 impl ProgramKey {
-    /// A program as it runs at first.
+    /// The program that runs first: it does not track absent derivatives.
     pub(in super::super) fn of(kind: Kind, tangents: usize) -> ProgramKey {
         ProgramKey { kind, tangents, tracks: false }
     }
 
-    /// Its place among things there is one of for each program.
+    /// Its entry in a table with one entry per program.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn place_in<T>(self, all: &mut [[T; ALIKE]; 2]) -> &mut T {
         &mut all[usize::from(self.tracks)][self.among_alike()]
@@ -79,7 +79,7 @@ impl ProgramKey {
         3 * self.kind as usize + self.tangents.min(2)
     }
 
-    /// Whether the derivatives among the results are not all numbers.
+    /// Whether one of the derivatives among the results is NaN.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn is_spoilt<S: Scalar>(self, outputs: &[&mut [S]]) -> bool {
         let first = if self.kind == Kind::Entries { 0 } else { 1 };
@@ -87,11 +87,11 @@ impl ProgramKey {
     }
 }
 
-/// Something made of a program, and what that does about absent derivatives.
+/// An executable or machine code of a program, and whether its results can be doubtful.
 #[derive(Debug)]
 pub(in super::super) struct Made<T> {
     pub(in super::super) code: T,
-    /// Whether a result that is not a number may be one where absent derivatives are tracked.
+    /// Whether a NaN result may be a number if absent derivatives are tracked.
     pub(in super::super) is_doubtful: bool,
 }
 
@@ -102,7 +102,7 @@ impl<T> Made<T> {
     }
 }
 
-/// What has been made of the programs of one recording that track absent derivatives, or that do not.
+/// The executables and machine code of one recording, of the programs that track absent derivatives or of those that do not.
 #[derive(Debug, Default)]
 pub(in super::super) struct Programs {
     executables: [OnceLock<Made<Executable>>; ALIKE],
@@ -118,7 +118,7 @@ impl Programs {
         self.executables[which.among_alike()].get()
     }
 
-    /// Makes the executable of a program. Another thread may have made it meanwhile; both are the same.
+    /// Makes the executable of a program. If another thread has made it meanwhile, both are the same.
     pub(super) fn make_executable(&self, which: ProgramKey, program: Program) -> &Made<Executable> {
         self.executables[which.among_alike()].get_or_init(|| Made::of(program, Program::executable))
     }
