@@ -2,7 +2,7 @@
 //!
 //! Called by the user's function through [`Num`], and by `host.rs`, which wraps and unwraps the numbers of the chosen engine.
 
-use super::RuntimeForward;
+use super::choice::RuntimeForward;
 use crate::backends::compiled_reverse_diff::constant_of;
 use crate::backends::forward_diff::{AutoChunk, ChunkSize, Dual, DualCore, HyperDual, HyperDualCore};
 use crate::backends::reverse_diff::{TwiceVar, TwiceVarCore, Var, VarCore};

@@ -2,9 +2,9 @@
 //!
 //! Called by operators; calls the static backends' routes, on numbers that `host.rs` converts.
 
+use super::choice::{AnyBackend, FirstOrder, RuntimeForward};
 use super::host::{Engine, PerEngine, Running, Seen, make, per_engine, run, run_pair};
 use super::number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
-use super::{AnyBackend, FirstOrder, RuntimeForward};
 use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::{
     Backend, Compose, Direction, EntryRequest, ForcedRoute, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute,

@@ -2,7 +2,7 @@
 //!
 //! Called by `serde`; calls the parser.
 
-use super::{AnyBackend, FirstOrder};
+use super::choice::{AnyBackend, FirstOrder};
 use serde::de::{Deserialize, Deserializer, Error, Visitor, value::MapAccessDeserializer};
 use serde::ser::{Serialize, Serializer};
 use std::fmt;

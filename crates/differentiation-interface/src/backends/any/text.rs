@@ -7,7 +7,7 @@
 //! first   = name [ "(" [ option "=" value { "," option "=" value } ] ")" ]
 //! ```
 
-use super::{AnyBackend, FirstOrder, RuntimeForward};
+use super::choice::{AnyBackend, FirstOrder, RuntimeForward};
 use crate::backends::finite_diff::Scheme;
 use crate::backends::forward_diff::{AutoForwardDiff, RuntimeChunk};
 use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
