@@ -123,9 +123,10 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// A cast `as f64` of a number that is active already is dropped; one of an integer stays. A constant exponent becomes `powc`,
-/// whose derivative is correct at zero and at negative numbers. This covers annotations, turbofish, `f64::max(a, b)`, `f64::sqrt` as a value,
-/// `f64::consts`, `as f64` of integers, `vec![..]` and arrays, tuples, closures, iterator chains, loops, branches, `match`, early return, and functions inside the function,
-/// which become generic where they meet active numbers. `println!`, `format!`, `assert!` and similar macros get the values.
+/// whose derivative is correct at zero and at negative numbers. This covers annotations, turbofish, `f64::max(a, b)`, `f64::sqrt`
+/// as a value, `f64::consts`, `as f64` of integers, `vec![..]` and arrays, tuples, closures, iterator chains, loops, branches,
+/// `match`, early return, and functions inside the function, which become generic where they meet active numbers. `println!`,
+/// `format!`, `assert!` and similar macros get the values.
 ///
 /// A macro does not know types, so it follows the flow of active numbers by the names of methods and standard functions. Where that
 /// is not enough, the compiler reports a type error. A wrong guess cannot cause a wrong derivative, because `T` does not convert to

@@ -209,7 +209,7 @@ impl std::fmt::Display for GuardFailed {
             Some(place) => {
                 write!(
                     f,
-                    "{place} takes a different branch at this point than in the recording; record the function again at this point"
+                    "the function takes a different branch at {place} than in its recording; record it again at this point"
                 )
             }
             None => write!(

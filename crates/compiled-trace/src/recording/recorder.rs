@@ -25,8 +25,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 /// the recording with [`ErrorKind::TapeOverflow`]. If panics abort, the function runs to its end and records nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of bytes of the recording, including capacity that is not used yet: operations, constants, rules with parameters, calls of custom
-    /// rules and their arguments, places of guards. Allocations of the function itself and of the compiler do not count.
+    /// Maximum number of bytes of the recording, including capacity that is not used yet: operations, constants, rules with
+    /// parameters, calls of custom rules and their arguments, places of guards. Allocations of the function itself and of the
+    /// compiler do not count.
     pub bytes: usize,
 }
 
