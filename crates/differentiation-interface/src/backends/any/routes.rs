@@ -2,7 +2,7 @@
 //!
 //! Called by operators; calls the static backends' routes, on numbers that `host.rs` converts.
 
-use super::host::{Engine, PerEngine, Running, Seen, make, per_engine, run, run_pair};
+use super::host::{Engine, EngineFunction, PerEngine, Running, make, per_engine, run, run_pair};
 use super::number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
 use super::{AnyBackend, FirstOrder, RuntimeForward};
 use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
