@@ -183,7 +183,7 @@ fn a_function_that_changes_its_number_of_outputs_is_refused() {
         let f = |x: &[_]| changing(x, &outputs);
         let kind = ErrorKind::OutputLength { expected: 2, found: 3 };
         let text = format!(
-            "jacobian with {name}: the function returned 3 outputs where it returned 2 before; the output length must not change, or prepare again"
+            "jacobian with {name}: the function returned 3 outputs where it returned 2 before; keep the number of outputs the same, or prepare again"
         );
         let mut prepared = prepare_jacobian(&f, &backend, &[1.0]).unwrap();
         let mut jac = Matrix::filled(2, 1, 0.0);

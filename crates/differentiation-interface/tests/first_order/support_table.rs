@@ -220,9 +220,9 @@ macro_rules! second_order {
 #[test]
 fn page_of_supported_calls_is_up_to_date() {
     let mut page = String::from(
-        "# What reaches what\n\n\
+        "# Supported calls\n\n\
          Written by the test `support_table`, which makes and checks a call for every \"yes\". A gradient and a Hessian have no\n\
-         in-place form, for their functions return one number.\n\n",
+         in-place form, because their functions return one number.\n\n",
     );
     let head =
         "| backend | operator | route | `f(x)` | `f!(y, x)` | constants | caches |\n|---|---|---|---|---|---|---|\n";
@@ -239,7 +239,7 @@ fn page_of_supported_calls_is_up_to_date() {
     type R = AutoReverseDiff;
     type D = AutoFiniteDiff;
     let (f, r, d) = (F::default(), R::default(), D::central());
-    page.push_str("\n## Second order\n\nA plain backend stands for itself twice. `a ∘ b` is `SecondOrder(a, b)`.\n\n");
+    page.push_str("\n## Second order\n\nA single backend is both the outer and the inner one. `a ∘ b` is `SecondOrder(a, b)`.\n\n");
     page.push_str(head);
     second_order!(page, "`forward_diff`", F, f);
     second_order!(page, "`reverse_diff`", R, r);

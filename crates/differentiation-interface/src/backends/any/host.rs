@@ -51,19 +51,19 @@ impl<Engines, C> Running<Engines, C> {
 
 /// The user's function as the engine `K` calls it, through a trait object: the engines and their many pairs are compiled once for
 /// all functions. The indirect call costs less than matching the variants of the numbers.
-pub(super) struct Seen<'a, K, C> {
+pub(super) struct EngineFunction<'a, K, C> {
     f: &'a mut (dyn Flat<Num<C>> + 'a),
     numbers: &'a mut Numbers<C>,
     engine: PhantomData<K>,
 }
 
-impl<'a, K, C> Seen<'a, K, C> {
+impl<'a, K, C> EngineFunction<'a, K, C> {
     pub(super) fn new(f: &'a mut (dyn Flat<Num<C>> + 'a), numbers: &'a mut Numbers<C>) -> Self {
-        Seen { f, numbers, engine: PhantomData }
+        EngineFunction { f, numbers, engine: PhantomData }
     }
 }
 
-impl<K, C: Holds<K> + Core> Flat<C::Active> for Seen<'_, K, C>
+impl<K, C: Holds<K> + Core> Flat<C::Active> for EngineFunction<'_, K, C>
 where
     C::Active: Copy,
 {
@@ -137,7 +137,7 @@ macro_rules! run {
     ($state:expr, $f:expr, $kind:ident: $Route:ident, $method:ident($($argument:expr),*)) => {{
         let Running { engine, numbers } = $state;
         per_engine!(PerEngine, engine, |engine: B| {
-            let f = &mut Seen::<B, _>::new($f, numbers);
+            let f = &mut EngineFunction::<B, _>::new($f, numbers);
             <<B as Backend>::$kind as $Route<B>>::$method::<S, L, _>(&engine.backend, &mut engine.state, f, $($argument),*)
         })
     }};
@@ -148,7 +148,7 @@ macro_rules! run_pair {
     ($state:expr, $f:expr, $method:ident($($argument:expr),*)) => {{
         let Running { engine, numbers } = $state;
         per_engine!(PerEngine, engine, |inner: O| per_engine!(PerEngine, inner, |engine: I| {
-            let f = &mut Seen::<(O, I), _>::new($f, numbers);
+            let f = &mut EngineFunction::<(O, I), _>::new($f, numbers);
             <PairRoute<O, I> as HvpRoute<O, I>>::$method::<S, L, _>(&engine.backend, &mut engine.state, f, $($argument),*)
         }))
     }};

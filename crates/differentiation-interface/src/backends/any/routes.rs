@@ -3,7 +3,7 @@
 //! Called by operators; calls the static backends' routes, on numbers that `host.rs` converts.
 
 use super::choice::{AnyBackend, FirstOrder, RuntimeForward};
-use super::host::{Engine, PerEngine, Running, Seen, make, per_engine, run, run_pair};
+use super::host::{Engine, EngineFunction, PerEngine, Running, make, per_engine, run, run_pair};
 use super::number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
 use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::{

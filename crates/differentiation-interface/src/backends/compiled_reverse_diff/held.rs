@@ -2,7 +2,7 @@
 //!
 //! Kept by the state; called by `buffers` with arguments and buffers for the results.
 
-use super::recording::{ALIKE, Failure, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey, Recording};
+use super::recording::{Failure, KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey, Recording};
 #[cfg(feature = "native")]
 use compiled_trace::native;
 use compiled_trace::{Single, Workspace};
@@ -60,7 +60,7 @@ impl<B: Base> Small<B> {
 struct Plain<B: Base> {
     /// Whether the programs that track absent derivatives run.
     tracks: bool,
-    workspaces: [[Option<Box<Workspace<B>>>; ALIKE]; 2],
+    workspaces: [[Option<Box<Workspace<B>>>; KEYS]; 2],
     #[cfg(feature = "native")]
     native: native::Workspace<f64>,
 }
@@ -152,7 +152,7 @@ impl<B: Base> Plain<B> {
 
 /// Numbers with tangents, split into values and tangents.
 #[derive(Clone, Debug, Default)]
-struct Apart<B> {
+struct SplitNumbers<B> {
     /// The values of all arguments, one after the other, and the tangents of the point, lane by lane.
     arguments: Vec<B>,
     /// The values of all results, and their tangents, lane by lane.
@@ -168,8 +168,8 @@ pub(super) struct Held<S: Scalar> {
     gradient_is_doubtful: bool,
     gradient_tracks: bool,
     plain: Plain<S::Base>,
-    apart: Apart<S::Base>,
-    workspaces: [[Option<Box<Workspace<S>>>; ALIKE]; 2],
+    split: SplitNumbers<S::Base>,
+    workspaces: [[Option<Box<Workspace<S>>>; KEYS]; 2],
 }
 
 impl<S: Scalar> Held<S> {
@@ -180,7 +180,7 @@ impl<S: Scalar> Held<S> {
             gradient_is_doubtful: false,
             gradient_tracks: false,
             plain: Plain::default(),
-            apart: Apart::default(),
+            split: SplitNumbers::default(),
             workspaces: Default::default(),
         }
     }
@@ -231,14 +231,14 @@ impl<S: Scalar> Held<S> {
         if let Some(done) = self.run_plain(which, inputs, outputs) {
             return done;
         }
-        self.run_otherwise(which, inputs, outputs)
+        self.run_on_active(which, inputs, outputs)
     }
 
     /// The same on numbers that are not plain.
     #[inline(never)]
-    fn run_otherwise(&mut self, which: ProgramKey, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
+    fn run_on_active(&mut self, which: ProgramKey, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
         if which.tangents == 0
-            && let Some(done) = self.run_apart(which.kind, inputs, outputs)
+            && let Some(done) = self.run_split(which.kind, inputs, outputs)
         {
             return done;
         }
@@ -262,7 +262,7 @@ impl<S: Scalar> Held<S> {
 
     /// Runs the program's pushforward, if the numbers are dual numbers and only those of the point have tangents, all of one
     /// differentiation.
-    fn run_apart(&mut self, kind: Kind, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
+    fn run_split(&mut self, kind: Kind, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Option<Result<(), Failure>> {
         let tangents = S::tangents()?;
         let mut marks = inputs[0].iter().filter_map(tangents.mark);
         let mark = marks.next();
@@ -290,7 +290,7 @@ impl<S: Scalar> Held<S> {
             (Some(_), _) => LANES,
         };
         let padded = if width == 0 { 0 } else { lanes.next_multiple_of(width) };
-        let Apart { arguments, results } = &mut self.apart;
+        let SplitNumbers { arguments, results } = &mut self.split;
         arguments.clear();
         arguments.extend(inputs.iter().flat_map(|slice| slice.iter().map(S::peek)));
         let values = arguments.len();

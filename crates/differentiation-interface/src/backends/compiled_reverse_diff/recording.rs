@@ -14,7 +14,7 @@ use compiled_trace::native;
 use compiled_trace::{Absence, Executable, Graph, Place, Program, RunError, compile};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use programs::Programs;
-pub(super) use programs::{ALIKE, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey};
+pub(super) use programs::{KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 

@@ -8,7 +8,7 @@ use differentiation_interface_core::backend::Lane;
 
 /// Results do not show how a program ran.
 #[test]
-fn dual_numbers_are_taken_apart() {
+fn dual_numbers_are_split() {
     let f = |x: &[Recorded<f64>], _: &[Recorded<f64>], y: &mut Vec<Recorded<f64>>| y.push(x[0] * x[0] * x[1]);
     let graph = record(&[1.0, 2.0], &[], Limits::default(), f).unwrap();
     let mut held: Held<Dual<f64, Lane<1>>> =

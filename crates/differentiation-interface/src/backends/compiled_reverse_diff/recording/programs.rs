@@ -59,8 +59,8 @@ pub(in super::super) struct ProgramKey {
     pub(in super::super) tracks: bool,
 }
 
-/// Programs that track absent derivatives, or that do not.
-pub(in super::super) const ALIKE: usize = 3 * KINDS;
+/// The number of programs that track absent derivatives, and of those that do not.
+pub(in super::super) const KEYS: usize = 3 * KINDS;
 
 impl ProgramKey {
     /// The program that runs first: it does not track absent derivatives.
@@ -70,12 +70,12 @@ impl ProgramKey {
 
     /// Its entry in a table with one entry per program.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in super::super) fn place_in<T>(self, all: &mut [[T; ALIKE]; 2]) -> &mut T {
-        &mut all[usize::from(self.tracks)][self.among_alike()]
+    pub(in super::super) fn place_in<T>(self, all: &mut [[T; KEYS]; 2]) -> &mut T {
+        &mut all[usize::from(self.tracks)][self.index()]
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn among_alike(self) -> usize {
+    fn index(self) -> usize {
         3 * self.kind as usize + self.tangents.min(2)
     }
 
@@ -105,29 +105,29 @@ impl<T> Made<T> {
 /// The executables and machine code of one recording, of the programs that track absent derivatives or of those that do not.
 #[derive(Debug, Default)]
 pub(in super::super) struct Programs {
-    executables: [OnceLock<Made<Executable>>; ALIKE],
+    executables: [OnceLock<Made<Executable>>; KEYS],
     /// Machine code of the same programs; none where it was refused.
     #[cfg(feature = "native")]
-    codes: [OnceLock<Option<Made<native::Compiled<f64>>>>; ALIKE],
+    codes: [OnceLock<Option<Made<native::Compiled<f64>>>>; KEYS],
 }
 
 impl Programs {
     /// The executable of a program if it has been made.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn executable(&self, which: ProgramKey) -> Option<&Made<Executable>> {
-        self.executables[which.among_alike()].get()
+        self.executables[which.index()].get()
     }
 
     /// Makes the executable of a program. If another thread has made it meanwhile, both are the same.
     pub(super) fn make_executable(&self, which: ProgramKey, program: Program) -> &Made<Executable> {
-        self.executables[which.among_alike()].get_or_init(|| Made::of(program, Program::executable))
+        self.executables[which.index()].get_or_init(|| Made::of(program, Program::executable))
     }
 
     /// The machine code of a program, if that has been tried.
     #[cfg(feature = "native")]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn code(&self, which: ProgramKey) -> Option<&Option<Made<native::Compiled<f64>>>> {
-        self.codes[which.among_alike()].get()
+        self.codes[which.index()].get()
     }
 
     /// Makes the machine code of a program.
@@ -138,6 +138,6 @@ impl Programs {
             let Made { code, is_doubtful } = Made::of(program, make);
             code.map(|code| Made { code, is_doubtful })
         };
-        self.codes[which.among_alike()].get_or_init(made).as_ref()
+        self.codes[which.index()].get_or_init(made).as_ref()
     }
 }
