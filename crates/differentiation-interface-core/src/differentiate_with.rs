@@ -261,6 +261,10 @@ where
             self.error = Some(error);
         }
     }
+    // It is bound without contexts.
+    fn has_work_memory(&self) -> bool {
+        false
+    }
 }
 
 impl<X, F, B> DerivativeRule<X, F, B>

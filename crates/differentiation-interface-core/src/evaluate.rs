@@ -25,10 +25,7 @@ pub trait Flat<N> {
 
     /// Whether the function uses work memory, a [`Cache`](crate::context::Cache): an engine that differentiates compiled code would have to
     /// differentiate through it.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn has_work_memory(&self) -> bool {
-        false
-    }
+    fn has_work_memory(&self) -> bool;
 
     /// The number of inputs, if the types fix the numbers of inputs and outputs, as for numbers and arrays. Such a function can also
     /// be called by [`call_fixed`](Flat::call_fixed).

@@ -147,6 +147,37 @@ fn numbers_of_another_differentiation_are_refused() {
     assert_eq!(error.kind(), ErrorKind::ForeignNumber);
 }
 
+#[test]
+fn after_a_refused_pass_the_function_is_called_once_more() {
+    let kept = Cell::new(None);
+    let keep = |t: One| {
+        kept.set(Some(t));
+        t
+    };
+    derivative(&keep, &forward(), 1.0).unwrap();
+    let stale = kept.get().unwrap();
+    // Impure: it brings the foreign number in its first call only.
+    let calls = Cell::new(0);
+    let f = |t: One| {
+        calls.set(calls.get() + 1);
+        if calls.get() == 1 { t * stale } else { t * t }
+    };
+    let mut der = [0.0];
+    assert_eq!(value_and_derivative_into(&f, &mut der, &forward(), 3.0), Ok(9.0));
+    assert_eq!((der, calls.take()), ([6.0], 2));
+    assert_eq!(value_and_derivative(&f, &forward(), 3.0), Ok((9.0, 6.0)));
+    assert_eq!(calls.take(), 2);
+    assert_eq!(derivative_into(&f, &mut der, &forward(), 4.0), Ok(()));
+    assert_eq!((der, calls.take()), ([8.0], 2));
+    // A buffer of another length is refused after the same two calls.
+    let square = |t: One| {
+        calls.set(calls.get() + 1);
+        t * t
+    };
+    assert!(derivative_into(&square, &mut [0.0; 2], &forward(), 4.0).is_err());
+    assert_eq!(calls.take(), 2);
+}
+
 /// A rule that declares a pushforward but does not implement one.
 struct Incomplete;
 

@@ -93,6 +93,9 @@ fn hessian_of_several_outputs_is_an_error() {
         fn call(&mut self, x: &[N], y: &mut Vec<N>) {
             *y = vec![x[0]; 2];
         }
+        fn has_work_memory(&self) -> bool {
+            false
+        }
     }
     let kind = GLOBAL.hessian(&mut Two, &[1.0]).unwrap_err().kind();
     assert_eq!(kind, ErrorKind::OutputLength { expected: 1, found: 2 });

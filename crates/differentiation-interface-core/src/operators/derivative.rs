@@ -195,7 +195,7 @@ where
 {
     match stateless(f, backend, &x, false) {
         Some((_, der)) => Ok(B::Output::build(der.as_ref())),
-        None => PreparedDerivative::<_, B, _, _>::new(f, backend, &x)?.derivative(x),
+        None => Ok(B::Output::build(backend.derivative(&mut backend.unprepared(&x)?, f, &x, false)?)),
     }
 }
 
@@ -221,7 +221,7 @@ where
 {
     match stateless(f, backend, &x, false) {
         Some((_, found)) if found.as_ref().len() == der.len() => der.copy_from_slice(found.as_ref()),
-        _ => PreparedDerivative::<_, B, _, _>::new(f, backend, &x)?.derivative_into(der, x)?,
+        _ => backend.fill(&mut backend.unprepared(&x)?, f, &x, false, der)?,
     }
     Ok(())
 }
@@ -239,18 +239,14 @@ where
 /// # Ok::<(), Error>(())
 /// ```
 #[inline]
-pub fn value_and_derivative<F, B, P>(
-    f: &F,
-    backend: &B,
-    x: P,
-) -> Result<(DerivativeValue<B, F, P::Shape, P::Contexts>, DerivativeValue<B, F, P::Shape, P::Contexts>), Error>
+pub fn value_and_derivative<F, B, P>(f: &F, backend: &B, x: P) -> Result<Both<B, F, P::Shape, P::Contexts>, Error>
 where
     P: Point<Shape: NumberShape>,
     B: DerivativeBackend<F, P::Shape, P::Contexts>,
 {
     match stateless(f, backend, &x, true) {
         Some((y, der)) => Ok((B::Output::build(y.as_ref()), B::Output::build(der.as_ref()))),
-        None => PreparedDerivative::<_, B, _, _>::new(f, backend, &x)?.value_and_derivative(x),
+        None => both_by_state(f, backend, &mut backend.unprepared(&x)?, &x),
     }
 }
 
@@ -285,9 +281,27 @@ where
         der.copy_from_slice(found.as_ref());
         return Ok(B::Output::build(y.as_ref()));
     }
-    let mut call = PreparedDerivative::<&F, B, P::Shape, P::Contexts>::new(f, backend, &x)?;
-    call.value_and_derivative_into(der, x)?;
-    Ok(B::Output::build(B::value(&call.state)))
+    let mut state = backend.unprepared(&x)?;
+    backend.fill(&mut state, f, &x, true, der)?;
+    Ok(B::Output::build(B::value(&state)))
+}
+
+/// Value and derivative in the shape of the output.
+type Both<B, F, X, C> = (DerivativeValue<B, F, X, C>, DerivativeValue<B, F, X, C>);
+
+/// Value and derivative by a state.
+fn both_by_state<F, B, P>(
+    f: &F,
+    backend: &B,
+    state: &mut B::State,
+    x: &P,
+) -> Result<Both<B, F, P::Shape, P::Contexts>, Error>
+where
+    P: Point,
+    B: DerivativeBackend<F, P::Shape, P::Contexts>,
+{
+    let der = B::Output::build(backend.derivative(state, f, x, true)?);
+    Ok((B::Output::build(B::value(state)), der))
 }
 
 /// Outputs of fixed number, in a call of `derivative`.
@@ -419,12 +433,11 @@ where
     pub fn value_and_derivative<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         x: P,
-    ) -> Result<(DerivativeValue<B, H::Target, X, C>, DerivativeValue<B, H::Target, X, C>), Error> {
+    ) -> Result<Both<B, H::Target, X, C>, Error> {
         if let Some((y, der)) = stateless(&*self.function, &self.backend, &x, true) {
             return Ok((B::Output::build(y.as_ref()), B::Output::build(der.as_ref())));
         }
-        let der = B::Output::build(self.backend.derivative(&mut self.state, &self.function, &x, true)?);
-        Ok((B::Output::build(B::value(&self.state)), der))
+        both_by_state(&*self.function, &self.backend, &mut self.state, &x)
     }
 
     /// Returns the value, borrowed from the preparation, and writes the derivative at `x` into `der`.

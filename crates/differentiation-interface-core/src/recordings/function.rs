@@ -58,6 +58,9 @@ mod tests {
             y.clear();
             y.extend_from_slice(x);
         }
+        fn has_work_memory(&self) -> bool {
+            false
+        }
     }
 
     #[test]

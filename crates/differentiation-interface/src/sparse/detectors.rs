@@ -201,4 +201,7 @@ where
         let result = D::Gradient::matrix(self.inner, self.state, self.f, x, None, Rows::fixed(y, x.len()));
         self.error = self.error.take().or(result.err());
     }
+    fn has_work_memory(&self) -> bool {
+        self.f.has_work_memory()
+    }
 }

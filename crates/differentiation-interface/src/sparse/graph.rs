@@ -121,6 +121,9 @@ macro_rules! replayed {
                 let done = self.0.evaluate(x, &parameters, dense, y);
                 done.expect("the detection makes a tracer per input");
             }
+            fn has_work_memory(&self) -> bool {
+                false
+            }
         }
     )*};
 }
