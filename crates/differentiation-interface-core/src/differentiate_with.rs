@@ -7,10 +7,10 @@
 use crate::backend::{Backend, Lanes, PullbackRoute, PushforwardRoute, Rows, Seeds};
 use crate::custom::{CustomRule, Halves, plainly};
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Bound, Evaluate, Flat, Output, handed};
+use crate::evaluate::{Bound, Evaluate, Flat, Output, Storage, handed};
 use crate::fault;
 use crate::function::{Const, Function, FunctionWith};
-use crate::point::{Number, Shape, Slice};
+use crate::point::{FlatShape, Number, Slice};
 use crate::scalar::{Core, Num, Scalar};
 use num_traits::Float;
 use std::marker::PhantomData;
@@ -94,7 +94,7 @@ fn too_deep<S: Scalar>(out: &mut [S]) {
 
 impl<X, F, B> Depth<X, F, B> for Twice
 where
-    X: Shape<Scalar = f64> + Send + Sync,
+    X: FlatShape<Scalar = f64> + Send + Sync,
     B: Backend,
     F: Evaluate<X, (), Once1<B>> + Evaluate<X, (), Once2<B>> + Send + Sync + 'static,
 {
@@ -164,7 +164,7 @@ struct InnerRule<X, F, B, D> {
 
 impl<X, F, B, D> CustomRule for InnerRule<X, F, B, D>
 where
-    X: Shape<Scalar = f64>,
+    X: FlatShape<Scalar = f64>,
     B: Backend,
     D: Depth<X, F, B>,
     F: Evaluate<X, (), f64> + Evaluate<X, (), Once1<B>> + Send + Sync + 'static,
@@ -173,7 +173,9 @@ where
     const GIVEN: Halves = Halves::Both;
 
     fn value(&self, x: &[f64], y: &mut Vec<f64>) {
-        <F as Evaluate<X, (), f64>>::evaluate(&self.function, x, &(), &mut (), y);
+        let mut held = X::held::<f64>();
+        let x = X::show(x, &mut held, 0..x.len());
+        <F as Evaluate<X, (), f64>>::evaluate(&self.function, x, &(), &mut (), &mut Default::default(), y);
     }
     fn pushforward<S: Scalar<Base = f64>>(&self, x: &[S], _y: &[S], dx: &[S], dy: &mut [S]) {
         if [x, dx].iter().any(|v| !v.iter().all(S::is_constant)) {
@@ -191,13 +193,13 @@ where
 
 impl<X, F, B, D> InnerRule<X, F, B, D>
 where
-    X: Shape<Scalar = f64>,
+    X: FlatShape<Scalar = f64>,
     B: Backend,
     F: Evaluate<X, (), Once1<B>>,
 {
     fn plain(&self, direction: Direction, x: &[f64], seed: &[f64], out: &mut [f64]) {
-        let mut storage = ();
-        let mut f = Bound::<F, X, (), Once1<B>>::new(&self.function, (), &mut storage);
+        let (mut storage, mut kept) = (Storage::<X, (), Once1<B>>::flat(), Default::default());
+        let mut f = Bound::flat(&*self.function, &mut storage, &mut kept);
         let result = product(&self.backend, &mut f, direction, x, seed, out);
         or_raise(result, out);
     }
@@ -221,7 +223,7 @@ fn derivative_rule<X, F, B, S>(
     [x, seed]: [&[S]; 2],
     out: &mut [S],
 ) where
-    X: Shape<Scalar = f64> + Send + Sync,
+    X: FlatShape<Scalar = f64> + Send + Sync,
     B: Backend,
     F: Evaluate<X, (), Once1<B>> + Evaluate<X, (), Once2<B>> + Send + Sync + 'static,
     S: Scalar<Base = f64>,
@@ -247,7 +249,7 @@ struct ProductOf<'a, X, F, B> {
 
 impl<X, F, B> Flat<Once1<B>> for ProductOf<'_, X, F, B>
 where
-    X: Shape<Scalar = f64>,
+    X: FlatShape<Scalar = f64>,
     B: Backend,
     F: Evaluate<X, (), Once2<B>>,
 {
@@ -255,8 +257,8 @@ where
         y.clear();
         y.resize(self.rule.outputs, Once1::<B>::default());
         let (x, seed) = arguments.split_at(self.rule.inputs);
-        let mut storage = ();
-        let mut f = Bound::<F, X, (), Once2<B>>::new(&self.rule.function, (), &mut storage);
+        let (mut storage, mut kept) = (Storage::<X, (), Once2<B>>::flat(), Default::default());
+        let mut f = Bound::flat(&*self.rule.function, &mut storage, &mut kept);
         if let Err(error) = product(&self.rule.backend, &mut f, self.rule.direction, x, seed, y) {
             self.error = Some(error);
         }
@@ -269,7 +271,7 @@ where
 
 impl<X, F, B> DerivativeRule<X, F, B>
 where
-    X: Shape<Scalar = f64>,
+    X: FlatShape<Scalar = f64>,
     B: Backend,
     F: Evaluate<X, (), Once2<B>>,
 {
@@ -282,7 +284,7 @@ where
 
 impl<X, F, B> CustomRule for DerivativeRule<X, F, B>
 where
-    X: Shape<Scalar = f64> + Send + Sync,
+    X: FlatShape<Scalar = f64> + Send + Sync,
     B: Backend,
     F: Evaluate<X, (), Once1<B>> + Evaluate<X, (), Once2<B>> + Send + Sync + 'static,
 {
@@ -293,8 +295,8 @@ where
         y.clear();
         y.resize(self.outputs, 0.0);
         let (x, seed) = arguments.split_at(self.inputs);
-        let mut storage = ();
-        let mut f = Bound::<F, X, (), Once1<B>>::new(&self.function, (), &mut storage);
+        let (mut storage, mut kept) = (Storage::<X, (), Once1<B>>::flat(), Default::default());
+        let mut f = Bound::flat(&*self.function, &mut storage, &mut kept);
         let result = product(&self.backend, &mut f, self.direction, x, seed, y);
         or_raise(result, y);
     }
@@ -310,11 +312,11 @@ impl<F, B: Clone, D> DifferentiateWith<F, B, D> {
     /// Evaluates at numbers `T`, which may carry derivatives.
     fn evaluate<X, T>(&self, x: &[T]) -> <<F as Evaluate<X, (), f64>>::Output as Output<f64>>::With<T>
     where
-        X: Shape<Scalar = f64>,
+        X: FlatShape<Scalar = f64>,
         T: Scalar<Base = f64>,
         B: Backend,
         D: Depth<X, F, B>,
-        F: Evaluate<X, (), f64> + Evaluate<X, (), Once1<B>> + Send + Sync + 'static,
+        F: Evaluate<X, (), f64, Output: Output<f64, Kept = ()>> + Evaluate<X, (), Once1<B>> + Send + Sync + 'static,
     {
         let rule = Arc::new(InnerRule::<X, F, B, D> {
             function: Arc::clone(&self.function),
@@ -323,7 +325,7 @@ impl<F, B: Clone, D> DifferentiateWith<F, B, D> {
         });
         let mut y = Vec::new();
         T::custom(&rule, x, &mut y);
-        <<F as Evaluate<X, (), f64>>::Output as Output<f64>>::build(&y)
+        <<F as Evaluate<X, (), f64>>::Output as Output<f64>>::build(&y, &())
     }
 }
 
@@ -332,7 +334,11 @@ where
     T: Scalar<Base = f64>,
     B: Backend,
     D: Depth<Slice<f64>, F, B>,
-    F: Evaluate<Slice<f64>, (), f64> + Evaluate<Slice<f64>, (), Once1<B>> + Send + Sync + 'static,
+    F: Evaluate<Slice<f64>, (), f64, Output: Output<f64, Kept = ()>>
+        + Evaluate<Slice<f64>, (), Once1<B>>
+        + Send
+        + Sync
+        + 'static,
 {
     type Output = <<F as Evaluate<Slice<f64>, (), f64>>::Output as Output<f64>>::With<T>;
     fn call(&self, x: &[T]) -> Self::Output {
@@ -347,7 +353,7 @@ macro_rules! number_function {
         where
             B: Backend,
             D: Depth<Number<f64>, F, B>,
-            F: Evaluate<Number<f64>, (), f64> + Evaluate<Number<f64>, (), Once1<B>> + Send + Sync + 'static,
+            F: Evaluate<Number<f64>, (), f64, Output: Output<f64, Kept = ()>> + Evaluate<Number<f64>, (), Once1<B>> + Send + Sync + 'static,
         {
             type Output = <<F as Evaluate<Number<f64>, (), f64>>::Output as Output<f64>>::With<$number>;
             fn call(&self, x: &$number) -> Self::Output {
@@ -387,7 +393,7 @@ macro_rules! with_constants {
             B: Backend,
             D: Depth<Slice<f64>, Fixed<F, ($($K,)*)>, B>,
             F: Send + Sync + 'static,
-            Fixed<F, ($($K,)*)>: Evaluate<Slice<f64>, (), f64> + Evaluate<Slice<f64>, (), Once1<B>>,
+            Fixed<F, ($($K,)*)>: Evaluate<Slice<f64>, (), f64, Output: Output<f64, Kept = ()>> + Evaluate<Slice<f64>, (), Once1<B>>,
         {
             type Output = <<Fixed<F, ($($K,)*)> as Evaluate<Slice<f64>, (), f64>>::Output as Output<f64>>::With<T>;
             fn call_with(&self, x: &[T], ($($k,)*): ($(&$K,)*)) -> Self::Output {

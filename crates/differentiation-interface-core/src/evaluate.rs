@@ -3,13 +3,14 @@
 //! [`Evaluate`] is implemented for every function that an operator accepts; a backend receives a [`Flat`], a function from a flat
 //! slice to a flat vector of numbers.
 
+use crate::container::{Container, Numbers};
 use crate::context::{Contexts, SomeContexts};
 use crate::function::{ContextTypes, Function, FunctionWith};
-use crate::numbers::Numbers;
-use crate::point::Shape;
+use crate::point::{At, FlatShape, Point, Shape};
 use crate::recordings::Recordable;
 use crate::scalar::Scalar;
 use std::fmt::Debug;
+use std::ops::Range;
 
 /// A function as backends call it: from a flat slice to a flat vector of numbers.
 ///
@@ -17,6 +18,10 @@ use std::fmt::Debug;
 pub trait Flat<N> {
     /// Evaluates the function at `x` and leaves the outputs in `y`, whose previous content and length do not matter.
     fn call(&mut self, x: &[N], y: &mut Vec<N>);
+    /// Declares that `x` of the next call differs from that of the last call, of this or an earlier declaration, in `range` alone. A point
+    /// that is copied to an object for the function is then copied in part.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn changed(&mut self, _range: Range<usize>) {}
     /// What a recording of a call depends on; `None` if the function must run in every call.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn recordable(&self) -> Option<&dyn Recordable> {
@@ -60,6 +65,10 @@ impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
         (**self).call(x, y);
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
+    fn changed(&mut self, range: Range<usize>) {
+        (**self).changed(range);
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_work_memory(&self) -> bool {
         (**self).has_work_memory()
     }
@@ -94,9 +103,9 @@ pub(crate) fn handed<'a, N, F: Flat<N> + 'a>(f: &'a mut F) -> &'a mut (dyn Flat<
 /// What a function may return at the number type `N`: `N`, `Vec<N>`, `[N; M]`.
 #[diagnostic::on_unimplemented(
     message = "a function that returns `{Self}` cannot be differentiated with numbers `{N}`",
-    note = "return a number, a `Vec` or an array of the numbers the function gets"
+    note = "return a number, a `Vec`, an array or a container of the numbers the function gets"
 )]
-pub trait Output<N: Scalar>: Numbers<N> {
+pub trait Output<N: Scalar>: Sized {
     /// The outputs as an array, if this type fixes their number; else empty.
     type Fixed<S: Scalar>: Copy + Debug + Send + AsRef<[S]> + AsMut<[S]>;
     /// Whether this type fixes the number of outputs.
@@ -104,29 +113,34 @@ pub trait Output<N: Scalar>: Numbers<N> {
     /// Makes [`Fixed`](Output::Fixed) outputs of unspecified content.
     fn fixed<S: Scalar>() -> Self::Fixed<S>;
     /// The same shape with numbers `S`.
-    type With<S: Scalar>: Clone + Debug + Numbers<S>;
+    type With<S: Scalar>: Clone + Debug + Container<Scalar = S>;
     /// The same shape, borrowed instead of allocated: `&[S]` for a `Vec`.
     type Borrowed<'a, S: Scalar>: Debug + Numbers<S>;
+    /// What a result is made of beside its numbers: the last output, if it tells a shape.
+    type Kept: Clone + Send + Default + Debug;
     /// Evaluates `f` at `x` and leaves the numbers in `y`, reusing its memory where the output is a `Vec`.
-    fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, y: &mut Vec<N>);
+    fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, kept: &mut Self::Kept, y: &mut Vec<N>);
     /// The same for a function with contexts.
     fn evaluate_with<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C, Output = Self>>(
         f: &F,
         x: &X,
         contexts: C::Args<'_>,
+        kept: &mut Self::Kept,
         y: &mut Vec<N>,
     );
-    /// Makes an object of this shape from flat numbers.
-    fn build<S: Scalar>(flat: &[S]) -> Self::With<S>;
-    /// Views flat numbers in this shape, without allocation.
-    fn borrow<S: Scalar>(flat: &[S]) -> Self::Borrowed<'_, S>;
+    /// Passes the outputs to `read`, if this type fixes their number.
+    fn read<R>(self, read: impl FnOnce(&[N]) -> R) -> R;
+    /// Makes an object of this shape from flat numbers, with what an evaluation kept.
+    fn build<S: Scalar>(flat: &[S], kept: &Self::Kept) -> Self::With<S>;
+    /// Views flat numbers in this shape, without allocation where numbers are all that there is.
+    fn borrow<'a, S: Scalar>(flat: &'a [S], kept: &Self::Kept) -> Self::Borrowed<'a, S>;
     /// Converts outputs of fixed number to what [`borrow`](Output::borrow) makes of flat numbers.
     fn owned<'a, S: Scalar>(fixed: Self::Fixed<S>) -> Option<Self::Borrowed<'a, S>>;
 }
 
 /// Outputs of fixed shape are made anew in each call.
 macro_rules! fixed_output {
-    ($([$($generics:tt)*] $output:ty => $with:ty, $count:expr, $y:ident.$store:ident($numbers:expr), $flat:ident: $build:expr;)*) => {$(
+    ($([$($generics:tt)*] $output:ty => $with:ty, $count:expr, $y:ident.$store:ident($numbers:expr), $slice:expr, $flat:ident: $build:expr;)*) => {$(
         impl<N: Scalar, $($generics)*> Output<N> for $output {
             type Fixed<S: Scalar> = [S; $count];
             const FIXED: bool = true;
@@ -136,8 +150,9 @@ macro_rules! fixed_output {
             }
             type With<S: Scalar> = $with;
             type Borrowed<'a, S: Scalar> = $with;
+            type Kept = ();
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, y: &mut Vec<N>) {
+            fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, (): &mut (), y: &mut Vec<N>) {
                 let $y = f.call(x);
                 y.clear();
                 y.$store($numbers);
@@ -147,6 +162,7 @@ macro_rules! fixed_output {
                 f: &F,
                 x: &X,
                 contexts: C::Args<'_>,
+                (): &mut (),
                 y: &mut Vec<N>,
             ) {
                 let $y = f.call_with(x, contexts);
@@ -154,23 +170,28 @@ macro_rules! fixed_output {
                 y.$store($numbers);
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn build<S: Scalar>($flat: &[S]) -> $with {
+            fn read<R>(self, read: impl FnOnce(&[N]) -> R) -> R {
+                let $y = self;
+                read($slice)
+            }
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn build<S: Scalar>($flat: &[S], (): &()) -> $with {
                 $build
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn borrow<S: Scalar>(flat: &[S]) -> $with {
-                <Self as Output<N>>::build(flat)
+            fn borrow<'a, S: Scalar>(flat: &'a [S], (): &()) -> $with {
+                <Self as Output<N>>::build(flat, &())
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn owned<'a, S: Scalar>(fixed: [S; $count]) -> Option<Self::Borrowed<'a, S>> {
-                Some(<Self as Output<N>>::build(&fixed))
+                Some(<Self as Output<N>>::build(&fixed, &()))
             }
         }
     )*};
 }
 fixed_output! {
-    [] N => S, 1, output.push(output), flat: flat[0];
-    [const M: usize] [N; M] => [S; M], M, output.extend_from_slice(&output), flat: std::array::from_fn(|i| flat[i]);
+    [] N => S, 1, output.push(output), std::slice::from_ref(&output), flat: flat[0];
+    [const M: usize] [N; M] => [S; M], M, output.extend_from_slice(&output), &output, flat: std::array::from_fn(|i| flat[i]);
 }
 
 impl<N: Scalar> Output<N> for Vec<N> {
@@ -182,8 +203,9 @@ impl<N: Scalar> Output<N> for Vec<N> {
     }
     type With<S: Scalar> = Vec<S>;
     type Borrowed<'a, S: Scalar> = &'a [S];
+    type Kept = ();
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, y: &mut Vec<N>) {
+    fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, (): &mut (), y: &mut Vec<N>) {
         f.call_into(x, y);
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -191,15 +213,19 @@ impl<N: Scalar> Output<N> for Vec<N> {
         f: &F,
         x: &X,
         contexts: C::Args<'_>,
+        (): &mut (),
         y: &mut Vec<N>,
     ) {
         f.call_with_into(x, contexts, y);
     }
-    fn build<S: Scalar>(flat: &[S]) -> Vec<S> {
+    fn read<R>(self, read: impl FnOnce(&[N]) -> R) -> R {
+        read(&self)
+    }
+    fn build<S: Scalar>(flat: &[S], (): &()) -> Vec<S> {
         flat.to_vec()
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn borrow<S: Scalar>(flat: &[S]) -> &[S] {
+    fn borrow<'a, S: Scalar>(flat: &'a [S], (): &()) -> &'a [S] {
         flat
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -240,19 +266,29 @@ pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
     type Output: Output<N>;
     /// The number of inputs, if the types fix the numbers of inputs and outputs; see [`Flat::fixed`].
     const FIXED: Option<usize> = if <Self::Output as Output<N>>::FIXED { X::LENGTH } else { None };
-    /// Evaluates into `y`.
-    fn evaluate<'a>(&self, x: &[N], contexts: &'a C::Values<'_>, storage: &'a mut C::Storage<N>, y: &mut Vec<N>);
+    /// Evaluates at the point that is shown, into `y`.
+    fn evaluate(
+        &self,
+        x: &X::Active<N>,
+        contexts: &C::Values<'_>,
+        storage: &mut C::Storage<N>,
+        kept: &mut KeptBy<Self, X, C, N>,
+        y: &mut Vec<N>,
+    );
     /// Evaluates at the point with the entries `x(0)`, `x(1)`, ... and passes the outputs to `read`; for shapes of fixed length.
-    fn evaluate_fixed<'a, R>(
+    fn evaluate_fixed<R>(
         &self,
         x: impl FnMut(usize) -> N,
-        contexts: &'a C::Values<'_>,
-        storage: &'a mut C::Storage<N>,
+        contexts: &C::Values<'_>,
+        storage: &mut C::Storage<N>,
         read: impl FnOnce(&[N]) -> R,
     ) -> R;
     /// Whether a call only computes its output, from `x` and the contexts alone.
     fn is_pure(&self) -> bool;
 }
+
+/// What an evaluation of `F` keeps beside the numbers of its output, see [`Output::Kept`].
+pub type KeptBy<F, X, C, N> = <<F as Evaluate<X, C, N>>::Output as Output<N>>::Kept;
 
 impl<X: Shape, N: Scalar, F> Evaluate<X, (), N> for F
 where
@@ -261,12 +297,12 @@ where
 {
     type Output = F::Output;
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn evaluate(&self, x: &[N], _: &(), _: &mut (), y: &mut Vec<N>) {
-        F::Output::evaluate(self, X::view(x), y);
+    fn evaluate(&self, x: &X::Active<N>, _: &(), _: &mut (), kept: &mut KeptBy<F, X, (), N>, y: &mut Vec<N>) {
+        F::Output::evaluate(self, x, kept, y);
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate_fixed<R>(&self, x: impl FnMut(usize) -> N, _: &(), _: &mut (), read: impl FnOnce(&[N]) -> R) -> R {
-        X::with_entries(x, |x| read(self.call(x).numbers()))
+        X::with_entries(x, |x| self.call(x).read(read))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
@@ -281,18 +317,25 @@ where
 {
     type Output = F::Output;
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn evaluate<'a>(&self, x: &[N], contexts: &'a C::Values<'_>, storage: &'a mut C::Storage<N>, y: &mut Vec<N>) {
-        F::Output::evaluate_with(self, X::view(x), C::arguments(contexts, storage), y);
+    fn evaluate(
+        &self,
+        x: &X::Active<N>,
+        contexts: &C::Values<'_>,
+        storage: &mut C::Storage<N>,
+        kept: &mut KeptBy<F, X, C, N>,
+        y: &mut Vec<N>,
+    ) {
+        F::Output::evaluate_with(self, x, C::arguments(contexts, storage), kept, y);
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn evaluate_fixed<'a, R>(
+    fn evaluate_fixed<R>(
         &self,
         x: impl FnMut(usize) -> N,
-        contexts: &'a C::Values<'_>,
-        storage: &'a mut C::Storage<N>,
+        contexts: &C::Values<'_>,
+        storage: &mut C::Storage<N>,
         read: impl FnOnce(&[N]) -> R,
     ) -> R {
-        X::with_entries(x, |x| read(self.call_with(x, C::arguments(contexts, storage)).numbers()))
+        X::with_entries(x, |x| self.call_with(x, C::arguments(contexts, storage)).read(read))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
@@ -300,22 +343,71 @@ where
     }
 }
 
-/// A user's function bound to its contexts for one call: the [`Flat`] that operators pass to backends.
-pub struct Bound<'a, F, X: Shape, C: Contexts, N: Scalar> {
-    function: &'a F,
-    contexts: C::Values<'a>,
-    storage: &'a mut C::Storage<N>,
-    shape: std::marker::PhantomData<X>,
+/// What a preparation keeps for the arguments of the function: the object that shows a point of shape `X`, and work memory.
+pub struct Storage<X: Shape, C: Contexts, N: Scalar> {
+    held: X::Held<N>,
+    contexts: C::Storage<N>,
 }
 
-impl<'a, F, X: Shape, C: Contexts, N: Scalar> Bound<'a, F, X, C, N> {
-    /// Binds `function` to the contexts of a call.
-    pub fn new(function: &'a F, contexts: C::Values<'a>, storage: &'a mut C::Storage<N>) -> Self {
-        Bound { function, contexts, storage, shape: std::marker::PhantomData }
+impl<X: Shape, C: Contexts, N: Scalar> Clone for Storage<X, C, N> {
+    fn clone(&self) -> Self {
+        Storage { held: self.held.clone(), contexts: self.contexts.clone() }
     }
 }
 
-impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Flat<N> for Bound<'_, F, X, C, N> {
+impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
+    /// Storage for a point.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn new<P: Point<Shape = X, Contexts = C>>(at: At<'_, P>) -> Self {
+        Storage { held: at.point().hold::<N>(), contexts: C::allocate(at.contexts()) }
+    }
+}
+
+impl<X: FlatShape, N: Scalar> Storage<X, (), N> {
+    /// Storage for flat numbers.
+    pub(crate) fn flat() -> Self {
+        Storage { held: X::held::<N>(), contexts: () }
+    }
+}
+
+/// A user's function bound to point and contexts of one call: the [`Flat`] that operators pass to backends.
+pub struct Bound<'a, F, X: Shape, C: Contexts, N: Scalar, K> {
+    function: &'a F,
+    contexts: C::Values<'a>,
+    storage: &'a mut Storage<X, C, N>,
+    kept: &'a mut K,
+    /// Where the point of the next call differs from the object that is shown.
+    changed: Range<usize>,
+}
+
+impl<'a, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, F, X, C, N, K> {
+    /// Binds `function` for one call. `kept` is what an earlier call of the same function left, or the default.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn new<P: Point<Shape = X, Contexts = C>>(
+        function: &'a F,
+        at: At<'a, P>,
+        storage: &'a mut Storage<X, C, N>,
+        kept: &'a mut K,
+    ) -> Self {
+        at.point().fit::<N>(&mut storage.held);
+        Bound { function, contexts: at.contexts(), storage, kept, changed: 0..usize::MAX }
+    }
+}
+
+impl<'a, F, X: FlatShape, N: Scalar, K> Bound<'a, F, X, (), N, K> {
+    /// Binds a function of flat numbers, without contexts.
+    pub(crate) fn flat(function: &'a F, storage: &'a mut Storage<X, (), N>, kept: &'a mut K) -> Self {
+        Bound { function, contexts: (), storage, kept, changed: 0..usize::MAX }
+    }
+}
+
+impl<F, X, C, N, K> Flat<N> for Bound<'_, F, X, C, N, K>
+where
+    F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
+    X: Shape,
+    C: Contexts,
+    N: Scalar,
+{
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_work_memory(&self) -> bool {
         C::WORK_MEMORY
@@ -330,11 +422,17 @@ impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Flat<N> for Bound<'
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn call_fixed<R>(&mut self, x: impl FnMut(usize) -> N, read: impl FnOnce(&[N]) -> R) -> R {
-        self.function.evaluate_fixed(x, &self.contexts, self.storage, read)
+        self.function.evaluate_fixed(x, &self.contexts, &mut self.storage.contexts, read)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
-        self.function.evaluate(x, &self.contexts, self.storage, y);
+        let Storage { held, contexts } = &mut *self.storage;
+        let x = X::show(x, held, std::mem::replace(&mut self.changed, 0..usize::MAX));
+        self.function.evaluate(x, &self.contexts, contexts, self.kept, y);
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn changed(&mut self, range: Range<usize>) {
+        self.changed = range;
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn recordable(&self) -> Option<&dyn Recordable> {
@@ -342,10 +440,16 @@ impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Flat<N> for Bound<'
     }
 }
 
-impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Recordable for Bound<'_, F, X, C, N> {
+impl<F, X, C, N, K> Recordable for Bound<'_, F, X, C, N, K>
+where
+    F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
+    X: Shape,
+    C: Contexts,
+    N: Scalar,
+{
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
-        !C::OPAQUE && self.function.is_pure()
+        !X::OPAQUE && !C::OPAQUE && self.function.is_pure()
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameters(&self, values: &mut Vec<f64>) {
@@ -353,6 +457,7 @@ impl<F: Evaluate<X, C, N>, X: Shape, C: Contexts, N: Scalar> Recordable for Boun
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn lengths(&self, lengths: &mut Vec<usize>) {
+        X::lengths(&self.storage.held, lengths);
         C::lengths(&self.contexts, lengths);
     }
 }
@@ -365,8 +470,10 @@ mod tests {
 
     /// Calls `has_work_memory` as a backend does, on a function of a point with contexts.
     fn has_work_memory<P: Point, F: Evaluate<P::Shape, P::Contexts, f64>>(f: &F, point: &P) -> bool {
-        let mut storage = P::Contexts::allocate(point.contexts());
-        Bound::<_, P::Shape, P::Contexts, f64>::new(f, point.contexts(), &mut storage).has_work_memory()
+        let mut memory = Vec::new();
+        let at = At::new(point, &mut memory);
+        let (mut storage, mut kept) = (Storage::new(at), Default::default());
+        Bound::<_, P::Shape, P::Contexts, f64, _>::new(f, at, &mut storage, &mut kept).has_work_memory()
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The core of `differentiation-interface`: scalars, rules, functions, the traits of backends and the operators, without any backend.
 mod arithmetic;
 pub mod backend;
+pub mod container;
 pub mod context;
 pub mod custom;
 pub mod differentiate_with;
@@ -10,7 +11,6 @@ pub mod fault;
 pub mod function;
 pub mod identity;
 pub mod matrix;
-mod numbers;
 pub mod operators;
 pub mod point;
 pub mod recordings;
@@ -22,5 +22,5 @@ pub use function::{
     Const, ContextType, ContextTypes, Function, FunctionInPlace, FunctionInPlaceWith, FunctionWith, InPlace, Work,
     in_place,
 };
-pub use numbers::{DerivativeMatrix, Numbers};
+pub use matrix::DerivativeMatrix;
 pub use scalar::{Base, Condition, Core, Num, Real, Relation, Scalar};

@@ -1,7 +1,8 @@
-//! A dense matrix, the result of `jacobian` and `hessian`.
+//! A dense matrix, the result of `jacobian` and `hessian`, and what all such results have in common.
 
+use crate::scalar::Scalar;
 use std::fmt;
-use std::ops::{Index, IndexMut};
+use std::ops::{Index, IndexMut, Range};
 
 /// A dense row-major matrix: entry `(i, j)` of a Jacobian is ∂fᵢ/∂xⱼ, row `i` is contiguous.
 ///
@@ -53,6 +54,14 @@ impl<S: Copy> Matrix<S> {
     pub fn as_mut_slice(&mut self) -> &mut [S] {
         &mut self.data
     }
+    /// The entries in these rows and columns.
+    ///
+    /// # Panics
+    /// If the matrix has fewer rows or columns.
+    pub fn block(&self, rows: Range<usize>, columns: Range<usize>) -> Matrix<S> {
+        let data = rows.clone().flat_map(|i| &self.row(i)[columns.clone()]).copied().collect();
+        Matrix { rows: rows.len(), columns: columns.len(), data }
+    }
     /// The entries row by row.
     pub fn into_vec(self) -> Vec<S> {
         self.data
@@ -91,5 +100,32 @@ impl<S: fmt::Debug> fmt::Debug for Matrix<S> {
             return write!(f, "[{} x 0]", self.rows);
         }
         f.debug_list().entries(self.data.chunks(self.columns)).finish()
+    }
+}
+
+/// What `jacobian` and `hessian` return: a dense [`Matrix`], or the matrix of a wrapper such as `AutoSparse`.
+pub trait DerivativeMatrix<S> {
+    /// Rows and columns.
+    fn size(&self) -> (usize, usize);
+    /// Entry `(i, j)`, zero if it is not stored.
+    fn entry(&self, i: usize, j: usize) -> S;
+    /// The stored numbers, in the order of the matrix type, for writing.
+    fn stored(&mut self) -> &mut [S];
+    /// The stored entries as `(row, column)`, row by row; `None` if all entries are stored.
+    fn pattern(&self) -> Option<Vec<(usize, usize)>>;
+}
+
+impl<S: Scalar> DerivativeMatrix<S> for Matrix<S> {
+    fn size(&self) -> (usize, usize) {
+        Matrix::size(self)
+    }
+    fn entry(&self, i: usize, j: usize) -> S {
+        self[(i, j)]
+    }
+    fn stored(&mut self) -> &mut [S] {
+        self.as_mut_slice()
+    }
+    fn pattern(&self) -> Option<Vec<(usize, usize)>> {
+        None
     }
 }

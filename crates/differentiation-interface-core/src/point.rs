@@ -1,14 +1,15 @@
 //! Points: what users pass to operators, and the shapes behind them.
 //!
 //! A [`Point`] is the argument of the call (`&x`, `[1.0, 2.0]`, `0.5`, `(&x, Constant(&k))`); its [`Shape`] is the
-//! lifetime-free part that a preparation remembers. Operators turn every point into a flat slice.
+//! lifetime-free part that a preparation remembers. Operators turn every point into a flat slice, and pass both on as [`At`].
 
 use crate::backend::Lanes;
+use crate::container::{Buffer, Container};
 use crate::context::{Context, ContextKind, Contexts};
-use crate::numbers::Numbers;
 use crate::scalar::{Core, Num, Scalar};
 use std::fmt::Debug;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// The shape of a point: the type that the function takes, and the type of a gradient.
 pub trait Shape: 'static {
@@ -17,20 +18,23 @@ pub trait Shape: 'static {
     /// What the function takes, at the number type `N`.
     type Active<N: Scalar>: ?Sized;
     /// An owned object of this shape, the result of `gradient`.
-    type Like: Clone + Debug + Numbers<Self::Scalar>;
-
-    /// Views flat numbers as the function takes them. The length has been checked by the operator.
-    fn view<N: Scalar>(flat: &[N]) -> &Self::Active<N>;
+    type Like: Clone + Debug + Container<Scalar = Self::Scalar>;
+    /// The object that a preparation shows to the function, for points that are not the flat numbers themselves.
+    type Held<N: Scalar>: Clone + Send + Debug + 'static;
+    /// Whether the point has constants beside its numbers, which a recording cannot see.
+    const OPAQUE: bool = false;
     /// The length of all points of this shape, if it fixes one.
     const LENGTH: Option<usize>;
+
+    /// Shows flat numbers as the function takes them; `held` has been fitted to the point, and holds the numbers of the last call except
+    /// those in `changed`. The length has been checked by the operator.
+    fn show<'a, N: Scalar>(flat: &'a [N], held: &'a mut Self::Held<N>, changed: Range<usize>) -> &'a Self::Active<N>;
+    /// Appends the lengths of the object that the type does not determine.
+    fn lengths<N: Scalar>(_held: &Self::Held<N>, _lengths: &mut Vec<usize>) {}
     /// The lanes that are needed if each input has a lane of its own: `L`, but at most one per input if the shape fixes the length.
     type Lanes<L: Lanes>: Lanes;
     /// Passes the point with the entries `entry(0)`, `entry(1)`, ... to `then`; without entries if the shape fixes no length.
     fn with_entries<N: Scalar, R>(entry: impl FnMut(usize) -> N, then: impl FnOnce(&Self::Active<N>) -> R) -> R;
-    /// Makes an owned object from flat numbers. The length has been checked by the operator.
-    fn like(flat: &[Self::Scalar]) -> Self::Like;
-    /// Makes an owned object of `len` numbers that `fill` writes, without other memory.
-    fn filled<E>(len: usize, fill: impl FnOnce(&mut [Self::Scalar]) -> Result<(), E>) -> Result<Self::Like, E>;
 }
 
 /// The shape of `&[S]`, `&Vec<S>` and `&[S; K]`: the function takes `&[T]`, a gradient is a `Vec<S>`.
@@ -40,27 +44,18 @@ impl<S: Scalar> Shape for Slice<S> {
     type Scalar = S;
     type Active<N: Scalar> = [N];
     type Like = Vec<S>;
+    type Held<N: Scalar> = ();
 
     const LENGTH: Option<usize> = None;
     type Lanes<L: Lanes> = L;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn view<N: Scalar>(flat: &[N]) -> &[N] {
+    fn show<'a, N: Scalar>(flat: &'a [N], _: &'a mut (), _: Range<usize>) -> &'a [N] {
         flat
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn with_entries<N: Scalar, R>(_: impl FnMut(usize) -> N, then: impl FnOnce(&[N]) -> R) -> R {
         then(&[])
-    }
-    #[inline]
-    fn like(flat: &[S]) -> Vec<S> {
-        flat.to_vec()
-    }
-    #[inline]
-    fn filled<E>(len: usize, fill: impl FnOnce(&mut [S]) -> Result<(), E>) -> Result<Vec<S>, E> {
-        let mut like = vec![S::default(); len];
-        fill(&mut like)?;
-        Ok(like)
     }
 }
 
@@ -69,26 +64,17 @@ impl<S: Scalar, const K: usize> Shape for [S; K] {
     type Scalar = S;
     type Active<N: Scalar> = [N; K];
     type Like = [S; K];
+    type Held<N: Scalar> = ();
     const LENGTH: Option<usize> = Some(K);
     type Lanes<L: Lanes> = L::AtMost<K>;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn view<N: Scalar>(flat: &[N]) -> &[N; K] {
+    fn show<'a, N: Scalar>(flat: &'a [N], _: &'a mut (), _: Range<usize>) -> &'a [N; K] {
         flat.try_into().expect("operators check the length of a point")
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn with_entries<N: Scalar, R>(entry: impl FnMut(usize) -> N, then: impl FnOnce(&[N; K]) -> R) -> R {
         then(&std::array::from_fn(entry))
-    }
-    #[inline]
-    fn like(flat: &[S]) -> [S; K] {
-        std::array::from_fn(|i| flat[i])
-    }
-    #[inline]
-    fn filled<E>(_: usize, fill: impl FnOnce(&mut [S]) -> Result<(), E>) -> Result<[S; K], E> {
-        let mut like = [S::default(); K];
-        fill(&mut like)?;
-        Ok(like)
     }
 }
 
@@ -99,58 +85,18 @@ impl<S: Scalar> Shape for Number<S> {
     type Scalar = S;
     type Active<N: Scalar> = N;
     type Like = S;
+    type Held<N: Scalar> = ();
     const LENGTH: Option<usize> = Some(1);
     type Lanes<L: Lanes> = L::AtMost<1>;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn view<N: Scalar>(flat: &[N]) -> &N {
+    fn show<'a, N: Scalar>(flat: &'a [N], _: &'a mut (), _: Range<usize>) -> &'a N {
         &flat[0]
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn with_entries<N: Scalar, R>(mut entry: impl FnMut(usize) -> N, then: impl FnOnce(&N) -> R) -> R {
         then(&entry(0))
     }
-    #[inline]
-    fn like(flat: &[S]) -> S {
-        flat[0]
-    }
-    #[inline]
-    fn filled<E>(_: usize, fill: impl FnOnce(&mut [S]) -> Result<(), E>) -> Result<S, E> {
-        let mut like = S::default();
-        fill(std::slice::from_mut(&mut like))?;
-        Ok(like)
-    }
-}
-
-impl<S: Scalar> Point for &S {
-    type Shape = Number<S>;
-    type Contexts = ();
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn coordinates(&self) -> &[S] {
-        std::slice::from_ref(self)
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn contexts(&self) {}
-}
-
-/// Numbers by value. Not `f32`, so that the compiler infers `f64` for a literal `2.0`; pass `&x` of an `f32`.
-macro_rules! number_point {
-    ($([$($generics:tt)*] $number:ty;)*) => {$(
-        impl<$($generics)*> Point for $number {
-            type Shape = Number<$number>;
-            type Contexts = ();
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            fn coordinates(&self) -> &[$number] {
-                std::slice::from_ref(self)
-            }
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            fn contexts(&self) {}
-        }
-    )*};
-}
-number_point! {
-    [C: Core] Num<C>;
-    [] f64;
 }
 
 /// The shapes that are one number, as `derivative` and `second_derivative` require.
@@ -161,6 +107,21 @@ number_point! {
 pub trait NumberShape: Shape {}
 impl<S: Scalar> NumberShape for Number<S> {}
 
+/// The shapes that show the flat numbers themselves: all but containers.
+pub trait FlatShape: Shape {
+    /// What a preparation keeps to show a point: nothing.
+    fn held<N: Scalar>() -> Self::Held<N>;
+}
+impl<S: Scalar> FlatShape for Slice<S> {
+    fn held<N: Scalar>() {}
+}
+impl<S: Scalar> FlatShape for Number<S> {
+    fn held<N: Scalar>() {}
+}
+impl<S: Scalar, const K: usize> FlatShape for [S; K] {
+    fn held<N: Scalar>() {}
+}
+
 /// The shapes that are arrays, as `jacobian` and `hessian` require.
 #[diagnostic::on_unimplemented(
     message = "this operator differentiates by an array, but the point is one number",
@@ -170,7 +131,7 @@ pub trait ArrayShape: Shape {}
 impl<S: Scalar> ArrayShape for Slice<S> {}
 impl<S: Scalar, const K: usize> ArrayShape for [S; K] {}
 
-/// What an operator takes as its point: a slice, an array, a number, or a tuple of one of these and contexts.
+/// What an operator takes as its point: a slice, an array, a number, a container, or a tuple of one of these and contexts.
 ///
 /// # For users
 /// | you pass | the function takes | a gradient is |
@@ -178,10 +139,12 @@ impl<S: Scalar, const K: usize> ArrayShape for [S; K] {}
 /// | `&x` of a `Vec<f64>`, `&[f64]`, `&[f64; K]` | `&[T]` | `Vec<f64>` |
 /// | `x`, an array `[f64; K]` | `&[T; K]` | `[f64; K]` |
 /// | `x`, a number (`&x` of an `f32`) | `T` | `f64` |
+/// | `&x` of a [`Container`]: a `#[derive(Container)]` struct, a tuple of containers, a vector or matrix of another crate | `&Params<T>` | `Params<f64>` |
 /// | `(point, Constant(&k), Cache(&w))` | the point, `&K`, `&mut W` | as for the point |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a point to differentiate at",
-    note = "pass `&x` for a vector or slice, an array or number by value, or a tuple of one of these and contexts such as `(&x, Constant(&k))`"
+    note = "pass `&x` for a vector or slice, an array or number by value, or a tuple of one of these and contexts such as `(&x, Constant(&k))`",
+    note = "a struct of numbers becomes a point `&x` by `#[derive(Container)]`"
 )]
 pub trait Point {
     /// The shape of the point.
@@ -189,47 +152,110 @@ pub trait Point {
     /// The contexts that come with it.
     type Contexts: Contexts;
 
-    /// The numbers of the point, one after the other.
-    fn coordinates(&self) -> &[ScalarOf<Self>];
+    /// The numbers of the point, one after the other: its own memory if they lie so, else copied to `memory`.
+    fn flat<'a>(&'a self, memory: &'a mut Vec<ScalarOf<Self>>) -> &'a [ScalarOf<Self>];
     /// The contexts.
     fn contexts(&self) -> <Self::Contexts as Contexts>::Values<'_>;
+    /// Makes the object that the function sees; its numbers are zero.
+    fn hold<N: Scalar>(&self) -> <Self::Shape as Shape>::Held<N>;
+    /// Fits an old object to this point; its numbers do not matter.
+    fn fit<N: Scalar>(&self, held: &mut <Self::Shape as Shape>::Held<N>);
+    /// Makes an owned object of the shape of this point whose numbers `fill` writes; in `memory` if they do not lie in one piece.
+    #[expect(clippy::missing_errors_doc, reason = "the error is that of `fill`")]
+    fn filled<E>(
+        &self,
+        memory: &mut Vec<ScalarOf<Self>>,
+        fill: impl FnOnce(&mut [ScalarOf<Self>]) -> Result<(), E>,
+    ) -> Result<LikeOf<Self>, E>;
 }
 
 /// The numbers that a point holds.
 pub type ScalarOf<P> = <<P as Point>::Shape as Shape>::Scalar;
+/// The owned object of the shape of a point, as `gradient` returns it.
+pub type LikeOf<P> = <<P as Point>::Shape as Shape>::Like;
 
-/// Points by reference: the function takes a slice for all of them.
-macro_rules! slice_points {
-    ($([$($generics:tt)*] $point:ty;)*) => {$(
-        impl<S: Scalar, $($generics)*> Point for $point {
-            type Shape = Slice<S>;
+/// Points whose shape is the flat numbers: what they pass to the function, and the result that `fill` writes.
+macro_rules! flat_points {
+    ($([$($generics:tt)*] $point:ty: $shape:ty, $this:ident => $flat:expr, $like:expr;)*) => {$(
+        impl<$($generics)*> Point for $point {
+            type Shape = $shape;
             type Contexts = ();
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn coordinates(&self) -> &[S] {
-                &self[..]
+            fn flat<'a>(&'a self, _: &'a mut Vec<ScalarOf<Self>>) -> &'a [ScalarOf<Self>] {
+                let $this = self;
+                $flat
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn contexts(&self) {}
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn hold<N: Scalar>(&self) {}
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn fit<N: Scalar>(&self, (): &mut ()) {}
+            #[inline]
+            fn filled<E>(
+                &self,
+                memory: &mut Vec<ScalarOf<Self>>,
+                fill: impl FnOnce(&mut [ScalarOf<Self>]) -> Result<(), E>,
+            ) -> Result<LikeOf<Self>, E> {
+                let like = |$this: &Self| {
+                    let _ = $this;
+                    $like
+                };
+                let mut like: LikeOf<Self> = like(self);
+                Buffer::write(&mut like, memory, fill)?;
+                Ok(like)
+            }
         }
     )*};
 }
-slice_points! {
-    [] &[S];
-    [] &Vec<S>;
-    [const K: usize] &[S; K];
-    [] &mut [S];
-    [] &mut Vec<S>;
+// Numbers by value. Not `f32`, so that the compiler infers `f64` for a literal `2.0`; pass `&x` of an `f32`.
+flat_points! {
+    [S: Scalar] &S: Number<S>, x => std::slice::from_ref(*x), S::default();
+    [C: Core] Num<C>: Number<Num<C>>, x => std::slice::from_ref(x), Num::default();
+    [] f64: Number<f64>, x => std::slice::from_ref(x), 0.0;
+    [S: Scalar] &[S]: Slice<S>, x => x, vec![S::default(); x.len()];
+    [S: Scalar] &Vec<S>: Slice<S>, x => x, vec![S::default(); x.len()];
+    [S: Scalar, const K: usize] &[S; K]: Slice<S>, x => *x, vec![S::default(); x.len()];
+    [S: Scalar] &mut [S]: Slice<S>, x => x, vec![S::default(); x.len()];
+    [S: Scalar] &mut Vec<S>: Slice<S>, x => x, vec![S::default(); x.len()];
+    [S: Scalar, const K: usize] [S; K]: [S; K], x => x, [S::default(); K];
 }
 
-impl<S: Scalar, const K: usize> Point for [S; K] {
-    type Shape = [S; K];
-    type Contexts = ();
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn coordinates(&self) -> &[S] {
-        self
+/// A point with its contexts and its flat numbers, as operators pass it to backends.
+pub struct At<'a, P: Point> {
+    point: &'a P,
+    coordinates: &'a [ScalarOf<P>],
+}
+
+impl<P: Point> Clone for At<'_, P> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
     }
+}
+impl<P: Point> Copy for At<'_, P> {}
+
+impl<'a, P: Point> At<'a, P> {
+    /// Reads the numbers of a point, in `memory` if they do not lie one after the other.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn contexts(&self) {}
+    pub fn new(point: &'a P, memory: &'a mut Vec<ScalarOf<P>>) -> Self {
+        At { point, coordinates: point.flat(memory) }
+    }
+    /// The point.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn point(self) -> &'a P {
+        self.point
+    }
+    /// The numbers, one after the other.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn coordinates(self) -> &'a [ScalarOf<P>] {
+        self.coordinates
+    }
+    /// The contexts.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn contexts(self) -> <P::Contexts as Contexts>::Values<'a> {
+        self.point.contexts()
+    }
 }
 
 /// A point with contexts, for one number of contexts.
@@ -242,13 +268,29 @@ macro_rules! context_points {
             type Shape = P::Shape;
             type Contexts = ($($A::Kind,)*);
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn coordinates(&self) -> &[ScalarOf<P>] {
-                self.0.coordinates()
+            fn flat<'a>(&'a self, memory: &'a mut Vec<ScalarOf<P>>) -> &'a [ScalarOf<P>] {
+                self.0.flat(memory)
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn contexts(&self) -> <Self::Contexts as Contexts>::Values<'_> {
                 let (_, $($a),*) = self;
                 ($($a.value(),)*)
+            }
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn hold<N: Scalar>(&self) -> <P::Shape as Shape>::Held<N> {
+                self.0.hold::<N>()
+            }
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn fit<N: Scalar>(&self, held: &mut <P::Shape as Shape>::Held<N>) {
+                self.0.fit::<N>(held);
+            }
+            #[inline]
+            fn filled<E>(
+                &self,
+                memory: &mut Vec<ScalarOf<P>>,
+                fill: impl FnOnce(&mut [ScalarOf<P>]) -> Result<(), E>,
+            ) -> Result<LikeOf<P>, E> {
+                self.0.filled(memory, fill)
             }
         }
     };

@@ -7,6 +7,7 @@
 //! The work is done by plain functions over `proc_macro2`, in `expand`.
 
 mod activity;
+mod container;
 mod custom_rule;
 mod errors;
 mod expand;
@@ -211,4 +212,36 @@ pub fn differentiable_fn(input: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn custom_rule(options: TokenStream, item: TokenStream) -> TokenStream {
     custom_rule::attribute(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes a struct or enum a container of numbers: a point of operators, an output, a seed and a result.
+///
+/// The type is generic over its numbers, and its fields are containers: numbers `T`, arrays, `Vec`s, `Option`s and tuples of containers,
+/// other structs with this derive, vectors and matrices of other crates. A field marked `#[constant]` is not differentiated.
+///
+/// ```
+/// use differentiation_interface_core::container::Container as _;
+/// use differentiation_interface_macros::Container;
+///
+/// #[derive(Clone, Debug, Container)]
+/// #[container(crate = "differentiation_interface_core")]
+/// struct Layer<T = f64> {
+///     weights: Vec<T>,
+///     bias: T,
+///     #[constant]
+///     name: String,
+/// }
+///
+/// let layer = Layer { weights: vec![1.0, 2.0], bias: 3.0, name: "first".into() };
+/// let mut count = 0;
+/// layer.pieces(&mut |piece| count += piece.len());
+/// assert_eq!((count, layer.with::<f32>().weights), (3, vec![0.0_f32; 2]));
+/// ```
+///
+/// The type needs `Clone` and `Debug`. It has one type parameter, without bounds and often with the default `f64`, and any const parameters.
+/// An enum is differentiated as the variant that it is.
+#[proc_macro_derive(Container, attributes(container, constant))]
+pub fn container(item: TokenStream) -> TokenStream {
+    let expanded = syn::parse(item).and_then(|item| container::expand(&item));
+    expanded.unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -5,7 +5,7 @@ mod wrong_backend;
 use differentiation_interface::prelude::*;
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::operators::JacobianBackend;
-use differentiation_interface_core::point::{Point, Shape};
+use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_test::families::{Formula, ScenarioOptions, ToArray, ToNumber, default_scenarios};
 use differentiation_interface_test::*;
 use std::sync::Arc;
@@ -188,10 +188,15 @@ where
     type Matrix = Matrix<X::Scalar>;
     type State = (<AutoForwardDiff as JacobianBackend<F, X, C>>::State, Option<Error>);
 
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         Ok((JacobianBackend::unprepared(&AutoForwardDiff::default(), x)?, None))
     }
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error> {
         state.1 = None;
         JacobianBackend::prepare(&AutoForwardDiff::default(), &mut state.0, f, x)
     }
@@ -199,7 +204,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
     ) -> Result<Self::Matrix, Error> {
         let result = JacobianBackend::matrix(&AutoForwardDiff::default(), &mut state.0, f, x, with_value);
@@ -209,7 +214,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
         jac: &mut Self::Matrix,
     ) -> Result<(), Error> {
@@ -218,6 +223,9 @@ where
     }
     fn value(state: &Self::State) -> &[X::Scalar] {
         <AutoForwardDiff as JacobianBackend<F, X, C>>::value(&state.0)
+    }
+    fn kept(state: &Self::State) -> &<Self::Output as Output<Self::Num>>::Kept {
+        <AutoForwardDiff as JacobianBackend<F, X, C>>::kept(&state.0)
     }
 }
 

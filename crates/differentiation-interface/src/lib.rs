@@ -40,7 +40,7 @@ mod book {
 
 pub use differentiation_interface_core::*;
 #[cfg(feature = "macros")]
-pub use differentiation_interface_macros::{custom_rule, differentiable, differentiable_fn};
+pub use differentiation_interface_macros::{Container, custom_rule, differentiable, differentiable_fn};
 
 /// Everything a program that differentiates needs.
 pub mod prelude {
@@ -51,6 +51,7 @@ pub mod prelude {
     #[cfg(feature = "sparse")]
     pub use crate::sparse::{AutoSparse, MixedMode, SparseMatrix};
     pub use differentiation_interface_core::backend::{Backend, SecondOrder, lift};
+    pub use differentiation_interface_core::container::{Layout, Whole, from_flat, to_flat};
     pub use differentiation_interface_core::context::{Cache, Constant, ConstantOrCache, Parameter};
     pub use differentiation_interface_core::custom::{Custom, CustomRule, Halves, PlainRule};
     pub use differentiation_interface_core::differentiate_with::DifferentiateWith;
@@ -73,5 +74,5 @@ pub mod prelude {
     };
     pub use differentiation_interface_core::{Function, FunctionInPlace, FunctionWith, Real, Scalar, in_place};
     #[cfg(feature = "macros")]
-    pub use differentiation_interface_macros::{custom_rule, differentiable, differentiable_fn};
+    pub use differentiation_interface_macros::{Container, custom_rule, differentiable, differentiable_fn};
 }

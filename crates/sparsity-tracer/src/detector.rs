@@ -6,11 +6,10 @@
 use crate::arena::{self, CONSTANT};
 use crate::handles::{Gradient, Handles, Hessian};
 use crate::number::{Global, Local, Scope, Tracer, TracerCore};
-use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
-use differentiation_interface_core::evaluate::{Bound, Evaluate, Flat, NumberOutput};
+use differentiation_interface_core::evaluate::{Bound, Evaluate, Flat, NumberOutput, Storage};
 use differentiation_interface_core::fault;
-use differentiation_interface_core::point::{Point, ScalarOf};
+use differentiation_interface_core::point::{At, Point, ScalarOf};
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use matrix_coloring::Pattern;
 use std::fmt::Debug;
@@ -167,9 +166,11 @@ where
     P: Point,
     F: Evaluate<P::Shape, P::Contexts, D::JacobianNum<BaseOf<P>>>,
 {
-    let mut storage = P::Contexts::allocate(x.contexts());
-    let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(f, x.contexts(), &mut storage);
-    detector.jacobian(&mut f, x.coordinates()).map_err(|error| error.during("jacobian_sparsity", D::NAME))
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    let (mut storage, mut kept) = (Storage::new(at), Default::default());
+    let mut f = Bound::new(f, at, &mut storage, &mut kept);
+    detector.jacobian(&mut f, at.coordinates()).map_err(|error| error.during("jacobian_sparsity", D::NAME))
 }
 
 /// Returns the pattern of the Hessian of `f` at `x`: it contains entry `(i, j)` if ∂²f/∂xᵢ∂xⱼ may be nonzero. It is symmetric and
@@ -198,9 +199,11 @@ where
     F: Evaluate<P::Shape, P::Contexts, D::HessianNum<BaseOf<P>>>,
     F::Output: NumberOutput<D::HessianNum<BaseOf<P>>>,
 {
-    let mut storage = P::Contexts::allocate(x.contexts());
-    let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(f, x.contexts(), &mut storage);
-    detector.hessian(&mut f, x.coordinates()).map_err(|error| error.during("hessian_sparsity", D::NAME))
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    let (mut storage, mut kept) = (Storage::new(at), Default::default());
+    let mut f = Bound::new(f, at, &mut storage, &mut kept);
+    detector.hessian(&mut f, at.coordinates()).map_err(|error| error.during("hessian_sparsity", D::NAME))
 }
 
 /// The plain number at the bottom of a point's numbers.

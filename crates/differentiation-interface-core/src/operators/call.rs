@@ -4,11 +4,12 @@
 
 use super::NumOf;
 use crate::backend::{Backend, Lanes, MatrixRoute, Rows};
+use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Bound, Evaluate, Flat, handed};
+use crate::evaluate::{Bound, Evaluate, Flat, Output, Storage, handed};
 use crate::fault;
-use crate::point::{Point, ScalarOf, Shape};
+use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use crate::scalar::Scalar;
 
 /// Refuses a point of another length than that of the preparation. Nothing to check if the shape `X` fixes the length.
@@ -23,33 +24,87 @@ pub(super) fn check_buffer(expected: usize, found: usize) -> Result<(), ErrorKin
     if found == expected { Ok(()) } else { Err(ErrorKind::BufferLength { expected, found }) }
 }
 
-/// State and work memory of one operator by one route.
-pub struct MatrixWork<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> {
+/// Memory of a preparation for containers whose numbers do not lie in one piece.
+#[derive(Clone, Debug)]
+pub(super) struct Memory<S> {
+    /// The numbers of the point.
+    pub(super) point: Vec<S>,
+    /// The numbers of a result.
+    pub(super) result: Vec<S>,
+}
+
+impl<S> Memory<S> {
+    pub(super) const fn new() -> Self {
+        Memory { point: Vec::new(), result: Vec::new() }
+    }
+}
+
+/// Writes numbers into a buffer of the same length.
+#[inline]
+pub(super) fn write<S: Scalar>(buffer: &mut (impl Buffer<S> + ?Sized), memory: &mut Vec<S>, numbers: &[S]) {
+    let written: Result<(), std::convert::Infallible> = buffer.write(memory, |buffer| {
+        buffer.copy_from_slice(numbers);
+        Ok(())
+    });
+    match written {
+        Ok(()) => {}
+        Err(never) => match never {},
+    }
+}
+
+/// An owned object of the shape of a point with other numbers of the same length.
+#[inline]
+pub(super) fn like<P: Point>(point: &P, memory: &mut Vec<ScalarOf<P>>, numbers: &[ScalarOf<P>]) -> LikeOf<P> {
+    let filled: Result<_, std::convert::Infallible> = point.filled(memory, |like| {
+        like.copy_from_slice(numbers);
+        Ok(())
+    });
+    match filled {
+        Ok(like) => like,
+        Err(never) => match never {},
+    }
+}
+
+/// The numbers of seeds, each in its own memory or in that of the call.
+#[inline]
+pub(super) fn flat_seeds<'a, D: Point, const T: usize>(
+    seeds: &'a [D; T],
+    memory: &'a mut [Vec<ScalarOf<D>>; T],
+) -> [&'a [ScalarOf<D>]; T] {
+    let mut memory = memory.iter_mut();
+    seeds.each_ref().map(|seed| seed.flat(memory.next().expect("each seed has its own memory")))
+}
+
+/// State and work memory of one operator by one route, for outputs that keep `K`.
+pub struct MatrixWork<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K = ()> {
     operator: &'static str,
     state: R::State<X::Scalar, L>,
-    storage: C::Storage<NumOf<B, X, L>>,
+    storage: Storage<X, C, NumOf<B, X, L>>,
+    /// What the last evaluation kept of its output.
+    pub(super) kept: K,
     /// Number of outputs, once prepared.
     pub(super) outputs: Option<usize>,
     /// Outputs of the last call that computed them.
     pub(super) y: Vec<X::Scalar>,
 }
 
-impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> Clone for MatrixWork<B, R, L, X, C> {
+impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K: Clone> Clone for MatrixWork<B, R, L, X, C, K> {
     fn clone(&self) -> Self {
         MatrixWork {
             operator: self.operator,
             state: self.state.clone(),
             storage: self.storage.clone(),
+            kept: self.kept.clone(),
             outputs: self.outputs,
             y: self.y.clone(),
         }
     }
 }
 
-impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<B, R, L, X, C> {
+impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K: Default> MatrixWork<B, R, L, X, C, K> {
     /// Unprepared: nothing is evaluated, buffers are empty.
     #[inline]
-    pub(super) fn new<P>(operator: &'static str, backend: &B, point: &P) -> Result<Self, Error>
+    pub(super) fn new<P>(operator: &'static str, backend: &B, point: At<'_, P>) -> Result<Self, Error>
     where
         P: Point<Shape = X, Contexts = C>,
     {
@@ -57,21 +112,22 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         Ok(MatrixWork {
             operator,
             state: R::state(backend, inputs).map_err(|error| error.during(operator, B::NAME))?,
-            storage: C::allocate(point.contexts()),
+            storage: Storage::new(point),
+            kept: K::default(),
             outputs: None,
             y: Vec::new(),
         })
     }
 
     /// Sizes all buffers by one evaluation at `point`, which may have another length than before.
-    pub(super) fn prepare<P, F>(&mut self, backend: &B, function: &F, point: &P) -> Result<(), Error>
+    pub(super) fn prepare<P, F>(&mut self, backend: &B, function: &F, point: At<'_, P>) -> Result<(), Error>
     where
         P: Point<Shape = X, Contexts = C>,
-        F: Evaluate<X, C, NumOf<B, X, L>>,
+        F: Evaluate<X, C, NumOf<B, X, L>, Output: Output<NumOf<B, X, L>, Kept = K>>,
     {
         let x = point.coordinates();
         let operator = self.operator;
-        let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
+        let mut f = Bound::new(function, point, &mut self.storage, &mut self.kept);
         prepare_route::<B, R, L, _, _>(operator, backend, &mut self.state, &mut handed(&mut f), x, &mut self.y)?;
         self.outputs = Some(self.y.len());
         Ok(())
@@ -88,13 +144,13 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         &mut self,
         backend: &B,
         function: &F,
-        point: &P,
+        point: At<'_, P>,
         outputs: Option<usize>,
         matrix: &mut [X::Scalar],
     ) -> bool
     where
         P: Point<Shape = X, Contexts = C>,
-        F: Evaluate<X, C, NumOf<B, X, L>>,
+        F: Evaluate<X, C, NumOf<B, X, L>, Output: Output<NumOf<B, X, L>, Kept = K>>,
     {
         let y = outputs.map(|outputs| {
             self.y.resize(outputs, X::Scalar::default());
@@ -109,16 +165,16 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
         &mut self,
         backend: &B,
         function: &F,
-        point: &P,
+        point: At<'_, P>,
         with_value: bool,
         rows: Rows<'_, ScalarOf<P>>,
     ) -> Result<(), Error>
     where
         P: Point<Shape = X, Contexts = C>,
-        F: Evaluate<X, C, NumOf<B, X, L>>,
+        F: Evaluate<X, C, NumOf<B, X, L>, Output: Output<NumOf<B, X, L>, Kept = K>>,
     {
         let mut rows = rows.expecting(self.outputs);
-        let mut f = Bound::<_, X, C, _>::new(function, point.contexts(), &mut self.storage);
+        let mut f = Bound::new(function, point, &mut self.storage, &mut self.kept);
         let y = with_value.then_some(&mut self.y[..]);
         if let Some(recorded) = R::recorded(&mut self.state)
             && recorded.fill(f.recordable(), point.coordinates(), y, &mut rows)
@@ -130,9 +186,9 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts> MatrixWork<
     }
 }
 
-/// Whether contexts keep data in a preparation.
-pub(super) const fn has_storage<C: Contexts, N: Scalar>() -> bool {
-    size_of::<C::Storage<N>>() > 0
+/// Whether point or contexts keep data in a preparation.
+pub(super) const fn has_storage<X: Shape, C: Contexts, N: Scalar>() -> bool {
+    size_of::<Storage<X, C, N>>() > 0
 }
 
 /// Fills the matrix on the stack, and the value if a buffer is given. Returns `false` if a state is needed.
@@ -140,7 +196,7 @@ pub(super) const fn has_storage<C: Contexts, N: Scalar>() -> bool {
 pub(super) fn on_stack<B, R, L, P, F>(
     backend: &B,
     function: &F,
-    point: &P,
+    point: At<'_, P>,
     y: Option<&mut [ScalarOf<P>]>,
     matrix: &mut [ScalarOf<P>],
 ) -> bool
@@ -152,12 +208,12 @@ where
     F: Evaluate<P::Shape, P::Contexts, NumOf<B, P::Shape, L>>,
 {
     // Contexts with storage need a state to keep it.
-    if const { !R::ON_STACK || F::FIXED.is_none() || has_storage::<P::Contexts, NumOf<B, P::Shape, L>>() } {
+    if const { !R::ON_STACK || F::FIXED.is_none() || has_storage::<P::Shape, P::Contexts, NumOf<B, P::Shape, L>>() } {
         return false;
     }
     let x = point.coordinates();
-    let mut storage = P::Contexts::allocate(point.contexts());
-    let mut f = Bound::<_, P::Shape, P::Contexts, _>::new(function, point.contexts(), &mut storage);
+    let (mut storage, mut kept) = (Storage::new(point), Default::default());
+    let mut f = Bound::new(function, point, &mut storage, &mut kept);
     R::on_stack::<_, L, _>(backend, &mut f, x, y, &mut Rows::fixed(matrix, x.len()))
 }
 

@@ -5,10 +5,11 @@
 use super::NumOf;
 use super::call::{MatrixWork, on_stack};
 use crate::backend::{Backend, Lane, Rows};
+use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::Error;
-use crate::evaluate::{Evaluate, Output};
-use crate::point::{NumberShape, Point, ScalarOf, Shape};
+use crate::evaluate::{Evaluate, KeptBy, Output};
+use crate::point::{At, NumberShape, Point, ScalarOf, Shape};
 use crate::scalar::Scalar;
 use std::ops::Deref;
 
@@ -23,7 +24,7 @@ type One<B, X> = NumOf<B, X, Lane<1>>;
 /// # For engine authors
 /// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `fill` or `derivative` any number of times.
 /// 2. `fill` writes every entry of `der`, or refuses a buffer that is not as long as the output. Neither it nor `derivative` allocates after `prepare`.
-/// 3. `value` is `f(x)` of the last call with `with_value`; what `derivative` returns is the derivative of that call.
+/// 3. `value` is `f(x)` of the last call with `with_value`; `last` is the derivative of the last call of `derivative`.
 /// 4. After an error the state stays usable. A clone of a state holds what the original holds.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `derivative` of this function",
@@ -43,23 +44,30 @@ pub trait DerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     ///
     /// # Errors
     /// If the backend refuses the point.
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
     /// Pays one-time costs at `x`.
     ///
     /// # Errors
     /// Those of [`fill`](Self::fill).
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
-    /// Returns the derivative at `x`, one entry per output, and keeps the value if `with_value`.
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error>;
+    /// Computes the derivative at `x` for [`last`](Self::last), and keeps the value if `with_value`.
     ///
     /// # Errors
     /// If the backend cannot differentiate the function at `x`.
-    fn derivative<'s, P: Point<Shape = X, Contexts = C>>(
+    fn derivative<P: Point<Shape = X, Contexts = C>>(
         &self,
-        state: &'s mut Self::State,
+        state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
-    ) -> Result<&'s [X::Scalar], Error>;
+    ) -> Result<(), Error>;
+    /// The derivative that the last call of [`derivative`](Self::derivative) left, one entry per output.
+    fn last(state: &Self::State) -> &[X::Scalar];
     /// Writes the derivative at `x`, and keeps the value if `with_value`.
     ///
     /// # Errors
@@ -68,19 +76,21 @@ pub trait DerivativeBackend<F, X: Shape, C: Contexts>: Clone {
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
         der: &mut [X::Scalar],
     ) -> Result<(), Error>;
     /// The value that the last call left.
     fn value(state: &Self::State) -> &[X::Scalar];
+    /// What the last evaluation kept of its output, see [`Output::Kept`].
+    fn kept(state: &Self::State) -> &<Self::Output as Output<Self::Num>>::Kept;
     /// Writes the derivative at `x`, and the value if `value` is given, without a state. Returns `false` if the engine needs a state or
     /// the result would be an error; the operator then calls `fill`. Called if the type of the output fixes its length.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn stateless<P: Point<Shape = X, Contexts = C>>(
         &self,
         _f: &F,
-        _x: &P,
+        _x: At<'_, P>,
         _value: Option<&mut [X::Scalar]>,
         _der: &mut [X::Scalar],
     ) -> bool {
@@ -89,12 +99,12 @@ pub trait DerivativeBackend<F, X: Shape, C: Contexts>: Clone {
 }
 
 /// State of a derivative by a single backend.
-pub struct DerivativeWork<B: Backend, X: Shape, C: Contexts> {
-    work: MatrixWork<B, B::Derivative, Lane<1>, X, C>,
+pub struct DerivativeWork<B: Backend, X: Shape, C: Contexts, K> {
+    work: MatrixWork<B, B::Derivative, Lane<1>, X, C, K>,
     der: Vec<X::Scalar>,
 }
 
-impl<B: Backend, X: Shape, C: Contexts> Clone for DerivativeWork<B, X, C> {
+impl<B: Backend, X: Shape, C: Contexts, K: Clone> Clone for DerivativeWork<B, X, C, K> {
     fn clone(&self) -> Self {
         DerivativeWork { work: self.work.clone(), der: self.der.clone() }
     }
@@ -110,34 +120,42 @@ where
     const BACKEND: &'static str = B::NAME;
     type Num = One<B, X>;
     type Output = F::Output;
-    type State = DerivativeWork<B, X, C>;
+    type State = DerivativeWork<B, X, C, KeptBy<F, X, C, One<B, X>>>;
 
     #[inline]
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         Ok(DerivativeWork { work: MatrixWork::new("derivative", self, x)?, der: Vec::new() })
     }
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error> {
         state.work.prepare(self, f, x)?;
         state.der.clone_from(&state.work.y);
         Ok(())
     }
     #[inline]
-    fn derivative<'s, P: Point<Shape = X, Contexts = C>>(
+    fn derivative<P: Point<Shape = X, Contexts = C>>(
         &self,
-        state: &'s mut Self::State,
+        state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
-    ) -> Result<&'s [X::Scalar], Error> {
-        state.work.run(self, f, x, with_value, Rows::growing(&mut state.der, 1))?;
-        Ok(&state.der)
+    ) -> Result<(), Error> {
+        state.work.run(self, f, x, with_value, Rows::growing(&mut state.der, 1))
+    }
+    #[inline]
+    fn last(state: &Self::State) -> &[X::Scalar] {
+        &state.der
     }
     #[inline]
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
         der: &mut [X::Scalar],
     ) -> Result<(), Error> {
@@ -148,10 +166,14 @@ where
         &state.work.y
     }
     #[inline]
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, One<B, X>> {
+        &state.work.kept
+    }
+    #[inline]
     fn stateless<P: Point<Shape = X, Contexts = C>>(
         &self,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         value: Option<&mut [X::Scalar]>,
         der: &mut [X::Scalar],
     ) -> bool {
@@ -193,9 +215,11 @@ where
     P: Point<Shape: NumberShape>,
     B: DerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    match stateless(f, backend, &x, false) {
-        Some((_, der)) => Ok(B::Output::build(der.as_ref())),
-        None => Ok(B::Output::build(backend.derivative(&mut backend.unprepared(&x)?, f, &x, false)?)),
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    match stateless(f, backend, at, false) {
+        Some((_, der)) => Ok(fixed::<F, B, _, _>(der)),
+        None => by_state(f, backend, &mut backend.unprepared(at)?, at),
     }
 }
 
@@ -214,16 +238,25 @@ where
 /// # Ok::<(), Error>(())
 /// ```
 #[inline]
-pub fn derivative_into<F, B, P>(f: &F, der: &mut [ScalarOf<P>], backend: &B, x: P) -> Result<(), Error>
+pub fn derivative_into<F, B, P>(
+    f: &F,
+    der: &mut (impl Buffer<ScalarOf<P>> + ?Sized),
+    backend: &B,
+    x: P,
+) -> Result<(), Error>
 where
     P: Point<Shape: NumberShape>,
     B: DerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    match stateless(f, backend, &x, false) {
-        Some((_, found)) if found.as_ref().len() == der.len() => der.copy_from_slice(found.as_ref()),
-        _ => backend.fill(&mut backend.unprepared(&x)?, f, &x, false, der)?,
-    }
-    Ok(())
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    der.write(&mut Vec::new(), |der| {
+        match stateless(f, backend, at, false) {
+            Some((_, found)) if found.as_ref().len() == der.len() => der.copy_from_slice(found.as_ref()),
+            _ => backend.fill(&mut backend.unprepared(at)?, f, at, false, der)?,
+        }
+        Ok(())
+    })
 }
 
 /// Returns `f(x)` and the derivative of `f` at the number `x`.
@@ -244,9 +277,11 @@ where
     P: Point<Shape: NumberShape>,
     B: DerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    match stateless(f, backend, &x, true) {
-        Some((y, der)) => Ok((B::Output::build(y.as_ref()), B::Output::build(der.as_ref()))),
-        None => both_by_state(f, backend, &mut backend.unprepared(&x)?, &x),
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    match stateless(f, backend, at, true) {
+        Some((y, der)) => Ok((fixed::<F, B, _, _>(y), fixed::<F, B, _, _>(der))),
+        None => both_by_state(f, backend, &mut backend.unprepared(at)?, at),
     }
 }
 
@@ -267,7 +302,7 @@ where
 #[inline]
 pub fn value_and_derivative_into<F, B, P>(
     f: &F,
-    der: &mut [ScalarOf<P>],
+    der: &mut (impl Buffer<ScalarOf<P>> + ?Sized),
     backend: &B,
     x: P,
 ) -> Result<DerivativeValue<B, F, P::Shape, P::Contexts>, Error>
@@ -275,33 +310,61 @@ where
     P: Point<Shape: NumberShape>,
     B: DerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    if let Some((y, found)) = stateless(f, backend, &x, true)
-        && found.as_ref().len() == der.len()
-    {
-        der.copy_from_slice(found.as_ref());
-        return Ok(B::Output::build(y.as_ref()));
-    }
-    let mut state = backend.unprepared(&x)?;
-    backend.fill(&mut state, f, &x, true, der)?;
-    Ok(B::Output::build(B::value(&state)))
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    der.write(&mut Vec::new(), |der| {
+        if let Some((y, found)) = stateless(f, backend, at, true)
+            && found.as_ref().len() == der.len()
+        {
+            der.copy_from_slice(found.as_ref());
+            return Ok(fixed::<F, B, _, _>(y));
+        }
+        let mut state = backend.unprepared(at)?;
+        backend.fill(&mut state, f, at, true, der)?;
+        Ok(B::Output::build(B::value(&state), B::kept(&state)))
+    })
 }
 
 /// Value and derivative in the shape of the output.
 type Both<B, F, X, C> = (DerivativeValue<B, F, X, C>, DerivativeValue<B, F, X, C>);
+
+/// The derivative by a state.
+fn by_state<F, B, P>(
+    f: &F,
+    backend: &B,
+    state: &mut B::State,
+    x: At<'_, P>,
+) -> Result<DerivativeValue<B, F, P::Shape, P::Contexts>, Error>
+where
+    P: Point,
+    B: DerivativeBackend<F, P::Shape, P::Contexts>,
+{
+    backend.derivative(state, f, x, false)?;
+    Ok(B::Output::build(B::last(state), B::kept(state)))
+}
 
 /// Value and derivative by a state.
 fn both_by_state<F, B, P>(
     f: &F,
     backend: &B,
     state: &mut B::State,
-    x: &P,
+    x: At<'_, P>,
 ) -> Result<Both<B, F, P::Shape, P::Contexts>, Error>
 where
     P: Point,
     B: DerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    let der = B::Output::build(backend.derivative(state, f, x, true)?);
-    Ok((B::Output::build(B::value(state)), der))
+    backend.derivative(state, f, x, true)?;
+    let kept = B::kept(state);
+    Ok((B::Output::build(B::value(state), kept), B::Output::build(B::last(state), kept)))
+}
+
+/// A result whose type fixes its length.
+#[inline]
+fn fixed<F, B: DerivativeBackend<F, X, C>, X: Shape, C: Contexts>(
+    numbers: Fixed<B, F, X, C>,
+) -> DerivativeValue<B, F, X, C> {
+    B::Output::build(numbers.as_ref(), &Default::default())
 }
 
 /// Outputs of fixed number, in a call of `derivative`.
@@ -313,7 +376,7 @@ type Fixed<B, F, X, C> =
 fn stateless<F, B, P>(
     f: &F,
     backend: &B,
-    x: &P,
+    x: At<'_, P>,
     with_value: bool,
 ) -> Option<(Fixed<B, F, P::Shape, P::Contexts>, Fixed<B, F, P::Shape, P::Contexts>)>
 where
@@ -351,9 +414,11 @@ where
     H: Deref<Target: Sized>,
     B: DerivativeBackend<H::Target, P::Shape, P::Contexts>,
 {
-    let mut prepared = PreparedDerivative::new(f, backend, &x)?;
-    prepared.backend.prepare(&mut prepared.state, &prepared.function, &x)?;
-    Ok(prepared)
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    let mut state = backend.unprepared(at)?;
+    backend.prepare(&mut state, &f, at)?;
+    Ok(PreparedDerivative { function: f, backend: backend.clone(), state })
 }
 
 /// A prepared derivative, made by [`prepare_derivative`]. One thread at a time; clone it for another thread.
@@ -388,11 +453,6 @@ where
     C: Contexts,
     B: DerivativeBackend<H::Target, X, C>,
 {
-    #[inline]
-    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        Ok(PreparedDerivative { function: f, backend: backend.clone(), state: backend.unprepared(x)? })
-    }
-
     /// Returns the derivative at `x`.
     ///
     /// # Errors
@@ -402,27 +462,34 @@ where
         &mut self,
         x: P,
     ) -> Result<DerivativeValue<B, H::Target, X, C>, Error> {
-        if let Some((_, der)) = stateless(&*self.function, &self.backend, &x, false) {
-            return Ok(B::Output::build(der.as_ref()));
+        // A number lies in one piece, so nothing is copied.
+        let mut memory = Vec::new();
+        let at = At::new(&x, &mut memory);
+        match stateless(&*self.function, &self.backend, at, false) {
+            Some((_, der)) => Ok(fixed::<H::Target, B, _, _>(der)),
+            None => by_state(&*self.function, &self.backend, &mut self.state, at),
         }
-        Ok(B::Output::build(self.backend.derivative(&mut self.state, &self.function, &x, false)?))
     }
 
-    /// Writes the derivative at `x` into `der`.
+    /// Writes the derivative at `x` into `der`, a slice or an object of the type of the output.
     ///
     /// # Errors
     /// Those of [`derivative_into`].
     #[inline]
     pub fn derivative_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
-        der: &mut [X::Scalar],
+        der: &mut (impl Buffer<X::Scalar> + ?Sized),
         x: P,
     ) -> Result<(), Error> {
-        match stateless(&*self.function, &self.backend, &x, false) {
-            Some((_, found)) if found.as_ref().len() == der.len() => der.copy_from_slice(found.as_ref()),
-            _ => self.backend.fill(&mut self.state, &self.function, &x, false, der)?,
-        }
-        Ok(())
+        let mut memory = Vec::new();
+        let at = At::new(&x, &mut memory);
+        der.write(&mut Vec::new(), |der| {
+            match stateless(&*self.function, &self.backend, at, false) {
+                Some((_, found)) if found.as_ref().len() == der.len() => der.copy_from_slice(found.as_ref()),
+                _ => self.backend.fill(&mut self.state, &self.function, at, false, der)?,
+            }
+            Ok(())
+        })
     }
 
     /// Returns the value and the derivative at `x`.
@@ -434,30 +501,38 @@ where
         &mut self,
         x: P,
     ) -> Result<Both<B, H::Target, X, C>, Error> {
-        if let Some((y, der)) = stateless(&*self.function, &self.backend, &x, true) {
-            return Ok((B::Output::build(y.as_ref()), B::Output::build(der.as_ref())));
+        let mut memory = Vec::new();
+        let at = At::new(&x, &mut memory);
+        match stateless(&*self.function, &self.backend, at, true) {
+            Some((y, der)) => Ok((fixed::<H::Target, B, _, _>(y), fixed::<H::Target, B, _, _>(der))),
+            None => both_by_state(&*self.function, &self.backend, &mut self.state, at),
         }
-        both_by_state(&*self.function, &self.backend, &mut self.state, &x)
     }
 
-    /// Returns the value, borrowed from the preparation, and writes the derivative at `x` into `der`.
+    /// Returns the value, borrowed from the preparation where it is a vector, and writes the derivative at `x` into `der`.
     ///
     /// # Errors
     /// Those of [`derivative_into`].
     #[inline]
     pub fn value_and_derivative_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
-        der: &mut [X::Scalar],
+        der: &mut (impl Buffer<X::Scalar> + ?Sized),
         x: P,
     ) -> Result<DerivativeBorrowed<'_, B, H::Target, X, C>, Error> {
-        if let Some((y, found)) = stateless(&*self.function, &self.backend, &x, true)
-            && let Some(y) = B::Output::owned(y)
-            && found.as_ref().len() == der.len()
-        {
-            der.copy_from_slice(found.as_ref());
-            return Ok(y);
-        }
-        self.backend.fill(&mut self.state, &self.function, &x, true, der)?;
-        Ok(B::Output::borrow(B::value(&self.state)))
+        let PreparedDerivative { function, backend, state } = self;
+        let mut memory = Vec::new();
+        let at = At::new(&x, &mut memory);
+        let y = der.write(&mut Vec::new(), |der| {
+            if let Some((y, found)) = stateless(&**function, backend, at, true)
+                && let Some(y) = B::Output::owned(y)
+                && found.as_ref().len() == der.len()
+            {
+                der.copy_from_slice(found.as_ref());
+                return Ok::<_, Error>(Some(y));
+            }
+            backend.fill(state, function, at, true, der)?;
+            Ok(None)
+        })?;
+        Ok(y.unwrap_or_else(|| B::Output::borrow(B::value(state), B::kept(state))))
     }
 }

@@ -3,12 +3,13 @@
 //! Called by users. Reaches a backend through its `type Gradient` route.
 
 use super::NumOf;
-use super::call::{MatrixWork, check_buffer, check_point, on_stack};
+use super::call::{MatrixWork, Memory, check_buffer, check_point, on_stack};
 use crate::backend::{Backend, Rows};
+use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Evaluate, NumberOutput};
-use crate::point::{Point, ScalarOf, Shape};
+use crate::evaluate::{Evaluate, KeptBy, NumberOutput};
+use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use std::ops::Deref;
 
 /// The number type of `gradient` with a single backend.
@@ -44,12 +45,17 @@ pub trait GradientBackend<F, X: Shape, C: Contexts>: Clone {
     ///
     /// # Errors
     /// If the backend refuses such points.
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
     /// Pays one-time costs at `x`, which may have another length than before.
     ///
     /// # Errors
     /// Those of [`fill`](Self::fill).
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error>;
     /// Writes the gradient at `x`, and keeps the value if `with_value`.
     ///
     /// # Errors
@@ -58,7 +64,7 @@ pub trait GradientBackend<F, X: Shape, C: Contexts>: Clone {
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
         grad: &mut [X::Scalar],
     ) -> Result<(), Error>;
@@ -70,7 +76,7 @@ pub trait GradientBackend<F, X: Shape, C: Contexts>: Clone {
     fn stateless<P: Point<Shape = X, Contexts = C>>(
         &self,
         _f: &F,
-        _x: &P,
+        _x: At<'_, P>,
         _value: Option<&mut X::Scalar>,
         _grad: &mut [X::Scalar],
     ) -> bool {
@@ -87,13 +93,18 @@ where
     F::Output: NumberOutput<Wide<B, X>>,
 {
     const BACKEND: &'static str = B::NAME;
-    type State = MatrixWork<B, B::Gradient, LanesOf<B, X>, X, C>;
+    type State = MatrixWork<B, B::Gradient, LanesOf<B, X>, X, C, KeptBy<F, X, C, Wide<B, X>>>;
 
     #[inline]
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         MatrixWork::new("gradient", self, x)
     }
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error> {
         state.prepare(self, f, x)
     }
     #[inline]
@@ -101,7 +112,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
         grad: &mut [X::Scalar],
     ) -> Result<(), Error> {
@@ -116,7 +127,7 @@ where
     fn stateless<P: Point<Shape = X, Contexts = C>>(
         &self,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         value: Option<&mut X::Scalar>,
         grad: &mut [X::Scalar],
     ) -> bool {
@@ -142,14 +153,16 @@ where
 /// # Ok::<(), Error>(())
 /// ```
 #[inline]
-pub fn gradient<F, B, P>(f: &F, backend: &B, x: P) -> Result<<P::Shape as Shape>::Like, Error>
+pub fn gradient<F, B, P>(f: &F, backend: &B, x: P) -> Result<LikeOf<P>, Error>
 where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    match stateless(f, backend, &x, None) {
+    let mut memory = Memory::new();
+    let at = At::new(&x, &mut memory.point);
+    match stateless(f, backend, at, None) {
         Some(grad) => Ok(grad),
-        None => P::Shape::filled(x.coordinates().len(), |grad| with_state(f, backend, &x, None, grad)),
+        None => x.filled(&mut memory.result, |grad| with_state(f, backend, at, None, grad)),
     }
 }
 
@@ -168,12 +181,19 @@ where
 /// # Ok::<(), Error>(())
 /// ```
 #[inline]
-pub fn gradient_into<F, B, P>(f: &F, grad: &mut [ScalarOf<P>], backend: &B, x: P) -> Result<(), Error>
+pub fn gradient_into<F, B, P>(
+    f: &F,
+    grad: &mut (impl Buffer<ScalarOf<P>> + ?Sized),
+    backend: &B,
+    x: P,
+) -> Result<(), Error>
 where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    once(f, backend, &x, None, grad)
+    let mut memory = Memory::new();
+    let at = At::new(&x, &mut memory.point);
+    grad.write(&mut memory.result, |grad| once(f, backend, at, None, grad))
 }
 
 /// Returns `f(x)` and the gradient of `f` at `x`.
@@ -191,15 +211,17 @@ where
 /// # Ok::<(), Error>(())
 /// ```
 #[inline]
-pub fn value_and_gradient<F, B, P>(f: &F, backend: &B, x: P) -> Result<(ScalarOf<P>, <P::Shape as Shape>::Like), Error>
+pub fn value_and_gradient<F, B, P>(f: &F, backend: &B, x: P) -> Result<(ScalarOf<P>, LikeOf<P>), Error>
 where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
     let mut value = Default::default();
-    let grad = match stateless(f, backend, &x, Some(&mut value)) {
+    let mut memory = Memory::new();
+    let at = At::new(&x, &mut memory.point);
+    let grad = match stateless(f, backend, at, Some(&mut value)) {
         Some(grad) => grad,
-        None => P::Shape::filled(x.coordinates().len(), |grad| with_state(f, backend, &x, Some(&mut value), grad))?,
+        None => x.filled(&mut memory.result, |grad| with_state(f, backend, at, Some(&mut value), grad))?,
     };
     Ok((value, grad))
 }
@@ -221,7 +243,7 @@ where
 #[inline]
 pub fn value_and_gradient_into<F, B, P>(
     f: &F,
-    grad: &mut [ScalarOf<P>],
+    grad: &mut (impl Buffer<ScalarOf<P>> + ?Sized),
     backend: &B,
     x: P,
 ) -> Result<ScalarOf<P>, Error>
@@ -230,7 +252,9 @@ where
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
     let mut value = Default::default();
-    once(f, backend, &x, Some(&mut value), grad)?;
+    let mut memory = Memory::new();
+    let at = At::new(&x, &mut memory.point);
+    grad.write(&mut memory.result, |grad| once(f, backend, at, Some(&mut value), grad))?;
     Ok(value)
 }
 
@@ -239,7 +263,7 @@ where
 fn once<F, B, P>(
     f: &F,
     backend: &B,
-    x: &P,
+    x: At<'_, P>,
     mut value: Option<&mut ScalarOf<P>>,
     grad: &mut [ScalarOf<P>],
 ) -> Result<(), Error>
@@ -258,7 +282,7 @@ where
 fn with_state<F, B, P>(
     f: &F,
     backend: &B,
-    x: &P,
+    x: At<'_, P>,
     value: Option<&mut ScalarOf<P>>,
     grad: &mut [ScalarOf<P>],
 ) -> Result<(), Error>
@@ -266,20 +290,45 @@ where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedGradient::<_, B, _, _>::new(f, backend, x)?.fill_by_state(grad, x, value)
+    by_state(f, backend, &mut backend.unprepared(x)?, x.coordinates().len(), x, value, grad)
+}
+
+/// One call with the state of a preparation for points of `inputs` numbers.
+#[inline]
+fn by_state<F, B, P>(
+    f: &F,
+    backend: &B,
+    state: &mut B::State,
+    inputs: usize,
+    x: At<'_, P>,
+    value: Option<&mut ScalarOf<P>>,
+    grad: &mut [ScalarOf<P>],
+) -> Result<(), Error>
+where
+    P: Point,
+    B: GradientBackend<F, P::Shape, P::Contexts>,
+{
+    let named = |kind: ErrorKind| Error::new(kind).during("gradient", B::BACKEND);
+    check_point::<P::Shape>(inputs, x.coordinates().len()).map_err(named)?;
+    check_buffer(x.coordinates().len(), grad.len()).map_err(named)?;
+    backend.fill(state, f, x, value.is_some(), grad)?;
+    if let Some(value) = value {
+        *value = B::value(state);
+    }
+    Ok(())
 }
 
 /// The gradient if the backend computes it without a state, and the value if `value` is given. For shapes of fixed length.
 /// The result is a local variable without other references, so the compiler keeps it in registers.
 #[inline]
-fn stateless<F, B, P>(f: &F, backend: &B, x: &P, value: Option<&mut ScalarOf<P>>) -> Option<<P::Shape as Shape>::Like>
+fn stateless<F, B, P>(f: &F, backend: &B, x: At<'_, P>, value: Option<&mut ScalarOf<P>>) -> Option<LikeOf<P>>
 where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    let length = P::Shape::LENGTH?;
+    P::Shape::LENGTH?;
     let fill = |grad: &mut [_]| if backend.stateless(f, x, value, grad) { Ok(()) } else { Err(()) };
-    P::Shape::filled(length, fill).ok()
+    x.point().filled(&mut Vec::new(), fill).ok()
 }
 
 /// Pays the one-time costs of a gradient: evaluates `f` once at `x` to size all work memory.
@@ -315,9 +364,12 @@ where
     H: Deref<Target: Sized>,
     B: GradientBackend<H::Target, P::Shape, P::Contexts>,
 {
-    let mut prepared = PreparedGradient::new(f, backend, &x)?;
-    prepared.prepare_again(x)?;
-    Ok(prepared)
+    let mut memory = Memory::new();
+    let at = At::new(&x, &mut memory.point);
+    let mut state = backend.unprepared(at)?;
+    backend.prepare(&mut state, &f, at)?;
+    let inputs = at.coordinates().len();
+    Ok(PreparedGradient { function: f, backend: backend.clone(), state, inputs, memory })
 }
 
 /// A prepared gradient, made by [`prepare_gradient`].
@@ -335,6 +387,7 @@ where
     backend: B,
     state: B::State,
     inputs: usize,
+    memory: Memory<X::Scalar>,
 }
 
 impl<H, B, X, C> Clone for PreparedGradient<H, B, X, C>
@@ -350,6 +403,7 @@ where
             backend: self.backend.clone(),
             state: self.state.clone(),
             inputs: self.inputs,
+            memory: self.memory.clone(),
         }
     }
 }
@@ -361,36 +415,28 @@ where
     C: Contexts,
     B: GradientBackend<H::Target, X, C>,
 {
-    #[inline]
-    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        Ok(PreparedGradient {
-            function: f,
-            backend: backend.clone(),
-            state: backend.unprepared(x)?,
-            inputs: x.coordinates().len(),
-        })
-    }
-
     /// Returns the gradient at `x`.
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
     #[inline]
     pub fn gradient<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<X::Like, Error> {
-        match stateless(&*self.function, &self.backend, &x, None) {
+        let PreparedGradient { function, backend, state, inputs, memory } = self;
+        let at = At::new(&x, &mut memory.point);
+        match stateless(&**function, backend, at, None) {
             Some(grad) => Ok(grad),
-            None => X::filled(self.inputs, |grad| self.fill_by_state(grad, &x, None)),
+            None => x.filled(&mut memory.result, |grad| by_state(&**function, backend, state, *inputs, at, None, grad)),
         }
     }
 
-    /// Writes the gradient at `x` into `grad`.
+    /// Writes the gradient at `x` into `grad`, a slice or an object of the type of the point.
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferLength`] if `grad` is not as long as `x`.
     #[inline]
     pub fn gradient_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
-        grad: &mut [X::Scalar],
+        grad: &mut (impl Buffer<X::Scalar> + ?Sized),
         x: P,
     ) -> Result<(), Error> {
         self.fill(grad, &x, None)
@@ -405,22 +451,26 @@ where
         &mut self,
         x: P,
     ) -> Result<(X::Scalar, X::Like), Error> {
+        let PreparedGradient { function, backend, state, inputs, memory } = self;
+        let at = At::new(&x, &mut memory.point);
         let mut value = X::Scalar::default();
-        let grad = match stateless(&*self.function, &self.backend, &x, Some(&mut value)) {
+        let grad = match stateless(&**function, backend, at, Some(&mut value)) {
             Some(grad) => grad,
-            None => X::filled(self.inputs, |grad| self.fill_by_state(grad, &x, Some(&mut value)))?,
+            None => x.filled(&mut memory.result, |grad| {
+                by_state(&**function, backend, state, *inputs, at, Some(&mut value), grad)
+            })?,
         };
         Ok((value, grad))
     }
 
-    /// Returns the value and writes the gradient at `x` into `grad`.
+    /// Returns the value and writes the gradient at `x` into `grad`, a slice or an object of the type of the point.
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferLength`] if `grad` is not as long as `x`.
     #[inline]
     pub fn value_and_gradient_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
-        grad: &mut [X::Scalar],
+        grad: &mut (impl Buffer<X::Scalar> + ?Sized),
         x: P,
     ) -> Result<X::Scalar, Error> {
         let mut value = X::Scalar::default();
@@ -434,39 +484,26 @@ where
     /// # Errors
     /// Those of [`gradient`].
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
-        self.backend.prepare(&mut self.state, &self.function, &x)?;
-        self.inputs = x.coordinates().len();
+        let at = At::new(&x, &mut self.memory.point);
+        self.backend.prepare(&mut self.state, &self.function, at)?;
+        self.inputs = at.coordinates().len();
         Ok(())
     }
 
     #[inline]
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &mut self,
-        grad: &mut [X::Scalar],
+        grad: &mut (impl Buffer<X::Scalar> + ?Sized),
         x: &P,
         mut value: Option<&mut X::Scalar>,
     ) -> Result<(), Error> {
-        if grad.len() == x.coordinates().len() && self.backend.stateless(&self.function, x, value.as_deref_mut(), grad)
-        {
-            return Ok(());
-        }
-        self.fill_by_state(grad, x, value)
-    }
-
-    #[inline]
-    fn fill_by_state<P: Point<Shape = X, Contexts = C>>(
-        &mut self,
-        grad: &mut [X::Scalar],
-        x: &P,
-        value: Option<&mut X::Scalar>,
-    ) -> Result<(), Error> {
-        let named = |kind: ErrorKind| Error::new(kind).during("gradient", B::BACKEND);
-        check_point::<X>(self.inputs, x.coordinates().len()).map_err(named)?;
-        check_buffer(x.coordinates().len(), grad.len()).map_err(named)?;
-        self.backend.fill(&mut self.state, &self.function, x, value.is_some(), grad)?;
-        if let Some(value) = value {
-            *value = B::value(&self.state);
-        }
-        Ok(())
+        let PreparedGradient { function, backend, state, inputs, memory } = self;
+        let at = At::new(x, &mut memory.point);
+        grad.write(&mut memory.result, |grad| {
+            if grad.len() == at.coordinates().len() && backend.stateless(function, at, value.as_deref_mut(), grad) {
+                return Ok(());
+            }
+            by_state(&**function, backend, state, *inputs, at, value, grad)
+        })
     }
 }

@@ -3,15 +3,15 @@
 //! Called by users. Reaches two backends through the `type Hvp` route of the [`SecondOrderBackend`], with all basis vectors
 //! as tangents.
 
-use super::call::{check_buffer, check_point};
+use super::call::{Memory, check_buffer, check_point, like, write};
 use crate::backend::{Backend, EntryRequest, HvpRoute, Lanes, Request, Rows, SecondOrderBackend, Seeds};
+use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{Bound, Evaluate, Flat, NumberOutput, handed};
+use crate::evaluate::{Bound, Evaluate, Flat, NumberOutput, Storage, handed};
 use crate::fault;
-use crate::matrix::Matrix;
-use crate::numbers::DerivativeMatrix;
-use crate::point::{ArrayShape, Point, ScalarOf, Shape};
+use crate::matrix::{DerivativeMatrix, Matrix};
+use crate::point::{ArrayShape, At, LikeOf, Point, ScalarOf, Shape};
 use crate::scalar::Scalar;
 use std::ops::Deref;
 
@@ -91,7 +91,7 @@ pub fn value_gradient_and_hessian<F, B, P>(
     f: &F,
     backend: &B,
     x: P,
-) -> Result<(ScalarOf<P>, <P::Shape as Shape>::Like, B::Matrix), Error>
+) -> Result<(ScalarOf<P>, LikeOf<P>, B::Matrix), Error>
 where
     P: Point<Shape: ArrayShape>,
     B: HessianBackend<F, P::Shape, P::Contexts>,
@@ -117,7 +117,7 @@ where
 /// ```
 pub fn value_gradient_and_hessian_into<F, B, P>(
     f: &F,
-    grad: &mut [ScalarOf<P>],
+    grad: &mut (impl Buffer<ScalarOf<P>> + ?Sized),
     hess: &mut B::Matrix,
     backend: &B,
     x: P,
@@ -181,20 +181,25 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
     /// Work memory of calls.
     type State: Clone + Send;
 
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error>;
     fn matrix<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         request: Request,
     ) -> Result<Self::Matrix, Error>;
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         request: Request,
         hess: &mut Self::Matrix,
     ) -> Result<(), Error>;
@@ -206,7 +211,7 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
 pub struct HessianWork<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes = RouteLanes<B>> {
     pair: (B::Outer, B::Inner),
     state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, L>,
-    storage: C::Storage<NumOf<B, X, L>>,
+    storage: Storage<X, C, NumOf<B, X, L>>,
     inputs: usize,
 }
 
@@ -267,13 +272,13 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     ///
     /// # Errors
     /// Those of the backends, which may refuse the sizes.
-    pub fn new<P: Point<Shape = X, Contexts = C>>(backend: &B, x: &P, seeds: usize) -> Result<Self, Error> {
+    pub fn new<P: Point<Shape = X, Contexts = C>>(backend: &B, x: At<'_, P>, seeds: usize) -> Result<Self, Error> {
         let pair = backend.pair();
         let inputs = x.coordinates().len();
         Ok(HessianWork {
             state: B::Hvp::state(&pair, inputs, seeds).map_err(named::<B>)?,
             pair,
-            storage: C::allocate(x.contexts()),
+            storage: Storage::new(x),
             inputs,
         })
     }
@@ -317,7 +322,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     pub fn products<F, P>(
         &mut self,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         seeds: Seeds<'_, X::Scalar>,
         request: Request,
         rows: Rows<'_, X::Scalar>,
@@ -326,7 +331,8 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         F: Evaluate<X, C, NumOf<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
-        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
+        let mut kept = Default::default();
+        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
         let mut f = handed(&mut f);
         products::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, request, rows)
     }
@@ -339,7 +345,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     pub fn entries<F, P>(
         &mut self,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         entries: EntryRequest<'_, X::Scalar>,
         request: Request,
     ) -> Result<bool, Error>
@@ -347,7 +353,8 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         F: Evaluate<X, C, NumOf<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
     {
-        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
+        let mut kept = Default::default();
+        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
         let mut f = handed(&mut f);
         entry_values::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, request)
     }
@@ -366,7 +373,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     ///
     /// # Errors
     /// Those of [`products`](Self::products).
-    pub fn prepare<F, P>(&mut self, f: &F, x: &P, seeds: Seeds<'_, X::Scalar>) -> Result<(), Error>
+    pub fn prepare<F, P>(&mut self, f: &F, x: At<'_, P>, seeds: Seeds<'_, X::Scalar>) -> Result<(), Error>
     where
         F: Evaluate<X, C, NumOf<B, X, L>>,
         P: Point<Shape = X, Contexts = C>,
@@ -401,10 +408,15 @@ where
     type Matrix = Matrix<X::Scalar>;
     type State = HessianWork<B, X, C>;
 
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         HessianWork::new(self, x, x.coordinates().len())
     }
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error> {
         state.accept(x.coordinates().len())?;
         let (n, mut scratch) = (state.inputs, Vec::new());
         let entries = EntryRequest { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
@@ -414,7 +426,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         request: Request,
     ) -> Result<Matrix<X::Scalar>, Error> {
         let mut hess = Matrix::filled(state.inputs, state.inputs, X::Scalar::default());
@@ -425,7 +437,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         request: Request,
         hess: &mut Matrix<X::Scalar>,
     ) -> Result<(), Error> {
@@ -459,6 +471,7 @@ where
     backend: B,
     state: B::State,
     inputs: usize,
+    memory: Memory<X::Scalar>,
 }
 
 impl<H, B, X, C> Clone for PreparedHessian<H, B, X, C>
@@ -474,6 +487,7 @@ where
             backend: self.backend.clone(),
             state: self.state.clone(),
             inputs: self.inputs,
+            memory: self.memory.clone(),
         }
     }
 }
@@ -486,20 +500,10 @@ where
     B: HessianBackend<H::Target, X, C>,
 {
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        Ok(PreparedHessian {
-            function: f,
-            backend: backend.clone(),
-            state: backend.unprepared(x)?,
-            inputs: x.coordinates().len(),
-        })
-    }
-
-    fn check(&self, x: &[X::Scalar]) -> Result<(), Error> {
-        check_point::<X>(self.inputs, x.len()).map_err(Self::named)
-    }
-
-    fn named(kind: ErrorKind) -> Error {
-        Error::new(kind).during("hessian", B::BACKEND)
+        let mut memory = Memory::new();
+        let at = At::new(x, &mut memory.point);
+        let (state, inputs) = (backend.unprepared(at)?, at.coordinates().len());
+        Ok(PreparedHessian { function: f, backend: backend.clone(), state, inputs, memory })
     }
 
     /// Returns the Hessian at `x`.
@@ -507,8 +511,7 @@ where
     /// # Errors
     /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
     pub fn hessian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
-        self.check(x.coordinates())?;
-        self.backend.matrix(&mut self.state, &self.function, &x, Request::Products)
+        self.matrix(&x, Request::Products)
     }
 
     /// Writes the Hessian at `x` into `hess`.
@@ -516,8 +519,7 @@ where
     /// # Errors
     /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `hess` is not inputs × inputs.
     pub fn hessian_into<P: Point<Shape = X, Contexts = C>>(&mut self, hess: &mut B::Matrix, x: P) -> Result<(), Error> {
-        self.check(x.coordinates())?;
-        self.backend.fill(&mut self.state, &self.function, &x, Request::Products, hess)
+        self.fill(hess, &x, Request::Products)
     }
 
     /// Returns the value, the gradient and the Hessian at `x`.
@@ -528,25 +530,24 @@ where
         &mut self,
         x: P,
     ) -> Result<(X::Scalar, X::Like, B::Matrix), Error> {
-        self.check(x.coordinates())?;
-        let hess = self.backend.matrix(&mut self.state, &self.function, &x, Request::Value)?;
-        Ok((B::value(&self.state), X::like(B::gradient(&self.state)), hess))
+        let hess = self.matrix(&x, Request::Value)?;
+        let (state, memory) = (&self.state, &mut self.memory.result);
+        Ok((B::value(state), like(&x, memory, B::gradient(state)), hess))
     }
 
-    /// Returns the value, and writes the gradient and the Hessian at `x`.
+    /// Returns the value, and writes the gradient and the Hessian at `x`; the gradient into a slice or an object of the type of the point.
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferSize`] for wrong buffers.
     pub fn value_gradient_and_hessian_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
-        grad: &mut [X::Scalar],
+        grad: &mut (impl Buffer<X::Scalar> + ?Sized),
         hess: &mut B::Matrix,
         x: P,
     ) -> Result<X::Scalar, Error> {
-        self.check(x.coordinates())?;
-        check_buffer(self.inputs, grad.len()).map_err(Self::named)?;
-        self.backend.fill(&mut self.state, &self.function, &x, Request::Value, hess)?;
-        grad.copy_from_slice(B::gradient(&self.state));
+        check_buffer(self.inputs, grad.count()).map_err(Self::named)?;
+        self.fill(hess, &x, Request::Value)?;
+        write(grad, &mut self.memory.result, B::gradient(&self.state));
         Ok(B::value(&self.state))
     }
 
@@ -556,13 +557,37 @@ where
     /// # Errors
     /// Those of [`hessian`].
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
-        self.backend.prepare(&mut self.state, &self.function, &x)?;
-        self.inputs = x.coordinates().len();
+        let at = At::new(&x, &mut self.memory.point);
+        self.backend.prepare(&mut self.state, &self.function, at)?;
+        self.inputs = at.coordinates().len();
         Ok(())
     }
 
     /// The backend's state: for a sparse backend it holds the pattern and the colours.
     pub fn state(&self) -> &B::State {
         &self.state
+    }
+
+    fn matrix<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P, request: Request) -> Result<B::Matrix, Error> {
+        let PreparedHessian { function, backend, state, inputs, memory } = self;
+        let at = At::new(x, &mut memory.point);
+        check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
+        backend.matrix(state, function, at, request)
+    }
+
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        hess: &mut B::Matrix,
+        x: &P,
+        request: Request,
+    ) -> Result<(), Error> {
+        let PreparedHessian { function, backend, state, inputs, memory } = self;
+        let at = At::new(x, &mut memory.point);
+        check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
+        backend.fill(state, function, at, request, hess)
+    }
+
+    fn named(kind: ErrorKind) -> Error {
+        Error::new(kind).during("hessian", B::BACKEND)
     }
 }

@@ -7,10 +7,9 @@ use super::call::{MatrixWork, check_point, has_storage};
 use crate::backend::{Backend, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::evaluate::{ArrayOutput, Evaluate, Output};
-use crate::matrix::Matrix;
-use crate::numbers::DerivativeMatrix;
-use crate::point::{ArrayShape, Point, Shape};
+use crate::evaluate::{ArrayOutput, Evaluate, KeptBy, Output};
+use crate::matrix::{DerivativeMatrix, Matrix};
+use crate::point::{ArrayShape, At, Point, Shape};
 use crate::scalar::Scalar;
 use std::ops::Deref;
 
@@ -29,7 +28,7 @@ type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 /// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `matrix` or `fill` any number of times.
 /// 2. `fill` must not allocate after `prepare`. The operator checks that the point has the length of the last `prepare` or `unprepared`;
 ///    the implementation checks the size of the matrix.
-/// 3. `value` returns the outputs of the last call `with_value`.
+/// 3. `value` returns the outputs of the last call `with_value`, `kept` what it kept of the output, see [`Output::Kept`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `jacobian` of this function",
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ..., and `AutoSparse` of them; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only",
@@ -48,24 +47,30 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
     /// Work memory of calls.
     type State: Clone + Send;
 
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error>;
     fn matrix<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
     ) -> Result<Self::Matrix, Error>;
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
         jac: &mut Self::Matrix,
     ) -> Result<(), Error>;
     fn value(state: &Self::State) -> &[X::Scalar];
+    fn kept(state: &Self::State) -> &<Self::Output as Output<Self::Num>>::Kept;
 }
 
 impl<B, F, X, C> JacobianBackend<F, X, C> for B
@@ -80,14 +85,19 @@ where
     type Num = Wide<B, X>;
     type Output = F::Output;
     type Matrix = Matrix<X::Scalar>;
-    type State = MatrixWork<B, B::Jacobian, LanesOf<B, X>, X, C>;
+    type State = MatrixWork<B, B::Jacobian, LanesOf<B, X>, X, C, KeptBy<F, X, C, Wide<B, X>>>;
 
     #[inline]
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         MatrixWork::new("jacobian", self, x)
     }
 
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error> {
         state.prepare(self, f, x)
     }
 
@@ -96,7 +106,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
     ) -> Result<Matrix<X::Scalar>, Error> {
         let columns = x.coordinates().len();
@@ -120,7 +130,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
         jac: &mut Matrix<X::Scalar>,
     ) -> Result<(), Error> {
@@ -153,11 +163,15 @@ where
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y
     }
+    #[inline]
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Wide<B, X>> {
+        &state.kept
+    }
 }
 
 /// Whether the Jacobian is computed without a state.
 const fn goes_on_stack<B: Backend, F: Evaluate<X, C, Wide<B, X>>, X: Shape, C: Contexts>() -> bool {
-    <B::Jacobian as MatrixRoute<B>>::ON_STACK && F::FIXED.is_some() && !has_storage::<C, Wide<B, X>>()
+    <B::Jacobian as MatrixRoute<B>>::ON_STACK && F::FIXED.is_some() && !has_storage::<X, C, Wide<B, X>>()
 }
 
 /// The value of a function in a call of `jacobian`.
@@ -190,7 +204,9 @@ where
     P: Point<Shape: ArrayShape>,
     B: JacobianBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedJacobian::<_, B, _, _>::new(f, backend, &x)?.jacobian(x)
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    backend.matrix(&mut backend.unprepared(at)?, f, at, false)
 }
 
 /// Writes the Jacobian of `f` at `x` into `jac`.
@@ -218,7 +234,9 @@ where
     P: Point<Shape: ArrayShape>,
     B: JacobianBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedJacobian::<_, B, _, _>::new(f, backend, &x)?.jacobian_into(jac, x)
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    backend.fill(&mut backend.unprepared(at)?, f, at, false, jac)
 }
 
 /// Returns `f(x)` and the Jacobian of `f` at `x`. The function is not evaluated once more for its value.
@@ -245,7 +263,11 @@ where
     P: Point<Shape: ArrayShape>,
     B: JacobianBackend<F, P::Shape, P::Contexts>,
 {
-    PreparedJacobian::<_, B, _, _>::new(f, backend, &x)?.value_and_jacobian(x)
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    let mut state = backend.unprepared(at)?;
+    let jac = backend.matrix(&mut state, f, at, true)?;
+    Ok((B::Output::build(B::value(&state), B::kept(&state)), jac))
 }
 
 /// Returns `f(x)` and writes the Jacobian of `f` at `x` into `jac`.
@@ -274,9 +296,11 @@ where
     P: Point<Shape: ArrayShape>,
     B: JacobianBackend<F, P::Shape, P::Contexts>,
 {
-    let mut call = PreparedJacobian::<&F, B, P::Shape, P::Contexts>::new(f, backend, &x)?;
-    call.fill(jac, &x, true)?;
-    Ok(call.value())
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    let mut state = backend.unprepared(at)?;
+    backend.fill(&mut state, f, at, true, jac)?;
+    Ok(B::Output::build(B::value(&state), B::kept(&state)))
 }
 
 /// Pays the one-time costs of a Jacobian; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
@@ -304,9 +328,12 @@ where
     H: Deref<Target: Sized>,
     B: JacobianBackend<H::Target, P::Shape, P::Contexts>,
 {
-    let mut prepared = PreparedJacobian::new(f, backend, &x)?;
-    prepared.prepare_again(x)?;
-    Ok(prepared)
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    let mut state = backend.unprepared(at)?;
+    backend.prepare(&mut state, &f, at)?;
+    let inputs = at.coordinates().len();
+    Ok(PreparedJacobian { function: f, backend: backend.clone(), state, inputs, memory })
 }
 
 /// A prepared Jacobian, made by [`prepare_jacobian`]. One thread at a time; clone it for another thread.
@@ -321,6 +348,8 @@ where
     backend: B,
     state: B::State,
     inputs: usize,
+    /// The numbers of a point that do not lie in one piece.
+    memory: Vec<X::Scalar>,
 }
 
 impl<H, B, X, C> Clone for PreparedJacobian<H, B, X, C>
@@ -336,6 +365,7 @@ where
             backend: self.backend.clone(),
             state: self.state.clone(),
             inputs: self.inputs,
+            memory: self.memory.clone(),
         }
     }
 }
@@ -347,16 +377,6 @@ where
     C: Contexts,
     B: JacobianBackend<H::Target, X, C>,
 {
-    #[inline]
-    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        Ok(PreparedJacobian {
-            function: f,
-            backend: backend.clone(),
-            state: backend.unprepared(x)?,
-            inputs: x.coordinates().len(),
-        })
-    }
-
     /// Returns the Jacobian at `x`.
     ///
     /// # Errors
@@ -400,7 +420,7 @@ where
         x: P,
     ) -> Result<JacobianBorrowed<'_, B, H::Target, X, C>, Error> {
         self.fill(jac, &x, true)?;
-        Ok(B::Output::borrow(B::value(&self.state)))
+        Ok(B::Output::borrow(B::value(&self.state), B::kept(&self.state)))
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may
@@ -409,8 +429,9 @@ where
     /// # Errors
     /// Those of [`jacobian`].
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
-        self.backend.prepare(&mut self.state, &self.function, &x)?;
-        self.inputs = x.coordinates().len();
+        let at = At::new(&x, &mut self.memory);
+        self.backend.prepare(&mut self.state, &self.function, at)?;
+        self.inputs = at.coordinates().len();
         Ok(())
     }
 
@@ -420,14 +441,11 @@ where
     }
 
     #[inline]
-    fn check(&self, x: &[X::Scalar]) -> Result<(), Error> {
-        check_point::<X>(self.inputs, x.len()).map_err(|kind| Error::new(kind).during("jacobian", B::BACKEND))
-    }
-
-    #[inline]
     fn matrix<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P, with_value: bool) -> Result<B::Matrix, Error> {
-        self.check(x.coordinates())?;
-        self.backend.matrix(&mut self.state, &self.function, x, with_value)
+        let PreparedJacobian { function, backend, state, inputs, memory } = self;
+        let at = At::new(x, memory);
+        check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
+        backend.matrix(state, function, at, with_value)
     }
 
     #[inline]
@@ -437,13 +455,19 @@ where
         x: &P,
         with_value: bool,
     ) -> Result<(), Error> {
-        self.check(x.coordinates())?;
-        self.backend.fill(&mut self.state, &self.function, x, with_value, jac)
+        let PreparedJacobian { function, backend, state, inputs, memory } = self;
+        let at = At::new(x, memory);
+        check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
+        backend.fill(state, function, at, with_value, jac)
+    }
+
+    fn named(kind: ErrorKind) -> Error {
+        Error::new(kind).during("jacobian", B::BACKEND)
     }
 
     /// The value left by the last call.
     #[inline]
     fn value(&self) -> JacobianValue<B, H::Target, X, C> {
-        B::Output::build(B::value(&self.state))
+        B::Output::build(B::value(&self.state), B::kept(&self.state))
     }
 }

@@ -7,8 +7,8 @@ use crate::counted::Counted;
 use crate::operator::{Pullback, Pushforward};
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
-use differentiation_interface_core::Numbers;
 use differentiation_interface_core::backend::Backend;
+use differentiation_interface_core::container::Numbers;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
 use differentiation_interface_core::operators::{
@@ -126,7 +126,11 @@ macro_rules! products {
                 x: P::Lent<'_>,
                 seed: &[NumberOf<P>],
             ) -> Option<Result<Vec<NumberOf<P>>, Error>> {
-                Some($other(f, backend, x, [seed]).map(|[product]| product.numbers().to_vec()))
+                Some($other(f, backend, x, [seed]).map(|[product]| {
+                    let mut numbers = Vec::new();
+                    product.append_to(&mut numbers);
+                    numbers
+                }))
             }
         }
 

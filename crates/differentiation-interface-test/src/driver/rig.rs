@@ -11,11 +11,11 @@ use crate::operator::Operator;
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
 use differentiation_interface_core::Base;
-use differentiation_interface_core::context::Contexts;
+use differentiation_interface_core::DerivativeMatrix;
+use differentiation_interface_core::container::Numbers;
 use differentiation_interface_core::error::{Error, ErrorKind};
-use differentiation_interface_core::evaluate::{Bound, Evaluate, Flat};
-use differentiation_interface_core::point::Point;
-use differentiation_interface_core::{DerivativeMatrix, Numbers};
+use differentiation_interface_core::evaluate::{Bound, Evaluate, Flat, Storage};
+use differentiation_interface_core::point::At as PointAt;
 use std::hint::black_box;
 
 /// Seeds and buffers of an operator.
@@ -28,16 +28,16 @@ pub(crate) struct Io<S, M = ()> {
 }
 
 /// Copies a result into a buffer.
-pub(crate) fn set<S: Base>(buffer: &mut Vec<S>, result: &impl Numbers<S>) {
+pub(crate) fn set<S: Base>(buffer: &mut Vec<S>, result: &(impl Numbers<S> + ?Sized)) {
     buffer.clear();
-    buffer.extend_from_slice(result.numbers());
+    result.append_to(buffer);
 }
 
 /// Copies products into a buffer, one after the other.
 pub(crate) fn set_products<S: Base, L: Numbers<S>, const T: usize>(buffer: &mut Vec<S>, products: &[L; T]) {
     buffer.clear();
     for product in products {
-        buffer.extend_from_slice(product.numbers());
+        product.append_to(buffer);
     }
 }
 
@@ -238,13 +238,15 @@ where
     P: OwnedPoint,
 {
     let point = point.lend();
-    let mut storage = P::Contexts::allocate(point.contexts());
-    let mut f = Bound::<Counted<F>, P::Shape, P::Contexts, NumberOf<P>>::new(function, point.contexts(), &mut storage);
+    let mut memory = Vec::new();
+    let at = PointAt::new(&point, &mut memory);
+    let (mut storage, mut kept) = (Storage::new(at), Default::default());
+    let mut f = Bound::new(function, at, &mut storage, &mut kept);
     let mut y = Vec::new();
-    f.call(point.coordinates(), &mut y);
+    f.call(at.coordinates(), &mut y);
     let before = crate::allocation::allocations();
     if again {
-        f.call(point.coordinates(), &mut y);
+        f.call(at.coordinates(), &mut y);
     }
     let allocations = crate::allocation::allocations() - before;
     (buffers::wide(&y), allocations)

@@ -9,10 +9,10 @@ use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, other_pattern
 use differentiation_interface_core::backend::{EntryRequest, HvpRoute, Request, Rows, SecondOrderBackend, Seeds};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
-use differentiation_interface_core::evaluate::{Bound, Evaluate, NumberOutput};
+use differentiation_interface_core::evaluate::{Bound, Evaluate, NumberOutput, Storage};
 use differentiation_interface_core::fault;
 use differentiation_interface_core::operators::{HessianBackend, HessianWork};
-use differentiation_interface_core::point::{Point, Shape};
+use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::scalar::Scalar;
 use matrix_coloring::{
     ColoringAlgorithm, Decompress, DecompressionKind, Groups, Layout, Pattern, Symmetric, SymmetricColoring, coloring,
@@ -130,14 +130,19 @@ where
     type Matrix = SparseMatrix<X::Scalar>;
     type State = SparseHessianState<D, X, C, K>;
 
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         let work = HessianWork::new(&self.dense, x, x.coordinates().len()).map_err(named::<D>)?;
         Ok(SparseHessianState { work: Work::Wide(work), held: false, plan: None, compressed: Vec::new() })
     }
 
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
-        let mut storage = C::allocate(x.contexts());
-        let mut traced = Bound::<F, X, C, DetectorNum<S, X>>::new(f, x.contexts(), &mut storage);
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error> {
+        let (mut storage, mut kept) = (Storage::new(x), Default::default());
+        let mut traced = Bound::<F, X, C, DetectorNum<S, X>, _>::new(f, x, &mut storage, &mut kept);
         let pattern = fault::watch(|| self.detector.hessian(&mut traced, x.coordinates())).map_err(named::<D>)?;
         let colors = coloring(&pattern, Symmetric(self.decompression), &self.coloring);
         let mut colors = colors.map_err(|error| named::<D>(coloring_error(error)))?;
@@ -173,7 +178,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         request: Request,
     ) -> Result<Self::Matrix, Error> {
         if state.plan.is_none() {
@@ -189,7 +194,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         request: Request,
         hess: &mut Self::Matrix,
     ) -> Result<(), Error> {

@@ -12,10 +12,10 @@ use differentiation_interface_core::backend::{
 };
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
-use differentiation_interface_core::evaluate::{ArrayOutput, Bound, Evaluate};
+use differentiation_interface_core::evaluate::{ArrayOutput, Bound, Evaluate, Flat, KeptBy, Storage};
 use differentiation_interface_core::fault;
 use differentiation_interface_core::operators::{JacobianBackend, NumOf};
-use differentiation_interface_core::point::{Point, Shape};
+use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::scalar::Scalar;
 use matrix_coloring::{
     Bidirectional, BidirectionalColoring, ColoringAlgorithm, Column, ColumnColoring, Decompress, DecompressionKind,
@@ -41,7 +41,7 @@ enum Plan<K> {
 /// State and work memory of pushforwards on numbers with the lanes `L`.
 struct Pushforwards<B: Backend, X: Shape, C: Contexts, L: Lanes> {
     state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, L>,
-    storage: C::Storage<NumOf<B, X, L>>,
+    storage: Storage<X, C, NumOf<B, X, L>>,
 }
 
 impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Clone for Pushforwards<B, X, C, L> {
@@ -51,16 +51,16 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Clone for Pushforwards<B, X, C
 }
 
 impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Pushforwards<B, X, C, L> {
-    fn new<P: Point<Shape = X, Contexts = C>>(backend: &B, x: &P, seeds: usize) -> Result<Self, Error> {
+    fn new<P: Point<Shape = X, Contexts = C>>(backend: &B, x: At<'_, P>, seeds: usize) -> Result<Self, Error> {
         let state = B::Pushforward::state(backend, x.coordinates().len(), seeds)?;
-        Ok(Pushforwards { state, storage: C::allocate(x.contexts()) })
+        Ok(Pushforwards { state, storage: Storage::new(x) })
     }
 
     fn run<F, P>(
         &mut self,
         backend: &B,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         seeds: Seeds<'_, X::Scalar>,
         y: Option<&mut Vec<X::Scalar>>,
         rows: Rows<'_, X::Scalar>,
@@ -69,7 +69,8 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Pushforwards<B, X, C, L> {
         P: Point<Shape = X, Contexts = C>,
         F: Evaluate<X, C, NumOf<B, X, L>>,
     {
-        let mut f = Bound::<F, X, C, NumOf<B, X, L>>::new(f, x.contexts(), &mut self.storage);
+        let mut kept = Default::default();
+        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
         B::Pushforward::pushforward(backend, &mut self.state, &mut f, x.coordinates(), seeds, y, rows)
     }
 
@@ -77,7 +78,7 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Pushforwards<B, X, C, L> {
         &mut self,
         backend: &B,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         entries: EntryRequest<'_, X::Scalar>,
         y: Option<&mut Vec<X::Scalar>>,
     ) -> Result<bool, Error>
@@ -85,7 +86,8 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Pushforwards<B, X, C, L> {
         P: Point<Shape = X, Contexts = C>,
         F: Evaluate<X, C, NumOf<B, X, L>>,
     {
-        let mut f = Bound::<F, X, C, NumOf<B, X, L>>::new(f, x.contexts(), &mut self.storage);
+        let mut kept = Default::default();
+        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
         B::Pushforward::entries(backend, &mut self.state, &mut f, x.coordinates(), entries, y)
     }
 }
@@ -106,10 +108,12 @@ impl<B: Backend, X: Shape, C: Contexts> Clone for Forward<B, X, C> {
 }
 
 /// What a preparation of a sparse Jacobian holds.
-pub struct SparseJacobianState<D: JacobianSides, X: Shape, C: Contexts, K> {
+pub struct SparseJacobianState<D: JacobianSides, X: Shape, C: Contexts, K, Y = ()> {
     forward: Option<Forward<D::Forward, X, C>>,
     reverse: Option<ReverseState<D::Reverse, X::Scalar>>,
-    reverse_storage: C::Storage<ReverseNum<D, X>>,
+    reverse_storage: Storage<X, C, ReverseNum<D, X>>,
+    /// What the evaluation of the preparation kept of the output.
+    kept: Y,
     plan: Option<(Arc<Pattern>, Arc<Plan<K>>)>,
     inputs: usize,
     y: Vec<X::Scalar>,
@@ -117,12 +121,13 @@ pub struct SparseJacobianState<D: JacobianSides, X: Shape, C: Contexts, K> {
     by_rows: Vec<X::Scalar>,
 }
 
-impl<D: JacobianSides, X: Shape, C: Contexts, K> Clone for SparseJacobianState<D, X, C, K> {
+impl<D: JacobianSides, X: Shape, C: Contexts, K, Y: Clone> Clone for SparseJacobianState<D, X, C, K, Y> {
     fn clone(&self) -> Self {
         SparseJacobianState {
             forward: self.forward.clone(),
             reverse: self.reverse.clone(),
             reverse_storage: self.reverse_storage.clone(),
+            kept: self.kept.clone(),
             plan: self.plan.clone(),
             inputs: self.inputs,
             y: self.y.clone(),
@@ -132,7 +137,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K> Clone for SparseJacobianState<D
     }
 }
 
-impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind> SparseJacobianState<D, X, C, K> {
+impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind, Y> SparseJacobianState<D, X, C, K, Y> {
     /// The pattern, once prepared.
     pub fn sparsity_pattern(&self) -> Option<&Arc<Pattern>> {
         self.plan.as_ref().map(|(pattern, _)| pattern)
@@ -214,13 +219,14 @@ where
     type Num = ForwardNum<D, X>;
     type Output = <F as Evaluate<X, C, ForwardNum<D, X>>>::Output;
     type Matrix = SparseMatrix<X::Scalar>;
-    type State = SparseJacobianState<D, X, C, K>;
+    type State = SparseJacobianState<D, X, C, K, KeptBy<F, X, C, ForwardNum<D, X>>>;
 
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         Ok(SparseJacobianState {
             forward: None,
             reverse: None,
-            reverse_storage: C::allocate(x.contexts()),
+            reverse_storage: Storage::new(x),
+            kept: Default::default(),
             plan: None,
             inputs: x.coordinates().len(),
             y: Vec::new(),
@@ -229,10 +235,15 @@ where
         })
     }
 
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error> {
         let flat = x.coordinates();
-        let mut storage = C::allocate(x.contexts());
-        let mut traced = Bound::<F, X, C, DetectorNum<S, X>>::new(f, x.contexts(), &mut storage);
+        let (mut storage, mut kept) = (Storage::new(x), Default::default());
+        let mut traced = Bound::<F, X, C, DetectorNum<S, X>, _>::new(f, x, &mut storage, &mut kept);
         let pattern = fault::watch(|| self.detector.jacobian(&mut traced, flat)).map_err(named::<D>)?;
         let refused = |error| named::<D>(coloring_error(error));
         let plan = match D::PARTITION {
@@ -269,6 +280,18 @@ where
         state.inputs = inputs;
         let (mut scratch, count) = (Vec::new(), pattern.nnz());
         state.plan = Some((Arc::new(pattern), Arc::new(plan)));
+        // Any of several number types computes the value, so a container that tells its shape is made here once.
+        if size_of::<KeptBy<F, X, C, ForwardNum<D, X>>>() > 0 {
+            let constant = <D::Forward as Backend>::inject::<X::Scalar, <D::Forward as Backend>::Lanes>;
+            let constants: Vec<ForwardNum<D, X>> = flat.iter().map(|&v| constant(v)).collect();
+            let mut storage = Storage::new(x);
+            let mut f = Bound::new(f, x, &mut storage, &mut state.kept);
+            fault::watch(|| {
+                f.call(&constants, &mut Vec::new());
+                Ok(())
+            })
+            .map_err(named::<D>)?;
+        }
         // One call sizes all work memory.
         let served = self.entries(state, f, x, true, Rows::growing(&mut scratch, count))?;
         if served { Ok(()) } else { self.products(state, f, x, true) }
@@ -278,7 +301,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
     ) -> Result<Self::Matrix, Error> {
         if state.plan.is_none() {
@@ -294,7 +317,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
         jac: &mut Self::Matrix,
     ) -> Result<(), Error> {
@@ -321,6 +344,9 @@ where
 
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y
+    }
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, ForwardNum<D, X>> {
+        &state.kept
     }
 }
 
@@ -357,11 +383,11 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
     }
 
     /// Fills the entries directly, and the value if requested, if the forward backend can and that is cheaper than products.
-    fn entries<F, X, C, P>(
+    fn entries<F, X, C, P, Y>(
         &self,
-        state: &mut SparseJacobianState<D, X, C, K>,
+        state: &mut SparseJacobianState<D, X, C, K, Y>,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
         values: Rows<'_, X::Scalar>,
     ) -> Result<bool, Error>
@@ -385,11 +411,11 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
     }
 
     /// Fills the compressed matrices, and the value if requested.
-    fn products<F, X, C, P>(
+    fn products<F, X, C, P, Y>(
         &self,
-        state: &mut SparseJacobianState<D, X, C, K>,
+        state: &mut SparseJacobianState<D, X, C, K, Y>,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
     ) -> Result<(), Error>
     where
@@ -427,7 +453,8 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
                 with_value = false;
             }
             if let Some(work) = &mut state.reverse {
-                let mut f = Bound::<F, X, C, ReverseNum<D, X>>::new(f, x.contexts(), &mut state.reverse_storage);
+                let mut kept = Default::default();
+                let mut f = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, &mut state.reverse_storage, &mut kept);
                 <D::Reverse as Backend>::Pullback::record(reverse, work, &mut f, flat, &mut state.y)?;
                 if state.y.len() != outputs {
                     return Err(ErrorKind::OutputLength { expected: outputs, found: state.y.len() }.into());

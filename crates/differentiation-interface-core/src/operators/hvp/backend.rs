@@ -5,9 +5,9 @@
 use crate::backend::{Backend, HvpRoute, Lane, Request, Rows, SecondOrderBackend, Seeds};
 use crate::context::Contexts;
 use crate::error::Error;
-use crate::evaluate::{Bound, Evaluate, Flat, NumberOutput, handed};
+use crate::evaluate::{Bound, Evaluate, Flat, NumberOutput, Storage, handed};
 use crate::fault;
-use crate::point::{Point, Shape};
+use crate::point::{At, Point, Shape};
 use crate::scalar::{Base, Scalar};
 
 /// The number type of `hvp` with `T` tangents.
@@ -46,7 +46,7 @@ pub trait HvpBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     ///
     /// # Errors
     /// If the backend refuses such points.
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
     /// Pays one-time costs at `x`, which may have another length than before.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ pub trait HvpBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error>;
     /// Computes the products at `x`, and keeps what `request` names.
@@ -66,7 +66,7 @@ pub trait HvpBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
         request: Request,
     ) -> Result<(), Error>;
@@ -101,7 +101,7 @@ pub trait HvpSamePointBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     ///
     /// # Errors
     /// Whatever keeps the backend from differentiating.
-    fn hold<P: Point<Shape = X, Contexts = C>>(&self, f: &F, x: &P) -> Result<Self::State, Error>;
+    fn hold<P: Point<Shape = X, Contexts = C>>(&self, f: &F, x: At<'_, P>) -> Result<Self::State, Error>;
     /// Computes the products at the point `x` of [`hold`](Self::hold).
     ///
     /// # Errors
@@ -110,7 +110,7 @@ pub trait HvpSamePointBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error>;
     /// Sizes the memory of [`held`](Self::held) by one call with tangents of this shape.
@@ -121,7 +121,7 @@ pub trait HvpSamePointBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error> {
         self.held(state, f, x, tangents)
@@ -138,7 +138,7 @@ pub trait HvpSamePointBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
 pub struct HvpWork<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> {
     pair: (B::Outer, B::Inner),
     state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, Lane<T>>,
-    storage: C::Storage<Lanes<B, X, T>>,
+    storage: Storage<X, C, Lanes<B, X, T>>,
     products: Vec<X::Scalar>,
 }
 
@@ -217,12 +217,12 @@ fn sizing_tangents<'a, S, const T: usize>(given: &[&'a [S]; T], dense: &'a [S]) 
 }
 
 impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X, T, C> {
-    fn new<P: Point<Shape = X, Contexts = C>>(backend: &B, x: &P) -> Result<Self, Error> {
+    fn new<P: Point<Shape = X, Contexts = C>>(backend: &B, x: At<'_, P>) -> Result<Self, Error> {
         let pair = backend.pair();
         Ok(HvpWork {
             state: B::Hvp::state(&pair, x.coordinates().len(), T).map_err(named::<B>)?,
             pair,
-            storage: C::allocate(x.contexts()),
+            storage: Storage::new(x),
             products: Vec::new(),
         })
     }
@@ -236,35 +236,44 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
         Ok(())
     }
 
-    fn products<F, P>(&mut self, f: &F, x: &P, tangents: &[&[X::Scalar]; T], request: Request) -> Result<(), Error>
+    fn products<F, P>(
+        &mut self,
+        f: &F,
+        x: At<'_, P>,
+        tangents: &[&[X::Scalar]; T],
+        request: Request,
+    ) -> Result<(), Error>
     where
         F: Evaluate<X, C, Lanes<B, X, T>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let flat = x.coordinates();
-        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
+        let mut kept = Default::default();
+        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
         let columns = if B::Hvp::seeds_are_rows(&self.pair) { flat.len() } else { T };
         let rows = Rows::growing(&mut self.products, columns);
         products::<B, _, _, T>(&self.pair, &mut self.state, &mut handed(&mut f), flat, tangents, request, rows)
     }
 
-    fn hold<F, P>(&mut self, f: &F, x: &P) -> Result<(), Error>
+    fn hold<F, P>(&mut self, f: &F, x: At<'_, P>) -> Result<(), Error>
     where
         F: Evaluate<X, C, Lanes<B, X, T>>,
         P: Point<Shape = X, Contexts = C>,
     {
         self.accept(x.coordinates().len())?;
-        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
+        let mut kept = Default::default();
+        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
         hold::<B, _, _, T>(&self.pair, &mut self.state, &mut handed(&mut f), x.coordinates())
     }
 
-    fn held<F, P>(&mut self, f: &F, x: &P, tangents: &[&[X::Scalar]; T]) -> Result<(), Error>
+    fn held<F, P>(&mut self, f: &F, x: At<'_, P>, tangents: &[&[X::Scalar]; T]) -> Result<(), Error>
     where
         F: Evaluate<X, C, Lanes<B, X, T>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let flat = x.coordinates();
-        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
+        let mut kept = Default::default();
+        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
         let columns = if B::Hvp::seeds_are_rows(&self.pair) { flat.len() } else { T };
         let rows = Rows::growing(&mut self.products, columns);
         held::<B, _, _, T>(&self.pair, &mut self.state, &mut handed(&mut f), flat, tangents, rows)
@@ -290,14 +299,14 @@ where
     const BACKEND: &'static str = B::NAME;
     type State = HvpWork<B, X, T, C>;
 
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         HvpWork::new(self, x)
     }
     fn prepare<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error> {
         let inputs = x.coordinates().len();
@@ -309,7 +318,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
         request: Request,
     ) -> Result<(), Error> {
@@ -337,7 +346,7 @@ where
     const BACKEND: &'static str = B::NAME;
     type State = HvpWork<SamePoint<B>, X, T, C>;
 
-    fn hold<P: Point<Shape = X, Contexts = C>>(&self, f: &F, x: &P) -> Result<Self::State, Error> {
+    fn hold<P: Point<Shape = X, Contexts = C>>(&self, f: &F, x: At<'_, P>) -> Result<Self::State, Error> {
         let mut state = HvpWork::new(&B::Hvp::same_point(&self.pair()), x)?;
         state.hold(f, x)?;
         Ok(state)
@@ -346,7 +355,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error> {
         state.held(f, x, tangents)
@@ -355,7 +364,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error> {
         let dense = dense_tangent::<SamePoint<B>, _>(&state.pair, x.coordinates().len());

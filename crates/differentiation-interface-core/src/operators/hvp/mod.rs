@@ -7,16 +7,14 @@ mod backend;
 
 pub use backend::{HvpBackend, HvpSamePointBackend, HvpWork};
 
-use super::call::{check_buffer, check_point};
+use super::call::{Memory, check_buffer, check_point, flat_seeds, like, write};
 use crate::backend::{Request, Seeds};
+use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
-use crate::point::{Point, ScalarOf, Shape};
+use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use crate::scalar::Scalar;
 use std::ops::Deref;
-
-/// Results in the shape of the point.
-type Like<P> = <<P as Point>::Shape as Shape>::Like;
 
 /// Returns `[H·v for v in tangents]`, where H is the Hessian of `f` at `x`; each product has the shape of `x`.
 ///
@@ -34,7 +32,7 @@ type Like<P> = <<P as Point>::Shape as Shape>::Like;
 /// assert_eq!(hv, [6.0, 4.0]);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn hvp<F, B, P, D, const T: usize>(f: &F, backend: &B, x: P, tangents: [D; T]) -> Result<[Like<P>; T], Error>
+pub fn hvp<F, B, P, D, const T: usize>(f: &F, backend: &B, x: P, tangents: [D; T]) -> Result<[LikeOf<P>; T], Error>
 where
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
@@ -59,7 +57,7 @@ where
 /// ```
 pub fn hvp_into<F, B, P, D, const T: usize>(
     f: &F,
-    products: [&mut [ScalarOf<P>]; T],
+    products: [&mut (impl Buffer<ScalarOf<P>> + ?Sized); T],
     backend: &B,
     x: P,
     tangents: [D; T],
@@ -91,7 +89,7 @@ pub fn gradient_and_hvp<F, B, P, D, const T: usize>(
     backend: &B,
     x: P,
     tangents: [D; T],
-) -> Result<(Like<P>, [Like<P>; T]), Error>
+) -> Result<(LikeOf<P>, [LikeOf<P>; T]), Error>
 where
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
@@ -117,8 +115,8 @@ where
 /// ```
 pub fn gradient_and_hvp_into<F, B, P, D, const T: usize>(
     f: &F,
-    grad: &mut [ScalarOf<P>],
-    products: [&mut [ScalarOf<P>]; T],
+    grad: &mut (impl Buffer<ScalarOf<P>> + ?Sized),
+    products: [&mut (impl Buffer<ScalarOf<P>> + ?Sized); T],
     backend: &B,
     x: P,
     tangents: [D; T],
@@ -151,7 +149,7 @@ pub fn value_gradient_and_hvp<F, B, P, D, const T: usize>(
     backend: &B,
     x: P,
     tangents: [D; T],
-) -> Result<(ScalarOf<P>, Like<P>, [Like<P>; T]), Error>
+) -> Result<(ScalarOf<P>, LikeOf<P>, [LikeOf<P>; T]), Error>
 where
     P: Point,
     D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
@@ -177,8 +175,8 @@ where
 /// ```
 pub fn value_gradient_and_hvp_into<F, B, P, D, const T: usize>(
     f: &F,
-    grad: &mut [ScalarOf<P>],
-    products: [&mut [ScalarOf<P>]; T],
+    grad: &mut (impl Buffer<ScalarOf<P>> + ?Sized),
+    products: [&mut (impl Buffer<ScalarOf<P>> + ?Sized); T],
     backend: &B,
     x: P,
     tangents: [D; T],
@@ -255,12 +253,15 @@ where
     H: Deref<Target: Sized>,
     B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
 {
-    let tangents = tangents.each_ref().map(Point::coordinates);
-    check_seeds(&tangents, x.coordinates().len(), B::BACKEND)?;
-    let mut state = backend.hold(&f, &x)?;
+    let (mut memory, mut flat) = (Memory::new(), std::array::from_fn(|_| Vec::new()));
+    let at = At::new(&x, &mut memory.point);
+    let seeds = flat_seeds(&tangents, &mut flat);
+    check_seeds(&seeds, at.coordinates().len(), B::BACKEND)?;
+    let mut state = backend.hold(&f, at)?;
     // One call sizes the work memory of the products.
-    backend.prepare_held(&mut state, &f, &x, &tangents)?;
-    Ok(PreparedHvpSamePoint { function: f, backend: backend.clone(), state, point: x })
+    backend.prepare_held(&mut state, &f, at, &seeds)?;
+    let inputs = at.coordinates().len();
+    Ok(PreparedHvpSamePoint { function: f, backend: backend.clone(), state, point: x, inputs, memory, tangents: flat })
 }
 
 /// An error of this operator.
@@ -278,9 +279,13 @@ fn check_seeds<S: Scalar, const T: usize>(
 }
 
 /// The products of one call as objects of the shape of the point.
-fn products_like<X: Shape, const T: usize>(inputs: usize, copy: impl Fn(usize, &mut [X::Scalar])) -> [X::Like; T] {
+fn products_like<P: Point, const T: usize>(
+    point: &P,
+    memory: &mut Vec<ScalarOf<P>>,
+    copy: impl Fn(usize, &mut [ScalarOf<P>]),
+) -> [LikeOf<P>; T] {
     std::array::from_fn(|k| {
-        let copied = X::filled(inputs, |out| {
+        let copied = point.filled(memory, |out| {
             copy(k, out);
             Ok::<(), std::convert::Infallible>(())
         });
@@ -289,6 +294,24 @@ fn products_like<X: Shape, const T: usize>(inputs: usize, copy: impl Fn(usize, &
             Err(never) => match never {},
         }
     })
+}
+
+/// Writes the products of one call into buffers, whose lengths have been checked.
+fn write_products<S: Scalar, const T: usize>(
+    products: [&mut (impl Buffer<S> + ?Sized); T],
+    memory: &mut Vec<S>,
+    copy: impl Fn(usize, &mut [S]),
+) {
+    for (k, buffer) in products.into_iter().enumerate() {
+        let written: Result<(), std::convert::Infallible> = buffer.write(memory, |out| {
+            copy(k, out);
+            Ok(())
+        });
+        match written {
+            Ok(()) => {}
+            Err(never) => match never {},
+        }
+    }
 }
 
 /// Prepared Hessian-vector products, made by [`prepare_hvp`]. One thread at a time; clone it for another thread.
@@ -303,6 +326,9 @@ where
     backend: B,
     state: B::State,
     inputs: usize,
+    memory: Memory<X::Scalar>,
+    /// The numbers of tangents that do not lie in one piece.
+    tangents: [Vec<X::Scalar>; T],
 }
 
 impl<H, B, X, const T: usize, C> Clone for PreparedHvp<H, B, X, T, C>
@@ -318,6 +344,8 @@ where
             backend: self.backend.clone(),
             state: self.state.clone(),
             inputs: self.inputs,
+            memory: self.memory.clone(),
+            tangents: self.tangents.clone(),
         }
     }
 }
@@ -330,12 +358,11 @@ where
     B: HvpBackend<H::Target, X, C, T>,
 {
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        Ok(PreparedHvp {
-            function: f,
-            backend: backend.clone(),
-            state: backend.unprepared(x)?,
-            inputs: x.coordinates().len(),
-        })
+        let mut memory = Memory::new();
+        let at = At::new(x, &mut memory.point);
+        let (state, inputs) = (backend.unprepared(at)?, at.coordinates().len());
+        let tangents = std::array::from_fn(|_| Vec::new());
+        Ok(PreparedHvp { function: f, backend: backend.clone(), state, inputs, memory, tangents })
     }
 
     /// Returns the products at `x`.
@@ -348,14 +375,19 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &tangents, Request::Products)?;
-        Ok(self.like())
+        Ok(self.products_like(&x))
     }
 
     /// Writes the products at `x` into the buffers.
     ///
     /// # Errors
     /// Those of [`hvp`](Self::hvp), and [`ErrorKind::BufferLength`].
-    pub fn hvp_into<P, D>(&mut self, products: [&mut [X::Scalar]; T], x: P, tangents: [D; T]) -> Result<(), Error>
+    pub fn hvp_into<P, D>(
+        &mut self,
+        products: [&mut (impl Buffer<X::Scalar> + ?Sized); T],
+        x: P,
+        tangents: [D; T],
+    ) -> Result<(), Error>
     where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
@@ -376,7 +408,8 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &tangents, Request::Gradient)?;
-        Ok((X::like(B::gradient(&self.state)), self.like()))
+        let grad = like(&x, &mut self.memory.result, B::gradient(&self.state));
+        Ok((grad, self.products_like(&x)))
     }
 
     /// Writes the gradient and the products at `x` into the buffers.
@@ -385,8 +418,8 @@ where
     /// Those of [`hvp_into`](Self::hvp_into).
     pub fn gradient_and_hvp_into<P, D>(
         &mut self,
-        grad: &mut [X::Scalar],
-        products: [&mut [X::Scalar]; T],
+        grad: &mut (impl Buffer<X::Scalar> + ?Sized),
+        products: [&mut (impl Buffer<X::Scalar> + ?Sized); T],
         x: P,
         tangents: [D; T],
     ) -> Result<(), Error>
@@ -394,10 +427,10 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.check_buffer(grad)?;
+        self.check_buffer(grad.count())?;
         self.check_buffers(&products)?;
         self.run(&x, &tangents, Request::Gradient)?;
-        grad.copy_from_slice(B::gradient(&self.state));
+        write(grad, &mut self.memory.result, B::gradient(&self.state));
         self.copy_products(products);
         Ok(())
     }
@@ -416,7 +449,8 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &tangents, Request::Value)?;
-        Ok((B::value(&self.state), X::like(B::gradient(&self.state)), self.like()))
+        let grad = like(&x, &mut self.memory.result, B::gradient(&self.state));
+        Ok((B::value(&self.state), grad, self.products_like(&x)))
     }
 
     /// Returns the value, and writes the gradient and the products at `x` into the buffers.
@@ -425,8 +459,8 @@ where
     /// Those of [`hvp_into`](Self::hvp_into).
     pub fn value_gradient_and_hvp_into<P, D>(
         &mut self,
-        grad: &mut [X::Scalar],
-        products: [&mut [X::Scalar]; T],
+        grad: &mut (impl Buffer<X::Scalar> + ?Sized),
+        products: [&mut (impl Buffer<X::Scalar> + ?Sized); T],
         x: P,
         tangents: [D; T],
     ) -> Result<X::Scalar, Error>
@@ -434,10 +468,10 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.check_buffer(grad)?;
+        self.check_buffer(grad.count())?;
         self.check_buffers(&products)?;
         self.run(&x, &tangents, Request::Value)?;
-        grad.copy_from_slice(B::gradient(&self.state));
+        write(grad, &mut self.memory.result, B::gradient(&self.state));
         self.copy_products(products);
         Ok(B::value(&self.state))
     }
@@ -452,11 +486,11 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        let inputs = x.coordinates().len();
-        let tangents = tangents.each_ref().map(Point::coordinates);
-        check_seeds(&tangents, inputs, B::BACKEND)?;
-        self.backend.prepare(&mut self.state, &self.function, &x, &tangents)?;
-        self.inputs = inputs;
+        let at = At::new(&x, &mut self.memory.point);
+        let tangents = flat_seeds(&tangents, &mut self.tangents);
+        check_seeds(&tangents, at.coordinates().len(), B::BACKEND)?;
+        self.backend.prepare(&mut self.state, &self.function, at, &tangents)?;
+        self.inputs = at.coordinates().len();
         Ok(())
     }
 
@@ -465,28 +499,27 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        check_point::<X>(self.inputs, x.coordinates().len()).map_err(|kind| error(kind, B::BACKEND))?;
-        let tangents = tangents.each_ref().map(Point::coordinates);
+        let at = At::new(x, &mut self.memory.point);
+        check_point::<X>(self.inputs, at.coordinates().len()).map_err(|kind| error(kind, B::BACKEND))?;
+        let tangents = flat_seeds(tangents, &mut self.tangents);
         check_seeds(&tangents, self.inputs, B::BACKEND)?;
-        self.backend.products(&mut self.state, &self.function, x, &tangents, request)
+        self.backend.products(&mut self.state, &self.function, at, &tangents, request)
     }
 
-    fn check_buffer(&self, buffer: &[X::Scalar]) -> Result<(), Error> {
-        check_buffer(self.inputs, buffer.len()).map_err(|kind| error(kind, B::BACKEND))
+    fn check_buffer(&self, found: usize) -> Result<(), Error> {
+        check_buffer(self.inputs, found).map_err(|kind| error(kind, B::BACKEND))
     }
 
-    fn check_buffers(&self, products: &[&mut [X::Scalar]; T]) -> Result<(), Error> {
-        products.iter().try_for_each(|buffer| self.check_buffer(buffer))
+    fn check_buffers(&self, products: &[&mut (impl Buffer<X::Scalar> + ?Sized); T]) -> Result<(), Error> {
+        products.iter().try_for_each(|buffer| self.check_buffer(buffer.count()))
     }
 
-    fn like(&self) -> [X::Like; T] {
-        products_like::<X, T>(self.inputs, |k, out| B::copy_product(&self.state, k, out))
+    fn products_like<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P) -> [X::Like; T] {
+        products_like(x, &mut self.memory.result, |k, out| B::copy_product(&self.state, k, out))
     }
 
-    fn copy_products(&self, products: [&mut [X::Scalar]; T]) {
-        for (k, buffer) in products.into_iter().enumerate() {
-            B::copy_product(&self.state, k, buffer);
-        }
+    fn copy_products(&mut self, products: [&mut (impl Buffer<X::Scalar> + ?Sized); T]) {
+        write_products(products, &mut self.memory.result, |k, out| B::copy_product(&self.state, k, out));
     }
 }
 
@@ -501,6 +534,10 @@ where
     backend: B,
     state: B::State,
     point: P,
+    inputs: usize,
+    memory: Memory<ScalarOf<P>>,
+    /// The numbers of tangents that do not lie in one piece.
+    tangents: [Vec<ScalarOf<P>>; T],
 }
 
 impl<H, B, P, const T: usize> Clone for PreparedHvpSamePoint<H, B, P, T>
@@ -515,6 +552,9 @@ where
             backend: self.backend.clone(),
             state: self.state.clone(),
             point: self.point.clone(),
+            inputs: self.inputs,
+            memory: self.memory.clone(),
+            tangents: self.tangents.clone(),
         }
     }
 }
@@ -531,8 +571,8 @@ where
     }
 
     /// The gradient at the point, evaluated by the preparation.
-    pub fn gradient(&self) -> Like<P> {
-        P::Shape::like(B::gradient(&self.state))
+    pub fn gradient(&self) -> LikeOf<P> {
+        like(&self.point, &mut Vec::new(), B::gradient(&self.state))
     }
 
     /// Returns the products with other tangents.
@@ -542,9 +582,10 @@ where
     pub fn hvp<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(
         &mut self,
         tangents: [D; T],
-    ) -> Result<[Like<P>; T], Error> {
+    ) -> Result<[LikeOf<P>; T], Error> {
         self.run(&tangents)?;
-        Ok(products_like::<P::Shape, T>(self.inputs(), |k, out| B::copy_product(&self.state, k, out)))
+        let copy = |k, out: &mut [ScalarOf<P>]| B::copy_product(&self.state, k, out);
+        Ok(products_like(&self.point, &mut self.memory.result, copy))
     }
 
     /// Writes the products with other tangents into the buffers.
@@ -553,26 +594,20 @@ where
     /// Those of [`hvp_into`].
     pub fn hvp_into<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(
         &mut self,
-        products: [&mut [ScalarOf<P>]; T],
+        products: [&mut (impl Buffer<ScalarOf<P>> + ?Sized); T],
         tangents: [D; T],
     ) -> Result<(), Error> {
-        let inputs = self.inputs();
-        let check = |buffer: &&mut [ScalarOf<P>]| check_buffer(inputs, buffer.len());
+        let check = |buffer: &&mut _| check_buffer(self.inputs, Buffer::<ScalarOf<P>>::count(&**buffer));
         products.iter().try_for_each(check).map_err(|kind| error(kind, B::BACKEND))?;
         self.run(&tangents)?;
-        for (k, buffer) in products.into_iter().enumerate() {
-            B::copy_product(&self.state, k, buffer);
-        }
+        write_products(products, &mut self.memory.result, |k, out| B::copy_product(&self.state, k, out));
         Ok(())
     }
 
-    fn inputs(&self) -> usize {
-        self.point.coordinates().len()
-    }
-
     fn run<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(&mut self, tangents: &[D; T]) -> Result<(), Error> {
-        let tangents = tangents.each_ref().map(Point::coordinates);
-        check_seeds(&tangents, self.inputs(), B::BACKEND)?;
-        self.backend.held(&mut self.state, &self.function, &self.point, &tangents)
+        let tangents = flat_seeds(tangents, &mut self.tangents);
+        check_seeds(&tangents, self.inputs, B::BACKEND)?;
+        let at = At::new(&self.point, &mut self.memory.point);
+        self.backend.held(&mut self.state, &self.function, at, &tangents)
     }
 }

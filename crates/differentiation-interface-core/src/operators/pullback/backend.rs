@@ -5,10 +5,10 @@
 use crate::backend::{Backend, PullbackRoute, Rows, Seeds};
 use crate::context::Contexts;
 use crate::error::Error;
-use crate::evaluate::{Bound, Evaluate, Flat, Output, handed};
+use crate::evaluate::{Bound, Evaluate, Flat, KeptBy, Output, Storage, handed};
 use crate::fault;
 use crate::operators::NumOf;
-use crate::point::{Point, Shape};
+use crate::point::{At, Point, Shape};
 use crate::scalar::Scalar;
 
 /// The number type of `pullback` with a single backend.
@@ -46,18 +46,23 @@ pub trait PullbackBackend<F, X: Shape, C: Contexts>: Clone {
     ///
     /// # Errors
     /// Where the backend refuses such points.
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
     /// Prepares the state for points of the length of `x`, which may have changed. The operator then calls `record` and `products`,
     /// which size the remaining memory.
     ///
     /// # Errors
     /// Where the backend refuses such points.
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, x: &P) -> Result<(), Error>;
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, x: At<'_, P>) -> Result<(), Error>;
     /// Evaluates the function at `x` and keeps what [`products`](Self::products) needs.
     ///
     /// # Errors
     /// If the backend cannot differentiate the function at `x`.
-    fn record<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
+    fn record<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error>;
     /// Computes the products at the point `x` of the last [`record`](Self::record).
     ///
     /// # Errors
@@ -66,29 +71,33 @@ pub trait PullbackBackend<F, X: Shape, C: Contexts>: Clone {
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         cotangents: &[&[X::Scalar]],
     ) -> Result<(), Error>;
     /// The value that the last [`record`](Self::record) left.
     fn value(state: &Self::State) -> &[X::Scalar];
+    /// What the last evaluation kept of its output, see [`Output::Kept`].
+    fn kept(state: &Self::State) -> &<Self::Output as Output<Self::Num>>::Kept;
     /// The products that the last call left, one row per cotangent.
     fn rows(state: &Self::State) -> &[X::Scalar];
 }
 
 /// State of pullbacks by a single backend.
-pub struct PullbackWork<B: Backend, X: Shape, C: Contexts> {
+pub struct PullbackWork<B: Backend, X: Shape, C: Contexts, K> {
     state: <B::Pullback as PullbackRoute<B>>::State<X::Scalar, B::Lanes>,
-    storage: C::Storage<Wide<B, X>>,
+    storage: Storage<X, C, Wide<B, X>>,
+    kept: K,
     y: Vec<X::Scalar>,
     /// The products, one row per cotangent.
     dx: Vec<X::Scalar>,
 }
 
-impl<B: Backend, X: Shape, C: Contexts> Clone for PullbackWork<B, X, C> {
+impl<B: Backend, X: Shape, C: Contexts, K: Clone> Clone for PullbackWork<B, X, C, K> {
     fn clone(&self) -> Self {
         PullbackWork {
             state: self.state.clone(),
             storage: self.storage.clone(),
+            kept: self.kept.clone(),
             y: self.y.clone(),
             dx: self.dx.clone(),
         }
@@ -137,40 +146,49 @@ where
     const BACKEND: &'static str = B::NAME;
     type Num = Wide<B, X>;
     type Output = F::Output;
-    type State = PullbackWork<B, X, C>;
+    type State = PullbackWork<B, X, C, KeptBy<F, X, C, Wide<B, X>>>;
 
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         Ok(PullbackWork {
             state: B::Pullback::state(self, x.coordinates().len()).map_err(named::<B>)?,
-            storage: C::allocate(x.contexts()),
+            storage: Storage::new(x),
+            kept: Default::default(),
             y: Vec::new(),
             dx: Vec::new(),
         })
     }
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, x: &P) -> Result<(), Error> {
+    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, x: At<'_, P>) -> Result<(), Error> {
         let fresh = B::Pullback::state(self, x.coordinates().len()).map_err(named::<B>)?;
         if self.recordings().is_some() {
             state.state = fresh;
         }
         Ok(())
     }
-    fn record<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
-        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut state.storage);
+    fn record<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error> {
+        let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
         record(self, &mut state.state, &mut handed(&mut f), x.coordinates(), &mut state.y)
     }
     fn products<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         cotangents: &[&[X::Scalar]],
     ) -> Result<(), Error> {
-        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut state.storage);
+        let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
         let rows = Rows::growing(&mut state.dx, x.coordinates().len());
         sweep(self, &mut state.state, &mut handed(&mut f), cotangents, rows)
     }
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y
+    }
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Wide<B, X>> {
+        &state.kept
     }
     fn rows(state: &Self::State) -> &[X::Scalar] {
         &state.dx

@@ -6,12 +6,13 @@ mod backend;
 
 pub use backend::{PullbackBackend, PullbackWork};
 
-use super::call::{check_buffer, check_point};
+use super::call::{Memory, check_buffer, check_point, flat_seeds, like, write};
 use crate::backend::Seeds;
+use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::Output;
-use crate::point::{Point, ScalarOf, Shape};
+use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use std::ops::Deref;
 
 /// The shape of a function's output in a call of `pullback`.
@@ -45,7 +46,7 @@ pub fn pullback<F, B, P, W, const T: usize>(
     backend: &B,
     x: P,
     cotangents: [W; T],
-) -> Result<[<P::Shape as Shape>::Like; T], Error>
+) -> Result<[LikeOf<P>; T], Error>
 where
     P: Point,
     W: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
@@ -70,7 +71,7 @@ where
 /// ```
 pub fn pullback_into<F, B, P, W, const T: usize>(
     f: &F,
-    products: [&mut [ScalarOf<P>]; T],
+    products: [&mut (impl Buffer<ScalarOf<P>> + ?Sized); T],
     backend: &B,
     x: P,
     cotangents: [W; T],
@@ -103,7 +104,7 @@ pub fn value_and_pullback<F, B, P, W, const T: usize>(
     backend: &B,
     x: P,
     cotangents: [W; T],
-) -> Result<(PullbackValue<B, F, P::Shape, P::Contexts>, [<P::Shape as Shape>::Like; T]), Error>
+) -> Result<(PullbackValue<B, F, P::Shape, P::Contexts>, [LikeOf<P>; T]), Error>
 where
     P: Point,
     W: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
@@ -129,7 +130,7 @@ where
 /// ```
 pub fn value_and_pullback_into<F, B, P, W, const T: usize>(
     f: &F,
-    products: [&mut [ScalarOf<P>]; T],
+    products: [&mut (impl Buffer<ScalarOf<P>> + ?Sized); T],
     backend: &B,
     x: P,
     cotangents: [W; T],
@@ -141,7 +142,7 @@ where
 {
     let mut call = PreparedPullback::<&F, B, P::Shape, T, P::Contexts>::new(f, backend, &x)?;
     call.pullback_into(products, x, cotangents)?;
-    Ok(B::Output::build(B::value(&call.state)))
+    Ok(B::Output::build(B::value(&call.state), B::kept(&call.state)))
 }
 
 /// Pays the one-time costs of pullbacks with `T` cotangents; see [`prepare_gradient`](super::prepare_gradient) for the
@@ -222,6 +223,9 @@ where
     backend: B,
     state: B::State,
     inputs: usize,
+    memory: Memory<X::Scalar>,
+    /// The numbers of cotangents that do not lie in one piece.
+    cotangents: [Vec<X::Scalar>; T],
 }
 
 impl<H, B, X, const T: usize, C> Clone for PreparedPullback<H, B, X, T, C>
@@ -237,6 +241,8 @@ where
             backend: self.backend.clone(),
             state: self.state.clone(),
             inputs: self.inputs,
+            memory: self.memory.clone(),
+            cotangents: self.cotangents.clone(),
         }
     }
 }
@@ -249,12 +255,11 @@ where
     B: PullbackBackend<H::Target, X, C>,
 {
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        Ok(PreparedPullback {
-            function: f,
-            backend: backend.clone(),
-            state: backend.unprepared(x)?,
-            inputs: x.coordinates().len(),
-        })
+        let mut memory = Memory::new();
+        let at = At::new(x, &mut memory.point);
+        let (state, inputs) = (backend.unprepared(at)?, at.coordinates().len());
+        let cotangents = std::array::from_fn(|_| Vec::new());
+        Ok(PreparedPullback { function: f, backend: backend.clone(), state, inputs, memory, cotangents })
     }
 
     /// Returns the products at `x`.
@@ -267,7 +272,7 @@ where
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &cotangents)?;
-        Ok(self.products())
+        Ok(self.products(&x))
     }
 
     /// Writes the products at `x` into the buffers.
@@ -276,7 +281,7 @@ where
     /// Those of [`pullback`](Self::pullback), and [`ErrorKind::BufferLength`].
     pub fn pullback_into<P, W>(
         &mut self,
-        products: [&mut [X::Scalar]; T],
+        products: [&mut (impl Buffer<X::Scalar> + ?Sized); T],
         x: P,
         cotangents: [W; T],
     ) -> Result<(), Error>
@@ -302,7 +307,7 @@ where
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &cotangents)?;
-        Ok((B::Output::build(B::value(&self.state)), self.products()))
+        Ok((B::Output::build(B::value(&self.state), B::kept(&self.state)), self.products(&x)))
     }
 
     /// Returns the value, borrowed from the preparation, and writes the products at `x` into the buffers.
@@ -311,7 +316,7 @@ where
     /// Those of [`pullback_into`](Self::pullback_into).
     pub fn value_and_pullback_into<P, W>(
         &mut self,
-        products: [&mut [X::Scalar]; T],
+        products: [&mut (impl Buffer<X::Scalar> + ?Sized); T],
         x: P,
         cotangents: [W; T],
     ) -> Result<PullbackBorrowed<'_, B, H::Target, X, C>, Error>
@@ -321,7 +326,7 @@ where
     {
         self.run(&x, &cotangents)?;
         self.copy_products(products)?;
-        Ok(B::Output::borrow(B::value(&self.state)))
+        Ok(B::Output::borrow(B::value(&self.state), B::kept(&self.state)))
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may
@@ -334,15 +339,16 @@ where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.backend.prepare(&mut self.state, &x)?;
+        self.backend.prepare(&mut self.state, At::new(&x, &mut self.memory.point))?;
         self.record(&x)?;
         self.sweep(&x, &cotangents)
     }
 
     /// Evaluates the function at `x`, of any length, and keeps the data for the products.
     fn record<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P) -> Result<(), Error> {
-        self.backend.record(&mut self.state, &self.function, x)?;
-        self.inputs = x.coordinates().len();
+        let at = At::new(x, &mut self.memory.point);
+        self.backend.record(&mut self.state, &self.function, at)?;
+        self.inputs = at.coordinates().len();
         Ok(())
     }
 
@@ -352,9 +358,10 @@ where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        let slices = cotangents.each_ref().map(Point::coordinates);
-        Seeds::Vectors(&slices).check(B::value(&self.state).len()).map_err(Self::named)?;
-        self.backend.products(&mut self.state, &self.function, x, &slices)
+        let cotangents = flat_seeds(cotangents, &mut self.cotangents);
+        Seeds::Vectors(&cotangents).check(B::value(&self.state).len()).map_err(Self::named)?;
+        let at = At::new(x, &mut self.memory.point);
+        self.backend.products(&mut self.state, &self.function, at, &cotangents)
     }
 
     fn run<P, W>(&mut self, x: &P, cotangents: &[W; T]) -> Result<(), Error>
@@ -362,7 +369,8 @@ where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        check_point::<X>(self.inputs, x.coordinates().len()).map_err(Self::named)?;
+        let inputs = At::new(x, &mut self.memory.point).coordinates().len();
+        check_point::<X>(self.inputs, inputs).map_err(Self::named)?;
         self.record(x)?;
         self.sweep(x, cotangents)
     }
@@ -372,19 +380,20 @@ where
     }
 
     /// Row `k` of the products.
-    fn product(&self, k: usize) -> &[X::Scalar] {
-        &B::rows(&self.state)[k * self.inputs..(k + 1) * self.inputs]
+    fn product(state: &B::State, inputs: usize, k: usize) -> &[X::Scalar] {
+        &B::rows(state)[k * inputs..(k + 1) * inputs]
     }
 
-    fn products(&self) -> [X::Like; T] {
-        std::array::from_fn(|k| X::like(self.product(k)))
+    fn products<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P) -> [X::Like; T] {
+        let PreparedPullback { state, inputs, memory, .. } = self;
+        std::array::from_fn(|k| like(x, &mut memory.result, Self::product(state, *inputs, k)))
     }
 
     /// Copies the products into buffers of the caller.
-    fn copy_products(&self, products: [&mut [X::Scalar]; T]) -> Result<(), Error> {
-        products.iter().try_for_each(|buffer| check_buffer(self.inputs, buffer.len())).map_err(Self::named)?;
+    fn copy_products(&mut self, products: [&mut (impl Buffer<X::Scalar> + ?Sized); T]) -> Result<(), Error> {
+        products.iter().try_for_each(|buffer| check_buffer(self.inputs, buffer.count())).map_err(Self::named)?;
         for (k, buffer) in products.into_iter().enumerate() {
-            buffer.copy_from_slice(self.product(k));
+            write(buffer, &mut self.memory.result, Self::product(&self.state, self.inputs, k));
         }
         Ok(())
     }
@@ -420,7 +429,7 @@ where
 {
     /// The value at the point, evaluated by the preparation.
     pub fn value(&self) -> PullbackBorrowed<'_, B, H::Target, P::Shape, P::Contexts> {
-        B::Output::borrow(B::value(&self.call.state))
+        B::Output::borrow(B::value(&self.call.state), B::kept(&self.call.state))
     }
 
     /// Returns the products with other cotangents.
@@ -430,9 +439,9 @@ where
     pub fn pullback<W: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(
         &mut self,
         cotangents: [W; T],
-    ) -> Result<[<P::Shape as Shape>::Like; T], Error> {
+    ) -> Result<[LikeOf<P>; T], Error> {
         self.call.sweep(&self.point, &cotangents)?;
-        Ok(self.call.products())
+        Ok(self.call.products(&self.point))
     }
 
     /// Writes the products with other cotangents into the buffers.
@@ -441,7 +450,7 @@ where
     /// Those of [`pullback_into`].
     pub fn pullback_into<W: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(
         &mut self,
-        products: [&mut [ScalarOf<P>]; T],
+        products: [&mut (impl Buffer<ScalarOf<P>> + ?Sized); T],
         cotangents: [W; T],
     ) -> Result<(), Error> {
         self.call.sweep(&self.point, &cotangents)?;

@@ -5,10 +5,10 @@
 use crate::backend::{Backend, Lane, PushforwardRoute, Rows, Seeds};
 use crate::context::Contexts;
 use crate::error::Error;
-use crate::evaluate::{Bound, Evaluate, Flat, Output, handed};
+use crate::evaluate::{Bound, Evaluate, Flat, KeptBy, Output, Storage, handed};
 use crate::fault;
 use crate::operators::NumOf;
-use crate::point::{Point, Shape};
+use crate::point::{At, Point, Shape};
 use crate::scalar::Scalar;
 
 /// The number type of `pushforward` with `T` tangents and a single backend.
@@ -45,7 +45,7 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     ///
     /// # Errors
     /// If the backend refuses such points.
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
     /// Pays one-time costs at `x`, which may have another length than before.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error>;
     /// Computes the products at `x`, and keeps the value if `with_value`.
@@ -65,7 +65,7 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
         with_value: bool,
     ) -> Result<(), Error>;
@@ -73,7 +73,12 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     ///
     /// # Errors
     /// Those of [`products`](Self::products).
-    fn hold<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
+    fn hold<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error>;
     /// Computes the products at the point `x` of the last [`hold`](Self::hold).
     ///
     /// # Errors
@@ -82,19 +87,22 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error>;
     /// The value that the last call left.
     fn value(state: &Self::State) -> &[X::Scalar];
-    /// Product `k` of the last call.
-    fn product(state: &mut Self::State, k: usize) -> &[X::Scalar];
+    /// What the last evaluation kept of its output, see [`Output::Kept`].
+    fn kept(state: &Self::State) -> &<Self::Output as Output<Self::Num>>::Kept;
+    /// Product `k` of the last call, and what [`kept`](Self::kept) returns.
+    fn product(state: &mut Self::State, k: usize) -> (&[X::Scalar], &<Self::Output as Output<Self::Num>>::Kept);
 }
 
 /// State of pushforwards by a single backend.
-pub struct PushforwardWork<B: Backend, X: Shape, const T: usize, C: Contexts> {
+pub struct PushforwardWork<B: Backend, X: Shape, const T: usize, C: Contexts, K> {
     state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, Lane<T>>,
-    storage: C::Storage<Lanes<B, X, T>>,
+    storage: Storage<X, C, Lanes<B, X, T>>,
+    kept: K,
     /// Number of outputs, once prepared.
     outputs: Option<usize>,
     y: Vec<X::Scalar>,
@@ -104,11 +112,12 @@ pub struct PushforwardWork<B: Backend, X: Shape, const T: usize, C: Contexts> {
     column: Vec<X::Scalar>,
 }
 
-impl<B: Backend, X: Shape, const T: usize, C: Contexts> Clone for PushforwardWork<B, X, T, C> {
+impl<B: Backend, X: Shape, const T: usize, C: Contexts, K: Clone> Clone for PushforwardWork<B, X, T, C, K> {
     fn clone(&self) -> Self {
         PushforwardWork {
             state: self.state.clone(),
             storage: self.storage.clone(),
+            kept: self.kept.clone(),
             outputs: self.outputs,
             y: self.y.clone(),
             dy: self.dy.clone(),
@@ -117,7 +126,7 @@ impl<B: Backend, X: Shape, const T: usize, C: Contexts> Clone for PushforwardWor
     }
 }
 
-impl<B: Backend, X: Shape, const T: usize, C: Contexts> PushforwardWork<B, X, T, C> {
+impl<B: Backend, X: Shape, const T: usize, C: Contexts, K> PushforwardWork<B, X, T, C, K> {
     /// Checks that the backend accepts points of this length, and makes a new state if the old one has recordings.
     fn accept(&mut self, backend: &B, inputs: usize) -> Result<(), Error> {
         let state = B::Pushforward::state(backend, inputs, T).map_err(named::<B>)?;
@@ -185,12 +194,13 @@ where
     const BACKEND: &'static str = B::NAME;
     type Num = Lanes<B, X, T>;
     type Output = F::Output;
-    type State = PushforwardWork<B, X, T, C>;
+    type State = PushforwardWork<B, X, T, C, KeptBy<F, X, C, Lanes<B, X, T>>>;
 
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         Ok(PushforwardWork {
             state: B::Pushforward::state(self, x.coordinates().len(), T).map_err(named::<B>)?,
-            storage: C::allocate(x.contexts()),
+            storage: Storage::new(x),
+            kept: Default::default(),
             outputs: None,
             y: Vec::new(),
             dy: Vec::new(),
@@ -201,7 +211,7 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error> {
         state.accept(self, x.coordinates().len())?;
@@ -214,19 +224,24 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
         with_value: bool,
     ) -> Result<(), Error> {
-        let PushforwardWork { state, storage, outputs, y, dy, .. } = state;
-        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), storage);
+        let PushforwardWork { state, storage, kept, outputs, y, dy, .. } = state;
+        let mut f = Bound::new(f, x, storage, kept);
         let y = if with_value { Some(y) } else { None };
         let rows = Rows::growing(dy, T).expecting(*outputs);
         products(self, state, &mut handed(&mut f), x.coordinates(), tangents, y, rows)
     }
-    fn hold<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+    fn hold<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error> {
         state.accept(self, x.coordinates().len())?;
-        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut state.storage);
+        let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
         hold(self, &mut state.state, &mut handed(&mut f), x.coordinates(), &mut state.y)?;
         state.column.clone_from(&state.y);
         Ok(())
@@ -235,21 +250,24 @@ where
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error> {
-        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut state.storage);
+        let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
         held(self, &mut state.state, &mut handed(&mut f), tangents, Rows::growing(&mut state.dy, T))
     }
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y
     }
-    fn product(state: &mut Self::State, k: usize) -> &[X::Scalar] {
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Lanes<B, X, T>> {
+        &state.kept
+    }
+    fn product(state: &mut Self::State, k: usize) -> (&[X::Scalar], &KeptBy<F, X, C, Lanes<B, X, T>>) {
         if T == 1 {
-            return &state.dy;
+            return (&state.dy, &state.kept);
         }
         state.column.clear();
         state.column.extend(state.dy.iter().skip(k).step_by(T));
-        &state.column
+        (&state.column, &state.kept)
     }
 }

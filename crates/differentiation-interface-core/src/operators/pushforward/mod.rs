@@ -6,12 +6,14 @@ mod backend;
 
 pub use backend::{PushforwardBackend, PushforwardWork};
 
-use super::call::{check_buffer, check_point};
+use super::call::{Memory, check_buffer, check_point, flat_seeds, write};
 use crate::backend::Seeds;
+use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::Output;
-use crate::point::{Point, ScalarOf, Shape};
+use crate::point::{At, Point, ScalarOf, Shape};
+use crate::scalar::Scalar;
 use std::ops::Deref;
 
 /// The shape of a function's output in a call of `pushforward`.
@@ -71,7 +73,7 @@ where
 /// ```
 pub fn pushforward_into<F, B, P, D, const T: usize>(
     f: &F,
-    products: [&mut [ScalarOf<P>]; T],
+    products: [&mut (impl Buffer<ScalarOf<P>> + ?Sized); T],
     backend: &B,
     x: P,
     tangents: [D; T],
@@ -133,7 +135,7 @@ where
 /// ```
 pub fn value_and_pushforward_into<F, B, P, D, const T: usize>(
     f: &F,
-    products: [&mut [ScalarOf<P>]; T],
+    products: [&mut (impl Buffer<ScalarOf<P>> + ?Sized); T],
     backend: &B,
     x: P,
     tangents: [D; T],
@@ -145,7 +147,7 @@ where
 {
     let mut call = PreparedPushforward::<&F, B, P::Shape, T, P::Contexts>::new(f, backend, &x)?;
     call.value_and_pushforward_into(products, x, tangents)?;
-    Ok(B::Output::build(B::value(&call.state)))
+    Ok(B::Output::build(B::value(&call.state), B::kept(&call.state)))
 }
 
 /// Pays the one-time costs of pushforwards with `T` tangents; see [`prepare_gradient`](super::prepare_gradient) for the
@@ -209,8 +211,9 @@ where
     B: PushforwardBackend<H::Target, P::Shape, P::Contexts, T>,
 {
     let mut call = PreparedPushforward::<H, B, P::Shape, T, P::Contexts>::new(f, backend, &x)?;
-    checked::<B, H::Target, P, D, T>(&tangents, call.inputs)?;
-    call.backend.hold(&mut call.state, &call.function, &x)?;
+    check_seeds(&flat_seeds(&tangents, &mut call.tangents), call.inputs, B::BACKEND)?;
+    let at = At::new(&x, &mut call.memory.point);
+    call.backend.hold(&mut call.state, &call.function, at)?;
     let mut prepared = PreparedPushforwardSamePoint { call, point: x };
     // One call sizes the work memory of the products.
     prepared.run(&tangents)?;
@@ -229,6 +232,9 @@ where
     backend: B,
     state: B::State,
     inputs: usize,
+    memory: Memory<X::Scalar>,
+    /// The numbers of tangents that do not lie in one piece.
+    tangents: [Vec<X::Scalar>; T],
 }
 
 impl<H, B, X, const T: usize, C> Clone for PreparedPushforward<H, B, X, T, C>
@@ -244,21 +250,20 @@ where
             backend: self.backend.clone(),
             state: self.state.clone(),
             inputs: self.inputs,
+            memory: self.memory.clone(),
+            tangents: self.tangents.clone(),
         }
     }
 }
 
-/// Checks the tangents of a call and returns them as slices.
-fn checked<B, F, P, D, const T: usize>(tangents: &[D; T], inputs: usize) -> Result<[&[ScalarOf<D>]; T], Error>
-where
-    P: Point,
-    D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    B: PushforwardBackend<F, P::Shape, P::Contexts, T>,
-{
-    let slices = tangents.each_ref().map(Point::coordinates);
-    let named = |kind: ErrorKind| Error::new(kind).during("pushforward", B::BACKEND);
-    Seeds::Vectors(&slices).check(inputs).map_err(named)?;
-    Ok(slices)
+/// Refuses tangents of another length than the point.
+fn check_seeds<S: Scalar, const T: usize>(
+    tangents: &[&[S]; T],
+    inputs: usize,
+    backend: &'static str,
+) -> Result<(), Error> {
+    let named = |kind: ErrorKind| Error::new(kind).during("pushforward", backend);
+    Seeds::Vectors(tangents).check(inputs).map_err(named)
 }
 
 impl<H, B, X, const T: usize, C> PreparedPushforward<H, B, X, T, C>
@@ -269,12 +274,11 @@ where
     B: PushforwardBackend<H::Target, X, C, T>,
 {
     fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        Ok(PreparedPushforward {
-            function: f,
-            backend: backend.clone(),
-            state: backend.unprepared(x)?,
-            inputs: x.coordinates().len(),
-        })
+        let mut memory = Memory::new();
+        let at = At::new(x, &mut memory.point);
+        let (state, inputs) = (backend.unprepared(at)?, at.coordinates().len());
+        let tangents = std::array::from_fn(|_| Vec::new());
+        Ok(PreparedPushforward { function: f, backend: backend.clone(), state, inputs, memory, tangents })
     }
 
     /// Returns the products at `x`.
@@ -301,7 +305,7 @@ where
     /// Those of [`pushforward`](Self::pushforward), and [`ErrorKind::BufferLength`].
     pub fn pushforward_into<P, D>(
         &mut self,
-        products: [&mut [X::Scalar]; T],
+        products: [&mut (impl Buffer<X::Scalar> + ?Sized); T],
         x: P,
         tangents: [D; T],
     ) -> Result<(), Error>
@@ -327,7 +331,7 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &tangents, true)?;
-        Ok((B::Output::build(B::value(&self.state)), self.products()))
+        Ok((B::Output::build(B::value(&self.state), B::kept(&self.state)), self.products()))
     }
 
     /// Returns the value, borrowed from the preparation, and writes the products at `x` into the buffers.
@@ -336,7 +340,7 @@ where
     /// Those of [`pushforward_into`](Self::pushforward_into).
     pub fn value_and_pushforward_into<P, D>(
         &mut self,
-        products: [&mut [X::Scalar]; T],
+        products: [&mut (impl Buffer<X::Scalar> + ?Sized); T],
         x: P,
         tangents: [D; T],
     ) -> Result<PushforwardBorrowed<'_, B, H::Target, X, C, T>, Error>
@@ -346,7 +350,7 @@ where
     {
         self.run(&x, &tangents, true)?;
         self.copy_products(products)?;
-        Ok(B::Output::borrow(B::value(&self.state)))
+        Ok(B::Output::borrow(B::value(&self.state), B::kept(&self.state)))
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may
@@ -359,10 +363,11 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        let inputs = x.coordinates().len();
-        let tangents = checked::<B, H::Target, P, D, T>(&tangents, inputs)?;
-        self.backend.prepare(&mut self.state, &self.function, &x, &tangents)?;
-        self.inputs = inputs;
+        let at = At::new(&x, &mut self.memory.point);
+        let tangents = flat_seeds(&tangents, &mut self.tangents);
+        check_seeds(&tangents, at.coordinates().len(), B::BACKEND)?;
+        self.backend.prepare(&mut self.state, &self.function, at, &tangents)?;
+        self.inputs = at.coordinates().len();
         Ok(())
     }
 
@@ -371,9 +376,11 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        check_point::<X>(self.inputs, x.coordinates().len()).map_err(Self::named)?;
-        let tangents = checked::<B, H::Target, P, D, T>(tangents, self.inputs)?;
-        self.backend.products(&mut self.state, &self.function, x, &tangents, with_value)
+        let at = At::new(x, &mut self.memory.point);
+        check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
+        let tangents = flat_seeds(tangents, &mut self.tangents);
+        check_seeds(&tangents, self.inputs, B::BACKEND)?;
+        self.backend.products(&mut self.state, &self.function, at, &tangents, with_value)
     }
 
     fn named(kind: ErrorKind) -> Error {
@@ -381,18 +388,21 @@ where
     }
 
     /// Copies the products into buffers of the caller.
-    fn copy_products(&mut self, products: [&mut [X::Scalar]; T]) -> Result<(), Error> {
+    fn copy_products(&mut self, products: [&mut (impl Buffer<X::Scalar> + ?Sized); T]) -> Result<(), Error> {
         // All products are as long as the output. There is at least one, because an empty list of seeds is an error.
-        let expected = B::product(&mut self.state, 0).len();
-        products.iter().try_for_each(|buffer| check_buffer(expected, buffer.len())).map_err(Self::named)?;
+        let expected = B::product(&mut self.state, 0).0.len();
+        products.iter().try_for_each(|buffer| check_buffer(expected, buffer.count())).map_err(Self::named)?;
         for (k, buffer) in products.into_iter().enumerate() {
-            buffer.copy_from_slice(B::product(&mut self.state, k));
+            write(buffer, &mut self.memory.result, B::product(&mut self.state, k).0);
         }
         Ok(())
     }
 
     fn products(&mut self) -> [PushforwardValue<B, H::Target, X, C, T>; T] {
-        std::array::from_fn(|k| B::Output::build(B::product(&mut self.state, k)))
+        std::array::from_fn(|k| {
+            let (product, kept) = B::product(&mut self.state, k);
+            B::Output::build(product, kept)
+        })
     }
 }
 
@@ -426,7 +436,7 @@ where
 {
     /// The value at the point, evaluated by the preparation.
     pub fn value(&self) -> PushforwardBorrowed<'_, B, H::Target, P::Shape, P::Contexts, T> {
-        B::Output::borrow(B::value(&self.call.state))
+        B::Output::borrow(B::value(&self.call.state), B::kept(&self.call.state))
     }
 
     /// Returns the products with other tangents.
@@ -447,7 +457,7 @@ where
     /// Those of [`pushforward_into`].
     pub fn pushforward_into<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(
         &mut self,
-        products: [&mut [ScalarOf<P>]; T],
+        products: [&mut (impl Buffer<ScalarOf<P>> + ?Sized); T],
         tangents: [D; T],
     ) -> Result<(), Error> {
         self.run(&tangents)?;
@@ -456,7 +466,9 @@ where
 
     fn run<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(&mut self, tangents: &[D; T]) -> Result<(), Error> {
         let PreparedPushforwardSamePoint { call, point } = self;
-        let tangents = checked::<B, H::Target, P, D, T>(tangents, call.inputs)?;
-        call.backend.held(&mut call.state, &call.function, point, &tangents)
+        let PreparedPushforward { function, backend, state, inputs, memory, tangents: flat } = call;
+        let tangents = flat_seeds(tangents, flat);
+        check_seeds(&tangents, *inputs, B::BACKEND)?;
+        backend.held(state, function, At::new(point, &mut memory.point), &tangents)
     }
 }

@@ -6,11 +6,11 @@
 use crate::backend::{Backend, Lane, MatrixRoute, Rows, SecondOrderBackend};
 use crate::context::Contexts;
 use crate::error::Error;
-use crate::evaluate::{Bound, Evaluate, Flat, Output, handed};
+use crate::evaluate::{Bound, Evaluate, Flat, KeptBy, Output, Storage, handed};
 use crate::fault;
 use crate::operators::NumOf;
 use crate::operators::call::has_storage;
-use crate::point::{Point, Shape};
+use crate::point::{At, Point, Shape};
 use crate::recordings::Recordable;
 use crate::scalar::Scalar;
 use std::marker::PhantomData;
@@ -48,23 +48,30 @@ pub trait SecondDerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     ///
     /// # Errors
     /// If the backend refuses the point.
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error>;
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
     /// Pays one-time costs at `x`.
     ///
     /// # Errors
     /// Those of [`fill`](Self::fill).
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error>;
-    /// Returns the second derivative at `x`, one entry per output, and keeps value and derivative if `with_value`.
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error>;
+    /// Computes the second derivative at `x` for [`last`](Self::last), and keeps value and derivative if `with_value`.
     ///
     /// # Errors
     /// If the backend cannot differentiate the function at `x`.
-    fn second_derivative<'s, P: Point<Shape = X, Contexts = C>>(
+    fn second_derivative<P: Point<Shape = X, Contexts = C>>(
         &self,
-        state: &'s mut Self::State,
+        state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
-    ) -> Result<&'s [X::Scalar], Error>;
+    ) -> Result<(), Error>;
+    /// The second derivative that the last call of [`second_derivative`](Self::second_derivative) left, one entry per output.
+    fn last(state: &Self::State) -> &[X::Scalar];
     /// Writes the second derivative at `x`.
     ///
     /// # Errors
@@ -73,9 +80,11 @@ pub trait SecondDerivativeBackend<F, X: Shape, C: Contexts>: Clone {
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         der2: &mut [X::Scalar],
     ) -> Result<(), Error>;
+    /// What the last evaluation kept of its output, see [`Output::Kept`].
+    fn kept(state: &Self::State) -> &<Self::Output as Output<Self::Num>>::Kept;
     /// The value that the last call left.
     fn value(state: &Self::State) -> &[X::Scalar];
     /// The derivative that the last call left.
@@ -83,17 +92,18 @@ pub trait SecondDerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     /// Writes value, derivative and second derivative at `x` without a state. Returns `false` if the engine needs a state or the result
     /// would be an error; the operator then calls `fill`. Called if the type of the output fixes its length.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn stateless<P: Point<Shape = X, Contexts = C>>(&self, _f: &F, _x: &P, _all: [&mut [X::Scalar]; 3]) -> bool {
+    fn stateless<P: Point<Shape = X, Contexts = C>>(&self, _f: &F, _x: At<'_, P>, _all: [&mut [X::Scalar]; 3]) -> bool {
         false
     }
 }
 
 /// State of a second derivative by two backends.
-pub struct SecondDerivativeWork<B: SecondOrderBackend, X: Shape, C: Contexts> {
+pub struct SecondDerivativeWork<B: SecondOrderBackend, X: Shape, C: Contexts, K> {
     pair: (B::Outer, B::Inner),
     outer: <<B::Outer as Backend>::Derivative as MatrixRoute<B::Outer>>::State<X::Scalar, Lane<1>>,
     inner: <<B::Inner as Backend>::Derivative as MatrixRoute<B::Inner>>::State<OuterNum<B, X>, Lane<1>>,
-    storage: C::Storage<Twice<B, X>>,
+    storage: Storage<X, C, Twice<B, X>>,
+    kept: K,
     /// Number of outputs, once prepared.
     outputs: Option<usize>,
     inner_value: Vec<OuterNum<B, X>>,
@@ -104,13 +114,14 @@ pub struct SecondDerivativeWork<B: SecondOrderBackend, X: Shape, C: Contexts> {
     der2: Vec<X::Scalar>,
 }
 
-impl<B: SecondOrderBackend, X: Shape, C: Contexts> Clone for SecondDerivativeWork<B, X, C> {
+impl<B: SecondOrderBackend, X: Shape, C: Contexts, K: Clone> Clone for SecondDerivativeWork<B, X, C, K> {
     fn clone(&self) -> Self {
         SecondDerivativeWork {
             pair: self.pair.clone(),
             outer: self.outer.clone(),
             inner: self.inner.clone(),
             storage: self.storage.clone(),
+            kept: self.kept.clone(),
             outputs: self.outputs,
             inner_value: self.inner_value.clone(),
             scratch: self.scratch.clone(),
@@ -236,16 +247,22 @@ fn named<B: SecondOrderBackend>(error: impl Into<Error>) -> Error {
     error.into().during("second_derivative", B::NAME)
 }
 
-impl<B: SecondOrderBackend, X: Shape, C: Contexts> SecondDerivativeWork<B, X, C> {
+impl<B: SecondOrderBackend, X: Shape, C: Contexts, K> SecondDerivativeWork<B, X, C, K> {
     /// Differentiates at `x` into `buffer`, or into `self.der2` if there is none.
     #[inline]
-    fn run<F, P>(&mut self, f: &F, x: &P, with_value: bool, buffer: Option<&mut [X::Scalar]>) -> Result<(), Error>
+    fn run<F, P>(
+        &mut self,
+        f: &F,
+        x: At<'_, P>,
+        with_value: bool,
+        buffer: Option<&mut [X::Scalar]>,
+    ) -> Result<(), Error>
     where
-        F: Evaluate<X, C, Twice<B, X>>,
+        F: Evaluate<X, C, Twice<B, X>, Output: Output<Twice<B, X>, Kept = K>>,
         P: Point<Shape = X, Contexts = C>,
     {
         let (outer, inner) = &self.pair;
-        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut self.storage);
+        let mut f = Bound::new(f, x, &mut self.storage, &mut self.kept);
         let mut f = handed(&mut f);
         let project: fn(&OuterNum<B, X>) -> X::Scalar = <B::Outer as Backend>::project::<X::Scalar, Lane<1>>;
         let mut derivative = DerivativeOf {
@@ -289,16 +306,17 @@ where
     const BACKEND: &'static str = B::NAME;
     type Num = Twice<B, X>;
     type Output = F::Output;
-    type State = SecondDerivativeWork<B, X, C>;
+    type State = SecondDerivativeWork<B, X, C, KeptBy<F, X, C, Twice<B, X>>>;
 
     #[inline]
-    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: &P) -> Result<Self::State, Error> {
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         let pair = self.pair();
         Ok(SecondDerivativeWork {
             outer: <B::Outer as Backend>::Derivative::state(&pair.0, 1).map_err(named::<B>)?,
             inner: <B::Inner as Backend>::Derivative::state(&pair.1, 1).map_err(named::<B>)?,
             pair,
-            storage: C::allocate(x.contexts()),
+            storage: Storage::new(x),
+            kept: Default::default(),
             outputs: None,
             inner_value: Vec::new(),
             scratch: Vec::new(),
@@ -307,29 +325,41 @@ where
             der2: Vec::new(),
         })
     }
-    fn prepare<P: Point<Shape = X, Contexts = C>>(&self, state: &mut Self::State, f: &F, x: &P) -> Result<(), Error> {
+    fn prepare<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error> {
         state.outputs = None;
         state.run(f, x, true, None)?;
         state.outputs = Some(state.y.len());
         Ok(())
     }
     #[inline]
-    fn second_derivative<'s, P: Point<Shape = X, Contexts = C>>(
+    fn second_derivative<P: Point<Shape = X, Contexts = C>>(
         &self,
-        state: &'s mut Self::State,
+        state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         with_value: bool,
-    ) -> Result<&'s [X::Scalar], Error> {
-        state.run(f, x, with_value, None)?;
-        Ok(&state.der2)
+    ) -> Result<(), Error> {
+        state.run(f, x, with_value, None)
+    }
+    #[inline]
+    fn last(state: &Self::State) -> &[X::Scalar] {
+        &state.der2
+    }
+    #[inline]
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Twice<B, X>> {
+        &state.kept
     }
     #[inline]
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         der2: &mut [X::Scalar],
     ) -> Result<(), Error> {
         state.run(f, x, false, Some(der2))
@@ -346,15 +376,15 @@ where
     fn stateless<P: Point<Shape = X, Contexts = C>>(
         &self,
         f: &F,
-        x: &P,
+        x: At<'_, P>,
         [y, der, der2]: [&mut [X::Scalar]; 3],
     ) -> bool {
-        if const { !on_stack::<B>() || F::FIXED.is_none() || has_storage::<C, Twice<B, X>>() } {
+        if const { !on_stack::<B>() || F::FIXED.is_none() || has_storage::<X, C, Twice<B, X>>() } {
             return false;
         }
         let (outer, inner) = self.pair();
-        let mut storage = C::allocate(x.contexts());
-        let mut f = Bound::<_, X, C, _>::new(f, x.contexts(), &mut storage);
+        let (mut storage, mut kept) = (Storage::new(x), Default::default());
+        let mut f = Bound::new(f, x, &mut storage, &mut kept);
         let project = <B::Outer as Backend>::project::<X::Scalar, Lane<1>>;
         let mut derivative =
             DerivativeOnStack { f: &mut f, inner: &inner, y, project, output: PhantomData::<F::Output> };

@@ -7,10 +7,12 @@ mod backend;
 pub use backend::{SecondDerivativeBackend, SecondDerivativeWork};
 
 use super::call::check_buffer;
+use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::Error;
 use crate::evaluate::Output;
-use crate::point::{NumberShape, Point, ScalarOf, Shape};
+use crate::point::{At, NumberShape, Point, ScalarOf, Shape};
+use crate::scalar::Scalar;
 use std::ops::Deref;
 
 /// The shape of a function's output in a call of `second_derivative`.
@@ -44,9 +46,11 @@ where
     P: Point<Shape: NumberShape>,
     B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    match stateless(f, backend, &x) {
-        Some([_, _, der2]) => Ok(B::Output::build(der2.as_ref())),
-        None => Ok(B::Output::build(backend.second_derivative(&mut backend.unprepared(&x)?, f, &x, false)?)),
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    match stateless(f, backend, at) {
+        Some([_, _, der2]) => Ok(fixed::<F, B, _, _>(der2)),
+        None => by_state(f, backend, &mut backend.unprepared(at)?, at),
     }
 }
 
@@ -65,16 +69,25 @@ where
 /// # Ok::<(), Error>(())
 /// ```
 #[inline]
-pub fn second_derivative_into<F, B, P>(f: &F, der2: &mut [ScalarOf<P>], backend: &B, x: P) -> Result<(), Error>
+pub fn second_derivative_into<F, B, P>(
+    f: &F,
+    der2: &mut (impl Buffer<ScalarOf<P>> + ?Sized),
+    backend: &B,
+    x: P,
+) -> Result<(), Error>
 where
     P: Point<Shape: NumberShape>,
     B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    match stateless(f, backend, &x) {
-        Some([_, _, found]) if found.as_ref().len() == der2.len() => der2.copy_from_slice(found.as_ref()),
-        _ => backend.fill(&mut backend.unprepared(&x)?, f, &x, der2)?,
-    }
-    Ok(())
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    der2.write(&mut Vec::new(), |der2| {
+        match stateless(f, backend, at) {
+            Some([_, _, found]) if found.as_ref().len() == der2.len() => der2.copy_from_slice(found.as_ref()),
+            _ => backend.fill(&mut backend.unprepared(at)?, f, at, der2)?,
+        }
+        Ok(())
+    })
 }
 
 /// Returns `f(x)`, the derivative and the second derivative of `f` at the number `x`, all from the same evaluation.
@@ -100,9 +113,11 @@ where
     P: Point<Shape: NumberShape>,
     B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    match stateless(f, backend, &x) {
-        Some([y, der, der2]) => Ok(build::<F, B, _, _>([y.as_ref(), der.as_ref(), der2.as_ref()])),
-        None => all_by_state(f, backend, &mut backend.unprepared(&x)?, &x),
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    match stateless(f, backend, at) {
+        Some(all) => Ok(all.map(fixed::<F, B, _, _>).into()),
+        None => all_by_state(f, backend, &mut backend.unprepared(at)?, at),
     }
 }
 
@@ -124,8 +139,8 @@ where
 #[inline]
 pub fn value_derivative_and_second_derivative_into<F, B, P>(
     f: &F,
-    der: &mut [ScalarOf<P>],
-    der2: &mut [ScalarOf<P>],
+    der: &mut (impl Buffer<ScalarOf<P>> + ?Sized),
+    der2: &mut (impl Buffer<ScalarOf<P>> + ?Sized),
     backend: &B,
     x: P,
 ) -> Result<Like<B, F, P::Shape, P::Contexts>, Error>
@@ -133,25 +148,56 @@ where
     P: Point<Shape: NumberShape>,
     B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    if let Some([y, first, second]) = stateless(f, backend, &x)
-        && [der.len(), der2.len()] == [second.as_ref().len(); 2]
-    {
-        der.copy_from_slice(first.as_ref());
-        der2.copy_from_slice(second.as_ref());
-        return Ok(B::Output::build(y.as_ref()));
-    }
-    let mut state = backend.unprepared(&x)?;
-    all_by_state_into(f, backend, &mut state, der, der2, &x)?;
-    Ok(B::Output::build(B::value(&state)))
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    write_both(der, der2, |der, der2| {
+        if let Some([y, first, second]) = stateless(f, backend, at)
+            && [der.len(), der2.len()] == [second.as_ref().len(); 2]
+        {
+            der.copy_from_slice(first.as_ref());
+            der2.copy_from_slice(second.as_ref());
+            return Ok(fixed::<F, B, _, _>(y));
+        }
+        let mut state = backend.unprepared(at)?;
+        all_by_state_into(f, backend, &mut state, der, der2, at)?;
+        Ok(B::Output::build(B::value(&state), B::kept(&state)))
+    })
 }
 
 /// Value, derivative and second derivative in the shape of the output.
 type All<B, F, X, C> = (Like<B, F, X, C>, Like<B, F, X, C>, Like<B, F, X, C>);
 
-/// Makes results of flat numbers.
-fn build<F, B: SecondDerivativeBackend<F, X, C>, X: Shape, C: Contexts>(all: [&[X::Scalar]; 3]) -> All<B, F, X, C> {
-    let [y, der, der2] = all.map(B::Output::build);
-    (y, der, der2)
+/// A result whose type fixes its length.
+#[inline]
+fn fixed<F, B: SecondDerivativeBackend<F, X, C>, X: Shape, C: Contexts>(
+    numbers: Fixed<B, F, X, C>,
+) -> Like<B, F, X, C> {
+    B::Output::build(numbers.as_ref(), &Default::default())
+}
+
+/// Passes two results as slices to `fill`.
+#[inline]
+fn write_both<S: Scalar, R>(
+    der: &mut (impl Buffer<S> + ?Sized),
+    der2: &mut (impl Buffer<S> + ?Sized),
+    fill: impl FnOnce(&mut [S], &mut [S]) -> Result<R, Error>,
+) -> Result<R, Error> {
+    der.write(&mut Vec::new(), |der| der2.write(&mut Vec::new(), |der2| fill(der, der2)))
+}
+
+/// The second derivative by a state.
+fn by_state<F, B, P>(
+    f: &F,
+    backend: &B,
+    state: &mut B::State,
+    x: At<'_, P>,
+) -> Result<Like<B, F, P::Shape, P::Contexts>, Error>
+where
+    P: Point,
+    B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
+{
+    backend.second_derivative(state, f, x, false)?;
+    Ok(B::Output::build(B::last(state), B::kept(state)))
 }
 
 /// Value, derivative and second derivative by a state.
@@ -159,14 +205,15 @@ fn all_by_state<F, B, P>(
     f: &F,
     backend: &B,
     state: &mut B::State,
-    x: &P,
+    x: At<'_, P>,
 ) -> Result<All<B, F, P::Shape, P::Contexts>, Error>
 where
     P: Point,
     B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    let der2 = B::Output::build(backend.second_derivative(state, f, x, true)?);
-    Ok((B::Output::build(B::value(state)), B::Output::build(B::derivative(state)), der2))
+    backend.second_derivative(state, f, x, true)?;
+    let build = |numbers| B::Output::build(numbers, B::kept(state));
+    Ok((build(B::value(state)), build(B::derivative(state)), build(B::last(state))))
 }
 
 /// Writes derivative and second derivative by a state, in which the value stays.
@@ -176,13 +223,14 @@ fn all_by_state_into<F, B, P>(
     state: &mut B::State,
     der: &mut [ScalarOf<P>],
     der2: &mut [ScalarOf<P>],
-    x: &P,
+    x: At<'_, P>,
 ) -> Result<(), Error>
 where
     P: Point,
     B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
 {
-    let result = backend.second_derivative(state, f, x, true)?;
+    backend.second_derivative(state, f, x, true)?;
+    let result = B::last(state);
     // Both lengths are checked before either buffer is written.
     for found in [der.len(), der2.len()] {
         check_buffer(result.len(), found).map_err(|kind| Error::new(kind).during("second_derivative", B::BACKEND))?;
@@ -198,7 +246,7 @@ type Fixed<B, F, X, C> =
 
 /// Value, derivative and second derivative, if the backends compute them without a state.
 #[inline]
-fn stateless<F, B, P>(f: &F, backend: &B, x: &P) -> Option<[Fixed<B, F, P::Shape, P::Contexts>; 3]>
+fn stateless<F, B, P>(f: &F, backend: &B, x: At<'_, P>) -> Option<[Fixed<B, F, P::Shape, P::Contexts>; 3]>
 where
     P: Point,
     B: SecondDerivativeBackend<F, P::Shape, P::Contexts>,
@@ -233,9 +281,11 @@ where
     H: Deref<Target: Sized>,
     B: SecondDerivativeBackend<H::Target, P::Shape, P::Contexts>,
 {
-    let mut prepared = PreparedSecondDerivative::new(f, backend, &x)?;
-    prepared.backend.prepare(&mut prepared.state, &prepared.function, &x)?;
-    Ok(prepared)
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    let mut state = backend.unprepared(at)?;
+    backend.prepare(&mut state, &f, at)?;
+    Ok(PreparedSecondDerivative { function: f, backend: backend.clone(), state })
 }
 
 /// A prepared second derivative, made by [`prepare_second_derivative`]. One thread at a time; clone it for another thread.
@@ -274,11 +324,6 @@ where
     C: Contexts,
     B: SecondDerivativeBackend<H::Target, X, C>,
 {
-    #[inline]
-    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
-        Ok(PreparedSecondDerivative { function: f, backend: backend.clone(), state: backend.unprepared(x)? })
-    }
-
     /// Returns the second derivative at `x`.
     ///
     /// # Errors
@@ -288,10 +333,13 @@ where
         &mut self,
         x: P,
     ) -> Result<Like<B, H::Target, X, C>, Error> {
-        if let Some([_, _, der2]) = stateless(&*self.function, &self.backend, &x) {
-            return Ok(B::Output::build(der2.as_ref()));
+        // A number lies in one piece, so nothing is copied.
+        let mut memory = Vec::new();
+        let at = At::new(&x, &mut memory);
+        match stateless(&*self.function, &self.backend, at) {
+            Some([_, _, der2]) => Ok(fixed::<H::Target, B, _, _>(der2)),
+            None => by_state(&*self.function, &self.backend, &mut self.state, at),
         }
-        Ok(B::Output::build(self.backend.second_derivative(&mut self.state, &self.function, &x, false)?))
     }
 
     /// Writes the second derivative at `x` into `der2`.
@@ -301,14 +349,18 @@ where
     #[inline]
     pub fn second_derivative_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
-        der2: &mut [X::Scalar],
+        der2: &mut (impl Buffer<X::Scalar> + ?Sized),
         x: P,
     ) -> Result<(), Error> {
-        match stateless(&*self.function, &self.backend, &x) {
-            Some([_, _, found]) if found.as_ref().len() == der2.len() => der2.copy_from_slice(found.as_ref()),
-            _ => self.backend.fill(&mut self.state, &self.function, &x, der2)?,
-        }
-        Ok(())
+        let mut memory = Vec::new();
+        let at = At::new(&x, &mut memory);
+        der2.write(&mut Vec::new(), |der2| {
+            match stateless(&*self.function, &self.backend, at) {
+                Some([_, _, found]) if found.as_ref().len() == der2.len() => der2.copy_from_slice(found.as_ref()),
+                _ => self.backend.fill(&mut self.state, &self.function, at, der2)?,
+            }
+            Ok(())
+        })
     }
 
     /// Returns the value, the derivative and the second derivative at `x`.
@@ -320,9 +372,11 @@ where
         &mut self,
         x: P,
     ) -> Result<All<B, H::Target, X, C>, Error> {
-        match stateless(&*self.function, &self.backend, &x) {
-            Some([y, der, der2]) => Ok(build::<H::Target, B, _, _>([y.as_ref(), der.as_ref(), der2.as_ref()])),
-            None => all_by_state(&*self.function, &self.backend, &mut self.state, &x),
+        let mut memory = Vec::new();
+        let at = At::new(&x, &mut memory);
+        match stateless(&*self.function, &self.backend, at) {
+            Some(all) => Ok(all.map(fixed::<H::Target, B, _, _>).into()),
+            None => all_by_state(&*self.function, &self.backend, &mut self.state, at),
         }
     }
 
@@ -333,19 +387,25 @@ where
     #[inline]
     pub fn value_derivative_and_second_derivative_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
-        der: &mut [X::Scalar],
-        der2: &mut [X::Scalar],
+        der: &mut (impl Buffer<X::Scalar> + ?Sized),
+        der2: &mut (impl Buffer<X::Scalar> + ?Sized),
         x: P,
     ) -> Result<Borrowed<'_, B, H::Target, X, C>, Error> {
-        if let Some([y, first, second]) = stateless(&*self.function, &self.backend, &x)
-            && let Some(y) = B::Output::owned(y)
-            && [der.len(), der2.len()] == [second.as_ref().len(); 2]
-        {
-            der.copy_from_slice(first.as_ref());
-            der2.copy_from_slice(second.as_ref());
-            return Ok(y);
-        }
-        all_by_state_into(&*self.function, &self.backend, &mut self.state, der, der2, &x)?;
-        Ok(B::Output::borrow(B::value(&self.state)))
+        let PreparedSecondDerivative { function, backend, state } = self;
+        let mut memory = Vec::new();
+        let at = At::new(&x, &mut memory);
+        let y = write_both(der, der2, |der, der2| {
+            if let Some([y, first, second]) = stateless(&**function, backend, at)
+                && let Some(y) = B::Output::owned(y)
+                && [der.len(), der2.len()] == [second.as_ref().len(); 2]
+            {
+                der.copy_from_slice(first.as_ref());
+                der2.copy_from_slice(second.as_ref());
+                return Ok::<_, Error>(Some(y));
+            }
+            all_by_state_into(&**function, backend, state, der, der2, at)?;
+            Ok(None)
+        })?;
+        Ok(y.unwrap_or_else(|| B::Output::borrow(B::value(state), B::kept(state))))
     }
 }

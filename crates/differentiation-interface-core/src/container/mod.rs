@@ -1,0 +1,127 @@
+//! Containers of numbers: what can be a point, an output, a seed and a result beside slices, arrays and numbers.
+//!
+//! A [`Container`] says how many numbers it holds, how an object of the same shape at another number type is made, and where its
+//! numbers lie. `#[derive(Container)]` writes it for structs; vectors and matrices of other crates have it behind features. Operators
+//! and [`point`](crate::point) call it.
+
+mod buffer;
+mod layout;
+mod standard;
+mod whole;
+
+pub use buffer::{Buffer, Numbers, from_flat, to_flat};
+pub use layout::{Layout, LayoutError};
+pub use whole::{Whole, built, gather};
+
+use crate::scalar::Scalar;
+use std::fmt::Debug;
+use std::ops::Range;
+
+/// Holds numbers: an object, a view, a field of a struct. The numbers have a fixed order, and lie in pieces of contiguous memory.
+///
+/// # For users
+/// `#[derive(Container)]` implements it for a struct or enum that is generic over its number type; the fields are containers, or are
+/// marked `#[constant]`.
+///
+/// # For authors
+/// 1. `pieces` visits all numbers, always in the same order; [`Object::pieces_mut`] visits the same numbers in that order.
+/// 2. `with` keeps shape and constants and sets all numbers to zero. `fit` leaves the same in an old object and keeps its memory.
+/// 3. `lengths` appends everything that the type does not tell about the shape: two containers with equal lengths have the same pieces.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a container of numbers",
+    note = "a struct of numbers becomes one by `#[derive(Container)]`; a field that is not differentiated is marked `#[constant]`",
+    note = "vectors and matrices of `nalgebra`, `ndarray` and `faer` are containers with the features of these names"
+)]
+pub trait Container {
+    /// The numbers.
+    type Scalar: Scalar;
+    /// An object of the same shape with numbers `N`.
+    type With<N: Scalar>: Object<Scalar = N>;
+    /// Whether there are constants beside the numbers: a recording cannot see whether they have changed.
+    const OPAQUE: bool = false;
+
+    /// Makes an object of this shape with these constants; its numbers are zero.
+    fn with<N: Scalar>(&self) -> Self::With<N>;
+    /// Gives an old object this shape and these constants; its numbers do not matter. Does not allocate if the shape is the same.
+    #[inline]
+    fn fit<N: Scalar>(&self, object: &mut Self::With<N>) {
+        *object = self.with();
+    }
+    /// Appends the lengths that the type does not determine.
+    #[inline]
+    fn lengths(&self, _lengths: &mut Vec<usize>) {}
+    /// Names the parts and counts their numbers, in the order of `pieces`. A container without parts is one block.
+    fn layout(&self, layout: &mut Layout) {
+        layout.numbers(count(self));
+    }
+    /// Visits the numbers.
+    fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [Self::Scalar]));
+    /// Visits the numbers of several containers that lie one after the other; numbers are one piece then.
+    #[inline]
+    fn pieces_of<'a>(containers: &'a [Self], visit: &mut impl FnMut(&'a [Self::Scalar]))
+    where
+        Self: Sized,
+    {
+        for container in containers {
+            container.pieces(visit);
+        }
+    }
+    /// Names several containers by their index, `[0]`, `[1]`, ...; numbers have no names.
+    fn layout_of(containers: &[Self], layout: &mut Layout)
+    where
+        Self: Sized,
+    {
+        for (index, container) in containers.iter().enumerate() {
+            layout.part(&format!("[{index}]"), |layout| container.layout(layout));
+        }
+    }
+}
+
+/// A container that owns its numbers.
+pub trait Object: Container<With<<Self as Container>::Scalar> = Self> + Clone + Send + Debug + 'static {
+    /// Visits the numbers for writing.
+    fn pieces_mut<'a>(&'a mut self, visit: &mut impl FnMut(&'a mut [Self::Scalar]));
+    /// Visits the numbers of several objects that lie one after the other.
+    #[inline]
+    fn pieces_mut_of<'a>(objects: &'a mut [Self], visit: &mut impl FnMut(&'a mut [Self::Scalar])) {
+        for object in objects {
+            object.pieces_mut(visit);
+        }
+    }
+}
+
+/// The number of numbers in a container.
+#[inline]
+pub(crate) fn count<W: Container + ?Sized>(container: &W) -> usize {
+    let mut count = 0;
+    container.pieces(&mut |piece| count += piece.len());
+    count
+}
+
+/// The numbers of a container: its own memory if they lie in one piece, else copied to `memory`.
+#[inline]
+pub fn flat<'a, W: Container + ?Sized>(container: &'a W, memory: &'a mut Vec<W::Scalar>) -> &'a [W::Scalar] {
+    let (mut pieces, mut whole): (_, &'a [W::Scalar]) = (0, &[]);
+    container.pieces(&mut |piece| {
+        pieces += 1;
+        whole = piece;
+    });
+    if pieces <= 1 {
+        return whole;
+    }
+    memory.clear();
+    container.pieces(&mut |piece| memory.extend_from_slice(piece));
+    memory
+}
+
+/// Copies `numbers[range]` to the same positions of an object.
+#[inline]
+pub(crate) fn place<W: Object>(object: &mut W, numbers: &[W::Scalar], range: Range<usize>) {
+    let mut first = 0;
+    object.pieces_mut(&mut |piece| {
+        let last = first + piece.len();
+        let (start, end) = (range.start.clamp(first, last), range.end.clamp(first, last));
+        piece[start - first..end - first].copy_from_slice(&numbers[start..end]);
+        first = last;
+    });
+}

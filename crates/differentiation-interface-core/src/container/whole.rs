@@ -1,0 +1,171 @@
+//! A container as a point and as an output: the shape [`Whole`], and the macro that implements [`Point`](crate::point::Point) and
+//! [`Output`](crate::evaluate::Output) for a container.
+
+use super::{Container, Object, place};
+use crate::backend::Lanes;
+use crate::point::{ArrayShape, Shape};
+use crate::scalar::Scalar;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// The shape of `&W` for a container `W`: the function takes `&W` with active numbers, a gradient is a `W`.
+///
+/// A preparation is named with it: `PreparedGradient<Arc<Model>, AutoForwardDiff, Whole<Params>>`.
+pub struct Whole<W>(PhantomData<W>);
+
+impl<W: Object> Shape for Whole<W> {
+    type Scalar = W::Scalar;
+    type Active<N: Scalar> = W::With<N>;
+    type Like = W;
+    type Held<N: Scalar> = W::With<N>;
+    const OPAQUE: bool = W::OPAQUE;
+    const LENGTH: Option<usize> = None;
+    type Lanes<L: Lanes> = L;
+
+    #[inline]
+    fn show<'a, N: Scalar>(flat: &'a [N], held: &'a mut W::With<N>, changed: Range<usize>) -> &'a W::With<N> {
+        place(held, flat, changed);
+        held
+    }
+    fn lengths<N: Scalar>(held: &W::With<N>, lengths: &mut Vec<usize>) {
+        held.lengths(lengths);
+    }
+    fn with_entries<N: Scalar, R>(_: impl FnMut(usize) -> N, _: impl FnOnce(&W::With<N>) -> R) -> R {
+        unreachable!("the shape fixes no length")
+    }
+}
+
+impl<W: Object> ArrayShape for Whole<W> {}
+
+/// Makes containers points and outputs: `whole! { [generics] Container; }`. `#[derive(Container)]` calls it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! whole {
+    ($([$($generics:tt)*] $container:ty;)*) => {
+        $crate::point_of! { $([$($generics)*] $container;)* }
+        $(impl<$($generics)*> $crate::function::ByReference for $container {})*
+        $crate::output_of! { $([$($generics)*] $container;)* }
+    };
+}
+
+/// Makes containers, views among them, points: the results have the type of the owned object.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! point_of {
+    ($([$($generics:tt)*] $container:ty;)*) => {$(
+        impl<$($generics)*> $crate::point::Point for &$container {
+            type Shape = $crate::container::Whole<<$container as $crate::container::Container>::With<<$container as $crate::container::Container>::Scalar>>;
+            type Contexts = ();
+            #[inline]
+            fn flat<'a>(
+                &'a self,
+                memory: &'a mut ::std::vec::Vec<<$container as $crate::container::Container>::Scalar>,
+            ) -> &'a [<$container as $crate::container::Container>::Scalar] {
+                $crate::container::flat(*self, memory)
+            }
+            #[inline]
+            fn contexts(&self) {}
+            #[inline]
+            fn hold<__N: $crate::Scalar>(&self) -> <$container as $crate::container::Container>::With<__N> {
+                $crate::container::Container::with::<__N>(*self)
+            }
+            #[inline]
+            fn fit<__N: $crate::Scalar>(&self, held: &mut <$container as $crate::container::Container>::With<__N>) {
+                $crate::container::Container::fit::<__N>(*self, held);
+            }
+            #[inline]
+            fn filled<__E>(
+                &self,
+                memory: &mut ::std::vec::Vec<<$container as $crate::container::Container>::Scalar>,
+                fill: impl ::std::ops::FnOnce(&mut [<$container as $crate::container::Container>::Scalar]) -> ::std::result::Result<(), __E>,
+            ) -> ::std::result::Result<<Self::Shape as $crate::point::Shape>::Like, __E> {
+                let mut object = $crate::container::Container::with::<<$container as $crate::container::Container>::Scalar>(*self);
+                $crate::container::Buffer::write(&mut object, memory, fill)?;
+                ::std::result::Result::Ok(object)
+            }
+        }
+    )*};
+}
+
+/// Makes owned containers outputs.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! output_of {
+    ($([$($generics:tt)*] $container:ty;)*) => {$(
+        impl<$($generics)*> $crate::evaluate::Output<<$container as $crate::container::Container>::Scalar> for $container {
+            type Fixed<__S: $crate::Scalar> = [__S; 0];
+            const FIXED: bool = false;
+            fn fixed<__S: $crate::Scalar>() -> [__S; 0] {
+                []
+            }
+            type With<__S: $crate::Scalar> = <$container as $crate::container::Container>::With<__S>;
+            type Borrowed<'a, __S: $crate::Scalar> = <$container as $crate::container::Container>::With<__S>;
+            type Kept = ::std::option::Option<$container>;
+            #[inline]
+            fn evaluate<__X: ?Sized, __F: $crate::Function<__X, Output = Self>>(
+                f: &__F,
+                x: &__X,
+                kept: &mut ::std::option::Option<$container>,
+                y: &mut ::std::vec::Vec<<$container as $crate::container::Container>::Scalar>,
+            ) {
+                match kept {
+                    ::std::option::Option::Some(old) => $crate::Function::call_into(f, x, old),
+                    ::std::option::Option::None => *kept = ::std::option::Option::Some($crate::Function::call(f, x)),
+                }
+                $crate::container::gather(kept.as_ref(), y);
+            }
+            #[inline]
+            fn evaluate_with<__X: ?Sized, __C: $crate::ContextTypes, __F: $crate::FunctionWith<__X, __C, Output = Self>>(
+                f: &__F,
+                x: &__X,
+                contexts: __C::Args<'_>,
+                kept: &mut ::std::option::Option<$container>,
+                y: &mut ::std::vec::Vec<<$container as $crate::container::Container>::Scalar>,
+            ) {
+                match kept {
+                    ::std::option::Option::Some(old) => $crate::FunctionWith::call_with_into(f, x, contexts, old),
+                    ::std::option::Option::None => {
+                        *kept = ::std::option::Option::Some($crate::FunctionWith::call_with(f, x, contexts));
+                    }
+                }
+                $crate::container::gather(kept.as_ref(), y);
+            }
+            fn read<R>(self, _: impl ::std::ops::FnOnce(&[<$container as $crate::container::Container>::Scalar]) -> R) -> R {
+                ::std::unreachable!("the type fixes no number of outputs")
+            }
+            #[inline]
+            fn build<__S: $crate::Scalar>(flat: &[__S], kept: &::std::option::Option<$container>) -> Self::With<__S> {
+                $crate::container::built::<$container, __S>(kept.as_ref(), flat)
+            }
+            #[inline]
+            fn borrow<'a, __S: $crate::Scalar>(flat: &'a [__S], kept: &::std::option::Option<$container>) -> Self::Borrowed<'a, __S> {
+                $crate::container::built::<$container, __S>(kept.as_ref(), flat)
+            }
+            #[inline]
+            fn owned<'a, __S: $crate::Scalar>(_: [__S; 0]) -> ::std::option::Option<Self::Borrowed<'a, __S>> {
+                ::std::option::Option::None
+            }
+        }
+
+        impl<$($generics)*> $crate::evaluate::ArrayOutput<<$container as $crate::container::Container>::Scalar> for $container {}
+    )*};
+}
+
+/// Copies the numbers of an output to `y`.
+#[doc(hidden)]
+#[inline]
+pub fn gather<W: Container>(container: Option<&W>, y: &mut Vec<W::Scalar>) {
+    y.clear();
+    if let Some(container) = container {
+        container.pieces(&mut |piece| y.extend_from_slice(piece));
+    }
+}
+
+/// An object of the shape of the last output with the numbers `flat`.
+#[doc(hidden)]
+#[inline]
+pub fn built<W: Container, S: Scalar>(kept: Option<&W>, flat: &[S]) -> W::With<S> {
+    let mut object = kept.expect("a result exists only after the function has returned an output").with::<S>();
+    place(&mut object, flat, 0..flat.len());
+    object
+}

@@ -1,0 +1,3 @@
+//! Points, outputs, seeds and results that are containers: structs, tuples, vectors and matrices of other crates.
+
+mod structs;

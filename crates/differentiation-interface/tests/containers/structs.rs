@@ -1,0 +1,278 @@
+//! Structs with `#[derive(Container)]`, tuples, enums.
+
+use differentiation_interface::prelude::*;
+use std::sync::Arc;
+
+#[derive(Clone, Debug, PartialEq, Container)]
+struct Layer<T = f64> {
+    weights: Vec<T>,
+    bias: T,
+}
+
+#[derive(Clone, Debug, PartialEq, Container)]
+struct Params<T = f64> {
+    layers: Vec<Layer<T>>,
+    scale: T,
+    shift: Option<[T; 2]>,
+    #[constant]
+    name: String,
+}
+
+fn params() -> Params {
+    Params {
+        layers: vec![Layer { weights: vec![1.0, -2.0], bias: 0.5 }, Layer { weights: vec![3.0], bias: -1.5 }],
+        scale: 2.0,
+        shift: Some([0.25, 4.0]),
+        name: "two".into(),
+    }
+}
+
+/// scale · Σ (bias + Σ w²) + shift₀ · shift₁, doubled if the name is "two".
+fn loss<T: Real>(p: &Params<T>) -> T {
+    let mut sum = T::zero();
+    for layer in &p.layers {
+        sum += layer.bias + layer.weights.iter().map(|w| w * w).sum::<T>();
+    }
+    let shift = p.shift.map_or(T::zero(), |[a, b]| a * b);
+    let value = p.scale * sum + shift;
+    if p.name == "two" { value * 2.0 } else { value }
+}
+
+/// The gradient of `loss` at `params()`, by hand.
+fn expected() -> Params {
+    Params {
+        layers: vec![Layer { weights: vec![8.0, -16.0], bias: 4.0 }, Layer { weights: vec![24.0], bias: 4.0 }],
+        scale: 2.0 * (0.5 + 5.0 - 1.5 + 9.0),
+        shift: Some([8.0, 0.5]),
+        name: "two".into(),
+    }
+}
+
+macro_rules! every_engine {
+    ($backend:ident => $body:block) => {{
+        {
+            let $backend = AutoForwardDiff::default();
+            $body
+        }
+        {
+            let $backend = AutoReverseDiff::default();
+            $body
+        }
+        {
+            let $backend = AutoReverseDiff::compiled();
+            $body
+        }
+    }};
+}
+
+#[test]
+fn gradient_of_a_struct_is_a_struct() {
+    every_engine!(backend => {
+        let f = |p: &Params<_>| loss(p);
+        assert_eq!(gradient(&f, &backend, &params()).unwrap(), expected());
+        let (y, grad) = value_and_gradient(&f, &backend, &params()).unwrap();
+        assert_eq!((y, grad), (54.0, expected()));
+        let mut grad = params();
+        gradient_into(&f, &mut grad, &backend, &params()).unwrap();
+        assert_eq!(grad, expected());
+        let mut flat = vec![0.0; 8];
+        gradient_into(&f, &mut flat, &backend, &params()).unwrap();
+        assert_eq!(flat, to_flat(&expected()));
+    });
+}
+
+#[test]
+fn a_prepared_gradient_follows_shape_and_constants_of_each_call() {
+    every_engine!(backend => {
+        let f = |p: &Params<_>| loss(p);
+        let mut prepared = prepare_gradient(&f, &backend, &params()).unwrap();
+        assert_eq!(prepared.gradient(&params()).unwrap(), expected());
+        let mut other = params();
+        other.name = "one".into();
+        let half = from_flat(&other, &to_flat(&expected()).iter().map(|v| v / 2.0).collect::<Vec<_>>()).unwrap();
+        assert_eq!(prepared.gradient(&other).unwrap(), half);
+        // The same number of numbers in another shape: [w, w, b][w, b] becomes [w, b][w, w, b].
+        let moved = Params {
+            layers: vec![
+                Layer { weights: vec![1.0], bias: 0.5 },
+                Layer { weights: vec![3.0, -2.0], bias: -1.5 },
+            ],
+            ..params()
+        };
+        let grad = prepared.gradient(&moved).unwrap();
+        assert_eq!(grad.layers[0], Layer { weights: vec![8.0], bias: 4.0 });
+        assert_eq!(grad.layers[1], Layer { weights: vec![24.0, -16.0], bias: 4.0 });
+        let error = prepared.gradient(&Params { shift: None, ..params() }).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::PreparedLength { .. }), "{error}");
+        assert_eq!(prepared.gradient(&params()).unwrap(), expected());
+    });
+}
+
+#[test]
+fn a_preparation_of_a_struct_has_a_name() {
+    struct Loss;
+    impl<T: Real> Function<Params<T>> for Loss {
+        type Output = T;
+        fn call(&self, p: &Params<T>) -> T {
+            loss(p)
+        }
+    }
+    struct Fit {
+        grad: PreparedGradient<Arc<Loss>, AutoReverseDiff, Whole<Params>>,
+    }
+    let mut fit = Fit { grad: prepare_gradient(Arc::new(Loss), &AutoReverseDiff::default(), &params()).unwrap() };
+    assert_eq!(fit.grad.gradient(&params()).unwrap(), expected());
+}
+
+#[test]
+fn hessian_blocks_have_names() {
+    let f = |p: &Params<_>| loss(p);
+    let hess = hessian(&f, &AutoForwardDiff::default(), &params()).unwrap();
+    let layout = Layout::of(&params());
+    let block = layout.block(&hess, "layers[0].weights", "scale").unwrap();
+    // ∂²/∂w∂scale = 2 · 2w.
+    assert_eq!(block, [[4.0], [-8.0]]);
+    assert_eq!(layout.block(&hess, "shift", "shift").unwrap(), [[0.0, 2.0], [2.0, 0.0]]);
+    let error = layout.block(&hess, "layers[2]", "scale").unwrap_err().to_string();
+    assert!(error.contains("no part `layers[2]`") && error.contains("`layers[1].bias`"), "{error}");
+}
+
+#[test]
+fn products_have_the_shape_of_the_struct() {
+    every_engine!(backend => {
+        let f = |p: &Params<_>| loss(p);
+        let direction = from_flat(&params(), &[1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]).unwrap();
+        let [dy] = pushforward(&f, &backend, &params(), [&direction]).unwrap();
+        assert_eq!(dy, 8.0 + 26.0);
+        let f = |p: &Params<_>| loss(p);
+        let [dx] = pullback(&f, &backend, &params(), [1.0]).unwrap();
+        assert_eq!(dx, expected());
+    });
+    let f = |p: &Params<_>| loss(p);
+    let direction = from_flat(&params(), &[1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]).unwrap();
+    let pair = SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default());
+    let (grad, [hv]) = gradient_and_hvp(&f, &pair, &params(), [&direction]).unwrap();
+    assert_eq!(grad, expected());
+    // H·v with v = e_w0 + e_scale: w0: 2·(2·scale + 2·w0), w1: 2·2·w1, biases 2, scale 2·2·w0.
+    assert_eq!(hv.layers[0], Layer { weights: vec![12.0, -8.0], bias: 2.0 });
+    assert_eq!(hv.layers[1], Layer { weights: vec![12.0], bias: 2.0 });
+    assert_eq!((hv.scale, hv.shift), (4.0, Some([0.0, 0.0])));
+}
+
+/// A curve whose output is a struct, and a map from struct to struct.
+#[derive(Clone, Debug, PartialEq, Container)]
+struct Pose<T = f64> {
+    at: [T; 2],
+    angle: T,
+}
+
+#[test]
+fn outputs_are_structs_too() {
+    every_engine!(backend => {
+        let curve = |t: _| turn(t);
+        assert_eq!(derivative(&curve, &backend, 2.0).unwrap(), Pose { at: [4.0, 0.0], angle: 3.0 });
+        let (y, der) = value_and_derivative(&curve, &backend, 2.0).unwrap();
+        assert_eq!((y, der), (Pose { at: [4.0, 1.0], angle: 6.0 }, Pose { at: [4.0, 0.0], angle: 3.0 }));
+        let double = |p: &Pose<_>| doubled(p);
+        let pose = Pose { at: [1.0, 2.0], angle: 3.0 };
+        let (y, jac) = value_and_jacobian(&double, &backend, &pose).unwrap();
+        assert_eq!(y, Pose { at: [2.0, 2.0], angle: 9.0 });
+        assert_eq!(jac, [[2.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 6.0]]);
+        let mut prepared = prepare_jacobian(&double, &backend, &pose).unwrap();
+        let mut out = Matrix::filled(3, 3, 0.0);
+        let y = prepared.value_and_jacobian_into(&mut out, &pose).unwrap();
+        assert_eq!((y, out), (Pose { at: [2.0, 2.0], angle: 9.0 }, jac));
+    });
+    fn turn<T: Real>(t: T) -> Pose<T> {
+        Pose { at: [t * t, T::one()], angle: t * 3.0 }
+    }
+    fn doubled<T: Real>(p: &Pose<T>) -> Pose<T> {
+        Pose { at: [p.at[0] * 2.0, p.at[0] * p.at[1]], angle: p.angle * p.angle }
+    }
+}
+
+#[test]
+fn pullback_takes_a_struct_as_cotangent() {
+    fn doubled<T: Real>(p: &Pose<T>) -> Pose<T> {
+        Pose { at: [p.at[0] * 2.0, p.at[0] * p.at[1]], angle: p.angle * p.angle }
+    }
+    every_engine!(backend => {
+        let f = |p: &Pose<_>| doubled(p);
+        let pose = Pose { at: [1.0, 2.0], angle: 3.0 };
+        let seed = Pose { at: [1.0, 10.0], angle: 100.0 };
+        let (y, [dx]) = value_and_pullback(&f, &backend, &pose, [&seed]).unwrap();
+        assert_eq!(y, Pose { at: [2.0, 2.0], angle: 9.0 });
+        assert_eq!(dx, Pose { at: [22.0, 10.0], angle: 600.0 });
+    });
+}
+
+#[derive(Clone, Debug, PartialEq, Container)]
+enum Kernel<T = f64> {
+    Constant(T),
+    Power {
+        scale: T,
+        exponent: T,
+        #[constant]
+        shift: f64,
+    },
+}
+
+#[test]
+fn an_enum_is_differentiated_as_its_variant() {
+    fn at_two<T: Real>(k: &Kernel<T>) -> T {
+        match k {
+            Kernel::Constant(c) => *c * 5.0,
+            Kernel::Power { scale, exponent, shift } => *scale * (exponent * (2.0 + shift).ln()).exp(),
+        }
+    }
+    every_engine!(backend => {
+        let f = |k: &Kernel<_>| at_two(k);
+        assert_eq!(gradient(&f, &backend, &Kernel::Constant(1.0)).unwrap(), Kernel::Constant(5.0));
+        let Kernel::Power { scale, exponent, shift } =
+            gradient(&f, &backend, &Kernel::Power { scale: 3.0_f64, exponent: 2.0, shift: 1.0 }).unwrap()
+        else {
+            panic!("another variant came out");
+        };
+        assert!((scale - 9.0).abs() < 1e-13 && (exponent - 27.0 * 3.0f64.ln()).abs() < 1e-13 && shift == 1.0);
+    });
+}
+
+#[test]
+fn tuples_are_points_with_contexts_behind_them() {
+    fn weighted<T: Real>((a, m): &(Vec<T>, [T; 2]), k: f64) -> T {
+        a.iter().map(|v| v * v).sum::<T>() * m[0] + m[1] * k
+    }
+    every_engine!(backend => {
+        let f = |p: &(Vec<_>, [_; 2]), k: &f64| weighted(p, *k);
+        let point = (vec![1.0, 2.0, 3.0], [2.0, 5.0]);
+        let grad = gradient(&f, &backend, (&point, Constant(&7.0))).unwrap();
+        assert_eq!(grad, (vec![4.0, 8.0, 12.0], [14.0, 7.0]));
+    });
+}
+
+#[test]
+fn sparse_hessians_of_structs() {
+    struct Loss;
+    impl<T: Real> Function<Params<T>> for Loss {
+        type Output = T;
+        fn call(&self, p: &Params<T>) -> T {
+            loss(p)
+        }
+    }
+    let dense = hessian(&Loss, &AutoForwardDiff::default(), &params()).unwrap();
+    let backend = AutoSparse::new(SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default()));
+    let sparse = hessian(&Loss, &backend, &params()).unwrap();
+    assert_eq!(sparse.to_dense(), dense);
+}
+
+#[test]
+fn empty_containers_and_constant_functions() {
+    every_engine!(backend => {
+        let f = |p: &(Vec<_>, Vec<_>)| p.0.first().copied().unwrap_or_default() * 0.0;
+        let none: (Vec<f64>, Vec<f64>) = (vec![], vec![]);
+        assert_eq!(gradient(&f, &backend, &none).unwrap(), none);
+        let one: (Vec<f64>, Vec<f64>) = (vec![3.0], vec![]);
+        let grad = gradient(&f, &backend, &one).unwrap();
+        assert_eq!(grad, (vec![0.0], vec![]));
+    });
+}
