@@ -199,6 +199,8 @@ pub struct FiniteState<S> {
     base: Vec<S>,
     right: Vec<S>,
     left: Vec<S>,
+    /// The coordinate that was moved in the last evaluation of this call, if it is known.
+    moved_last: Option<usize>,
 }
 
 impl<S: Scalar> FiniteState<S> {
@@ -274,6 +276,11 @@ impl AutoFiniteDiff {
         right: bool,
     ) {
         Self::shift(state, seeds, k, if right { step } else { -step });
+        if let Seeds::Basis { first, .. } = seeds
+            && let Some(last) = state.moved_last.replace(first + k)
+        {
+            f.changed(last.min(first + k)..last.max(first + k) + 1);
+        }
         f.call(&state.moved, if right { &mut state.right } else { &mut state.left });
         match seeds {
             Seeds::Basis { first, .. } => state.moved[first + k] = state.x[first + k],
@@ -295,6 +302,7 @@ impl AutoFiniteDiff {
             outputs = Some(state.base.len());
         }
         let steps = self.step_rule();
+        state.moved_last = None;
         for k in 0..seeds.count() {
             let step = Self::step_along(steps, &state.x, &seeds, k)?;
             if self.scheme != Scheme::Backward {
@@ -329,7 +337,14 @@ impl PushforwardPrimitive for AutoFiniteDiff {
     type PushforwardState<S: Scalar, L: Lanes> = FiniteState<S>;
 
     fn pushforward_state<S: Scalar, L: Lanes>(&self, _inputs: usize, _seeds: usize) -> Result<FiniteState<S>, Error> {
-        Ok(FiniteState { x: Vec::new(), moved: Vec::new(), base: Vec::new(), right: Vec::new(), left: Vec::new() })
+        Ok(FiniteState {
+            x: Vec::new(),
+            moved: Vec::new(),
+            base: Vec::new(),
+            right: Vec::new(),
+            left: Vec::new(),
+            moved_last: None,
+        })
     }
 
     fn hold<S: Scalar, L: Lanes, F: Flat<S>>(

@@ -25,6 +25,7 @@ use dual::Level;
 use num_traits::Float;
 use std::fmt::Debug;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 
 /// Forward mode by dual numbers.
 ///
@@ -182,6 +183,8 @@ pub struct ForwardState<S: Scalar, L: Lanes> {
     y: Vec<Dual<S, L>>,
     /// The largest number of lanes used in a pass.
     lanes: usize,
+    /// The inputs that had tangents in the last pass of this call, if it is known.
+    touched: Option<Range<usize>>,
 }
 
 impl<S: Scalar, L: Lanes> ForwardState<S, L> {
@@ -251,6 +254,7 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         let level = Level::enter();
         let total = seeds.count();
         let width = chunk_size(total, self.lanes);
+        self.touched = None;
         self.pass(f, &seeds, 0, width, &level)?;
         let outputs = self.y.len();
         rows.set_rows(outputs)?;
@@ -338,6 +342,12 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         level: &Level,
     ) -> Result<(), ErrorKind> {
         self.seed(seeds, first, count, level);
+        if let Seeds::Basis { first: start, .. } = seeds {
+            let inputs = start + first..start + first + count;
+            if let Some(last) = self.touched.replace(inputs.clone()) {
+                f.changed(last.start.min(inputs.start)..last.end.max(inputs.end));
+            }
+        }
         f.call(&self.x, &mut self.y);
         self.unseed(seeds, first, count);
         level.check(&self.y)
@@ -358,7 +368,7 @@ impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
         let fixed = self.0.fixed().filter(|_| L::ROOM == C::Lanes::ROOM);
         match fixed {
             Some(chunk) if chunk > seeds && seeds > 0 => Err(ErrorKind::ChunkTooLarge { chunk, inputs }.into()),
-            _ => Ok(ForwardState { x: Vec::new(), y: Vec::new(), lanes: fixed.unwrap_or(L::N) }),
+            _ => Ok(ForwardState { x: Vec::new(), y: Vec::new(), lanes: fixed.unwrap_or(L::N), touched: None }),
         }
     }
 

@@ -49,7 +49,7 @@ impl<C: ChunkSize> HyperDualPrimitive for AutoForwardDiff<C> {
         match self.0.fixed() {
             Some(chunk) if chunk > inputs && inputs > 0 => Err(ErrorKind::ChunkTooLarge { chunk, inputs }.into()),
             fixed => Ok(HyperState {
-                seeded: ForwardState { x: Vec::new(), y: Vec::new(), lanes: seeds_at_once },
+                seeded: ForwardState { x: Vec::new(), y: Vec::new(), lanes: seeds_at_once, touched: None },
                 x: Vec::new(),
                 y: Vec::new(),
                 lanes: fixed.unwrap_or(C::Lanes::N),
@@ -132,13 +132,19 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
         self.seed(x, products, first, count);
         let inputs = x.len();
         let width = chunk_size(inputs, self.lanes);
-        let mut start = 0;
+        let (mut start, mut follows) = (0, false);
         loop {
             let lanes = width.min(inputs - start);
+            if follows {
+                // The tangents of the last pass go, those of this one come.
+                f.changed(start - width..start + lanes);
+            }
+            follows = true;
             self.pass(f, start, lanes, &products.levels)?;
             let spoilt = self.write(start, lanes, first, count, products);
             if spoilt && (lanes > 1 || count > 1) {
                 self.separate_passes(f, x, start..start + lanes, first..first + count, products)?;
+                follows = false;
             }
             start += lanes;
             if start >= inputs {
