@@ -1,0 +1,1 @@
+//! Points where values of nalgebra decide: rules of our own.
