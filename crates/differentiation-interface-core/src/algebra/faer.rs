@@ -139,15 +139,24 @@ impl<C: Core> ComplexField for Num<C> {
     }
 }
 
+/// `faer` multiplies numbers by these before it squares them, up to the limits of the type. Tangents may be larger than the numbers and
+/// would overflow on the way, so the limits here are the third root of those of the type: 2¹⁰²⁴ᐟ³ for a double. Powers of two
+/// keep the products exact.
 impl<C: Core> RealField for Num<C> {
     constants! {
         epsilon_impl: <C::Base as Float>::epsilon();
-        min_positive_impl: <C::Base as Float>::min_positive_value();
-        max_positive_impl: <C::Base as Float>::min_positive_value().recip();
-        sqrt_min_positive_impl: <C::Base as Float>::min_positive_value().sqrt();
-        sqrt_max_positive_impl: <C::Base as Float>::min_positive_value().recip().sqrt();
+        min_positive_impl: limit::<C::Base>(-2);
+        max_positive_impl: limit::<C::Base>(2);
+        sqrt_min_positive_impl: limit::<C::Base>(-1);
+        sqrt_max_positive_impl: limit::<C::Base>(1);
     }
     fn nbits_impl() -> usize {
         if C::Base::IS_DOUBLE { f64::MANTISSA_DIGITS as usize } else { f32::MANTISSA_DIGITS as usize }
     }
+}
+
+/// A power of the third root of the largest number.
+fn limit<B: Base>(power: i32) -> B {
+    let exponent = if B::IS_DOUBLE { f64::MAX_EXP } else { f32::MAX_EXP } / 3;
+    B::from_f64(2f64.powi(power * exponent))
 }
