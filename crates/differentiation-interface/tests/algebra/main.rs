@@ -1,5 +1,6 @@
 //! Linear algebra of `nalgebra`, `ndarray` and `faer` on our numbers, by each kind of engine.
 
+mod at_zeros;
 mod shortcuts;
 mod theirs_faer;
 mod theirs_nalgebra;
