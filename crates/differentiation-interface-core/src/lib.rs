@@ -1,4 +1,6 @@
 //! The core of `differentiation-interface`: scalars, rules, functions, the traits of backends and the operators, without any backend.
+#[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray"))]
+pub mod algebra;
 mod arithmetic;
 pub mod backend;
 pub mod container;

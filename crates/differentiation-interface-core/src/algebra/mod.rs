@@ -1,0 +1,22 @@
+//! Linear algebra of other crates on our numbers: each feature makes [`Num`](crate::Num) a number of one crate.
+//!
+//! - `nalgebra`: `Num` is a `RealField`, so vectors, matrices, rotations and decompositions of `nalgebra` run on it. [`rotation`] and
+//!   [`decomposition`] are functions of ours for the points where the derivatives of theirs are wrong.
+//! - `ndarray`: `Num` is a `ScalarOperand`; `LinalgScalar` follows.
+//! - `faer`: `Num` is a `RealField` of `faer`, for its dense products, factorisations and decompositions.
+//!
+//! User code calls the other crates, which call these implementations; every method is a rule of [`rules`](crate::rules) or a
+//! comparison of [`Core`](crate::Core), so that engines see what they see of arithmetic on plain functions.
+
+#[cfg(feature = "nalgebra")]
+mod angles;
+#[cfg(feature = "nalgebra")]
+pub mod decomposition;
+#[cfg(feature = "faer")]
+mod faer;
+#[cfg(feature = "nalgebra")]
+mod nalgebra;
+#[cfg(feature = "ndarray")]
+mod ndarray;
+#[cfg(feature = "nalgebra")]
+pub mod rotation;

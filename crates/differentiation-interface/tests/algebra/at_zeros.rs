@@ -1,0 +1,133 @@
+//! The functions of `nalgebra` and `faer` at zeros: what is right there, and what remains wrong.
+//!
+//! A chapter of the book lists the same. If the second test fails, a library has changed, and so must
+//! `docs/book/src/linear_algebra.md`.
+
+use crate::assert_close;
+use crate::shortcuts::{ALONG, POINT, number, vector, weighted};
+use differentiation_interface::algebra::rotation::exp_map;
+use differentiation_interface::prelude::*;
+use faer::linalg::solvers::Solve;
+use nalgebra::{DMatrix, DVector, Isometry3, RealField, Rotation3, UnitQuaternion, Vector3};
+
+/// [[2, 1/2], [x, 3]].
+fn triangular<T: RealField + Copy>(x: &[T]) -> DMatrix<T> {
+    DMatrix::from_column_slice(2, 2, &[number(2.0), x[0], number(0.5), number(3.0)])
+}
+/// [[1, x], [x, 2]].
+fn symmetric<T: RealField + Copy>(x: &[T]) -> DMatrix<T> {
+    DMatrix::from_column_slice(2, 2, &[number(1.0), x[0], x[0], number(2.0)])
+}
+/// [[1, x], [0, 2]].
+fn upper<T: RealField + Copy>(x: &[T]) -> DMatrix<T> {
+    DMatrix::from_column_slice(2, 2, &[number(1.0), T::zero(), x[0], number(2.0)])
+}
+/// [[2, 1/2], [x, 3]] of `faer`.
+fn of_faer<T: faer::traits::RealField + Copy>(x: &[T]) -> faer::Mat<T> {
+    let plain = [[2.0, 0.5], [0.0, 3.0]].map(|row| row.map(T::from_f64_impl));
+    faer::Mat::from_fn(2, 2, |i, j| if (i, j) == (1, 0) { x[0] } else { plain[i][j] })
+}
+
+/// The gradient and the differences of a function.
+macro_rules! both {
+    ($function:expr, $x:expr) => {{
+        let x: &[f64] = &$x;
+        (gradient(&$function, &AutoForwardDiff::default(), x).unwrap(), crate::differences($function, x))
+    }};
+}
+
+#[test]
+fn factorisations_are_right_at_zeros() {
+    fn lu<T: RealField + Copy>(x: &[T]) -> T {
+        weighted(triangular(x).lu().solve(&DVector::from_element(2, T::one())).unwrap().iter())
+    }
+    fn inverse_and_determinant<T: RealField + Copy>(x: &[T]) -> T {
+        weighted(triangular(x).try_inverse().unwrap().iter()) + triangular(x).determinant()
+    }
+    fn cholesky<T: RealField + Copy>(x: &[T]) -> T {
+        weighted(symmetric(x).cholesky().unwrap().l().iter())
+    }
+    fn qr<T: RealField + Copy>(x: &[T]) -> T {
+        let qr = triangular(x).qr();
+        weighted(qr.r().iter()) + weighted(qr.q().iter())
+    }
+    fn values<T: RealField + Copy>(x: &[T]) -> T {
+        weighted(triangular(x).singular_values().iter()) + weighted(symmetric(x).symmetric_eigenvalues().iter())
+    }
+    fn exp<T: RealField + Copy>(x: &[T]) -> T {
+        weighted(upper(x).exp().iter())
+    }
+    fn faer_lu<T: faer::traits::RealField + Copy>(x: &[T]) -> T {
+        let ones = faer::Mat::from_fn(2, 1, |_, _| T::from_f64_impl(1.0));
+        of_faer(x).partial_piv_lu().solve(ones)[(0, 0)]
+    }
+    let x = [0.0];
+    for (name, (found, expected)) in [
+        ("lu", both!(lu, x)),
+        ("inverse", both!(inverse_and_determinant, x)),
+        ("cholesky", both!(cholesky, x)),
+        ("qr", both!(qr, x)),
+        ("values", both!(values, x)),
+        ("exp", both!(exp, x)),
+        ("faer's lu", both!(faer_lu, x)),
+    ] {
+        assert_close(name, &found, &expected, 1e-9);
+    }
+}
+
+#[test]
+fn rotations_and_vectors_are_wrong_at_zeros() {
+    fn from_scaled_axis<T: RealField + Copy>(x: &[T]) -> T {
+        (UnitQuaternion::from_scaled_axis(Vector3::new(x[0], x[1], x[2])) * vector(POINT)).dot(&vector(ALONG))
+    }
+    fn rotation3<T: RealField + Copy>(x: &[T]) -> T {
+        (Rotation3::new(Vector3::new(x[0], x[1], x[2])) * vector(POINT)).dot(&vector(ALONG))
+    }
+    fn isometry3<T: RealField + Copy>(x: &[T]) -> T {
+        (Isometry3::new(Vector3::zeros(), Vector3::new(x[0], x[1], x[2])) * vector(POINT)).dot(&vector(ALONG))
+    }
+    fn scaled_axis<T: Scalar + RealField>(x: &[T]) -> T {
+        exp_map(Vector3::new(x[0], x[1], x[2])).scaled_axis().dot(&vector(ALONG))
+    }
+    fn slerp<T: Scalar + RealField>(x: &[T]) -> T {
+        let q = exp_map(Vector3::new(x[0], x[1], x[2]));
+        (UnitQuaternion::identity().slerp(&q, number(0.3)) * vector(POINT)).dot(&vector(ALONG))
+    }
+    for (name, (found, expected)) in [
+        ("from_scaled_axis", both!(from_scaled_axis, [0.0; 3])),
+        ("Rotation3::new", both!(rotation3, [0.0; 3])),
+        ("Isometry3::new", both!(isometry3, [0.0; 3])),
+        ("scaled_axis", both!(scaled_axis, [0.0; 3])),
+        ("slerp", both!(slerp, [0.0; 3])),
+    ] {
+        assert!(found.iter().all(|entry| *entry == 0.0) && expected.iter().all(|entry| entry.abs() > 0.1), "{name}");
+    }
+    fn angle<T: Scalar + RealField>(x: &[T]) -> T {
+        exp_map(Vector3::new(x[0], x[1], x[2])).angle()
+    }
+    fn left_vectors<T: RealField + Copy>(x: &[T]) -> T {
+        weighted(upper(x).svd(true, true).u.unwrap().iter())
+    }
+    fn eigenvectors<T: RealField + Copy>(x: &[T]) -> T {
+        weighted(symmetric(x).symmetric_eigen().eigenvectors.iter())
+    }
+    fn complex_eigenvalues<T: RealField + Copy>(x: &[T]) -> T {
+        triangular(x).complex_eigenvalues()[0].re
+    }
+    fn faer_qr<T: faer::traits::RealField + Copy>(x: &[T]) -> T {
+        let ones = faer::Mat::from_fn(2, 1, |_, _| T::from_f64_impl(1.0));
+        of_faer(x).qr().solve(ones)[(0, 0)]
+    }
+    fn faer_singular_values<T: faer::traits::RealField + Copy>(x: &[T]) -> T {
+        of_faer(x).singular_values().unwrap()[0]
+    }
+    assert!(both!(angle, [0.0; 3]).0[0].is_nan());
+    assert!(both!(eigenvectors, [0.0]).0[0].is_nan());
+    assert_eq!(both!(left_vectors, [0.0]).0, [0.0]);
+    assert_eq!(both!(complex_eigenvalues, [0.0]).0, [0.0]);
+    for (name, (found, expected)) in
+        [("qr", both!(faer_qr, [0.0])), ("singular values", both!(faer_singular_values, [0.0]))]
+    {
+        assert!(found == [0.0] && expected[0].abs() > 0.01, "{name} of faer: {found:?}, differences {expected:?}");
+    }
+}
