@@ -5,7 +5,13 @@
 //! and [`point`](crate::point) call it.
 
 mod buffer;
+#[cfg(feature = "faer")]
+mod faer;
 mod layout;
+#[cfg(feature = "nalgebra")]
+mod nalgebra;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod standard;
 mod whole;
 

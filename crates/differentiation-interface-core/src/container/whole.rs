@@ -130,7 +130,7 @@ macro_rules! output_of {
                 }
                 $crate::container::gather(kept.as_ref(), y);
             }
-            fn read<R>(self, _: impl ::std::ops::FnOnce(&[<$container as $crate::container::Container>::Scalar]) -> R) -> R {
+            fn read<__R>(self, _: impl ::std::ops::FnOnce(&[<$container as $crate::container::Container>::Scalar]) -> __R) -> __R {
                 ::std::unreachable!("the type fixes no number of outputs")
             }
             #[inline]

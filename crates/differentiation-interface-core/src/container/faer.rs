@@ -1,0 +1,85 @@
+//! Vectors and matrices of `faer` as containers. Numbers are in the order of faer, column by column.
+
+use super::{Container, Object};
+use crate::scalar::Scalar;
+use faer::{Col, ColRef, Mat, MatRef};
+
+/// Visits the columns of a matrix.
+#[inline]
+fn columns<'a, S>(matrix: MatRef<'a, S>, visit: &mut impl FnMut(&'a [S])) {
+    match matrix.try_as_col_major() {
+        Some(matrix) => (0..matrix.ncols()).for_each(|j| visit(matrix.col(j).as_slice())),
+        None => {
+            for j in 0..matrix.ncols() {
+                (0..matrix.nrows()).for_each(|i| visit(std::slice::from_ref(matrix.get(i, j))));
+            }
+        }
+    }
+}
+
+/// Visits the numbers of a vector.
+#[inline]
+fn entries<'a, S>(vector: ColRef<'a, S>, visit: &mut impl FnMut(&'a [S])) {
+    match vector.try_as_col_major() {
+        Some(vector) => visit(vector.as_slice()),
+        None => (0..vector.nrows()).for_each(|i| visit(std::slice::from_ref(vector.get(i)))),
+    }
+}
+
+/// What matrices and views of them have in common.
+macro_rules! containers {
+    ($($container:ty => $owned:ident, $from:ident($($size:ident),*), $visit:ident;)*) => {$(
+        impl<S: Scalar> Container for $container {
+            type Scalar = S;
+            type With<N: Scalar> = $owned<N>;
+            fn with<N: Scalar>(&self) -> $owned<N> {
+                containers!(@zero $owned, $(self.$size()),*)
+            }
+            fn fit<N: Scalar>(&self, object: &mut $owned<N>) {
+                if [$(self.$size()),*] != [$(object.$size()),*] {
+                    *object = self.with();
+                }
+            }
+            fn lengths(&self, lengths: &mut Vec<usize>) {
+                lengths.extend([$(self.$size()),*]);
+            }
+            #[inline]
+            fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [S])) {
+                $visit(self.as_ref(), visit);
+            }
+        }
+    )*};
+    (@zero Mat, $rows:expr, $columns:expr) => { Mat::from_fn($rows, $columns, |_, _| N::default()) };
+    (@zero Col, $rows:expr) => { Col::from_fn($rows, |_| N::default()) };
+}
+containers! {
+    Mat<S> => Mat, from_fn(nrows, ncols), columns;
+    MatRef<'_, S> => Mat, from_fn(nrows, ncols), columns;
+    Col<S> => Col, from_fn(nrows), entries;
+    ColRef<'_, S> => Col, from_fn(nrows), entries;
+}
+
+impl<S: Scalar> Object for Mat<S> {
+    #[inline]
+    fn pieces_mut<'a>(&'a mut self, visit: &mut impl FnMut(&'a mut [S])) {
+        self.as_mut().col_iter_mut().for_each(|column| {
+            visit(column.try_as_col_major_mut().expect("columns of an owned matrix are contiguous").as_slice_mut());
+        });
+    }
+}
+
+impl<S: Scalar> Object for Col<S> {
+    #[inline]
+    fn pieces_mut<'a>(&'a mut self, visit: &mut impl FnMut(&'a mut [S])) {
+        visit(self.as_mut().try_as_col_major_mut().expect("an owned vector is contiguous").as_slice_mut());
+    }
+}
+
+crate::whole! {
+    [S: Scalar] Mat<S>;
+    [S: Scalar] Col<S>;
+}
+crate::point_of! {
+    ['v, S: Scalar] MatRef<'v, S>;
+    ['v, S: Scalar] ColRef<'v, S>;
+}

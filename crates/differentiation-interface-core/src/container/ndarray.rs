@@ -1,0 +1,61 @@
+//! Arrays of `ndarray` of any dimension as containers. Numbers are in logical order, the last axis fastest, whatever the layout in memory.
+
+use super::{Container, Object};
+use crate::scalar::Scalar;
+use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Dimension};
+
+/// Visits the numbers in logical order: one piece if they lie so.
+#[inline]
+fn pieces<'a, S, D: Dimension>(array: &'a ArrayRef<S, D>, visit: &mut impl FnMut(&'a [S])) {
+    match array.as_slice() {
+        Some(all) => visit(all),
+        None => array.iter().for_each(|number| visit(std::slice::from_ref(number))),
+    }
+}
+
+/// What arrays and views of them have in common.
+macro_rules! arrays {
+    ($($array:ty;)*) => {$(
+        impl<S: Scalar, D: Dimension + 'static> Container for $array {
+            type Scalar = S;
+            type With<N: Scalar> = Array<N, D>;
+            fn with<N: Scalar>(&self) -> Array<N, D> {
+                Array::from_elem(self.raw_dim(), N::default())
+            }
+            fn fit<N: Scalar>(&self, object: &mut Array<N, D>) {
+                if self.shape() != object.shape() {
+                    *object = self.with();
+                }
+            }
+            fn lengths(&self, lengths: &mut Vec<usize>) {
+                lengths.extend_from_slice(self.shape());
+            }
+            #[inline]
+            fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [S])) {
+                pieces(self, visit);
+            }
+        }
+    )*};
+}
+arrays! {
+    Array<S, D>;
+    ArrayView<'_, S, D>;
+    ArrayViewMut<'_, S, D>;
+}
+
+impl<S: Scalar, D: Dimension + 'static> Object for Array<S, D> {
+    #[inline]
+    fn pieces_mut<'a>(&'a mut self, visit: &mut impl FnMut(&'a mut [S])) {
+        if self.is_standard_layout() {
+            visit(self.as_slice_mut().expect("an array in standard layout is a slice"));
+        } else {
+            self.iter_mut().for_each(|number| visit(std::slice::from_mut(number)));
+        }
+    }
+}
+
+crate::whole! { [S: Scalar, D: Dimension + 'static] Array<S, D>; }
+crate::point_of! {
+    ['v, S: Scalar, D: Dimension + 'static] ArrayView<'v, S, D>;
+    ['v, S: Scalar, D: Dimension + 'static] ArrayViewMut<'v, S, D>;
+}
