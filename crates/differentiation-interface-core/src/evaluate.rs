@@ -5,6 +5,7 @@
 
 use crate::container::{Container, Numbers};
 use crate::context::{Contexts, SomeContexts};
+use crate::fault;
 use crate::function::{ContextTypes, Function, FunctionWith};
 use crate::point::{At, FlatShape, Point, Shape};
 use crate::recordings::Recordable;
@@ -347,11 +348,13 @@ where
 pub struct Storage<X: Shape, C: Contexts, N: Scalar> {
     held: X::Held<N>,
     contexts: C::Storage<N>,
+    /// The lengths of point and contexts of this and the last call, if outputs tell a shape, which follows from them.
+    lengths: [Vec<usize>; 2],
 }
 
 impl<X: Shape, C: Contexts, N: Scalar> Clone for Storage<X, C, N> {
     fn clone(&self) -> Self {
-        Storage { held: self.held.clone(), contexts: self.contexts.clone() }
+        Storage { held: self.held.clone(), contexts: self.contexts.clone(), lengths: self.lengths.clone() }
     }
 }
 
@@ -359,14 +362,14 @@ impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
     /// Storage for a point.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn new<P: Point<Shape = X, Contexts = C>>(at: At<'_, P>) -> Self {
-        Storage { held: at.point().hold::<N>(), contexts: C::allocate(at.contexts()) }
+        Storage { held: at.point().hold::<N>(), contexts: C::allocate(at.contexts()), lengths: Default::default() }
     }
 }
 
 impl<X: FlatShape, N: Scalar> Storage<X, (), N> {
     /// Storage for flat numbers.
     pub(crate) fn flat() -> Self {
-        Storage { held: X::held::<N>(), contexts: () }
+        Storage { held: X::held::<N>(), contexts: (), lengths: Default::default() }
     }
 }
 
@@ -388,9 +391,39 @@ impl<'a, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, F, X, C, N, K> {
         at: At<'a, P>,
         storage: &'a mut Storage<X, C, N>,
         kept: &'a mut K,
-    ) -> Self {
+    ) -> Self
+    where
+        F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
+    {
         at.point().fit::<N>(&mut storage.held);
-        Bound { function, contexts: at.contexts(), storage, kept, changed: 0..usize::MAX }
+        let mut bound = Bound { function, contexts: at.contexts(), storage, kept, changed: 0..usize::MAX };
+        if const { size_of::<K>() > 0 && size_of::<X::Held<N>>() > 0 } {
+            bound.follow_shape();
+        }
+        bound
+    }
+
+    /// Evaluates at zeros if the shape has changed since the last call: an engine that has a recording for this shape does not run the
+    /// function, and what the output keeps would be that of the last shape.
+    fn follow_shape(&mut self)
+    where
+        F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
+    {
+        self.storage.lengths.swap(0, 1);
+        let mut lengths = std::mem::take(&mut self.storage.lengths[0]);
+        lengths.clear();
+        Recordable::lengths(self, &mut lengths);
+        self.storage.lengths[0] = lengths;
+        let [this, last] = &self.storage.lengths;
+        if !last.is_empty() && this != last {
+            let Storage { held, contexts, .. } = &mut *self.storage;
+            // An error is found again, and reported, when the engine runs the function.
+            let _ = fault::watch(|| {
+                let x = X::show(&[], held, 0..0);
+                self.function.evaluate(x, &self.contexts, contexts, self.kept, &mut Vec::new());
+                Ok(())
+            });
+        }
     }
 }
 
@@ -426,7 +459,7 @@ where
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
-        let Storage { held, contexts } = &mut *self.storage;
+        let Storage { held, contexts, .. } = &mut *self.storage;
         let x = X::show(x, held, std::mem::replace(&mut self.changed, 0..usize::MAX));
         self.function.evaluate(x, &self.contexts, contexts, self.kept, y);
     }

@@ -3,7 +3,9 @@
 mod wrong_backend;
 
 use differentiation_interface::prelude::*;
+use differentiation_interface_core::Base;
 use differentiation_interface_core::context::Contexts;
+use differentiation_interface_core::evaluate::Output;
 use differentiation_interface_core::operators::JacobianBackend;
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_test::families::{Formula, ScenarioOptions, ToArray, ToNumber, default_scenarios};
@@ -220,6 +222,18 @@ where
     ) -> Result<(), Error> {
         let result = JacobianBackend::fill(&AutoForwardDiff::default(), &mut state.0, f, x, with_value, jac);
         self.handle(&mut state.1, result, ())
+    }
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        JacobianBackend::evaluate(&AutoForwardDiff::default(), &mut state.0, f, x, y)
     }
     fn value(state: &Self::State) -> &[X::Scalar] {
         <AutoForwardDiff as JacobianBackend<F, X, C>>::value(&state.0)

@@ -2,9 +2,7 @@
 
 use super::{Container, Object};
 use crate::scalar::Scalar;
-use nalgebra::{
-    Const, DMatrix, DVector, Dim, Dyn, Matrix, Quaternion, RowDVector, SMatrix, U1, Vector4, ViewStorage,
-};
+use nalgebra::{Const, DMatrix, DVector, Dim, Dyn, Matrix, Quaternion, RowDVector, SMatrix, U1, Vector4, ViewStorage};
 
 impl<S: Scalar, const R: usize, const C: usize> Container for SMatrix<S, R, C> {
     type Scalar = S;

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, Flat, Output, Storage, handed};
 use crate::fault;
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
-use crate::scalar::Scalar;
+use crate::scalar::{Base, Scalar};
 
 /// Refuses a point of another length than that of the preparation. Nothing to check if the shape `X` fixes the length.
 #[inline]
@@ -75,11 +75,50 @@ pub(super) fn flat_seeds<'a, D: Point, const T: usize>(
     seeds.each_ref().map(|seed| seed.flat(memory.next().expect("each seed has its own memory")))
 }
 
+/// Memory of evaluations without derivatives: the inputs as constants of the number type that the function runs on, and its outputs.
+#[derive(Clone, Debug)]
+pub struct Evaluation<N> {
+    x: Vec<N>,
+    y: Vec<N>,
+}
+
+impl<N> Default for Evaluation<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<N> Evaluation<N> {
+    /// Without memory.
+    pub const fn new() -> Self {
+        Evaluation { x: Vec::new(), y: Vec::new() }
+    }
+}
+
+impl<N: Scalar> Evaluation<N> {
+    /// Evaluates `f` at the plain numbers `x`, and writes plain numbers to `y`.
+    ///
+    /// # Errors
+    /// If the function meets numbers of another differentiation.
+    pub fn run<F: Flat<N> + ?Sized>(&mut self, f: &mut F, x: &[N::Base], y: &mut Vec<N::Base>) -> Result<(), Error> {
+        self.x.clear();
+        self.x.extend(x.iter().map(|&v| N::constant(v)));
+        fault::watch(|| {
+            f.call(&self.x, &mut self.y);
+            Ok(())
+        })?;
+        y.clear();
+        y.extend(self.y.iter().map(|number| number.primal()));
+        Ok(())
+    }
+}
+
 /// State and work memory of one operator by one route, for outputs that keep `K`.
 pub struct MatrixWork<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K = ()> {
     operator: &'static str,
     state: R::State<X::Scalar, L>,
     storage: Storage<X, C, NumOf<B, X, L>>,
+    evaluation: Evaluation<NumOf<B, X, L>>,
     /// What the last evaluation kept of its output.
     pub(super) kept: K,
     /// Number of outputs, once prepared.
@@ -94,6 +133,7 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K: Clone> C
             operator: self.operator,
             state: self.state.clone(),
             storage: self.storage.clone(),
+            evaluation: self.evaluation.clone(),
             kept: self.kept.clone(),
             outputs: self.outputs,
             y: self.y.clone(),
@@ -113,6 +153,7 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K: Default>
             operator,
             state: R::state(backend, inputs).map_err(|error| error.during(operator, B::NAME))?,
             storage: Storage::new(point),
+            evaluation: Evaluation::new(),
             kept: K::default(),
             outputs: None,
             y: Vec::new(),
@@ -131,6 +172,18 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K: Default>
         prepare_route::<B, R, L, _, _>(operator, backend, &mut self.state, &mut handed(&mut f), x, &mut self.y)?;
         self.outputs = Some(self.y.len());
         Ok(())
+    }
+
+    /// Evaluates the function at plain numbers.
+    pub(super) fn evaluate<P, F>(&mut self, function: &F, point: At<'_, P>, y: &mut Vec<X::Scalar>) -> Result<(), Error>
+    where
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, NumOf<B, X, L>, Output: Output<NumOf<B, X, L>, Kept = K>>,
+        X::Scalar: Base,
+    {
+        let mut f = Bound::new(function, point, &mut self.storage, &mut self.kept);
+        let result = self.evaluation.run(&mut f, point.coordinates(), y);
+        result.map_err(|error| error.during(self.operator, B::NAME))
     }
 
     /// An error of this operator and backend.
@@ -188,7 +241,7 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K: Default>
 
 /// Whether point or contexts keep data in a preparation.
 pub(super) const fn has_storage<X: Shape, C: Contexts, N: Scalar>() -> bool {
-    size_of::<Storage<X, C, N>>() > 0
+    size_of::<X::Held<N>>() > 0 || size_of::<C::Storage<N>>() > 0
 }
 
 /// Fills the matrix on the stack, and the value if a buffer is given. Returns `false` if a state is needed.

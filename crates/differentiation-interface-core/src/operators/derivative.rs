@@ -10,7 +10,7 @@ use crate::context::Contexts;
 use crate::error::Error;
 use crate::evaluate::{Evaluate, KeptBy, Output};
 use crate::point::{At, NumberShape, Point, ScalarOf, Shape};
-use crate::scalar::Scalar;
+use crate::scalar::{Base, Scalar};
 use std::ops::Deref;
 
 /// The number type of `derivative` with a single backend.
@@ -80,6 +80,19 @@ pub trait DerivativeBackend<F, X: Shape, C: Contexts>: Clone {
         with_value: bool,
         der: &mut [X::Scalar],
     ) -> Result<(), Error>;
+    /// Writes `f(x)` to `y`, without derivatives.
+    ///
+    /// # Errors
+    /// If the function cannot be evaluated.
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base;
     /// The value that the last call left.
     fn value(state: &Self::State) -> &[X::Scalar];
     /// What the last evaluation kept of its output, see [`Output::Kept`].
@@ -160,6 +173,18 @@ where
         der: &mut [X::Scalar],
     ) -> Result<(), Error> {
         state.work.run(self, f, x, with_value, Rows::fixed(der, 1))
+    }
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        state.work.evaluate(f, x, y)
     }
     #[inline]
     fn value(state: &Self::State) -> &[X::Scalar] {
@@ -490,6 +515,23 @@ where
             }
             Ok(())
         })
+    }
+
+    /// Returns `f(x)`, without derivatives: the function runs on constants.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    pub fn value<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        x: P,
+    ) -> Result<DerivativeValue<B, H::Target, X, C>, Error>
+    where
+        X::Scalar: Base,
+    {
+        let (mut memory, mut y) = (Vec::new(), Vec::new());
+        let at = At::new(&x, &mut memory);
+        self.backend.evaluate(&mut self.state, &self.function, at, &mut y)?;
+        Ok(B::Output::build(&y, B::kept(&self.state)))
     }
 
     /// Returns the value and the derivative at `x`.

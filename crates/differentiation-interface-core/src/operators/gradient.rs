@@ -10,6 +10,7 @@ use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Evaluate, KeptBy, NumberOutput};
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
+use crate::scalar::Base;
 use std::ops::Deref;
 
 /// The number type of `gradient` with a single backend.
@@ -68,6 +69,19 @@ pub trait GradientBackend<F, X: Shape, C: Contexts>: Clone {
         with_value: bool,
         grad: &mut [X::Scalar],
     ) -> Result<(), Error>;
+    /// Writes `f(x)` to `y`, without derivatives.
+    ///
+    /// # Errors
+    /// If the function cannot be evaluated.
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base;
     /// The value that the last call left.
     fn value(state: &Self::State) -> X::Scalar;
     /// Writes the gradient at `x`, and the value if `value` is given, without a state. Returns `false` if the engine needs a state or
@@ -118,6 +132,18 @@ where
     ) -> Result<(), Error> {
         let inputs = grad.len();
         state.run(self, f, x, with_value, Rows::fixed(grad, inputs))
+    }
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        state.evaluate(f, x, y)
     }
     #[inline]
     fn value(state: &Self::State) -> X::Scalar {
@@ -476,6 +502,22 @@ where
         let mut value = X::Scalar::default();
         self.fill(grad, &x, Some(&mut value))?;
         Ok(value)
+    }
+
+    /// Returns `f(x)`, without derivatives: the function runs on constants.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`].
+    pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<X::Scalar, Error>
+    where
+        X::Scalar: Base,
+    {
+        let Memory { point, result } = &mut self.memory;
+        let at = At::new(&x, point);
+        let named = |kind: ErrorKind| Error::new(kind).during("gradient", B::BACKEND);
+        check_point::<X>(self.inputs, at.coordinates().len()).map_err(named)?;
+        self.backend.evaluate(&mut self.state, &self.function, at, result)?;
+        Ok(result[0])
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may

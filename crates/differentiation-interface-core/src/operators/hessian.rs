@@ -3,7 +3,7 @@
 //! Called by users. Reaches two backends through the `type Hvp` route of the [`SecondOrderBackend`], with all basis vectors
 //! as tangents.
 
-use super::call::{Memory, check_buffer, check_point, like, write};
+use super::call::{Evaluation, Memory, check_buffer, check_point, like, write};
 use crate::backend::{Backend, EntryRequest, HvpRoute, Lanes, Request, Rows, SecondOrderBackend, Seeds};
 use crate::container::Buffer;
 use crate::context::Contexts;
@@ -12,7 +12,7 @@ use crate::evaluate::{Bound, Evaluate, Flat, NumberOutput, Storage, handed};
 use crate::fault;
 use crate::matrix::{DerivativeMatrix, Matrix};
 use crate::point::{ArrayShape, At, LikeOf, Point, ScalarOf, Shape};
-use crate::scalar::Scalar;
+use crate::scalar::{Base, Scalar};
 use std::ops::Deref;
 
 type Route<B> = <B as SecondOrderBackend>::Hvp;
@@ -166,7 +166,7 @@ where
 /// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `matrix` or `fill` any number of times.
 /// 2. `fill` must not allocate after `prepare`. The operator checks that the point has the length of the last `prepare` or `unprepared`;
 ///    the implementation checks the size of the matrix.
-/// 3. `value` and `gradient` are those of the last call that requested them.
+/// 3. `evaluate` writes `f(x)`, without derivatives. `value` and `gradient` are those of the last call that requested them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `hessian` of this function",
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, ..., `SecondOrder(outer, inner)` of two, and `AutoSparse` of these",
@@ -203,6 +203,15 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
         request: Request,
         hess: &mut Self::Matrix,
     ) -> Result<(), Error>;
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base;
     fn value(state: &Self::State) -> X::Scalar;
     fn gradient(state: &Self::State) -> &[X::Scalar];
 }
@@ -212,6 +221,7 @@ pub struct HessianWork<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes = 
     pair: (B::Outer, B::Inner),
     state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, L>,
     storage: Storage<X, C, NumOf<B, X, L>>,
+    evaluation: Evaluation<NumOf<B, X, L>>,
     inputs: usize,
 }
 
@@ -221,6 +231,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> Clone for HessianWo
             pair: self.pair.clone(),
             state: self.state.clone(),
             storage: self.storage.clone(),
+            evaluation: self.evaluation.clone(),
             inputs: self.inputs,
         }
     }
@@ -279,6 +290,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
             state: B::Hvp::state(&pair, inputs, seeds).map_err(named::<B>)?,
             pair,
             storage: Storage::new(x),
+            evaluation: Evaluation::new(),
             inputs,
         })
     }
@@ -357,6 +369,21 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
         let mut f = handed(&mut f);
         entry_values::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), entries, request)
+    }
+
+    /// Writes `f(x)` to `y`, without derivatives.
+    ///
+    /// # Errors
+    /// If the function cannot be evaluated.
+    pub fn evaluate<F, P>(&mut self, f: &F, x: At<'_, P>, y: &mut Vec<X::Scalar>) -> Result<(), Error>
+    where
+        F: Evaluate<X, C, NumOf<B, X, L>>,
+        P: Point<Shape = X, Contexts = C>,
+        X::Scalar: Base,
+    {
+        let mut kept = Default::default();
+        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
+        self.evaluation.run(&mut f, x.coordinates(), y).map_err(named::<B>)
     }
 
     /// Sets the length of the points, with a new state if the old one has recordings.
@@ -450,6 +477,18 @@ where
             return Ok(());
         }
         state.products(f, x, Seeds::all(n), request, Rows::fixed(hess.as_mut_slice(), n))
+    }
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        state.evaluate(f, x, y)
     }
     fn value(state: &Self::State) -> X::Scalar {
         state.value()
@@ -549,6 +588,22 @@ where
         self.fill(hess, &x, Request::Value)?;
         write(grad, &mut self.memory.result, B::gradient(&self.state));
         Ok(B::value(&self.state))
+    }
+
+    /// Returns `f(x)`, without derivatives: the function runs on constants.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`].
+    pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<X::Scalar, Error>
+    where
+        X::Scalar: Base,
+    {
+        let Memory { point, result } = &mut self.memory;
+        let at = At::new(&x, point);
+        let named = |kind: ErrorKind| Error::new(kind).during("hessian", B::BACKEND);
+        check_point::<X>(self.inputs, at.coordinates().len()).map_err(named)?;
+        self.backend.evaluate(&mut self.state, &self.function, at, result)?;
+        Ok(result[0])
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::evaluate::{ArrayOutput, Evaluate, KeptBy, Output};
 use crate::matrix::{DerivativeMatrix, Matrix};
 use crate::point::{ArrayShape, At, Point, Shape};
-use crate::scalar::Scalar;
+use crate::scalar::{Base, Scalar};
 use std::ops::Deref;
 
 /// The number type of `jacobian` with a single backend.
@@ -28,7 +28,7 @@ type LanesOf<B, X> = <X as Shape>::Lanes<<B as Backend>::Lanes>;
 /// 1. The operator calls `unprepared`, then `prepare` if the user prepares, then `matrix` or `fill` any number of times.
 /// 2. `fill` must not allocate after `prepare`. The operator checks that the point has the length of the last `prepare` or `unprepared`;
 ///    the implementation checks the size of the matrix.
-/// 3. `value` returns the outputs of the last call `with_value`, `kept` what it kept of the output, see [`Output::Kept`].
+/// 3. `evaluate` writes `f(x)`, without derivatives, and keeps what the output keeps. `value` returns the outputs of the last call `with_value`, `kept` what it kept of the output, see [`Output::Kept`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `jacobian` of this function",
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ..., and `AutoSparse` of them; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only",
@@ -69,6 +69,15 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
         with_value: bool,
         jac: &mut Self::Matrix,
     ) -> Result<(), Error>;
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base;
     fn value(state: &Self::State) -> &[X::Scalar];
     fn kept(state: &Self::State) -> &<Self::Output as Output<Self::Num>>::Kept;
 }
@@ -159,6 +168,18 @@ where
         })
     }
 
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        state.evaluate(f, x, y)
+    }
     #[inline]
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y
@@ -396,6 +417,21 @@ where
         self.fill(jac, &x, false)
     }
 
+    /// Returns `f(x)`, without derivatives: the function runs on constants.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`].
+    pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<JacobianValue<B, H::Target, X, C>, Error>
+    where
+        X::Scalar: Base,
+    {
+        let at = At::new(&x, &mut self.memory);
+        check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
+        let mut y = Vec::new();
+        self.backend.evaluate(&mut self.state, &self.function, at, &mut y)?;
+        Ok(B::Output::build(&y, B::kept(&self.state)))
+    }
+
     /// Returns the value and the Jacobian at `x`.
     ///
     /// # Errors
@@ -406,7 +442,7 @@ where
         x: P,
     ) -> Result<(JacobianValue<B, H::Target, X, C>, B::Matrix), Error> {
         let jac = self.matrix(&x, true)?;
-        Ok((self.value(), jac))
+        Ok((self.last_value(), jac))
     }
 
     /// Returns the value, borrowed from the preparation, and writes the Jacobian at `x` into `jac`.
@@ -467,7 +503,7 @@ where
 
     /// The value left by the last call.
     #[inline]
-    fn value(&self) -> JacobianValue<B, H::Target, X, C> {
+    fn last_value(&self) -> JacobianValue<B, H::Target, X, C> {
         B::Output::build(B::value(&self.state), B::kept(&self.state))
     }
 }

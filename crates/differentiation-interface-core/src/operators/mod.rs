@@ -14,6 +14,7 @@ mod pushforward;
 mod second_derivative;
 
 pub use auxiliary::*;
+pub use call::Evaluation;
 pub use derivative::*;
 pub use gradient::*;
 pub use hessian::*;

@@ -13,7 +13,7 @@ use differentiation_interface_core::evaluate::{Bound, Evaluate, NumberOutput, St
 use differentiation_interface_core::fault;
 use differentiation_interface_core::operators::{HessianBackend, HessianWork};
 use differentiation_interface_core::point::{At, Point, Shape};
-use differentiation_interface_core::scalar::Scalar;
+use differentiation_interface_core::scalar::{Base, Scalar};
 use matrix_coloring::{
     ColoringAlgorithm, Decompress, DecompressionKind, Groups, Layout, Pattern, Symmetric, SymmetricColoring, coloring,
 };
@@ -221,6 +221,18 @@ where
         colors.decompress_into(hess.values_mut(), &state.compressed).map_err(|error| named::<D>(coloring_error(error)))
     }
 
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        either!(&mut state.work, |work| work.evaluate(f, x, y))
+    }
     fn value(state: &Self::State) -> X::Scalar {
         either!(&state.work, |work| work.value())
     }

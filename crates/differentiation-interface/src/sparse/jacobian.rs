@@ -14,9 +14,9 @@ use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::{ArrayOutput, Bound, Evaluate, Flat, KeptBy, Storage};
 use differentiation_interface_core::fault;
-use differentiation_interface_core::operators::{JacobianBackend, NumOf};
+use differentiation_interface_core::operators::{Evaluation, JacobianBackend, NumOf};
 use differentiation_interface_core::point::{At, Point, Shape};
-use differentiation_interface_core::scalar::Scalar;
+use differentiation_interface_core::scalar::{Base, Scalar};
 use matrix_coloring::{
     Bidirectional, BidirectionalColoring, ColoringAlgorithm, Column, ColumnColoring, Decompress, DecompressionKind,
     Groups, Pattern, Row, RowColoring, coloring,
@@ -112,6 +112,7 @@ pub struct SparseJacobianState<D: JacobianSides, X: Shape, C: Contexts, K, Y = (
     forward: Option<Forward<D::Forward, X, C>>,
     reverse: Option<ReverseState<D::Reverse, X::Scalar>>,
     reverse_storage: Storage<X, C, ReverseNum<D, X>>,
+    evaluation: Evaluation<ReverseNum<D, X>>,
     /// What the evaluation of the preparation kept of the output.
     kept: Y,
     plan: Option<(Arc<Pattern>, Arc<Plan<K>>)>,
@@ -127,6 +128,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K, Y: Clone> Clone for SparseJacob
             forward: self.forward.clone(),
             reverse: self.reverse.clone(),
             reverse_storage: self.reverse_storage.clone(),
+            evaluation: self.evaluation.clone(),
             kept: self.kept.clone(),
             plan: self.plan.clone(),
             inputs: self.inputs,
@@ -226,6 +228,7 @@ where
             forward: None,
             reverse: None,
             reverse_storage: Storage::new(x),
+            evaluation: Evaluation::new(),
             kept: Default::default(),
             plan: None,
             inputs: x.coordinates().len(),
@@ -342,6 +345,23 @@ where
         .map_err(|error| named::<D>(coloring_error(error)))
     }
 
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        if state.plan.is_none() {
+            self.prepare(state, f, x)?;
+        }
+        let mut kept = Default::default();
+        let mut f = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, &mut state.reverse_storage, &mut kept);
+        state.evaluation.run(&mut f, x.coordinates(), y).map_err(named::<D>)
+    }
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y
     }

@@ -1,3 +1,5 @@
 //! Points, outputs, seeds and results that are containers: structs, tuples, vectors and matrices of other crates.
 
+#[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer"))]
+mod matrices;
 mod structs;

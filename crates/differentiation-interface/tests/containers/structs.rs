@@ -276,3 +276,39 @@ fn empty_containers_and_constant_functions() {
         assert_eq!(grad, (vec![0.0], vec![]));
     });
 }
+
+#[test]
+fn prepared_operators_evaluate_the_function_alone() {
+    fn doubled<T: Real>(p: &Pose<T>) -> Pose<T> {
+        Pose { at: [p.at[0] * 2.0, p.at[0] * p.at[1]], angle: p.angle * p.angle }
+    }
+    let pose = Pose { at: [1.0, 2.0], angle: 3.0 };
+    let image = Pose { at: [2.0, 2.0], angle: 9.0 };
+    every_engine!(backend => {
+        let f = |p: &Params<_>| loss(p);
+        let mut prepared = prepare_gradient(&f, &backend, &params()).unwrap();
+        let other = Params { scale: 0.0, ..params() };
+        assert_eq!((prepared.value(&params()).unwrap(), prepared.value(&other).unwrap()), (54.0, 2.0));
+        assert_eq!(prepared.gradient(&params()).unwrap(), expected());
+        let f = |p: &Pose<_>| doubled(p);
+        assert_eq!(prepare_jacobian(&f, &backend, &pose).unwrap().value(&pose).unwrap(), image);
+        let f = |p: &Pose<_>| doubled(p);
+        assert_eq!(prepare_pushforward(&f, &backend, &pose, [&pose]).unwrap().value(&pose).unwrap(), image);
+        let f = |p: &Pose<_>| doubled(p);
+        assert_eq!(prepare_pullback(&f, &backend, &pose, [&pose]).unwrap().value(&pose).unwrap(), image);
+        let f = |t: _| t * t;
+        assert_eq!(prepare_derivative(&f, &backend, 3.0).unwrap().value(4.0).unwrap(), 16.0);
+        let f = |t: _| t * t;
+        assert_eq!(prepare_second_derivative(&f, &backend, 3.0).unwrap().value(4.0).unwrap(), 16.0);
+        let f = |p: &Params<_>| loss(p);
+        assert_eq!(prepare_hessian(&f, &backend, &params()).unwrap().value(&other).unwrap(), 2.0);
+        let f = |p: &Params<_>| loss(p);
+        assert_eq!(prepare_hvp(&f, &backend, &params(), [&params()]).unwrap().value(&other).unwrap(), 2.0);
+    });
+    #[differentiable]
+    fn squares(x: &[f64]) -> Vec<f64> {
+        x.iter().map(|v| v * v).collect()
+    }
+    let mut sparse = prepare_jacobian(&Squares, &AutoSparse::new(AutoForwardDiff::default()), &[1.0, 2.0]).unwrap();
+    assert_eq!(sparse.value(&[3.0, 4.0]).unwrap(), [9.0, 16.0]);
+}

@@ -7,6 +7,7 @@ use crate::context::Contexts;
 use crate::error::Error;
 use crate::evaluate::{Bound, Evaluate, Flat, NumberOutput, Storage, handed};
 use crate::fault;
+use crate::operators::call::Evaluation;
 use crate::point::{At, Point, Shape};
 use crate::scalar::{Base, Scalar};
 
@@ -74,6 +75,19 @@ pub trait HvpBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     fn copy_product(state: &Self::State, k: usize, out: &mut [X::Scalar]);
     /// The gradient that the last call left.
     fn gradient(state: &Self::State) -> &[X::Scalar];
+    /// Writes `f(x)` to `y`, without derivatives.
+    ///
+    /// # Errors
+    /// If the function cannot be evaluated.
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base;
     /// The value that the last call left.
     fn value(state: &Self::State) -> X::Scalar;
 }
@@ -140,6 +154,7 @@ pub struct HvpWork<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts>
     state: <B::Hvp as HvpRoute<B::Outer, B::Inner>>::State<X::Scalar, Lane<T>>,
     storage: Storage<X, C, Lanes<B, X, T>>,
     products: Vec<X::Scalar>,
+    evaluation: Evaluation<Lanes<B, X, T>>,
 }
 
 impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> Clone for HvpWork<B, X, T, C> {
@@ -149,6 +164,7 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> Clone for Hvp
             state: self.state.clone(),
             storage: self.storage.clone(),
             products: self.products.clone(),
+            evaluation: self.evaluation.clone(),
         }
     }
 }
@@ -224,6 +240,7 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
             pair,
             storage: Storage::new(x),
             products: Vec::new(),
+            evaluation: Evaluation::new(),
         })
     }
 
@@ -323,6 +340,20 @@ where
         request: Request,
     ) -> Result<(), Error> {
         state.products(f, x, tangents, request)
+    }
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        let mut kept = Default::default();
+        let mut f = Bound::new(f, x, &mut state.storage, &mut kept);
+        state.evaluation.run(&mut f, x.coordinates(), y).map_err(named::<B>)
     }
     fn copy_product(state: &Self::State, k: usize, out: &mut [X::Scalar]) {
         state.copy_product(k, out);

@@ -13,7 +13,7 @@ use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
-use crate::scalar::Scalar;
+use crate::scalar::{Base, Scalar};
 use std::ops::Deref;
 
 /// Returns `[H·v for v in tangents]`, where H is the Hessian of `f` at `x`; each product has the shape of `x`.
@@ -474,6 +474,22 @@ where
         write(grad, &mut self.memory.result, B::gradient(&self.state));
         self.copy_products(products);
         Ok(B::value(&self.state))
+    }
+
+    /// Returns `f(x)`, without derivatives: the function runs on constants.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`].
+    pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<X::Scalar, Error>
+    where
+        X::Scalar: Base,
+    {
+        let Memory { point, result } = &mut self.memory;
+        let at = At::new(&x, point);
+        let named = |kind: ErrorKind| Error::new(kind).during("hvp", B::BACKEND);
+        check_point::<X>(self.inputs, at.coordinates().len()).map_err(named)?;
+        self.backend.evaluate(&mut self.state, &self.function, at, result)?;
+        Ok(result[0])
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may

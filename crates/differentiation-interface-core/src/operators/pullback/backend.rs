@@ -8,8 +8,9 @@ use crate::error::Error;
 use crate::evaluate::{Bound, Evaluate, Flat, KeptBy, Output, Storage, handed};
 use crate::fault;
 use crate::operators::NumOf;
+use crate::operators::call::Evaluation;
 use crate::point::{At, Point, Shape};
-use crate::scalar::Scalar;
+use crate::scalar::{Base, Scalar};
 
 /// The number type of `pullback` with a single backend.
 type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
@@ -74,6 +75,19 @@ pub trait PullbackBackend<F, X: Shape, C: Contexts>: Clone {
         x: At<'_, P>,
         cotangents: &[&[X::Scalar]],
     ) -> Result<(), Error>;
+    /// Writes `f(x)` to `y`, without derivatives.
+    ///
+    /// # Errors
+    /// If the function cannot be evaluated.
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base;
     /// The value that the last [`record`](Self::record) left.
     fn value(state: &Self::State) -> &[X::Scalar];
     /// What the last evaluation kept of its output, see [`Output::Kept`].
@@ -87,6 +101,7 @@ pub struct PullbackWork<B: Backend, X: Shape, C: Contexts, K> {
     state: <B::Pullback as PullbackRoute<B>>::State<X::Scalar, B::Lanes>,
     storage: Storage<X, C, Wide<B, X>>,
     kept: K,
+    evaluation: Evaluation<Wide<B, X>>,
     y: Vec<X::Scalar>,
     /// The products, one row per cotangent.
     dx: Vec<X::Scalar>,
@@ -98,6 +113,7 @@ impl<B: Backend, X: Shape, C: Contexts, K: Clone> Clone for PullbackWork<B, X, C
             state: self.state.clone(),
             storage: self.storage.clone(),
             kept: self.kept.clone(),
+            evaluation: self.evaluation.clone(),
             y: self.y.clone(),
             dx: self.dx.clone(),
         }
@@ -153,6 +169,7 @@ where
             state: B::Pullback::state(self, x.coordinates().len()).map_err(named::<B>)?,
             storage: Storage::new(x),
             kept: Default::default(),
+            evaluation: Evaluation::new(),
             y: Vec::new(),
             dx: Vec::new(),
         })
@@ -183,6 +200,19 @@ where
         let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
         let rows = Rows::growing(&mut state.dx, x.coordinates().len());
         sweep(self, &mut state.state, &mut handed(&mut f), cotangents, rows)
+    }
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
+        state.evaluation.run(&mut f, x.coordinates(), y).map_err(named::<B>)
     }
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y

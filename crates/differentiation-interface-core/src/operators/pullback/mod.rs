@@ -13,6 +13,7 @@ use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::Output;
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
+use crate::scalar::Base;
 use std::ops::Deref;
 
 /// The shape of a function's output in a call of `pullback`.
@@ -327,6 +328,21 @@ where
         self.run(&x, &cotangents)?;
         self.copy_products(products)?;
         Ok(B::Output::borrow(B::value(&self.state), B::kept(&self.state)))
+    }
+
+    /// Returns `f(x)`, without derivatives: the function runs on constants.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`].
+    pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<PullbackValue<B, H::Target, X, C>, Error>
+    where
+        X::Scalar: Base,
+    {
+        let Memory { point, result } = &mut self.memory;
+        let at = At::new(&x, point);
+        check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
+        self.backend.evaluate(&mut self.state, &self.function, at, result)?;
+        Ok(B::Output::build(result, B::kept(&self.state)))
     }
 
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may

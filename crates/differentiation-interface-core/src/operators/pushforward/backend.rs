@@ -8,8 +8,9 @@ use crate::error::Error;
 use crate::evaluate::{Bound, Evaluate, Flat, KeptBy, Output, Storage, handed};
 use crate::fault;
 use crate::operators::NumOf;
+use crate::operators::call::Evaluation;
 use crate::point::{At, Point, Shape};
-use crate::scalar::Scalar;
+use crate::scalar::{Base, Scalar};
 
 /// The number type of `pushforward` with `T` tangents and a single backend.
 type Lanes<B, X, const T: usize> = NumOf<B, X, Lane<T>>;
@@ -90,6 +91,19 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error>;
+    /// Writes `f(x)` to `y`, without derivatives.
+    ///
+    /// # Errors
+    /// If the function cannot be evaluated.
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base;
     /// The value that the last call left.
     fn value(state: &Self::State) -> &[X::Scalar];
     /// What the last evaluation kept of its output, see [`Output::Kept`].
@@ -103,6 +117,7 @@ pub struct PushforwardWork<B: Backend, X: Shape, const T: usize, C: Contexts, K>
     state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, Lane<T>>,
     storage: Storage<X, C, Lanes<B, X, T>>,
     kept: K,
+    evaluation: Evaluation<Lanes<B, X, T>>,
     /// Number of outputs, once prepared.
     outputs: Option<usize>,
     y: Vec<X::Scalar>,
@@ -118,6 +133,7 @@ impl<B: Backend, X: Shape, const T: usize, C: Contexts, K: Clone> Clone for Push
             state: self.state.clone(),
             storage: self.storage.clone(),
             kept: self.kept.clone(),
+            evaluation: self.evaluation.clone(),
             outputs: self.outputs,
             y: self.y.clone(),
             dy: self.dy.clone(),
@@ -201,6 +217,7 @@ where
             state: B::Pushforward::state(self, x.coordinates().len(), T).map_err(named::<B>)?,
             storage: Storage::new(x),
             kept: Default::default(),
+            evaluation: Evaluation::new(),
             outputs: None,
             y: Vec::new(),
             dy: Vec::new(),
@@ -255,6 +272,19 @@ where
     ) -> Result<(), Error> {
         let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
         held(self, &mut state.state, &mut handed(&mut f), tangents, Rows::growing(&mut state.dy, T))
+    }
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
+        state.evaluation.run(&mut f, x.coordinates(), y).map_err(named::<B>)
     }
     fn value(state: &Self::State) -> &[X::Scalar] {
         &state.y

@@ -9,10 +9,10 @@ use crate::error::Error;
 use crate::evaluate::{Bound, Evaluate, Flat, KeptBy, Output, Storage, handed};
 use crate::fault;
 use crate::operators::NumOf;
-use crate::operators::call::has_storage;
+use crate::operators::call::{Evaluation, has_storage};
 use crate::point::{At, Point, Shape};
 use crate::recordings::Recordable;
-use crate::scalar::Scalar;
+use crate::scalar::{Base, Scalar};
 use std::marker::PhantomData;
 
 /// The number type of the outer derivative.
@@ -85,6 +85,19 @@ pub trait SecondDerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     ) -> Result<(), Error>;
     /// What the last evaluation kept of its output, see [`Output::Kept`].
     fn kept(state: &Self::State) -> &<Self::Output as Output<Self::Num>>::Kept;
+    /// Writes `f(x)` to `y`, without derivatives.
+    ///
+    /// # Errors
+    /// If the function cannot be evaluated.
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base;
     /// The value that the last call left.
     fn value(state: &Self::State) -> &[X::Scalar];
     /// The derivative that the last call left.
@@ -104,6 +117,7 @@ pub struct SecondDerivativeWork<B: SecondOrderBackend, X: Shape, C: Contexts, K>
     inner: <<B::Inner as Backend>::Derivative as MatrixRoute<B::Inner>>::State<OuterNum<B, X>, Lane<1>>,
     storage: Storage<X, C, Twice<B, X>>,
     kept: K,
+    evaluation: Evaluation<Twice<B, X>>,
     /// Number of outputs, once prepared.
     outputs: Option<usize>,
     inner_value: Vec<OuterNum<B, X>>,
@@ -122,6 +136,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, K: Clone> Clone for SecondDer
             inner: self.inner.clone(),
             storage: self.storage.clone(),
             kept: self.kept.clone(),
+            evaluation: self.evaluation.clone(),
             outputs: self.outputs,
             inner_value: self.inner_value.clone(),
             scratch: self.scratch.clone(),
@@ -317,6 +332,7 @@ where
             pair,
             storage: Storage::new(x),
             kept: Default::default(),
+            evaluation: Evaluation::new(),
             outputs: None,
             inner_value: Vec::new(),
             scratch: Vec::new(),
@@ -363,6 +379,19 @@ where
         der2: &mut [X::Scalar],
     ) -> Result<(), Error> {
         state.run(f, x, false, Some(der2))
+    }
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
+        state.evaluation.run(&mut f, x.coordinates(), y).map_err(named::<B>)
     }
     #[inline]
     fn value(state: &Self::State) -> &[X::Scalar] {

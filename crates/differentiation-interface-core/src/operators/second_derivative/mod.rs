@@ -12,7 +12,7 @@ use crate::context::Contexts;
 use crate::error::Error;
 use crate::evaluate::Output;
 use crate::point::{At, NumberShape, Point, ScalarOf, Shape};
-use crate::scalar::Scalar;
+use crate::scalar::{Base, Scalar};
 use std::ops::Deref;
 
 /// The shape of a function's output in a call of `second_derivative`.
@@ -361,6 +361,20 @@ where
             }
             Ok(())
         })
+    }
+
+    /// Returns `f(x)`, without derivatives: the function runs on constants.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<Like<B, H::Target, X, C>, Error>
+    where
+        X::Scalar: Base,
+    {
+        let (mut memory, mut y) = (Vec::new(), Vec::new());
+        let at = At::new(&x, &mut memory);
+        self.backend.evaluate(&mut self.state, &self.function, at, &mut y)?;
+        Ok(B::Output::build(&y, B::kept(&self.state)))
     }
 
     /// Returns the value, the derivative and the second derivative at `x`.
