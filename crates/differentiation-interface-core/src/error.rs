@@ -34,6 +34,8 @@ pub enum ErrorKind {
         /// Length of the point in the call.
         found: usize,
     },
+    /// A call of a sparse operator got a container of another shape than the preparation.
+    PreparedShape,
     /// A tangent is not as long as the point, or a cotangent not as long as the output.
     SeedLength {
         /// Position of the seed among those given.
@@ -246,6 +248,10 @@ impl fmt::Display for Error {
             ErrorKind::PreparedLength { prepared, found } => write!(
                 f,
                 "prepared for {prepared} inputs, called with {found}; prepare again with a point of length {found}"
+            ),
+            ErrorKind::PreparedShape => write!(
+                f,
+                "the sparsity pattern of the preparation is for a point of another shape; prepare again with a point of this shape"
             ),
             ErrorKind::SeedLength { index, expected, found } => write!(
                 f,

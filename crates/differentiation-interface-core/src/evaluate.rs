@@ -366,6 +366,15 @@ impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
     }
 }
 
+impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
+    /// Writes the lengths of a point that its type does not tell, for what is valid at points of one shape only.
+    pub fn lengths<P: Point<Shape = X, Contexts = C>>(&mut self, at: At<'_, P>, lengths: &mut Vec<usize>) {
+        at.point().fit::<N>(&mut self.held);
+        lengths.clear();
+        X::lengths::<N>(&self.held, lengths);
+    }
+}
+
 impl<X: FlatShape, N: Scalar> Storage<X, (), N> {
     /// Storage for flat numbers.
     pub(crate) fn flat() -> Self {

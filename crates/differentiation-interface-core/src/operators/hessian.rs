@@ -310,6 +310,10 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         changes
     }
 
+    /// Writes the lengths of a point that its type does not tell, for what is valid at points of one shape only.
+    pub fn lengths<P: Point<Shape = X, Contexts = C>>(&mut self, x: At<'_, P>, lengths: &mut Vec<usize>) {
+        self.storage.lengths(x, lengths);
+    }
     /// Number of inputs.
     pub fn inputs(&self) -> usize {
         self.inputs

@@ -5,6 +5,7 @@
 
 use super::lanes::{Narrow, is_narrow};
 use super::name::HessianName;
+use super::prepared_shape::PreparedShape;
 use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, other_pattern};
 use differentiation_interface_core::backend::{EntryRequest, HvpRoute, Request, Rows, SecondOrderBackend, Seeds};
 use differentiation_interface_core::context::Contexts;
@@ -51,6 +52,7 @@ pub struct SparseHessianState<D: SecondOrderBackend, X: Shape, C: Contexts, K> {
     /// Whether the dense backend reports other branches because the pattern is valid on one branch only.
     held: bool,
     plan: Option<(Arc<Pattern>, Arc<SymmetricColoring<K>>)>,
+    shape: PreparedShape,
     compressed: Vec<X::Scalar>,
 }
 
@@ -60,6 +62,7 @@ impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> Clone for SparseHessianSta
             work: self.work.clone(),
             held: self.held,
             plan: self.plan.clone(),
+            shape: self.shape.clone(),
             compressed: self.compressed.clone(),
         }
     }
@@ -132,7 +135,13 @@ where
 
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         let work = HessianWork::new(&self.dense, x, x.coordinates().len()).map_err(named::<D>)?;
-        Ok(SparseHessianState { work: Work::Wide(work), held: false, plan: None, compressed: Vec::new() })
+        Ok(SparseHessianState {
+            work: Work::Wide(work),
+            held: false,
+            plan: None,
+            shape: PreparedShape::default(),
+            compressed: Vec::new(),
+        })
     }
 
     fn prepare<P: Point<Shape = X, Contexts = C>>(
@@ -170,6 +179,7 @@ where
             either!(&mut state.work, |work| work.prepare(f, x, seeds)).map_err(|e| explained::<D>(e, held))?;
             state.compressed.resize(colors.compressed_len(), X::Scalar::default());
         }
+        state.shape.prepare(|lengths| either!(&mut state.work, |work| work.lengths(x, lengths)));
         state.plan = Some((Arc::new(pattern), Arc::new(colors)));
         Ok(())
     }
@@ -201,6 +211,8 @@ where
         if state.plan.is_none() {
             self.prepare(state, f, x)?;
         }
+        let SparseHessianState { shape, work, .. } = state;
+        shape.check(|lengths| either!(work, |work| work.lengths(x, lengths))).map_err(named::<D>)?;
         let (pattern, colors) = state.plan.as_ref().expect("the preparation made it");
         if !Arc::ptr_eq(pattern, hess.pattern()) && **pattern != **hess.pattern() {
             return Err(named::<D>(ErrorKind::BufferPattern));

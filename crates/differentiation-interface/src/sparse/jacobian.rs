@@ -5,6 +5,7 @@
 
 use super::lanes::{Narrow, is_narrow};
 use super::name::JacobianName;
+use super::prepared_shape::PreparedShape;
 use super::sides::{JacobianSides, Partition};
 use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, other_pattern};
 use differentiation_interface_core::backend::{
@@ -113,6 +114,7 @@ pub struct SparseJacobianState<D: JacobianSides, X: Shape, C: Contexts, K, Y = (
     reverse: Option<ReverseState<D::Reverse, X::Scalar>>,
     reverse_storage: Storage<X, C, ReverseNum<D, X>>,
     evaluation: Evaluation<ReverseNum<D, X>>,
+    shape: PreparedShape,
     /// What the evaluation of the preparation kept of the output.
     kept: Y,
     plan: Option<(Arc<Pattern>, Arc<Plan<K>>)>,
@@ -129,6 +131,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K, Y: Clone> Clone for SparseJacob
             reverse: self.reverse.clone(),
             reverse_storage: self.reverse_storage.clone(),
             evaluation: self.evaluation.clone(),
+            shape: self.shape.clone(),
             kept: self.kept.clone(),
             plan: self.plan.clone(),
             inputs: self.inputs,
@@ -229,6 +232,7 @@ where
             reverse: None,
             reverse_storage: Storage::new(x),
             evaluation: Evaluation::new(),
+            shape: PreparedShape::default(),
             kept: Default::default(),
             plan: None,
             inputs: x.coordinates().len(),
@@ -282,6 +286,7 @@ where
         state.by_rows.clear();
         state.inputs = inputs;
         let (mut scratch, count) = (Vec::new(), pattern.nnz());
+        state.shape.prepare(|lengths| state.reverse_storage.lengths(x, lengths));
         state.plan = Some((Arc::new(pattern), Arc::new(plan)));
         // Any of several number types computes the value, so a container that tells its shape is made here once.
         if size_of::<KeptBy<F, X, C, ForwardNum<D, X>>>() > 0 {
@@ -327,6 +332,7 @@ where
         if state.plan.is_none() {
             self.prepare(state, f, x)?;
         }
+        state.shape.check(|lengths| state.reverse_storage.lengths(x, lengths)).map_err(named::<D>)?;
         let pattern = state.sparsity_pattern().expect("the preparation made it");
         if !Arc::ptr_eq(pattern, jac.pattern()) && **pattern != **jac.pattern() {
             return Err(named::<D>(ErrorKind::BufferPattern));

@@ -12,6 +12,7 @@ mod jacobian;
 mod lanes;
 mod matrix;
 mod name;
+mod prepared_shape;
 mod sides;
 #[cfg(all(test, feature = "any", not(feature = "native")))]
 mod tests;

@@ -190,3 +190,29 @@ fn contiguous_containers_are_not_copied() {
     assert_eq!(flat(&x, &mut memory).as_ptr(), x.as_ptr());
     assert_eq!(memory.capacity(), 0);
 }
+
+#[test]
+fn a_pattern_is_not_used_for_another_shape() {
+    #[differentiable]
+    fn first_row(m: &DMatrix<f64>) -> f64 {
+        let mut sum = 0.0;
+        for j in 0..m.ncols() {
+            sum += m[(0, j)] * m[(0, j)];
+        }
+        sum
+    }
+    #[differentiable]
+    fn first_row_squares(m: &DMatrix<f64>) -> Vec<f64> {
+        (0..2).map(|j| m[(0, j)] * m[(0, j)]).collect()
+    }
+    let wide = DMatrix::from_row_slice(2, 3, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let tall = DMatrix::from_row_slice(3, 2, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let mut hess = prepare_hessian(&FirstRow, &AutoSparse::new(AutoForwardDiff::default()), &wide).unwrap();
+    assert!(matches!(hess.hessian(&tall).unwrap_err().kind(), ErrorKind::PreparedShape));
+    assert_eq!(hess.hessian(&wide).unwrap().to_dense()[(2, 2)], 2.0);
+    let mut jac = prepare_jacobian(&FirstRowSquares, &AutoSparse::new(AutoForwardDiff::default()), &wide).unwrap();
+    assert!(matches!(jac.jacobian(&tall).unwrap_err().kind(), ErrorKind::PreparedShape));
+    assert_eq!(jac.jacobian(&wide).unwrap().to_dense()[(1, 2)], 4.0);
+    jac.prepare_again(&tall).unwrap();
+    assert_eq!(jac.jacobian(&tall).unwrap().to_dense()[(1, 3)], 4.0);
+}
