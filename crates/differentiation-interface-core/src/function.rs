@@ -159,18 +159,21 @@ pub fn in_place<F>(f: F, outputs: usize) -> InPlace<F> {
     InPlace { function: f, outputs }
 }
 
-/// Runs an in-place function on outputs that hold [`Base::UNWRITTEN`], so that all engines detect the same unwritten entry.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn write_all<N: Scalar>(y: &mut Vec<N>, outputs: usize, function: impl FnOnce(&mut [N])) {
-    let unwritten = N::constant(N::Base::UNWRITTEN);
-    if y.len() != outputs {
-        y.resize(outputs, unwritten);
-    }
-    y.fill(unwritten);
-    function(y);
-    // Testing all entries for any NaN is faster than stopping at the first sentinel: usually there is none.
-    if y.iter().fold(false, |found, number| found | number.peek().is_nan()) {
-        refuse_unwritten(y);
+impl<F> InPlace<F> {
+    /// Runs an in-place function on outputs that hold [`Base::UNWRITTEN`], so that all engines detect the same unwritten entry.
+    #[doc(hidden)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn write_all<N: Scalar>(&self, y: &mut Vec<N>, function: impl FnOnce(&F, &mut [N])) {
+        let unwritten = N::constant(N::Base::UNWRITTEN);
+        if y.len() != self.outputs {
+            y.resize(self.outputs, unwritten);
+        }
+        y.fill(unwritten);
+        function(&self.function, y);
+        // Testing all entries for any NaN is faster than stopping at the first sentinel: usually there is none.
+        if y.iter().fold(false, |found, number| found | number.peek().is_nan()) {
+            refuse_unwritten(y);
+        }
     }
 }
 
@@ -184,34 +187,36 @@ fn refuse_unwritten<N: Scalar>(y: &[N]) {
 }
 
 /// In-place functions as functions, for each kind of point.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! in_place_functions {
     ($([$($generics:tt)*] $number:ty, $point:ty;)*) => {$(
-        impl<F: FunctionInPlace<$number, $point>, $($generics)*> Function<$point> for InPlace<F> {
-            type Output = Vec<$number>;
-            fn call(&self, x: &$point) -> Vec<$number> {
-                let mut y = Vec::new();
-                self.call_into(x, &mut y);
+        impl<__F: $crate::FunctionInPlace<$number, $point>, $($generics)*> $crate::Function<$point> for $crate::InPlace<__F> {
+            type Output = ::std::vec::Vec<$number>;
+            fn call(&self, x: &$point) -> ::std::vec::Vec<$number> {
+                let mut y = ::std::vec::Vec::new();
+                $crate::Function::call_into(self, x, &mut y);
                 y
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn call_into(&self, x: &$point, y: &mut Vec<$number>) {
-                write_all(y, self.outputs, |y| self.function.call_in_place(y, x));
+            fn call_into(&self, x: &$point, y: &mut ::std::vec::Vec<$number>) {
+                self.write_all(y, |f, y| $crate::FunctionInPlace::call_in_place(f, y, x));
             }
         }
-        impl<Contexts, F, $($generics)*> FunctionWith<$point, Contexts> for InPlace<F>
+        impl<__C, __F, $($generics)*> $crate::FunctionWith<$point, __C> for $crate::InPlace<__F>
         where
-            Contexts: ContextTypes,
-            F: FunctionInPlaceWith<$number, $point, Contexts>,
+            __C: $crate::ContextTypes,
+            __F: $crate::FunctionInPlaceWith<$number, $point, __C>,
         {
-            type Output = Vec<$number>;
-            fn call_with(&self, x: &$point, contexts: Contexts::Args<'_>) -> Vec<$number> {
-                let mut y = Vec::new();
-                self.call_with_into(x, contexts, &mut y);
+            type Output = ::std::vec::Vec<$number>;
+            fn call_with(&self, x: &$point, contexts: __C::Args<'_>) -> ::std::vec::Vec<$number> {
+                let mut y = ::std::vec::Vec::new();
+                $crate::FunctionWith::call_with_into(self, x, contexts, &mut y);
                 y
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn call_with_into(&self, x: &$point, contexts: Contexts::Args<'_>, y: &mut Vec<$number>) {
-                write_all(y, self.outputs, |y| self.function.call_in_place_with(y, x, contexts));
+            fn call_with_into(&self, x: &$point, contexts: __C::Args<'_>, y: &mut ::std::vec::Vec<$number>) {
+                self.write_all(y, |f, y| $crate::FunctionInPlaceWith::call_in_place_with(f, y, x, contexts));
             }
         }
     )*};

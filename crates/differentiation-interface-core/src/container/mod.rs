@@ -12,11 +12,13 @@ mod layout;
 mod nalgebra;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+mod several;
 mod standard;
 mod whole;
 
 pub use buffer::{Buffer, Numbers, from_flat, to_flat};
 pub use layout::{Layout, LayoutError};
+pub use several::{Args, Points, Seen, Several};
 pub use whole::{Whole, built, gather};
 
 use crate::scalar::Scalar;

@@ -43,7 +43,17 @@ impl<W: Object> ArrayShape for Whole<W> {}
 macro_rules! whole {
     ($([$($generics:tt)*] $container:ty;)*) => {
         $crate::point_of! { $([$($generics)*] $container;)* }
-        $(impl<$($generics)*> $crate::function::ByReference for $container {})*
+        $(
+            impl<$($generics)*> $crate::function::ByReference for $container {}
+            impl<$($generics)*> $crate::container::Seen for $container {
+                type Seen = $container;
+                #[inline]
+                fn seen(&self) -> &$container {
+                    self
+                }
+            }
+        )*
+        $crate::in_place_functions! { $([$($generics)*] <$container as $crate::container::Container>::Scalar, $container;)* }
         $crate::output_of! { $([$($generics)*] $container;)* }
     };
 }

@@ -312,3 +312,49 @@ fn prepared_operators_evaluate_the_function_alone() {
     let mut sparse = prepare_jacobian(&Squares, &AutoSparse::new(AutoForwardDiff::default()), &[1.0, 2.0]).unwrap();
     assert_eq!(sparse.value(&[3.0, 4.0]).unwrap(), [9.0, 16.0]);
 }
+
+#[test]
+fn several_arguments_are_a_point() {
+    /// shift₀ · Σ a² + k · shift₁ · scale
+    fn model<T: Real>(a: &[T], shift: &[T; 2], scale: T, k: f64) -> T {
+        a.iter().map(|v| v * v).sum::<T>() * shift[0] + shift[1] * scale * k
+    }
+    let (a, shift, scale) = (vec![1.0, 2.0], [3.0, 4.0], 5.0);
+    every_engine!(backend => {
+        let f = |a: &[_], shift: &[_; 2], scale: &_, k: &f64| model(a, shift, *scale, *k);
+        let point = (Points((&a, &shift, &scale)), Constant(&10.0));
+        let (y, grad) = value_and_gradient(&f, &backend, point).unwrap();
+        assert_eq!((y, grad), (215.0, (vec![6.0, 12.0], [5.0, 50.0], 40.0)));
+        let f = |a: &[_], shift: &[_; 2]| model(a, shift, shift[0], 1.0);
+        let mut prepared = prepare_gradient(&f, &backend, Points((&a, &shift))).unwrap();
+        for _ in 0..3 {
+            assert_eq!(prepared.gradient(Points((&a, &shift))).unwrap(), (vec![6.0, 12.0], [9.0, 3.0]));
+        }
+        // A shorter vector and the same number of numbers in all would be another shape; here it is another length.
+        let error = prepared.gradient(Points((&vec![1.0], &shift))).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::PreparedLength { .. }));
+    });
+    let f = |a: &[_], shift: &[_; 2]| model(a, shift, shift[0], 1.0);
+    let hess = hessian(&f, &AutoForwardDiff::default(), Points((&a, &shift))).unwrap();
+    assert_eq!(hess, [[6.0, 0.0, 2.0, 0.0], [0.0, 6.0, 4.0, 0.0], [2.0, 4.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]]);
+    let f = |a: &[_], pose: &Pose<_>| a[0] * pose.angle + pose.at[1];
+    let pose = Pose { at: [1.0, 2.0], angle: 3.0 };
+    let grad = gradient(&f, &AutoReverseDiff::default(), Points((&a, &pose))).unwrap();
+    assert_eq!(grad, (vec![3.0, 0.0], Pose { at: [0.0, 1.0], angle: 1.0 }));
+}
+
+#[test]
+fn in_place_functions_take_structs() {
+    fn sums<T: Real>(y: &mut [T], p: &Pose<T>, k: f64) {
+        y[0] = p.at[0] + p.at[1];
+        y[1] = p.angle * p.angle * k;
+    }
+    let pose = Pose { at: [1.0, 2.0], angle: 3.0 };
+    every_engine!(backend => {
+        let f = in_place(|y: &mut [_], p: &Pose<_>| sums(y, p, 1.0), 2);
+        assert_eq!(jacobian(&f, &backend, &pose).unwrap(), [[1.0, 1.0, 0.0], [0.0, 0.0, 6.0]]);
+        let f = in_place(|y: &mut [_], p: &Pose<_>, k: &f64| sums(y, p, *k), 2);
+        let jac = jacobian(&f, &backend, (&pose, Constant(&2.0))).unwrap();
+        assert_eq!(jac, [[1.0, 1.0, 0.0], [0.0, 0.0, 12.0]]);
+    });
+}
