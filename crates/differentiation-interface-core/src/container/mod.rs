@@ -5,6 +5,8 @@
 //! and [`point`](crate::point) call it.
 
 mod buffer;
+#[cfg(feature = "num-complex")]
+pub mod complex;
 #[cfg(feature = "faer")]
 mod faer;
 mod layout;
