@@ -137,6 +137,10 @@ fn rotations_and_vectors_are_wrong_at_zeros() {
         });
         a.self_adjoint_eigenvalues(faer::Side::Lower).unwrap()[0]
     }
+    fn values_of_a_diagonal<T: RealField + Copy>(x: &[T]) -> T {
+        nalgebra::Matrix3::from_diagonal(&Vector3::new(x[0], number(3.0), number(1.0))).singular_values()[0]
+    }
+    assert!(both!(values_of_a_diagonal, [2.0]).0[0].is_nan());
     assert!(both!(angle, [0.0; 3]).0[0].is_nan());
     assert!(both!(eigenvectors, [0.0]).0[0].is_nan());
     assert_eq!(both!(left_vectors, [0.0]).0, [0.0]);
