@@ -28,6 +28,9 @@ mod book {
     mod sparsity {}
     #[doc = include_str!("../book/second_order.md")]
     mod second_order {}
+    #[cfg(all(feature = "faer", feature = "nalgebra", feature = "ndarray"))]
+    #[doc = include_str!("../book/linear_algebra.md")]
+    mod linear_algebra {}
     #[doc = include_str!("../book/custom_rules.md")]
     mod custom_rules {}
     #[doc = include_str!("../book/performance.md")]

@@ -40,6 +40,9 @@ fn spherical_bessel(n: i32, u: f64) -> f64 {
         }
         return sum;
     }
+    if u == f64::INFINITY && n >= 0 {
+        return 0.0;
+    }
     let root = u.abs().sqrt();
     let (mut below, mut at) = if u < 0.0 { (root.cosh(), root.sinh() / root) } else { (root.cos(), root.sin() / root) };
     if n < 0 {
@@ -129,6 +132,7 @@ mod tests {
         for (found, expected) in at_zero.into_iter().zip([1.0, 1.0, 1.0 / 3.0, 1.0 / 15.0, 1.0 / 105.0]) {
             assert_close(found, expected, 1e-15);
         }
+        assert_eq!(spherical_bessel(0, f64::INFINITY), 0.0);
         assert!(spherical_bessel(0, f64::NAN).is_nan() && angle_over_sine(1, f64::NAN).is_nan());
     }
 

@@ -100,10 +100,7 @@ where
 }
 
 /// The entries by columns.
-fn entries<T: Scalar, R: Dim, C: Dim, S: RawStorage<T, R, C>>(a: &Matrix<T, R, C, S>) -> Vec<T>
-where
-    T: nalgebra::Scalar,
-{
+fn entries<T: Scalar, R: Dim, C: Dim, S: RawStorage<T, R, C>>(a: &Matrix<T, R, C, S>) -> Vec<T> {
     a.iter().copied().collect()
 }
 

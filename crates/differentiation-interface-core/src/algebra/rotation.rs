@@ -2,7 +2,7 @@
 //!
 //! Called by users in place of `UnitQuaternion::from_scaled_axis`, `Rotation3::new` and `scaled_axis` of `nalgebra`. Those branch at
 //! zero angle to a constant, so that every tool for automatic differentiation returns derivatives that are zero there instead of
-//! right. The functions here are made of [rules](super::angles) that are analytic at zero angle: values, first and higher derivatives
+//! right. The functions here are made of rules that are analytic at zero angle: values, first and higher derivatives
 //! are right at and near it.
 //!
 //! ```

@@ -22,6 +22,10 @@ fn symmetric<T: RealField + Copy>(x: &[T]) -> DMatrix<T> {
 fn upper<T: RealField + Copy>(x: &[T]) -> DMatrix<T> {
     DMatrix::from_column_slice(2, 2, &[number(1.0), T::zero(), x[0], number(2.0)])
 }
+/// A full symmetric matrix but for `x` in a corner, which a reduction to three diagonals meets.
+fn cornered(i: usize, j: usize) -> f64 {
+    [[1.0, 0.4, 0.0], [0.4, 2.0, 0.3], [0.0, 0.3, 3.0]][i][j]
+}
 /// [[2, 1/2], [x, 3]] of `faer`.
 fn of_faer<T: faer::traits::RealField + Copy>(x: &[T]) -> faer::Mat<T> {
     let plain = [[2.0, 0.5], [0.0, 3.0]].map(|row| row.map(T::from_f64_impl));
@@ -54,6 +58,10 @@ fn factorisations_are_right_at_zeros() {
     fn values<T: RealField + Copy>(x: &[T]) -> T {
         weighted(triangular(x).singular_values().iter()) + weighted(symmetric(x).symmetric_eigenvalues().iter())
     }
+    fn reduced<T: RealField + Copy>(x: &[T]) -> T {
+        let a = DMatrix::from_fn(3, 3, |i, j| if i + j == 2 && i != j { x[0] } else { number(cornered(i, j)) });
+        weighted(a.symmetric_eigenvalues().iter()) + weighted(a.singular_values().iter())
+    }
     fn exp<T: RealField + Copy>(x: &[T]) -> T {
         weighted(upper(x).exp().iter())
     }
@@ -68,6 +76,7 @@ fn factorisations_are_right_at_zeros() {
         ("cholesky", both!(cholesky, x)),
         ("qr", both!(qr, x)),
         ("values", both!(values, x)),
+        ("reduced", both!(reduced, x)),
         ("exp", both!(exp, x)),
         ("faer's lu", both!(faer_lu, x)),
     ] {
@@ -121,13 +130,26 @@ fn rotations_and_vectors_are_wrong_at_zeros() {
     fn faer_singular_values<T: faer::traits::RealField + Copy>(x: &[T]) -> T {
         of_faer(x).singular_values().unwrap()[0]
     }
+    fn faer_eigenvalues<T: faer::traits::RealField + Copy>(x: &[T]) -> T {
+        let a = faer::Mat::from_fn(3, 3, |i, j| match i + j == 2 && i != j {
+            true => x[0],
+            false => T::from_f64_impl(cornered(i, j)),
+        });
+        a.self_adjoint_eigenvalues(faer::Side::Lower).unwrap()[0]
+    }
+    fn values_of_a_diagonal<T: RealField + Copy>(x: &[T]) -> T {
+        nalgebra::Matrix3::from_diagonal(&Vector3::new(x[0], number(3.0), number(1.0))).singular_values()[0]
+    }
+    assert!(both!(values_of_a_diagonal, [2.0]).0[0].is_nan());
     assert!(both!(angle, [0.0; 3]).0[0].is_nan());
     assert!(both!(eigenvectors, [0.0]).0[0].is_nan());
     assert_eq!(both!(left_vectors, [0.0]).0, [0.0]);
     assert_eq!(both!(complex_eigenvalues, [0.0]).0, [0.0]);
-    for (name, (found, expected)) in
-        [("qr", both!(faer_qr, [0.0])), ("singular values", both!(faer_singular_values, [0.0]))]
-    {
+    for (name, (found, expected)) in [
+        ("qr", both!(faer_qr, [0.0])),
+        ("singular values", both!(faer_singular_values, [0.0])),
+        ("eigenvalues", both!(faer_eigenvalues, [0.0])),
+    ] {
         assert!(found == [0.0] && expected[0].abs() > 0.01, "{name} of faer: {found:?}, differences {expected:?}");
     }
 }
