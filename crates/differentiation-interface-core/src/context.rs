@@ -4,9 +4,10 @@
 //! takes as numbers of its own type; a [`Cache`] is work memory, made once per preparation with the backend's number type.
 //! Operators allocate contexts and bind them to the function, so backends do not handle them.
 
+use crate::container::{Container, Object, Seen, flat};
 use crate::function::{Const, ContextType, ContextTypes, Work};
 use crate::recordings::EngineScalar;
-use crate::scalar::{Base, Core, Num, Scalar};
+use crate::scalar::{Base, Scalar};
 use std::fmt::Debug;
 
 /// A constant argument: the function takes `&K`. Its value may differ from call to call.
@@ -148,24 +149,25 @@ impl<K: ?Sized + 'static> ContextKind for ConstantKind<K> {
 /// Kind of [`Parameter`].
 pub struct ParameterKind<W: ?Sized>(std::marker::PhantomData<W>);
 
-impl<W: ParameterShape + ?Sized> Context for Parameter<'_, W> {
-    type Kind = ParameterKind<W>;
-    fn value(&self) -> Parameter<'_, W> {
-        *self
+impl<W: Seen<Seen: Container<Scalar: Base> + 'static> + ?Sized> Context for Parameter<'_, W> {
+    type Kind = ParameterKind<W::Seen>;
+    fn value(&self) -> Parameter<'_, W::Seen> {
+        Parameter(self.0.seen())
     }
 }
 
-impl<W: ParameterShape + ?Sized> ContextKind for ParameterKind<W> {
+impl<W: Container<Scalar: Base> + ?Sized + 'static> ContextKind for ParameterKind<W> {
     type Typed<N: Scalar> = Const<W::With<N>>;
-    type Storage<N: Scalar> = W::With<N>;
+    /// The numbers of the function's type, and memory for values that do not lie in one piece.
+    type Storage<N: Scalar> = (W::With<N>, Vec<W::Scalar>);
     type Value<'a> = Parameter<'a, W>;
-    const OPAQUE: bool = false;
+    const OPAQUE: bool = W::OPAQUE;
 
-    fn allocate<N: Scalar>(value: Parameter<'_, W>) -> W::With<N> {
-        value.0.allocate()
+    fn allocate<N: Scalar>(value: Parameter<'_, W>) -> Self::Storage<N> {
+        (value.0.with::<N>(), Vec::new())
     }
     fn parameters(value: &Parameter<'_, W>, values: &mut Vec<f64>) {
-        values.extend(value.0.numbers().iter().map(|v| v.as_f64()));
+        value.0.pieces(&mut |piece| values.extend(piece.iter().map(|v| v.as_f64())));
     }
     fn lengths(value: &Parameter<'_, W>, lengths: &mut Vec<usize>) {
         value.0.lengths(lengths);
@@ -173,76 +175,40 @@ impl<W: ParameterShape + ?Sized> ContextKind for ParameterKind<W> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn argument<'a, N: Scalar>(
         value: &'a Parameter<'_, W>,
-        storage: &'a mut W::With<N>,
+        (numbers, memory): &'a mut Self::Storage<N>,
         next: &mut usize,
     ) -> &'a W::With<N> {
-        value.0.fit(storage);
-        for (number, v) in W::numbers_of(storage).iter_mut().zip(value.0.numbers()) {
-            *number = N::parameter(*next, N::Base::from_f64(v.as_f64()));
-            *next += 1;
-        }
-        storage
+        value.0.fit::<N>(numbers);
+        let mut values = flat(value.0, memory).iter();
+        numbers.pieces_mut(&mut |piece| {
+            for (number, v) in piece.iter_mut().zip(values.by_ref()) {
+                *number = N::parameter(*next, N::Base::from_f64(v.as_f64()));
+                *next += 1;
+            }
+        });
+        numbers
     }
-}
-
-/// What can be a [`Parameter`]: `[f64]`, `Vec<f64>`, `[f64; K]`, a number, and the same of `f32`.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a parameter",
-    note = "a parameter is a plain number or a slice, `Vec` or array of them; anything else is passed as `Constant(&value)`"
-)]
-pub trait ParameterShape: CacheShape {
-    /// The plain number in it.
-    type Number: Base;
-    /// The values.
-    fn numbers(&self) -> &[Self::Number];
-    /// The numbers of the same shape with numbers `N`.
-    fn numbers_of<N: Scalar>(with: &mut Self::With<N>) -> &mut [N];
-}
-
-/// The shapes that can be read as slices.
-macro_rules! parameter_shapes {
-    ($([$($generics:tt)*] $shape:ty: $number:ty, $s:ident => $slice:expr, $m:ident => $slice_mut:expr;)*) => {$(
-        impl<$($generics)*> ParameterShape for $shape {
-            type Number = $number;
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            fn numbers(&self) -> &[$number] {
-                let $s = self;
-                $slice
-            }
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            fn numbers_of<N: Scalar>($m: &mut Self::With<N>) -> &mut [N] {
-                $slice_mut
-            }
-        }
-    )*};
-}
-parameter_shapes! {
-    [B: Base] [B]: B, s => s, m => m;
-    [B: Base] Vec<B>: B, s => s, m => m;
-    [B: Base, const K: usize] [B; K]: B, s => s, m => m;
-    [] f64: f64, s => std::slice::from_ref(s), m => std::slice::from_mut(m);
-    [] f32: f32, s => std::slice::from_ref(s), m => std::slice::from_mut(m);
 }
 
 /// Kind of [`Cache`].
 pub struct CacheKind<W: ?Sized>(std::marker::PhantomData<W>);
 
-impl<W: CacheShape + ?Sized> Context for Cache<'_, W> {
-    type Kind = CacheKind<W>;
-    fn value(&self) -> Cache<'_, W> {
-        *self
+impl<W: Seen<Seen: Container + 'static> + ?Sized> Context for Cache<'_, W> {
+    type Kind = CacheKind<W::Seen>;
+    fn value(&self) -> Cache<'_, W::Seen> {
+        Cache(self.0.seen())
     }
 }
 
-impl<W: CacheShape + ?Sized> ContextKind for CacheKind<W> {
+impl<W: Container + ?Sized + 'static> ContextKind for CacheKind<W> {
     type Typed<N: Scalar> = Work<W::With<N>>;
     type Storage<N: Scalar> = W::With<N>;
     type Value<'a> = Cache<'a, W>;
-    const OPAQUE: bool = false;
+    const OPAQUE: bool = W::OPAQUE;
     const WORK_MEMORY: bool = true;
 
     fn allocate<N: Scalar>(value: Cache<'_, W>) -> W::With<N> {
-        value.0.allocate()
+        value.0.with::<N>()
     }
     fn lengths(value: &Cache<'_, W>, lengths: &mut Vec<usize>) {
         value.0.lengths(lengths);
@@ -253,127 +219,15 @@ impl<W: CacheShape + ?Sized> ContextKind for CacheKind<W> {
         storage: &'a mut W::With<N>,
         _: &mut usize,
     ) -> &'a mut W::With<N> {
-        value.0.reset(storage);
+        value.0.fit::<N>(storage);
+        storage.pieces_mut(&mut |piece| piece.fill(N::default()));
         storage
     }
 }
 
-/// What can be work memory: `[S]`, `Vec<S>`, `[S; K]`, a number, and tuples of these.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a shape of work memory",
-    note = "a cache is a slice, `Vec` or array of numbers, a number, or a tuple of these"
-)]
-pub trait CacheShape: 'static {
-    /// The same shape with numbers `N`.
-    type With<N: Scalar>: Clone + Send + Debug + 'static;
-    /// Makes work memory of this shape.
-    fn allocate<N: Scalar>(&self) -> Self::With<N>;
-    /// Resizes existing work memory to this shape; its content does not matter.
-    fn fit<N: Scalar>(&self, memory: &mut Self::With<N>);
-    /// The same, and sets every number to 0.
-    fn reset<N: Scalar>(&self, memory: &mut Self::With<N>);
-    /// Appends the lengths that the type does not determine.
-    fn lengths(&self, _lengths: &mut Vec<usize>) {}
-}
-
-impl<S: Scalar> CacheShape for [S] {
-    type With<N: Scalar> = Vec<N>;
-    fn allocate<N: Scalar>(&self) -> Vec<N> {
-        vec![N::default(); self.len()]
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fit<N: Scalar>(&self, memory: &mut Vec<N>) {
-        if memory.len() != self.len() {
-            memory.resize(self.len(), N::default());
-        }
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn reset<N: Scalar>(&self, memory: &mut Vec<N>) {
-        self.fit(memory);
-        memory.fill(N::default());
-    }
-    fn lengths(&self, lengths: &mut Vec<usize>) {
-        lengths.push(self.len());
-    }
-}
-
-impl<S: Scalar> CacheShape for Vec<S> {
-    type With<N: Scalar> = Vec<N>;
-    fn allocate<N: Scalar>(&self) -> Vec<N> {
-        self.as_slice().allocate()
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fit<N: Scalar>(&self, memory: &mut Vec<N>) {
-        self.as_slice().fit(memory);
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn reset<N: Scalar>(&self, memory: &mut Vec<N>) {
-        self.as_slice().reset(memory);
-    }
-    fn lengths(&self, lengths: &mut Vec<usize>) {
-        lengths.push(self.len());
-    }
-}
-
-impl<S: Scalar, const K: usize> CacheShape for [S; K] {
-    type With<N: Scalar> = [N; K];
-    fn allocate<N: Scalar>(&self) -> [N; K] {
-        [N::default(); K]
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fit<N: Scalar>(&self, _: &mut [N; K]) {}
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn reset<N: Scalar>(&self, memory: &mut [N; K]) {
-        memory.fill(N::default());
-    }
-}
-
-/// A number as work memory.
-macro_rules! number_cache {
-    ($([$($generics:tt)*] $number:ty;)*) => {$(
-        impl<$($generics)*> CacheShape for $number {
-            type With<N: Scalar> = N;
-            fn allocate<N: Scalar>(&self) -> N {
-                N::default()
-            }
-            fn fit<N: Scalar>(&self, _: &mut N) {}
-            fn reset<N: Scalar>(&self, memory: &mut N) {
-                *memory = N::default();
-            }
-        }
-    )*};
-}
-number_cache! {
-    [C: Core] Num<C>;
-    [] f64;
-    [] f32;
-}
-
-/// Tuples of caches in one cache, tuples of contexts in one argument, and tuples of contexts after the point.
+/// Tuples of contexts in one argument, and tuples of contexts after the point.
 macro_rules! context_tuples {
     ($($A:ident $a:ident $s:ident),*) => {
-        impl<$($A: CacheShape),*> CacheShape for ($($A,)*) {
-            type With<N: Scalar> = ($($A::With<N>,)*);
-            fn allocate<N: Scalar>(&self) -> Self::With<N> {
-                let ($($a,)*) = self;
-                ($($a.allocate(),)*)
-            }
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            fn fit<N: Scalar>(&self, ($($s,)*): &mut Self::With<N>) {
-                let ($($a,)*) = self;
-                $($a.fit($s);)*
-            }
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            fn reset<N: Scalar>(&self, ($($s,)*): &mut Self::With<N>) {
-                let ($($a,)*) = self;
-                $($a.reset($s);)*
-            }
-            fn lengths(&self, lengths: &mut Vec<usize>) {
-                let ($($a,)*) = self;
-                $($a.lengths(lengths);)*
-            }
-        }
-
         impl<$($A: ContextType),*> ContextType for Bundle<($($A,)*)> {
             type Arg<'a> = ($($A::Arg<'a>,)*);
         }

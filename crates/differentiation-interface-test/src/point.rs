@@ -3,9 +3,8 @@
 //! Called by scenarios and drivers; they lend the points and contexts of the core.
 
 use differentiation_interface_core::Base;
-use differentiation_interface_core::context::{
-    Cache, CacheShape, Constant, ConstantOrCache, Context, ContextKind, Contexts,
-};
+use differentiation_interface_core::container::{Container, Seen};
+use differentiation_interface_core::context::{Cache, Constant, ConstantOrCache, Context, ContextKind, Contexts};
 use differentiation_interface_core::point::{Point, Shape};
 use std::fmt::Debug;
 
@@ -130,7 +129,10 @@ impl<K: Clone + PartialEq + Debug + Send + Sync + 'static> OwnedContext for Owne
     }
 }
 
-impl<W: CacheShape + Clone + PartialEq + Debug + Send + Sync> OwnedContext for OwnedCache<W> {
+impl<W> OwnedContext for OwnedCache<W>
+where
+    W: Seen<Seen: Container + 'static> + Clone + PartialEq + Debug + Send + Sync + 'static,
+{
     type Kind = <Cache<'static, W> as Context>::Kind;
     type Lent<'a> = Cache<'a, W>;
     fn lend(&self) -> Cache<'_, W> {

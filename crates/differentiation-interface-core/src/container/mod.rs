@@ -10,6 +10,7 @@ pub mod complex;
 #[cfg(feature = "faer")]
 mod faer;
 mod layout;
+mod masked;
 #[cfg(feature = "nalgebra")]
 mod nalgebra;
 #[cfg(feature = "ndarray")]
@@ -20,6 +21,7 @@ mod whole;
 
 pub use buffer::{Buffer, Numbers, from_flat, to_flat};
 pub use layout::{Layout, LayoutError};
+pub use masked::{Freed, Masked, Partly};
 pub use several::{Args, Points, Seen, Several};
 pub use whole::{Whole, built, gather};
 
@@ -55,7 +57,7 @@ pub trait Container {
     /// Gives an old object this shape and these constants; its numbers do not matter. Does not allocate if the shape is the same.
     #[inline]
     fn fit<N: Scalar>(&self, object: &mut Self::With<N>) {
-        *object = self.with();
+        *object = self.with::<N>();
     }
     /// Appends the lengths that the type does not determine.
     #[inline]
@@ -88,7 +90,7 @@ pub trait Container {
 }
 
 /// A container that owns its numbers.
-pub trait Object: Container<With<<Self as Container>::Scalar> = Self> + Clone + Send + Debug + 'static {
+pub trait Object: Container<With<<Self as Container>::Scalar> = Self> + Seen + Clone + Send + Debug + 'static {
     /// Visits the numbers for writing.
     fn pieces_mut<'a>(&'a mut self, visit: &mut impl FnMut(&'a mut [Self::Scalar]));
     /// Visits the numbers of several objects that lie one after the other.

@@ -44,7 +44,11 @@ pub struct Args<T>(
 /// The shape of [`Points`] with gradients of the type `T`, a tuple.
 pub struct Several<T>(PhantomData<T>);
 
-/// What a closure takes for an argument that is held as `Self`: a slice for a `Vec`, else a reference to the object.
+/// What a `Vec` and a slice have in common, so that both are one kind of argument: a slice. Every other container is seen as itself.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a container of numbers",
+    note = "a parameter, a cache and an argument of several are numbers, slices, `Vec`s, arrays and tuples of them, or structs with `#[derive(Container)]`; anything else is passed as `Constant(&value)`"
+)]
 pub trait Seen {
     /// The argument is `&Seen`.
     type Seen: ?Sized;
@@ -59,10 +63,24 @@ impl<S: Scalar> Seen for S {
         self
     }
 }
+impl<C: Container> Seen for [C] {
+    type Seen = [C];
+    #[inline]
+    fn seen(&self) -> &[C] {
+        self
+    }
+}
 impl<C: Container> Seen for Vec<C> {
     type Seen = [C];
     #[inline]
     fn seen(&self) -> &[C] {
+        self
+    }
+}
+impl<C: Container> Seen for Option<C> {
+    type Seen = Option<C>;
+    #[inline]
+    fn seen(&self) -> &Option<C> {
         self
     }
 }

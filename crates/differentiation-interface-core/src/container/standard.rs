@@ -65,13 +65,15 @@ impl<C: Object, const K: usize> Object for [C; K] {
     }
 }
 
-impl<C: Container> Container for Vec<C> {
+/// A slice of containers, whose object is a `Vec`.
+impl<C: Container> Container for [C] {
     type Scalar = C::Scalar;
     type With<N: Scalar> = Vec<C::With<N>>;
     const OPAQUE: bool = C::OPAQUE;
     fn with<N: Scalar>(&self) -> Self::With<N> {
         self.iter().map(|container| container.with::<N>()).collect()
     }
+    #[inline]
     fn fit<N: Scalar>(&self, object: &mut Self::With<N>) {
         object.truncate(self.len());
         for (container, object) in self.iter().zip(&mut *object) {
@@ -85,6 +87,29 @@ impl<C: Container> Container for Vec<C> {
     }
     fn layout(&self, layout: &mut Layout) {
         C::layout_of(self, layout);
+    }
+    #[inline]
+    fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [C::Scalar])) {
+        C::pieces_of(self, visit);
+    }
+}
+
+impl<C: Container> Container for Vec<C> {
+    type Scalar = C::Scalar;
+    type With<N: Scalar> = Vec<C::With<N>>;
+    const OPAQUE: bool = C::OPAQUE;
+    fn with<N: Scalar>(&self) -> Self::With<N> {
+        self.as_slice().with::<N>()
+    }
+    #[inline]
+    fn fit<N: Scalar>(&self, object: &mut Self::With<N>) {
+        self.as_slice().fit::<N>(object);
+    }
+    fn lengths(&self, lengths: &mut Vec<usize>) {
+        self.as_slice().lengths(lengths);
+    }
+    fn layout(&self, layout: &mut Layout) {
+        self.as_slice().layout(layout);
     }
     #[inline]
     fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [C::Scalar])) {

@@ -358,3 +358,48 @@ fn in_place_functions_take_structs() {
         assert_eq!(jac, [[1.0, 1.0, 0.0], [0.0, 0.0, 12.0]]);
     });
 }
+
+#[test]
+fn a_mask_freezes_numbers() {
+    every_engine!(backend => {
+        let f = |p: &Params<_>| loss(p);
+        // Only the first weight, the second bias and the shift are free.
+        let free = [true, false, false, false, true, false, true, true];
+        let mut expected = expected();
+        (expected.layers[0].weights[1], expected.layers[0].bias) = (0.0, 0.0);
+        (expected.layers[1].weights[0], expected.scale) = (0.0, 0.0);
+        let point = params();
+        let mut prepared = prepare_gradient(&f, &backend, Masked(&point, &free)).unwrap();
+        assert_eq!(prepared.gradient(Masked(&point, &free)).unwrap(), expected);
+        // Another value of a frozen number counts.
+        let other = Params { scale: 4.0, ..params() };
+        assert_eq!(prepared.gradient(Masked(&other, &free)).unwrap().layers[0].weights[0], 16.0);
+        let error = prepared.gradient(Masked(&point, &[true])).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::PreparedLength { prepared: 4, found: 1 }));
+        let f = |x: &[_]| x[0] * x[1] * x[1] + x[2];
+        let x = vec![2.0, 3.0, 4.0];
+        let hess = hessian(&f, &AutoForwardDiff::default(), Masked(&x, &[false, true, true])).unwrap();
+        assert_eq!(hess, [[4.0, 0.0], [0.0, 0.0]]);
+    });
+}
+
+#[test]
+fn parameters_and_caches_are_containers() {
+    fn scaled<T: Real>(x: &[T], pose: &Pose<T>, k: &[T], work: &mut (Vec<T>, T)) -> T {
+        work.0[0] = x[0] * pose.angle;
+        work.1 += work.0[0] * k[1];
+        work.1 + pose.at[0] * x[1]
+    }
+    let pose = Pose { at: [2.0, 0.0], angle: 3.0 };
+    let (x, k, work) = (vec![1.0, 1.0], vec![0.0, 5.0], (vec![0.0], 0.0));
+    every_engine!(backend => {
+        let f = |x: &[_], pose: &Pose<_>, k: &Vec<_>, work: &mut (Vec<_>, _)| scaled(x, pose, k, work);
+        let contexts = (&x, Parameter(&pose), Parameter(&k), Cache(&work));
+        let mut prepared = prepare_gradient(&f, &backend, contexts).unwrap();
+        assert_eq!(prepared.gradient(contexts).unwrap(), [15.0, 2.0]);
+        // A slice where a `Vec` was prepared, and other values.
+        let other = Pose { at: [7.0, 0.0], angle: 10.0 };
+        let grad = prepared.gradient((&x[..], Parameter(&other), Parameter(&k[..]), Cache(&work))).unwrap();
+        assert_eq!(grad, [50.0, 7.0]);
+    });
+}

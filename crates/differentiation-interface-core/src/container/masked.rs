@@ -1,0 +1,138 @@
+//! A container of which only some numbers are differentiated: [`Masked`].
+
+use super::{Buffer, Container, Object, Seen, count};
+use crate::backend::Lanes;
+use crate::point::{ArrayShape, LikeOf, Point, Shape};
+use crate::scalar::{Base, Scalar};
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// A point of which only the numbers whose entry of the mask is `true` are differentiated; the others are constants.
+///
+/// The function takes the whole container. A gradient has its shape, with zeros at the frozen numbers; tangents, and the columns of
+/// Jacobians and Hessians, are those of the free numbers alone. The mask is as long as the container: missing entries are `false`.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn energy<T: Real>(x: &[T]) -> T {
+///     x[0] * x[1] * x[1] + x[2]
+/// }
+/// let (x, free) = (vec![2.0, 3.0, 4.0], [true, false, true]);
+/// let f = |x: &[_]| energy(x);
+/// assert_eq!(gradient(&f, &AutoReverseDiff::default(), Masked(&x, &free))?, [9.0, 0.0, 1.0]);
+/// let f = |x: &[_]| energy(x);
+/// let hess = hessian(&f, &AutoForwardDiff::default(), Masked(&x, &free))?;
+/// assert_eq!(hess, [[0.0, 0.0], [0.0, 0.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Masked<'a, W>(
+    /// The container.
+    pub &'a W,
+    /// Which numbers are differentiated.
+    pub &'a [bool],
+);
+
+/// The shape of [`Masked`] with gradients of the type `W`.
+pub struct Partly<W>(PhantomData<W>);
+
+/// The container that the function sees, with the positions of its free numbers.
+#[derive(Clone, Debug)]
+pub struct Freed<W> {
+    whole: W,
+    free: Vec<usize>,
+}
+
+impl<W: Object<Scalar: Base>> Shape for Partly<W> {
+    type Scalar = W::Scalar;
+    type Active<N: Scalar> = <W::With<N> as Seen>::Seen;
+    type Like = W;
+    type Held<N: Scalar> = Freed<W::With<N>>;
+    // A recording would not see other values of the frozen numbers.
+    const OPAQUE: bool = true;
+    const LENGTH: Option<usize> = None;
+    type Lanes<L: Lanes> = L;
+
+    fn show<'a, N: Scalar>(
+        flat: &'a [N],
+        held: &'a mut Freed<W::With<N>>,
+        changed: Range<usize>,
+    ) -> &'a <W::With<N> as Seen>::Seen {
+        let range = changed.start.min(flat.len())..changed.end.min(flat.len());
+        let mut changes = held.free[range.clone()].iter().zip(&flat[range]).peekable();
+        let mut first = 0;
+        held.whole.pieces_mut(&mut |piece| {
+            while let Some((position, number)) = changes.next_if(|(position, _)| **position < first + piece.len()) {
+                piece[position - first] = *number;
+            }
+            first += piece.len();
+        });
+        held.whole.seen()
+    }
+    fn lengths<N: Scalar>(held: &Freed<W::With<N>>, lengths: &mut Vec<usize>) {
+        held.whole.lengths(lengths);
+        lengths.extend_from_slice(&held.free);
+    }
+    fn with_entries<N: Scalar, R>(_: impl FnMut(usize) -> N, _: impl FnOnce(&<W::With<N> as Seen>::Seen) -> R) -> R {
+        unreachable!("the shape fixes no length")
+    }
+}
+
+impl<W: Object<Scalar: Base>> ArrayShape for Partly<W> {}
+
+impl<W: Object<Scalar: Base>> Masked<'_, W> {
+    /// Visits the numbers with their positions, and whether they are free.
+    fn each(&self, mut visit: impl FnMut(W::Scalar, bool)) {
+        let mut mask = self.1.iter().copied();
+        self.0.pieces(&mut |piece| piece.iter().for_each(|number| visit(*number, mask.next().unwrap_or(false))));
+    }
+}
+
+impl<W: Object<Scalar: Base>> Point for Masked<'_, W> {
+    type Shape = Partly<W>;
+    type Contexts = ();
+    fn flat<'a>(&'a self, memory: &'a mut Vec<W::Scalar>) -> &'a [W::Scalar] {
+        memory.clear();
+        self.each(|number, free| memory.extend(free.then_some(number)));
+        memory
+    }
+    fn contexts(&self) {}
+    fn hold<N: Scalar>(&self) -> Freed<W::With<N>> {
+        let mut held = Freed { whole: self.0.with::<N>(), free: Vec::new() };
+        self.fit::<N>(&mut held);
+        held
+    }
+    fn fit<N: Scalar>(&self, held: &mut Freed<W::With<N>>) {
+        self.0.fit::<N>(&mut held.whole);
+        held.free.clear();
+        held.free.extend(self.1.iter().enumerate().take(count(self.0)).filter_map(|(i, free)| free.then_some(i)));
+        let (mut numbers, mut memory) = (0, Vec::new());
+        let all = super::flat(self.0, &mut memory);
+        held.whole.pieces_mut(&mut |piece| {
+            for number in piece {
+                *number = N::constant(N::Base::from_f64(all[numbers].as_f64()));
+                numbers += 1;
+            }
+        });
+    }
+    fn filled<E>(
+        &self,
+        memory: &mut Vec<W::Scalar>,
+        fill: impl FnOnce(&mut [W::Scalar]) -> Result<(), E>,
+    ) -> Result<LikeOf<Self>, E> {
+        let mut free = Vec::new();
+        self.each(|number, is_free| free.extend(is_free.then_some(number)));
+        fill(&mut free)?;
+        let mut like = self.0.with::<W::Scalar>();
+        like.write(memory, |all| {
+            let (mut free, mut mask) = (free.iter(), self.1.iter());
+            for number in all {
+                let is_free = mask.next().is_some_and(|free| *free);
+                *number = if is_free { free.next().copied().unwrap_or_default() } else { W::Scalar::default() };
+            }
+            Ok(())
+        })?;
+        Ok(like)
+    }
+}
