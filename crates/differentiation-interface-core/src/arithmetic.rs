@@ -3,6 +3,7 @@
 //! A [`Scalar`] applies rules, [`Unary`] and [`Binary`] ones and [`CustomRule`]s; a rule computes its value on a [`Base`] number and its
 //! derivative on any scalar. Public as part of [`scalar`](crate::scalar), [`rules`](crate::rules) and [`custom`](crate::custom).
 
+use crate::container::Seen;
 use crate::error::ErrorKind;
 use crate::fault;
 use crate::recordings::Internals;
@@ -67,10 +68,12 @@ pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
 /// 3. Comparisons compare primal values.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number this crate can differentiate with",
-    note = "scalars are `f64`, `f32` and the differentiation numbers over them; wrap a foreign number type in `Num` by implementing `Core`"
+    note = "scalars are `f64`, `f32` and the differentiation numbers over them; wrap a foreign number type in `Num` by implementing `Core`",
+    note = "a struct of numbers becomes a point, an output or a parameter by `#[derive(Container)]`"
 )]
 pub trait Scalar:
     Copy
+    + Seen<Seen = Self>
     + Default
     + PartialOrd
     + Debug

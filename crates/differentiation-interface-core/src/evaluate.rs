@@ -260,7 +260,8 @@ impl<N: Scalar, const M: usize> ArrayOutput<N> for [N; M] {}
     message = "`{Self}` cannot be differentiated here with numbers `{N}`",
     note = "a closure or `fn` has one number type: a function over plain `f64` works only with backends that need values (`AutoFiniteDiff`)",
     note = "write it over `T: Real` and call it in a closure `|x: &[_]| f(x)`, or put `#[differentiable]` on the `fn` and pass the object it makes",
-    note = "a function that writes its output, `|y: &mut [_], x: &[_]|`, is passed as `in_place(f, output_length)`"
+    note = "a function that writes its output, `|y: &mut [_], x: &[_]|`, is passed as `in_place(f, output_length)`",
+    note = "a struct of numbers becomes a point by `#[derive(Container)]`"
 )]
 pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
     /// The output of the function.

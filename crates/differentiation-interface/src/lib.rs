@@ -18,6 +18,11 @@ mod book {
     mod start {}
     #[doc = include_str!("../book/functions.md")]
     mod functions {}
+    #[doc = include_str!("../book/your_types.md")]
+    mod your_types {}
+    #[cfg(feature = "num-complex")]
+    #[doc = include_str!("../book/complex.md")]
+    mod complex {}
     #[doc = include_str!("../book/operators.md")]
     mod operators {}
     #[doc = include_str!("../book/preparation.md")]

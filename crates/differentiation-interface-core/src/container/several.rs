@@ -6,7 +6,7 @@ use super::{Buffer, Container, Object, place};
 use crate::backend::Lanes;
 use crate::function::{ContextType, Function, FunctionWith};
 use crate::point::{ArrayShape, Point, Shape};
-use crate::scalar::Scalar;
+use crate::scalar::{Core, Num, Scalar};
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -56,12 +56,22 @@ pub trait Seen {
     fn seen(&self) -> &Self::Seen;
 }
 
-impl<S: Scalar> Seen for S {
-    type Seen = S;
-    #[inline]
-    fn seen(&self) -> &S {
-        self
-    }
+/// Numbers, one by one: an implementation for all scalars would make a foreign type a wrong number instead of no container.
+macro_rules! numbers {
+    ($([$($generics:tt)*] $number:ty;)*) => {$(
+        impl<$($generics)*> Seen for $number {
+            type Seen = $number;
+            #[inline]
+            fn seen(&self) -> &$number {
+                self
+            }
+        }
+    )*};
+}
+numbers! {
+    [C: Core] Num<C>;
+    [] f64;
+    [] f32;
 }
 impl<C: Container> Seen for [C] {
     type Seen = [C];

@@ -1,0 +1,34 @@
+// What `#[derive(Container)]` cannot read.
+use differentiation_interface_core::Real;
+use differentiation_interface_macros::Container;
+
+#[derive(Clone, Debug, Container)]
+#[container(crate = "differentiation_interface_core")]
+struct WithoutNumbers {
+    scale: f64,
+}
+
+#[derive(Clone, Debug, Container)]
+#[container(crate = "differentiation_interface_core")]
+struct WithBounds<T: Real> {
+    scale: T,
+}
+
+#[derive(Clone, Debug, Container)]
+#[container(crate = "differentiation_interface_core")]
+struct WithPlainFields<T> {
+    scale: T,
+    steps: usize,
+    #[constant]
+    data: Vec<T>,
+}
+
+#[derive(Clone, Debug, Container)]
+#[container(crate = "differentiation_interface_core")]
+struct WithLifetimes<'a, T> {
+    #[constant]
+    name: &'a str,
+    scale: T,
+}
+
+fn main() {}
