@@ -10,6 +10,7 @@ mod activity;
 mod custom_rule;
 mod errors;
 mod expand;
+mod module;
 mod number;
 mod object;
 mod options;

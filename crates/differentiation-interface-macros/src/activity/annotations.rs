@@ -16,6 +16,8 @@ pub(super) enum Words {
     Open,
     /// Always plain, with the reason: constants.
     Plain(String),
+    /// Of this activity: fields of a struct, and arguments that are active in any case.
+    As(Act),
     /// Already replaced by the number type, or active: arguments and results.
     Active,
 }
@@ -35,6 +37,10 @@ impl Inference<'_> {
                     let act = self.graph.fresh();
                     self.mark_type(ty, Mark::Number(act));
                     Ty::Float(act)
+                }
+                Words::As(act) => {
+                    self.mark_type(ty, Mark::Number(*act));
+                    Ty::Float(*act)
                 }
                 Words::Plain(why) => Ty::Float(self.graph.pinned(why)),
                 Words::Active => Ty::Float(self.graph.active()),
@@ -62,6 +68,9 @@ impl Inference<'_> {
                 let parameter = path.path.get_ident().and_then(|name| self.type_parameters.get(&name.to_string()));
                 if let Some(ty) = parameter {
                     return ty.clone();
+                }
+                if let Some(ty) = self.module_type(&mut path.path, words) {
+                    return ty;
                 }
                 let Some(last) = path.path.segments.last_mut() else { return self.opaque_of(&[], path.span()) };
                 let name = last.ident.to_string();
@@ -112,6 +121,10 @@ impl Inference<'_> {
         let mut found = Ty::Other;
         for bound in bounds {
             let TypeParamBound::Trait(bound) = bound else { continue };
+            if let Some(ty) = self.module_type(&mut bound.path, words) {
+                found = ty;
+                continue;
+            }
             let Some(last) = bound.path.segments.last_mut() else { continue };
             match &mut last.arguments {
                 PathArguments::Parenthesized(f) => {
@@ -201,6 +214,12 @@ impl Inference<'_> {
                 }
             }
             Pat::TupleStruct(p) => {
+                if let Some(fields) = self.pattern_fields(&p.path, ty, span) {
+                    for (elem, (_, field)) in p.elems.iter_mut().zip(&fields) {
+                        self.pattern(elem, field, false);
+                    }
+                    return;
+                }
                 let known = p.path.segments.last().is_some_and(|s| s.ident == "Some" || s.ident == "Ok");
                 let error = p.path.segments.last().is_some_and(|s| s.ident == "Err");
                 let inner = if known {
@@ -215,6 +234,15 @@ impl Inference<'_> {
                 }
             }
             Pat::Struct(p) => {
+                if let Some(fields) = self.pattern_fields(&p.path, ty, span) {
+                    for field in &mut p.fields {
+                        let name = quote::ToTokens::to_token_stream(&field.member).to_string();
+                        if let Some((_, ty)) = fields.iter().find(|(n, _)| *n == name) {
+                            self.pattern(&mut field.pat, ty, false);
+                        }
+                    }
+                    return;
+                }
                 let inner = self.opaque_of(std::slice::from_ref(ty), span);
                 for field in &mut p.fields {
                     self.pattern(&mut field.pat, &inner, false);

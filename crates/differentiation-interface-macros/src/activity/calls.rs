@@ -44,16 +44,28 @@ impl Inference<'_> {
             if let Some(variable) = self.lookup(ident) {
                 return variable.ty;
             }
+            let ident = ident.clone();
+            if self.is_of_module(&p.path)
+                && let Some(ty) = self.module_path(&mut p.path)
+            {
+                return ty;
+            }
             if ident == "None" {
                 let item = self.fresh_var();
                 return Ty::seq(item);
             }
-            if is_constant_name(ident) {
-                let why = refusals::constant_item(ident);
+            if is_constant_name(&ident) {
+                let why = refusals::constant_item(&ident);
                 return Ty::Opaque(self.graph.pinned(&why));
             }
             return self.opaque_of(&[], span);
         }
+        if self.is_of_module(&p.path)
+            && let Some(ty) = self.module_path(&mut p.path)
+        {
+            return ty;
+        }
+        self.plain_type(&mut p.path);
         self.path_arguments(&mut p.path);
         let in_f64 = p.path.segments.iter().rev().skip(1).any(|s| s.ident == "f64" || s.ident == "consts");
         let Some(last) = p.path.segments.last() else { return Ty::Other };
@@ -125,7 +137,7 @@ impl Inference<'_> {
         let Expr::Call(call) = &mut *e else { return Ty::Other };
         if let Expr::Path(p) = &mut *call.func {
             let local = p.path.get_ident().and_then(|i| self.lookup(i));
-            if local.is_none() {
+            if local.is_none() && !self.is_of_module(&p.path) {
                 let last = p.path.segments.last().map(|s| s.ident.clone());
                 let names: Vec<String> = p.path.segments.iter().map(|s| s.ident.to_string()).collect();
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -156,7 +168,7 @@ impl Inference<'_> {
     }
 
     /// An argument where `expected` is known: a closure takes its argument types from it.
-    fn argument(&mut self, e: &mut Expr, expected: &Ty) -> Ty {
+    pub(super) fn argument(&mut self, e: &mut Expr, expected: &Ty) -> Ty {
         match (e, self.resolve(expected)) {
             (Expr::Closure(c), Ty::Fn(arguments, _)) => self.closure(c, Some(&arguments)),
             (Expr::Reference(r), Ty::Fn(arguments, _)) if matches!(&*r.expr, Expr::Closure(_)) => match &mut *r.expr {

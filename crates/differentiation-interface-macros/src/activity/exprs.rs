@@ -2,6 +2,7 @@
 
 use super::annotations::{Words, is_float};
 use super::inference::Inference;
+use super::instances::operator_name;
 use super::marks::Mark;
 use super::refusals;
 use super::ty::Ty;
@@ -122,6 +123,11 @@ impl Inference<'_> {
             Expr::Binary(b) => {
                 let left = self.expr(&mut b.left);
                 let right = self.expr(&mut b.right);
+                if let Some(name) = operator_name(&b.op)
+                    && let Some(result) = self.operator(name, &left, &mut b.right, &right)
+                {
+                    return result;
+                }
                 match b.op {
                     BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_) => {
                         self.arithmetic(&left, &right, span)
@@ -150,10 +156,16 @@ impl Inference<'_> {
             Expr::Index(i) => {
                 let base = self.expr(&mut i.expr);
                 self.expr(&mut i.index);
+                if let Some(item) = self.indexed(&base, span) {
+                    return item;
+                }
                 if matches!(&*i.index, Expr::Range(_)) { base } else { self.item_of(&base) }
             }
             Expr::Field(f) => {
                 let base = self.expr(&mut f.base);
+                if let Some(field) = self.field(&base, &f.member.to_token_stream().to_string(), span) {
+                    return field;
+                }
                 match (&f.member, self.resolve(&base)) {
                     (Member::Unnamed(i), Ty::Tuple(items)) if (i.index as usize) < items.len() => {
                         items[i.index as usize].clone()
@@ -264,6 +276,9 @@ impl Inference<'_> {
                 Ty::seq(item)
             }
             Expr::Struct(s) => {
+                if let Some(ty) = self.struct_literal(s) {
+                    return ty;
+                }
                 let mut types = Vec::new();
                 for field in &mut s.fields {
                     types.push(self.expr(&mut field.expr));

@@ -3,6 +3,7 @@
 //! Made by `make_generic`. The files beside this one extend it with methods that read expressions and record flows.
 
 use super::graph::{Act, Graph};
+use super::items::Module;
 use super::marks::{Mark, mark_name};
 use super::ty::Ty;
 use crate::errors::Errors;
@@ -28,6 +29,8 @@ pub(super) struct Inference<'e> {
     /// Type parameters of the `fn` inside the function whose signature is being read.
     pub(super) type_parameters: HashMap<String, Ty>,
     pub(super) marks: Vec<Mark>,
+    /// The types and functions of the module, if one is read.
+    pub(super) module: Module,
     /// Messages to report if the number is active.
     pub(super) checks: Vec<(Act, Span, String)>,
     /// Result types of the enclosing functions and closures.

@@ -37,6 +37,13 @@ impl Inference<'_> {
             }
             _ => {}
         }
+        if matches!(receiver, Ty::Struct(..) | Ty::Opaque(_) | Ty::Other)
+            || matches!(receiver, Ty::Var(_)) && refusals::float_method(&name).is_none()
+        {
+            if let Some(ty) = self.module_method(m, &receiver, &name) {
+                return ty;
+            }
+        }
         if let Ty::Float(a) | Ty::Opaque(a) = receiver
             && (matches!(receiver, Ty::Float(_)) || refusals::drops_derivative(&name))
             && let Some(message) = refusals::refused_method(&name)

@@ -1,0 +1,476 @@
+//! The items of a module or an `impl` block: their declarations, read before any body.
+//!
+//! Called by `make_items_generic`. Types and functions are entered in [`Module`], where `instances` finds them.
+
+use super::annotations::Words;
+use super::graph::Act;
+use super::inference::{Inference, Variable};
+use super::marks::Mark;
+use super::refusals;
+use super::ty::Ty;
+use crate::number::mentions;
+use crate::shape::{Mark as Written, take_mark};
+use proc_macro2::{Ident, Span};
+use quote::ToTokens;
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+use syn::spanned::Spanned;
+use syn::{
+    Block, Fields, FnArg, GenericArgument, GenericParam, ImplItem, ImplItemFn, Item, ItemImpl, ItemTrait,
+    PathArguments, Signature, TraitItem, Type, Visibility,
+};
+
+/// The declarations of a module.
+#[derive(Default)]
+pub(super) struct Module {
+    pub(super) types: Vec<Declared>,
+    pub(super) names: HashMap<String, usize>,
+    /// `type Vector = [f64; 3];`, with the placeholder of its numbers.
+    pub(super) aliases: HashMap<String, (Ty, Act)>,
+    pub(super) functions: HashMap<String, Scheme>,
+    /// By type and name. Several for operators, such as `Vector * Vector` and `Vector * f64`.
+    pub(super) methods: HashMap<(String, String), Vec<Scheme>>,
+    /// The signatures in the order of the items, for their bodies; `None` for a function that stays as it is.
+    order: VecDeque<Option<Scheme>>,
+    /// `Self`, and the associated types of the block that is being read.
+    pub(super) this: HashMap<String, Ty>,
+    /// The activity of the arguments that are active in any case.
+    pub(super) root: Option<Act>,
+}
+
+/// A struct or enum.
+pub(super) struct Declared {
+    pub(super) name: String,
+    /// Whether it has fields with `f64` that are not marked `#[constant]`.
+    pub(super) has_numbers: bool,
+    /// Active if any value of it is: then it gets the parameter.
+    pub(super) flag: Act,
+    /// The fields of each variant; those of a struct bear the name of the struct. Their numbers have the activity `flag`.
+    pub(super) cases: HashMap<String, Vec<(String, Ty)>>,
+}
+
+/// The signature of a function of the module.
+#[derive(Clone)]
+pub(super) struct Scheme {
+    /// With the receiver, if it is a method.
+    pub(super) arguments: Vec<Ty>,
+    pub(super) result: Ty,
+    pub(super) acts: Vec<Act>,
+    /// Type and constant parameters that the user wrote.
+    pub(super) parameters: usize,
+    pub(super) has_receiver: bool,
+}
+
+/// The functions of a block whose arguments are active in any case.
+#[derive(Clone, Copy)]
+enum Roots {
+    None,
+    Public,
+    All,
+}
+
+fn all_fields<'a>(fields: impl IntoIterator<Item = &'a Fields>) -> Vec<Type> {
+    let fields = fields.into_iter().flat_map(|f| f.iter());
+    let is_active = |f: &&syn::Field| !f.attrs.iter().any(|a| a.path().is_ident("constant"));
+    fields.filter(is_active).map(|f| f.ty.clone()).collect()
+}
+
+/// Whether a function is generic as the user wrote it, and stays as it is.
+fn is_generic_already(sig: &Signature) -> bool {
+    sig.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_))) && !mentions(sig.to_token_stream(), "f64")
+}
+
+/// Whether a trait has no type parameter. Its numbers then become one.
+fn is_plain_trait(t: &ItemTrait) -> bool {
+    !t.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)))
+}
+
+fn has_type_parameter(block: &ItemImpl) -> bool {
+    block.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)))
+}
+
+/// The last word of a path to a type.
+fn type_name(ty: &Type) -> Option<Ident> {
+    match ty {
+        Type::Path(p) if p.qself.is_none() => p.path.segments.last().map(|s| s.ident.clone()),
+        _ => None,
+    }
+}
+
+impl Inference<'_> {
+    /// Reads all items: types, signatures, and at last the bodies.
+    pub(super) fn items(&mut self, items: &mut [Item], has_object: &[bool]) {
+        self.module.root = Some(self.graph.active());
+        self.declare_types(items);
+        let public = |vis: &Visibility| !matches!(vis, Visibility::Inherited);
+        let has_public_functions =
+            has_object.contains(&true) || items.iter().any(|i| matches!(i, Item::Fn(f) if public(&f.vis)));
+        let is_public_method = |i: &ImplItem| matches!(i, ImplItem::Fn(f) if public(&f.vis));
+        let has_public_methods =
+            items.iter().any(|i| matches!(i, Item::Impl(block) if block.items.iter().any(is_public_method)));
+        for (i, item) in items.iter_mut().enumerate() {
+            match item {
+                Item::Fn(function) if is_generic_already(&function.sig) => self.module.order.push_back(None),
+                Item::Fn(function) => {
+                    let is_root = public(&function.vis)
+                        || has_object.get(i) == Some(&true)
+                        || !has_public_functions && !has_public_methods;
+                    let scheme = self.declare(&mut function.sig, is_root, None);
+                    let acts = self.own_acts(&scheme, &function.sig);
+                    let mark = self.add_mark(Mark::Nested(acts), function.sig.ident.span());
+                    function.attrs.push(syn::parse_quote!(#[#mark]));
+                    self.module.functions.insert(function.sig.ident.to_string(), scheme.clone());
+                    self.module.order.push_back(Some(scheme));
+                }
+                Item::Impl(block) if !has_type_parameter(block) => {
+                    let roots = if has_public_functions {
+                        Roots::None
+                    } else if has_public_methods {
+                        Roots::Public
+                    } else {
+                        Roots::All
+                    };
+                    self.declare_block(block, roots);
+                }
+                Item::Const(c) => {
+                    let words = Words::Plain(refusals::constant_item(&c.ident));
+                    let ty = self.annotation(&mut c.ty.clone(), &words);
+                    let ident = c.ident.clone();
+                    self.bind(&ident, ty, true);
+                }
+                Item::Static(s) => {
+                    let words = Words::Plain(refusals::constant_item(&s.ident));
+                    let ty = self.annotation(&mut s.ty.clone(), &words);
+                    let ident = s.ident.clone();
+                    self.bind(&ident, ty, true);
+                }
+                Item::Trait(t) => self.declare_trait(t),
+                _ => {}
+            }
+        }
+        for item in items {
+            match item {
+                Item::Fn(function) => {
+                    if let Some(scheme) = self.module.order.pop_front().flatten() {
+                        self.function_body(&mut function.sig, &mut function.block, scheme);
+                    }
+                }
+                Item::Impl(block) if !has_type_parameter(block) => self.block_bodies(block),
+                Item::Trait(t) => self.trait_bodies(t),
+                _ => {}
+            }
+        }
+    }
+
+    fn declare_types(&mut self, items: &mut [Item]) {
+        for item in items.iter() {
+            let name = match item {
+                Item::Struct(s) => s.ident.to_string(),
+                Item::Enum(e) => e.ident.to_string(),
+                Item::Trait(t) if is_plain_trait(t) => t.ident.to_string(),
+                _ => continue,
+            };
+            let flag = self.graph.fresh();
+            self.module.names.insert(name.clone(), self.module.types.len());
+            self.module.types.push(Declared { name, has_numbers: false, flag, cases: HashMap::new() });
+        }
+        // A type in the methods of which active numbers occur may be declared elsewhere.
+        for item in items.iter() {
+            if let Item::Impl(block) = item
+                && let Some(name) = type_name(&block.self_ty)
+                && !self.module.names.contains_key(&name.to_string())
+            {
+                let flag = self.graph.fresh();
+                self.module.names.insert(name.to_string(), self.module.types.len());
+                let name = name.to_string();
+                self.module.types.push(Declared { name, has_numbers: false, flag, cases: HashMap::new() });
+            }
+        }
+        for item in items.iter_mut() {
+            if let Item::Type(alias) = item
+                && mentions(alias.ty.to_token_stream(), "f64")
+            {
+                // An alias always gets its parameter, `f64` unless stated.
+                let act = self.graph.active();
+                let ty = self.annotation(&mut alias.ty, &Words::As(act));
+                let mark = self.add_mark(Mark::Type(act), alias.ident.span());
+                alias.attrs.push(syn::parse_quote!(#[#mark]));
+                self.module.aliases.insert(alias.ident.to_string(), (ty, act));
+            }
+        }
+        // Numbers may be those of another type, so that types are asked until nothing changes.
+        let mut words: Vec<String> = self.module.aliases.keys().cloned().chain(["f64".to_string()]).collect();
+        loop {
+            let before = words.len();
+            for item in items.iter() {
+                let (name, fields) = match item {
+                    Item::Struct(s) => (&s.ident, all_fields([&s.fields])),
+                    Item::Enum(e) => (&e.ident, all_fields(e.variants.iter().map(|v| &v.fields))),
+                    Item::Trait(t) if is_plain_trait(t) => {
+                        let signatures = t.items.iter().filter_map(|i| match i {
+                            TraitItem::Fn(method) => Some(method.sig.to_token_stream()),
+                            _ => None,
+                        });
+                        (&t.ident, signatures.map(Type::Verbatim).collect())
+                    }
+                    _ => continue,
+                };
+                let has = |ty: &Type| words.iter().any(|word| mentions(ty.to_token_stream(), word));
+                let id = self.module.names[&name.to_string()];
+                if !self.module.types[id].has_numbers && fields.iter().any(has) {
+                    self.module.types[id].has_numbers = true;
+                    words.push(name.to_string());
+                }
+            }
+            if words.len() == before {
+                break;
+            }
+        }
+        for item in items.iter_mut() {
+            match item {
+                Item::Struct(s) => {
+                    let id = self.module.names[&s.ident.to_string()];
+                    let case = self.fields(&mut s.fields, id);
+                    self.module.types[id].cases.insert(s.ident.to_string(), case);
+                    let mark = self.add_mark(Mark::Type(self.module.types[id].flag), s.ident.span());
+                    s.attrs.push(syn::parse_quote!(#[#mark]));
+                }
+                Item::Enum(e) => {
+                    let id = self.module.names[&e.ident.to_string()];
+                    for variant in &mut e.variants {
+                        let case = self.fields(&mut variant.fields, id);
+                        self.module.types[id].cases.insert(variant.ident.to_string(), case);
+                    }
+                    let mark = self.add_mark(Mark::Type(self.module.types[id].flag), e.ident.span());
+                    e.attrs.push(syn::parse_quote!(#[#mark]));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The fields of a struct or variant; removes their marks.
+    fn fields(&mut self, fields: &mut Fields, id: usize) -> Vec<(String, Ty)> {
+        let flag = self.module.types[id].flag;
+        let mut read = Vec::new();
+        for (i, field) in fields.iter_mut().enumerate() {
+            let name = field.ident.as_ref().map_or_else(|| i.to_string(), Ident::to_string);
+            let words = match take_mark(&mut field.attrs) {
+                Written::Constant => Words::Plain(refusals::constant_field(&name)),
+                _ => Words::As(flag),
+            };
+            read.push((name, self.annotation(&mut field.ty, &words)));
+        }
+        read
+    }
+
+    /// Reads a signature. `this` is the type of the block, and whether its numbers have one activity (an `impl` of a trait).
+    fn declare(&mut self, sig: &mut Signature, is_root: bool, this: Option<(&Ty, Option<Act>)>) -> Scheme {
+        let outer = self.type_parameters.clone();
+        self.declare_type_parameters(&mut sig.generics);
+        let mut open = match (this.and_then(|t| t.1), self.module.root) {
+            (Some(act), _) => Words::As(act),
+            (None, Some(root)) if is_root => Words::As(root),
+            _ => Words::Open,
+        };
+        let mut arguments = Vec::new();
+        let mut has_numbers = false;
+        for argument in &mut sig.inputs {
+            match argument {
+                FnArg::Receiver(_) => arguments.push(this.map_or(Ty::Other, |t| t.0.clone())),
+                FnArg::Typed(argument) => {
+                    let is_constant = argument.attrs.iter().any(|a| a.path().is_ident("constant"));
+                    let words = if is_constant {
+                        let name = argument.pat.to_token_stream();
+                        Words::Plain(refusals::constant_argument(name, &argument.ty))
+                    } else {
+                        open.clone()
+                    };
+                    let ty = self.annotation(&mut argument.ty, &words);
+                    has_numbers |= !is_constant && !self.acts(&ty).is_empty();
+                    arguments.push(ty);
+                }
+            }
+        }
+        if is_root && !has_numbers {
+            open = Words::Open;
+        }
+        let result = self.return_annotation(&mut sig.output, &open);
+        self.type_parameters = outer;
+        let parameters = sig.generics.params.iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).count();
+        let has_receiver = matches!(sig.inputs.first(), Some(FnArg::Receiver(_)));
+        let mut acts = self.acts(&Ty::Fn(arguments.clone(), Rc::new(result.clone())));
+        let mut known = Vec::new();
+        acts.retain(|act| {
+            !known.contains(act) && {
+                known.push(*act);
+                true
+            }
+        });
+        Scheme { arguments, result, acts, parameters, has_receiver }
+    }
+
+    /// The activities that make a function generic; it must not be `const` and the like then.
+    fn own_acts(&mut self, scheme: &Scheme, sig: &Signature) -> Vec<Act> {
+        let any = self.graph.fresh();
+        for act in &scheme.acts {
+            self.graph.flow(*act, any, Span::call_site());
+        }
+        for (span, message) in refusals::qualifiers(sig) {
+            self.checks.push((any, span, message.to_string()));
+        }
+        scheme.acts.clone()
+    }
+
+    fn declare_block(&mut self, block: &mut ItemImpl, roots: Roots) {
+        let Some(name) = type_name(&block.self_ty) else { return };
+        let name = name.to_string();
+        let Some(&id) = self.module.names.get(&name) else {
+            if name == "f64" && block.trait_.is_some() {
+                self.errors.push(
+                    block.self_ty.span(),
+                    "cannot make `impl .. for f64` generic; write the operation with the other operand first, or a function",
+                );
+            }
+            return;
+        };
+        let flag = self.module.types[id].flag;
+        let this = self.annotation(&mut block.self_ty, &Words::As(flag));
+        self.module.this.insert("Self".to_string(), this.clone());
+        // The numbers of a trait of the module are those of the trait, others those of the type.
+        let of_trait = block
+            .trait_
+            .as_ref()
+            .map(|(path, _)| self.trait_number(path).map_or(flag, |id| self.module.types[id].flag));
+        if let Some((path, _)) = &mut block.trait_ {
+            if let Some(act) = of_trait
+                && self.trait_number(path).is_some()
+            {
+                self.module_type(path, &Words::As(act));
+            }
+            for segment in &mut path.segments {
+                let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else { continue };
+                for argument in &mut arguments.args {
+                    if let GenericArgument::Type(ty) = argument {
+                        self.annotation(ty, &Words::As(flag));
+                    }
+                }
+            }
+        }
+        let mut acts = vec![flag];
+        acts.extend(of_trait);
+        let mark = self.add_mark(Mark::Block(acts), block.impl_token.span());
+        block.attrs.push(syn::parse_quote!(#[#mark]));
+        let of_type = of_trait.unwrap_or(flag);
+        for item in &mut block.items {
+            if let ImplItem::Type(t) = item {
+                let ty = self.annotation(&mut t.ty, &Words::As(of_type));
+                self.module.this.insert(t.ident.to_string(), ty);
+            }
+        }
+        for item in &mut block.items {
+            let ImplItem::Fn(method) = item else { continue };
+            if is_generic_already(&method.sig) {
+                self.module.order.push_back(None);
+                continue;
+            }
+            let is_root = match roots {
+                Roots::None => false,
+                Roots::Public => !matches!(method.vis, Visibility::Inherited),
+                Roots::All => true,
+            } && of_trait.is_none();
+            let scheme = self.declare(&mut method.sig, is_root, Some((&this, of_trait)));
+            let acts = self.own_acts(&scheme, &method.sig);
+            if of_trait.is_none() {
+                let mark = self.add_mark(Mark::Method(acts, flag), method.sig.ident.span());
+                method.attrs.push(syn::parse_quote!(#[#mark]));
+            }
+            let key = (name.clone(), method.sig.ident.to_string());
+            self.module.methods.entry(key).or_default().push(scheme.clone());
+            self.module.order.push_back(Some(scheme));
+        }
+        self.module.this.clear();
+    }
+
+    /// The type of a trait of the module.
+    fn trait_number(&self, path: &syn::Path) -> Option<usize> {
+        let name = path.segments.last()?.ident.to_string();
+        self.module.names.get(&name).copied()
+    }
+
+    /// A trait: all numbers of its methods have one activity, and its objects are values like those of a struct.
+    fn declare_trait(&mut self, t: &mut ItemTrait) {
+        if !is_plain_trait(t) {
+            return;
+        }
+        let id = self.module.names[&t.ident.to_string()];
+        let flag = self.module.types[id].flag;
+        let mark = self.add_mark(Mark::Type(flag), t.ident.span());
+        t.attrs.push(syn::parse_quote!(#[#mark]));
+        let this = Ty::Struct(id, flag);
+        self.module.this.insert("Self".to_string(), this.clone());
+        for item in &mut t.items {
+            let TraitItem::Fn(method) = item else { continue };
+            let scheme = self.declare(&mut method.sig, false, Some((&this, Some(flag))));
+            if method.default.is_some() {
+                let mark = self.add_mark(Mark::Bound(flag), method.sig.ident.span());
+                method.attrs.push(syn::parse_quote!(#[#mark]));
+            }
+            let key = (t.ident.to_string(), method.sig.ident.to_string());
+            self.module.methods.entry(key).or_default().push(scheme.clone());
+            self.module.order.push_back(Some(scheme));
+        }
+        self.module.this.clear();
+    }
+
+    fn trait_bodies(&mut self, t: &mut ItemTrait) {
+        if !is_plain_trait(t) {
+            return;
+        }
+        let id = self.module.names[&t.ident.to_string()];
+        self.module.this.insert("Self".to_string(), Ty::Struct(id, self.module.types[id].flag));
+        for item in &mut t.items {
+            let TraitItem::Fn(method) = item else { continue };
+            if let (Some(scheme), Some(block)) = (self.module.order.pop_front().flatten(), &mut method.default) {
+                self.function_body(&mut method.sig, block, scheme);
+            }
+        }
+        self.module.this.clear();
+    }
+
+    fn block_bodies(&mut self, block: &mut ItemImpl) {
+        let Some(name) = type_name(&block.self_ty) else { return };
+        let Some(&id) = self.module.names.get(&name.to_string()) else { return };
+        let flag = self.module.types[id].flag;
+        self.module.this.insert("Self".to_string(), Ty::Struct(id, flag));
+        for item in &mut block.items {
+            let ImplItem::Fn(ImplItemFn { sig, block, .. }) = item else { continue };
+            if let Some(scheme) = self.module.order.pop_front().flatten() {
+                self.function_body(sig, block, scheme);
+            }
+        }
+        self.module.this.clear();
+    }
+
+    /// Reads the body of a function, and removes the marks of its arguments if no object needs them.
+    fn function_body(&mut self, sig: &mut Signature, block: &mut Block, scheme: Scheme) {
+        self.scopes.push(HashMap::new());
+        for (argument, ty) in sig.inputs.iter_mut().zip(&scheme.arguments) {
+            match argument {
+                FnArg::Receiver(r) => {
+                    let variable = Variable { ty: ty.clone(), by_value: false };
+                    let scope = self.scopes.last_mut().expect("the scope of this body is open");
+                    scope.insert(r.self_token.to_token_stream().to_string(), variable);
+                }
+                FnArg::Typed(argument) => {
+                    let by_value = !matches!(&*argument.ty, Type::Reference(_));
+                    self.pattern(&mut argument.pat, ty, by_value);
+                }
+            }
+        }
+        self.returns.push(scheme.result.clone());
+        self.block(block, Some(&scheme.result));
+        self.returns.pop();
+        self.scopes.pop();
+    }
+}
