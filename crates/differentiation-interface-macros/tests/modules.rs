@@ -10,9 +10,24 @@
 
 mod dual;
 
-use differentiation_interface_core::{Function, Num};
+use differentiation_interface_core::{Function, Num, Real};
 use differentiation_interface_macros::differentiable;
 use dual::{Dual, close, gradient, seeded};
+
+/// Declared outside of the modules that the attribute reads.
+struct Pair<U> {
+    first: U,
+    second: U,
+    step: f64,
+}
+
+fn generic<U: Real>(v: U, by: &[U]) -> U {
+    v * by[0]
+}
+
+fn first_of<U>(v: U, _: f64) -> U {
+    v
+}
 
 /// Keeps the module as it is written, beside the one that the attribute makes generic: `plain::name` computes with `f64`.
 macro_rules! both {
@@ -289,6 +304,19 @@ both! {
         }
     }
 
+    // Types and functions of other modules that are generic already.
+    mod outside {
+        use crate::{Pair, first_of, generic};
+
+        pub fn value(x: &[f64]) -> f64 {
+            let p = Pair { first: x[1], second: 0.0, step: 0.5 };
+            let q = Pair { first: 1.0, second: x[0] * 2.0, step: 0.5 };
+            let r = generic(x[0], x).sqrt() + generic(2.0, x) + first_of(x[0] - 1.0, 0.5);
+            let sum: f64 = x.iter().map(|v| generic(*v + 1.0, x)).sum();
+            p.first * p.step + p.second + q.first * q.second + r + sum
+        }
+    }
+
     // A type is used with data only in one place, with active numbers in another.
     mod statistics {
         #[derive(Clone, Copy)]
@@ -373,6 +401,11 @@ fn operators_on_a_struct_become_generic() {
 #[test]
 fn traits_become_generic() {
     agrees(payoffs::Value, plain::payoffs::value, [3.0, 1.2, 2.0]);
+}
+
+#[test]
+fn functions_and_structs_that_are_generic_already_are_used_as_before() {
+    agrees(outside::Value, plain::outside::value, [1.5, 2.0]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::annotations::Words;
 use super::exprs::is_constant_name;
+use super::graph::Act;
 use super::inference::Inference;
 use super::marks::Mark;
 use super::refusals::{self, Arguments};
@@ -95,7 +96,7 @@ impl Inference<'_> {
 
     /// Argument count and type of the function `f64::name`, all numbers of one activity. Reports functions that active numbers
     /// do not have.
-    fn float_function(&mut self, method: &Ident, act: super::graph::Act) -> Option<(usize, Ty)> {
+    fn float_function(&mut self, method: &Ident, act: Act) -> Option<(usize, Ty)> {
         let name = method.to_string();
         if matches!(name.as_str(), "from_bits" | "from_le_bytes" | "from_be_bytes" | "from_ne_bytes") {
             self.errors.push(method.span(), refusals::from_bits(&name));
@@ -151,7 +152,12 @@ impl Inference<'_> {
                     Expr::Path(p) => &mut p.path,
                     _ => return Ty::Other,
                 });
-                return self.unknown_call(&mut call.args, &[], span);
+                let (result, exact) = self.unknown_call(&mut call.args, &[], span);
+                if let Expr::Path(p) = &*call.func {
+                    let name = p.path.segments.last().map(|s| s.ident.clone());
+                    self.named(e, name, &result, exact);
+                }
+                return result;
             }
         }
         let callee = self.expr(&mut call.func);
@@ -163,7 +169,7 @@ impl Inference<'_> {
                 }
                 (*result).clone()
             }
-            other => self.unknown_call(&mut call.args, &[other], span),
+            other => self.unknown_call(&mut call.args, &[other], span).0,
         }
     }
 
@@ -287,9 +293,44 @@ impl Inference<'_> {
         item
     }
 
+    /// Marks the use of an unknown function or struct, so that an error can say its name.
+    pub(super) fn named(&mut self, e: &mut Expr, name: Option<Ident>, whole: &Ty, exact: Vec<(usize, Act)>) {
+        let Ty::Opaque(whole) = self.resolve(whole) else { return };
+        if let Some(name) = name.filter(|name| name != "Self")
+            && !exact.is_empty()
+        {
+            self.mark_expr(e, Mark::Named { name, whole, arguments: exact });
+        }
+    }
+
+    /// The activity of a value whose type the compiler knows exactly, so that no coercion can be meant: a number by value, a
+    /// shared slice of numbers.
+    pub(super) fn exact(&self, e: &Expr, ty: &Ty) -> Option<Act> {
+        let variable = match e {
+            Expr::Path(p) => p.path.get_ident().and_then(|i| self.lookup(i)),
+            _ => None,
+        };
+        match self.resolve(ty) {
+            Ty::Float(act) if self.is_value(e) => Some(act),
+            Ty::Seq(item) if variable.is_some_and(|v| v.is_slice) => match self.resolve(&item) {
+                Ty::Float(act) => Some(act),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Arguments of an unknown function. If one is active, the function must be generic, and the compiler infers what it expects
-    /// of the plain ones.
-    pub(super) fn unknown_call(&mut self, arguments: &mut Punctuated<Expr, Token![,]>, more: &[Ty], span: Span) -> Ty {
+    /// of the plain ones. Returns the type of the result, and the arguments that can be passed by `Call::pass`.
+    pub(super) fn unknown_call(
+        &mut self,
+        arguments: &mut Punctuated<Expr, Token![,]>,
+        more: &[Ty],
+        span: Span,
+    ) -> (Ty, Vec<(usize, Act)>) {
+        // What a closure takes may follow from the other arguments, which then must not be passed in a roundabout way.
+        let has_closure = arguments.iter().any(|a| matches!(a, Expr::Closure(_)));
+        let mut exact = Vec::new();
         let mut types = more.to_vec();
         let mut plain = Vec::new();
         for (i, argument) in arguments.iter_mut().enumerate() {
@@ -303,10 +344,11 @@ impl Inference<'_> {
             {
                 plain.push((i, a));
             }
+            exact.extend(self.exact(argument, &ty).filter(|_| !has_closure).map(|act| (i, act)));
             types.push(ty);
         }
         let result = self.opaque_of(&types, span);
-        let Ty::Opaque(call) = result else { return result };
+        let Ty::Opaque(call) = result else { return (result, exact) };
         for argument in arguments.iter_mut() {
             if let Expr::Closure(c) = argument {
                 let expected = vec![Ty::Opaque(call); c.inputs.len()];
@@ -320,11 +362,11 @@ impl Inference<'_> {
         for (i, from) in plain {
             self.mark_expr(&mut arguments[i], Mark::Inferred { from, call });
         }
-        result
+        (result, exact)
     }
 
     /// `|t: f64| ..` passed to an unknown function: the compiler infers the type if it must not be `f64`.
-    fn guess_closure_types(&mut self, c: &mut syn::ExprClosure, call: super::graph::Act) {
+    fn guess_closure_types(&mut self, c: &mut syn::ExprClosure, call: Act) {
         for pat in &mut c.inputs {
             if let syn::Pat::Type(p) = pat
                 && crate::number::is_word(&p.ty, "f64")

@@ -279,15 +279,7 @@ impl Inference<'_> {
                 if let Some(ty) = self.struct_literal(s) {
                     return ty;
                 }
-                let mut types = Vec::new();
-                for field in &mut s.fields {
-                    types.push(self.expr(&mut field.expr));
-                    field.colon_token.get_or_insert_with(Default::default);
-                }
-                if let Some(rest) = &mut s.rest {
-                    types.push(self.expr(rest));
-                }
-                self.opaque_of(&types, span)
+                self.unknown_literal(e)
             }
             Expr::Try(t) => {
                 let ty = self.expr(&mut t.expr);

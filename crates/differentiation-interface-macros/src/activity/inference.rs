@@ -18,6 +18,8 @@ pub(super) struct Variable {
     pub(super) ty: Ty,
     /// Certainly a number by value, not a reference to one.
     pub(super) by_value: bool,
+    /// Certainly a shared slice.
+    pub(super) is_slice: bool,
 }
 
 /// The state of the analysis of one function.

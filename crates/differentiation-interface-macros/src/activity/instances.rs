@@ -174,6 +174,39 @@ impl Inference<'_> {
         Some(whole)
     }
 
+    /// A literal of a struct that is declared elsewhere. If a field is active, the compiler infers what it expects of plain numbers.
+    pub(super) fn unknown_literal(&mut self, e: &mut Expr) -> Ty {
+        let span = e.span();
+        let Expr::Struct(s) = &mut *e else { return Ty::Other };
+        let mut types = Vec::new();
+        let mut exact = Vec::new();
+        let mut plain = Vec::new();
+        for (i, field) in s.fields.iter_mut().enumerate() {
+            let ty = self.expr(&mut field.expr);
+            if let Some(act) = self.exact(&field.expr, &ty) {
+                plain.push((i, act));
+                exact.push((i, act));
+            }
+            types.push(ty);
+            field.colon_token.get_or_insert_with(Default::default);
+        }
+        if let Some(rest) = &mut s.rest {
+            types.push(self.expr(rest));
+        }
+        let result = self.opaque_of(&types, span);
+        if let Ty::Opaque(call) = result {
+            for (i, from) in plain {
+                let value = &mut s.fields[i].expr;
+                if self.is_value(value) {
+                    self.mark_expr(value, Mark::Inferred { from, call });
+                }
+            }
+        }
+        let name = s.path.segments.last().map(|s| s.ident.clone());
+        self.named(e, name, &result, exact);
+        result
+    }
+
     /// One call of a function: arguments, result, and the activity of the call.
     fn instance(&mut self, scheme: &Scheme, span: Span) -> (Vec<Ty>, Ty, Act) {
         let call = self.graph.fresh();

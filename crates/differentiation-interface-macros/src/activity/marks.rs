@@ -20,6 +20,9 @@ pub(super) enum Mark {
     Lift { from: Act, to: Act, certain: bool },
     /// A plain argument of an unknown function with other, active arguments: the compiler infers the expected type.
     Inferred { from: Act, call: Act },
+    /// A call of an unknown function, or a literal of an unknown struct, with this name. If it is active, the active ones among
+    /// these arguments are passed so that an error can say the name.
+    Named { name: Ident, whole: Act, arguments: Vec<(usize, Act)> },
     /// `base.powf(exponent)`.
     Power { base: Act, exponent: Act },
     /// `expr as f64`, dropped if the expression is active and so needs no cast.

@@ -72,7 +72,10 @@ impl Inference<'_> {
         }
         self.turbofish(m);
         let Expr::MethodCall(m) = e else { return Ty::Other };
-        self.unknown_call(&mut m.args, &[receiver], span)
+        let (result, exact) = self.unknown_call(&mut m.args, &[receiver], span);
+        let name = m.method.clone();
+        self.named(e, Some(name), &result, exact);
+        result
     }
 
     /// The types in `::<..>` after a method.

@@ -21,6 +21,7 @@ mod instances;
 mod items;
 mod marks;
 mod methods;
+mod named;
 mod refusals;
 mod rewrite;
 mod sequences;
@@ -32,6 +33,7 @@ use graph::Graph;
 use inference::Inference;
 use items::Module;
 use marks::Mark;
+use named::Calls;
 use rewrite::Rewrite;
 use std::collections::HashMap;
 use syn::visit_mut::VisitMut;
@@ -51,8 +53,9 @@ pub(crate) fn make_generic(
     let mut inference = Inference::new(number, errors);
     inference.function(function, original);
     let Solution { graph, marks } = inference.solve();
-    let mut rewrite = Rewrite { graph: &graph, marks: &marks, number, krate };
+    let mut rewrite = Rewrite { graph: &graph, marks: &marks, number, krate, calls: vec![Calls::default()] };
     rewrite.visit_block_mut(&mut function.block);
+    rewrite.open_calls(&mut function.block);
 }
 
 /// Rewrites the items of a module, or an `impl` block: signatures, types and bodies. `has_object` says
@@ -67,7 +70,7 @@ pub(crate) fn make_items_generic(
     let mut inference = Inference::new(number, errors);
     inference.items(items, has_object);
     let Solution { graph, marks } = inference.solve();
-    let mut rewrite = Rewrite { graph: &graph, marks: &marks, number, krate };
+    let mut rewrite = Rewrite { graph: &graph, marks: &marks, number, krate, calls: Vec::new() };
     for item in items {
         rewrite.visit_item_mut(item);
     }

@@ -4,6 +4,7 @@
 
 use super::graph::{Act, Graph};
 use super::marks::{Mark, mark_number, marked};
+use super::named::Calls;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::punctuated::Punctuated;
@@ -20,6 +21,8 @@ pub(super) struct Rewrite<'a> {
     pub(super) marks: &'a [Mark],
     pub(super) number: &'a Ident,
     pub(super) krate: &'a Path,
+    /// The calls with a name in each function around the code that is visited.
+    pub(super) calls: Vec<Calls>,
 }
 
 impl VisitMut for Rewrite<'_> {
@@ -31,7 +34,10 @@ impl VisitMut for Rewrite<'_> {
         if let Mark::Macro(mac) = mark {
             *e = rebuilt(mac, arguments);
         } else if let Some(inner) = arguments.into_iter().next() {
-            *e = self.decide(mark, inner);
+            *e = match mark {
+                Mark::Named { name, whole, arguments } => self.passed(inner, name, *whole, arguments),
+                mark => self.decide(mark, inner),
+            };
         }
     }
 
@@ -49,14 +55,18 @@ impl VisitMut for Rewrite<'_> {
     }
 
     fn visit_item_fn_mut(&mut self, function: &mut ItemFn) {
+        self.calls.push(Calls::default());
         visit_mut::visit_item_fn_mut(self, function);
+        self.open_calls(&mut function.block);
         if self.take_parameter(&mut function.attrs) {
             self.add_number(&mut function.sig.generics);
         }
     }
 
     fn visit_impl_item_fn_mut(&mut self, method: &mut syn::ImplItemFn) {
+        self.calls.push(Calls::default());
         visit_mut::visit_impl_item_fn_mut(self, method);
+        self.open_calls(&mut method.block);
         if self.take_parameter(&mut method.attrs) {
             self.add_number(&mut method.sig.generics);
         }
@@ -91,7 +101,12 @@ impl VisitMut for Rewrite<'_> {
     }
 
     fn visit_trait_item_fn_mut(&mut self, method: &mut syn::TraitItemFn) {
+        self.calls.push(Calls::default());
         visit_mut::visit_trait_item_fn_mut(self, method);
+        match &mut method.default {
+            Some(block) => self.open_calls(block),
+            None => drop(self.calls.pop()),
+        }
         if self.take_parameter(&mut method.attrs) {
             let (number, krate) = (self.number, self.krate);
             method.sig.generics.make_where_clause().predicates.push(parse_quote!(#number: #krate::Real));
@@ -102,6 +117,16 @@ impl VisitMut for Rewrite<'_> {
         visit_mut::visit_item_type_mut(self, item);
         if self.take_parameter(&mut item.attrs) {
             self.add_default_number(&mut item.generics);
+        }
+    }
+
+    /// `State { pos, .. }` stays as it was written if the field stays as it was.
+    fn visit_field_value_mut(&mut self, field: &mut syn::FieldValue) {
+        visit_mut::visit_field_value_mut(self, field);
+        if let (syn::Member::Named(name), Expr::Path(p)) = (&field.member, &field.expr)
+            && p.path.is_ident(name)
+        {
+            field.colon_token = None;
         }
     }
 
@@ -285,7 +310,7 @@ fn method_call(call: Expr) -> Expr {
 }
 
 /// The span of a user's expression, for generated code: errors point there, and lints see that the code is generated.
-fn made_for(e: &impl Spanned) -> Span {
+pub(super) fn made_for(e: &impl Spanned) -> Span {
     Span::call_site().located_at(e.span())
 }
 
@@ -296,7 +321,7 @@ fn is_constant_call(call: &syn::ExprCall) -> bool {
             && p.path.segments.last().is_some_and(|s| s.ident == "constant"))
 }
 
-fn without_parentheses(e: Expr) -> Expr {
+pub(super) fn without_parentheses(e: Expr) -> Expr {
     match e {
         Expr::Paren(p) => without_parentheses(*p.expr),
         other => other,
