@@ -65,15 +65,14 @@ fn chosen_name(item: &mut Item, errors: &mut Errors) -> Option<Ident> {
     let Item::Fn(function) = item else { return None };
     let mut name = None;
     function.attrs.retain(|attr| {
-        if !attr.path().segments.last().is_some_and(|s| s.ident == "differentiable") {
+        if attr.path().segments.last().is_none_or(|s| s.ident != "differentiable") {
             return true;
         }
-        match &attr.meta {
-            syn::Meta::List(list) => match syn::parse2::<Options>(list.tokens.clone()) {
+        if let syn::Meta::List(list) = &attr.meta {
+            match syn::parse2::<Options>(list.tokens.clone()) {
                 Ok(options) => name = options.name,
                 Err(_) => errors.push_at(attr, "accepts a name here: `#[differentiable(Name)]`"),
-            },
-            _ => {}
+            }
         }
         false
     });

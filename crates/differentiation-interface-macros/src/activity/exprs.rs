@@ -99,7 +99,7 @@ impl Inference<'_> {
                 if mentions(other.to_token_stream(), "f64") {
                     self.errors.push(
                         other.span(),
-                        "rewrites only functions and constants inside a function; move this item out and make it generic",
+                        "rewrites only functions and constants inside a function; move this item out, and put both into one `#[differentiable] mod`",
                     );
                 }
             }

@@ -37,12 +37,13 @@ impl Inference<'_> {
             }
             _ => {}
         }
-        if matches!(receiver, Ty::Struct(..) | Ty::Opaque(_) | Ty::Other)
-            || matches!(receiver, Ty::Var(_)) && refusals::float_method(&name).is_none()
-        {
-            if let Some(ty) = self.module_method(m, &receiver, &name) {
-                return ty;
-            }
+        let may_be_declared = match receiver {
+            Ty::Struct(..) | Ty::Opaque(_) | Ty::Other => true,
+            Ty::Var(_) => refusals::float_method(&name).is_none(),
+            _ => false,
+        };
+        if may_be_declared && let Some(ty) = self.module_method(m, &receiver, &name) {
+            return ty;
         }
         if let Ty::Float(a) | Ty::Opaque(a) = receiver
             && (matches!(receiver, Ty::Float(_)) || refusals::drops_derivative(&name))

@@ -8,6 +8,9 @@
 //! 3. `rewrite` carries out the decisions left open as marks: types, `T::constant(..)` around plain expressions in an
 //!    active place, `powc` for constant exponents.
 //!
+//! A module is read as one: `types` and `items` declare its types and functions, whose bodies then are read as above; `instances`
+//! gives each use of a type and each call of a function an activity of its own.
+//!
 //! The analysis may be wrong about unknown code. That cannot give a wrong derivative: the number type does not
 //! convert silently to `f64`, so a wrong guess is a type error. The rewriting never inserts `primal()`.
 
@@ -26,6 +29,7 @@ mod refusals;
 mod rewrite;
 mod sequences;
 mod ty;
+mod types;
 mod unify;
 
 use crate::errors::Errors;

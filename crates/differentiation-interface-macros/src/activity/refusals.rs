@@ -111,6 +111,14 @@ fn constant(name: impl Display, instead: &str) -> String {
     format!("keeps the constant `{name}` plain, but an active value goes in here; {instead}")
 }
 
+/// Message for a constant or static of a type: a struct is made by a function instead.
+pub(super) fn constant_item_of(name: &Ident, ty: &Type) -> String {
+    match ty {
+        Type::Path(_) => constant(name, "make the value by a function, and call that"),
+        _ => constant_item(name),
+    }
+}
+
 /// Message for a field marked `#[constant]` that would have to be active.
 pub(super) fn constant_field(name: &str) -> String {
     constant(name, "remove the mark of the field")
