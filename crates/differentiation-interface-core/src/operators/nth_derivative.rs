@@ -23,7 +23,8 @@ type Like<B, F, X, C, const N: usize> = <<B as NthDerivativeBackend<F, X, C, N>>
 /// Returns the derivative of order `N` of `f` at the number `x`, in the shape of the output: dᴺf/dxᴺ. Order 0 is the value.
 ///
 /// A [`Backend`] is nested in itself `N` times, up to order 8. Forward mode then computes with 2ᴺ numbers, so that orders above 4 are better
-/// left to `AutoTaylor`, which carries N + 1. Finite differences lose most of their digits from the third order on.
+/// left to `AutoTaylor`, which carries N + 1. Finite differences keep about 8 digits at the second order,
+/// 4 at the third and none at the fourth.
 ///
 /// # Errors
 /// Those of the backend.

@@ -69,7 +69,7 @@ known! {
     Square square_root_is_right: x => x.sqrt(); (x, n) => falling(0.5, n) * x.powf(0.5 - n as f64); [2.0, 1e-4, 1e12]
     Quotient quotient_is_right: x => x / (1.0 + x); (x, n) => if n == 0 { x / (1.0 + x) } else { -falling(-1.0, n) / (1.0 + x).powi(n as i32 + 1) }; [0.0, 1.0, 4.0]
     Product product_is_right: x => x * x.exp(); (x, n) => (x + n as f64) * x.exp(); [0.0, 1.0, -2.5, 100.0]
-    Hyperbolic hyperbolic_sine_is_right: x => x.sinh(); (x, n) => if n % 2 == 0 { x.sinh() } else { x.cosh() }; [0.0, 1.0, -2.5]
+    Hyperbolic hyperbolic_sine_is_right: x => x.sinh(); (x, n) => if n.is_multiple_of(2) { x.sinh() } else { x.cosh() }; [0.0, 1.0, -2.5]
 }
 
 #[test]
@@ -106,8 +106,9 @@ fn every_engine_that_nests_gives_the_third_derivative() {
     close(nth_derivative(&f, &AutoForwardDiff::default(), 0.5, Order::<3>).unwrap(), expected, "forward");
     close(nth_derivative(&f, &AutoReverseDiff::default(), 0.5, Order::<3>).unwrap(), expected, "reverse");
     close(nth_derivative(&f, &AutoTaylor, 0.5, Order::<3>).unwrap(), expected, "taylor");
-    let second = nth_derivative(&f, &AutoFiniteDiff::central(), 0.5, Order::<2>).unwrap();
-    assert!((second - 2.0 * 0.5f64.exp() * 0.5f64.cos()).abs() < 1e-4, "differences: {second}");
+    // Each order of differences loses about four digits.
+    let third = nth_derivative(&f, &AutoFiniteDiff::central(), 0.5, Order::<3>).unwrap();
+    assert!((third / expected - 1.0).abs() < 1e-3, "differences: {third}, expected {expected}");
 }
 
 #[test]
