@@ -177,7 +177,8 @@ use proc_macro::TokenStream;
 ///   `Spring` without the parameter is `Spring<f64>`, the type of data. A struct that only ever holds data stays as it is.
 /// - *Traits* with `f64` in their methods get a parameter in the same way, `trait Potential<T = f64>`; traits of other
 ///   crates, such as `Add`, are implemented with the numbers of the type.
-/// - *Constants*, statics and literals stay `f64`, and are converted where they go into an active place.
+/// - *Constants*, statics and literals stay `f64`, and are converted where they go into an active place. A struct in the error of a
+///   `Result` is data.
 ///
 /// Each `pub fn` that an operator can take (a point, every further argument marked) gets an object as above, unless an item of the module
 /// has its name; `#[differentiable(Name)]` on a function inside chooses another, and makes an object of a private one. The

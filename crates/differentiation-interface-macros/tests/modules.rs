@@ -304,6 +304,158 @@ both! {
         }
     }
 
+    // Results, options, recursion, const generics, conversions, sorting, functions as arguments, `impl Trait`, tuple structs.
+    mod library {
+        use std::collections::HashMap;
+        use std::fmt;
+
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Failure {
+            Singular { row: usize, limit: f64 },
+            Steps(usize),
+        }
+        impl fmt::Display for Failure {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    Failure::Singular { row, limit } => write!(out, "row {row}, limit {limit}"),
+                    Failure::Steps(n) => write!(out, "{n} steps"),
+                }
+            }
+        }
+
+        #[derive(Clone, Copy, Debug)]
+        struct Matrix<const N: usize>([[f64; N]; N]);
+
+        impl<const N: usize> Matrix<N> {
+            fn identity() -> Self {
+                let mut rows = [[0.0; N]; N];
+                for i in 0..N {
+                    rows[i][i] = 1.0;
+                }
+                Matrix(rows)
+            }
+            fn times(&self, v: &[f64; N]) -> [f64; N] {
+                let mut out = [0.0; N];
+                for (o, row) in out.iter_mut().zip(&self.0) {
+                    *o = row.iter().zip(v).map(|(a, b)| a * b).sum();
+                }
+                out
+            }
+            fn solve(mut self, mut b: [f64; N]) -> Result<[f64; N], Failure> {
+                for k in 0..N {
+                    let pivot = self.0[k][k];
+                    if pivot.abs() < 1e-12 {
+                        return Err(Failure::Singular { row: k, limit: 1e-12 });
+                    }
+                    for i in k + 1..N {
+                        let factor = self.0[i][k] / pivot;
+                        for j in k..N {
+                            let above = self.0[k][j];
+                            self.0[i][j] -= factor * above;
+                        }
+                        b[i] -= factor * b[k];
+                    }
+                }
+                for k in (0..N).rev() {
+                    let tail: f64 = (k + 1..N).map(|j| self.0[k][j] * b[j]).sum();
+                    b[k] = (b[k] - tail) / self.0[k][k];
+                }
+                Ok(b)
+            }
+        }
+
+        struct Pair(f64, f64);
+        impl From<[f64; 2]> for Pair {
+            fn from(v: [f64; 2]) -> Self {
+                Pair(v[0], v[1])
+            }
+        }
+        impl Default for Pair {
+            fn default() -> Self {
+                Pair(0.0, 1.0)
+            }
+        }
+        impl Pair {
+            fn swap(&mut self) -> &mut Self {
+                std::mem::swap(&mut self.0, &mut self.1);
+                self
+            }
+            fn sum(&self) -> f64 {
+                self.0 + self.1
+            }
+        }
+
+        fn newton(f: fn(f64) -> f64, df: fn(f64) -> f64, start: f64) -> Option<f64> {
+            let mut x = start;
+            for _ in 0..50 {
+                let step = f(x) / df(x);
+                x -= step;
+                if step.abs() < 1e-15 {
+                    return Some(x);
+                }
+            }
+            None
+        }
+
+        fn power(x: f64, n: u32) -> f64 {
+            if n == 0 {
+                1.0
+            } else if n % 2 == 0 {
+                half_power(x, n)
+            } else {
+                x * power(x, n - 1)
+            }
+        }
+        fn half_power(x: f64, n: u32) -> f64 {
+            let h = power(x, n / 2);
+            h * h
+        }
+
+        fn squares(x: &[f64]) -> impl Iterator<Item = f64> + '_ {
+            x.iter().map(|v| v * v)
+        }
+
+        fn apply(f: impl Fn(f64) -> f64, v: f64) -> f64 {
+            f(v)
+        }
+
+        fn median(v: &[f64]) -> f64 {
+            let mut sorted = v.to_vec();
+            sorted.sort_by(|a, b| a.partial_cmp(b).unwrap());
+            sorted[sorted.len() / 2]
+        }
+
+        fn checked(x: &[f64]) -> Result<f64, Failure> {
+            if x.len() > 100 {
+                return Err(Failure::Steps(x.len()));
+            }
+            let mut m = Matrix::<2>::identity();
+            m.0[0][1] = x[0];
+            m.0[1][0] = 0.5;
+            let y = m.solve([x[1], 1.0])?;
+            let z = m.times(&y);
+            Ok(z[0] + y[1])
+        }
+
+        pub fn value(x: &[f64]) -> f64 {
+            let solved = match checked(x) {
+                Ok(v) if v > -1e9 => v,
+                Ok(_) => 0.0,
+                Err(failure) => panic!("{failure}"),
+            };
+            let mut pair: Pair = [x[0], x[1]].into();
+            let other = Pair::default();
+            let root = newton(|v| v * v - 2.0, |v| 2.0 * v, 1.0).unwrap_or(0.0);
+            let mut counts: HashMap<&str, f64> = HashMap::new();
+            counts.insert("first", x[2]);
+            let known = counts.get("first").copied().unwrap_or(0.0);
+            let scale = x[0];
+            let sum: f64 = squares(x).sum();
+            solved + pair.swap().sum() * pair.0 + other.sum() + root * known + power(x[1], 5)
+                + apply(|v| v * scale, x[2]) + sum + median(x)
+        }
+    }
+
     // Types and functions of other modules that are generic already.
     mod outside {
         use crate::{Pair, first_of, generic};
@@ -396,6 +548,11 @@ fn structs_enums_and_helpers_become_generic_together() {
 #[test]
 fn operators_on_a_struct_become_generic() {
     agrees(plane::Energy, plain::plane::energy, [0.1, 0.2, 1.0, -0.4, 0.7, 2.0]);
+}
+
+#[test]
+fn results_recursion_and_conversions_become_generic() {
+    agrees(library::Value, plain::library::value, [0.4, 1.5, 2.5]);
 }
 
 #[test]

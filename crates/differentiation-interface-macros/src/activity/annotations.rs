@@ -3,8 +3,10 @@
 use super::graph::Act;
 use super::inference::{Inference, Variable};
 use super::marks::Mark;
+use super::refusals;
 use super::ty::Ty;
-use crate::number::is_word;
+use crate::number::{is_word, mentions};
+use quote::ToTokens;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{GenericArgument, Ident, Lit, Pat, PathArguments, ReturnType, Type, TypeParamBound};
@@ -80,8 +82,16 @@ impl Inference<'_> {
                             .args
                             .iter_mut()
                             .filter_map(|a| match a {
-                                GenericArgument::Type(t) => Some(self.annotation(t, words)),
+                                GenericArgument::Type(t) => Some(t),
                                 _ => None,
+                            })
+                            .enumerate()
+                            .map(|(i, t)| match (name.as_str(), i) {
+                                // A struct as an error is data: its numbers keep no derivatives.
+                                ("Result", 1) if !mentions(t.to_token_stream(), "f64") => {
+                                    self.annotation(t, &Words::Plain(refusals::error_value()))
+                                }
+                                _ => self.annotation(t, words),
                             })
                             .collect();
                         match (name.as_str(), types.first()) {

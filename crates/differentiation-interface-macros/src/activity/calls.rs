@@ -230,7 +230,11 @@ impl Inference<'_> {
                 Some(Ty::seq(item))
             }
             ["Err"] if one => {
-                self.expr(&mut call.args[0]);
+                let error = self.expr(&mut call.args[0]);
+                if let Ty::Struct(_, act) = self.resolve(&error) {
+                    let plain = self.graph.pinned(&refusals::error_value());
+                    self.graph.flow(act, plain, call.args[0].span());
+                }
                 let item = self.fresh_var();
                 Some(Ty::seq(item))
             }

@@ -73,6 +73,14 @@ impl Inference<'_> {
         Some(self.value_of(id, act))
     }
 
+    /// Adds the argument of a type of the module in an expression, where the compiler infers the others.
+    fn add_type_argument(&mut self, arguments: &mut PathArguments, id: usize, act: Act, span: Span) {
+        let declared = &self.module.types[id];
+        let others = if matches!(arguments, PathArguments::None) { declared.parameters } else { 0 };
+        let mark = Mark::Instance(vec![declared.flag], act, others);
+        self.add_argument(arguments, mark, span);
+    }
+
     /// Adds a marked argument after those that the user wrote.
     fn add_argument(&mut self, arguments: &mut PathArguments, mark: Mark, span: Span) {
         let name = self.add_mark(mark, span);
@@ -229,13 +237,11 @@ impl Inference<'_> {
         let before = path.segments.iter().rev().nth(1).map(|s| s.ident.to_string());
         let is_local = before.as_deref().is_none_or(|b| b == "self");
         if is_local && let Some(scheme) = self.module.functions.get(&last).cloned() {
-            let (arguments, result, call) = self.instance(&scheme, span);
-            let arguments_are_open = matches!(path.segments.last()?.arguments, PathArguments::None);
-            if arguments_are_open {
-                let mark = Mark::Instance(scheme.acts.clone(), call, scheme.parameters);
-                self.add_argument(&mut path.segments.last_mut()?.arguments, mark, span);
-            }
-            return Some(Ty::Fn(arguments, Rc::new(result)));
+            let (types, result, call) = self.instance(&scheme, span);
+            let arguments = &mut path.segments.last_mut()?.arguments;
+            let others = if matches!(arguments, PathArguments::None) { scheme.parameters } else { 0 };
+            self.add_argument(arguments, Mark::Instance(scheme.acts.clone(), call, others), span);
+            return Some(Ty::Fn(types, Rc::new(result)));
         }
         let owner = before.as_deref().and_then(|name| self.type_name_of(name));
         if let Some(id) = owner {
@@ -244,11 +250,11 @@ impl Inference<'_> {
                 let (arguments, result, call) = self.instance(&scheme, span);
                 let flag = self.module.types[id].flag;
                 let segment = path.segments.iter_mut().rev().nth(1)?;
-                if segment.ident != "Self" && matches!(segment.arguments, PathArguments::None) {
-                    self.add_argument(&mut segment.arguments, Mark::Argument(call, flag), span);
-                } else if segment.ident == "Self" {
+                if segment.ident == "Self" {
                     // `Self` is the type of the block: active as soon as the type is generic.
                     self.graph.flow(flag, call, span);
+                } else {
+                    self.add_type_argument(&mut segment.arguments, id, call, span);
                 }
                 return Some(Ty::Fn(arguments, Rc::new(result)));
             }
@@ -261,10 +267,8 @@ impl Inference<'_> {
         let whole = self.value_of(id, act);
         if let Some(segment) = path.segments.iter_mut().rev().nth(usize::from(before.is_some()))
             && segment.ident == self.module.types[id].name
-            && matches!(segment.arguments, PathArguments::None)
         {
-            let flag = self.module.types[id].flag;
-            self.add_argument(&mut segment.arguments, Mark::Argument(act, flag), span);
+            self.add_type_argument(&mut segment.arguments, id, act, span);
         }
         if fields.is_empty() {
             return Some(whole);
@@ -277,12 +281,9 @@ impl Inference<'_> {
     pub(super) fn plain_type(&mut self, path: &mut Path) {
         let span = path.span();
         let Some(segment) = path.segments.iter_mut().rev().nth(1) else { return };
-        if let Some(&id) = self.module.names.get(&segment.ident.to_string())
-            && matches!(segment.arguments, PathArguments::None)
-        {
+        if let Some(&id) = self.module.names.get(&segment.ident.to_string()) {
             let act = self.graph.fresh();
-            let flag = self.module.types[id].flag;
-            self.add_argument(&mut segment.arguments, Mark::Argument(act, flag), span);
+            self.add_type_argument(&mut segment.arguments, id, act, span);
         }
     }
 

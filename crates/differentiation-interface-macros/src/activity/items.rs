@@ -44,6 +44,8 @@ pub(super) struct Declared {
     pub(super) has_numbers: bool,
     /// Active if any value of it is: then it gets the parameter.
     pub(super) flag: Act,
+    /// Type and constant parameters that the user wrote.
+    pub(super) parameters: usize,
     /// The fields of each variant; those of a struct bear the name of the struct. Their numbers have the activity `flag`.
     pub(super) cases: HashMap<String, Vec<(String, Ty)>>,
 }

@@ -119,6 +119,11 @@ pub(super) fn constant_item_of(name: &Ident, ty: &Type) -> String {
     }
 }
 
+/// Message for a struct in an `Err` into which an active number goes.
+pub(super) fn error_value() -> String {
+    "keeps the error of a `Result` plain, but an active value goes in here; write `x.primal()` to drop its derivative on purpose".to_string()
+}
+
 /// Message for a field marked `#[constant]` that would have to be active.
 pub(super) fn constant_field(name: &str) -> String {
     constant(name, "remove the mark of the field")

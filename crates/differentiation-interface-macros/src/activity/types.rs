@@ -12,7 +12,7 @@ use crate::number::mentions;
 use crate::shape::{Mark as Written, take_mark};
 use quote::ToTokens;
 use std::collections::HashMap;
-use syn::{Fields, Ident, Item, TraitItem, Type};
+use syn::{Fields, GenericParam, Ident, Item, TraitItem, Type};
 
 fn all_fields<'a>(fields: impl IntoIterator<Item = &'a Fields>) -> Vec<Type> {
     let fields = fields.into_iter().flat_map(|f| f.iter());
@@ -24,15 +24,16 @@ impl Inference<'_> {
     /// Reads the declarations of types, also those that other items of the module implement methods for.
     pub(super) fn declare_types(&mut self, items: &mut [Item]) {
         for item in items.iter() {
-            let name = match item {
-                Item::Struct(s) => s.ident.to_string(),
-                Item::Enum(e) => e.ident.to_string(),
-                Item::Trait(t) if is_plain_trait(t) => t.ident.to_string(),
+            let (name, generics) = match item {
+                Item::Struct(s) => (s.ident.to_string(), &s.generics),
+                Item::Enum(e) => (e.ident.to_string(), &e.generics),
+                Item::Trait(t) if is_plain_trait(t) => (t.ident.to_string(), &t.generics),
                 _ => continue,
             };
+            let parameters = generics.params.iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).count();
             let flag = self.graph.fresh();
             self.module.names.insert(name.clone(), self.module.types.len());
-            self.module.types.push(Declared { name, has_numbers: false, flag, cases: HashMap::new() });
+            self.module.types.push(Declared { name, has_numbers: false, flag, parameters, cases: HashMap::new() });
         }
         // A type in the methods of which active numbers occur may be declared elsewhere.
         for item in items.iter() {
@@ -44,7 +45,13 @@ impl Inference<'_> {
                 let flag = self.graph.fresh();
                 self.module.names.insert(name.to_string(), self.module.types.len());
                 let name = name.to_string();
-                self.module.types.push(Declared { name, has_numbers: false, flag, cases: HashMap::new() });
+                self.module.types.push(Declared {
+                    name,
+                    has_numbers: false,
+                    flag,
+                    parameters: 0,
+                    cases: HashMap::new(),
+                });
             }
         }
         for item in items.iter_mut() {

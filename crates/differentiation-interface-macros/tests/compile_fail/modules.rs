@@ -72,6 +72,15 @@ mod items {
     pub fn two_points(x: f64, y: f64, #[constant] z: f64) -> f64 {
         x * y * z
     }
+    struct Failure {
+        residual: f64,
+    }
+    pub fn active_error(x: f64) -> Result<f64, Failure> {
+        if x > 1.0 {
+            return Err(Failure { residual: x });
+        }
+        Ok(x)
+    }
     #[differentiable(Square)]
     pub fn square(x: f64) -> f64 {
         x * x
