@@ -400,7 +400,7 @@ both! {
         fn power(x: f64, n: u32) -> f64 {
             if n == 0 {
                 1.0
-            } else if n % 2 == 0 {
+            } else if n.is_multiple_of(2) {
                 half_power(x, n)
             } else {
                 x * power(x, n - 1)
