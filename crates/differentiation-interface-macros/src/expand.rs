@@ -6,7 +6,7 @@ use crate::activity;
 use crate::errors::Errors;
 use crate::module;
 use crate::number::free_name;
-use crate::object::{Object, camel_case};
+use crate::object::{Object, camel_case, refuse_name};
 use crate::options::Options;
 use crate::shape::{Shape, type_parameter};
 use proc_macro2::{Span, TokenStream};
@@ -170,21 +170,6 @@ fn refuse_qualifiers(sig: &Signature, errors: &mut Errors) {
     for (span, message) in activity::qualifiers(sig) {
         errors.push(span, message);
     }
-}
-
-pub(crate) fn refuse_name(name: &Ident, number: &Ident, function: &Ident, errors: &mut Errors) {
-    let taken = if name == number {
-        "the name of the type parameter"
-    } else if name == function {
-        "the name of the function"
-    } else if name == "Self" || name == "_" {
-        "a keyword"
-    } else {
-        return;
-    };
-    let message =
-        format!("would give the object the name `{name}`, which is {taken}; choose a name: `#[differentiable(Name)]`");
-    errors.push(function.span(), message);
 }
 
 /// Where an item begins, for errors about the item as a whole.

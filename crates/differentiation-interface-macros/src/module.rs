@@ -4,8 +4,7 @@
 
 use crate::activity;
 use crate::errors::Errors;
-use crate::expand::refuse_name;
-use crate::object::{Object, camel_case};
+use crate::object::{Object, camel_case, refuse_name};
 use crate::options::Options;
 use crate::shape::{Mark, Shape, take_mark, type_parameter};
 use proc_macro2::TokenStream;

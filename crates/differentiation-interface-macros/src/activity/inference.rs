@@ -2,8 +2,8 @@
 //!
 //! Made by `make_generic`. The files beside this one extend it with methods that read expressions and record flows.
 
+use super::declared::Module;
 use super::graph::{Act, Graph};
-use super::items::Module;
 use super::marks::{Mark, mark_name};
 use super::ty::Ty;
 use crate::errors::Errors;

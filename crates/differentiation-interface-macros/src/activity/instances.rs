@@ -4,9 +4,9 @@
 //! of a function decides on its own whether it is a call with active numbers: `damping::<T>` or `damping::<f64>`.
 
 use super::annotations::Words;
+use super::declared::Scheme;
 use super::graph::Act;
 use super::inference::Inference;
-use super::items::Scheme;
 use super::marks::Mark;
 use super::ty::Ty;
 use proc_macro2::Span;

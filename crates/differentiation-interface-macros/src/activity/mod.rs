@@ -16,8 +16,10 @@
 
 mod annotations;
 mod calls;
+mod declared;
 mod exprs;
 mod functions;
+mod generated;
 mod graph;
 mod inference;
 mod instances;
@@ -33,9 +35,9 @@ mod types;
 mod unify;
 
 use crate::errors::Errors;
+use declared::Module;
 use graph::Graph;
 use inference::Inference;
-use items::Module;
 use marks::Mark;
 use named::Calls;
 use rewrite::Rewrite;
@@ -59,7 +61,7 @@ pub(crate) fn make_generic(
     let Solution { graph, marks } = inference.solve();
     let mut rewrite = Rewrite { graph: &graph, marks: &marks, number, krate, calls: vec![Calls::default()] };
     rewrite.visit_block_mut(&mut function.block);
-    rewrite.open_calls(&mut function.block);
+    rewrite.calls.pop().unwrap_or_default().open(&mut function.block);
 }
 
 /// Rewrites the items of a module, or an `impl` block: signatures, types and bodies. `has_object` says

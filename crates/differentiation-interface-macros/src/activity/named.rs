@@ -9,8 +9,7 @@
 //! Arguments that may be meant to be coerced, such as `&vec` for a slice, cannot be passed in this way: their errors are the
 //! compiler's own.
 
-use super::graph::Act;
-use super::rewrite::{Rewrite, made_for, without_parentheses};
+use super::generated::{made_for, without_parentheses};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Block, Expr, Ident, parse_quote, parse_quote_spanned};
@@ -106,12 +105,10 @@ fn declaration(call: &Ident, name: &Ident, kind: Kind) -> TokenStream {
     }
 }
 
-impl Rewrite<'_> {
-    /// A call or struct literal in which the active ones among these arguments are passed by name.
-    pub(super) fn passed(&mut self, mut e: Expr, name: &Ident, whole: Act, arguments: &[(usize, Act)]) -> Expr {
-        let active: Vec<usize> =
-            arguments.iter().filter(|(_, act)| self.graph.is_active(*act)).map(|(i, _)| *i).collect();
-        if active.is_empty() || !self.graph.is_active(whole) {
+impl Calls {
+    /// A call or struct literal in which the `active` ones among its arguments are passed by name.
+    pub(super) fn passed(&mut self, mut e: Expr, name: &Ident, active: Vec<usize>) -> Expr {
+        if active.is_empty() {
             return e;
         }
         let kind = match &e {
@@ -119,8 +116,7 @@ impl Rewrite<'_> {
             Expr::Call(_) if name.to_string().starts_with(char::is_lowercase) => Kind::Function,
             _ => Kind::Type,
         };
-        let Some(calls) = self.calls.last_mut() else { return e };
-        let call = calls.add(name, kind);
+        let call = self.add(name, kind);
         for i in active {
             let argument = match &mut e {
                 Expr::Call(e) => e.args.get_mut(i),
@@ -136,9 +132,8 @@ impl Rewrite<'_> {
     }
 
     /// Declares the variables of a function's calls at its start.
-    pub(super) fn open_calls(&mut self, block: &mut Block) {
-        let calls = self.calls.pop().unwrap_or_default();
-        let declarations = calls.declarations;
+    pub(super) fn open(self, block: &mut Block) {
+        let declarations = self.declarations;
         if !declarations.is_empty() {
             let opened: Block = parse_quote!({ #(#declarations)* });
             block.stmts.splice(0..0, opened.stmts);

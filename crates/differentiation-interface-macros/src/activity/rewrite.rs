@@ -2,6 +2,7 @@
 //!
 //! Called by `activity` when the flows are solved.
 
+use super::generated::{made_for, without_parentheses};
 use super::graph::{Act, Graph};
 use super::marks::{Mark, mark_number, marked};
 use super::named::Calls;
@@ -35,7 +36,14 @@ impl VisitMut for Rewrite<'_> {
             *e = rebuilt(mac, arguments);
         } else if let Some(inner) = arguments.into_iter().next() {
             *e = match mark {
-                Mark::Named { name, whole, arguments } => self.passed(inner, name, *whole, arguments),
+                Mark::Named { name, whole, arguments } => {
+                    let is_active = |act: &Act| self.graph.is_active(*act);
+                    let active = arguments.iter().filter(|(_, act)| is_active(act)).map(|(i, _)| *i).collect();
+                    match self.calls.last_mut().filter(|_| is_active(whole)) {
+                        Some(calls) => calls.passed(inner, name, active),
+                        None => inner,
+                    }
+                }
                 mark => self.decide(mark, inner),
             };
         }
@@ -57,7 +65,7 @@ impl VisitMut for Rewrite<'_> {
     fn visit_item_fn_mut(&mut self, function: &mut ItemFn) {
         self.calls.push(Calls::default());
         visit_mut::visit_item_fn_mut(self, function);
-        self.open_calls(&mut function.block);
+        self.calls.pop().unwrap_or_default().open(&mut function.block);
         if self.take_parameter(&mut function.attrs) {
             self.add_number(&mut function.sig.generics);
         }
@@ -66,7 +74,7 @@ impl VisitMut for Rewrite<'_> {
     fn visit_impl_item_fn_mut(&mut self, method: &mut syn::ImplItemFn) {
         self.calls.push(Calls::default());
         visit_mut::visit_impl_item_fn_mut(self, method);
-        self.open_calls(&mut method.block);
+        self.calls.pop().unwrap_or_default().open(&mut method.block);
         if self.take_parameter(&mut method.attrs) {
             self.add_number(&mut method.sig.generics);
         }
@@ -104,7 +112,7 @@ impl VisitMut for Rewrite<'_> {
         self.calls.push(Calls::default());
         visit_mut::visit_trait_item_fn_mut(self, method);
         match &mut method.default {
-            Some(block) => self.open_calls(block),
+            Some(block) => self.calls.pop().unwrap_or_default().open(block),
             None => drop(self.calls.pop()),
         }
         if self.take_parameter(&mut method.attrs) {
@@ -309,23 +317,11 @@ fn method_call(call: Expr) -> Expr {
     parse_quote!(#receiver.#method(#(#rest),*))
 }
 
-/// The span of a user's expression, for generated code: errors point there, and lints see that the code is generated.
-pub(super) fn made_for(e: &impl Spanned) -> Span {
-    Span::call_site().located_at(e.span())
-}
-
 /// Whether a call is a `T::constant(..)` that the macro inserted.
 fn is_constant_call(call: &syn::ExprCall) -> bool {
     call.args.len() == 1
         && matches!(&*call.func, Expr::Path(p) if p.path.segments.len() == 2
             && p.path.segments.last().is_some_and(|s| s.ident == "constant"))
-}
-
-pub(super) fn without_parentheses(e: Expr) -> Expr {
-    match e {
-        Expr::Paren(p) => without_parentheses(*p.expr),
-        other => other,
-    }
 }
 
 /// The macro call with its arguments restored.

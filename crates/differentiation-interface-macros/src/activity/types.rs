@@ -3,8 +3,9 @@
 //! Called by `items` before it reads signatures.
 
 use super::annotations::Words;
+use super::declared::Declared;
 use super::inference::Inference;
-use super::items::{Declared, is_plain_trait, type_name};
+use super::items::{is_plain_trait, type_name};
 use super::marks::Mark;
 use super::refusals;
 use super::ty::Ty;
