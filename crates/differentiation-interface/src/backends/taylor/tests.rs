@@ -105,6 +105,8 @@ fn every_engine_that_nests_gives_the_third_derivative() {
     let expected = 2.0 * 0.5f64.exp() * (0.5f64.cos() - 0.5f64.sin());
     close(nth_derivative(&f, &AutoForwardDiff::default(), 0.5, Order::<3>).unwrap(), expected, "forward");
     close(nth_derivative(&f, &AutoReverseDiff::default(), 0.5, Order::<3>).unwrap(), expected, "reverse");
+    #[cfg(feature = "compiled")]
+    close(nth_derivative(&f, &AutoReverseDiff::compiled(), 0.5, Order::<3>).unwrap(), expected, "compiled");
     close(nth_derivative(&f, &AutoTaylor, 0.5, Order::<3>).unwrap(), expected, "taylor");
     // Each order of differences loses about four digits.
     let third = nth_derivative(&f, &AutoFiniteDiff::central(), 0.5, Order::<3>).unwrap();
