@@ -27,6 +27,11 @@ impl Errors {
         self.found.push(syn::Error::new_spanned(tokens, format!("{} {}", self.subject, message.as_ref())));
     }
 
+    /// Takes over mistakes that another reading found.
+    pub(crate) fn append(&mut self, error: syn::Error) {
+        self.found.push(error);
+    }
+
     /// All mistakes as one error.
     pub(crate) fn finish(self) -> syn::Result<()> {
         let mut all = self.found.into_iter();

@@ -4,31 +4,27 @@
 
 use crate::activity;
 use crate::errors::Errors;
+use crate::module;
 use crate::number::free_name;
-use crate::object::{Object, camel_case};
+use crate::object::{Object, camel_case, refuse_name};
 use crate::options::Options;
-use crate::shape::{Shape, take_mark, type_parameter};
+use crate::shape::{Shape, type_parameter};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::spanned::Spanned;
-use syn::{Attribute, FnArg, Ident, Item, ItemFn, Path, Safety, Signature, Token, Visibility, parse_quote};
+use syn::{Attribute, Ident, Item, ItemFn, Path, Signature, Token, Visibility, parse_quote};
 
 /// `#[differentiable(options)] item`. After a mistake the function stays unchanged, so that its callers compile and
 /// only the mistake is reported.
 pub(crate) fn attribute(options: TokenStream, item: TokenStream) -> TokenStream {
     differentiable(options, item.clone()).unwrap_or_else(|error| {
         let error = error.into_compile_error();
-        match syn::parse2::<ItemFn>(item) {
-            Ok(mut function) => {
-                for argument in &mut function.sig.inputs {
-                    if let FnArg::Typed(argument) = argument {
-                        take_mark(&mut argument.attrs);
-                    }
-                }
-                quote!(#error #function)
+        match syn::parse2::<Item>(item) {
+            Ok(mut item @ (Item::Fn(_) | Item::Mod(_) | Item::Impl(_))) => {
+                module::remove_marks(&mut item);
+                quote!(#error #item)
             }
-            Err(_) => error,
+            _ => error,
         }
     })
 }
@@ -37,11 +33,13 @@ fn differentiable(options: TokenStream, item: TokenStream) -> syn::Result<TokenS
     let options: Options = syn::parse2(options)?;
     let mut function = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Fn(function)) => function,
+        Ok(Item::Mod(module)) => return module::differentiable_module(module, &options, free_name(&item)),
+        Ok(Item::Impl(block)) => return module::differentiable_block(block, &options, free_name(&item)),
         Ok(other) => {
             let mut errors = Errors::new("`#[differentiable]`");
             errors.push(
                 first_span(&other),
-                "belongs on a `fn`; for a struct with data write `impl<T: Real> Function<[T]> for Model`",
+                "belongs on a `fn`, a `mod` or an `impl`; put the struct and the functions that use it into one `#[differentiable] mod`",
             );
             return errors.finish().map(|()| TokenStream::new());
         }
@@ -169,34 +167,9 @@ fn add_number(sig: &mut Signature, number: &Ident, krate: &Path) {
 }
 
 fn refuse_qualifiers(sig: &Signature, errors: &mut Errors) {
-    if let Some(token) = &sig.constness {
-        errors.push(token.span(), "cannot keep `const`, since arithmetic on the number type is not const; remove it");
+    for (span, message) in activity::qualifiers(sig) {
+        errors.push(span, message);
     }
-    if let Some(token) = &sig.asyncness {
-        errors
-            .push(token.span(), "cannot differentiate an `async` function; compute in an ordinary `fn` and call that");
-    }
-    if let Safety::Unsafe(token) = &sig.safety {
-        errors.push(token.span(), "cannot differentiate an `unsafe` function; wrap it in a safe one");
-    }
-    if let Some(abi) = &sig.abi {
-        errors.push_at(abi, "cannot differentiate a function with another ABI; wrap it in an ordinary `fn`");
-    }
-}
-
-fn refuse_name(name: &Ident, number: &Ident, function: &Ident, errors: &mut Errors) {
-    let taken = if name == number {
-        "the name of the type parameter"
-    } else if name == function {
-        "the name of the function"
-    } else if name == "Self" || name == "_" {
-        "a keyword"
-    } else {
-        return;
-    };
-    let message =
-        format!("would give the object the name `{name}`, which is {taken}; choose a name: `#[differentiable(Name)]`");
-    errors.push(function.span(), message);
 }
 
 /// Where an item begins, for errors about the item as a whole.

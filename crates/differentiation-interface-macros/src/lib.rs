@@ -11,6 +11,7 @@ mod container;
 mod custom_rule;
 mod errors;
 mod expand;
+mod module;
 mod number;
 mod object;
 mod options;
@@ -131,7 +132,63 @@ use proc_macro::TokenStream;
 ///
 /// A macro does not know types, so it follows the flow of active numbers by the names of methods and standard functions. Where that
 /// is not enough, the compiler reports a type error. A wrong guess cannot cause a wrong derivative, because `T` does not convert to
-/// `f64` implicitly. Functions called with active numbers must be generic or `#[differentiable]` themselves.
+/// `f64` implicitly. Functions called with active numbers must be generic or `#[differentiable]` themselves; the error names the
+/// function that is not.
+///
+/// # Modules
+/// A code base of several functions and types is put into one module with the attribute: its functions, structs, enums, traits,
+/// `impl` blocks and type aliases become generic together, and calls between them just work.
+///
+/// ```
+/// use differentiation_interface_core::Function;
+/// use differentiation_interface_macros::differentiable;
+///
+/// #[differentiable(crate = "differentiation_interface_core")]
+/// mod model {
+///     pub struct Spring {
+///         stiffness: f64,
+///         rest: f64,
+///     }
+///     impl Spring {
+///         fn energy(&self, at: f64) -> f64 {
+///             0.5 * self.stiffness * (at - self.rest).powi(2)
+///         }
+///     }
+///     fn damping(v: f64, c: f64) -> f64 {
+///         if v > 0.0 { c * v } else { 0.0 }
+///     }
+///     pub fn energy(x: &[f64]) -> f64 {
+///         let spring = Spring { stiffness: x[1], rest: 0.5 };
+///         spring.energy(x[0]) + damping(x[0], 3.0)
+///     }
+/// }
+///
+/// assert_eq!(model::energy(&[1.5, 2.0]), 1.0 + 4.5);
+/// assert_eq!(model::Energy.call(&[1.5, 2.0][..]), 5.5);
+/// ```
+///
+/// Which numbers are active follows one rule: **the arguments of the `pub` functions are active, and so is every number into which an
+/// active one goes**, through calls, fields and variables of the module. Precisely:
+/// - *Functions*: the arguments of every `pub fn` are active, unless marked `#[constant]`. Other functions, and methods, get
+///   `T` for those arguments and results into which active numbers go in some call. Each call decides on its own whether it
+///   is a call with active numbers: a helper can be called with data too, and then computes with `f64`. (Without any
+///   `pub fn` the arguments of `pub` methods are active, and without these all arguments.)
+/// - *Structs and enums* get a parameter, `struct Spring<T = f64>`, if active numbers go into a value of them. All fields with
+///   `f64` then have the type `T`, except those marked `#[constant]`. Each value is active or plain as a whole:
+///   `Spring` without the parameter is `Spring<f64>`, the type of data. A struct that only ever holds data stays as it is.
+/// - *Traits* with `f64` in their methods get a parameter in the same way, `trait Potential<T = f64>`; traits of other
+///   crates, such as `Add`, are implemented with the numbers of the type.
+/// - *Constants*, statics and literals stay `f64`, and are converted where they go into an active place. A struct in the error of a
+///   `Result` is data.
+///
+/// Each `pub fn` that an operator can take (a point, every further argument marked) gets an object as above, unless an item of the module
+/// has its name; `#[differentiable(Name)]` on a function inside chooses another, and makes an object of a private one. The
+/// functions themselves can be passed as well: `gradient(&model::energy, ..)`. Items with a type parameter stay as they are, and
+/// so do modules inside. Types of another module with the attribute are named there with their parameter, `Spring<f64>`.
+///
+/// # `impl` blocks
+/// On an `impl` block of a type that is declared elsewhere the attribute makes the methods generic: their arguments are active, and the
+/// fields of `self` are data. `gradient(&|x: &[_]| model.energy(x), ..)` differentiates such a method.
 ///
 /// # What is refused
 /// All mistakes of a function are reported together, each at its place, with what to write instead:
@@ -143,7 +200,7 @@ use proc_macro::TokenStream;
 ///   `.iter().map(|&v| v).collect()`;
 /// - matching active numbers against patterns such as `0.0 =>`;
 /// - unknown macros that contain `f64` numbers; structs and other items with `f64` inside the function;
-/// - `unsafe`, `async`, `const fn`, other ABIs, raw pointers, `self`, `impl Trait` arguments, several type parameters;
+/// - `unsafe`, `async`, `const fn`, other ABIs, raw pointers, `impl Trait` arguments, several type parameters;
 /// - a further argument without a mark, more than four contexts, borrowed outputs, points without `f64`.
 #[proc_macro_attribute]
 pub fn differentiable(options: TokenStream, item: TokenStream) -> TokenStream {

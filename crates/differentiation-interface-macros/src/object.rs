@@ -2,6 +2,7 @@
 //!
 //! Called by `expand` with a signature that is generic already.
 
+use crate::errors::Errors;
 use crate::shape::{Context, Shape};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
@@ -29,6 +30,22 @@ pub(crate) fn camel_case(function: &Ident) -> Ident {
     let name = format!("{prefix}{name}");
     // `_` alone is no identifier; `expand` refuses it.
     Ident::new(&name, function.span())
+}
+
+/// Refuses a name for an object that the language or the function uses.
+pub(crate) fn refuse_name(name: &Ident, number: &Ident, function: &Ident, errors: &mut Errors) {
+    let taken = if name == number {
+        "the name of the type parameter"
+    } else if name == function {
+        "the name of the function"
+    } else if name == "Self" || name == "_" {
+        "a keyword"
+    } else {
+        return;
+    };
+    let message =
+        format!("would give the object the name `{name}`, which is {taken}; choose a name: `#[differentiable(Name)]`");
+    errors.push(function.span(), message);
 }
 
 fn capitalized(word: &str) -> String {

@@ -58,10 +58,7 @@ impl Shape {
         let in_place =
             returns.is_none() && matches!(sig.inputs.first(), Some(FnArg::Typed(a)) if is_mut_reference(&a.ty));
         if let Some(FnArg::Receiver(receiver)) = sig.inputs.first() {
-            errors.push_at(
-                receiver,
-                "takes free functions; for a model with data write `impl<T: Real> Function<[T]> for Model`",
-            );
+            errors.push_at(receiver, "takes methods with their whole block; put the attribute on the `impl`");
             return None;
         }
         let call_span = sig.ident.span();

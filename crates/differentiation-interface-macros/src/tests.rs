@@ -78,6 +78,47 @@ snapshots! {
             weight(T) * half(x)
         }
     }
+    module_with_types_and_helpers {
+        pub mod model {
+            type Pair = [f64; 2];
+            #[derive(Clone, Copy)]
+            pub struct State<'a> { pos: f64, #[constant] mass: f64, name: &'a str }
+            pub struct Data { rate: f64 }
+            enum Kind { Linear, Cubic { hardening: f64 } }
+            impl<'a> State<'a> {
+                const LIMIT: f64 = 2.0;
+                fn new(pos: f64, name: &'a str) -> Self { State { pos, mass: 1.0, name } }
+                fn energy(&self) -> f64 { self.mass * self.pos.min(Self::LIMIT) }
+            }
+            impl Data { fn scaled(&self, v: f64) -> f64 { self.rate * v } }
+            impl std::ops::Mul<f64> for State<'_> {
+                type Output = f64;
+                fn mul(self, k: f64) -> f64 { self.pos * k }
+            }
+            fn force(kind: &Kind, d: f64) -> f64 {
+                match kind { Kind::Linear => -d, Kind::Cubic { hardening } => hardening * d.powi(3) }
+            }
+            fn weight(i: usize) -> f64 { 1.0 / i as f64 }
+            pub fn energy(x: &Vec<f64>, #[constant] data: &Data) -> f64 {
+                let s = State::new(x[0], "first");
+                let p: Pair = [0.5, x[1]];
+                let kind = Kind::Cubic { hardening: 0.5 };
+                s.energy() + data.scaled(x[1]) + force(&kind, p[1]) + force(&Kind::Linear, 1.0) * weight(3) + s * 2.0
+            }
+            pub fn two_points(a: f64, b: f64) -> f64 { a * b }
+            #[differentiable(Chosen)]
+            fn private(x: f64) -> f64 { x }
+            #[cfg(test)]
+            mod tests { fn untouched(x: f64) -> f64 { x } }
+        }
+    }
+    block_of_methods {
+        impl Oscillator {
+            pub fn energy(&self, x: &[f64], #[constant] k: f64) -> f64 { k * self.stiffness * self.potential(x[0]) }
+            fn potential(&self, q: f64) -> f64 { 0.5 * q * q }
+            fn plain(&self) -> f64 { self.stiffness }
+        }
+    }
 }
 
 #[test]

@@ -32,9 +32,11 @@ fn scaled(x: f64, #[constant] k: f64) -> f64 {
 }
 
 both! {
+    /// Iterators and `sum()`
     fn norm2(x: &[f64]) -> f64 {
         x.iter().map(|v| v * v).sum()
     }
+    /// Loops with an accumulator that begins with a literal
     fn accumulated(x: &[f64]) -> f64 {
         let mut s = 0.0;
         for v in x {
@@ -43,6 +45,7 @@ both! {
         s *= 2.0;
         s
     }
+    /// Variables with a type
     fn typed_accumulator(x: &[f64]) -> f64 {
         let mut s: f64 = 1.0;
         for &v in x.iter() {
@@ -50,6 +53,7 @@ both! {
         }
         s
     }
+    /// Arrays and `vec![0.0; n]` as buffers
     fn buffer(x: &[f64]) -> f64 {
         let n = x.len();
         let mut y = vec![0.0; n];
@@ -61,6 +65,7 @@ both! {
         z[1] = 5.0;
         z[0] + z[1] * x[0]
     }
+    /// Branches and early return, with literals
     fn branches(x: &[f64]) -> f64 {
         let a = if x[0] > 1.0 { 1.0 } else { x[0] };
         let b = if x[1] > 1.0 { x[1] } else { 2.0 };
@@ -69,25 +74,30 @@ both! {
         }
         a * b
     }
+    /// `fold` with closures and with `f64::max`
     fn folded(x: &[f64]) -> f64 {
         let s = x.iter().fold(0.0, |a, b| a + b);
         let m = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let l = x.iter().cloned().fold(f64::INFINITY, |a: f64, b: f64| a.min(b));
         s * m + l
     }
+    /// Powers with constant, plain and active exponents
     fn powers(x: &[f64]) -> f64 {
         let e = 3.0;
         x[0].powf(2.0) + x[0].powf(e) + 2.0_f64.powf(x[1]) + x[1].powi(2) + x[0].max(0.0).sqrt() + x[1].powf(x[1])
     }
+    /// Methods by path: `f64::max(a, b)`
     fn paths(x: &[f64]) -> f64 {
         f64::max(x[0], 0.0) + f64::sin(x[1]) + f64::powi(x[0], 3) + f64::powf(x[0], 1.5) + f64::abs(-x[1]) + f64::max(1.0, 2.0)
     }
+    /// Constants of the module and of `std::f64`
     fn constants(x: &[f64]) -> f64 {
         let tau = 2.0 * std::f64::consts::PI;
         use std::f64::consts::LN_2;
         let smallest = f64::MIN_POSITIVE;
         tau * x[0] + core::f64::consts::E * x[1] + LN_2 + smallest * f64::EPSILON + GRAVITY * x[0]
     }
+    /// Integers as `f64`
     fn casts(x: &[f64]) -> f64 {
         let n = x.len() as f64;
         let mut mean = 0.0;
@@ -96,6 +106,7 @@ both! {
         }
         mean as f64 + f64::from(3) * x[0] + f64::from(x[1])
     }
+    /// Turbofish and collections
     fn turbofish(x: &[f64]) -> f64 {
         let a = x.iter().map(|v| v.exp()).sum::<f64>().ln();
         let squares = x.iter().map(|v| v * v).collect::<Vec<f64>>();
@@ -106,6 +117,7 @@ both! {
         more.push(1.0);
         a + more.iter().product::<f64>()
     }
+    /// `match` on integers and options
     fn matched(x: &[f64]) -> f64 {
         let weight = match x.len() {
             0 => 0.0,
@@ -119,6 +131,7 @@ both! {
         };
         weight + opt
     }
+    /// Tuples and patterns
     fn tuples(x: &[f64]) -> f64 {
         let (mut a, b) = (1.0, 2.0);
         a *= x[0];
@@ -126,6 +139,7 @@ both! {
         let pair: (f64, f64) = (0.0, x[0]);
         a * b + s * p + pair.1 + pair.0
     }
+    /// Functions inside the function
     fn nested(x: &[f64]) -> f64 {
         fn half(v: f64) -> f64 {
             0.5 * v
@@ -142,6 +156,7 @@ both! {
         }
         s + clipped(x[0], 0.25)
     }
+    /// Closures
     fn closures(x: &[f64]) -> f64 {
         let sq = |v: f64| v * v;
         let add = |a, b| a + b;
@@ -155,9 +170,11 @@ both! {
         x.iter().for_each(|v| total += sq(*v));
         add(clip(x[0]), 1.0) + total
     }
+    /// Other functions with the attribute
     fn calls(x: &[f64]) -> f64 {
         square(x[0]) + scaled(x[1], 3.0) + square(2.0)
     }
+    /// `while`, `loop`, `break`, `assert!`, `if let`
     fn conditions(x: &[f64]) -> f64 {
         let mut s = x[0];
         let mut n = 0;
@@ -177,6 +194,7 @@ both! {
         assert!(limit.is_finite(), "limit {limit} of {}", x[0]);
         if let Some(last) = x.last() { limit + last } else { 0.0 }
     }
+    /// Plain numbers, for which no derivatives are computed
     fn plain_work(x: &[f64]) -> f64 {
         let h = 0.25;
         let weights: Vec<f64> = (0..x.len()).map(|i| h * i as f64).collect();
@@ -188,15 +206,18 @@ both! {
         }
         s
     }
+    /// Methods with plain and active arguments
     fn mixed_methods(x: &[f64]) -> f64 {
         let a = x[1].hypot(4.0) + 3.0_f64.atan2(x[0]) + x[0].clamp(0.0, 10.0);
         let (s, c) = x[0].sin_cos();
         let lowest = x.iter().copied().min_by(|a, b| a.partial_cmp(b).unwrap()).unwrap_or(0.0);
         a + s * c + lowest + x[1].log(2.0)
     }
+    /// Windows, `skip`, `zip`
     fn windows(x: &[f64]) -> f64 {
         x.windows(2).map(|w| (w[1] - w[0]).powi(2)).sum::<f64>() + x.iter().skip(1).zip(x).map(|(a, b)| a * b).sum::<f64>()
     }
+    /// Swapping
     fn swaps(x: &[f64]) -> f64 {
         let (mut a, mut b) = (0.0, 1.0);
         for v in x {
@@ -206,11 +227,13 @@ both! {
         std::mem::swap(&mut a, &mut c);
         a + b * c
     }
+    /// Options
     fn options(x: &[f64]) -> f64 {
         let big = x.iter().find(|v| **v > 1.5).copied().unwrap_or(0.0);
         let first = (x.len() > 1).then_some(1.0).unwrap_or(x[0]);
         big * x.get(0).map_or(1.0, |v| v * 3.0) + first
     }
+    /// Labelled blocks and loops
     fn labels(x: &[f64]) -> f64 {
         let a = 'found: {
             for v in x {
@@ -237,6 +260,7 @@ both! {
         };
         a * b
     }
+    /// Plain numbers by reference
     fn plain_references(x: &[f64]) -> f64 {
         use std::f64::consts::PI;
         let mut angle = PI;
@@ -246,6 +270,7 @@ both! {
         let both = if x[0] != 0.0 && x[1] >= 0.0 { PI } else { x[0] };
         angle * list[1] + list.iter().sum::<f64>() + above as f64 + both + PI.max(x[0]) + x[1] % 1.5
     }
+    /// Nested arrays
     fn matrix(x: &[f64]) -> f64 {
         let a = [[1.0, 2.0], [3.0, 4.0]];
         let mut y = [0.0; 2];

@@ -55,6 +55,7 @@ pub mod prelude {
     #[cfg(feature = "any")]
     pub use crate::backends::AnyBackend;
     use crate::backends::beside_their_modules;
+    pub use crate::backends::{AutoTaylor, taylor_coefficients};
     crate::each_backend!(beside_their_modules![]);
     #[cfg(feature = "sparse")]
     pub use crate::sparse::{AutoSparse, MixedMode, SparseMatrix};
@@ -66,15 +67,15 @@ pub mod prelude {
     pub use differentiation_interface_core::error::{Error, ErrorKind};
     pub use differentiation_interface_core::matrix::Matrix;
     pub use differentiation_interface_core::operators::{
-        PreparedDerivative, PreparedGradient, PreparedHessian, PreparedHvp, PreparedHvpSamePoint, PreparedJacobian,
-        PreparedPullback, PreparedPullbackSamePoint, PreparedPushforward, PreparedPushforwardSamePoint,
-        PreparedSecondDerivative, WithAux, derivative, derivative_into, gradient, gradient_and_hvp,
-        gradient_and_hvp_into, gradient_into, hessian, hessian_into, hvp, hvp_into, jacobian, jacobian_into,
-        prepare_derivative, prepare_gradient, prepare_hessian, prepare_hvp, prepare_hvp_same_point, prepare_jacobian,
-        prepare_pullback, prepare_pullback_same_point, prepare_pushforward, prepare_pushforward_same_point,
-        prepare_second_derivative, pullback, pullback_into, pushforward, pushforward_into, second_derivative,
-        second_derivative_into, value_and_derivative, value_and_derivative_into, value_and_gradient,
-        value_and_gradient_into, value_and_jacobian, value_and_jacobian_into, value_and_pullback,
+        Order, PreparedDerivative, PreparedGradient, PreparedHessian, PreparedHvp, PreparedHvpSamePoint,
+        PreparedJacobian, PreparedPullback, PreparedPullbackSamePoint, PreparedPushforward,
+        PreparedPushforwardSamePoint, PreparedSecondDerivative, WithAux, derivative, derivative_into, gradient,
+        gradient_and_hvp, gradient_and_hvp_into, gradient_into, hessian, hessian_into, hvp, hvp_into, jacobian,
+        jacobian_into, nth_derivative, prepare_derivative, prepare_gradient, prepare_hessian, prepare_hvp,
+        prepare_hvp_same_point, prepare_jacobian, prepare_pullback, prepare_pullback_same_point, prepare_pushforward,
+        prepare_pushforward_same_point, prepare_second_derivative, pullback, pullback_into, pushforward,
+        pushforward_into, second_derivative, second_derivative_into, value_and_derivative, value_and_derivative_into,
+        value_and_gradient, value_and_gradient_into, value_and_jacobian, value_and_jacobian_into, value_and_pullback,
         value_and_pullback_into, value_and_pushforward, value_and_pushforward_into,
         value_derivative_and_second_derivative, value_derivative_and_second_derivative_into, value_gradient_and_aux,
         value_gradient_and_hessian, value_gradient_and_hessian_into, value_gradient_and_hvp,

@@ -3,8 +3,10 @@
 use super::graph::Act;
 use super::inference::{Inference, Variable};
 use super::marks::Mark;
+use super::refusals;
 use super::ty::Ty;
-use crate::number::is_word;
+use crate::number::{is_word, mentions};
+use quote::ToTokens;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{GenericArgument, Ident, Lit, Pat, PathArguments, ReturnType, Type, TypeParamBound};
@@ -16,6 +18,8 @@ pub(super) enum Words {
     Open,
     /// Always plain, with the reason: constants.
     Plain(String),
+    /// Of this activity: fields of a struct, and arguments that are active in any case.
+    As(Act),
     /// Already replaced by the number type, or active: arguments and results.
     Active,
 }
@@ -35,6 +39,10 @@ impl Inference<'_> {
                     let act = self.graph.fresh();
                     self.mark_type(ty, Mark::Number(act));
                     Ty::Float(act)
+                }
+                Words::As(act) => {
+                    self.mark_type(ty, Mark::Number(*act));
+                    Ty::Float(*act)
                 }
                 Words::Plain(why) => Ty::Float(self.graph.pinned(why)),
                 Words::Active => Ty::Float(self.graph.active()),
@@ -63,6 +71,9 @@ impl Inference<'_> {
                 if let Some(ty) = parameter {
                     return ty.clone();
                 }
+                if let Some(ty) = self.module_type(&mut path.path, words) {
+                    return ty;
+                }
                 let Some(last) = path.path.segments.last_mut() else { return self.opaque_of(&[], path.span()) };
                 let name = last.ident.to_string();
                 match &mut last.arguments {
@@ -71,8 +82,16 @@ impl Inference<'_> {
                             .args
                             .iter_mut()
                             .filter_map(|a| match a {
-                                GenericArgument::Type(t) => Some(self.annotation(t, words)),
+                                GenericArgument::Type(t) => Some(t),
                                 _ => None,
+                            })
+                            .enumerate()
+                            .map(|(i, t)| match (name.as_str(), i) {
+                                // A struct as an error is data: its numbers keep no derivatives.
+                                ("Result", 1) if !mentions(t.to_token_stream(), "f64") => {
+                                    self.annotation(t, &Words::Plain(refusals::error_value()))
+                                }
+                                _ => self.annotation(t, words),
                             })
                             .collect();
                         match (name.as_str(), types.first()) {
@@ -112,6 +131,10 @@ impl Inference<'_> {
         let mut found = Ty::Other;
         for bound in bounds {
             let TypeParamBound::Trait(bound) = bound else { continue };
+            if let Some(ty) = self.module_type(&mut bound.path, words) {
+                found = ty;
+                continue;
+            }
             let Some(last) = bound.path.segments.last_mut() else { continue };
             match &mut last.arguments {
                 PathArguments::Parenthesized(f) => {
@@ -140,7 +163,7 @@ impl Inference<'_> {
     }
 
     pub(super) fn bind(&mut self, ident: &Ident, ty: Ty, by_value: bool) {
-        let variable = Variable { ty, by_value };
+        let variable = Variable { ty, by_value, is_slice: false };
         self.scopes.last_mut().expect("a scope is open while code is read").insert(ident.to_string(), variable);
     }
 
@@ -201,6 +224,12 @@ impl Inference<'_> {
                 }
             }
             Pat::TupleStruct(p) => {
+                if let Some(fields) = self.pattern_fields(&p.path, ty, span) {
+                    for (elem, (_, field)) in p.elems.iter_mut().zip(&fields) {
+                        self.pattern(elem, field, false);
+                    }
+                    return;
+                }
                 let known = p.path.segments.last().is_some_and(|s| s.ident == "Some" || s.ident == "Ok");
                 let error = p.path.segments.last().is_some_and(|s| s.ident == "Err");
                 let inner = if known {
@@ -215,6 +244,15 @@ impl Inference<'_> {
                 }
             }
             Pat::Struct(p) => {
+                if let Some(fields) = self.pattern_fields(&p.path, ty, span) {
+                    for field in &mut p.fields {
+                        let name = quote::ToTokens::to_token_stream(&field.member).to_string();
+                        if let Some((_, ty)) = fields.iter().find(|(n, _)| *n == name) {
+                            self.pattern(&mut field.pat, ty, false);
+                        }
+                    }
+                    return;
+                }
                 let inner = self.opaque_of(std::slice::from_ref(ty), span);
                 for field in &mut p.fields {
                     self.pattern(&mut field.pat, &inner, false);

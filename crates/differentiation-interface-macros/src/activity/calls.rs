@@ -2,6 +2,7 @@
 
 use super::annotations::Words;
 use super::exprs::is_constant_name;
+use super::graph::Act;
 use super::inference::Inference;
 use super::marks::Mark;
 use super::refusals::{self, Arguments};
@@ -44,16 +45,28 @@ impl Inference<'_> {
             if let Some(variable) = self.lookup(ident) {
                 return variable.ty;
             }
+            let ident = ident.clone();
+            if self.is_of_module(&p.path)
+                && let Some(ty) = self.module_path(&mut p.path)
+            {
+                return ty;
+            }
             if ident == "None" {
                 let item = self.fresh_var();
                 return Ty::seq(item);
             }
-            if is_constant_name(ident) {
-                let why = refusals::constant_item(ident);
+            if is_constant_name(&ident) {
+                let why = refusals::constant_item(&ident);
                 return Ty::Opaque(self.graph.pinned(&why));
             }
             return self.opaque_of(&[], span);
         }
+        if self.is_of_module(&p.path)
+            && let Some(ty) = self.module_path(&mut p.path)
+        {
+            return ty;
+        }
+        self.plain_type(&mut p.path);
         self.path_arguments(&mut p.path);
         let in_f64 = p.path.segments.iter().rev().skip(1).any(|s| s.ident == "f64" || s.ident == "consts");
         let Some(last) = p.path.segments.last() else { return Ty::Other };
@@ -83,7 +96,7 @@ impl Inference<'_> {
 
     /// Argument count and type of the function `f64::name`, all numbers of one activity. Reports functions that active numbers
     /// do not have.
-    fn float_function(&mut self, method: &Ident, act: super::graph::Act) -> Option<(usize, Ty)> {
+    fn float_function(&mut self, method: &Ident, act: Act) -> Option<(usize, Ty)> {
         let name = method.to_string();
         if matches!(name.as_str(), "from_bits" | "from_le_bytes" | "from_be_bytes" | "from_ne_bytes") {
             self.errors.push(method.span(), refusals::from_bits(&name));
@@ -125,7 +138,7 @@ impl Inference<'_> {
         let Expr::Call(call) = &mut *e else { return Ty::Other };
         if let Expr::Path(p) = &mut *call.func {
             let local = p.path.get_ident().and_then(|i| self.lookup(i));
-            if local.is_none() {
+            if local.is_none() && !self.is_of_module(&p.path) {
                 let last = p.path.segments.last().map(|s| s.ident.clone());
                 let names: Vec<String> = p.path.segments.iter().map(|s| s.ident.to_string()).collect();
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -139,7 +152,12 @@ impl Inference<'_> {
                     Expr::Path(p) => &mut p.path,
                     _ => return Ty::Other,
                 });
-                return self.unknown_call(&mut call.args, &[], span);
+                let (result, exact) = self.unknown_call(&mut call.args, &[], span);
+                if let Expr::Path(p) = &*call.func {
+                    let name = p.path.segments.last().map(|s| s.ident.clone());
+                    self.named(e, name, &result, exact);
+                }
+                return result;
             }
         }
         let callee = self.expr(&mut call.func);
@@ -151,12 +169,12 @@ impl Inference<'_> {
                 }
                 (*result).clone()
             }
-            other => self.unknown_call(&mut call.args, &[other], span),
+            other => self.unknown_call(&mut call.args, &[other], span).0,
         }
     }
 
     /// An argument where `expected` is known: a closure takes its argument types from it.
-    fn argument(&mut self, e: &mut Expr, expected: &Ty) -> Ty {
+    pub(super) fn argument(&mut self, e: &mut Expr, expected: &Ty) -> Ty {
         match (e, self.resolve(expected)) {
             (Expr::Closure(c), Ty::Fn(arguments, _)) => self.closure(c, Some(&arguments)),
             (Expr::Reference(r), Ty::Fn(arguments, _)) if matches!(&*r.expr, Expr::Closure(_)) => match &mut *r.expr {
@@ -212,7 +230,11 @@ impl Inference<'_> {
                 Some(Ty::seq(item))
             }
             ["Err"] if one => {
-                self.expr(&mut call.args[0]);
+                let error = self.expr(&mut call.args[0]);
+                if let Ty::Struct(_, act) = self.resolve(&error) {
+                    let plain = self.graph.pinned(&refusals::error_value());
+                    self.graph.flow(act, plain, call.args[0].span());
+                }
                 let item = self.fresh_var();
                 Some(Ty::seq(item))
             }
@@ -275,9 +297,44 @@ impl Inference<'_> {
         item
     }
 
+    /// Marks the use of an unknown function or struct, so that an error can say its name.
+    pub(super) fn named(&mut self, e: &mut Expr, name: Option<Ident>, whole: &Ty, exact: Vec<(usize, Act)>) {
+        let Ty::Opaque(whole) = self.resolve(whole) else { return };
+        if let Some(name) = name.filter(|name| name != "Self")
+            && !exact.is_empty()
+        {
+            self.mark_expr(e, Mark::Named { name, whole, arguments: exact });
+        }
+    }
+
+    /// The activity of a value whose type the compiler knows exactly, so that no coercion can be meant: a number by value, a
+    /// shared slice of numbers.
+    pub(super) fn exact(&self, e: &Expr, ty: &Ty) -> Option<Act> {
+        let variable = match e {
+            Expr::Path(p) => p.path.get_ident().and_then(|i| self.lookup(i)),
+            _ => None,
+        };
+        match self.resolve(ty) {
+            Ty::Float(act) if self.is_value(e) => Some(act),
+            Ty::Seq(item) if variable.is_some_and(|v| v.is_slice) => match self.resolve(&item) {
+                Ty::Float(act) => Some(act),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Arguments of an unknown function. If one is active, the function must be generic, and the compiler infers what it expects
-    /// of the plain ones.
-    pub(super) fn unknown_call(&mut self, arguments: &mut Punctuated<Expr, Token![,]>, more: &[Ty], span: Span) -> Ty {
+    /// of the plain ones. Returns the type of the result, and the arguments that can be passed by `Call::pass`.
+    pub(super) fn unknown_call(
+        &mut self,
+        arguments: &mut Punctuated<Expr, Token![,]>,
+        more: &[Ty],
+        span: Span,
+    ) -> (Ty, Vec<(usize, Act)>) {
+        // What a closure takes may follow from the other arguments, which then must not be passed in a roundabout way.
+        let has_closure = arguments.iter().any(|a| matches!(a, Expr::Closure(_)));
+        let mut exact = Vec::new();
         let mut types = more.to_vec();
         let mut plain = Vec::new();
         for (i, argument) in arguments.iter_mut().enumerate() {
@@ -291,10 +348,11 @@ impl Inference<'_> {
             {
                 plain.push((i, a));
             }
+            exact.extend(self.exact(argument, &ty).filter(|_| !has_closure).map(|act| (i, act)));
             types.push(ty);
         }
         let result = self.opaque_of(&types, span);
-        let Ty::Opaque(call) = result else { return result };
+        let Ty::Opaque(call) = result else { return (result, exact) };
         for argument in arguments.iter_mut() {
             if let Expr::Closure(c) = argument {
                 let expected = vec![Ty::Opaque(call); c.inputs.len()];
@@ -308,11 +366,11 @@ impl Inference<'_> {
         for (i, from) in plain {
             self.mark_expr(&mut arguments[i], Mark::Inferred { from, call });
         }
-        result
+        (result, exact)
     }
 
     /// `|t: f64| ..` passed to an unknown function: the compiler infers the type if it must not be `f64`.
-    fn guess_closure_types(&mut self, c: &mut syn::ExprClosure, call: super::graph::Act) {
+    fn guess_closure_types(&mut self, c: &mut syn::ExprClosure, call: Act) {
         for pat in &mut c.inputs {
             if let syn::Pat::Type(p) = pat
                 && crate::number::is_word(&p.ty, "f64")

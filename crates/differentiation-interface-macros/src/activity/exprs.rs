@@ -2,6 +2,7 @@
 
 use super::annotations::{Words, is_float};
 use super::inference::Inference;
+use super::instances::operator_name;
 use super::marks::Mark;
 use super::refusals;
 use super::ty::Ty;
@@ -98,7 +99,7 @@ impl Inference<'_> {
                 if mentions(other.to_token_stream(), "f64") {
                     self.errors.push(
                         other.span(),
-                        "rewrites only functions and constants inside a function; move this item out and make it generic",
+                        "rewrites only functions and constants inside a function; move this item out, and put both into one `#[differentiable] mod`",
                     );
                 }
             }
@@ -122,6 +123,11 @@ impl Inference<'_> {
             Expr::Binary(b) => {
                 let left = self.expr(&mut b.left);
                 let right = self.expr(&mut b.right);
+                if let Some(name) = operator_name(&b.op)
+                    && let Some(result) = self.operator(name, &left, &mut b.right, &right)
+                {
+                    return result;
+                }
                 match b.op {
                     BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_) => {
                         self.arithmetic(&left, &right, span)
@@ -150,10 +156,16 @@ impl Inference<'_> {
             Expr::Index(i) => {
                 let base = self.expr(&mut i.expr);
                 self.expr(&mut i.index);
+                if let Some(item) = self.indexed(&base, span) {
+                    return item;
+                }
                 if matches!(&*i.index, Expr::Range(_)) { base } else { self.item_of(&base) }
             }
             Expr::Field(f) => {
                 let base = self.expr(&mut f.base);
+                if let Some(field) = self.field(&base, &f.member.to_token_stream().to_string(), span) {
+                    return field;
+                }
                 match (&f.member, self.resolve(&base)) {
                     (Member::Unnamed(i), Ty::Tuple(items)) if (i.index as usize) < items.len() => {
                         items[i.index as usize].clone()
@@ -264,15 +276,10 @@ impl Inference<'_> {
                 Ty::seq(item)
             }
             Expr::Struct(s) => {
-                let mut types = Vec::new();
-                for field in &mut s.fields {
-                    types.push(self.expr(&mut field.expr));
-                    field.colon_token.get_or_insert_with(Default::default);
+                if let Some(ty) = self.struct_literal(s) {
+                    return ty;
                 }
-                if let Some(rest) = &mut s.rest {
-                    types.push(self.expr(rest));
-                }
-                self.opaque_of(&types, span)
+                self.unknown_literal(e)
             }
             Expr::Try(t) => {
                 let ty = self.expr(&mut t.expr);

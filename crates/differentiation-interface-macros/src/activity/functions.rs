@@ -9,7 +9,7 @@ use super::refusals;
 use super::ty::Ty;
 use std::collections::HashMap;
 use std::rc::Rc;
-use syn::{FnArg, Generics, ItemFn, Signature, Type, WherePredicate};
+use syn::{FnArg, Generics, ItemFn, Pat, Signature, Type, WherePredicate};
 
 impl Inference<'_> {
     /// Reads the function. `original` is its signature as the user wrote it, with its marks.
@@ -27,16 +27,28 @@ impl Inference<'_> {
             let ty = self.annotation(&mut argument.ty.clone(), &words);
             let by_value = !matches!(&*argument.ty, syn::Type::Reference(_));
             self.pattern(&mut argument.pat, &ty, by_value);
+            self.note_slice(&argument.pat, &argument.ty);
             arguments.push(ty);
         }
         let result = self.return_annotation(&mut function.sig.output.clone(), &Words::Active);
         // The function may call itself.
         let name = function.sig.ident.clone();
         let itself = Ty::Fn(arguments, Rc::new(result.clone()));
-        self.scopes[0].entry(name.to_string()).or_insert(Variable { ty: itself, by_value: false });
+        self.scopes[0].entry(name.to_string()).or_insert(Variable { ty: itself, by_value: false, is_slice: false });
         self.returns.push(result.clone());
         self.block(&mut function.block, Some(&result));
         self.returns.pop();
+    }
+
+    /// Notes that a variable is a shared slice.
+    pub(super) fn note_slice(&mut self, pat: &Pat, ty: &Type) {
+        if let (Pat::Ident(p), Type::Reference(r)) = (pat, ty)
+            && r.mutability.is_none()
+            && matches!(&*r.elem, Type::Slice(_))
+            && let Some(variable) = self.scopes.last_mut().and_then(|s| s.get_mut(&p.ident.to_string()))
+        {
+            variable.is_slice = true;
+        }
     }
 
     /// Reads the signature of a `fn` inside the function, before its body.

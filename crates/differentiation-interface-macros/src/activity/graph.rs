@@ -10,7 +10,8 @@ pub(super) struct Act(usize);
 
 #[derive(Default)]
 struct Node {
-    flows_to: Vec<(Act, Span)>,
+    /// Target, a second source that must be active too, and where it happens.
+    flows_to: Vec<(Act, Option<Act>, Span)>,
     active: bool,
     /// The reason why it must stay plain, as the continuation of a message.
     pinned: Option<String>,
@@ -47,8 +48,14 @@ impl Graph {
     /// If `from` is active, so is `to`.
     pub(super) fn flow(&mut self, from: Act, to: Act, span: Span) {
         if from != to {
-            self.nodes[from.0].flows_to.push((to, span));
+            self.nodes[from.0].flows_to.push((to, None, span));
         }
+    }
+
+    /// If both `a` and `b` are active, so is `to`.
+    pub(super) fn both(&mut self, a: Act, b: Act, to: Act, span: Span) {
+        self.nodes[a.0].flows_to.push((to, Some(b), span));
+        self.nodes[b.0].flows_to.push((to, Some(a), span));
     }
 
     /// Both are of one type.
@@ -67,7 +74,10 @@ impl Graph {
         let mut reported = Vec::new();
         let mut todo: Vec<usize> = (0..self.nodes.len()).filter(|&i| self.nodes[i].active).collect();
         while let Some(i) = todo.pop() {
-            for (to, span) in self.nodes[i].flows_to.clone() {
+            for (to, second, span) in self.nodes[i].flows_to.clone() {
+                if second.is_some_and(|second| !self.nodes[second.0].active) {
+                    continue;
+                }
                 let target = &mut self.nodes[to.0];
                 if target.active {
                     continue;

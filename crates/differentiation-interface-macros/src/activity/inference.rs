@@ -2,6 +2,7 @@
 //!
 //! Made by `make_generic`. The files beside this one extend it with methods that read expressions and record flows.
 
+use super::declared::Module;
 use super::graph::{Act, Graph};
 use super::marks::{Mark, mark_name};
 use super::ty::Ty;
@@ -17,6 +18,8 @@ pub(super) struct Variable {
     pub(super) ty: Ty,
     /// Certainly a number by value, not a reference to one.
     pub(super) by_value: bool,
+    /// Certainly a shared slice.
+    pub(super) is_slice: bool,
 }
 
 /// The state of the analysis of one function.
@@ -28,6 +31,8 @@ pub(super) struct Inference<'e> {
     /// Type parameters of the `fn` inside the function whose signature is being read.
     pub(super) type_parameters: HashMap<String, Ty>,
     pub(super) marks: Vec<Mark>,
+    /// The types and functions of the module, if one is read.
+    pub(super) module: Module,
     /// Messages to report if the number is active.
     pub(super) checks: Vec<(Act, Span, String)>,
     /// Result types of the enclosing functions and closures.

@@ -20,6 +20,9 @@ pub(super) enum Mark {
     Lift { from: Act, to: Act, certain: bool },
     /// A plain argument of an unknown function with other, active arguments: the compiler infers the expected type.
     Inferred { from: Act, call: Act },
+    /// A call of an unknown function, or a literal of an unknown struct, with this name. If it is active, the active ones among
+    /// these arguments are passed so that an error can say the name.
+    Named { name: Ident, whole: Act, arguments: Vec<(usize, Act)> },
     /// `base.powf(exponent)`.
     Power { base: Act, exponent: Act },
     /// `expr as f64`, dropped if the expression is active and so needs no cast.
@@ -32,6 +35,20 @@ pub(super) enum Mark {
     Path(Act, usize),
     /// A `fn` inside the function: gets the number type as a parameter if any of these is active.
     Nested(Vec<Act>),
+    /// A `fn` of an `impl` block: gets the number type as a parameter if any of these is active and the block has none (its
+    /// activity is the second).
+    Method(Vec<Act>, Act),
+    /// A struct, enum or trait of a module: gets the parameter `T = f64` if active.
+    Type(Act),
+    /// An `impl` block: gets the parameter `T: Real` if its type or its trait is active.
+    Block(Vec<Act>),
+    /// A method with a body in a trait: gets the bound `T: Real` if active.
+    Bound(Act),
+    /// The argument of such a type, which is there if the second is active: the number type if the first is active.
+    Argument(Act, Act),
+    /// The argument of a function of the module, which is there if any of the first is active: the number type if the second is
+    /// active. The third counts the other type and constant parameters.
+    Instance(Vec<Act>, Act, usize),
     /// A macro call with its arguments taken out.
     Macro(Macro),
 }

@@ -37,6 +37,14 @@ impl Inference<'_> {
             }
             _ => {}
         }
+        let may_be_declared = match receiver {
+            Ty::Struct(..) | Ty::Opaque(_) | Ty::Other => true,
+            Ty::Var(_) => refusals::float_method(&name).is_none(),
+            _ => false,
+        };
+        if may_be_declared && let Some(ty) = self.module_method(m, &receiver, &name) {
+            return ty;
+        }
         if let Ty::Float(a) | Ty::Opaque(a) = receiver
             && (matches!(receiver, Ty::Float(_)) || refusals::drops_derivative(&name))
             && let Some(message) = refusals::refused_method(&name)
@@ -65,7 +73,10 @@ impl Inference<'_> {
         }
         self.turbofish(m);
         let Expr::MethodCall(m) = e else { return Ty::Other };
-        self.unknown_call(&mut m.args, &[receiver], span)
+        let (result, exact) = self.unknown_call(&mut m.args, &[receiver], span);
+        let name = m.method.clone();
+        self.named(e, Some(name), &result, exact);
+        result
     }
 
     /// The types in `::<..>` after a method.

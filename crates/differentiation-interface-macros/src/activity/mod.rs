@@ -8,28 +8,44 @@
 //! 3. `rewrite` carries out the decisions left open as marks: types, `T::constant(..)` around plain expressions in an
 //!    active place, `powc` for constant exponents.
 //!
+//! A module is read as one: `types` and `items` declare its types and functions, whose bodies then are read as above; `instances`
+//! gives each use of a type and each call of a function an activity of its own.
+//!
 //! The analysis may be wrong about unknown code. That cannot give a wrong derivative: the number type does not
 //! convert silently to `f64`, so a wrong guess is a type error. The rewriting never inserts `primal()`.
 
 mod annotations;
 mod calls;
+mod declared;
 mod exprs;
 mod functions;
+mod generated;
 mod graph;
 mod inference;
+mod instances;
+mod items;
 mod marks;
 mod methods;
+mod named;
 mod refusals;
 mod rewrite;
 mod sequences;
 mod ty;
+mod types;
 mod unify;
 
 use crate::errors::Errors;
+use declared::Module;
 use graph::Graph;
 use inference::Inference;
+use marks::Mark;
+use named::Calls;
+use rewrite::Rewrite;
 use std::collections::HashMap;
-use syn::{Ident, ItemFn, Path, Signature};
+use syn::visit_mut::VisitMut;
+use syn::{Ident, Item, ItemFn, Path, Signature};
+
+pub(crate) use refusals::qualifiers;
 
 /// Rewrites the body of a function whose signature is generic already. `original` is the signature as the user wrote it,
 /// with its marks.
@@ -40,27 +56,65 @@ pub(crate) fn make_generic(
     krate: &Path,
     errors: &mut Errors,
 ) {
-    let mut inference = Inference {
-        graph: Graph::default(),
-        vars: Vec::new(),
-        scopes: vec![HashMap::new()],
-        type_parameters: HashMap::new(),
-        marks: Vec::new(),
-        checks: Vec::new(),
-        returns: Vec::new(),
-        breaks: Vec::new(),
-        number,
-        errors,
-    };
+    let mut inference = Inference::new(number, errors);
     inference.function(function, original);
-    for (span, why) in inference.graph.solve() {
-        inference.errors.push(span, why);
+    let Solution { graph, marks } = inference.solve();
+    let mut rewrite = Rewrite { graph: &graph, marks: &marks, number, krate, calls: vec![Calls::default()] };
+    rewrite.visit_block_mut(&mut function.block);
+    rewrite.calls.pop().unwrap_or_default().open(&mut function.block);
+}
+
+/// Rewrites the items of a module, or an `impl` block: signatures, types and bodies. `has_object` says
+/// which functions must be active although they are private.
+pub(crate) fn make_items_generic(
+    items: &mut [Item],
+    has_object: &[bool],
+    number: &Ident,
+    krate: &Path,
+    errors: &mut Errors,
+) {
+    let mut inference = Inference::new(number, errors);
+    inference.items(items, has_object);
+    let Solution { graph, marks } = inference.solve();
+    let mut rewrite = Rewrite { graph: &graph, marks: &marks, number, krate, calls: Vec::new() };
+    for item in items {
+        rewrite.visit_item_mut(item);
     }
-    let Inference { graph, marks, checks, .. } = inference;
-    for (act, span, message) in checks {
-        if graph.is_active(act) {
-            errors.push(span, message);
+}
+
+/// The solved flows, and the decisions that depend on them.
+struct Solution {
+    graph: Graph,
+    marks: Vec<Mark>,
+}
+
+impl<'e> Inference<'e> {
+    fn new(number: &'e Ident, errors: &'e mut Errors) -> Inference<'e> {
+        Inference {
+            graph: Graph::default(),
+            vars: Vec::new(),
+            scopes: vec![HashMap::new()],
+            type_parameters: HashMap::new(),
+            module: Module::default(),
+            marks: Vec::new(),
+            checks: Vec::new(),
+            returns: Vec::new(),
+            breaks: Vec::new(),
+            number,
+            errors,
         }
     }
-    rewrite::rewrite(function, &graph, &marks, number, krate);
+
+    /// Solves the flows, and reports what they show to be wrong.
+    fn solve(mut self) -> Solution {
+        for (span, why) in self.graph.solve() {
+            self.errors.push(span, why);
+        }
+        for (act, span, message) in self.checks {
+            if self.graph.is_active(act) {
+                self.errors.push(span, message);
+            }
+        }
+        Solution { graph: self.graph, marks: self.marks }
+    }
 }

@@ -1,9 +1,10 @@
 //! The methods of `f64` that the analysis knows, and those that it refuses, with what to write instead.
 
 use crate::errors::Errors;
+use proc_macro2::Span;
 use std::fmt::Display;
 use syn::spanned::Spanned;
-use syn::{Expr, Ident, Type};
+use syn::{Expr, Ident, Safety, Signature, Type};
 
 /// The further arguments and the result of a method of `f64`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,6 +109,45 @@ pub(super) fn constant_argument(name: impl Display, ty: &Type) -> String {
 
 fn constant(name: impl Display, instead: &str) -> String {
     format!("keeps the constant `{name}` plain, but an active value goes in here; {instead}")
+}
+
+/// Message for a constant or static of a type: a struct is made by a function instead.
+pub(super) fn constant_item_of(name: &Ident, ty: &Type) -> String {
+    match ty {
+        Type::Path(_) => constant(name, "make the value by a function, and call that"),
+        _ => constant_item(name),
+    }
+}
+
+/// Message for a struct in an `Err` into which an active number goes.
+pub(super) fn error_value() -> String {
+    "keeps the error of a `Result` plain, but an active value goes in here; write `x.primal()` to drop its derivative on purpose".to_string()
+}
+
+/// Message for a field marked `#[constant]` that would have to be active.
+pub(super) fn constant_field(name: &str) -> String {
+    constant(name, "remove the mark of the field")
+}
+
+/// The qualifiers of a function that its generic form cannot keep, with the messages.
+pub(crate) fn qualifiers(sig: &Signature) -> Vec<(Span, &'static str)> {
+    let mut found = Vec::new();
+    if let Some(token) = &sig.constness {
+        let message = "cannot keep `const`, since arithmetic on the number type is not const; remove it";
+        found.push((token.span(), message));
+    }
+    if let Some(token) = &sig.asyncness {
+        let message = "cannot differentiate an `async` function; compute in an ordinary `fn` and call that";
+        found.push((token.span(), message));
+    }
+    if let Safety::Unsafe(token) = &sig.safety {
+        found.push((token.span(), "cannot differentiate an `unsafe` function; wrap it in a safe one"));
+    }
+    if let Some(abi) = &sig.abi {
+        let message = "cannot differentiate a function with another ABI; wrap it in an ordinary `fn`";
+        found.push((abi.span(), message));
+    }
+    found
 }
 
 /// Message for a constant or static that would have to be active.

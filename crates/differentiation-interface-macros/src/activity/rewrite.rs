@@ -2,25 +2,28 @@
 //!
 //! Called by `activity` when the flows are solved.
 
-use super::graph::Graph;
+use super::generated::{made_for, without_parentheses};
+use super::graph::{Act, Graph};
 use super::marks::{Mark, mark_number, marked};
+use super::named::Calls;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Block, Expr, Ident, ItemFn, Path, Stmt, Token, Type, parse_quote, parse_quote_spanned};
+use syn::{
+    Attribute, Block, Expr, GenericArgument, Generics, Ident, ItemFn, Path, PathArguments, Stmt, Token, Type,
+    parse_quote, parse_quote_spanned,
+};
 
-pub(super) fn rewrite(function: &mut ItemFn, graph: &Graph, marks: &[Mark], number: &Ident, krate: &Path) {
-    let mut rewrite = Rewrite { graph, marks, number, krate };
-    rewrite.visit_block_mut(&mut function.block);
-}
-
-struct Rewrite<'a> {
-    graph: &'a Graph,
-    marks: &'a [Mark],
-    number: &'a Ident,
-    krate: &'a Path,
+/// Rewrites the syntax tree it visits.
+pub(super) struct Rewrite<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) marks: &'a [Mark],
+    pub(super) number: &'a Ident,
+    pub(super) krate: &'a Path,
+    /// The calls with a name in each function around the code that is visited.
+    pub(super) calls: Vec<Calls>,
 }
 
 impl VisitMut for Rewrite<'_> {
@@ -32,7 +35,17 @@ impl VisitMut for Rewrite<'_> {
         if let Mark::Macro(mac) = mark {
             *e = rebuilt(mac, arguments);
         } else if let Some(inner) = arguments.into_iter().next() {
-            *e = self.decide(mark, inner);
+            *e = match mark {
+                Mark::Named { name, whole, arguments } => {
+                    let is_active = |act: &Act| self.graph.is_active(*act);
+                    let active = arguments.iter().filter(|(_, act)| is_active(act)).map(|(i, _)| *i).collect();
+                    match self.calls.last_mut().filter(|_| is_active(whole)) {
+                        Some(calls) => calls.passed(inner, name, active),
+                        None => inner,
+                    }
+                }
+                mark => self.decide(mark, inner),
+            };
         }
     }
 
@@ -50,21 +63,86 @@ impl VisitMut for Rewrite<'_> {
     }
 
     fn visit_item_fn_mut(&mut self, function: &mut ItemFn) {
+        self.calls.push(Calls::default());
         visit_mut::visit_item_fn_mut(self, function);
-        let mut is_generic = false;
-        function.attrs.retain(|attr| match attr.path().get_ident().and_then(mark_number) {
-            Some(i) => {
-                if let Some(Mark::Nested(acts)) = self.marks.get(i) {
-                    is_generic = acts.iter().any(|a| self.graph.is_active(*a));
-                }
-                false
-            }
-            None => true,
-        });
-        if is_generic {
-            let (number, krate) = (self.number, self.krate);
-            function.sig.generics.params.push(parse_quote!(#number: #krate::Real));
+        self.calls.pop().unwrap_or_default().open(&mut function.block);
+        if self.take_parameter(&mut function.attrs) {
+            self.add_number(&mut function.sig.generics);
         }
+    }
+
+    fn visit_impl_item_fn_mut(&mut self, method: &mut syn::ImplItemFn) {
+        self.calls.push(Calls::default());
+        visit_mut::visit_impl_item_fn_mut(self, method);
+        self.calls.pop().unwrap_or_default().open(&mut method.block);
+        if self.take_parameter(&mut method.attrs) {
+            self.add_number(&mut method.sig.generics);
+        }
+    }
+
+    fn visit_item_impl_mut(&mut self, block: &mut syn::ItemImpl) {
+        visit_mut::visit_item_impl_mut(self, block);
+        if self.take_parameter(&mut block.attrs) {
+            self.add_number(&mut block.generics);
+        }
+    }
+
+    fn visit_item_struct_mut(&mut self, item: &mut syn::ItemStruct) {
+        visit_mut::visit_item_struct_mut(self, item);
+        if self.take_parameter(&mut item.attrs) {
+            self.add_default_number(&mut item.generics);
+        }
+    }
+
+    fn visit_item_enum_mut(&mut self, item: &mut syn::ItemEnum) {
+        visit_mut::visit_item_enum_mut(self, item);
+        if self.take_parameter(&mut item.attrs) {
+            self.add_default_number(&mut item.generics);
+        }
+    }
+
+    fn visit_item_trait_mut(&mut self, item: &mut syn::ItemTrait) {
+        visit_mut::visit_item_trait_mut(self, item);
+        if self.take_parameter(&mut item.attrs) {
+            self.add_default_number(&mut item.generics);
+        }
+    }
+
+    fn visit_trait_item_fn_mut(&mut self, method: &mut syn::TraitItemFn) {
+        self.calls.push(Calls::default());
+        visit_mut::visit_trait_item_fn_mut(self, method);
+        match &mut method.default {
+            Some(block) => self.calls.pop().unwrap_or_default().open(block),
+            None => drop(self.calls.pop()),
+        }
+        if self.take_parameter(&mut method.attrs) {
+            let (number, krate) = (self.number, self.krate);
+            method.sig.generics.make_where_clause().predicates.push(parse_quote!(#number: #krate::Real));
+        }
+    }
+
+    fn visit_item_type_mut(&mut self, item: &mut syn::ItemType) {
+        visit_mut::visit_item_type_mut(self, item);
+        if self.take_parameter(&mut item.attrs) {
+            self.add_default_number(&mut item.generics);
+        }
+    }
+
+    /// `State { pos, .. }` stays as it was written if the field stays as it was.
+    fn visit_field_value_mut(&mut self, field: &mut syn::FieldValue) {
+        visit_mut::visit_field_value_mut(self, field);
+        if let (syn::Member::Named(name), Expr::Path(p)) = (&field.member, &field.expr)
+            && p.path.is_ident(name)
+        {
+            field.colon_token = None;
+        }
+    }
+
+    fn visit_path_mut(&mut self, path: &mut Path) {
+        for segment in &mut path.segments {
+            self.decide_arguments(&mut segment.arguments);
+        }
+        visit_mut::visit_path_mut(self, path);
     }
 
     /// Macros that were statements become statements again.
@@ -83,6 +161,66 @@ impl VisitMut for Rewrite<'_> {
 }
 
 impl Rewrite<'_> {
+    /// Removes the mark among the attributes of an item. Returns whether the item gets the number type as a parameter.
+    fn take_parameter(&self, attrs: &mut Vec<Attribute>) -> bool {
+        let mut is_generic = false;
+        let any = |acts: &[Act]| acts.iter().any(|a| self.graph.is_active(*a));
+        attrs.retain(|attr| {
+            let Some(i) = attr.path().get_ident().and_then(mark_number) else { return true };
+            is_generic = match self.marks.get(i) {
+                Some(Mark::Nested(acts) | Mark::Block(acts)) => any(acts),
+                Some(Mark::Method(acts, block)) => any(acts) && !self.graph.is_active(*block),
+                Some(Mark::Type(act) | Mark::Bound(act)) => self.graph.is_active(*act),
+                _ => false,
+            };
+            false
+        });
+        is_generic
+    }
+
+    fn add_number(&self, generics: &mut Generics) {
+        let (number, krate) = (self.number, self.krate);
+        generics.params.push(parse_quote!(#number: #krate::Real));
+    }
+
+    fn add_default_number(&self, generics: &mut Generics) {
+        let number = self.number;
+        generics.params.push(parse_quote!(#number = f64));
+    }
+
+    /// The arguments of a type or function of the module.
+    fn decide_arguments(&self, arguments: &mut PathArguments) {
+        let PathArguments::AngleBracketed(list) = arguments else { return };
+        let mut decided = Punctuated::<GenericArgument, Token![,]>::new();
+        for argument in std::mem::take(&mut list.args) {
+            let mark = match &argument {
+                GenericArgument::Type(Type::Path(p)) => p.path.get_ident().and_then(mark_number),
+                _ => None,
+            };
+            let (is_there, is_active, others) = match mark.and_then(|i| self.marks.get(i)) {
+                Some(Mark::Argument(act, flag)) => (self.graph.is_active(*flag), self.graph.is_active(*act), 0),
+                Some(Mark::Instance(acts, act, others)) => {
+                    (acts.iter().any(|a| self.graph.is_active(*a)), self.graph.is_active(*act), *others)
+                }
+                _ => {
+                    decided.push(argument);
+                    continue;
+                }
+            };
+            if is_there {
+                let span = argument.span();
+                let number =
+                    if is_active { Ident::new(&self.number.to_string(), span) } else { Ident::new("f64", span) };
+                decided.extend((0..others).map(|_| -> GenericArgument { parse_quote_spanned!(span=> _) }));
+                decided.push(parse_quote_spanned!(span=> #number));
+            }
+        }
+        list.args = decided;
+        if list.args.is_empty() {
+            *arguments = PathArguments::None;
+        }
+    }
+
     fn decide(&self, mark: &Mark, mut inner: Expr) -> Expr {
         let graph = self.graph;
         let krate = self.krate;
@@ -179,23 +317,11 @@ fn method_call(call: Expr) -> Expr {
     parse_quote!(#receiver.#method(#(#rest),*))
 }
 
-/// The span of a user's expression, for generated code: errors point there, and lints see that the code is generated.
-fn made_for(e: &impl Spanned) -> Span {
-    Span::call_site().located_at(e.span())
-}
-
 /// Whether a call is a `T::constant(..)` that the macro inserted.
 fn is_constant_call(call: &syn::ExprCall) -> bool {
     call.args.len() == 1
         && matches!(&*call.func, Expr::Path(p) if p.path.segments.len() == 2
             && p.path.segments.last().is_some_and(|s| s.ident == "constant"))
-}
-
-fn without_parentheses(e: Expr) -> Expr {
-    match e {
-        Expr::Paren(p) => without_parentheses(*p.expr),
-        other => other,
-    }
 }
 
 /// The macro call with its arguments restored.

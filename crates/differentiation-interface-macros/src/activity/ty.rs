@@ -19,6 +19,8 @@ pub(super) enum Ty {
     Tuple(Vec<Ty>),
     /// A closure or `fn`: arguments and result.
     Fn(Vec<Ty>, Rc<Ty>),
+    /// A struct or enum of the module, by its number there, and the activity of its numbers.
+    Struct(usize, Act),
     /// An unknown type; active if an active value flowed into it.
     Opaque(Act),
     /// The type of an expression that does not return.

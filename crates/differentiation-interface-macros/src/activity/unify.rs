@@ -36,6 +36,13 @@ impl Inference<'_> {
     pub(super) fn acts(&self, ty: &Ty) -> Vec<Act> {
         match self.resolve(ty) {
             Ty::Float(a) | Ty::Opaque(a) => vec![a],
+            Ty::Struct(id, a) => {
+                if self.module.types[id].has_numbers {
+                    vec![a]
+                } else {
+                    Vec::new()
+                }
+            }
             Ty::Seq(item) => self.acts(&item),
             Ty::Tuple(items) => items.iter().flat_map(|t| self.acts(t)).collect(),
             Ty::Fn(args, ret) => args.iter().chain([&*ret]).flat_map(|t| self.acts(t)).collect(),
@@ -93,6 +100,13 @@ impl Inference<'_> {
             (Ty::Never, _) | (_, Ty::Never) => {}
             (Ty::Var(v), other) | (other, Ty::Var(v)) if !self.occurs(*v, other) => self.vars[*v] = Some(other.clone()),
             (Ty::Float(a), Ty::Float(b)) | (Ty::Opaque(a), Ty::Opaque(b)) => self.graph.same(*a, *b, span),
+            (Ty::Struct(i, a), Ty::Struct(j, b)) if i == j => self.graph.same(*a, *b, span),
+            // A value of a type where an object of a trait is expected: `Well<T>` implements `Potential<T>`.
+            (Ty::Struct(i, a), Ty::Struct(j, b)) => {
+                let (from, to) = (self.module.types[*i].flag, self.module.types[*j].flag);
+                self.graph.both(*a, to, *b, span);
+                self.graph.both(*b, from, *a, span);
+            }
             (Ty::Seq(a), Ty::Seq(b)) => self.unify(a, b, span),
             (Ty::Tuple(a), Ty::Tuple(b)) => {
                 for (a, b) in a.iter().zip(b) {
@@ -139,12 +153,12 @@ impl Inference<'_> {
                 self.flow_lifting(expr, *a, *b, true);
             }
             (Ty::Opaque(a), Ty::Opaque(b)) => self.flow_lifting(expr, *a, *b, false),
-            (Ty::Opaque(a), other @ (Ty::Seq(_) | Ty::Tuple(_))) => {
+            (Ty::Opaque(a), other @ (Ty::Seq(_) | Ty::Tuple(_) | Ty::Struct(..))) => {
                 for act in self.acts(other) {
                     self.graph.flow(*a, act, span);
                 }
             }
-            (other @ (Ty::Seq(_) | Ty::Tuple(_) | Ty::Fn(..)), Ty::Opaque(b)) => {
+            (other @ (Ty::Seq(_) | Ty::Tuple(_) | Ty::Fn(..) | Ty::Struct(..)), Ty::Opaque(b)) => {
                 for act in self.acts(other) {
                     self.graph.flow(act, *b, span);
                 }

@@ -9,6 +9,7 @@ pub mod forward_diff;
 mod over;
 mod pairs;
 pub mod reverse_diff;
+pub mod taylor;
 #[cfg(all(test, feature = "any", feature = "sparse"))]
 mod tests;
 
@@ -41,3 +42,4 @@ pub(crate) use beside_their_modules;
 #[cfg(feature = "any")]
 pub use any::AnyBackend;
 each_backend!(beside_their_modules![]);
+pub use taylor::{AutoTaylor, taylor_coefficients};

@@ -1,0 +1,196 @@
+//! The derivative of any order of a function of one number.
+//!
+//! Called by users. Every [`Backend`] that runs over its own numbers is nested in itself, once per order, by [`Nest`]; an engine of
+//! truncated series implements [`NthDerivativeBackend`] itself and needs one evaluation.
+
+use crate::backend::{Backend, Lane, MatrixRoute, Rows};
+use crate::context::Contexts;
+use crate::error::Error;
+use crate::evaluate::{Bound, Evaluate, Flat, KeptBy, Output, Storage, handed};
+use crate::fault;
+use crate::point::{At, NumberShape, Point, Shape};
+use crate::scalar::Scalar;
+
+/// The order of a derivative, known to the compiler: `Order::<3>`. The number type of the function depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Order<const N: usize>;
+
+/// What the function returns, with numbers of the point.
+type Like<B, F, X, C, const N: usize> = <<B as NthDerivativeBackend<F, X, C, N>>::Output as Output<
+    <B as NthDerivativeBackend<F, X, C, N>>::Num,
+>>::With<<X as Shape>::Scalar>;
+
+/// Returns the derivative of order `N` of `f` at the number `x`, in the shape of the output: dᴺf/dxᴺ. Order 0 is the value.
+///
+/// A [`Backend`] is nested in itself `N` times, up to order 8. Forward mode then computes with 2ᴺ numbers, so that orders above 4 are better
+/// left to `AutoTaylor`, which carries N + 1. Finite differences keep about 8 digits at the second order,
+/// 4 at the third and none at the fourth.
+///
+/// # Errors
+/// Those of the backend.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn power<T: Real>(x: T) -> T {
+///     x.powi(5)
+/// }
+/// // 5 · 4 · 3 x²
+/// assert_eq!(nth_derivative(&power, &AutoForwardDiff::default(), 2.0, Order::<3>)?, 240.0);
+/// assert_eq!(nth_derivative(&power, &AutoTaylor, 2.0, Order::<3>)?, 240.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn nth_derivative<F, B, P, const N: usize>(
+    f: &F,
+    backend: &B,
+    x: P,
+    _order: Order<N>,
+) -> Result<Like<B, F, P::Shape, P::Contexts, N>, Error>
+where
+    P: Point<Shape: NumberShape>,
+    B: NthDerivativeBackend<F, P::Shape, P::Contexts, N>,
+{
+    let (mut memory, mut y, mut kept) = (Vec::new(), Vec::new(), Default::default());
+    let result = fault::watch(|| backend.fill(f, At::new(&x, &mut memory), &mut kept, &mut y));
+    result.map_err(|error| error.during("nth_derivative", B::BACKEND))?;
+    Ok(B::Output::build(&y, &kept))
+}
+
+/// What `nth_derivative` accepts as its backend for the function `F` at numbers of shape `X` with contexts `C` and the order `N`.
+///
+/// # For users
+/// Every backend that nests implements it up to order 8, for every function that runs on its numbers; `AutoTaylor` for every order.
+///
+/// # For engine authors
+/// 1. `fill` leaves the derivative of order `N` in `y`, one entry per output, and in `kept` what the evaluation kept of the output.
+/// 2. The operator has begun to watch for faults.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a backend for the `nth_derivative` of order {N} of this function",
+    note = "backends that nest in themselves reach order 8; `AutoTaylor` reaches every order",
+    note = "the function must run on the numbers of the backend: write it over `T: Real`"
+)]
+pub trait NthDerivativeBackend<F, X: Shape, C: Contexts, const N: usize> {
+    /// Name in errors.
+    const BACKEND: &'static str;
+    /// The number type that the function runs on.
+    type Num: Scalar;
+    /// What the function returns, at [`Num`](NthDerivativeBackend::Num).
+    type Output: Output<Self::Num>;
+    /// Writes the derivative at `x`.
+    ///
+    /// # Errors
+    /// If the backend cannot differentiate the function at `x`.
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        f: &F,
+        x: At<'_, P>,
+        kept: &mut <Self::Output as Output<Self::Num>>::Kept,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>;
+}
+
+/// `Order<N>` as the number of times that the backend `B` is nested in itself over the scalar `S`. Implemented for orders up to 8;
+/// operators use it.
+pub trait Nest<B: Backend, S: Scalar> {
+    /// The number type of the innermost differentiation.
+    type Num: Scalar<Base = S::Base>;
+    /// Writes the derivative of this order at `x` into `y`.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    fn fill<F: Flat<Self::Num>>(backend: &B, f: &mut F, x: &[S], y: &mut Vec<S>) -> Result<(), Error>;
+}
+
+impl<B: Backend, S: Scalar> Nest<B, S> for Order<0> {
+    type Num = S;
+    fn fill<F: Flat<S>>(_backend: &B, f: &mut F, x: &[S], y: &mut Vec<S>) -> Result<(), Error> {
+        f.call(x, y);
+        Ok(())
+    }
+}
+
+/// The derivative of an order as a flat function of numbers of the differentiation around it.
+struct Below<'a, F, B, O> {
+    f: &'a mut F,
+    backend: B,
+    order: std::marker::PhantomData<O>,
+    error: Option<Error>,
+}
+
+impl<N: Scalar, B: Backend, O: Nest<B, N>, F: Flat<O::Num>> Flat<N> for Below<'_, F, B, O> {
+    fn call(&mut self, x: &[N], y: &mut Vec<N>) {
+        if self.error.is_none()
+            && let Err(error) = O::fill(&self.backend, self.f, x, y)
+        {
+            self.error = Some(error);
+        }
+    }
+    fn has_work_memory(&self) -> bool {
+        self.f.has_work_memory()
+    }
+}
+
+/// The outermost differentiation of a nest: the route of `derivative` over the derivative of the order below.
+fn outermost<B, S, O, F>(backend: &B, f: &mut F, x: &[S], y: &mut Vec<S>) -> Result<(), Error>
+where
+    B: Backend,
+    S: Scalar,
+    O: Nest<B, B::Num<S, Lane<1>>>,
+    F: Flat<O::Num>,
+{
+    // Differences of differences need wider steps.
+    let below = if backend.is_exact() { backend.clone() } else { backend.for_nested_differences() };
+    let mut inner = Below::<_, _, O> { f, backend: below, order: std::marker::PhantomData, error: None };
+    let mut state = <B::Derivative as MatrixRoute<B>>::state::<S, Lane<1>>(backend, 1)?;
+    let result = fault::watch(|| {
+        B::Derivative::matrix(backend, &mut state, &mut handed(&mut inner), x, None, Rows::growing(y, 1))
+    });
+    inner.error.map_or(result, Err)
+}
+
+/// One line per order, each over the order below: type parameters cannot be counted down.
+macro_rules! orders {
+    ($($order:literal over $below:literal;)*) => {$(
+        impl<B: Backend, S: Scalar> Nest<B, S> for Order<$order> {
+            type Num = <Order<$below> as Nest<B, B::Num<S, Lane<1>>>>::Num;
+            fn fill<F: Flat<Self::Num>>(backend: &B, f: &mut F, x: &[S], y: &mut Vec<S>) -> Result<(), Error> {
+                outermost::<B, S, Order<$below>, F>(backend, f, x, y)
+            }
+        }
+    )*};
+}
+orders! {
+    1 over 0;
+    2 over 1;
+    3 over 2;
+    4 over 3;
+    5 over 4;
+    6 over 5;
+    7 over 6;
+    8 over 7;
+}
+
+impl<B, F, X, C, const N: usize> NthDerivativeBackend<F, X, C, N> for B
+where
+    B: Backend,
+    X: Shape,
+    C: Contexts,
+    Order<N>: Nest<B, X::Scalar>,
+    F: Evaluate<X, C, <Order<N> as Nest<B, X::Scalar>>::Num>,
+{
+    const BACKEND: &'static str = B::NAME;
+    type Num = <Order<N> as Nest<B, X::Scalar>>::Num;
+    type Output = F::Output;
+
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        f: &F,
+        x: At<'_, P>,
+        kept: &mut KeptBy<F, X, C, Self::Num>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error> {
+        let mut storage = Storage::new(x);
+        let mut f = Bound::new(f, x, &mut storage, kept);
+        <Order<N> as Nest<B, X::Scalar>>::fill(self, &mut handed(&mut f), x.coordinates(), y)
+    }
+}

@@ -1,0 +1,50 @@
+//! What a module declares: its types and the signatures of its functions.
+//!
+//! Filled by `types` and `items`, read by `instances`.
+
+use super::graph::Act;
+use super::ty::Ty;
+use std::collections::{HashMap, VecDeque};
+
+/// The declarations of a module.
+#[derive(Default)]
+pub(super) struct Module {
+    pub(super) types: Vec<Declared>,
+    pub(super) names: HashMap<String, usize>,
+    /// `type Vector = [f64; 3];`, with the placeholder of its numbers.
+    pub(super) aliases: HashMap<String, (Ty, Act)>,
+    pub(super) functions: HashMap<String, Scheme>,
+    /// By type and name. Several for operators, such as `Vector * Vector` and `Vector * f64`.
+    pub(super) methods: HashMap<(String, String), Vec<Scheme>>,
+    /// The signatures in the order of the items, for their bodies; `None` for a function that stays as it is.
+    pub(super) order: VecDeque<Option<Scheme>>,
+    /// `Self`, and the associated types of the block that is being read.
+    pub(super) this: HashMap<String, Ty>,
+    /// The activity of the arguments that are active in any case.
+    pub(super) root: Option<Act>,
+}
+
+/// A struct or enum.
+pub(super) struct Declared {
+    pub(super) name: String,
+    /// Whether it has fields with `f64` that are not marked `#[constant]`.
+    pub(super) has_numbers: bool,
+    /// Active if any value of it is: then it gets the parameter.
+    pub(super) flag: Act,
+    /// Type and constant parameters that the user wrote.
+    pub(super) parameters: usize,
+    /// The fields of each variant; those of a struct bear the name of the struct. Their numbers have the activity `flag`.
+    pub(super) cases: HashMap<String, Vec<(String, Ty)>>,
+}
+
+/// The signature of a function of the module.
+#[derive(Clone)]
+pub(super) struct Scheme {
+    /// With the receiver, if it is a method.
+    pub(super) arguments: Vec<Ty>,
+    pub(super) result: Ty,
+    pub(super) acts: Vec<Act>,
+    /// Type and constant parameters that the user wrote.
+    pub(super) parameters: usize,
+    pub(super) has_receiver: bool,
+}

@@ -1,0 +1,392 @@
+//! Uses of a module's types and functions: values of its structs and enums, calls of its functions and methods.
+//!
+//! Called by the files that read types, patterns and expressions. Each use of a type has an activity of its own, and each call
+//! of a function decides on its own whether it is a call with active numbers: `damping::<T>` or `damping::<f64>`.
+
+use super::annotations::Words;
+use super::declared::Scheme;
+use super::graph::Act;
+use super::inference::Inference;
+use super::marks::Mark;
+use super::ty::Ty;
+use proc_macro2::Span;
+use std::rc::Rc;
+use syn::spanned::Spanned;
+use syn::{AngleBracketedGenericArguments, Expr, ExprMethodCall, Path, PathArguments, parse_quote_spanned};
+
+impl Inference<'_> {
+    /// A value of the type, all numbers of which have this activity.
+    fn value_of(&mut self, id: usize, act: Act) -> Ty {
+        let declared = &self.module.types[id];
+        if declared.has_numbers {
+            let flag = declared.flag;
+            self.graph.flow(act, flag, Span::call_site());
+        }
+        Ty::Struct(id, act)
+    }
+
+    /// The type with other activities.
+    fn replaced(&mut self, ty: &Ty, by: &mut impl FnMut(Act) -> Act) -> Ty {
+        match self.resolve(ty) {
+            Ty::Float(a) => Ty::Float(by(a)),
+            Ty::Opaque(a) => Ty::Opaque(by(a)),
+            Ty::Struct(id, a) => {
+                let act = by(a);
+                self.value_of(id, act)
+            }
+            Ty::Seq(item) => Ty::seq(self.replaced(&item, by)),
+            Ty::Tuple(items) => Ty::Tuple(items.iter().map(|t| self.replaced(t, by)).collect()),
+            Ty::Fn(arguments, result) => {
+                let arguments = arguments.iter().map(|t| self.replaced(t, by)).collect();
+                Ty::Fn(arguments, Rc::new(self.replaced(&result, by)))
+            }
+            other => other,
+        }
+    }
+
+    /// A written type that the module declares, `Self`, or an associated type.
+    pub(super) fn module_type(&mut self, path: &mut Path, words: &Words) -> Option<Ty> {
+        let span = path.span();
+        let last = path.segments.last_mut()?;
+        let name = last.ident.to_string();
+        if last.ident == "Self" || path.segments.len() == 2 && path.segments[0].ident == "Self" {
+            return self.module.this.get(&name).cloned();
+        }
+        let last = path.segments.last_mut()?;
+        let alias = self.module.aliases.get(&name).cloned();
+        let id = self.module.names.get(&name).copied();
+        if alias.is_none() && id.is_none() {
+            return None;
+        }
+        let act = match words {
+            Words::Open => self.graph.fresh(),
+            Words::As(act) => *act,
+            Words::Plain(why) => self.graph.pinned(why),
+            Words::Active => self.graph.active(),
+        };
+        if let Some((ty, placeholder)) = alias {
+            self.add_argument(&mut last.arguments, Mark::Argument(act, self.module.root?), span);
+            return Some(self.replaced(&ty, &mut |a| if a == placeholder { act } else { a }));
+        }
+        let id = id?;
+        self.add_argument(&mut last.arguments, Mark::Argument(act, self.module.types[id].flag), span);
+        Some(self.value_of(id, act))
+    }
+
+    /// Adds the argument of a type of the module in an expression, where the compiler infers the others.
+    fn add_type_argument(&mut self, arguments: &mut PathArguments, id: usize, act: Act, span: Span) {
+        let declared = &self.module.types[id];
+        let others = if matches!(arguments, PathArguments::None) { declared.parameters } else { 0 };
+        let mark = Mark::Instance(vec![declared.flag], act, others);
+        self.add_argument(arguments, mark, span);
+    }
+
+    /// Adds a marked argument after those that the user wrote.
+    fn add_argument(&mut self, arguments: &mut PathArguments, mark: Mark, span: Span) {
+        let name = self.add_mark(mark, span);
+        match arguments {
+            PathArguments::AngleBracketed(list) => list.args.push(parse_quote_spanned!(span=> #name)),
+            _ => {
+                let list: AngleBracketedGenericArguments = parse_quote_spanned!(span=> ::<#name>);
+                *arguments = PathArguments::AngleBracketed(list);
+            }
+        }
+    }
+
+    /// The type that declares a struct or variant of this name, and the fields. `path` names it in an expression or pattern.
+    pub(super) fn case(&self, path: &Path) -> Option<(usize, Vec<(String, Ty)>)> {
+        let last = path.segments.last()?.ident.to_string();
+        let before = path.segments.iter().rev().nth(1).map(|s| s.ident.to_string());
+        let of_name = |name: &str| match name {
+            "Self" => match self.module.this.get(name) {
+                Some(Ty::Struct(id, _)) => Some(*id),
+                _ => None,
+            },
+            name => self.module.names.get(name).copied(),
+        };
+        let by_type = before.as_deref().and_then(of_name);
+        let itself = of_name(&last);
+        let mut imported = (0..self.module.types.len()).filter(|&i| self.module.types[i].cases.contains_key(&last));
+        let id = by_type.or(itself).or_else(|| imported.next().filter(|_| before.is_none()))?;
+        let case = if by_type.is_none() && itself.is_some() { self.module.types[id].name.clone() } else { last };
+        self.module.types[id].cases.get(&case).map(|fields| (id, fields.clone()))
+    }
+
+    /// The type of a field of a value with this activity.
+    fn field_type(&mut self, id: usize, act: Act, field: &Ty) -> Ty {
+        let flag = self.module.types[id].flag;
+        self.replaced(field, &mut |a| if a == flag { act } else { a })
+    }
+
+    /// The fields of a pattern `Path { .. }` or `Path(..)` for a value of type `ty`.
+    pub(super) fn pattern_fields(&mut self, path: &Path, ty: &Ty, span: Span) -> Option<Vec<(String, Ty)>> {
+        let (id, fields) = self.case(path)?;
+        let act = self.graph.fresh();
+        let whole = self.value_of(id, act);
+        self.unify(&whole, ty, span);
+        Some(fields.into_iter().map(|(name, field)| (name, self.field_type(id, act, &field))).collect())
+    }
+
+    /// `base.field`, if the type of the base is known or the name belongs to one type only.
+    pub(super) fn field(&mut self, base: &Ty, name: &str, span: Span) -> Option<Ty> {
+        let found = |this: &Self, id: usize| -> Option<Ty> {
+            let cases = &this.module.types[id].cases;
+            cases.get(&this.module.types[id].name)?.iter().find(|(n, _)| n == name).map(|(_, ty)| ty.clone())
+        };
+        match self.resolve(base) {
+            Ty::Struct(id, act) => {
+                let field = found(self, id)?;
+                Some(self.field_type(id, act, &field))
+            }
+            Ty::Var(_) => {
+                let owners: Vec<usize> = (0..self.module.types.len()).filter(|&i| found(self, i).is_some()).collect();
+                let [id] = owners[..] else { return None };
+                let field = found(self, id)?;
+                let act = self.graph.fresh();
+                let whole = self.value_of(id, act);
+                self.unify(base, &whole, span);
+                Some(self.field_type(id, act, &field))
+            }
+            _ => None,
+        }
+    }
+
+    /// `Path { field: value, .. }`.
+    pub(super) fn struct_literal(&mut self, s: &mut syn::ExprStruct) -> Option<Ty> {
+        let span = s.span();
+        let (id, fields) = self.case(&s.path)?;
+        let act = self.graph.fresh();
+        let whole = self.value_of(id, act);
+        for value in &mut s.fields {
+            let name = match &value.member {
+                syn::Member::Named(name) => name.to_string(),
+                syn::Member::Unnamed(i) => i.index.to_string(),
+            };
+            let expected = fields.iter().find(|(n, _)| *n == name).map(|(_, ty)| ty.clone());
+            let ty = self.expr(&mut value.expr);
+            if let Some(expected) = expected {
+                let expected = self.field_type(id, act, &expected);
+                self.coerce(&mut value.expr, &ty, &expected);
+            }
+            value.colon_token.get_or_insert_with(Default::default);
+        }
+        if let Some(rest) = &mut s.rest {
+            let ty = self.expr(rest);
+            self.unify(&ty, &whole, span);
+        }
+        if s.path.is_ident("Self")
+            && let Some(this) = self.module.this.get("Self").cloned()
+        {
+            self.unify(&this, &whole, span);
+        }
+        Some(whole)
+    }
+
+    /// A literal of a struct that is declared elsewhere. If a field is active, the compiler infers what it expects of plain numbers.
+    pub(super) fn unknown_literal(&mut self, e: &mut Expr) -> Ty {
+        let span = e.span();
+        let Expr::Struct(s) = &mut *e else { return Ty::Other };
+        let mut types = Vec::new();
+        let mut exact = Vec::new();
+        let mut plain = Vec::new();
+        for (i, field) in s.fields.iter_mut().enumerate() {
+            let ty = self.expr(&mut field.expr);
+            if let Some(act) = self.exact(&field.expr, &ty) {
+                plain.push((i, act));
+                exact.push((i, act));
+            }
+            types.push(ty);
+            field.colon_token.get_or_insert_with(Default::default);
+        }
+        if let Some(rest) = &mut s.rest {
+            types.push(self.expr(rest));
+        }
+        let result = self.opaque_of(&types, span);
+        if let Ty::Opaque(call) = result {
+            for (i, from) in plain {
+                let value = &mut s.fields[i].expr;
+                if self.is_value(value) {
+                    self.mark_expr(value, Mark::Inferred { from, call });
+                }
+            }
+        }
+        let name = s.path.segments.last().map(|s| s.ident.clone());
+        self.named(e, name, &result, exact);
+        result
+    }
+
+    /// One call of a function: arguments, result, and the activity of the call.
+    fn instance(&mut self, scheme: &Scheme, span: Span) -> (Vec<Ty>, Ty, Act) {
+        let call = self.graph.fresh();
+        let here: Vec<(Act, Act)> = scheme.acts.iter().map(|&act| (act, self.graph.fresh())).collect();
+        for &(act, own) in &here {
+            self.graph.flow(own, act, span);
+            self.graph.flow(own, call, span);
+            self.graph.both(call, act, own, span);
+        }
+        let mut by = |a: Act| here.iter().find(|(act, _)| *act == a).map_or(a, |(_, own)| *own);
+        let arguments = scheme.arguments.iter().map(|t| self.replaced(t, &mut by)).collect();
+        let result = self.replaced(&scheme.result, &mut by);
+        (arguments, result, call)
+    }
+
+    /// A path to a function, method, constructor or variant of the module, as a value.
+    pub(super) fn module_path(&mut self, path: &mut Path) -> Option<Ty> {
+        let span = path.span();
+        let last = path.segments.last()?.ident.to_string();
+        let before = path.segments.iter().rev().nth(1).map(|s| s.ident.to_string());
+        let is_local = before.as_deref().is_none_or(|b| b == "self");
+        if is_local && let Some(scheme) = self.module.functions.get(&last).cloned() {
+            let (types, result, call) = self.instance(&scheme, span);
+            let arguments = &mut path.segments.last_mut()?.arguments;
+            let others = if matches!(arguments, PathArguments::None) { scheme.parameters } else { 0 };
+            self.add_argument(arguments, Mark::Instance(scheme.acts.clone(), call, others), span);
+            return Some(Ty::Fn(types, Rc::new(result)));
+        }
+        let owner = before.as_deref().and_then(|name| self.type_name_of(name));
+        if let Some(id) = owner {
+            let key = (self.module.types[id].name.clone(), last.clone());
+            if let Some(scheme) = self.module.methods.get(&key).and_then(|s| s.first()).cloned() {
+                let (arguments, result, call) = self.instance(&scheme, span);
+                let flag = self.module.types[id].flag;
+                let segment = path.segments.iter_mut().rev().nth(1)?;
+                if segment.ident == "Self" {
+                    // `Self` is the type of the block: active as soon as the type is generic.
+                    self.graph.flow(flag, call, span);
+                } else {
+                    self.add_type_argument(&mut segment.arguments, id, call, span);
+                }
+                return Some(Ty::Fn(arguments, Rc::new(result)));
+            }
+        }
+        let (id, fields) = self.case(path)?;
+        let act = match before.as_deref().or(Some(&last)) {
+            Some("Self") => self.module.types[id].flag,
+            _ => self.graph.fresh(),
+        };
+        let whole = self.value_of(id, act);
+        if let Some(segment) = path.segments.iter_mut().rev().nth(usize::from(before.is_some()))
+            && segment.ident == self.module.types[id].name
+        {
+            self.add_type_argument(&mut segment.arguments, id, act, span);
+        }
+        if fields.is_empty() {
+            return Some(whole);
+        }
+        let fields = fields.iter().map(|(_, field)| self.field_type(id, act, field)).collect();
+        Some(Ty::Fn(fields, Rc::new(whole)))
+    }
+
+    /// `Type::CONSTANT` for a type of the module: the type with `f64` has the constant too.
+    pub(super) fn plain_type(&mut self, path: &mut Path) {
+        let span = path.span();
+        let Some(segment) = path.segments.iter_mut().rev().nth(1) else { return };
+        if let Some(&id) = self.module.names.get(&segment.ident.to_string()) {
+            let act = self.graph.fresh();
+            self.add_type_argument(&mut segment.arguments, id, act, span);
+        }
+    }
+
+    fn type_name_of(&self, name: &str) -> Option<usize> {
+        match (name, self.module.this.get("Self")) {
+            ("Self", Some(Ty::Struct(id, _))) => Some(*id),
+            _ => self.module.names.get(name).copied(),
+        }
+    }
+
+    /// The method of a type, or the only one of this name if the type is not known.
+    fn method_scheme(&self, receiver: &Ty, name: &str, arguments: &[Ty]) -> Option<Scheme> {
+        let candidates: Vec<&Scheme> = match receiver {
+            Ty::Struct(id, _) => {
+                let key = (self.module.types[*id].name.clone(), name.to_string());
+                self.module.methods.get(&key)?.iter().collect()
+            }
+            Ty::Var(_) | Ty::Opaque(_) | Ty::Other => {
+                let of_name = self.module.methods.iter().filter(|((_, n), _)| n == name);
+                let all: Vec<&Scheme> = of_name.flat_map(|(_, schemes)| schemes).collect();
+                if all.len() != 1 {
+                    return None;
+                }
+                all
+            }
+            _ => return None,
+        };
+        let same_kind = |scheme: &&&Scheme| match (scheme.arguments.last(), arguments.last()) {
+            (Some(a), Some(b)) => std::mem::discriminant(&self.resolve(a)) == std::mem::discriminant(&self.resolve(b)),
+            _ => true,
+        };
+        candidates.iter().find(same_kind).or(candidates.first()).map(|s| (*s).clone())
+    }
+
+    /// `receiver.name(arguments)` for a method of the module.
+    pub(super) fn module_method(&mut self, m: &mut ExprMethodCall, receiver: &Ty, name: &str) -> Option<Ty> {
+        let span = m.span();
+        let scheme = self.method_scheme(receiver, name, &[])?;
+        if !scheme.has_receiver || scheme.arguments.len() != m.args.len() + 1 {
+            return None;
+        }
+        let (arguments, result, _) = self.instance(&scheme, span);
+        self.unify(&arguments[0], receiver, span);
+        for (argument, expected) in m.args.iter_mut().zip(&arguments[1..]) {
+            let ty = self.argument(argument, expected);
+            self.coerce(argument, &ty, expected);
+        }
+        Some(result)
+    }
+
+    /// `left + right` for an operator that the module implements.
+    pub(super) fn operator(&mut self, name: &str, left: &Ty, right: &mut Expr, right_ty: &Ty) -> Option<Ty> {
+        let span = right.span();
+        let left = self.resolve(left);
+        if !matches!(left, Ty::Struct(..)) {
+            return None;
+        }
+        let scheme = self.method_scheme(&left, name, std::slice::from_ref(right_ty))?;
+        let (arguments, result, _) = self.instance(&scheme, span);
+        self.unify(arguments.first()?, &left, span);
+        self.coerce(right, right_ty, arguments.get(1)?);
+        Some(result)
+    }
+
+    /// `left[index]` for a type of the module with an `Index`.
+    pub(super) fn indexed(&mut self, base: &Ty, span: Span) -> Option<Ty> {
+        let base = self.resolve(base);
+        if !matches!(base, Ty::Struct(..)) {
+            return None;
+        }
+        let scheme = self.method_scheme(&base, "index", &[])?;
+        let (arguments, result, _) = self.instance(&scheme, span);
+        self.unify(arguments.first()?, &base, span);
+        Some(result)
+    }
+
+    /// Whether the name is a function or type of the module, not hidden by a variable.
+    pub(super) fn is_of_module(&self, path: &Path) -> bool {
+        let Some(last) = path.segments.last() else { return false };
+        let before = path.segments.iter().rev().nth(1).map(|s| s.ident.to_string());
+        let is_local = before.as_deref().is_none_or(|b| b == "self");
+        is_local && self.module.functions.contains_key(&last.ident.to_string())
+            || before.as_deref().and_then(|b| self.type_name_of(b)).is_some_and(|id| {
+                self.module.methods.contains_key(&(self.module.types[id].name.clone(), last.ident.to_string()))
+            })
+            || self.case(path).is_some()
+    }
+}
+
+/// The method of an operator: `add` for `+`.
+pub(super) fn operator_name(op: &syn::BinOp) -> Option<&'static str> {
+    use syn::BinOp::*;
+    Some(match op {
+        Add(_) => "add",
+        Sub(_) => "sub",
+        Mul(_) => "mul",
+        Div(_) => "div",
+        Rem(_) => "rem",
+        AddAssign(_) => "add_assign",
+        SubAssign(_) => "sub_assign",
+        MulAssign(_) => "mul_assign",
+        DivAssign(_) => "div_assign",
+        RemAssign(_) => "rem_assign",
+        _ => return None,
+    })
+}

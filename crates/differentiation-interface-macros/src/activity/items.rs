@@ -1,0 +1,328 @@
+//! The items of a module or an `impl` block: their declarations, read before any body.
+//!
+//! Called by `make_items_generic`. Types and functions are entered in [`Module`], where `instances` finds them.
+
+use super::annotations::Words;
+use super::declared::Scheme;
+use super::graph::Act;
+use super::inference::{Inference, Variable};
+use super::marks::Mark;
+use super::refusals;
+use super::ty::Ty;
+use crate::number::mentions;
+use proc_macro2::{Ident, Span};
+use quote::ToTokens;
+use std::collections::HashMap;
+use std::rc::Rc;
+use syn::spanned::Spanned;
+use syn::{
+    Block, FnArg, GenericArgument, GenericParam, ImplItem, ImplItemFn, Item, ItemImpl, ItemTrait, PathArguments,
+    Signature, TraitItem, Type, Visibility,
+};
+
+/// The functions of a block whose arguments are active in any case.
+#[derive(Clone, Copy)]
+enum Roots {
+    None,
+    Public,
+    All,
+}
+
+/// Whether a function is generic as the user wrote it, and stays as it is.
+fn is_generic_already(sig: &Signature) -> bool {
+    sig.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_))) && !mentions(sig.to_token_stream(), "f64")
+}
+
+/// Whether a trait has no type parameter. Its numbers then become one.
+pub(super) fn is_plain_trait(t: &ItemTrait) -> bool {
+    !t.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)))
+}
+
+fn has_type_parameter(block: &ItemImpl) -> bool {
+    block.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)))
+}
+
+/// The last word of a path to a type.
+pub(super) fn type_name(ty: &Type) -> Option<Ident> {
+    match ty {
+        Type::Path(p) if p.qself.is_none() => p.path.segments.last().map(|s| s.ident.clone()),
+        _ => None,
+    }
+}
+
+impl Inference<'_> {
+    /// Reads all items: types, signatures, and at last the bodies.
+    pub(super) fn items(&mut self, items: &mut [Item], has_object: &[bool]) {
+        self.module.root = Some(self.graph.active());
+        self.declare_types(items);
+        let public = |vis: &Visibility| !matches!(vis, Visibility::Inherited);
+        let has_public_functions =
+            has_object.contains(&true) || items.iter().any(|i| matches!(i, Item::Fn(f) if public(&f.vis)));
+        let is_public_method = |i: &ImplItem| matches!(i, ImplItem::Fn(f) if public(&f.vis));
+        let has_public_methods =
+            items.iter().any(|i| matches!(i, Item::Impl(block) if block.items.iter().any(is_public_method)));
+        for (i, item) in items.iter_mut().enumerate() {
+            match item {
+                Item::Fn(function) if is_generic_already(&function.sig) => self.module.order.push_back(None),
+                Item::Fn(function) => {
+                    let is_root = public(&function.vis)
+                        || has_object.get(i) == Some(&true)
+                        || !has_public_functions && !has_public_methods;
+                    let scheme = self.declare(&mut function.sig, is_root, None);
+                    let acts = self.own_acts(&scheme, &function.sig);
+                    let mark = self.add_mark(Mark::Nested(acts), function.sig.ident.span());
+                    function.attrs.push(syn::parse_quote!(#[#mark]));
+                    self.module.functions.insert(function.sig.ident.to_string(), scheme.clone());
+                    self.module.order.push_back(Some(scheme));
+                }
+                Item::Impl(block) if !has_type_parameter(block) => {
+                    let roots = if has_public_functions {
+                        Roots::None
+                    } else if has_public_methods {
+                        Roots::Public
+                    } else {
+                        Roots::All
+                    };
+                    self.declare_block(block, roots);
+                }
+                Item::Const(c) => {
+                    let words = Words::Plain(refusals::constant_item_of(&c.ident, &c.ty));
+                    let ty = self.annotation(&mut c.ty.clone(), &words);
+                    let ident = c.ident.clone();
+                    self.bind(&ident, ty, true);
+                }
+                Item::Static(s) => {
+                    let words = Words::Plain(refusals::constant_item_of(&s.ident, &s.ty));
+                    let ty = self.annotation(&mut s.ty.clone(), &words);
+                    let ident = s.ident.clone();
+                    self.bind(&ident, ty, true);
+                }
+                Item::Trait(t) => self.declare_trait(t),
+                _ => {}
+            }
+        }
+        for item in items {
+            match item {
+                Item::Fn(function) => {
+                    if let Some(scheme) = self.module.order.pop_front().flatten() {
+                        self.function_body(&mut function.sig, &mut function.block, scheme);
+                    }
+                }
+                Item::Impl(block) if !has_type_parameter(block) => self.block_bodies(block),
+                Item::Trait(t) => self.trait_bodies(t),
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads a signature. `this` is the type of the block, and whether its numbers have one activity (an `impl` of a trait).
+    fn declare(&mut self, sig: &mut Signature, is_root: bool, this: Option<(&Ty, Option<Act>)>) -> Scheme {
+        let outer = self.type_parameters.clone();
+        self.declare_type_parameters(&mut sig.generics);
+        let mut open = match (this.and_then(|t| t.1), self.module.root) {
+            (Some(act), _) => Words::As(act),
+            (None, Some(root)) if is_root => Words::As(root),
+            _ => Words::Open,
+        };
+        let mut arguments = Vec::new();
+        let mut has_numbers = false;
+        for argument in &mut sig.inputs {
+            match argument {
+                FnArg::Receiver(_) => arguments.push(this.map_or(Ty::Other, |t| t.0.clone())),
+                FnArg::Typed(argument) => {
+                    let is_constant = argument.attrs.iter().any(|a| a.path().is_ident("constant"));
+                    let words = if is_constant {
+                        let name = argument.pat.to_token_stream();
+                        Words::Plain(refusals::constant_argument(name, &argument.ty))
+                    } else {
+                        open.clone()
+                    };
+                    let ty = self.annotation(&mut argument.ty, &words);
+                    has_numbers |= !is_constant && !self.acts(&ty).is_empty();
+                    arguments.push(ty);
+                }
+            }
+        }
+        if is_root && !has_numbers {
+            open = Words::Open;
+        }
+        let result = self.return_annotation(&mut sig.output, &open);
+        self.type_parameters = outer;
+        let parameters = sig.generics.params.iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).count();
+        let has_receiver = matches!(sig.inputs.first(), Some(FnArg::Receiver(_)));
+        let mut acts = self.acts(&Ty::Fn(arguments.clone(), Rc::new(result.clone())));
+        let mut known = Vec::new();
+        acts.retain(|act| {
+            !known.contains(act) && {
+                known.push(*act);
+                true
+            }
+        });
+        Scheme { arguments, result, acts, parameters, has_receiver }
+    }
+
+    /// The activities that make a function generic; it must not be `const` and the like then.
+    fn own_acts(&mut self, scheme: &Scheme, sig: &Signature) -> Vec<Act> {
+        let any = self.graph.fresh();
+        for act in &scheme.acts {
+            self.graph.flow(*act, any, Span::call_site());
+        }
+        for (span, message) in refusals::qualifiers(sig) {
+            self.checks.push((any, span, message.to_string()));
+        }
+        scheme.acts.clone()
+    }
+
+    fn declare_block(&mut self, block: &mut ItemImpl, roots: Roots) {
+        let Some(name) = type_name(&block.self_ty) else { return };
+        let name = name.to_string();
+        let Some(&id) = self.module.names.get(&name) else {
+            if name == "f64" && block.trait_.is_some() {
+                self.errors.push(
+                    block.self_ty.span(),
+                    "cannot make `impl .. for f64` generic; write the operation with the other operand first, or a function",
+                );
+            }
+            return;
+        };
+        let flag = self.module.types[id].flag;
+        let this = self.annotation(&mut block.self_ty, &Words::As(flag));
+        self.module.this.insert("Self".to_string(), this.clone());
+        // The numbers of a trait of the module are those of the trait, others those of the type.
+        let of_trait = block
+            .trait_
+            .as_ref()
+            .map(|(path, _)| self.trait_number(path).map_or(flag, |id| self.module.types[id].flag));
+        if let Some((path, _)) = &mut block.trait_ {
+            if let Some(act) = of_trait
+                && self.trait_number(path).is_some()
+            {
+                self.module_type(path, &Words::As(act));
+            }
+            for segment in &mut path.segments {
+                let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else { continue };
+                for argument in &mut arguments.args {
+                    if let GenericArgument::Type(ty) = argument {
+                        self.annotation(ty, &Words::As(flag));
+                    }
+                }
+            }
+        }
+        let mut acts = vec![flag];
+        acts.extend(of_trait);
+        let mark = self.add_mark(Mark::Block(acts), block.impl_token.span());
+        block.attrs.push(syn::parse_quote!(#[#mark]));
+        let of_type = of_trait.unwrap_or(flag);
+        for item in &mut block.items {
+            if let ImplItem::Type(t) = item {
+                let ty = self.annotation(&mut t.ty, &Words::As(of_type));
+                self.module.this.insert(t.ident.to_string(), ty);
+            }
+        }
+        for item in &mut block.items {
+            let ImplItem::Fn(method) = item else { continue };
+            if is_generic_already(&method.sig) {
+                self.module.order.push_back(None);
+                continue;
+            }
+            let is_root = match roots {
+                Roots::None => false,
+                Roots::Public => !matches!(method.vis, Visibility::Inherited),
+                Roots::All => true,
+            } && of_trait.is_none();
+            let scheme = self.declare(&mut method.sig, is_root, Some((&this, of_trait)));
+            let acts = self.own_acts(&scheme, &method.sig);
+            if of_trait.is_none() {
+                let mark = self.add_mark(Mark::Method(acts, flag), method.sig.ident.span());
+                method.attrs.push(syn::parse_quote!(#[#mark]));
+            }
+            let key = (name.clone(), method.sig.ident.to_string());
+            self.module.methods.entry(key).or_default().push(scheme.clone());
+            self.module.order.push_back(Some(scheme));
+        }
+        self.module.this.clear();
+    }
+
+    /// The type of a trait of the module.
+    fn trait_number(&self, path: &syn::Path) -> Option<usize> {
+        let name = path.segments.last()?.ident.to_string();
+        self.module.names.get(&name).copied()
+    }
+
+    /// A trait: all numbers of its methods have one activity, and its objects are values like those of a struct.
+    fn declare_trait(&mut self, t: &mut ItemTrait) {
+        if !is_plain_trait(t) {
+            return;
+        }
+        let id = self.module.names[&t.ident.to_string()];
+        let flag = self.module.types[id].flag;
+        let mark = self.add_mark(Mark::Type(flag), t.ident.span());
+        t.attrs.push(syn::parse_quote!(#[#mark]));
+        let this = Ty::Struct(id, flag);
+        self.module.this.insert("Self".to_string(), this.clone());
+        for item in &mut t.items {
+            let TraitItem::Fn(method) = item else { continue };
+            let scheme = self.declare(&mut method.sig, false, Some((&this, Some(flag))));
+            if method.default.is_some() {
+                let mark = self.add_mark(Mark::Bound(flag), method.sig.ident.span());
+                method.attrs.push(syn::parse_quote!(#[#mark]));
+            }
+            let key = (t.ident.to_string(), method.sig.ident.to_string());
+            self.module.methods.entry(key).or_default().push(scheme.clone());
+            self.module.order.push_back(Some(scheme));
+        }
+        self.module.this.clear();
+    }
+
+    fn trait_bodies(&mut self, t: &mut ItemTrait) {
+        if !is_plain_trait(t) {
+            return;
+        }
+        let id = self.module.names[&t.ident.to_string()];
+        self.module.this.insert("Self".to_string(), Ty::Struct(id, self.module.types[id].flag));
+        for item in &mut t.items {
+            let TraitItem::Fn(method) = item else { continue };
+            if let (Some(scheme), Some(block)) = (self.module.order.pop_front().flatten(), &mut method.default) {
+                self.function_body(&mut method.sig, block, scheme);
+            }
+        }
+        self.module.this.clear();
+    }
+
+    fn block_bodies(&mut self, block: &mut ItemImpl) {
+        let Some(name) = type_name(&block.self_ty) else { return };
+        let Some(&id) = self.module.names.get(&name.to_string()) else { return };
+        let flag = self.module.types[id].flag;
+        self.module.this.insert("Self".to_string(), Ty::Struct(id, flag));
+        for item in &mut block.items {
+            let ImplItem::Fn(ImplItemFn { sig, block, .. }) = item else { continue };
+            if let Some(scheme) = self.module.order.pop_front().flatten() {
+                self.function_body(sig, block, scheme);
+            }
+        }
+        self.module.this.clear();
+    }
+
+    /// Reads the body of a function, and removes the marks of its arguments if no object needs them.
+    fn function_body(&mut self, sig: &mut Signature, block: &mut Block, scheme: Scheme) {
+        self.scopes.push(HashMap::new());
+        for (argument, ty) in sig.inputs.iter_mut().zip(&scheme.arguments) {
+            match argument {
+                FnArg::Receiver(r) => {
+                    let variable = Variable { ty: ty.clone(), by_value: false, is_slice: false };
+                    let scope = self.scopes.last_mut().expect("the scope of this body is open");
+                    scope.insert(r.self_token.to_token_stream().to_string(), variable);
+                }
+                FnArg::Typed(argument) => {
+                    let by_value = !matches!(&*argument.ty, Type::Reference(_));
+                    self.pattern(&mut argument.pat, ty, by_value);
+                    self.note_slice(&argument.pat, &argument.ty);
+                }
+            }
+        }
+        self.returns.push(scheme.result.clone());
+        self.block(block, Some(&scheme.result));
+        self.returns.pop();
+        self.scopes.pop();
+    }
+}

@@ -1,0 +1,94 @@
+#![allow(unused)]
+use differentiation_interface_core::Real;
+use differentiation_interface_macros::differentiable;
+
+#[differentiable(Energy, crate = "differentiation_interface_core")]
+mod named {
+    pub fn energy(x: f64) -> f64 {
+        x
+    }
+}
+
+struct Oscillator {
+    stiffness: f64,
+}
+
+#[differentiable(Model, crate = "differentiation_interface_core")]
+impl Oscillator {
+    fn energy(&self, q: f64) -> f64 {
+        self.stiffness * q
+    }
+}
+
+trait Energy {
+    fn energy(&self, q: f64) -> f64;
+}
+
+#[differentiable(crate = "differentiation_interface_core")]
+impl Energy for Oscillator {
+    fn energy(&self, q: f64) -> f64 {
+        self.stiffness * q
+    }
+}
+
+#[differentiable(crate = "differentiation_interface_core")]
+mod items {
+    struct Vector {
+        x: f64,
+    }
+    impl std::ops::Mul<Vector> for f64 {
+        type Output = Vector;
+        fn mul(self, v: Vector) -> Vector {
+            Vector { x: self * v.x }
+        }
+    }
+    const fn half(v: f64) -> f64 {
+        0.5 * v
+    }
+    struct Body {
+        #[constant]
+        mass: f64,
+        at: f64,
+    }
+    const REST: Body = Body { mass: 1.0, at: 0.0 };
+    struct Square(f64);
+
+    pub fn half_of(x: f64) -> f64 {
+        half(x)
+    }
+    pub fn marked_field(x: &[f64]) -> f64 {
+        let b = Body { mass: x[0], at: x[1] };
+        b.mass * b.at
+    }
+    pub fn constant_struct(x: f64) -> f64 {
+        let mut b = REST;
+        b.at = x;
+        b.at
+    }
+    pub fn constant_argument(x: &[f64], #[constant] b: &mut Body) -> f64 {
+        b.at = x[0];
+        x[0]
+    }
+    pub fn two_points(x: f64, y: f64, #[constant] z: f64) -> f64 {
+        x * y * z
+    }
+    struct Failure {
+        residual: f64,
+    }
+    pub fn active_error(x: f64) -> Result<f64, Failure> {
+        if x > 1.0 {
+            return Err(Failure { residual: x });
+        }
+        Ok(x)
+    }
+    #[differentiable(Square)]
+    pub fn square(x: f64) -> f64 {
+        x * x
+    }
+    #[differentiable(crate = x)]
+    pub fn cube(x: f64) -> f64 {
+        x * x * x
+    }
+}
+
+fn main() {}
