@@ -20,3 +20,17 @@ pub use first_error::FirstError;
 pub use objective::{Objective, objective};
 pub use residuals::{Residuals, residuals};
 pub use shared::Shared;
+
+/// The book's chapter on solvers, whose code runs as tests of this crate.
+#[cfg(all(
+    doctest,
+    feature = "argmin-nalgebra",
+    feature = "diffsol",
+    feature = "eqsolver",
+    feature = "levenberg-marquardt",
+    feature = "nuts-rs"
+))]
+mod book {
+    #[doc = include_str!("../book/solvers.md")]
+    mod solvers {}
+}
