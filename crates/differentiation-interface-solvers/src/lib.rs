@@ -2,6 +2,8 @@
 
 #[cfg(feature = "argmin")]
 pub mod argmin;
+#[cfg(feature = "clarabel")]
+pub mod clarabel;
 #[cfg(feature = "diffsol")]
 pub mod diffsol;
 #[cfg(feature = "eqsolver")]
@@ -25,6 +27,7 @@ pub use shared::Shared;
 #[cfg(all(
     doctest,
     feature = "argmin-nalgebra",
+    feature = "clarabel",
     feature = "diffsol",
     feature = "eqsolver",
     feature = "levenberg-marquardt",

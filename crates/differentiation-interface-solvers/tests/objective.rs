@@ -1,4 +1,4 @@
-//! Objectives as closures: in the forms of `nlopt` and `OpEn`, from several threads, after an error.
+//! Objectives as closures: in the form of `nlopt`, with `optimization_engine`, from several threads, after an error.
 
 use differentiation_interface::prelude::*;
 use differentiation_interface_solvers::objective;
@@ -17,26 +17,29 @@ fn nlopt_style(f: impl Fn(&[f64], Option<&mut [f64]>, &mut ()) -> f64) {
     assert_eq!(grad, [20.0, 4.0]);
 }
 
-/// What `optimization_engine` takes.
-fn open_style(
-    gradient: impl Fn(&[f64], &mut [f64]) -> Result<(), String>,
-    cost: impl Fn(&[f64], &mut f64) -> Result<(), String>,
-) {
-    let (mut grad, mut value) = ([f64::NAN; 2], f64::NAN);
-    gradient(&[2.0, 5.0], &mut grad).unwrap();
-    cost(&[2.0, 5.0], &mut value).unwrap();
-    assert_eq!((grad, value), ([20.0, 4.0], 20.0));
-    assert!(cost(&[2.0], &mut value).unwrap_err().contains("prepared for 2 inputs, called with 1"));
+#[test]
+fn the_closure_of_nlopt_is_one_line() {
+    let f = objective(&Cubic, &AutoReverseDiff::default(), &[0.0; 2]).unwrap();
+    nlopt_style(|x, grad, _| f.call(x, grad));
+}
+
+/// (u₀ - 3)² + (u₁ - 4)².
+#[differentiable]
+fn distance(u: &[f64]) -> f64 {
+    (u[0] - 3.0).powi(2) + (u[1] - 4.0).powi(2)
 }
 
 #[test]
-fn closures_of_optimisers_are_one_line() {
-    let f = objective(&Cubic, &AutoReverseDiff::default(), &[0.0; 2]).unwrap();
-    nlopt_style(|x, grad, _| f.call(x, grad));
-    open_style(
-        |x, grad| f.value_and_gradient_into(grad, x).map(drop).map_err(|error| error.to_string()),
-        |x, value| f.value(x).map(|found| *value = found).map_err(|error| error.to_string()),
-    );
+fn optimization_engine_finds_the_nearest_point_of_a_ball() {
+    use optimization_engine::{Problem, SolverError, constraints::Ball2, panoc::*};
+    let f = objective(&Distance, &AutoReverseDiff::default(), &[0.0; 2]).unwrap();
+    let failed = |_| SolverError::Cost("see the objective's first error");
+    let gradient = |u: &[f64], grad: &mut [f64]| f.value_and_gradient_into(grad, u).map(drop).map_err(failed);
+    let cost = |u: &[f64], value: &mut f64| f.value(u).map(|found| *value = found).map_err(failed);
+    let (mut cache, mut u) = (PANOCCache::new(2, 1e-10, 5), [0.0; 2]);
+    let ball = Ball2::new(None, 1.0);
+    PANOCOptimizer::new(Problem::new(&ball, gradient, cost), &mut cache).with_max_iter(100).solve(&mut u).unwrap();
+    assert!((u[0] - 0.6).abs() < 1e-8 && (u[1] - 0.8).abs() < 1e-8, "{u:?}");
 }
 
 #[test]
