@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError, TryLockError};
 /// A prepared operator writes into its work memory, so its calls take `&mut self`; the traits of solvers take `&self`. `Shared` holds
 /// one value for the thread that comes first, and makes a clone for each further thread that comes while the others are at work.
 /// Clones are kept for later calls. No call waits until another one has ended. A call without a second thread costs one compare-and-swap and one
-/// swap, 5.6 ns in the test `shared_costs_less_than_30_ns`.
+/// swap, 5.6 ns in the test `a_call_costs_less_than_30_ns` with optimisation.
 ///
 /// # Example
 /// ```
@@ -148,13 +148,13 @@ mod tests {
         assert_eq!(shared.with(|value| value.clone()), [2.0], "replaced once only");
     }
 
-    /// In builds with optimisation only; the bound is generous, the measured time is printed.
+    /// Prints the time; the bound is five times what was measured, and generous without optimisation.
     #[test]
-    #[cfg(not(debug_assertions))]
-    fn shared_costs_less_than_30_ns() {
+    fn a_call_costs_less_than_30_ns() {
         use std::hint::black_box;
         use std::time::Instant;
-        const CALLS: u32 = 1_000_000;
+        const CALLS: u32 = 100_000;
+        let bound = if cfg!(debug_assertions) { 600.0 } else { 30.0 };
         let shared = Shared::new(0_u64);
         let best = (0..9)
             .map(|_| {
@@ -166,6 +166,6 @@ mod tests {
             })
             .fold(f64::INFINITY, f64::min);
         println!("{best:.1} ns per call");
-        assert!(best < 30.0, "{best} ns per call");
+        assert!(best < bound, "{best} ns per call");
     }
 }
