@@ -2,7 +2,7 @@
 //!
 //! Used by `operators`. Calls prepared pushforwards, pullbacks and Jacobians, each made at its first use.
 
-use super::{Ode, Part};
+use super::ode::{Ode, Part};
 use crate::shared::Shared;
 use differentiation_interface::context::{Parameter, ParameterKind};
 use differentiation_interface::error::Error;

@@ -4,7 +4,8 @@
 //! [`Equations::first_error`] and the result is NaN.
 
 use super::derivatives::{At, Both, ByParameters, ByState, Derivatives, Engine};
-use super::{Equations, Initial, Mass, Ode, OdeBackend, Out, Part, Rhs, Root};
+use super::equations::{Equations, OdeBackend};
+use super::ode::{Initial, Mass, Ode, Out, Part, Rhs, Root};
 use crate::first_error::FirstError;
 use ::diffsol::{
     ConstantOp, ConstantOpSens, ConstantOpSensAdjoint, LinearOp, LinearOpTranspose, Matrix, NonLinearOp,
