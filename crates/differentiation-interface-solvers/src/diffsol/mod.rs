@@ -1,6 +1,6 @@
 //! Differential equations of [`diffsol`](https://docs.rs/diffsol), with all derivatives by any backend.
 //!
-//! Called by users, who pass [`equations`] to `OdeBuilder::build_from_eqn`. `ode` has the trait of models, `derivatives` prepares the operators,
+//! Called by users, who pass [`equations()`] to `OdeBuilder::build_from_eqn`. `ode` has the trait of models, `derivatives` prepares the operators,
 //! `equations` holds them, `operators` implements the solver's traits with them.
 //!
 //! From one [`Ode`], that is f(y, p, t), y₀(p, t) and what else the problem has, the solvers get: Jacobians and their products for implicit methods,
