@@ -1,0 +1,65 @@
+//! A function from a vector to a vector, with its Jacobian, behind `&self`.
+//!
+//! Used by the adapters for least squares and root finders. Calls a prepared Jacobian.
+
+use crate::shared::Shared;
+use crate::value::value;
+use differentiation_interface::Function;
+use differentiation_interface::Numbers;
+use differentiation_interface::error::Error;
+use differentiation_interface::operators::{JacobianBackend, PreparedJacobian, prepare_jacobian};
+use differentiation_interface::point::Slice;
+use std::ops::Deref;
+
+/// A function from a vector to a vector and its Jacobian, made by [`residuals`]. All methods take `&self`; several threads can call
+/// them at the same time.
+pub struct Residuals<H, B>
+where
+    H: Deref<Target: Sized>,
+    B: JacobianBackend<H::Target, Slice<f64>, ()>,
+{
+    function: H,
+    inputs: usize,
+    jacobian: Shared<PreparedJacobian<H, B, Slice<f64>>>,
+}
+
+/// Prepares the Jacobian of `f` at points of the length of `x`.
+///
+/// `f` is a pointer to the function: `&f` or an `Arc`. The function is an object that accepts all numbers and returns a `Vec<T>` or an
+/// array, or `in_place(object, length)`.
+///
+/// # Errors
+/// Those of [`prepare_jacobian`].
+pub fn residuals<H, B>(f: H, backend: &B, x: &[f64]) -> Result<Residuals<H, B>, Error>
+where
+    H: Deref<Target: Sized> + Clone,
+    B: JacobianBackend<H::Target, Slice<f64>, ()>,
+{
+    let jacobian = Shared::new(prepare_jacobian(f.clone(), backend, x)?);
+    Ok(Residuals { function: f, inputs: x.len(), jacobian })
+}
+
+impl<H, B> Residuals<H, B>
+where
+    H: Deref<Target: Sized> + Clone,
+    B: JacobianBackend<H::Target, Slice<f64>, ()>,
+{
+    /// Returns the value at `x`.
+    ///
+    /// # Errors
+    /// If `x` has another length than the point of the preparation.
+    pub fn value(&self, x: &[f64]) -> Result<Vec<f64>, Error>
+    where
+        H::Target: Function<[f64], Output: Numbers<f64>>,
+    {
+        Ok(value(&*self.function, self.inputs, x)?.numbers().to_vec())
+    }
+
+    /// Returns the Jacobian at `x`: a matrix of the backend's type.
+    ///
+    /// # Errors
+    /// Those of [`PreparedJacobian::jacobian`].
+    pub fn jacobian(&self, x: &[f64]) -> Result<B::Matrix, Error> {
+        self.jacobian.with(|prepared| prepared.jacobian(x))
+    }
+}

@@ -1,0 +1,20 @@
+//! The value of a function at plain numbers.
+//!
+//! The one place where this crate calls the user's function itself; everything else goes through prepared operators. Called by
+//! `objective` and `residuals`.
+
+use differentiation_interface::Function;
+use differentiation_interface::error::{Error, ErrorKind};
+use differentiation_interface::fault;
+
+/// Returns `f(x)` for a point as long as that of the preparation.
+///
+/// # Errors
+/// [`ErrorKind::PreparedLength`], and what the function reports, such as an output that it does not write.
+pub(crate) fn value<F: Function<[f64]>>(f: &F, prepared: usize, x: &[f64]) -> Result<F::Output, Error> {
+    let found = x.len();
+    if found != prepared {
+        return Err(Error::new(ErrorKind::PreparedLength { prepared, found }));
+    }
+    fault::watch(|| Ok(f.call(x)))
+}
