@@ -81,7 +81,7 @@ fn empty_and_constant_functions_have_no_entries() {
     let f = |_: &[Recorded<f64>]| vec![Recorded::constant(1.0)];
     let pattern = jacobian_sparsity(&f, &GraphSparsityDetector, &none).unwrap();
     assert_eq!((pattern.nrows(), pattern.ncols(), pattern.nnz()), (1, 0, 0));
-    let f = |_: &[Recorded<f64>]| Vec::new();
+    let f = |_: &[Recorded<f64>]| Vec::<Recorded<f64>>::new();
     let pattern = jacobian_sparsity(&f, &GraphSparsityDetector, &[1.0, 2.0]).unwrap();
     assert_eq!((pattern.nrows(), pattern.ncols(), pattern.nnz()), (0, 2, 0));
     let hess = hessian(&|x: &[_]| x[0] + x[1], &compiled(), &[1.0, 2.0]).unwrap();
