@@ -30,6 +30,9 @@ mod book {
     mod second_order {}
     #[doc = include_str!("../book/custom_rules.md")]
     mod custom_rules {}
+    #[cfg(feature = "faer")]
+    #[doc = include_str!("../book/matrix_rules.md")]
+    mod matrix_rules {}
     #[doc = include_str!("../book/performance.md")]
     mod performance {}
     #[doc = include_str!("../book/compare_backends.md")]

@@ -403,3 +403,69 @@ fn a_minimum_has_the_derivatives_of_its_closed_form() {
     let solver = |p: &[f64]| Smallest.call(p);
     assert_same_derivatives!("argmin", argmin(Energy, solver), Smallest, &[0.7, -0.4, 1.3]);
 }
+
+/// A tridiagonal system with active entries, beside the dense rule.
+#[cfg(feature = "faer-sparse")]
+mod sparse {
+    use super::*;
+    use differentiation_interface::algebra::sparse::SparseSystem;
+    use faer::sparse::{SparseColMat, SymbolicSparseColMat, Triplet};
+
+    const SIZE: usize = 5;
+
+    fn pattern() -> SymbolicSparseColMat<usize> {
+        let band = |j: usize| (j.saturating_sub(1)..SIZE.min(j + 2)).map(move |i| Triplet::new(i, j, 1.0));
+        let entries: Vec<_> = (0..SIZE).flat_map(band).collect();
+        let matrix = SparseColMat::<usize, f64>::try_new_from_triplets(SIZE, SIZE, &entries).unwrap();
+        matrix.symbolic().to_owned().unwrap()
+    }
+
+    /// Entries, row and column by position.
+    fn places() -> Vec<(usize, usize)> {
+        let pattern = pattern();
+        (0..SIZE).flat_map(|j| pattern.row_idx_of_col(j).map(move |i| (i, j)).collect::<Vec<_>>()).collect()
+    }
+
+    struct BySparseRule(SparseSystem);
+    impl<T: Real> Function<[T]> for BySparseRule {
+        type Output = Vec<T>;
+        fn call(&self, x: &[T]) -> Vec<T> {
+            let values: Vec<T> = places().iter().zip(x).map(|((i, j), v)| if i == j { 4.0 + *v } else { *v }).collect();
+            let right = Mat::from_fn(SIZE, 2, |i, j| x[values.len() + i + SIZE * j]);
+            list(&self.0.solve(&values, &right))
+        }
+    }
+
+    #[derive(Clone, Copy)]
+    struct ByDenseRule;
+    impl<T: Real> Function<[T]> for ByDenseRule {
+        type Output = Vec<T>;
+        fn call(&self, x: &[T]) -> Vec<T> {
+            let mut a = Mat::from_fn(SIZE, SIZE, |i, j| T::constant(if i == j { 4.0 } else { 0.0 }));
+            let places = places();
+            for (&(i, j), v) in places.iter().zip(x) {
+                a[(i, j)] += *v;
+            }
+            list(&solve(&a, &Mat::from_fn(SIZE, 2, |i, j| x[places.len() + i + SIZE * j])))
+        }
+    }
+
+    #[test]
+    fn sparse_solutions_have_the_derivatives_of_dense_ones() {
+        let x: Vec<f64> = (0..places().len() + 2 * SIZE).map(|i| (1.7 * i as f64 + 0.3).sin()).collect();
+        let system = SparseSystem::new(pattern().as_ref()).unwrap();
+        assert_same_derivatives!("sparse system", BySparseRule(system), ByDenseRule, &x);
+    }
+
+    #[test]
+    fn singular_sparse_systems_have_no_finite_solution() {
+        let system = SparseSystem::new(pattern().as_ref()).unwrap();
+        let right = Col::from_fn(SIZE, |i| 1.0 + i as f64);
+        for value in [0.0, f64::NAN] {
+            let solution = system.solve(&vec![value; places().len()], &right);
+            assert!(solution.iter().any(|v| !v.is_finite()), "{solution:?}");
+        }
+        let empty = SparseColMat::<usize, f64>::try_new_from_triplets(0, 0, &[]).unwrap();
+        assert_eq!(SparseSystem::new(empty.symbolic()).unwrap().solve(&[], &Col::<f64>::zeros(0)).nrows(), 0);
+    }
+}

@@ -5,6 +5,7 @@
 //! - `ndarray`: `Num` is a `ScalarOperand`; `LinalgScalar` follows.
 //! - `faer`: `Num` is a `RealField` of `faer`, for its dense products, factorisations and decompositions. [`dense`] has products,
 //!   solutions and determinants that enter a derivative as one rule, [`implicit`] the solutions of equations.
+//! - `faer-sparse`: [`sparse`] has solutions of sparse systems as one rule.
 //!
 //! User code calls the other crates, which call these implementations; every method is a rule of [`rules`](crate::rules) or a
 //! comparison of [`Core`](crate::Core), so that engines see what they see of arithmetic on plain functions.
@@ -25,3 +26,5 @@ mod nalgebra;
 mod ndarray;
 #[cfg(feature = "nalgebra")]
 pub mod rotation;
+#[cfg(feature = "faer-sparse")]
+pub mod sparse;

@@ -216,7 +216,7 @@ pub fn quadratic_form<X: Operand, A: Operand<Number = X::Number>>(x: &X, a: &A) 
 }
 
 /// Calls a rule over any scalar.
-fn call<S: Scalar, R: CustomRule<S::Base>>(rule: R, x: &[S], out: &mut [S]) {
+pub(super) fn call<S: Scalar, R: CustomRule<S::Base>>(rule: R, x: &[S], out: &mut [S]) {
     out.copy_from_slice(&Custom::new(rule).call(x));
 }
 
@@ -226,7 +226,7 @@ fn all_constant<S: Scalar>(numbers: &[S]) -> bool {
 }
 
 /// Whether a seed is zero, so that its part of a derivative is left out.
-fn is_nothing<S: Scalar>(numbers: &[S]) -> bool {
+pub(super) fn is_nothing<S: Scalar>(numbers: &[S]) -> bool {
     numbers.iter().all(S::is_inert_zero)
 }
 

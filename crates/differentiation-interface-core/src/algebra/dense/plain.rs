@@ -13,7 +13,7 @@ use faer::{Accum, MatMut, MatRef, Par, Side};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Runs `code` on doubles if `S` is a plain number, and returns whether it did.
-pub(super) fn on_doubles<S: Scalar>(inputs: &[&[S]], out: &mut [S], code: impl FnOnce(&[&[f64]], &mut [f64])) -> bool {
+pub(crate) fn on_doubles<S: Scalar>(inputs: &[&[S]], out: &mut [S], code: impl FnOnce(&[&[f64]], &mut [f64])) -> bool {
     if S::DEPTH > 0 {
         return false;
     }
