@@ -199,8 +199,11 @@ fn newton_by_rule<T: Real>(p: &[T]) -> Vec<T> {
     newton(p, |a, b| solve(&matrix(n, n, &a), &Col::from_fn(n, |i| b[i])).iter().copied().collect())
 }
 
+/// Ways to compute one gradient, by name.
+type Ways<'a> = Vec<(&'a str, Box<dyn FnMut(&mut [f64]) + 'a>)>;
+
 /// Compares the gradients of all ways, then prints their times and ratios to the first.
-fn compare(title: &str, length: usize, mut ways: Vec<(&str, Box<dyn FnMut(&mut [f64]) + '_>)>) {
+fn compare(title: &str, length: usize, mut ways: Ways<'_>) {
     let mut expected = vec![f64::NAN; length];
     ways[0].1(&mut expected);
     let size = expected.iter().fold(0.0, |size: f64, v| size.max(v.abs()));
@@ -230,87 +233,70 @@ fn compare(title: &str, length: usize, mut ways: Vec<(&str, Box<dyn FnMut(&mut [
     }
 }
 
+/// A way to compute a gradient at a point by a backend, prepared.
+macro_rules! by {
+    ($backend:expr, $x:expr, $f:expr) => {{
+        let point = $x;
+        let mut prepared = prepare_gradient(Box::new($f), &$backend, point).expect("it has a gradient");
+        Box::new(move |grad: &mut [f64]| prepared.gradient_into(grad, point).expect("it has a gradient"))
+    }};
+}
+
 fn main() {
-    let by_tape = AutoReverseDiff::default;
-    let compiled = AutoReverseDiff::compiled;
+    let (tape, compiled) = (AutoReverseDiff::default(), AutoReverseDiff::compiled());
     for n in [4, 8, 16, 32, 64] {
         let x = points(2 * n * n);
         let x = &x[..];
-        let (rule, steps) = (move |x: &[_]| product(n, x), move |x: &[_]| product_by_steps(n, x));
-        let mut by_rule = prepare_gradient(&rule, &by_tape(), x).expect("it has a gradient");
-        let mut by_steps = prepare_gradient(&steps, &by_tape(), x).expect("it has a gradient");
-        let mut compiled = prepare_gradient(&rule, &compiled(), x).expect("it has a gradient");
         compare(
             &format!("sum of squares of A B, n = {n}"),
             x.len(),
             vec![
-                ("reverse by rule", Box::new(|g| by_rule.gradient_into(g, x).expect("it has a gradient"))),
-                ("reverse by single numbers", Box::new(|g| by_steps.gradient_into(g, x).expect("it has a gradient"))),
-                ("compiled by rule", Box::new(|g| compiled.gradient_into(g, x).expect("it has a gradient"))),
+                ("reverse by rule", by!(tape, x, move |x: &[_]| product(n, x))),
+                ("reverse by single numbers", by!(tape, x, move |x: &[_]| product_by_steps(n, x))),
+                ("compiled by rule", by!(compiled, x, move |x: &[_]| product(n, x))),
             ],
         );
     }
     for n in [16, 100] {
         let x = points(n * n + n);
         let x = &x[..];
-        let (rule, steps) = (move |x: &[_]| system(n, x), move |x: &[_]| system_by_steps(n, x));
-        let mut by_rule = prepare_gradient(&rule, &by_tape(), x).expect("it has a gradient");
-        let mut by_steps = prepare_gradient(&steps, &by_tape(), x).expect("it has a gradient");
-        let mut compiled = prepare_gradient(&rule, &compiled(), x).expect("it has a gradient");
         compare(
             &format!("sum of squares of A^-1 b, n = {n}"),
             x.len(),
             vec![
-                ("by hand with faer", Box::new(|g| system_by_hand(n, x, g))),
-                ("reverse by rule", Box::new(|g| by_rule.gradient_into(g, x).expect("it has a gradient"))),
-                ("reverse by single numbers", Box::new(|g| by_steps.gradient_into(g, x).expect("it has a gradient"))),
-                ("compiled by rule", Box::new(|g| compiled.gradient_into(g, x).expect("it has a gradient"))),
+                ("by hand with faer", Box::new(|grad: &mut [f64]| system_by_hand(n, x, grad))),
+                ("reverse by rule", by!(tape, x, move |x: &[_]| system(n, x))),
+                ("reverse by single numbers", by!(tape, x, move |x: &[_]| system_by_steps(n, x))),
+                ("compiled by rule", by!(compiled, x, move |x: &[_]| system(n, x))),
             ],
         );
     }
     let (data, x) = (&Data::new(), points(PARAMETERS));
     let x = &x[..];
-    let with_map = |x: &[_]| network(data, x, by_map);
-    let by_entries = |x: &[_]| network(data, x, by_entry);
-    let steps = |x: &[_]| network_by_steps(data, x);
-    let mut by_map = prepare_gradient(&with_map, &by_tape(), x).expect("it has a gradient");
-    let mut by_entry = prepare_gradient(&by_entries, &by_tape(), x).expect("it has a gradient");
-    let mut by_steps = prepare_gradient(&steps, &by_tape(), x).expect("it has a gradient");
-    let mut by_map_compiled = prepare_gradient(&with_map, &compiled(), x).expect("it has a gradient");
-    let mut by_entry_compiled = prepare_gradient(&by_entries, &compiled(), x).expect("it has a gradient");
     let mut memory = [Mat::zeros(SAMPLES, HIDDEN), Mat::zeros(SAMPLES, HIDDEN)];
     compare(
         "tanh network, 256 samples, 8 inputs, 32 hidden",
         x.len(),
         vec![
-            ("by hand with faer", Box::new(|g| network_by_hand(data, x, &mut memory, g))),
-            ("reverse, tanh by map", Box::new(|g| by_map.gradient_into(g, x).expect("it has a gradient"))),
-            ("reverse, tanh by entry", Box::new(|g| by_entry.gradient_into(g, x).expect("it has a gradient"))),
-            ("reverse by single numbers", Box::new(|g| by_steps.gradient_into(g, x).expect("it has a gradient"))),
-            ("compiled, tanh by map", Box::new(|g| by_map_compiled.gradient_into(g, x).expect("it has a gradient"))),
-            (
-                "compiled, tanh by entry",
-                Box::new(|g| by_entry_compiled.gradient_into(g, x).expect("it has a gradient")),
-            ),
+            ("by hand with faer", Box::new(|grad: &mut [f64]| network_by_hand(data, x, &mut memory, grad))),
+            ("reverse, tanh by map", by!(tape, x, |x: &[_]| network(data, x, by_map))),
+            ("reverse, tanh by entry", by!(tape, x, |x: &[_]| network(data, x, by_entry))),
+            ("reverse by single numbers", by!(tape, x, |x: &[_]| network_by_steps(data, x))),
+            ("compiled, tanh by map", by!(compiled, x, |x: &[_]| network(data, x, by_map))),
+            ("compiled, tanh by entry", by!(compiled, x, |x: &[_]| network(data, x, by_entry))),
         ],
     );
     for n in [4, 16] {
         let p: Vec<f64> = points(n).iter().map(|v| 0.5 * v).collect();
         let p = &p[..];
         let chain = root(Chain, |p: &[f64]| newton_by_steps(p));
-        let implicit = |p: &[_]| sum_of_squares(chain.call(p).into_iter());
-        let unrolled = |p: &[_]| sum_of_squares(newton_by_steps(p).into_iter());
-        let by_solves = |p: &[_]| sum_of_squares(newton_by_rule(p).into_iter());
-        let mut by_rule = prepare_gradient(&implicit, &by_tape(), p).expect("it has a gradient");
-        let mut by_steps = prepare_gradient(&unrolled, &by_tape(), p).expect("it has a gradient");
-        let mut by_solves = prepare_gradient(&by_solves, &by_tape(), p).expect("it has a gradient");
         compare(
             &format!("implicit function of {n} unknowns, 6 Newton steps"),
             n,
             vec![
-                ("root by rule", Box::new(|g| by_rule.gradient_into(g, p).expect("it has a gradient"))),
-                ("unrolled, single numbers", Box::new(|g| by_steps.gradient_into(g, p).expect("it has a gradient"))),
-                ("unrolled, systems by rule", Box::new(|g| by_solves.gradient_into(g, p).expect("it has a gradient"))),
+                ("root by rule", by!(tape, p, |p: &[_]| sum_of_squares(chain.call(p).into_iter()))),
+                ("unrolled, single numbers", by!(tape, p, |p: &[_]| sum_of_squares(newton_by_steps(p).into_iter()))),
+                ("unrolled, systems by rule", by!(tape, p, |p: &[_]| sum_of_squares(newton_by_rule(p).into_iter()))),
             ],
         );
     }
