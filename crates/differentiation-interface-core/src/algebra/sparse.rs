@@ -22,15 +22,15 @@ use std::sync::{Arc, Mutex};
 /// ```
 /// use differentiation_interface::algebra::sparse::SparseSystem;
 /// use differentiation_interface::prelude::*;
+/// use faer::Col;
 /// use faer::sparse::{SparseColMat, Triplet};
-/// use faer::col;
 ///
 /// // [[a, 0], [b, c]], by columns a, b, c.
 /// let entries = [Triplet::new(0, 0, 1.0), Triplet::new(1, 0, 1.0), Triplet::new(1, 1, 1.0)];
 /// let pattern = SparseColMat::<usize, f64>::try_new_from_triplets(2, 2, &entries)?;
 /// let system = SparseSystem::new(pattern.symbolic())?;
 /// // The second unknown for the right side (d, 0) is -b d / (a c).
-/// let f = |x: &[_]| system.solve(&x[..3], &col![x[3], x[3] - x[3]])[1];
+/// let f = |x: &[_]| system.solve(&x[..3], &Col::from_fn(2, |i| if i == 0 { x[3] } else { x[3] - x[3] }))[1];
 /// assert_eq!(gradient(&f, &AutoReverseDiff::default(), &[1.0, 2.0, 4.0, 8.0])?, [4.0, -2.0, 1.0, -0.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -114,11 +114,13 @@ fn square<A: Operand>(name: &str, a: &A) -> usize {
 /// ```
 /// use differentiation_interface::algebra::dense::solve;
 /// use differentiation_interface::prelude::*;
-/// use faer::{Mat, col, mat};
+/// use faer::{Col, Mat, mat};
 ///
-/// // x₀ of A x = b: its derivative with respect to A is -(A⁻ᵀ e₀) xᵀ.
-/// let entry = |a: &Mat<_>| solve(a, &col![a[(0, 0)] - a[(0, 0)] + 2.0, a[(0, 0)] - a[(0, 0)] + 3.0])[0];
-/// let grad = gradient(&entry, &AutoReverseDiff::default(), &mat![[0.0, 1.0], [1.0, 0.0]])?;
+/// // The first unknown of [[a, b], [c, d]] x = (2, 3) at [[0, 1], [1, 0]]: its derivative with respect to A is -(A⁻ᵀ e₀) xᵀ.
+/// fn entry<T: Real>(a: &Mat<T>) -> T {
+///     solve(a, &Col::from_fn(2, |i| T::constant([2.0, 3.0][i])))[0]
+/// }
+/// let grad = gradient(&|a: &Mat<_>| entry(a), &AutoReverseDiff::default(), &mat![[0.0, 1.0], [1.0, 0.0]])?;
 /// assert_eq!(grad, mat![[0.0, 0.0], [-3.0, -2.0]]);
 /// # Ok::<(), Error>(())
 /// ```

@@ -193,3 +193,41 @@ impl Kept {
         factors
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_matrix_is_factored_once_until_another_comes() {
+        let kept = Kept::default();
+        let (a, b) = ([2.0, 1.0, 0.0, 4.0], [2.0, 1.0, 0.5, 4.0]);
+        let of = |matrix: &[f64]| kept.factors(2, Structure::General, matrix);
+        let first = of(&a);
+        assert!(Arc::ptr_eq(&first, &of(&a)));
+        let other = of(&b);
+        assert_eq!((first.determinant(), other.determinant()), (8.0, 7.5));
+        assert!(Arc::ptr_eq(&other, &of(&b)) && !Arc::ptr_eq(&first, &of(&a)));
+    }
+
+    /// While a thread uses the memory, another one factors for itself.
+    #[test]
+    fn memory_in_use_is_not_waited_for() {
+        let kept = Kept::default();
+        let held = kept.0.lock().unwrap();
+        assert_eq!(kept.factors(1, Structure::Definite, &[9.0]).determinant(), 9.0);
+        assert!(held.is_none());
+    }
+
+    #[test]
+    fn the_determinant_has_the_sign_of_the_permutation() {
+        // Each permutation of three rows, by its images.
+        for (images, sign) in
+            [([0, 1, 2], 1.0), ([1, 0, 2], -1.0), ([1, 2, 0], 1.0), ([2, 0, 1], 1.0), ([2, 1, 0], -1.0)]
+        {
+            let matrix: Vec<f64> = (0..9).map(|at| f64::from(u8::from(images[at / 3] == at % 3))).collect();
+            let factors = Factors::new(3, Structure::General, &matrix);
+            assert_eq!((factors.determinant(), factors.ln_determinant()), (sign, (0.0, sign)), "{images:?}");
+        }
+    }
+}

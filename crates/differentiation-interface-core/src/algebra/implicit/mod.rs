@@ -34,7 +34,7 @@ use std::sync::{Arc, Mutex};
 /// }
 ///
 /// let bisection = |p: &[f64]| {
-///     let (mut low, mut high) = (0.0, 10.0);
+///     let (mut low, mut high) = (0.0_f64, 10.0);
 ///     while low < 0.5 * (low + high) && 0.5 * (low + high) < high {
 ///         let x = 0.5 * (low + high);
 ///         if x.powi(3) + p[0] * x < 10.0 { low = x } else { high = x }
@@ -43,7 +43,7 @@ use std::sync::{Arc, Mutex};
 /// };
 /// let cubic = root(Cubic, bisection);
 /// // x = 2 at p = 1, and dx/dp = -x / (3x² + p) = -2/13.
-/// let grad = gradient(&|p: &[_]| cubic.number(p), &AutoReverseDiff::default(), &[1.0])?;
+/// let grad = gradient(&|p: &[_]| cubic.number(p), &AutoReverseDiff::default(), &[1.0_f64])?;
 /// assert!((grad[0] + 2.0 / 13.0).abs() < 1e-14);
 /// # Ok::<(), Error>(())
 /// ```
@@ -93,9 +93,8 @@ pub fn root<F: Conditions, V: Fn(&[f64]) -> Vec<f64> + Send + Sync + 'static>(
 /// }
 ///
 /// let closest = argmin(Distance, |p: &[f64]| vec![p[0] * p[0]]);
-/// let f = |p: &[_]| closest.number(p);
-/// assert_eq!(gradient(&f, &AutoForwardDiff::default(), &[3.0])?, [6.0]);
-/// assert_eq!(hessian(&f, &AutoForwardDiff::default(), &[3.0])?, [[2.0]]);
+/// assert_eq!(jacobian(&closest, &AutoForwardDiff::default(), &[3.0])?, [[6.0]]);
+/// assert_eq!(hessian(&|p: &[_]| closest.number(p), &AutoForwardDiff::default(), &[3.0])?, [[2.0]]);
 /// # Ok::<(), Error>(())
 /// ```
 pub fn argmin<F: Objective, V: Fn(&[f64]) -> Vec<f64> + Send + Sync + 'static>(
