@@ -242,6 +242,8 @@ fn second_derivatives_are_those_of_the_steps() {
         assert_close(&name("forward_diff"), found.as_slice(), expected.as_slice());
         let pair = SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default());
         assert_close(&name("forward over reverse"), hessian(&rule, &pair, &x).unwrap().as_slice(), expected.as_slice());
+        let pair = SecondOrder(AutoReverseDiff::default(), AutoForwardDiff::default());
+        assert_close(&name("reverse over forward"), hessian(&rule, &pair, &x).unwrap().as_slice(), expected.as_slice());
         let found = hessian(&rule, &AutoReverseDiff::default(), &x).unwrap();
         assert_close(&name("reverse_diff"), found.as_slice(), expected.as_slice());
         let elsewhere: Vec<f64> = x.iter().map(|v| 0.9 * v + 0.01).collect();

@@ -18,6 +18,8 @@ pub(super) mod plain;
 mod product;
 mod quadratic;
 pub(super) mod system;
+#[cfg(test)]
+mod tests;
 
 pub use each::map;
 pub use operand::Operand;

@@ -19,10 +19,10 @@ pub(super) struct Product {
 }
 
 /// A product with one factor given: the other one, on the other side of it, is the argument.
-struct WithData<B> {
-    shape: Product,
-    data: Arc<[B]>,
-    data_is_left: bool,
+pub(super) struct WithData<B> {
+    pub(super) shape: Product,
+    pub(super) data: Arc<[B]>,
+    pub(super) data_is_left: bool,
 }
 
 impl Product {

@@ -59,9 +59,9 @@ pub(crate) struct Solve {
 }
 
 /// The same with A given: the argument of the rule is B.
-struct WithData<B> {
-    system: Solve,
-    matrix: Arc<[B]>,
+pub(super) struct WithData<B> {
+    pub(super) system: Solve,
+    pub(super) matrix: Arc<[B]>,
 }
 
 impl Solve {
