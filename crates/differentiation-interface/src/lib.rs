@@ -38,6 +38,9 @@ mod book {
     mod linear_algebra {}
     #[doc = include_str!("../book/custom_rules.md")]
     mod custom_rules {}
+    #[cfg(feature = "faer")]
+    #[doc = include_str!("../book/matrix_rules.md")]
+    mod matrix_rules {}
     #[doc = include_str!("../book/performance.md")]
     mod performance {}
     #[doc = include_str!("../book/compare_backends.md")]

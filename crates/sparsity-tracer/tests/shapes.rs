@@ -74,7 +74,12 @@ fn contexts_are_passed() {
 
 #[test]
 fn empty_and_constant_functions_have_empty_patterns() {
-    let p = jacobian_sparsity(&|_: &[Tracer<f64, Global, Gradient>]| Vec::<Tracer<f64, Global, Gradient>>::new(), &GLOBAL, &[1.0]).unwrap();
+    let p = jacobian_sparsity(
+        &|_: &[Tracer<f64, Global, Gradient>]| Vec::<Tracer<f64, Global, Gradient>>::new(),
+        &GLOBAL,
+        &[1.0],
+    )
+    .unwrap();
     assert_eq!((p.nrows(), p.ncols(), p.nnz()), (0, 1, 0));
     let none: [f64; 0] = [];
     let p = jacobian_sparsity(&|_: &[_]| vec![Tracer::<f64, Global, Gradient>::constant(1.0)], &GLOBAL, &none).unwrap();

@@ -3,7 +3,9 @@
 //! - `nalgebra`: `Num` is a `RealField`, so vectors, matrices, rotations and decompositions of `nalgebra` run on it. [`rotation`] and
 //!   [`decomposition`] are functions of ours for the points where the derivatives of theirs are wrong.
 //! - `ndarray`: `Num` is a `ScalarOperand`; `LinalgScalar` follows.
-//! - `faer`: `Num` is a `RealField` of `faer`, for its dense products, factorisations and decompositions.
+//! - `faer`: `Num` is a `RealField` of `faer`, for its dense products, factorisations and decompositions. [`dense`] has products,
+//!   solutions and determinants that enter a derivative as one rule, [`implicit`] the solutions of equations.
+//! - `faer-sparse`: [`sparse`] has solutions of sparse systems as one rule.
 //!
 //! User code calls the other crates, which call these implementations; every method is a rule of [`rules`](crate::rules) or a
 //! comparison of [`Core`](crate::Core), so that engines see what they see of arithmetic on plain functions.
@@ -13,10 +15,16 @@ mod angles;
 #[cfg(feature = "nalgebra")]
 pub mod decomposition;
 #[cfg(feature = "faer")]
+pub mod dense;
+#[cfg(feature = "faer")]
 mod faer;
+#[cfg(feature = "faer")]
+pub mod implicit;
 #[cfg(feature = "nalgebra")]
 mod nalgebra;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 #[cfg(feature = "nalgebra")]
 pub mod rotation;
+#[cfg(feature = "faer-sparse")]
+pub mod sparse;

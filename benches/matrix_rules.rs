@@ -1,0 +1,303 @@
+//! Gradients through products, linear systems, a network and an implicit function: rules of matrices beside the same on single
+//! numbers and beside code written by hand with `faer`.
+//!
+//! `cargo bench --bench matrix_rules --features faer`. Each result is compared with the others before it is timed. Without the
+//! argument `--bench`, nothing is timed.
+
+mod workloads;
+
+use differentiation_interface::algebra::dense::{map, matmul, matmul_data, solve};
+use differentiation_interface::algebra::implicit::{Conditions, root};
+use differentiation_interface::prelude::*;
+use differentiation_interface::rules::Tanh;
+use faer::linalg::matmul::matmul as multiply;
+use faer::linalg::solvers::Solve;
+use faer::{Accum, Col, Mat, MatRef, Par};
+use std::hint::black_box;
+use workloads::timing;
+
+#[global_allocator]
+static ALLOCATOR: timing::Counting = timing::Counting;
+
+fn points(n: usize) -> Vec<f64> {
+    (0..n).map(|i| (1.7 * i as f64 + 0.3).sin()).collect()
+}
+
+fn matrix<T: Copy>(n: usize, columns: usize, x: &[T]) -> Mat<T> {
+    Mat::from_fn(n, columns, |i, j| x[i + n * j])
+}
+
+fn sum_of_squares<T: Real>(entries: impl Iterator<Item = T>) -> T {
+    entries.fold(T::constant(0.0), |sum, v| sum + v * v)
+}
+
+/// Σ (A B)ᵢⱼ², by the rule and by single numbers.
+fn product<T: Real>(n: usize, x: &[T]) -> T {
+    let y = matmul(&matrix(n, n, x), &matrix(n, n, &x[n * n..]));
+    sum_of_squares((0..n).flat_map(|j| y.col(j).iter().copied()))
+}
+fn product_by_steps<T: Real>(n: usize, x: &[T]) -> T {
+    let (a, b) = x.split_at(n * n);
+    let entry = |at: usize| (0..n).fold(T::constant(0.0), |sum, k| sum + a[at % n + n * k] * b[k + n * (at / n)]);
+    sum_of_squares((0..n * n).map(entry))
+}
+
+/// Σ xᵢ² of (A + 2n) x = b, by the rule and by elimination.
+fn system<T: Real>(n: usize, x: &[T]) -> T {
+    let a = Mat::from_fn(n, n, |i, j| if i == j { x[i + n * j] + 2.0 * n as f64 } else { x[i + n * j] });
+    sum_of_squares(solve(&a, &Col::from_fn(n, |i| x[n * n + i])).iter().copied())
+}
+fn system_by_steps<T: Real>(n: usize, x: &[T]) -> T {
+    let a = (0..n * n).map(|at| if at % n == at / n { x[at] + 2.0 * n as f64 } else { x[at] }).collect();
+    sum_of_squares(eliminate(n, a, x[n * n..].to_vec()).into_iter())
+}
+fn system_by_hand(n: usize, x: &[f64], grad: &mut [f64]) {
+    let a = Mat::from_fn(n, n, |i, j| if i == j { x[i + n * j] + 2.0 * n as f64 } else { x[i + n * j] });
+    let factors = a.partial_piv_lu();
+    let solution = factors.solve(Col::from_fn(n, |i| x[n * n + i]));
+    let weights = factors.solve_transpose(Col::from_fn(n, |i| 2.0 * solution[i]));
+    for j in 0..n {
+        for i in 0..n {
+            grad[i + n * j] = -weights[i] * solution[j];
+        }
+    }
+    grad[n * n..].iter_mut().zip(weights.iter()).for_each(|(grad, weight)| *grad = *weight);
+}
+
+/// Gaussian elimination with partial pivoting, by columns.
+fn eliminate<T: Real>(n: usize, mut a: Vec<T>, mut b: Vec<T>) -> Vec<T> {
+    for k in 0..n {
+        let size = |i: &usize| a[i + n * k].primal().abs();
+        let pivot = (k..n).max_by(|i, j| size(i).total_cmp(&size(j))).unwrap_or(k);
+        if pivot != k {
+            (k..n).for_each(|j| a.swap(k + n * j, pivot + n * j));
+            b.swap(k, pivot);
+        }
+        for i in k + 1..n {
+            let factor = a[i + n * k] / a[k + n * k];
+            for j in k + 1..n {
+                a[i + n * j] = a[i + n * j] - factor * a[k + n * j];
+            }
+            b[i] = b[i] - factor * b[k];
+        }
+    }
+    for i in (0..n).rev() {
+        for j in i + 1..n {
+            b[i] = b[i] - a[i + n * j] * b[j];
+        }
+        b[i] = b[i] / a[i + n * i];
+    }
+    b
+}
+
+const SAMPLES: usize = 256;
+const INPUTS: usize = 8;
+const HIDDEN: usize = 32;
+/// Weights and biases of both layers.
+const PARAMETERS: usize = (INPUTS + 1) * HIDDEN + HIDDEN + 1;
+
+/// Samples by row, with a column of ones for the biases, and what the network should return for them.
+struct Data {
+    inputs: Mat<f64>,
+    targets: Vec<f64>,
+}
+
+impl Data {
+    fn new() -> Self {
+        let entries = points(SAMPLES * INPUTS);
+        let inputs = Mat::from_fn(SAMPLES, INPUTS + 1, |i, j| if j == INPUTS { 1.0 } else { entries[i + SAMPLES * j] });
+        Data { inputs, targets: (0..SAMPLES).map(|i| (0.1 * i as f64).cos()).collect() }
+    }
+}
+
+/// The squared error of a network with one hidden layer of tanh, with products as rules and `hidden` between them.
+fn network<T: Real>(data: &Data, x: &[T], hidden: impl Fn(&Mat<T>) -> Mat<T>) -> T {
+    let (first, rest) = x.split_at((INPUTS + 1) * HIDDEN);
+    let hidden = hidden(&matmul_data(&data.inputs, &matrix(INPUTS + 1, HIDDEN, first)));
+    let outputs = matmul(&hidden, &Col::from_fn(HIDDEN, |i| rest[i]));
+    sum_of_squares(outputs.iter().zip(&data.targets).map(|(y, target)| *y + rest[HIDDEN] - *target))
+}
+fn by_map<T: Real>(x: &Mat<T>) -> Mat<T> {
+    map(Tanh, x)
+}
+fn by_entry<T: Real>(x: &Mat<T>) -> Mat<T> {
+    Mat::from_fn(x.nrows(), x.ncols(), |i, j| x[(i, j)].tanh())
+}
+fn network_by_steps<T: Real>(data: &Data, x: &[T]) -> T {
+    let (first, rest) = x.split_at((INPUTS + 1) * HIDDEN);
+    let zero = T::constant(0.0);
+    let output = |sample: usize| {
+        let unit = |j: usize| {
+            (0..=INPUTS).fold(zero, |sum, k| sum + first[k + (INPUTS + 1) * j] * data.inputs[(sample, k)]).tanh()
+        };
+        (0..HIDDEN).fold(rest[HIDDEN], |sum, j| sum + rest[j] * unit(j)) - data.targets[sample]
+    };
+    sum_of_squares((0..SAMPLES).map(output))
+}
+/// The gradient with products of `faer`.
+fn network_by_hand(data: &Data, x: &[f64], memory: &mut [Mat<f64>; 2], grad: &mut [f64]) {
+    let (first, rest) = x.split_at((INPUTS + 1) * HIDDEN);
+    let first = MatRef::from_column_major_slice(first, INPUTS + 1, HIDDEN);
+    let second = MatRef::from_column_major_slice(&rest[..HIDDEN], HIDDEN, 1);
+    let [hidden, back] = memory;
+    multiply(hidden.as_mut(), Accum::Replace, &data.inputs, first, 1.0, Par::Seq);
+    for j in 0..HIDDEN {
+        hidden.col_mut(j).iter_mut().for_each(|v| *v = v.tanh());
+    }
+    let mut error = Mat::zeros(SAMPLES, 1);
+    multiply(error.as_mut(), Accum::Replace, &*hidden, second, 1.0, Par::Seq);
+    for (i, target) in data.targets.iter().enumerate() {
+        error[(i, 0)] = 2.0 * (error[(i, 0)] + rest[HIDDEN] - target);
+    }
+    multiply(back.as_mut(), Accum::Replace, &error, second.transpose(), 1.0, Par::Seq);
+    for j in 0..HIDDEN {
+        for (back, hidden) in back.col_mut(j).iter_mut().zip(hidden.col(j).iter()) {
+            *back *= 1.0 - hidden * hidden;
+        }
+    }
+    let (of_first, of_rest) = grad.split_at_mut((INPUTS + 1) * HIDDEN);
+    let of_first = faer::MatMut::from_column_major_slice_mut(of_first, INPUTS + 1, HIDDEN);
+    multiply(of_first, Accum::Replace, data.inputs.transpose(), &*back, 1.0, Par::Seq);
+    let (of_second, of_bias) = of_rest.split_at_mut(HIDDEN);
+    let of_second = faer::MatMut::from_column_major_slice_mut(of_second, HIDDEN, 1);
+    multiply(of_second, Accum::Replace, hidden.transpose(), &error, 1.0, Par::Seq);
+    of_bias[0] = error.col(0).iter().sum();
+}
+
+/// The equations 2 xᵢ + ½ sin xᵢ₊₁ + xᵢ³/10 + pᵢ xᵢ₋₁ = pᵢ₊₁, whose Jacobian is known.
+struct Chain;
+
+impl Conditions for Chain {
+    fn call<T: Real>(&self, x: &[T], p: &[T]) -> Vec<T> {
+        let n = x.len();
+        let right = |i: usize| 0.5 * x[(i + 1) % n].sin() + p[i] * x[(i + n - 1) % n] - p[(i + 1) % n];
+        (0..n).map(|i| 2.0 * x[i] + 0.1 * x[i].powi(3) + right(i)).collect()
+    }
+}
+
+/// Newton's method in any numbers, with a given way to solve the linear systems.
+fn newton<T: Real>(p: &[T], solve: impl Fn(Vec<T>, Vec<T>) -> Vec<T>) -> Vec<T> {
+    let n = p.len();
+    let mut x = vec![T::constant(0.0); n];
+    for _ in 0..6 {
+        let mut jacobian = vec![T::constant(0.0); n * n];
+        for i in 0..n {
+            jacobian[i + n * i] = 2.0 + 0.3 * x[i] * x[i];
+            jacobian[i + n * ((i + 1) % n)] += 0.5 * x[(i + 1) % n].cos();
+            jacobian[i + n * ((i + n - 1) % n)] += p[i];
+        }
+        let step = solve(jacobian, Chain.call(&x, p));
+        x.iter_mut().zip(step).for_each(|(x, step)| *x = *x - step);
+    }
+    x
+}
+fn newton_by_steps<T: Real>(p: &[T]) -> Vec<T> {
+    newton(p, |a, b| eliminate(p.len(), a, b))
+}
+fn newton_by_rule<T: Real>(p: &[T]) -> Vec<T> {
+    let n = p.len();
+    newton(p, |a, b| solve(&matrix(n, n, &a), &Col::from_fn(n, |i| b[i])).iter().copied().collect())
+}
+
+/// Ways to compute one gradient, by name.
+type Ways<'a> = Vec<(&'a str, Box<dyn FnMut(&mut [f64]) + 'a>)>;
+
+/// Compares the gradients of all ways, then prints their times and ratios to the first.
+fn compare(title: &str, length: usize, mut ways: Ways<'_>) {
+    let mut expected = vec![f64::NAN; length];
+    ways[0].1(&mut expected);
+    let size = expected.iter().fold(0.0, |size: f64, v| size.max(v.abs()));
+    for (name, way) in &mut ways[1..] {
+        let mut found = vec![f64::NAN; length];
+        way(&mut found);
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!((found - expected).abs() <= 1e-11 * size, "{title}, {name}: {found} and {expected}");
+        }
+    }
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    let mut grads = vec![vec![0.0; length]; ways.len()];
+    let names: Vec<_> = ways.iter().map(|(name, _)| *name).collect();
+    let mut contenders: Vec<Box<dyn FnMut() + '_>> = Vec::new();
+    for ((_, way), grad) in ways.iter_mut().zip(&mut grads) {
+        contenders.push(Box::new(move || {
+            way(grad);
+            black_box(&mut *grad);
+        }));
+    }
+    let samples = timing::measure(&mut contenders);
+    println!("{title}");
+    for (k, name) in names.iter().enumerate() {
+        println!("    {name:<34} {:10.1} us   {:8.2}", samples.time(k) / 1e3, samples.ratio(k, 0));
+    }
+}
+
+/// A way to compute a gradient at a point by a backend, prepared.
+macro_rules! by {
+    ($backend:expr, $x:expr, $f:expr) => {{
+        let point = $x;
+        let mut prepared = prepare_gradient(Box::new($f), &$backend, point).expect("it has a gradient");
+        Box::new(move |grad: &mut [f64]| prepared.gradient_into(grad, point).expect("it has a gradient"))
+    }};
+}
+
+fn main() {
+    let (tape, compiled) = (AutoReverseDiff::default(), AutoReverseDiff::compiled());
+    for n in [4, 8, 16, 32, 64] {
+        let x = points(2 * n * n);
+        let x = &x[..];
+        compare(
+            &format!("sum of squares of A B, n = {n}"),
+            x.len(),
+            vec![
+                ("reverse by rule", by!(tape, x, move |x: &[_]| product(n, x))),
+                ("reverse by single numbers", by!(tape, x, move |x: &[_]| product_by_steps(n, x))),
+                ("compiled by rule", by!(compiled, x, move |x: &[_]| product(n, x))),
+            ],
+        );
+    }
+    for n in [16, 100] {
+        let x = points(n * n + n);
+        let x = &x[..];
+        compare(
+            &format!("sum of squares of A^-1 b, n = {n}"),
+            x.len(),
+            vec![
+                ("by hand with faer", Box::new(|grad: &mut [f64]| system_by_hand(n, x, grad))),
+                ("reverse by rule", by!(tape, x, move |x: &[_]| system(n, x))),
+                ("reverse by single numbers", by!(tape, x, move |x: &[_]| system_by_steps(n, x))),
+                ("compiled by rule", by!(compiled, x, move |x: &[_]| system(n, x))),
+            ],
+        );
+    }
+    let (data, x) = (&Data::new(), points(PARAMETERS));
+    let x = &x[..];
+    let mut memory = [Mat::zeros(SAMPLES, HIDDEN), Mat::zeros(SAMPLES, HIDDEN)];
+    compare(
+        "tanh network, 256 samples, 8 inputs, 32 hidden",
+        x.len(),
+        vec![
+            ("by hand with faer", Box::new(|grad: &mut [f64]| network_by_hand(data, x, &mut memory, grad))),
+            ("reverse, tanh by map", by!(tape, x, |x: &[_]| network(data, x, by_map))),
+            ("reverse, tanh by entry", by!(tape, x, |x: &[_]| network(data, x, by_entry))),
+            ("reverse by single numbers", by!(tape, x, |x: &[_]| network_by_steps(data, x))),
+            ("compiled, tanh by map", by!(compiled, x, |x: &[_]| network(data, x, by_map))),
+            ("compiled, tanh by entry", by!(compiled, x, |x: &[_]| network(data, x, by_entry))),
+        ],
+    );
+    for n in [4, 16] {
+        let p: Vec<f64> = points(n).iter().map(|v| 0.5 * v).collect();
+        let p = &p[..];
+        let chain = root(Chain, |p: &[f64]| newton_by_steps(p));
+        compare(
+            &format!("implicit function of {n} unknowns, 6 Newton steps"),
+            n,
+            vec![
+                ("root by rule", by!(tape, p, |p: &[_]| sum_of_squares(chain.call(p).into_iter()))),
+                ("unrolled, single numbers", by!(tape, p, |p: &[_]| sum_of_squares(newton_by_steps(p).into_iter()))),
+                ("unrolled, systems by rule", by!(tape, p, |p: &[_]| sum_of_squares(newton_by_rule(p).into_iter()))),
+            ],
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! An elementary function of each entry as one rule.
+//!
+//! Called by users between the products of a network or a kernel: an engine stores one call instead of one operation per entry.
+
+use super::{Operand, call};
+use crate::custom::{CustomRule, Halves};
+use crate::rules::Unary;
+use crate::scalar::{Base, Scalar};
+
+/// `rule` applied to each number.
+struct Each<R> {
+    rule: R,
+}
+
+/// Applies an elementary function of [`rules`](crate::rules) to each entry of a matrix or vector, as one rule.
+///
+/// # Example
+/// ```
+/// use differentiation_interface::algebra::dense::map;
+/// use differentiation_interface::prelude::*;
+/// use differentiation_interface::rules::Exp;
+/// use faer::{Col, col};
+///
+/// let sum = |x: &Col<_>| {
+///     let y = map(Exp, x);
+///     y[0] + 2.0 * y[1]
+/// };
+/// assert_eq!(gradient(&sum, &AutoReverseDiff::default(), &col![0.0, 0.0])?, col![1.0, 2.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn map<R: Unary, X: Operand>(rule: R, x: &X) -> X::Owned {
+    let (rows, columns) = x.shape();
+    let mut out = vec![X::Number::default(); rows * columns];
+    each(rule, &x.entries(), &mut out);
+    X::owned(rows, columns, &out)
+}
+
+fn each<R: Unary, S: Scalar>(rule: R, x: &[S], out: &mut [S]) {
+    if S::DEPTH > 0 {
+        return call(Each { rule }, x, out);
+    }
+    out.iter_mut().zip(x).for_each(|(out, x)| *out = x.apply(rule));
+}
+
+impl<B: Base, R: Unary> CustomRule<B> for Each<R> {
+    const NAME: &'static str = "map";
+    const GIVEN: Halves = Halves::Both;
+
+    fn value(&self, x: &[B], y: &mut Vec<B>) {
+        y.clear();
+        y.extend(x.iter().map(|x| x.apply(self.rule)));
+    }
+    fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+        for ((dy, dx), (x, y)) in dy.iter_mut().zip(dx).zip(x.iter().zip(y)) {
+            *dy = self.rule.derivative(*x, *y).times(*dx);
+        }
+    }
+    fn pullback<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
+        self.pushforward(x, y, dy, dx);
+    }
+}

@@ -1,0 +1,59 @@
+//! What the operations take: matrices and vectors of `faer`, owned or borrowed.
+
+use crate::container::Container;
+use crate::scalar::Scalar;
+use faer::{Col, ColRef, Mat, MatRef};
+
+/// A matrix or vector of numbers. Implemented for `Mat`, `MatRef`, `Col` and `ColRef` of `faer`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an operand of linear algebra",
+    note = "operands are `Mat`, `MatRef`, `Col` and `ColRef` of `faer` with plain numbers or the numbers of a differentiated function"
+)]
+pub trait Operand {
+    /// The numbers.
+    type Number: Scalar;
+    /// A matrix for a matrix, a vector for a vector.
+    type Owned;
+    /// Rows and columns.
+    fn shape(&self) -> (usize, usize);
+    /// The numbers, column by column.
+    fn entries(&self) -> Vec<Self::Number>;
+    /// Makes a result from its numbers, column by column.
+    fn owned(rows: usize, columns: usize, entries: &[Self::Number]) -> Self::Owned;
+}
+
+/// The numbers of a container.
+fn entries<C: Container>(container: &C) -> Vec<C::Scalar> {
+    let mut entries = Vec::new();
+    container.pieces(&mut |piece| entries.extend_from_slice(piece));
+    entries
+}
+
+/// A matrix from its numbers, column by column.
+pub(super) fn matrix<S: Scalar>(rows: usize, columns: usize, entries: &[S]) -> Mat<S> {
+    Mat::from_fn(rows, columns, |i, j| entries[i + rows * j])
+}
+
+macro_rules! operands {
+    ($($operand:ty => $owned:ident: |$self:ident| $shape:expr, |$rows:pat_param, $columns:pat_param, $entries:ident| $make:expr;)*) => {$(
+        impl<S: Scalar> Operand for $operand {
+            type Number = S;
+            type Owned = $owned<S>;
+            fn shape(&$self) -> (usize, usize) {
+                $shape
+            }
+            fn entries(&self) -> Vec<S> {
+                entries(self)
+            }
+            fn owned($rows: usize, $columns: usize, $entries: &[S]) -> $owned<S> {
+                $make
+            }
+        }
+    )*};
+}
+operands! {
+    Mat<S> => Mat: |self| (self.nrows(), self.ncols()), |rows, columns, entries| matrix(rows, columns, entries);
+    MatRef<'_, S> => Mat: |self| (self.nrows(), self.ncols()), |rows, columns, entries| matrix(rows, columns, entries);
+    Col<S> => Col: |self| (self.nrows(), 1), |rows, _, entries| Col::from_fn(rows, |i| entries[i]);
+    ColRef<'_, S> => Col: |self| (self.nrows(), 1), |rows, _, entries| Col::from_fn(rows, |i| entries[i]);
+}

@@ -1,0 +1,233 @@
+//! The operations on doubles, by `faer`, and the factorisation that a rule keeps.
+//!
+//! Called by the rules of this folder where their numbers are plain. Numbers of single precision are converted and back.
+
+use super::product::Product;
+use super::system::Structure;
+use crate::recordings::EngineScalar;
+use crate::scalar::{Base, Scalar};
+use faer::linalg::matmul::matmul;
+use faer::linalg::solvers::{Llt, PartialPivLu, Solve};
+use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
+use faer::{Accum, MatMut, MatRef, Par, Side};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Runs `code` on doubles if `S` is a plain number, and returns whether it did.
+pub(crate) fn on_doubles<S: Scalar>(inputs: &[&[S]], out: &mut [S], code: impl FnOnce(&[&[f64]], &mut [f64])) -> bool {
+    if S::DEPTH > 0 {
+        return false;
+    }
+    if S::Base::IS_DOUBLE
+        && let Some(inputs) = S::as_plain(inputs).and_then(S::Base::as_doubles)
+        && let Some([out]) = S::as_plain_mut(&mut [&mut *out]).and_then(S::Base::as_doubles_mut)
+    {
+        code(inputs, out);
+        return true;
+    }
+    let copies: Vec<Vec<f64>> = inputs.iter().map(|input| doubles(input)).collect();
+    let slices: Vec<&[f64]> = copies.iter().map(Vec::as_slice).collect();
+    let mut result = vec![0.0; out.len()];
+    code(&slices, &mut result);
+    for (out, value) in out.iter_mut().zip(result) {
+        *out = S::constant(S::Base::from_f64(value));
+    }
+    true
+}
+
+/// The plain values as doubles.
+fn doubles<S: Scalar>(numbers: &[S]) -> Vec<f64> {
+    numbers.iter().map(|v| v.peek().as_f64()).collect()
+}
+
+/// A matrix by columns, or its transpose.
+fn view(entries: &[f64], rows: usize, columns: usize, transposed: bool) -> MatRef<'_, f64> {
+    if transposed {
+        MatRef::from_column_major_slice(entries, columns, rows).transpose()
+    } else {
+        MatRef::from_column_major_slice(entries, rows, columns)
+    }
+}
+
+/// Fills `out` with a product.
+pub(super) fn multiply(shape: Product, left: &[f64], right: &[f64], out: &mut [f64]) {
+    let Product { m, k, n, left_transposed, right_transposed } = shape;
+    let (left, right) = (view(left, m, k, left_transposed), view(right, k, n, right_transposed));
+    matmul(MatMut::from_column_major_slice_mut(out, m, n), Accum::Replace, left, right, 1.0, Par::Seq);
+}
+
+/// A matrix ready for solutions.
+pub(super) struct Factors {
+    /// The entries it was made from.
+    matrix: Vec<f64>,
+    n: usize,
+    kind: Kind,
+    inverse: OnceLock<Vec<f64>>,
+}
+
+enum Kind {
+    Lu(PartialPivLu<f64>),
+    /// `None` if the matrix is not positive definite.
+    Cholesky(Option<Llt<f64>>),
+    /// A triangle of the matrix itself.
+    Triangle {
+        lower: bool,
+    },
+}
+
+impl Factors {
+    fn new(n: usize, structure: Structure, matrix: &[f64]) -> Self {
+        let kind = match structure {
+            Structure::General => Kind::Lu(PartialPivLu::new(view(matrix, n, n, false))),
+            Structure::Definite => {
+                let mut symmetric = matrix.to_vec();
+                structure.project(n, &mut symmetric);
+                Kind::Cholesky(Llt::new(view(&symmetric, n, n, false), Side::Lower).ok())
+            }
+            Structure::Lower => Kind::Triangle { lower: true },
+            Structure::Upper => Kind::Triangle { lower: false },
+        };
+        Factors { matrix: matrix.to_vec(), n, kind, inverse: OnceLock::new() }
+    }
+
+    /// Fills `out` with the solution for the right side `b`, by the matrix or its transpose.
+    pub(super) fn solve(&self, transposed: bool, b: &[f64], out: &mut [f64]) {
+        if self.n == 0 {
+            return;
+        }
+        out.copy_from_slice(b);
+        let columns = b.len() / self.n;
+        let mut x = MatMut::from_column_major_slice_mut(out, self.n, columns);
+        match &self.kind {
+            Kind::Lu(lu) if transposed => lu.solve_transpose_in_place(x),
+            Kind::Lu(lu) => lu.solve_in_place(x),
+            Kind::Cholesky(Some(factor)) => factor.solve_in_place(x),
+            Kind::Cholesky(None) => x.fill(f64::NAN),
+            Kind::Triangle { lower } => {
+                let matrix = view(&self.matrix, self.n, self.n, transposed);
+                if *lower != transposed {
+                    solve_lower_triangular_in_place(matrix, x, Par::Seq);
+                } else {
+                    solve_upper_triangular_in_place(matrix, x, Par::Seq);
+                }
+            }
+        }
+    }
+
+    /// The inverse.
+    pub(super) fn inverse(&self) -> &[f64] {
+        self.inverse.get_or_init(|| {
+            let n = self.n;
+            let (mut unit, mut inverse) = (vec![0.0; n * n], vec![0.0; n * n]);
+            unit.iter_mut().step_by(n + 1).for_each(|entry| *entry = 1.0);
+            self.solve(false, &unit, &mut inverse);
+            inverse
+        })
+    }
+
+    /// The diagonal of the triangular factor: the determinant is ± its product, or for a Cholesky factor the square of its product.
+    fn diagonal(&self) -> Vec<f64> {
+        let of = |matrix: MatRef<'_, f64>| (0..self.n).map(|i| matrix[(i, i)]).collect();
+        match &self.kind {
+            Kind::Lu(lu) => of(lu.U()),
+            Kind::Cholesky(Some(factor)) => {
+                let diagonal: Vec<f64> = of(factor.L());
+                diagonal.iter().map(|v| v * v).collect()
+            }
+            Kind::Cholesky(None) => vec![f64::NAN; self.n.max(1)],
+            Kind::Triangle { .. } => of(view(&self.matrix, self.n, self.n, false)),
+        }
+    }
+
+    /// The sign of the row permutation.
+    fn parity(&self) -> f64 {
+        let Kind::Lu(lu) = &self.kind else { return 1.0 };
+        let (forward, _) = lu.P().arrays();
+        let (mut seen, mut parity) = (vec![false; self.n], 1.0);
+        for start in 0..self.n {
+            // A cycle of even length changes the sign.
+            let (mut at, mut length) = (start, 0);
+            while !std::mem::replace(&mut seen[at], true) {
+                at = forward[at];
+                length += 1;
+            }
+            if length > 0 && length % 2 == 0 {
+                parity = -parity;
+            }
+        }
+        parity
+    }
+
+    /// The determinant.
+    pub(super) fn determinant(&self) -> f64 {
+        self.diagonal().iter().product::<f64>() * self.parity()
+    }
+
+    /// The logarithm of its absolute value, and its sign.
+    pub(super) fn ln_determinant(&self) -> (f64, f64) {
+        let (mut sum, mut sign) = (0.0, self.parity());
+        for entry in self.diagonal() {
+            sum += entry.abs().ln();
+            sign *= if entry == 0.0 { 0.0 } else { entry.signum() };
+        }
+        (sum, sign)
+    }
+}
+
+/// The factors of the matrix of the last call, shared by a rule and the rules of its derivatives.
+#[derive(Default)]
+pub(crate) struct Kept(Mutex<Option<Arc<Factors>>>);
+
+impl Kept {
+    /// The factors of a matrix. A thread that finds the memory in use by another factors the matrix for itself.
+    pub(super) fn factors(&self, n: usize, structure: Structure, matrix: &[f64]) -> Arc<Factors> {
+        let held = self.0.try_lock();
+        if let Ok(held) = &held
+            && let Some(factors) = held.as_ref().filter(|factors| factors.matrix == matrix)
+        {
+            return Arc::clone(factors);
+        }
+        let factors = Arc::new(Factors::new(n, structure, matrix));
+        if let Ok(mut held) = held {
+            *held = Some(Arc::clone(&factors));
+        }
+        factors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_matrix_is_factored_once_until_another_comes() {
+        let kept = Kept::default();
+        let (a, b) = ([2.0, 1.0, 0.0, 4.0], [2.0, 1.0, 0.5, 4.0]);
+        let of = |matrix: &[f64]| kept.factors(2, Structure::General, matrix);
+        let first = of(&a);
+        assert!(Arc::ptr_eq(&first, &of(&a)));
+        let other = of(&b);
+        assert_eq!((first.determinant(), other.determinant()), (8.0, 7.5));
+        assert!(Arc::ptr_eq(&other, &of(&b)) && !Arc::ptr_eq(&first, &of(&a)));
+    }
+
+    /// While a thread uses the memory, another one factors for itself.
+    #[test]
+    fn memory_in_use_is_not_waited_for() {
+        let kept = Kept::default();
+        let held = kept.0.lock().unwrap();
+        assert_eq!(kept.factors(1, Structure::Definite, &[9.0]).determinant(), 9.0);
+        assert!(held.is_none());
+    }
+
+    #[test]
+    fn the_determinant_has_the_sign_of_the_permutation() {
+        // Each permutation of three rows, by its images.
+        for (images, sign) in
+            [([0, 1, 2], 1.0), ([1, 0, 2], -1.0), ([1, 2, 0], 1.0), ([2, 0, 1], 1.0), ([2, 1, 0], -1.0)]
+        {
+            let matrix: Vec<f64> = (0..9).map(|at| f64::from(u8::from(images[at / 3] == at % 3))).collect();
+            let factors = Factors::new(3, Structure::General, &matrix);
+            assert_eq!((factors.determinant(), factors.ln_determinant()), (sign, (0.0, sign)), "{images:?}");
+        }
+    }
+}

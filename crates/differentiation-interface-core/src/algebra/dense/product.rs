@@ -1,0 +1,163 @@
+//! The rules of matrix products: of two factors with derivatives, and of one with data.
+//!
+//! Called by [`matmul`](super::matmul) and by the derivatives of the other rules.
+
+use super::plain::{multiply, on_doubles};
+use super::{all_constant, call, is_nothing, values};
+use crate::custom::{CustomRule, Halves};
+use crate::scalar::{Base, Scalar};
+use std::sync::Arc;
+
+/// C = op(A) op(B) of sizes m x k and k x n, where op is the identity or the transpose. The argument of the rule is A, then B, by columns.
+#[derive(Clone, Copy)]
+pub(super) struct Product {
+    pub(super) m: usize,
+    pub(super) k: usize,
+    pub(super) n: usize,
+    pub(super) left_transposed: bool,
+    pub(super) right_transposed: bool,
+}
+
+/// A product with one factor given: the other one, on the other side of it, is the argument.
+pub(super) struct WithData<B> {
+    pub(super) shape: Product,
+    pub(super) data: Arc<[B]>,
+    pub(super) data_is_left: bool,
+}
+
+impl Product {
+    /// A product without transposes.
+    pub(super) fn of(m: usize, k: usize, n: usize) -> Self {
+        Product { m, k, n, left_transposed: false, right_transposed: false }
+    }
+    /// The same with transposes.
+    pub(super) fn transposed(self, left_transposed: bool, right_transposed: bool) -> Self {
+        Product { left_transposed, right_transposed, ..self }
+    }
+
+    /// The cotangent of A as a product of B and the cotangent of C, and whether the latter is the left factor.
+    fn adjoint_of_left(self) -> (Product, bool) {
+        let Product { m, k, n, left_transposed, right_transposed } = self;
+        match left_transposed {
+            false => (Product::of(m, n, k).transposed(false, !right_transposed), true),
+            true => (Product::of(k, n, m).transposed(right_transposed, true), false),
+        }
+    }
+    /// The cotangent of B as a product of A and the cotangent of C, and whether the latter is the left factor.
+    fn adjoint_of_right(self) -> (Product, bool) {
+        let Product { m, k, n, left_transposed, right_transposed } = self;
+        match right_transposed {
+            false => (Product::of(k, m, n).transposed(!left_transposed, false), false),
+            true => (Product::of(n, m, k).transposed(true, left_transposed), true),
+        }
+    }
+}
+
+/// Fills `out` with a product over any scalar.
+pub(super) fn product<S: Scalar>(shape: Product, left: &[S], right: &[S], out: &mut [S]) {
+    if on_doubles(&[left, right], out, |factors, out| multiply(shape, factors[0], factors[1], out)) {
+        return;
+    }
+    if all_constant(left) {
+        return call(WithData { shape, data: values(left).into(), data_is_left: true }, right, out);
+    }
+    if all_constant(right) {
+        return call(WithData { shape, data: values(right).into(), data_is_left: false }, left, out);
+    }
+    call(shape, &[left, right].concat(), out);
+}
+
+/// The product of data and numbers that may carry derivatives.
+pub(super) fn product_with_data<S: Scalar>(shape: Product, data: Arc<[S::Base]>, right: &[S]) -> Vec<S> {
+    let mut out = vec![S::default(); shape.m * shape.n];
+    WithData { shape, data, data_is_left: true }.apply(right, &mut out);
+    out
+}
+
+/// `sum += term`.
+pub(super) fn add<S: Scalar>(sum: &mut [S], term: &[S]) {
+    sum.iter_mut().zip(term).for_each(|(sum, term)| *sum += *term);
+}
+
+impl<B: Base> CustomRule<B> for Product {
+    const NAME: &'static str = "matmul";
+    const GIVEN: Halves = Halves::Both;
+
+    fn value(&self, x: &[B], y: &mut Vec<B>) {
+        let (left, right) = x.split_at(self.m * self.k);
+        y.resize(self.m * self.n, B::ZERO);
+        product(*self, left, right, y);
+    }
+
+    fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], _y: &[S], dx: &[S], dy: &mut [S]) {
+        let length = self.m * self.k;
+        let ((left, right), (of_left, of_right)) = (x.split_at(length), dx.split_at(length));
+        dy.fill(S::default());
+        if !is_nothing(of_left) {
+            product(*self, of_left, right, dy);
+        }
+        if !is_nothing(of_right) {
+            let mut term = vec![S::default(); dy.len()];
+            product(*self, left, of_right, &mut term);
+            add(dy, &term);
+        }
+    }
+
+    fn pullback<S: Scalar<Base = B>>(&self, x: &[S], _y: &[S], dy: &[S], dx: &mut [S]) {
+        let length = self.m * self.k;
+        let ((left, right), (of_left, of_right)) = (x.split_at(length), dx.split_at_mut(length));
+        let fill = |(shape, cotangent_is_left), other: &[S], out: &mut [S]| match cotangent_is_left {
+            true => product(shape, dy, other, out),
+            false => product(shape, other, dy, out),
+        };
+        fill(self.adjoint_of_left(), right, of_left);
+        fill(self.adjoint_of_right(), left, of_right);
+    }
+}
+
+impl<B: Base> WithData<B> {
+    /// Fills `out` with the product over any scalar.
+    fn apply<S: Scalar<Base = B>>(&self, x: &[S], out: &mut [S]) {
+        if S::DEPTH > 0 {
+            return call(self.again(), x, out);
+        }
+        let slices = [&*self.data];
+        let converted: Vec<f64>;
+        let data = match B::as_doubles(&slices) {
+            Some(&[data]) => data,
+            _ => {
+                converted = self.data.iter().map(|v| v.as_f64()).collect();
+                &converted
+            }
+        };
+        on_doubles(&[x], out, |x, out| match self.data_is_left {
+            true => multiply(self.shape, data, x[0], out),
+            false => multiply(self.shape, x[0], data, out),
+        });
+    }
+    fn again(&self) -> Self {
+        WithData { shape: self.shape, data: Arc::clone(&self.data), data_is_left: self.data_is_left }
+    }
+    /// The transposed map, from cotangents of the product to those of the argument.
+    fn adjoint(&self) -> Self {
+        let (shape, cotangent_is_left) =
+            if self.data_is_left { self.shape.adjoint_of_right() } else { self.shape.adjoint_of_left() };
+        WithData { shape, data: Arc::clone(&self.data), data_is_left: !cotangent_is_left }
+    }
+}
+
+impl<B: Base> CustomRule<B> for WithData<B> {
+    const NAME: &'static str = "matmul with data";
+    const GIVEN: Halves = Halves::Both;
+
+    fn value(&self, x: &[B], y: &mut Vec<B>) {
+        y.resize(self.shape.m * self.shape.n, B::ZERO);
+        self.apply(x, y);
+    }
+    fn pushforward<S: Scalar<Base = B>>(&self, _x: &[S], _y: &[S], dx: &[S], dy: &mut [S]) {
+        self.apply(dx, dy);
+    }
+    fn pullback<S: Scalar<Base = B>>(&self, _x: &[S], _y: &[S], dy: &[S], dx: &mut [S]) {
+        self.adjoint().apply(dy, dx);
+    }
+}
