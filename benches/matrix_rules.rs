@@ -85,7 +85,7 @@ fn eliminate<T: Real>(n: usize, mut a: Vec<T>, mut b: Vec<T>) -> Vec<T> {
         for j in i + 1..n {
             b[i] = b[i] - a[i + n * j] * b[j];
         }
-        b[i] = b[i] / a[i + n * i];
+        b[i] /= a[i + n * i];
     }
     b
 }
@@ -187,7 +187,7 @@ fn newton<T: Real>(p: &[T], solve: impl Fn(Vec<T>, Vec<T>) -> Vec<T>) -> Vec<T> 
             jacobian[i + n * ((i + n - 1) % n)] += p[i];
         }
         let step = solve(jacobian, Chain.call(&x, p));
-        x.iter_mut().zip(step).for_each(|(x, step)| *x = *x - step);
+        x.iter_mut().zip(step).for_each(|(x, step)| *x -= step);
     }
     x
 }

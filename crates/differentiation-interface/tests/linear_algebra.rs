@@ -179,7 +179,7 @@ fn eliminate<T: Real>(mut a: Mat<T>, mut b: Mat<T>) -> (Mat<T>, T) {
             for j in i + 1..n {
                 b[(i, column)] = b[(i, column)] - a[(i, j)] * b[(j, column)];
             }
-            b[(i, column)] = b[(i, column)] / a[(i, i)];
+            b[(i, column)] /= a[(i, i)];
         }
     }
     (b, determinant)
