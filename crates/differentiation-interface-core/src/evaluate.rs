@@ -180,7 +180,7 @@ macro_rules! fixed_output {
                 $build
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn borrow<'a, S: Scalar>(flat: &'a [S], (): &()) -> $with {
+            fn borrow<S: Scalar>(flat: &[S], (): &()) -> $with {
                 <Self as Output<N>>::build(flat, &())
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
