@@ -424,7 +424,11 @@ impl<'a, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, F, X, C, N, K> {
         lengths.clear();
         Recordable::lengths(self, &mut lengths);
         self.storage.lengths[0] = lengths;
-        let [this, last] = &self.storage.lengths;
+        let [this, last] = &mut self.storage.lengths;
+        if last.capacity() < this.len() {
+            // The preparation sizes both: the first prepared call allocates nothing.
+            last.reserve_exact(this.len());
+        }
         if !last.is_empty() && this != last {
             let Storage { held, contexts, .. } = &mut *self.storage;
             // An error is found again, and reported, when the engine runs the function.

@@ -1,4 +1,16 @@
 //! A dense matrix, the result of `jacobian` and `hessian`, and what all such results have in common.
+//!
+//! Operators make and fill it, or another matrix of the user, a [`MatrixBuffer`].
+
+mod buffer;
+#[cfg(feature = "faer")]
+mod faer;
+#[cfg(feature = "nalgebra")]
+mod nalgebra;
+#[cfg(feature = "ndarray")]
+mod ndarray;
+
+pub use buffer::MatrixBuffer;
 
 use crate::scalar::Scalar;
 use std::fmt;
@@ -8,6 +20,10 @@ use std::ops::{Index, IndexMut, Range};
 ///
 /// Rows are contiguous because both modes of differentiation write contiguous parts of a row: a chunk of forward mode a few columns,
 /// a sweep of reverse mode a whole row.
+///
+/// With the features of these names it is viewed as a matrix of `ndarray` or `faer` and, transposed, of `nalgebra` without a copy
+/// (`as_ndarray`, `as_faer`, `as_nalgebra_transposed`), and converted by `From`; the `_into` operators also fill a matrix of these crates, see
+/// [`MatrixBuffer`].
 #[derive(Clone, PartialEq)]
 pub struct Matrix<S> {
     rows: usize,

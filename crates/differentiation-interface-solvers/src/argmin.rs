@@ -10,12 +10,13 @@ use crate::objective::{Objective, objective};
 use crate::residuals::{Residuals, residuals};
 use crate::shared::Shared;
 use ::argmin::core;
+use differentiation_interface::container::Numbers;
 use differentiation_interface::error::Error;
 use differentiation_interface::operators::{
     GradientBackend, HessianBackend, JacobianBackend, PreparedHessian, prepare_hessian,
 };
 use differentiation_interface::point::Slice;
-use differentiation_interface::{DerivativeMatrix, Function, Numbers};
+use differentiation_interface::{DerivativeMatrix, Function};
 #[cfg(feature = "argmin-nalgebra")]
 pub use nalgebra_0_34 as nalgebra;
 #[cfg(feature = "argmin-ndarray")]

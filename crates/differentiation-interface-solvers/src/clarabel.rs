@@ -11,10 +11,11 @@ use crate::objective::{Objective, objective};
 use crate::residuals::{Residuals, residuals};
 use ::clarabel::algebra::CscMatrix;
 use ::clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus, ZeroConeT};
+use differentiation_interface::container::Numbers;
 use differentiation_interface::matrix::Matrix;
 use differentiation_interface::operators::{GradientBackend, JacobianBackend};
 use differentiation_interface::point::Slice;
-use differentiation_interface::{DerivativeMatrix, Function, Numbers, error};
+use differentiation_interface::{DerivativeMatrix, Function, error};
 use std::fmt;
 use std::ops::Deref;
 

@@ -7,10 +7,11 @@
 use crate::first_error::FirstError;
 use crate::residuals::{Residuals, residuals};
 use ::levenberg_marquardt::LeastSquaresProblem;
+use differentiation_interface::container::Numbers;
 use differentiation_interface::error::Error;
 use differentiation_interface::operators::JacobianBackend;
 use differentiation_interface::point::Slice;
-use differentiation_interface::{DerivativeMatrix, Function, Numbers};
+use differentiation_interface::{DerivativeMatrix, Function};
 use nalgebra::{DMatrix, DVector, Dyn, VecStorage};
 pub use nalgebra_0_34 as nalgebra;
 use std::ops::Deref;

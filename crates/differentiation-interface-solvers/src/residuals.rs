@@ -5,7 +5,7 @@
 use crate::shared::Shared;
 use crate::value::value;
 use differentiation_interface::Function;
-use differentiation_interface::Numbers;
+use differentiation_interface::container::Numbers;
 use differentiation_interface::error::Error;
 use differentiation_interface::operators::{JacobianBackend, PreparedJacobian, prepare_jacobian};
 use differentiation_interface::point::Slice;
@@ -52,7 +52,9 @@ where
     where
         H::Target: Function<[f64], Output: Numbers<f64>>,
     {
-        Ok(value(&*self.function, self.inputs, x)?.numbers().to_vec())
+        let mut numbers = Vec::new();
+        value(&*self.function, self.inputs, x)?.append_to(&mut numbers);
+        Ok(numbers)
     }
 
     /// Returns the Jacobian at `x`: a matrix of the backend's type.

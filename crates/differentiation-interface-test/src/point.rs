@@ -3,18 +3,19 @@
 //! Called by scenarios and drivers; they lend the points and contexts of the core.
 
 use differentiation_interface_core::Base;
-use differentiation_interface_core::container::{Container, Seen};
+use differentiation_interface_core::container::{Container, Object, Seen, Whole, from_flat, to_flat};
 use differentiation_interface_core::context::{Cache, Constant, ConstantOrCache, Context, ContextKind, Contexts};
 use differentiation_interface_core::point::{Point, Shape};
 use std::fmt::Debug;
 
-/// A point with its contexts, as a scenario stores it: `Vec<f64>`, `[f64; K]`, `f64` (or `f32` instead), or a tuple of
+/// A point with its contexts, as a scenario stores it: `Vec<f64>`, `[f64; K]`, `f64` (or `f32` instead), an [`OwnedContainer`], or a tuple of
 /// one of these and [`OwnedContext`]s.
 ///
 /// A matrix is the vector of its entries; [`Scenario::shaped`](crate::Scenario::shaped) records its shape.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the point of a scenario",
-    note = "a scenario owns its point: a `Vec<f64>`, an array or a number, or a tuple of one of these and contexts such as `(vec![1.0], OwnedConstant(3.0))`"
+    note = "a scenario owns its point: a `Vec<f64>`, an array or a number, or a tuple of one of these and contexts such as `(vec![1.0], OwnedConstant(3.0))`",
+    note = "a struct, tuple, vector or matrix of another crate is wrapped: `OwnedContainer::new(params)`"
 )]
 pub trait OwnedPoint: Clone + PartialEq + Debug + Send + Sync + 'static {
     /// Shape of the point.
@@ -89,6 +90,63 @@ macro_rules! owned_numbers {
     )*};
 }
 owned_numbers!(f64, f32);
+
+/// A container as a scenario stores it, lent as `&W`: a struct with `#[derive(Container)]`, a tuple, a vector or matrix of another crate.
+///
+/// A type of its own, because a tuple is both a container and a point with its contexts, and because a scenario reads the numbers in one
+/// piece. Seeds and expected results are flat numbers, in the order of the container.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// # use differentiation_interface_test::*;
+/// #[derive(Clone, Debug, PartialEq, Container)]
+/// struct Spring<T = f64> {
+///     stiffness: T,
+///     ends: [T; 2],
+/// }
+/// #[differentiable]
+/// fn energy(s: &Spring<f64>) -> f64 {
+///     s.stiffness * (s.ends[1] - s.ends[0]) * (s.ends[1] - s.ends[0])
+/// }
+///
+/// let spring = OwnedContainer::new(Spring { stiffness: 3.0, ends: [1.0, 3.0] });
+/// let scenario = Scenario::gradient(Energy, spring).expecting([4.0, -12.0, 12.0]);
+/// test_differentiation(&(AutoForwardDiff::default(), AutoReverseDiff::default()), &scenario, &Options::default()).assert();
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnedContainer<W: Container> {
+    object: W,
+    numbers: Vec<W::Scalar>,
+}
+
+impl<W: Object> OwnedContainer<W> {
+    /// Wraps a container.
+    pub fn new(object: W) -> Self {
+        let numbers = to_flat(&object);
+        OwnedContainer { object, numbers }
+    }
+}
+
+impl<W> OwnedPoint for OwnedContainer<W>
+where
+    W: Object<Scalar: Base> + PartialEq + Sync,
+    for<'a> &'a W: Point<Shape = Whole<W>, Contexts = ()>,
+{
+    type Shape = Whole<W>;
+    type Contexts = ();
+    type Lent<'a> = &'a W;
+
+    fn lend(&self) -> &W {
+        &self.object
+    }
+    fn coordinates(&self) -> &[W::Scalar] {
+        &self.numbers
+    }
+    fn moved_to(&self, x: &[W::Scalar]) -> Option<Self> {
+        from_flat(&self.object, x).ok().map(Self::new)
+    }
+}
 
 /// A context as a scenario stores it: [`OwnedConstant`], [`OwnedCache`], [`OwnedConstantOrCache`].
 pub trait OwnedContext: Clone + PartialEq + Debug + Send + Sync + 'static {

@@ -1,7 +1,7 @@
 //! Results as flat numbers: [`Buffer`] is memory of the caller that an operator writes a result into, a slice or an object of the shape of
 //! the result; [`Numbers`] reads any result.
 
-use super::{Container, Object, count, place};
+use super::{Container, Object, count, place_all};
 use crate::error::{Error, ErrorKind};
 use crate::scalar::Scalar;
 
@@ -42,28 +42,20 @@ impl<W: Object> Buffer<W::Scalar> for W {
         memory: &mut Vec<W::Scalar>,
         fill: impl FnOnce(&mut [W::Scalar]) -> Result<R, E>,
     ) -> Result<R, E> {
-        let total = count(self);
-        let (mut fill, mut filled) = (Some(fill), None);
-        // A piece as long as all pieces is the only one that is not empty.
+        let (mut pieces, mut total, mut whole): (_, _, &mut [W::Scalar]) = (0, 0, &mut []);
         self.pieces_mut(&mut |piece| {
-            if piece.len() == total
-                && let Some(fill) = fill.take()
-            {
-                filled = Some(fill(piece));
+            if !piece.is_empty() {
+                pieces += 1;
+                total += piece.len();
+                whole = piece;
             }
         });
-        let fill = match (filled, fill) {
-            (Some(result), _) => return result,
-            (None, Some(fill)) => fill,
-            (None, None) => unreachable!("the result of `fill` is kept"),
-        };
+        if pieces <= 1 {
+            return fill(whole);
+        }
         memory.resize(total, W::Scalar::default());
         let result = fill(memory)?;
-        let mut first = 0;
-        self.pieces_mut(&mut |piece| {
-            piece.copy_from_slice(&memory[first..first + piece.len()]);
-            first += piece.len();
-        });
+        place_all(self, memory);
         Ok(result)
     }
 }
@@ -122,6 +114,6 @@ pub fn from_flat<W: Container, S: Scalar>(like: &W, numbers: &[S]) -> Result<W::
         return Err(Error::new(ErrorKind::BufferLength { expected, found: numbers.len() }));
     }
     let mut object = like.with::<S>();
-    place(&mut object, numbers, 0..expected);
+    place_all(&mut object, numbers);
     Ok(object)
 }

@@ -113,27 +113,58 @@ pub(crate) fn count<W: Container + ?Sized>(container: &W) -> usize {
 /// The numbers of a container: its own memory if they lie in one piece, else copied to `memory`.
 #[inline]
 pub fn flat<'a, W: Container + ?Sized>(container: &'a W, memory: &'a mut Vec<W::Scalar>) -> &'a [W::Scalar] {
-    let (mut pieces, mut whole): (_, &'a [W::Scalar]) = (0, &[]);
+    let (mut pieces, mut total, mut whole): (_, _, &'a [W::Scalar]) = (0, 0, &[]);
     container.pieces(&mut |piece| {
-        pieces += 1;
-        whole = piece;
+        if !piece.is_empty() {
+            pieces += 1;
+            total += piece.len();
+            whole = piece;
+        }
     });
     if pieces <= 1 {
         return whole;
     }
-    memory.clear();
-    container.pieces(&mut |piece| memory.extend_from_slice(piece));
+    // Slices of equal length instead of a growing vector: a piece of known length is copied without a call.
+    memory.resize(total, W::Scalar::default());
+    let mut rest = &mut memory[..];
+    container.pieces(&mut |piece| {
+        let (now, later) = std::mem::take(&mut rest).split_at_mut(piece.len());
+        now.copy_from_slice(piece);
+        rest = later;
+    });
     memory
 }
 
 /// Copies `numbers[range]` to the same positions of an object.
 #[inline]
 pub(crate) fn place<W: Object>(object: &mut W, numbers: &[W::Scalar], range: Range<usize>) {
+    if !numbers.is_empty() && range.start == 0 && range.end >= numbers.len() {
+        place_all(object, numbers);
+    } else {
+        place_part(object, numbers, range);
+    }
+}
+
+/// Copies all numbers to an object. A piece of known length is copied without a call.
+#[inline]
+pub(crate) fn place_all<W: Object>(object: &mut W, mut numbers: &[W::Scalar]) {
+    object.pieces_mut(&mut |piece| {
+        let (now, later) = numbers.split_at(piece.len());
+        piece.copy_from_slice(now);
+        numbers = later;
+    });
+}
+
+/// Copies `numbers[range]` to the same positions of an object.
+#[inline]
+fn place_part<W: Object>(object: &mut W, numbers: &[W::Scalar], range: Range<usize>) {
     let mut first = 0;
     object.pieces_mut(&mut |piece| {
         let last = first + piece.len();
-        let (start, end) = (range.start.clamp(first, last), range.end.clamp(first, last));
-        piece[start - first..end - first].copy_from_slice(&numbers[start..end]);
+        let (start, end) = (range.start.max(first), range.end.min(last));
+        if start < end {
+            piece[start - first..end - first].copy_from_slice(&numbers[start..end]);
+        }
         first = last;
     });
 }

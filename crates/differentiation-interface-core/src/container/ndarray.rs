@@ -23,7 +23,12 @@ macro_rules! arrays {
                 Array::from_elem(self.raw_dim(), N::default())
             }
             fn fit<N: Scalar>(&self, object: &mut Array<N, D>) {
-                if self.shape() != object.shape() {
+                // A dimension of known length is compared without a call, one of any length not copied.
+                let equal = match D::NDIM {
+                    Some(_) => self.raw_dim() == object.raw_dim(),
+                    None => self.shape() == object.shape(),
+                };
+                if !equal {
                     *object = self.with();
                 }
             }

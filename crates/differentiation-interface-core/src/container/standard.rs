@@ -10,6 +10,9 @@ impl<S: Scalar> Container for S {
     fn with<N: Scalar>(&self) -> N {
         N::default()
     }
+    /// Nothing to fit, so that the loop over a vector of numbers is no loop.
+    #[inline]
+    fn fit<N: Scalar>(&self, _: &mut N) {}
     #[inline]
     fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [S])) {
         visit(std::slice::from_ref(self));

@@ -1,7 +1,7 @@
 //! A container as a point and as an output: the shape [`Whole`], and the macro that implements [`Point`](crate::point::Point) and
 //! [`Output`](crate::evaluate::Output) for a container.
 
-use super::{Container, Object, place};
+use super::{Container, Object, place, place_all};
 use crate::backend::Lanes;
 use crate::point::{ArrayShape, Shape};
 use crate::scalar::Scalar;
@@ -176,6 +176,6 @@ pub fn gather<W: Container>(container: Option<&W>, y: &mut Vec<W::Scalar>) {
 #[inline]
 pub fn built<W: Container, S: Scalar>(kept: Option<&W>, flat: &[S]) -> W::With<S> {
     let mut object = kept.expect("a result exists only after the function has returned an output").with::<S>();
-    place(&mut object, flat, 0..flat.len());
+    place_all(&mut object, flat);
     object
 }

@@ -39,6 +39,13 @@ impl<S> Memory<S> {
     }
 }
 
+impl<S: Scalar> Memory<S> {
+    /// Makes room for results of the shape of the point, which do not lie in one piece if the point does not.
+    pub(super) fn prepare(&mut self) {
+        self.result.resize(self.point.len(), S::default());
+    }
+}
+
 /// Writes numbers into a buffer of the same length.
 #[inline]
 pub(super) fn write<S: Scalar>(buffer: &mut (impl Buffer<S> + ?Sized), memory: &mut Vec<S>, numbers: &[S]) {

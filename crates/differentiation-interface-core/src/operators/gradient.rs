@@ -395,6 +395,7 @@ where
     let mut state = backend.unprepared(at)?;
     backend.prepare(&mut state, &f, at)?;
     let inputs = at.coordinates().len();
+    memory.prepare();
     Ok(PreparedGradient { function: f, backend: backend.clone(), state, inputs, memory })
 }
 
@@ -529,6 +530,7 @@ where
         let at = At::new(&x, &mut self.memory.point);
         self.backend.prepare(&mut self.state, &self.function, at)?;
         self.inputs = at.coordinates().len();
+        self.memory.prepare();
         Ok(())
     }
 

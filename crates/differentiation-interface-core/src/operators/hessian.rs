@@ -10,7 +10,7 @@ use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, Flat, NumberOutput, Storage, handed};
 use crate::fault;
-use crate::matrix::{DerivativeMatrix, Matrix};
+use crate::matrix::{DerivativeMatrix, Matrix, MatrixBuffer};
 use crate::point::{ArrayShape, At, LikeOf, Point, ScalarOf, Shape};
 use crate::scalar::{Base, Scalar};
 use std::ops::Deref;
@@ -51,7 +51,8 @@ where
     PreparedHessian::<_, B, _, _>::new(f, backend, &x)?.hessian(x)
 }
 
-/// Writes the Hessian of `f` at `x` into `hess`.
+/// Writes the Hessian of `f` at `x` into `hess`: a matrix of the type that [`hessian`] returns, or one of `nalgebra`, `ndarray` or `faer`, see
+/// [`MatrixBuffer`].
 ///
 /// # Errors
 /// Those of [`hessian`], and [`ErrorKind::BufferSize`] if `hess` is not inputs × inputs.
@@ -65,7 +66,12 @@ where
 /// assert_eq!(hess, [[10.0, 4.0], [4.0, 0.0]]);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn hessian_into<F, B, P>(f: &F, hess: &mut B::Matrix, backend: &B, x: P) -> Result<(), Error>
+pub fn hessian_into<F, B, P>(
+    f: &F,
+    hess: &mut impl MatrixBuffer<ScalarOf<P>, B::Matrix>,
+    backend: &B,
+    x: P,
+) -> Result<(), Error>
 where
     P: Point<Shape: ArrayShape>,
     B: HessianBackend<F, P::Shape, P::Contexts>,
@@ -118,7 +124,7 @@ where
 pub fn value_gradient_and_hessian_into<F, B, P>(
     f: &F,
     grad: &mut (impl Buffer<ScalarOf<P>> + ?Sized),
-    hess: &mut B::Matrix,
+    hess: &mut impl MatrixBuffer<ScalarOf<P>, B::Matrix>,
     backend: &B,
     x: P,
 ) -> Result<ScalarOf<P>, Error>
@@ -557,11 +563,16 @@ where
         self.matrix(&x, Request::Products)
     }
 
-    /// Writes the Hessian at `x` into `hess`.
+    /// Writes the Hessian at `x` into `hess`, a matrix of the type that [`hessian`](Self::hessian) returns or one of another crate, see
+    /// [`MatrixBuffer`].
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `hess` is not inputs × inputs.
-    pub fn hessian_into<P: Point<Shape = X, Contexts = C>>(&mut self, hess: &mut B::Matrix, x: P) -> Result<(), Error> {
+    pub fn hessian_into<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
+        x: P,
+    ) -> Result<(), Error> {
         self.fill(hess, &x, Request::Products)
     }
 
@@ -585,7 +596,7 @@ where
     pub fn value_gradient_and_hessian_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
         grad: &mut (impl Buffer<X::Scalar> + ?Sized),
-        hess: &mut B::Matrix,
+        hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
         x: P,
     ) -> Result<X::Scalar, Error> {
         check_buffer(self.inputs, grad.count()).map_err(Self::named)?;
@@ -619,6 +630,7 @@ where
         let at = At::new(&x, &mut self.memory.point);
         self.backend.prepare(&mut self.state, &self.function, at)?;
         self.inputs = at.coordinates().len();
+        self.memory.prepare();
         Ok(())
     }
 
@@ -636,14 +648,14 @@ where
 
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &mut self,
-        hess: &mut B::Matrix,
+        hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
         x: &P,
         request: Request,
     ) -> Result<(), Error> {
         let PreparedHessian { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
         check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
-        backend.fill(state, function, at, request, hess)
+        hess.write(&mut memory.result, |hess| backend.fill(state, function, at, request, hess))
     }
 
     fn named(kind: ErrorKind) -> Error {

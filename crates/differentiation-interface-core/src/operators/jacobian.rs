@@ -3,13 +3,13 @@
 //! Called by users. Reaches a backend through its `type Jacobian` route.
 
 use super::NumOf;
-use super::call::{MatrixWork, check_point, has_storage};
+use super::call::{MatrixWork, Memory, check_point, has_storage};
 use crate::backend::{Backend, MatrixRoute, Rows};
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{ArrayOutput, Evaluate, KeptBy, Output};
-use crate::matrix::{DerivativeMatrix, Matrix};
-use crate::point::{ArrayShape, At, Point, Shape};
+use crate::matrix::{DerivativeMatrix, Matrix, MatrixBuffer};
+use crate::point::{ArrayShape, At, Point, ScalarOf, Shape};
 use crate::scalar::{Base, Scalar};
 use std::ops::Deref;
 
@@ -230,7 +230,8 @@ where
     backend.matrix(&mut backend.unprepared(at)?, f, at, false)
 }
 
-/// Writes the Jacobian of `f` at `x` into `jac`.
+/// Writes the Jacobian of `f` at `x` into `jac`: a matrix of the type that [`jacobian`] returns, or one of `nalgebra`, `ndarray` or `faer`, see
+/// [`MatrixBuffer`].
 ///
 /// # Errors
 /// Those of [`jacobian`], and [`ErrorKind::BufferSize`] if `jac` is not outputs × inputs.
@@ -250,14 +251,20 @@ where
 /// # Ok::<(), Error>(())
 /// ```
 #[inline]
-pub fn jacobian_into<F, B, P>(f: &F, jac: &mut B::Matrix, backend: &B, x: P) -> Result<(), Error>
+pub fn jacobian_into<F, B, P>(
+    f: &F,
+    jac: &mut impl MatrixBuffer<ScalarOf<P>, B::Matrix>,
+    backend: &B,
+    x: P,
+) -> Result<(), Error>
 where
     P: Point<Shape: ArrayShape>,
     B: JacobianBackend<F, P::Shape, P::Contexts>,
 {
-    let mut memory = Vec::new();
-    let at = At::new(&x, &mut memory);
-    backend.fill(&mut backend.unprepared(at)?, f, at, false, jac)
+    let mut memory = Memory::new();
+    let at = At::new(&x, &mut memory.point);
+    let mut state = backend.unprepared(at)?;
+    jac.write(&mut memory.result, |jac| backend.fill(&mut state, f, at, false, jac))
 }
 
 /// Returns `f(x)` and the Jacobian of `f` at `x`. The function is not evaluated once more for its value.
@@ -309,7 +316,7 @@ where
 #[inline]
 pub fn value_and_jacobian_into<F, B, P>(
     f: &F,
-    jac: &mut B::Matrix,
+    jac: &mut impl MatrixBuffer<ScalarOf<P>, B::Matrix>,
     backend: &B,
     x: P,
 ) -> Result<JacobianValue<B, F, P::Shape, P::Contexts>, Error>
@@ -317,10 +324,10 @@ where
     P: Point<Shape: ArrayShape>,
     B: JacobianBackend<F, P::Shape, P::Contexts>,
 {
-    let mut memory = Vec::new();
-    let at = At::new(&x, &mut memory);
+    let mut memory = Memory::new();
+    let at = At::new(&x, &mut memory.point);
     let mut state = backend.unprepared(at)?;
-    backend.fill(&mut state, f, at, true, jac)?;
+    jac.write(&mut memory.result, |jac| backend.fill(&mut state, f, at, true, jac))?;
     Ok(B::Output::build(B::value(&state), B::kept(&state)))
 }
 
@@ -349,8 +356,8 @@ where
     H: Deref<Target: Sized>,
     B: JacobianBackend<H::Target, P::Shape, P::Contexts>,
 {
-    let mut memory = Vec::new();
-    let at = At::new(&x, &mut memory);
+    let mut memory = Memory::new();
+    let at = At::new(&x, &mut memory.point);
     let mut state = backend.unprepared(at)?;
     backend.prepare(&mut state, &f, at)?;
     let inputs = at.coordinates().len();
@@ -369,8 +376,7 @@ where
     backend: B,
     state: B::State,
     inputs: usize,
-    /// The numbers of a point that do not lie in one piece.
-    memory: Vec<X::Scalar>,
+    memory: Memory<X::Scalar>,
 }
 
 impl<H, B, X, C> Clone for PreparedJacobian<H, B, X, C>
@@ -408,12 +414,17 @@ where
         self.matrix(&x, false)
     }
 
-    /// Writes the Jacobian at `x` into `jac`.
+    /// Writes the Jacobian at `x` into `jac`, a matrix of the type that [`jacobian`](Self::jacobian) returns or one of another crate, see
+    /// [`MatrixBuffer`].
     ///
     /// # Errors
     /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `jac` is not outputs × inputs.
     #[inline]
-    pub fn jacobian_into<P: Point<Shape = X, Contexts = C>>(&mut self, jac: &mut B::Matrix, x: P) -> Result<(), Error> {
+    pub fn jacobian_into<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        jac: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
+        x: P,
+    ) -> Result<(), Error> {
         self.fill(jac, &x, false)
     }
 
@@ -425,7 +436,7 @@ where
     where
         X::Scalar: Base,
     {
-        let at = At::new(&x, &mut self.memory);
+        let at = At::new(&x, &mut self.memory.point);
         check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
         let mut y = Vec::new();
         self.backend.evaluate(&mut self.state, &self.function, at, &mut y)?;
@@ -452,7 +463,7 @@ where
     #[inline]
     pub fn value_and_jacobian_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
-        jac: &mut B::Matrix,
+        jac: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
         x: P,
     ) -> Result<JacobianBorrowed<'_, B, H::Target, X, C>, Error> {
         self.fill(jac, &x, true)?;
@@ -465,7 +476,7 @@ where
     /// # Errors
     /// Those of [`jacobian`].
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
-        let at = At::new(&x, &mut self.memory);
+        let at = At::new(&x, &mut self.memory.point);
         self.backend.prepare(&mut self.state, &self.function, at)?;
         self.inputs = at.coordinates().len();
         Ok(())
@@ -479,7 +490,7 @@ where
     #[inline]
     fn matrix<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P, with_value: bool) -> Result<B::Matrix, Error> {
         let PreparedJacobian { function, backend, state, inputs, memory } = self;
-        let at = At::new(x, memory);
+        let at = At::new(x, &mut memory.point);
         check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
         backend.matrix(state, function, at, with_value)
     }
@@ -487,14 +498,14 @@ where
     #[inline]
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &mut self,
-        jac: &mut B::Matrix,
+        jac: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
         x: &P,
         with_value: bool,
     ) -> Result<(), Error> {
         let PreparedJacobian { function, backend, state, inputs, memory } = self;
-        let at = At::new(x, memory);
+        let at = At::new(x, &mut memory.point);
         check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
-        backend.fill(state, function, at, with_value, jac)
+        jac.write(&mut memory.result, |jac| backend.fill(state, function, at, with_value, jac))
     }
 
     fn named(kind: ErrorKind) -> Error {

@@ -261,6 +261,7 @@ where
     // One call sizes the work memory of the products.
     backend.prepare_held(&mut state, &f, at, &seeds)?;
     let inputs = at.coordinates().len();
+    memory.prepare();
     Ok(PreparedHvpSamePoint { function: f, backend: backend.clone(), state, point: x, inputs, memory, tangents: flat })
 }
 
@@ -507,6 +508,7 @@ where
         check_seeds(&tangents, at.coordinates().len(), B::BACKEND)?;
         self.backend.prepare(&mut self.state, &self.function, at, &tangents)?;
         self.inputs = at.coordinates().len();
+        self.memory.prepare();
         Ok(())
     }
 

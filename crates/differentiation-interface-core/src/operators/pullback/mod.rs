@@ -365,6 +365,7 @@ where
         let at = At::new(x, &mut self.memory.point);
         self.backend.record(&mut self.state, &self.function, at)?;
         self.inputs = at.coordinates().len();
+        self.memory.prepare();
         Ok(())
     }
 
