@@ -4,8 +4,8 @@
 //! are taken with respect to the entries of the pattern and the right side, and take one more solution with the same factors.
 
 use super::dense::Operand;
+use super::dense::calls::{call, is_nothing};
 use super::dense::plain::on_doubles;
-use super::dense::{call, is_nothing};
 use crate::custom::{CustomRule, Halves};
 use crate::scalar::{Base, Scalar};
 use faer::MatMut;

@@ -2,7 +2,6 @@
 //!
 //! Containers write it; users look up blocks of gradients, Jacobians and Hessians in it.
 
-use super::Container;
 use crate::matrix::Matrix;
 use std::fmt;
 use std::ops::Range;
@@ -29,13 +28,6 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of a container.
-    pub fn of(container: &impl Container) -> Layout {
-        let mut layout = Layout::default();
-        container.layout(&mut layout);
-        layout
-    }
-
     /// All parts with their ranges: every part before the parts that it consists of.
     pub fn blocks(&self) -> &[(String, Range<usize>)] {
         &self.blocks

@@ -15,6 +15,7 @@ mod masked;
 mod nalgebra;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+mod seen;
 mod several;
 mod standard;
 mod whole;
@@ -22,7 +23,8 @@ mod whole;
 pub use buffer::{Buffer, Numbers, from_flat, to_flat};
 pub use layout::{Layout, LayoutError};
 pub use masked::{Freed, Masked, Partly};
-pub use several::{Args, Points, Seen, Several};
+pub use seen::Seen;
+pub use several::{Args, Points, Several};
 pub use whole::{Whole, built, gather};
 
 use crate::scalar::Scalar;
@@ -99,6 +101,15 @@ pub trait Object: Container<With<<Self as Container>::Scalar> = Self> + Seen + C
         for object in objects {
             object.pieces_mut(visit);
         }
+    }
+}
+
+impl Layout {
+    /// The layout of a container.
+    pub fn of(container: &impl Container) -> Layout {
+        let mut layout = Layout::default();
+        container.layout(&mut layout);
+        layout
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! The function takes the arguments one by one. They live in [`Args`] in the preparation; [`Seen`] says how a closure takes each.
 
+use super::seen::Seen;
 use super::{Buffer, Container, Object, place};
 use crate::backend::Lanes;
 use crate::function::{ContextType, Function, FunctionWith};
@@ -43,18 +44,6 @@ pub struct Args<T>(
 
 /// The shape of [`Points`] with gradients of the type `T`, a tuple.
 pub struct Several<T>(PhantomData<T>);
-
-/// What a `Vec` and a slice have in common, so that both are one kind of argument: a slice. Every other container is seen as itself.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a container of numbers",
-    note = "a parameter, a cache and an argument of several are numbers, slices, `Vec`s, arrays and tuples of them, or structs with `#[derive(Container)]`; anything else is passed as `Constant(&value)`"
-)]
-pub trait Seen {
-    /// The argument is `&Seen`.
-    type Seen: ?Sized;
-    /// The argument.
-    fn seen(&self) -> &Self::Seen;
-}
 
 /// Numbers, one by one: an implementation for all scalars would make a foreign type a wrong number instead of no container.
 macro_rules! numbers {

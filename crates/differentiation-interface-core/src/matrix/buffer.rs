@@ -3,6 +3,8 @@
 //! The `_into` variants of `jacobian` and `hessian` call it; matrices of other crates implement it behind features.
 
 use super::Matrix;
+#[cfg(any(feature = "nalgebra", feature = "ndarray", feature = "faer"))]
+use crate::scalar::Scalar;
 
 /// Takes the entries of a Jacobian or Hessian: the matrix `M` that the backend makes, or, if that is a dense [`Matrix`], one of
 /// `nalgebra`, `ndarray` or `faer` with the feature of this name.

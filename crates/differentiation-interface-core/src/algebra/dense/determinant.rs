@@ -2,10 +2,11 @@
 //!
 //! Called by the functions of the same names. Both keep the factors of their matrix, and derivatives of the determinant share them.
 
+use super::calls::{all_constant, call, values};
 use super::plain::{Kept, on_doubles};
-use super::product::{Product, product};
-use super::system::Structure;
-use super::{all_constant, call, values};
+use super::product::product;
+use super::shapes::Product;
+use super::shapes::Structure;
 use crate::custom::{CustomRule, Halves};
 use crate::scalar::{Base, Scalar};
 use std::sync::Arc;

@@ -2,7 +2,8 @@
 //!
 //! Called by users between the products of a network or a kernel: an engine stores one call instead of one operation per entry.
 
-use super::{Operand, call};
+use super::Operand;
+use super::calls::call;
 use crate::custom::{CustomRule, Halves};
 use crate::rules::Unary;
 use crate::scalar::{Base, Scalar};

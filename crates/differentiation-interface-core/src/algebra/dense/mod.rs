@@ -11,12 +11,14 @@
 //! A singular matrix, or for [`solve_spd`] one that is not positive definite, has solutions and inverses that are not finite. The
 //! [`determinant`] of a singular matrix is zero, and its derivative is not finite.
 
+pub(super) mod calls;
 mod determinant;
 mod each;
 mod operand;
 pub(super) mod plain;
 mod product;
 mod quadratic;
+pub(super) mod shapes;
 pub(super) mod system;
 #[cfg(test)]
 mod tests;
@@ -24,13 +26,13 @@ mod tests;
 pub use each::map;
 pub use operand::Operand;
 
-use crate::custom::{Custom, CustomRule};
+use crate::custom::Custom;
 use crate::scalar::Scalar;
 use determinant::{Determinant, Inverse};
 use faer::Mat;
-use product::Product;
 use quadratic::QuadraticForm;
-use system::{Solve, Structure};
+use shapes::{Product, Structure};
+use system::Solve;
 
 /// The product `left` · `right`. The right factor is a matrix or a vector, and so is the result.
 ///
@@ -217,24 +219,4 @@ pub fn quadratic_form<X: Operand, A: Operand<Number = X::Number>>(x: &X, a: &A) 
     let (n, (rows, columns)) = (square("quadratic_form", a), x.shape());
     assert!(rows == n && columns == 1, "`quadratic_form` of a {rows} x {columns} vector and a {n} x {n} matrix");
     Custom::new(QuadraticForm { n }).call(&[a.entries(), x.entries()].concat())[0]
-}
-
-/// Calls a rule over any scalar.
-pub(super) fn call<S: Scalar, R: CustomRule<S::Base>>(rule: R, x: &[S], out: &mut [S]) {
-    out.copy_from_slice(&Custom::new(rule).call(x));
-}
-
-/// Whether no number carries a derivative.
-fn all_constant<S: Scalar>(numbers: &[S]) -> bool {
-    numbers.iter().all(S::is_constant)
-}
-
-/// Whether a seed is zero, so that its part of a derivative is left out.
-pub(super) fn is_nothing<S: Scalar>(numbers: &[S]) -> bool {
-    numbers.iter().all(S::is_inert_zero)
-}
-
-/// The plain values of constants.
-fn values<S: Scalar>(numbers: &[S]) -> Vec<S::Base> {
-    numbers.iter().map(S::INTERNALS.peek).collect()
 }

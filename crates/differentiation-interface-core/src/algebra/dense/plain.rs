@@ -2,8 +2,8 @@
 //!
 //! Called by the rules of this folder where their numbers are plain. Numbers of single precision are converted and back.
 
-use super::product::Product;
-use super::system::Structure;
+use super::shapes::Product;
+use super::shapes::Structure;
 use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
 use faer::linalg::matmul::matmul;

@@ -2,55 +2,18 @@
 //!
 //! Called by [`matmul`](super::matmul) and by the derivatives of the other rules.
 
+use super::calls::{all_constant, call, is_nothing, values};
 use super::plain::{multiply, on_doubles};
-use super::{all_constant, call, is_nothing, values};
+use super::shapes::Product;
 use crate::custom::{CustomRule, Halves};
 use crate::scalar::{Base, Scalar};
 use std::sync::Arc;
-
-/// C = op(A) op(B) of sizes m x k and k x n, where op is the identity or the transpose. The argument of the rule is A, then B, by columns.
-#[derive(Clone, Copy)]
-pub(super) struct Product {
-    pub(super) m: usize,
-    pub(super) k: usize,
-    pub(super) n: usize,
-    pub(super) left_transposed: bool,
-    pub(super) right_transposed: bool,
-}
 
 /// A product with one factor given: the other one, on the other side of it, is the argument.
 pub(super) struct WithData<B> {
     pub(super) shape: Product,
     pub(super) data: Arc<[B]>,
     pub(super) data_is_left: bool,
-}
-
-impl Product {
-    /// A product without transposes.
-    pub(super) fn of(m: usize, k: usize, n: usize) -> Self {
-        Product { m, k, n, left_transposed: false, right_transposed: false }
-    }
-    /// The same with transposes.
-    pub(super) fn transposed(self, left_transposed: bool, right_transposed: bool) -> Self {
-        Product { left_transposed, right_transposed, ..self }
-    }
-
-    /// The cotangent of A as a product of B and the cotangent of C, and whether the latter is the left factor.
-    fn adjoint_of_left(self) -> (Product, bool) {
-        let Product { m, k, n, left_transposed, right_transposed } = self;
-        match left_transposed {
-            false => (Product::of(m, n, k).transposed(false, !right_transposed), true),
-            true => (Product::of(k, n, m).transposed(right_transposed, true), false),
-        }
-    }
-    /// The cotangent of B as a product of A and the cotangent of C, and whether the latter is the left factor.
-    fn adjoint_of_right(self) -> (Product, bool) {
-        let Product { m, k, n, left_transposed, right_transposed } = self;
-        match right_transposed {
-            false => (Product::of(k, m, n).transposed(!left_transposed, false), false),
-            true => (Product::of(n, m, k).transposed(true, left_transposed), true),
-        }
-    }
 }
 
 /// Fills `out` with a product over any scalar.

@@ -2,8 +2,9 @@
 //!
 //! Called by [`quadratic_form`](super::quadratic_form).
 
-use super::is_nothing;
-use super::product::{Product, product};
+use super::calls::is_nothing;
+use super::product::product;
+use super::shapes::Product;
 use crate::custom::{CustomRule, Halves};
 use crate::scalar::{Base, Scalar};
 

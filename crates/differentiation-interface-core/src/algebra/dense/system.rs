@@ -2,49 +2,13 @@
 //!
 //! Called by [`solve`](super::solve()) and its variants, and by implicit functions.
 
+use super::calls::{all_constant, call, is_nothing, values};
 use super::plain::{Kept, on_doubles};
-use super::product::{Product, product};
-use super::{all_constant, call, is_nothing, values};
+use super::product::product;
+use super::shapes::{Product, Structure};
 use crate::custom::{CustomRule, Halves};
 use crate::scalar::{Base, Scalar};
 use std::sync::Arc;
-
-/// The part M(A) of a square matrix A that an operation uses, and how it is factored. M is an orthogonal projection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Structure {
-    /// The matrix, by LU with partial pivoting.
-    General,
-    /// The symmetric part, by Cholesky.
-    Definite,
-    /// The lower triangle.
-    Lower,
-    /// The upper triangle.
-    Upper,
-}
-
-impl Structure {
-    /// Replaces a matrix by its part.
-    pub(super) fn project<S: Scalar>(self, n: usize, matrix: &mut [S]) {
-        if self == Structure::General {
-            return;
-        }
-        let half = S::Base::from_f64(0.5);
-        for j in 0..n {
-            for i in 0..j {
-                let (upper, lower) = (i + n * j, j + n * i);
-                match self {
-                    Structure::General => {}
-                    Structure::Definite => {
-                        let mean = (matrix[upper] + matrix[lower]).scale(half);
-                        (matrix[upper], matrix[lower]) = (mean, mean);
-                    }
-                    Structure::Lower => matrix[upper] = S::default(),
-                    Structure::Upper => matrix[lower] = S::default(),
-                }
-            }
-        }
-    }
-}
 
 /// X of op(M(A)) X = B, where op is the identity or the transpose. The argument of the rule is A, then B, by columns.
 ///

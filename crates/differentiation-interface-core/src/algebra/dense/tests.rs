@@ -1,7 +1,8 @@
 //! Each rule by itself: pullbacks are the adjoints of pushforwards, and these are the slopes of the values.
 
 use super::*;
-use system::Structure;
+use crate::custom::CustomRule;
+use shapes::Structure;
 
 fn numbers(count: usize, phase: f64) -> Vec<f64> {
     (0..count).map(|i| (1.7 * i as f64 + phase).sin()).collect()

@@ -11,7 +11,8 @@
 mod directions;
 
 use super::dense::plain::Kept;
-use super::dense::system::{Solve, Structure, solve};
+use super::dense::shapes::Structure;
+use super::dense::system::{Solve, solve};
 use crate::custom::{Custom, CustomRule, Halves};
 use crate::recordings::EngineScalar;
 use crate::scalar::{Real, Scalar};

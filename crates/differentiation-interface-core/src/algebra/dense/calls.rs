@@ -1,0 +1,26 @@
+//! Calls of rules, and what is left out of their derivatives.
+//!
+//! Called by the rules of linear algebra.
+
+use crate::custom::{Custom, CustomRule};
+use crate::scalar::Scalar;
+
+/// Calls a rule over any scalar.
+pub(in crate::algebra) fn call<S: Scalar, R: CustomRule<S::Base>>(rule: R, x: &[S], out: &mut [S]) {
+    out.copy_from_slice(&Custom::new(rule).call(x));
+}
+
+/// Whether no number carries a derivative.
+pub(super) fn all_constant<S: Scalar>(numbers: &[S]) -> bool {
+    numbers.iter().all(S::is_constant)
+}
+
+/// Whether a seed is zero, so that its part of a derivative is left out.
+pub(in crate::algebra) fn is_nothing<S: Scalar>(numbers: &[S]) -> bool {
+    numbers.iter().all(S::is_inert_zero)
+}
+
+/// The plain values of constants.
+pub(super) fn values<S: Scalar>(numbers: &[S]) -> Vec<S::Base> {
+    numbers.iter().map(S::INTERNALS.peek).collect()
+}
