@@ -1,0 +1,310 @@
+//! Hessian of a function from an array to one number.
+//!
+//! Called by users. Reaches two backends through the `type Hvp` route of the [`SecondOrderBackend`], with all basis vectors
+//! as tangents.
+
+mod backend;
+
+pub use backend::{HessianBackend, HessianWork};
+
+use super::call::{Memory, check_buffer, check_point, like, write};
+use crate::backend::Request;
+use crate::container::Buffer;
+use crate::context::Contexts;
+use crate::error::{Error, ErrorKind};
+use crate::matrix::MatrixBuffer;
+use crate::point::{ArrayShape, At, LikeOf, Point, ScalarOf, Shape};
+use crate::scalar::Base;
+use std::ops::Deref;
+
+/// Returns the Hessian of `f` at `x`: entry `(i, j)` is ∂²f/∂xᵢ∂xⱼ.
+///
+/// The backend is a single one, which then is both the outer and the inner backend, or a
+/// [`SecondOrder`](crate::backend::SecondOrder), for which forward over reverse is the usual choice.
+///
+/// # Errors
+/// [`ErrorKind::ChunkTooLarge`] if a backend has a fixed chunk larger than `x`.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn cubic<T: Real>(x: &[T]) -> T {
+///     x[0] * x[0] * x[1]
+/// }
+/// let backend = SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default());
+/// assert_eq!(hessian(&cubic, &backend, &[2.0, 5.0])?, [[10.0, 4.0], [4.0, 0.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn hessian<F, B, P>(f: &F, backend: &B, x: P) -> Result<B::Matrix, Error>
+where
+    P: Point<Shape: ArrayShape>,
+    B: HessianBackend<F, P::Shape, P::Contexts>,
+{
+    PreparedHessian::<_, B, _, _>::new(f, backend, &x)?.hessian(x)
+}
+
+/// Writes the Hessian of `f` at `x` into `hess`: a matrix of the type that [`hessian`] returns, or one of `nalgebra`, `ndarray` or `faer`, see
+/// [`MatrixBuffer`].
+///
+/// # Errors
+/// Those of [`hessian`], and [`ErrorKind::BufferSize`] if `hess` is not inputs × inputs.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// # fn cubic<T: Real>(x: &[T]) -> T { x[0] * x[0] * x[1] }
+/// let mut hess = Matrix::filled(2, 2, 0.0);
+/// hessian_into(&cubic, &mut hess, &AutoForwardDiff::default(), &[2.0, 5.0])?;
+/// assert_eq!(hess, [[10.0, 4.0], [4.0, 0.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn hessian_into<F, B, P>(
+    f: &F,
+    hess: &mut impl MatrixBuffer<ScalarOf<P>, B::Matrix>,
+    backend: &B,
+    x: P,
+) -> Result<(), Error>
+where
+    P: Point<Shape: ArrayShape>,
+    B: HessianBackend<F, P::Shape, P::Contexts>,
+{
+    PreparedHessian::<_, B, _, _>::new(f, backend, &x)?.hessian_into(hess, x)
+}
+
+/// Returns `f(x)`, the gradient and the Hessian of `f` at `x`, all from the same evaluations.
+///
+/// # Errors
+/// Those of [`hessian`].
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// # fn cubic<T: Real>(x: &[T]) -> T { x[0] * x[0] * x[1] }
+/// let (y, grad, hess) = value_gradient_and_hessian(&cubic, &AutoForwardDiff::default(), &[2.0, 5.0])?;
+/// assert_eq!((y, grad), (20.0, vec![20.0, 4.0]));
+/// assert_eq!(hess, [[10.0, 4.0], [4.0, 0.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn value_gradient_and_hessian<F, B, P>(
+    f: &F,
+    backend: &B,
+    x: P,
+) -> Result<(ScalarOf<P>, LikeOf<P>, B::Matrix), Error>
+where
+    P: Point<Shape: ArrayShape>,
+    B: HessianBackend<F, P::Shape, P::Contexts>,
+{
+    PreparedHessian::<_, B, _, _>::new(f, backend, &x)?.value_gradient_and_hessian(x)
+}
+
+/// Returns `f(x)`, and writes the gradient and the Hessian of `f` at `x` into `grad` and `hess`.
+///
+/// # Errors
+/// Those of [`hessian_into`], and [`ErrorKind::BufferLength`] if `grad` is not as long as `x`.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// # fn cubic<T: Real>(x: &[T]) -> T { x[0] * x[0] * x[1] }
+/// let (mut grad, mut hess) = ([0.0; 2], Matrix::filled(2, 2, 0.0));
+/// let backend = AutoForwardDiff::default();
+/// let y = value_gradient_and_hessian_into(&cubic, &mut grad, &mut hess, &backend, &[2.0, 5.0])?;
+/// assert_eq!((y, grad), (20.0, [20.0, 4.0]));
+/// assert_eq!(hess, [[10.0, 4.0], [4.0, 0.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn value_gradient_and_hessian_into<F, B, P>(
+    f: &F,
+    grad: &mut (impl Buffer<ScalarOf<P>> + ?Sized),
+    hess: &mut impl MatrixBuffer<ScalarOf<P>, B::Matrix>,
+    backend: &B,
+    x: P,
+) -> Result<ScalarOf<P>, Error>
+where
+    P: Point<Shape: ArrayShape>,
+    B: HessianBackend<F, P::Shape, P::Contexts>,
+{
+    PreparedHessian::<_, B, _, _>::new(f, backend, &x)?.value_gradient_and_hessian_into(grad, hess, x)
+}
+
+/// Pays the one-time costs of a Hessian, including those of the inner differentiation; see
+/// [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
+///
+/// # Errors
+/// Those of [`hessian`].
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// # fn cubic<T: Real>(x: &[T]) -> T { x[0] * x[0] * x[1] }
+/// let mut prepared = prepare_hessian(&cubic, &AutoForwardDiff::default(), &[0.0, 0.0])?;
+/// let mut hess = Matrix::filled(2, 2, 0.0);
+/// prepared.hessian_into(&mut hess, &[2.0, 5.0])?;
+/// assert_eq!(hess, [[10.0, 4.0], [4.0, 0.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn prepare_hessian<H, B, P>(f: H, backend: &B, x: P) -> Result<PreparedHessian<H, B, P::Shape, P::Contexts>, Error>
+where
+    P: Point<Shape: ArrayShape>,
+    H: Deref<Target: Sized>,
+    B: HessianBackend<H::Target, P::Shape, P::Contexts>,
+{
+    let mut prepared = PreparedHessian::new(f, backend, &x)?;
+    prepared.prepare_again(x)?;
+    Ok(prepared)
+}
+
+/// A prepared Hessian, made by [`prepare_hessian`]. One thread at a time; clone it for another thread.
+pub struct PreparedHessian<H, B, X, C = ()>
+where
+    H: Deref<Target: Sized>,
+    X: Shape,
+    C: Contexts,
+    B: HessianBackend<H::Target, X, C>,
+{
+    function: H,
+    backend: B,
+    state: B::State,
+    inputs: usize,
+    memory: Memory<X::Scalar>,
+}
+
+impl<H, B, X, C> Clone for PreparedHessian<H, B, X, C>
+where
+    H: Deref<Target: Sized> + Clone,
+    X: Shape,
+    C: Contexts,
+    B: HessianBackend<H::Target, X, C>,
+{
+    fn clone(&self) -> Self {
+        PreparedHessian {
+            function: self.function.clone(),
+            backend: self.backend.clone(),
+            state: self.state.clone(),
+            inputs: self.inputs,
+            memory: self.memory.clone(),
+        }
+    }
+}
+
+impl<H, B, X, C> PreparedHessian<H, B, X, C>
+where
+    H: Deref<Target: Sized>,
+    X: Shape,
+    C: Contexts,
+    B: HessianBackend<H::Target, X, C>,
+{
+    fn new<P: Point<Shape = X, Contexts = C>>(f: H, backend: &B, x: &P) -> Result<Self, Error> {
+        let mut memory = Memory::new();
+        let at = At::new(x, &mut memory.point);
+        let (state, inputs) = (backend.unprepared(at)?, at.coordinates().len());
+        Ok(PreparedHessian { function: f, backend: backend.clone(), state, inputs, memory })
+    }
+
+    /// Returns the Hessian at `x`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`] if `x` has another length than the point of the preparation.
+    pub fn hessian<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<B::Matrix, Error> {
+        self.matrix(&x, Request::Products)
+    }
+
+    /// Writes the Hessian at `x` into `hess`, a matrix of the type that [`hessian`](Self::hessian) returns or one of another crate, see
+    /// [`MatrixBuffer`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferSize`] if `hess` is not inputs × inputs.
+    pub fn hessian_into<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
+        x: P,
+    ) -> Result<(), Error> {
+        self.fill(hess, &x, Request::Products)
+    }
+
+    /// Returns the value, the gradient and the Hessian at `x`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`].
+    pub fn value_gradient_and_hessian<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        x: P,
+    ) -> Result<(X::Scalar, X::Like, B::Matrix), Error> {
+        let hess = self.matrix(&x, Request::Value)?;
+        let (state, memory) = (&self.state, &mut self.memory.result);
+        Ok((B::value(state), like(&x, memory, B::gradient(state)), hess))
+    }
+
+    /// Returns the value, and writes the gradient and the Hessian at `x`; the gradient into a slice or an object of the type of the point.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferSize`] for wrong buffers.
+    pub fn value_gradient_and_hessian_into<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        grad: &mut (impl Buffer<X::Scalar> + ?Sized),
+        hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
+        x: P,
+    ) -> Result<X::Scalar, Error> {
+        check_buffer(self.inputs, grad.count()).map_err(Self::named)?;
+        self.fill(hess, &x, Request::Value)?;
+        write(grad, &mut self.memory.result, B::gradient(&self.state));
+        Ok(B::value(&self.state))
+    }
+
+    /// Returns `f(x)`, without derivatives: the function runs on constants.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedLength`].
+    pub fn value<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<X::Scalar, Error>
+    where
+        X::Scalar: Base,
+    {
+        let Memory { point, result } = &mut self.memory;
+        let at = At::new(&x, point);
+        let named = |kind: ErrorKind| Error::new(kind).during("hessian", B::BACKEND);
+        check_point::<X>(self.inputs, at.coordinates().len()).map_err(named)?;
+        self.backend.evaluate(&mut self.state, &self.function, at, result)?;
+        Ok(result[0])
+    }
+
+    /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may
+    /// have changed.
+    ///
+    /// # Errors
+    /// Those of [`hessian`].
+    pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
+        let at = At::new(&x, &mut self.memory.point);
+        self.backend.prepare(&mut self.state, &self.function, at)?;
+        self.inputs = at.coordinates().len();
+        self.memory.prepare();
+        Ok(())
+    }
+
+    /// The backend's state: for a sparse backend it holds the pattern and the colours.
+    pub fn state(&self) -> &B::State {
+        &self.state
+    }
+
+    fn matrix<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P, request: Request) -> Result<B::Matrix, Error> {
+        let PreparedHessian { function, backend, state, inputs, memory } = self;
+        let at = At::new(x, &mut memory.point);
+        check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
+        backend.matrix(state, function, at, request)
+    }
+
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
+        x: &P,
+        request: Request,
+    ) -> Result<(), Error> {
+        let PreparedHessian { function, backend, state, inputs, memory } = self;
+        let at = At::new(x, &mut memory.point);
+        check_point::<X>(*inputs, at.coordinates().len()).map_err(Self::named)?;
+        hess.write(&mut memory.result, |hess| backend.fill(state, function, at, request, hess))
+    }
+
+    fn named(kind: ErrorKind) -> Error {
+        Error::new(kind).during("hessian", B::BACKEND)
+    }
+}
