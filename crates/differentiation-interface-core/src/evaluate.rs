@@ -408,14 +408,14 @@ impl<'a, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, F, X, C, N, K> {
         at.point().fit::<N>(&mut storage.held);
         let mut bound = Bound { function, contexts: at.contexts(), storage, kept, changed: 0..usize::MAX };
         if const { size_of::<K>() > 0 && size_of::<X::Held<N>>() > 0 } {
-            bound.follow_shape();
+            bound.follow_shape(at);
         }
         bound
     }
 
     /// Evaluates at zeros if the shape has changed since the last call: an engine that has a recording for this shape does not run the
     /// function, and what the output keeps would be that of the last shape.
-    fn follow_shape(&mut self)
+    fn follow_shape<P: Point<Shape = X, Contexts = C>>(&mut self, at: At<'_, P>)
     where
         F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
     {
@@ -431,6 +431,8 @@ impl<'a, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, F, X, C, N, K> {
         }
         if !last.is_empty() && this != last {
             let Storage { held, contexts, .. } = &mut *self.storage;
+            // The old object may hold numbers of a differentiation that has ended.
+            *held = at.point().hold::<N>();
             // An error is found again, and reported, when the engine runs the function.
             let _ = fault::watch(|| {
                 let x = X::show(&[], held, 0..0);

@@ -33,8 +33,10 @@ pub trait Shape: 'static {
     fn lengths<N: Scalar>(_held: &Self::Held<N>, _lengths: &mut Vec<usize>) {}
     /// The lanes that are needed if each input has a lane of its own: `L`, but at most one per input if the shape fixes the length.
     type Lanes<L: Lanes>: Lanes;
-    /// Passes the point with the entries `entry(0)`, `entry(1)`, ... to `then`; without entries if the shape fixes no length.
-    fn with_entries<N: Scalar, R>(entry: impl FnMut(usize) -> N, then: impl FnOnce(&Self::Active<N>) -> R) -> R;
+    /// Passes the point with the entries `entry(0)`, `entry(1)`, ... to `then`. Called if the shape fixes its length.
+    fn with_entries<N: Scalar, R>(_entry: impl FnMut(usize) -> N, _then: impl FnOnce(&Self::Active<N>) -> R) -> R {
+        unreachable!("the shape fixes no length")
+    }
 }
 
 /// The shape of `&[S]`, `&Vec<S>` and `&[S; K]`: the function takes `&[T]`, a gradient is a `Vec<S>`.
@@ -52,10 +54,6 @@ impl<S: Scalar> Shape for Slice<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn show<'a, N: Scalar>(flat: &'a [N], _: &'a mut (), _: Range<usize>) -> &'a [N] {
         flat
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn with_entries<N: Scalar, R>(_: impl FnMut(usize) -> N, then: impl FnOnce(&[N]) -> R) -> R {
-        then(&[])
     }
 }
 

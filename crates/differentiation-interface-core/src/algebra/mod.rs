@@ -1,7 +1,7 @@
 //! Linear algebra of other crates on our numbers: each feature makes [`Num`](crate::Num) a number of one crate.
 //!
 //! - `nalgebra`: `Num` is a `RealField`, so vectors, matrices, rotations and decompositions of `nalgebra` run on it. [`rotation`] and
-//!   [`decomposition`] are functions of ours for the points where the derivatives of theirs are wrong.
+//!   [`decomposition`] replace functions of `nalgebra` that have wrong derivatives at special points.
 //! - `ndarray`: `Num` is a `ScalarOperand`; `LinalgScalar` follows.
 //! - `faer`: `Num` is a `RealField` of `faer`, for its dense products, factorisations and decompositions. [`dense`] has products,
 //!   solutions and determinants that enter a derivative as one rule, [`implicit`] the solutions of equations.

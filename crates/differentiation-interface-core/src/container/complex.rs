@@ -74,9 +74,6 @@ impl<S: Base> Shape for Holomorphic<S> {
         }
         held
     }
-    fn with_entries<N: Scalar, R>(_: impl FnMut(usize) -> N, _: impl FnOnce(&Complex<N>) -> R) -> R {
-        unreachable!("the shape fixes no length")
-    }
 }
 
 impl<S: Base> NumberShape for Holomorphic<S> {}

@@ -42,6 +42,8 @@ pub struct Partly<W>(PhantomData<W>);
 pub struct Freed<W> {
     whole: W,
     free: Vec<usize>,
+    /// All numbers of the point.
+    numbers: Vec<f64>,
 }
 
 impl<W: Object<Scalar: Base>> Shape for Partly<W> {
@@ -74,9 +76,6 @@ impl<W: Object<Scalar: Base>> Shape for Partly<W> {
         held.whole.lengths(lengths);
         lengths.extend_from_slice(&held.free);
     }
-    fn with_entries<N: Scalar, R>(_: impl FnMut(usize) -> N, _: impl FnOnce(&<W::With<N> as Seen>::Seen) -> R) -> R {
-        unreachable!("the shape fixes no length")
-    }
 }
 
 impl<W: Object<Scalar: Base>> ArrayShape for Partly<W> {}
@@ -99,7 +98,7 @@ impl<W: Object<Scalar: Base>> Point for Masked<'_, W> {
     }
     fn contexts(&self) {}
     fn hold<N: Scalar>(&self) -> Freed<W::With<N>> {
-        let mut held = Freed { whole: self.0.with::<N>(), free: Vec::new() };
+        let mut held = Freed { whole: self.0.with::<N>(), free: Vec::new(), numbers: Vec::new() };
         self.fit::<N>(&mut held);
         held
     }
@@ -107,12 +106,12 @@ impl<W: Object<Scalar: Base>> Point for Masked<'_, W> {
         self.0.fit::<N>(&mut held.whole);
         held.free.clear();
         held.free.extend(self.1.iter().enumerate().take(count(self.0)).filter_map(|(i, free)| free.then_some(i)));
-        let (mut numbers, mut memory) = (0, Vec::new());
-        let all = super::flat(self.0, &mut memory);
+        held.numbers.clear();
+        self.each(|number, _| held.numbers.push(number.as_f64()));
+        let mut numbers = held.numbers.iter();
         held.whole.pieces_mut(&mut |piece| {
-            for number in piece {
-                *number = N::constant(N::Base::from_f64(all[numbers].as_f64()));
-                numbers += 1;
+            for (number, value) in piece.iter_mut().zip(&mut numbers) {
+                *number = N::constant(N::Base::from_f64(*value));
             }
         });
     }

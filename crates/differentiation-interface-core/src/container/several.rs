@@ -45,48 +45,33 @@ pub struct Args<T>(
 /// The shape of [`Points`] with gradients of the type `T`, a tuple.
 pub struct Several<T>(PhantomData<T>);
 
-/// Numbers, one by one: an implementation for all scalars would make a foreign type a wrong number instead of no container.
-macro_rules! numbers {
-    ($([$($generics:tt)*] $number:ty;)*) => {$(
-        impl<$($generics)*> Seen for $number {
-            type Seen = $number;
+/// What is seen as itself: `seen_as_itself! { [generics] Type; }`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! seen_as_itself {
+    ($([$($generics:tt)*] $container:ty;)*) => {$(
+        impl<$($generics)*> $crate::container::Seen for $container {
+            type Seen = $container;
             #[inline]
-            fn seen(&self) -> &$number {
+            fn seen(&self) -> &$container {
                 self
             }
         }
     )*};
 }
-numbers! {
+// Numbers one by one: an implementation for all scalars would make a foreign type a wrong number instead of no container.
+seen_as_itself! {
     [C: Core] Num<C>;
     [] f64;
     [] f32;
-}
-impl<C: Container> Seen for [C] {
-    type Seen = [C];
-    #[inline]
-    fn seen(&self) -> &[C] {
-        self
-    }
+    [C: Container] [C];
+    [C: Container] Option<C>;
+    [C: Container, const K: usize] [C; K];
 }
 impl<C: Container> Seen for Vec<C> {
     type Seen = [C];
     #[inline]
     fn seen(&self) -> &[C] {
-        self
-    }
-}
-impl<C: Container> Seen for Option<C> {
-    type Seen = Option<C>;
-    #[inline]
-    fn seen(&self) -> &Option<C> {
-        self
-    }
-}
-impl<C: Container, const K: usize> Seen for [C; K] {
-    type Seen = [C; K];
-    #[inline]
-    fn seen(&self) -> &[C; K] {
         self
     }
 }
@@ -111,9 +96,6 @@ impl<W: Object> Shape for Several<W> {
     }
     fn lengths<N: Scalar>(held: &Args<W::With<N>>, lengths: &mut Vec<usize>) {
         held.0.lengths(lengths);
-    }
-    fn with_entries<N: Scalar, R>(_: impl FnMut(usize) -> N, _: impl FnOnce(&Args<W::With<N>>) -> R) -> R {
-        unreachable!("the shape fixes no length")
     }
 }
 
@@ -164,14 +146,11 @@ macro_rules! several {
                 self($first.seen(), $($a.seen()),+)
             }
         }
-        several!(@contexts $First $first, $($A $a),+; C1 c1);
-        several!(@contexts $First $first, $($A $a),+; C1 c1, C2 c2);
-        several!(@contexts $First $first, $($A $a),+; C1 c1, C2 c2, C3 c3);
+        several!(@contexts [$First $first, $($A $a),+] [C1 c1]);
+        several!(@contexts [$First $first, $($A $a),+] [C1 c1, C2 c2]);
+        several!(@contexts [$First $first, $($A $a),+] [C1 c1, C2 c2, C3 c3]);
     };
-    (@contexts $First:ident $first:ident, $($A:ident $a:ident),+; $($C:ident $c:ident),+) => {
-        several!(@with [$First $first, $($A $a),+] [$($C $c),+]);
-    };
-    (@with [$($A:ident $a:ident),+] [$($C:ident $c:ident),+]) => {
+    (@contexts [$($A:ident $a:ident),+] [$($C:ident $c:ident),+]) => {
         impl<$($A: Seen,)+ $($C: ContextType,)+ Y, F> FunctionWith<Args<($($A),+)>, ($($C,)+)> for F
         where
             F: for<'c> Fn($(&$A::Seen,)+ $($C::Arg<'c>),+) -> Y,

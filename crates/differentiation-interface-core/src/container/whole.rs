@@ -30,9 +30,6 @@ impl<W: Object> Shape for Whole<W> {
     fn lengths<N: Scalar>(held: &W::With<N>, lengths: &mut Vec<usize>) {
         held.lengths(lengths);
     }
-    fn with_entries<N: Scalar, R>(_: impl FnMut(usize) -> N, _: impl FnOnce(&W::With<N>) -> R) -> R {
-        unreachable!("the shape fixes no length")
-    }
 }
 
 impl<W: Object> ArrayShape for Whole<W> {}
@@ -43,16 +40,8 @@ impl<W: Object> ArrayShape for Whole<W> {}
 macro_rules! whole {
     ($([$($generics:tt)*] $container:ty;)*) => {
         $crate::point_of! { $([$($generics)*] $container;)* }
-        $(
-            impl<$($generics)*> $crate::function::ByReference for $container {}
-            impl<$($generics)*> $crate::container::Seen for $container {
-                type Seen = $container;
-                #[inline]
-                fn seen(&self) -> &$container {
-                    self
-                }
-            }
-        )*
+        $(impl<$($generics)*> $crate::function::ByReference for $container {})*
+        $crate::seen_as_itself! { $([$($generics)*] $container;)* }
         $crate::in_place_functions! { $([$($generics)*] <$container as $crate::container::Container>::Scalar, $container;)* }
         $crate::output_of! { $([$($generics)*] $container;)* }
     };

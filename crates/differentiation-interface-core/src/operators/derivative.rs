@@ -443,7 +443,8 @@ where
     let at = At::new(&x, &mut memory);
     let mut state = backend.unprepared(at)?;
     backend.prepare(&mut state, &f, at)?;
-    Ok(PreparedDerivative { function: f, backend: backend.clone(), state })
+    let memory = vec![Default::default(); if B::Output::FIXED { 0 } else { B::value(&state).len() }];
+    Ok(PreparedDerivative { function: f, backend: backend.clone(), state, memory })
 }
 
 /// A prepared derivative, made by [`prepare_derivative`]. One thread at a time; clone it for another thread.
@@ -457,6 +458,8 @@ where
     function: H,
     backend: B,
     state: B::State,
+    /// The numbers of a result that do not lie in one piece.
+    memory: Vec<X::Scalar>,
 }
 
 impl<H, B, X, C> Clone for PreparedDerivative<H, B, X, C>
@@ -467,7 +470,12 @@ where
     B: DerivativeBackend<H::Target, X, C>,
 {
     fn clone(&self) -> Self {
-        PreparedDerivative { function: self.function.clone(), backend: self.backend.clone(), state: self.state.clone() }
+        PreparedDerivative {
+            function: self.function.clone(),
+            backend: self.backend.clone(),
+            state: self.state.clone(),
+            memory: self.memory.clone(),
+        }
     }
 }
 
@@ -506,12 +514,13 @@ where
         der: &mut (impl Buffer<X::Scalar> + ?Sized),
         x: P,
     ) -> Result<(), Error> {
-        let mut memory = Vec::new();
-        let at = At::new(&x, &mut memory);
-        der.write(&mut Vec::new(), |der| {
-            match stateless(&*self.function, &self.backend, at, false) {
+        let PreparedDerivative { function, backend, state, memory } = self;
+        let mut point = Vec::new();
+        let at = At::new(&x, &mut point);
+        der.write(memory, |der| {
+            match stateless(&**function, backend, at, false) {
                 Some((_, found)) if found.as_ref().len() == der.len() => der.copy_from_slice(found.as_ref()),
-                _ => self.backend.fill(&mut self.state, &self.function, at, false, der)?,
+                _ => backend.fill(state, function, at, false, der)?,
             }
             Ok(())
         })
@@ -528,10 +537,10 @@ where
     where
         X::Scalar: Base,
     {
-        let (mut memory, mut y) = (Vec::new(), Vec::new());
-        let at = At::new(&x, &mut memory);
-        self.backend.evaluate(&mut self.state, &self.function, at, &mut y)?;
-        Ok(B::Output::build(&y, B::kept(&self.state)))
+        let mut point = Vec::new();
+        let at = At::new(&x, &mut point);
+        self.backend.evaluate(&mut self.state, &self.function, at, &mut self.memory)?;
+        Ok(B::Output::build(&self.memory, B::kept(&self.state)))
     }
 
     /// Returns the value and the derivative at `x`.
@@ -561,10 +570,10 @@ where
         der: &mut (impl Buffer<X::Scalar> + ?Sized),
         x: P,
     ) -> Result<DerivativeBorrowed<'_, B, H::Target, X, C>, Error> {
-        let PreparedDerivative { function, backend, state } = self;
-        let mut memory = Vec::new();
-        let at = At::new(&x, &mut memory);
-        let y = der.write(&mut Vec::new(), |der| {
+        let PreparedDerivative { function, backend, state, memory } = self;
+        let mut point = Vec::new();
+        let at = At::new(&x, &mut point);
+        let y = der.write(memory, |der| {
             if let Some((y, found)) = stateless(&**function, backend, at, true)
                 && let Some(y) = B::Output::owned(y)
                 && found.as_ref().len() == der.len()

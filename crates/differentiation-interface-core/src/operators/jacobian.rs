@@ -436,11 +436,11 @@ where
     where
         X::Scalar: Base,
     {
-        let at = At::new(&x, &mut self.memory.point);
+        let Memory { point, result } = &mut self.memory;
+        let at = At::new(&x, point);
         check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
-        let mut y = Vec::new();
-        self.backend.evaluate(&mut self.state, &self.function, at, &mut y)?;
-        Ok(B::Output::build(&y, B::kept(&self.state)))
+        self.backend.evaluate(&mut self.state, &self.function, at, result)?;
+        Ok(B::Output::build(result, B::kept(&self.state)))
     }
 
     /// Returns the value and the Jacobian at `x`.

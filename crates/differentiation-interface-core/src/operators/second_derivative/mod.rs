@@ -150,7 +150,7 @@ where
 {
     let mut memory = Vec::new();
     let at = At::new(&x, &mut memory);
-    write_both(der, der2, |der, der2| {
+    write_both(&mut [Vec::new(), Vec::new()], der, der2, |der, der2| {
         if let Some([y, first, second]) = stateless(f, backend, at)
             && [der.len(), der2.len()] == [second.as_ref().len(); 2]
         {
@@ -178,11 +178,12 @@ fn fixed<F, B: SecondDerivativeBackend<F, X, C>, X: Shape, C: Contexts>(
 /// Passes two results as slices to `fill`.
 #[inline]
 fn write_both<S: Scalar, R>(
+    [first, second]: &mut [Vec<S>; 2],
     der: &mut (impl Buffer<S> + ?Sized),
     der2: &mut (impl Buffer<S> + ?Sized),
     fill: impl FnOnce(&mut [S], &mut [S]) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    der.write(&mut Vec::new(), |der| der2.write(&mut Vec::new(), |der2| fill(der, der2)))
+    der.write(first, |der| der2.write(second, |der2| fill(der, der2)))
 }
 
 /// The second derivative by a state.
@@ -285,7 +286,9 @@ where
     let at = At::new(&x, &mut memory);
     let mut state = backend.unprepared(at)?;
     backend.prepare(&mut state, &f, at)?;
-    Ok(PreparedSecondDerivative { function: f, backend: backend.clone(), state })
+    let results = vec![Default::default(); if B::Output::FIXED { 0 } else { B::value(&state).len() }];
+    let memory = [results.clone(), results];
+    Ok(PreparedSecondDerivative { function: f, backend: backend.clone(), state, memory })
 }
 
 /// A prepared second derivative, made by [`prepare_second_derivative`]. One thread at a time; clone it for another thread.
@@ -299,6 +302,8 @@ where
     function: H,
     backend: B,
     state: B::State,
+    /// The numbers of two results that do not lie in one piece.
+    memory: [Vec<X::Scalar>; 2],
 }
 
 impl<H, B, X, C> Clone for PreparedSecondDerivative<H, B, X, C>
@@ -313,6 +318,7 @@ where
             function: self.function.clone(),
             backend: self.backend.clone(),
             state: self.state.clone(),
+            memory: self.memory.clone(),
         }
     }
 }
@@ -352,12 +358,13 @@ where
         der2: &mut (impl Buffer<X::Scalar> + ?Sized),
         x: P,
     ) -> Result<(), Error> {
-        let mut memory = Vec::new();
-        let at = At::new(&x, &mut memory);
-        der2.write(&mut Vec::new(), |der2| {
-            match stateless(&*self.function, &self.backend, at) {
+        let PreparedSecondDerivative { function, backend, state, memory } = self;
+        let mut point = Vec::new();
+        let at = At::new(&x, &mut point);
+        der2.write(&mut memory[0], |der2| {
+            match stateless(&**function, backend, at) {
                 Some([_, _, found]) if found.as_ref().len() == der2.len() => der2.copy_from_slice(found.as_ref()),
-                _ => self.backend.fill(&mut self.state, &self.function, at, der2)?,
+                _ => backend.fill(state, function, at, der2)?,
             }
             Ok(())
         })
@@ -371,10 +378,11 @@ where
     where
         X::Scalar: Base,
     {
-        let (mut memory, mut y) = (Vec::new(), Vec::new());
-        let at = At::new(&x, &mut memory);
-        self.backend.evaluate(&mut self.state, &self.function, at, &mut y)?;
-        Ok(B::Output::build(&y, B::kept(&self.state)))
+        let mut point = Vec::new();
+        let at = At::new(&x, &mut point);
+        let y = &mut self.memory[0];
+        self.backend.evaluate(&mut self.state, &self.function, at, y)?;
+        Ok(B::Output::build(y, B::kept(&self.state)))
     }
 
     /// Returns the value, the derivative and the second derivative at `x`.
@@ -405,10 +413,10 @@ where
         der2: &mut (impl Buffer<X::Scalar> + ?Sized),
         x: P,
     ) -> Result<Borrowed<'_, B, H::Target, X, C>, Error> {
-        let PreparedSecondDerivative { function, backend, state } = self;
-        let mut memory = Vec::new();
-        let at = At::new(&x, &mut memory);
-        let y = write_both(der, der2, |der, der2| {
+        let PreparedSecondDerivative { function, backend, state, memory } = self;
+        let mut point = Vec::new();
+        let at = At::new(&x, &mut point);
+        let y = write_both(memory, der, der2, |der, der2| {
             if let Some([y, first, second]) = stateless(&**function, backend, at)
                 && let Some(y) = B::Output::owned(y)
                 && [der.len(), der2.len()] == [second.as_ref().len(); 2]
