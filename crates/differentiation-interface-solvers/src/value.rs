@@ -1,6 +1,6 @@
 //! The value of a function at plain numbers.
 //!
-//! The one place where this crate calls the user's function itself; everything else goes through prepared operators. Called by
+//! Faster than `value(&x)` of a prepared operator, which runs the function on the numbers of its engine: line searches ask for values alone. Called by
 //! `objective` and `residuals`.
 
 use differentiation_interface::Function;

@@ -46,11 +46,15 @@ impl<S: Scalar> Memory<S> {
     }
 }
 
-/// Writes numbers into a buffer of the same length.
+/// Writes numbers into a buffer, whose length has been checked.
 #[inline]
-pub(super) fn write<S: Scalar>(buffer: &mut (impl Buffer<S> + ?Sized), memory: &mut Vec<S>, numbers: &[S]) {
+pub(super) fn write<S: Scalar>(
+    buffer: &mut (impl Buffer<S> + ?Sized),
+    memory: &mut Vec<S>,
+    fill: impl FnOnce(&mut [S]),
+) {
     let written: Result<(), std::convert::Infallible> = buffer.write(memory, |buffer| {
-        buffer.copy_from_slice(numbers);
+        fill(buffer);
         Ok(())
     });
     match written {
@@ -59,11 +63,15 @@ pub(super) fn write<S: Scalar>(buffer: &mut (impl Buffer<S> + ?Sized), memory: &
     }
 }
 
-/// An owned object of the shape of a point with other numbers of the same length.
+/// An owned object of the shape of a point with other numbers.
 #[inline]
-pub(super) fn like<P: Point>(point: &P, memory: &mut Vec<ScalarOf<P>>, numbers: &[ScalarOf<P>]) -> LikeOf<P> {
+pub(super) fn like<P: Point>(
+    point: &P,
+    memory: &mut Vec<ScalarOf<P>>,
+    fill: impl FnOnce(&mut [ScalarOf<P>]),
+) -> LikeOf<P> {
     let filled: Result<_, std::convert::Infallible> = point.filled(memory, |like| {
-        like.copy_from_slice(numbers);
+        fill(like);
         Ok(())
     });
     match filled {

@@ -232,7 +232,7 @@ where
     ) -> Result<(X::Scalar, X::Like, B::Matrix), Error> {
         let hess = self.matrix(&x, Request::Value)?;
         let (state, memory) = (&self.state, &mut self.memory.result);
-        Ok((B::value(state), like(&x, memory, B::gradient(state)), hess))
+        Ok((B::value(state), like(&x, memory, |grad| grad.copy_from_slice(B::gradient(state))), hess))
     }
 
     /// Returns the value, and writes the gradient and the Hessian at `x`; the gradient into a slice or an object of the type of the point.
@@ -247,7 +247,7 @@ where
     ) -> Result<X::Scalar, Error> {
         check_buffer(self.inputs, grad.count()).map_err(Self::named)?;
         self.fill(hess, &x, Request::Value)?;
-        write(grad, &mut self.memory.result, B::gradient(&self.state));
+        write(grad, &mut self.memory.result, |grad| grad.copy_from_slice(B::gradient(&self.state)));
         Ok(B::value(&self.state))
     }
 

@@ -4,17 +4,21 @@
 //! tangent.
 
 mod backend;
+mod same_point;
+mod tangents;
 
 pub use backend::{HvpBackend, HvpSamePointBackend, HvpWork};
+pub use same_point::{PreparedHvpSamePoint, prepare_hvp_same_point};
 
 use super::call::{Memory, check_buffer, check_point, flat_seeds, like, write};
-use crate::backend::{Request, Seeds};
+use crate::backend::Request;
 use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
-use crate::scalar::{Base, Scalar};
+use crate::scalar::Base;
 use std::ops::Deref;
+use tangents::{check_seeds, error};
 
 /// Returns `[H·v for v in tangents]`, where H is the Hessian of `f` at `x`; each product has the shape of `x`.
 ///
@@ -221,100 +225,6 @@ where
     Ok(prepared)
 }
 
-/// Fixes the point of Hessian-vector products and computes everything that depends on it alone: value and gradient always, and in
-/// reverse mode the linearisation of the gradient, so that the function is not run again.
-///
-/// Reverse over reverse keeps the linearisation. Forward over reverse cannot, so its inner backend is then used as the outer one
-/// too. If the inner backend is a forward one, the function runs again for other tangents.
-///
-/// # Errors
-/// Those of [`hvp`].
-///
-/// # Example
-/// ```
-/// # use differentiation_interface::prelude::*;
-/// # fn cubic<T: Real>(x: &[T]) -> T { x[0] * x[0] * x[1] }
-/// let backend = SecondOrder(AutoReverseDiff::default(), AutoReverseDiff::default());
-/// let mut prepared = prepare_hvp_same_point(&cubic, &backend, &[2.0, 5.0], [&[0.0; 2]])?;
-/// assert_eq!((prepared.value(), prepared.gradient()), (20.0, vec![20.0, 4.0]));
-/// assert_eq!(prepared.hvp([&[1.0, -1.0]])?, [[6.0, 4.0]]);
-/// assert_eq!(prepared.hvp([&[0.0, 1.0]])?, [[4.0, 0.0]]);
-/// # Ok::<(), Error>(())
-/// ```
-pub fn prepare_hvp_same_point<H, B, P, D, const T: usize>(
-    f: H,
-    backend: &B,
-    x: P,
-    tangents: [D; T],
-) -> Result<PreparedHvpSamePoint<H, B, P, T>, Error>
-where
-    P: Point,
-    D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
-    H: Deref<Target: Sized>,
-    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
-{
-    let (mut memory, mut flat) = (Memory::new(), std::array::from_fn(|_| Vec::new()));
-    let at = At::new(&x, &mut memory.point);
-    let seeds = flat_seeds(&tangents, &mut flat);
-    check_seeds(&seeds, at.coordinates().len(), B::BACKEND)?;
-    let mut state = backend.hold(&f, at)?;
-    // One call sizes the work memory of the products.
-    backend.prepare_held(&mut state, &f, at, &seeds)?;
-    let inputs = at.coordinates().len();
-    memory.prepare();
-    Ok(PreparedHvpSamePoint { function: f, backend: backend.clone(), state, point: x, inputs, memory, tangents: flat })
-}
-
-/// An error of this operator.
-fn error(kind: ErrorKind, backend: &'static str) -> Error {
-    Error::new(kind).during("hvp", backend)
-}
-
-/// Refuses tangents of another length than the point.
-fn check_seeds<S: Scalar, const T: usize>(
-    tangents: &[&[S]; T],
-    inputs: usize,
-    backend: &'static str,
-) -> Result<(), Error> {
-    Seeds::Vectors(tangents).check(inputs).map_err(|kind| error(kind, backend))
-}
-
-/// The products of one call as objects of the shape of the point.
-fn products_like<P: Point, const T: usize>(
-    point: &P,
-    memory: &mut Vec<ScalarOf<P>>,
-    copy: impl Fn(usize, &mut [ScalarOf<P>]),
-) -> [LikeOf<P>; T] {
-    std::array::from_fn(|k| {
-        let copied = point.filled(memory, |out| {
-            copy(k, out);
-            Ok::<(), std::convert::Infallible>(())
-        });
-        match copied {
-            Ok(product) => product,
-            Err(never) => match never {},
-        }
-    })
-}
-
-/// Writes the products of one call into buffers, whose lengths have been checked.
-fn write_products<S: Scalar, const T: usize>(
-    products: [&mut (impl Buffer<S> + ?Sized); T],
-    memory: &mut Vec<S>,
-    copy: impl Fn(usize, &mut [S]),
-) {
-    for (k, buffer) in products.into_iter().enumerate() {
-        let written: Result<(), std::convert::Infallible> = buffer.write(memory, |out| {
-            copy(k, out);
-            Ok(())
-        });
-        match written {
-            Ok(()) => {}
-            Err(never) => match never {},
-        }
-    }
-}
-
 /// Prepared Hessian-vector products, made by [`prepare_hvp`]. One thread at a time; clone it for another thread.
 pub struct PreparedHvp<H, B, X, const T: usize, C = ()>
 where
@@ -409,7 +319,7 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &tangents, Request::Gradient)?;
-        let grad = like(&x, &mut self.memory.result, B::gradient(&self.state));
+        let grad = like(&x, &mut self.memory.result, |grad| grad.copy_from_slice(B::gradient(&self.state)));
         Ok((grad, self.products_like(&x)))
     }
 
@@ -431,7 +341,7 @@ where
         self.check_buffer(grad.count())?;
         self.check_buffers(&products)?;
         self.run(&x, &tangents, Request::Gradient)?;
-        write(grad, &mut self.memory.result, B::gradient(&self.state));
+        write(grad, &mut self.memory.result, |grad| grad.copy_from_slice(B::gradient(&self.state)));
         self.copy_products(products);
         Ok(())
     }
@@ -450,7 +360,7 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &tangents, Request::Value)?;
-        let grad = like(&x, &mut self.memory.result, B::gradient(&self.state));
+        let grad = like(&x, &mut self.memory.result, |grad| grad.copy_from_slice(B::gradient(&self.state)));
         Ok((B::value(&self.state), grad, self.products_like(&x)))
     }
 
@@ -472,7 +382,7 @@ where
         self.check_buffer(grad.count())?;
         self.check_buffers(&products)?;
         self.run(&x, &tangents, Request::Value)?;
-        write(grad, &mut self.memory.result, B::gradient(&self.state));
+        write(grad, &mut self.memory.result, |grad| grad.copy_from_slice(B::gradient(&self.state)));
         self.copy_products(products);
         Ok(B::value(&self.state))
     }
@@ -533,99 +443,12 @@ where
     }
 
     fn products_like<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P) -> [X::Like; T] {
-        products_like(x, &mut self.memory.result, |k, out| B::copy_product(&self.state, k, out))
+        std::array::from_fn(|k| like(x, &mut self.memory.result, |out| B::copy_product(&self.state, k, out)))
     }
 
     fn copy_products(&mut self, products: [&mut (impl Buffer<X::Scalar> + ?Sized); T]) {
-        write_products(products, &mut self.memory.result, |k, out| B::copy_product(&self.state, k, out));
-    }
-}
-
-/// Hessian-vector products prepared at one point, made by [`prepare_hvp_same_point`]. Only the tangents vary.
-pub struct PreparedHvpSamePoint<H, B, P, const T: usize>
-where
-    H: Deref<Target: Sized>,
-    P: Point,
-    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
-{
-    function: H,
-    backend: B,
-    state: B::State,
-    point: P,
-    inputs: usize,
-    memory: Memory<ScalarOf<P>>,
-    /// The numbers of tangents that do not lie in one piece.
-    tangents: [Vec<ScalarOf<P>>; T],
-}
-
-impl<H, B, P, const T: usize> Clone for PreparedHvpSamePoint<H, B, P, T>
-where
-    H: Deref<Target: Sized> + Clone,
-    P: Point + Clone,
-    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
-{
-    fn clone(&self) -> Self {
-        PreparedHvpSamePoint {
-            function: self.function.clone(),
-            backend: self.backend.clone(),
-            state: self.state.clone(),
-            point: self.point.clone(),
-            inputs: self.inputs,
-            memory: self.memory.clone(),
-            tangents: self.tangents.clone(),
+        for (k, product) in products.into_iter().enumerate() {
+            write(product, &mut self.memory.result, |out| B::copy_product(&self.state, k, out));
         }
-    }
-}
-
-impl<H, B, P, const T: usize> PreparedHvpSamePoint<H, B, P, T>
-where
-    H: Deref<Target: Sized>,
-    P: Point,
-    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
-{
-    /// The value at the point, evaluated by the preparation.
-    pub fn value(&self) -> ScalarOf<P> {
-        B::value(&self.state)
-    }
-
-    /// The gradient at the point, evaluated by the preparation.
-    pub fn gradient(&self) -> LikeOf<P> {
-        like(&self.point, &mut Vec::new(), B::gradient(&self.state))
-    }
-
-    /// Returns the products with other tangents.
-    ///
-    /// # Errors
-    /// Those of [`hvp`].
-    pub fn hvp<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(
-        &mut self,
-        tangents: [D; T],
-    ) -> Result<[LikeOf<P>; T], Error> {
-        self.run(&tangents)?;
-        let copy = |k, out: &mut [ScalarOf<P>]| B::copy_product(&self.state, k, out);
-        Ok(products_like(&self.point, &mut self.memory.result, copy))
-    }
-
-    /// Writes the products with other tangents into the buffers.
-    ///
-    /// # Errors
-    /// Those of [`hvp_into`].
-    pub fn hvp_into<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(
-        &mut self,
-        products: [&mut (impl Buffer<ScalarOf<P>> + ?Sized); T],
-        tangents: [D; T],
-    ) -> Result<(), Error> {
-        let check = |buffer: &&mut _| check_buffer(self.inputs, Buffer::<ScalarOf<P>>::count(&**buffer));
-        products.iter().try_for_each(check).map_err(|kind| error(kind, B::BACKEND))?;
-        self.run(&tangents)?;
-        write_products(products, &mut self.memory.result, |k, out| B::copy_product(&self.state, k, out));
-        Ok(())
-    }
-
-    fn run<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(&mut self, tangents: &[D; T]) -> Result<(), Error> {
-        let tangents = flat_seeds(tangents, &mut self.tangents);
-        check_seeds(&tangents, self.inputs, B::BACKEND)?;
-        let at = At::new(&self.point, &mut self.memory.point);
-        self.backend.held(&mut self.state, &self.function, at, &tangents)
     }
 }

@@ -403,14 +403,17 @@ where
 
     fn products<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P) -> [X::Like; T] {
         let PreparedPullback { state, inputs, memory, .. } = self;
-        std::array::from_fn(|k| like(x, &mut memory.result, Self::product(state, *inputs, k)))
+        std::array::from_fn(|k| {
+            like(x, &mut memory.result, |out| out.copy_from_slice(Self::product(state, *inputs, k)))
+        })
     }
 
     /// Copies the products into buffers of the caller.
     fn copy_products(&mut self, products: [&mut (impl Buffer<X::Scalar> + ?Sized); T]) -> Result<(), Error> {
         products.iter().try_for_each(|buffer| check_buffer(self.inputs, buffer.count())).map_err(Self::named)?;
         for (k, buffer) in products.into_iter().enumerate() {
-            write(buffer, &mut self.memory.result, Self::product(&self.state, self.inputs, k));
+            let product = Self::product(&self.state, self.inputs, k);
+            write(buffer, &mut self.memory.result, |out| out.copy_from_slice(product));
         }
         Ok(())
     }

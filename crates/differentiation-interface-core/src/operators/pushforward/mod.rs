@@ -411,7 +411,8 @@ where
         let expected = B::product(&mut self.state, 0).0.len();
         products.iter().try_for_each(|buffer| check_buffer(expected, buffer.count())).map_err(Self::named)?;
         for (k, buffer) in products.into_iter().enumerate() {
-            write(buffer, &mut self.memory.result, B::product(&mut self.state, k).0);
+            let product = B::product(&mut self.state, k).0;
+            write(buffer, &mut self.memory.result, |out| out.copy_from_slice(product));
         }
         Ok(())
     }

@@ -1,0 +1,146 @@
+//! Hessian-vector products at one point, of which only the tangents vary.
+//!
+//! Called by users. Calls the [`HvpSamePointBackend`], which keeps what depends on the point alone.
+
+use super::backend::HvpSamePointBackend;
+use super::tangents::{check_seeds, error};
+use crate::container::Buffer;
+use crate::error::Error;
+use crate::operators::call::{Memory, check_buffer, flat_seeds, like, write};
+use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
+use std::ops::Deref;
+
+/// Fixes the point of Hessian-vector products and computes everything that depends on it alone: value and gradient always, and in
+/// reverse mode the linearisation of the gradient, so that the function is not run again.
+///
+/// Reverse over reverse keeps the linearisation. Forward over reverse cannot, so its inner backend is then used as the outer one
+/// too. If the inner backend is a forward one, the function runs again for other tangents.
+///
+/// # Errors
+/// Those of [`hvp`](super::hvp).
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// # fn cubic<T: Real>(x: &[T]) -> T { x[0] * x[0] * x[1] }
+/// let backend = SecondOrder(AutoReverseDiff::default(), AutoReverseDiff::default());
+/// let mut prepared = prepare_hvp_same_point(&cubic, &backend, &[2.0, 5.0], [&[0.0; 2]])?;
+/// assert_eq!((prepared.value(), prepared.gradient()), (20.0, vec![20.0, 4.0]));
+/// assert_eq!(prepared.hvp([&[1.0, -1.0]])?, [[6.0, 4.0]]);
+/// assert_eq!(prepared.hvp([&[0.0, 1.0]])?, [[4.0, 0.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn prepare_hvp_same_point<H, B, P, D, const T: usize>(
+    f: H,
+    backend: &B,
+    x: P,
+    tangents: [D; T],
+) -> Result<PreparedHvpSamePoint<H, B, P, T>, Error>
+where
+    P: Point,
+    D: Point<Shape: Shape<Scalar = ScalarOf<P>>>,
+    H: Deref<Target: Sized>,
+    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
+{
+    let (mut memory, mut flat) = (Memory::new(), std::array::from_fn(|_| Vec::new()));
+    let at = At::new(&x, &mut memory.point);
+    let seeds = flat_seeds(&tangents, &mut flat);
+    check_seeds(&seeds, at.coordinates().len(), B::BACKEND)?;
+    let mut state = backend.hold(&f, at)?;
+    // One call sizes the work memory of the products.
+    backend.prepare_held(&mut state, &f, at, &seeds)?;
+    let inputs = at.coordinates().len();
+    memory.prepare();
+    Ok(PreparedHvpSamePoint { function: f, backend: backend.clone(), state, point: x, inputs, memory, tangents: flat })
+}
+
+/// Hessian-vector products prepared at one point, made by [`prepare_hvp_same_point`]. Only the tangents vary.
+pub struct PreparedHvpSamePoint<H, B, P, const T: usize>
+where
+    H: Deref<Target: Sized>,
+    P: Point,
+    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
+{
+    function: H,
+    backend: B,
+    state: B::State,
+    point: P,
+    inputs: usize,
+    memory: Memory<ScalarOf<P>>,
+    /// The numbers of tangents that do not lie in one piece.
+    tangents: [Vec<ScalarOf<P>>; T],
+}
+
+impl<H, B, P, const T: usize> Clone for PreparedHvpSamePoint<H, B, P, T>
+where
+    H: Deref<Target: Sized> + Clone,
+    P: Point + Clone,
+    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
+{
+    fn clone(&self) -> Self {
+        PreparedHvpSamePoint {
+            function: self.function.clone(),
+            backend: self.backend.clone(),
+            state: self.state.clone(),
+            point: self.point.clone(),
+            inputs: self.inputs,
+            memory: self.memory.clone(),
+            tangents: self.tangents.clone(),
+        }
+    }
+}
+
+impl<H, B, P, const T: usize> PreparedHvpSamePoint<H, B, P, T>
+where
+    H: Deref<Target: Sized>,
+    P: Point,
+    B: HvpSamePointBackend<H::Target, P::Shape, P::Contexts, T>,
+{
+    /// The value at the point, evaluated by the preparation.
+    pub fn value(&self) -> ScalarOf<P> {
+        B::value(&self.state)
+    }
+
+    /// The gradient at the point, evaluated by the preparation.
+    pub fn gradient(&self) -> LikeOf<P> {
+        like(&self.point, &mut Vec::new(), |grad| grad.copy_from_slice(B::gradient(&self.state)))
+    }
+
+    /// Returns the products with other tangents.
+    ///
+    /// # Errors
+    /// Those of [`hvp`](super::hvp).
+    pub fn hvp<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(
+        &mut self,
+        tangents: [D; T],
+    ) -> Result<[LikeOf<P>; T], Error> {
+        self.run(&tangents)?;
+        let product = |k| like(&self.point, &mut self.memory.result, |out| B::copy_product(&self.state, k, out));
+        Ok(std::array::from_fn(product))
+    }
+
+    /// Writes the products with other tangents into the buffers.
+    ///
+    /// # Errors
+    /// Those of [`hvp_into`](super::hvp_into).
+    pub fn hvp_into<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(
+        &mut self,
+        products: [&mut (impl Buffer<ScalarOf<P>> + ?Sized); T],
+        tangents: [D; T],
+    ) -> Result<(), Error> {
+        let check = |buffer: &&mut _| check_buffer(self.inputs, Buffer::<ScalarOf<P>>::count(&**buffer));
+        products.iter().try_for_each(check).map_err(|kind| error(kind, B::BACKEND))?;
+        self.run(&tangents)?;
+        for (k, product) in products.into_iter().enumerate() {
+            write(product, &mut self.memory.result, |out| B::copy_product(&self.state, k, out));
+        }
+        Ok(())
+    }
+
+    fn run<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(&mut self, tangents: &[D; T]) -> Result<(), Error> {
+        let tangents = flat_seeds(tangents, &mut self.tangents);
+        check_seeds(&tangents, self.inputs, B::BACKEND)?;
+        let at = At::new(&self.point, &mut self.memory.point);
+        self.backend.held(&mut self.state, &self.function, at, &tangents)
+    }
+}
