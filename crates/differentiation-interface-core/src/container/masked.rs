@@ -9,8 +9,8 @@ use std::ops::Range;
 
 /// A point of which only the numbers whose entry of the mask is `true` are differentiated; the others are constants.
 ///
-/// The function takes the whole container. A gradient has its shape, with zeros at the frozen numbers; tangents, and the columns of
-/// Jacobians and Hessians, are those of the free numbers alone. The mask is as long as the container: missing entries are `false`.
+/// The function takes the whole container. A gradient that is returned has its shape, with zeros at the frozen numbers; tangents, buffers
+/// of `_into` calls, and the columns of Jacobians and Hessians are those of the free numbers alone. The mask is as long as the container: missing entries are `false`.
 ///
 /// # Example
 /// ```

@@ -82,3 +82,58 @@ at_every_container! {
     reverse_diff_allocates_nothing_at_containers: AutoReverseDiff::default();
     compiled_reverse_diff_allocates_nothing_at_containers: AutoReverseDiff::compiled();
 }
+
+/// A path through the plane as a struct in several pieces.
+#[derive(Clone, Debug, PartialEq, Container)]
+struct Path<T = f64> {
+    position: (T, T),
+    radius: T,
+}
+
+fn spiral<T: Real>(t: T) -> Path<T> {
+    Path { position: (t * t, t * t * t), radius: 2.0 * t }
+}
+
+#[test]
+fn derivatives_of_structs_are_written_without_allocation() {
+    let other = Path { position: (0.0, 0.0), radius: 0.0 };
+    let (mut first, mut second) = (other.clone(), other);
+    let backend = AutoForwardDiff::default();
+    let mut derivative = prepare_derivative(&spiral, &backend, 1.0).unwrap();
+    let mut twice = prepare_second_derivative(&spiral, &backend, 1.0).unwrap();
+    let before = allocations();
+    for _ in 0..2 {
+        derivative.derivative_into(&mut first, 2.0).unwrap();
+        twice.second_derivative_into(&mut second, 2.0).unwrap();
+    }
+    assert_eq!(allocations() - before, 0);
+    assert_eq!(first, Path { position: (4.0, 12.0), radius: 2.0 });
+    assert_eq!(second, Path { position: (2.0, 12.0), radius: 0.0 });
+}
+
+#[test]
+fn gradients_of_free_entries_are_written_without_allocation() {
+    let x = Ten { scale: 2.0, ends: (0.5, 1.5), array: [1.0; 4], vector: SVector::from_element(0.5) };
+    let free = [true, false, true, true, false, false, true, true, true, true];
+    let f = |x: &Ten<_>| squares([&x.scale, &x.ends.0, &x.ends.1].into_iter().chain(&x.array).chain(&x.vector));
+    let mut grad = [0.0; 7];
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), Masked(&x, &free)).unwrap();
+    let before = allocations();
+    for _ in 0..2 {
+        prepared.gradient_into(&mut grad, Masked(&x, &free)).unwrap();
+    }
+    assert_eq!(allocations() - before, 0);
+    assert_eq!(grad, [4.0, 9.0, 8.0, 14.0, 8.0, 9.0, 10.0]);
+}
+
+#[test]
+fn values_at_structs_are_computed_without_allocation() {
+    let x = Ten { scale: 2.0, ends: (0.5, 1.5), array: [1.0; 4], vector: SVector::from_element(0.5) };
+    let f = |x: &Ten<_>| squares([&x.scale, &x.ends.0, &x.ends.1].into_iter().chain(&x.array).chain(&x.vector));
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), &x).unwrap();
+    let expected = prepared.value(&x).unwrap();
+    let before = allocations();
+    assert_eq!(prepared.value(&x).unwrap(), expected);
+    assert_eq!(allocations() - before, 0);
+    assert_eq!(expected, 4.0 + 0.5 + 6.75 + 22.0 + 6.75);
+}
