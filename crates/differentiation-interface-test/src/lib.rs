@@ -28,6 +28,7 @@ mod point;
 #[cfg(feature = "report")]
 pub mod report;
 mod scenario;
+mod survey;
 pub mod table;
 mod trusted;
 mod wrappers;
@@ -44,4 +45,5 @@ pub use outcome::*;
 pub use pick::{Pick, pick_fastest};
 pub use point::*;
 pub use scenario::*;
+pub use survey::{Cell, Survey, Verdict, survey};
 pub use wrappers::*;

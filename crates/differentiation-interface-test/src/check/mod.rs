@@ -50,7 +50,7 @@ where
 }
 
 /// All findings of one scenario with one backend, and the number of checks made.
-fn run_session(
+pub(crate) fn run_session(
     backend: &dyn Candidate,
     facts: &Facts,
     driver: &mut dyn Driver,

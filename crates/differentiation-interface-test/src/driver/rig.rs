@@ -17,6 +17,7 @@ use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::{Bound, Evaluate, Flat, Storage};
 use differentiation_interface_core::point::At as PointAt;
 use std::hint::black_box;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Seeds and buffers of an operator.
 pub(crate) struct Io<S, M = ()> {
@@ -187,9 +188,9 @@ pub(crate) fn drive<K, O, B, F, P>(
     };
     let value = rig.plain_value(At::Point);
     rig.outputs = value.len();
-    // One call sets the sizes of the buffers.
-    let sized = rig.call(Call::OneShot, Variant::ValueAnd, At::Point);
-    if let Some(reason) = sized.err().and_then(|error| refusal(&error)) {
+    // One call sets the sizes of the buffers. If the engine panics, the task meets the same panic, and decides.
+    let sized = catch_unwind(AssertUnwindSafe(|| rig.call(Call::OneShot, Variant::ValueAnd, At::Point)));
+    if let Some(reason) = sized.ok().and_then(Result::err).and_then(|error| refusal(&error)) {
         return task.skip(candidate, &scenario.full_name(), O::NAME, reason);
     }
     let facts = facts(scenario, value.len(), limits, K::VARIANTS);

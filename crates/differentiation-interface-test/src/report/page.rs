@@ -5,7 +5,7 @@
 use super::canvas::{ALARM, GRID, INK, PALETTE};
 use super::subject::{groups, manner};
 use super::{Plot, ReportError};
-use crate::table::{Row, Table, plain, seconds};
+use crate::table::{Row, Table, escape_html, seconds};
 use plotters::style::RGBColor;
 use std::fmt::Write;
 use std::path::Path;
@@ -30,22 +30,6 @@ pub struct Page<'a> {
     table: &'a Table,
     title: String,
     notes: Vec<String>,
-}
-
-/// Text with HTML's special characters escaped, for elements and quoted attributes.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in plain(text).chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 fn hex(RGBColor(r, g, b): RGBColor) -> String {
@@ -127,9 +111,9 @@ impl<'a> Page<'a> {
     /// # Errors
     /// [`ReportError::Drawing`] if `plotters` fails.
     pub fn to_html(&self) -> Result<String, ReportError> {
-        let title = escape(&self.title);
+        let title = escape_html(&self.title);
         let notes: String =
-            self.notes.iter().map(|note| format!("<p class=\"notes\">{}</p>\n", escape(note))).collect();
+            self.notes.iter().map(|note| format!("<p class=\"notes\">{}</p>\n", escape_html(note))).collect();
         let (style, script) = (include_str!("page.css"), include_str!("page.js"));
         let (dark, summary, plots, rows) = (dark_style(), self.summary(), self.plots()?, self.rows());
         Ok(format!(
@@ -165,8 +149,11 @@ impl<'a> Page<'a> {
         let mut html = String::new();
         for group in groups {
             let (largest, several) = group.sizes();
-            let _ =
-                writeln!(html, "<details{open}><summary>{}</summary><div class=\"pictures\">", escape(&group.heading));
+            let _ = writeln!(
+                html,
+                "<details{open}><summary>{}</summary><div class=\"pictures\">",
+                escape_html(&group.heading)
+            );
             if several {
                 html += &inline(&group.heading, Plot::scaling_of(&group.rows), "time against length")?;
             }
@@ -187,7 +174,7 @@ impl<'a> Page<'a> {
         for row in self.table {
             html += if row.failed() { "<tr class=\"failed\">" } else { "<tr>" };
             for column in &COLUMNS {
-                let shown = escape(&(column.shown)(row));
+                let shown = escape_html(&(column.shown)(row));
                 let _ = match column.value.map(|value| value(row)) {
                     Some(value) if value.is_finite() => {
                         write!(html, "<td class=\"figure\" data-value=\"{value:e}\">{shown}</td>")
@@ -205,7 +192,7 @@ impl<'a> Page<'a> {
 
 /// A plot in the page, with a description for readers who do not see it.
 fn inline(heading: &str, plot: Plot<'_>, title: &str) -> Result<String, ReportError> {
-    let label = escape(&format!("{heading}: {title}"));
+    let label = escape_html(&format!("{heading}: {title}"));
     let svg = plot.title(title).to_svg()?.replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{label}\" "), 1);
     Ok(format!("<figure>{svg}</figure>\n"))
 }

@@ -14,6 +14,7 @@ pub use files::TableError;
 #[cfg(feature = "report")]
 pub(crate) use print::plain;
 pub use print::seconds;
+pub(crate) use print::{escape_html, markdown};
 pub use row::{COLUMNS, Row};
 
 use std::cmp::Ordering;

@@ -54,8 +54,24 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
+/// Text with HTML's special characters escaped, for elements and quoted attributes.
+pub(crate) fn escape_html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in plain(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
 /// Escapes characters with a meaning in Markdown.
-fn markdown(text: &str) -> String {
+pub(crate) fn markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut before = ' ';
     let text = plain(text);
