@@ -117,16 +117,34 @@ fn probe_binary<R: Binary, B: Base>(rule: R, x: B, y: B, r: B, active: u8) -> Pr
 /// Magnitudes of the sample points, at which no rule is special.
 const SAMPLES: [f64; 10] = [1e-300, 1.3e-9, 0.0123, 0.37, 0.81, 1.7, 5.3, 42.3, 1.1e9, 1e300];
 
-fn samples() -> impl Iterator<Item = f64> + Clone {
-    SAMPLES.into_iter().flat_map(|x| [x, -x])
+/// The class of a rule at one sample. Behind a pointer, so that the loops over samples are compiled once and not for each rule.
+#[derive(Clone, Copy)]
+enum Samples<'a> {
+    /// Of a rule of one argument.
+    Numbers(&'a dyn Fn(f64) -> u8),
+    /// Of a rule of two arguments, whose third number says which arguments are active.
+    Pairs(&'a dyn Fn(f64, f64, u8) -> u8),
+}
+
+impl Samples<'_> {
+    /// The union over all samples.
+    fn all(self) -> u8 {
+        let samples = || SAMPLES.into_iter().flat_map(|x| [x, -x]);
+        match self {
+            Samples::Numbers(class) => samples().fold(0, |all, x| all | class(x)),
+            Samples::Pairs(class) => {
+                let pairs = samples().flat_map(|x| samples().map(move |y| (x, y)));
+                let actives = [Class::X, Class::Y, Class::X | Class::Y];
+                pairs.fold(0, |all, (x, y)| actives.iter().fold(all, |all, active| all | class(x, y, *active)))
+            }
+        }
+    }
 }
 
 /// The class of a rule of one argument, over all points.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn unary_global<R: Unary>(rule: R) -> Class {
-    remembered(TypeId::of::<R>(), rule.parameter(), || {
-        samples().fold(0, |class, x| class | probe_unary(rule, x, rule.value(x)).class)
-    })
+    remembered(TypeId::of::<R>(), rule.parameter(), Samples::Numbers(&|x| probe_unary(rule, x, rule.value(x)).class))
 }
 
 /// The class of a rule of two arguments, over all points.
@@ -148,17 +166,8 @@ pub(crate) fn binary_global<R: Binary>(rule: R) -> Class {
 /// The class of a rule of two arguments, by all sample points.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn binary_sampled<R: Binary>(rule: R) -> Class {
-    remembered(TypeId::of::<R>(), rule.parameter(), || {
-        let mut class = 0;
-        for x in samples() {
-            for y in samples() {
-                for active in [Class::X, Class::Y, Class::X | Class::Y] {
-                    class |= probe_binary(rule, x, y, rule.value(x, y), active).class;
-                }
-            }
-        }
-        class
-    })
+    let probe = |x: f64, y: f64, active: u8| probe_binary(rule, x, y, rule.value(x, y), active).class;
+    remembered(TypeId::of::<R>(), rule.parameter(), Samples::Pairs(&probe))
 }
 
 /// The class of a rule of one argument around the point `x`, where the value is `y`.
@@ -215,8 +224,8 @@ const TAKEN: u64 = 0x80;
 const CLASS: u64 = 0x7f;
 
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn remembered(rule: TypeId, parameter: Option<u64>, find: impl Fn() -> u8) -> Class {
-    let Some(parameter) = parameter else { return Class(find()) };
+fn remembered(rule: TypeId, parameter: Option<u64>, samples: Samples<'_>) -> Class {
+    let Some(parameter) = parameter else { return Class(samples.all()) };
     let mut key = Key(0);
     rule.hash(&mut key);
     let key = key.0 ^ parameter.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
@@ -225,13 +234,13 @@ fn remembered(rule: TypeId, parameter: Option<u64>, find: impl Fn() -> u8) -> Cl
     if (word ^ key) & !CLASS & !TAKEN == 0 && word & TAKEN != 0 {
         return Class((word & CLASS) as u8);
     }
-    compute(slot, key, find)
+    compute(slot, key, samples)
 }
 
 #[cold]
 #[inline(never)]
-fn compute(slot: &AtomicU64, key: u64, find: impl Fn() -> u8) -> Class {
-    let class = find();
+fn compute(slot: &AtomicU64, key: u64, samples: Samples<'_>) -> Class {
+    let class = samples.all();
     slot.store(key & !CLASS & !TAKEN | TAKEN | class as u64, Ordering::Relaxed);
     Class(class)
 }

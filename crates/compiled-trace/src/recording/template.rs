@@ -35,10 +35,12 @@ type Number = Recorded<f64>;
 
 impl Template {
     /// Records a derivative; returns an error of kind `RuleOrder` if it reads values.
+    ///
+    /// The derivative is behind a pointer, so that recording is compiled once and not for each rule of the table.
     fn record(
         name: &'static str,
         arguments: &[f64],
-        f: impl FnOnce(&[Number]) -> Result<Partial<Number>, Error>,
+        f: &mut dyn FnMut(&[Number]) -> Result<Partial<Number>, Error>,
     ) -> Result<Template, Error> {
         let mut partial = Ok(TemplatePartial::Zero);
         let graph = record(arguments, &[], Limits::default(), |x, _, y| {
@@ -69,7 +71,7 @@ impl Template {
     /// The derivative of a unary rule.
     fn unary<R: Unary>(rule: R) -> Result<Vec<Template>, Error> {
         let point = [0.5, rule.value(0.5)];
-        let template = Template::record(R::NAME, &point, |x| {
+        let template = Template::record(R::NAME, &point, &mut |x| {
             if TypeId::of::<R>() == TypeId::of::<Abs>() {
                 return Ok(Partial::Value(sign(x[0])));
             }
@@ -83,7 +85,7 @@ impl Template {
         let point = [0.5, 0.75, rule.value(0.5, 0.75)];
         let mut templates = Vec::with_capacity(2);
         for argument in 0..2 {
-            templates.push(Template::record(R::NAME, &point, |x| {
+            templates.push(Template::record(R::NAME, &point, &mut |x| {
                 let (x, y, r) = (x[0], x[1], x[2]);
                 Ok(match unbranched(&rule, x, y) {
                     Some([dx, dy]) => [dx, dy][argument],
@@ -101,7 +103,7 @@ impl Template {
             1 => vec![0.5, object.value_f64(0.5, 0.5)],
             _ => vec![0.5, 0.75, object.value_f64(0.5, 0.75)],
         };
-        Template::record(object.name(), &point, |at| object.partial(argument, at))
+        Template::record(object.name(), &point, &mut |at| object.partial(argument, at))
     }
 
     /// A derivative that stays an opaque rule.
