@@ -1,0 +1,255 @@
+//! The trait of foreign numbers, and the wrapper that is a number of this crate.
+//!
+//! Implemented by adapters; the wrapper is called by the user's function through [`Num`](crate::Num).
+
+use super::bridge;
+use crate::arithmetic::CustomRule;
+use crate::error::ErrorKind;
+use crate::rules::{Binary, Partial, Unary};
+use crate::scalar::{Base, Core, Num, Scalar};
+use std::fmt::Debug;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// A number of another crate that differentiates functions of `f64`.
+///
+/// # For backend authors
+/// 1. `constant(c)` depends on no input, and `is_constant` returns `true` only for such numbers.
+/// 2. `chain(y, d)` is the number with the value `y` whose derivative is that of `self` times `d`; `chain2(other, r, dx, dy)` has the value `r` and
+///    the sum of both derivatives, `self`'s times `dx` and `other`'s times `dy`. Neither is called for a constant.
+/// 3. `unary`, `binary`, `binary_right` and `binary_left` apply a rule. The defaults use the derivatives of this crate; [`native_rules!`](crate::native_rules)
+///    overrides them with the number's own functions, which must not panic.
+/// 4. `Native` is the type that code of the other crate computes with: usually `Self`.
+///
+/// # Example
+/// A number that only stores a value and one derivative:
+/// ```
+/// # use differentiation_interface_core::foreign::{self, Foreign};
+/// # use differentiation_interface_core::rules::{Erf, Sin};
+/// #[derive(Clone, Copy, Debug)]
+/// struct Pair(f64, f64);
+///
+/// impl Pair {
+///     fn sine(self) -> Pair {
+///         Pair(self.0.sin(), self.0.cos() * self.1)
+///     }
+/// }
+///
+/// impl Foreign for Pair {
+///     type Native = Pair;
+///     fn constant(value: f64) -> Pair {
+///         Pair(value, 0.0)
+///     }
+///     fn value(&self) -> f64 {
+///         self.0
+///     }
+///     fn is_constant(&self) -> bool {
+///         self.1 == 0.0
+///     }
+///     fn chain(self, y: f64, dy: f64) -> Pair {
+///         Pair(y, dy * self.1)
+///     }
+///     fn chain2(self, other: Pair, r: f64, dx: f64, dy: f64) -> Pair {
+///         Pair(r, dx * self.1 + dy * other.1)
+///     }
+///     fn native(self) -> Pair {
+///         self
+///     }
+///     fn from_native(native: Pair) -> Pair {
+///         native
+///     }
+///     differentiation_interface_core::native_rules! {
+///         unary x: Sin => x.sine();
+///         binary x, y: ;
+///         right x, c: ;
+///         left c, y: ;
+///     }
+/// }
+///
+/// // Its own rule, and one of this crate: erf'(0) = 2/√π.
+/// assert_eq!(foreign::apply(Sin, Pair(0.0, 3.0)).1, 3.0);
+/// assert_eq!(foreign::apply(Erf, Pair(0.0, 1.0)).1, std::f64::consts::FRAC_2_SQRT_PI);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an adapted number of another crate",
+    note = "implement `foreign::Foreign` for it: constants, the value and the chain rule"
+)]
+pub trait Foreign: Copy + Debug + Send + Sync + 'static {
+    /// The type that code of the other crate computes with.
+    type Native: Copy + Send + 'static;
+
+    /// The number `value` that depends on no input.
+    fn constant(value: f64) -> Self;
+    /// The value.
+    fn value(&self) -> f64;
+    /// Whether the number certainly depends on no input.
+    fn is_constant(&self) -> bool;
+    /// The value `y`, with the derivative of `self` times `dy`.
+    fn chain(self, y: f64, dy: f64) -> Self;
+    /// The value `r`, with the derivative of `self` times `dx` and that of `other` times `dy`.
+    fn chain2(self, other: Self, r: f64, dx: f64, dy: f64) -> Self;
+    /// The number for code of the other crate.
+    fn native(self) -> Self::Native;
+    /// A number that code of the other crate computed.
+    fn from_native(native: Self::Native) -> Self;
+
+    /// Makes the differentiation that the number belongs to return this error; see [`Core::spoil`].
+    fn spoil(&self, _kind: ErrorKind) {}
+    /// Applies a rule of one argument.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn unary<R: Unary>(self, rule: R) -> Self {
+        by_rule(self, rule)
+    }
+    /// Applies a rule of two arguments.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
+        by_rule_of_two(self, other, rule)
+    }
+    /// Applies a rule whose second argument is a plain number.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn binary_right<R: Binary>(self, other: f64, rule: R) -> Self {
+        by_rule_right(self, other, rule)
+    }
+    /// Applies a rule whose first argument is a plain number.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn binary_left<R: Binary>(first: f64, second: Self, rule: R) -> Self {
+        by_rule_left(first, second, rule)
+    }
+}
+
+/// `x` with the value `y` and the derivative `partial`, which may be absent.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn chained<T: Foreign>(x: T, y: f64, partial: impl FnOnce() -> Partial<f64>) -> T {
+    if x.is_constant() {
+        return T::constant(y);
+    }
+    match partial() {
+        Partial::Zero => T::constant(y),
+        partial => x.chain(y, partial.value()),
+    }
+}
+
+/// Applies a rule of one argument with the derivative of this crate.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub fn by_rule<T: Foreign, R: Unary>(x: T, rule: R) -> T {
+    let point = x.value();
+    let y = rule.value(point);
+    chained(x, y, || rule.derivative(point, y))
+}
+
+/// Applies a rule of two arguments with the derivatives of this crate.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub fn by_rule_of_two<T: Foreign, R: Binary>(first: T, second: T, rule: R) -> T {
+    let (x, y) = (first.value(), second.value());
+    let r = rule.value(x, y);
+    if first.is_constant() {
+        return chained(second, r, || rule.partial_y(x, y, r));
+    }
+    if second.is_constant() {
+        return chained(first, r, || rule.partial_x(x, y, r));
+    }
+    match (rule.partial_x(x, y, r), rule.partial_y(x, y, r)) {
+        (Partial::Zero, dy) => chained(second, r, || dy),
+        (dx, Partial::Zero) => chained(first, r, || dx),
+        (dx, dy) => first.chain2(second, r, dx.value(), dy.value()),
+    }
+}
+
+/// Applies a rule whose second argument is a plain number with the derivative of this crate.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub fn by_rule_right<T: Foreign, R: Binary>(first: T, second: f64, rule: R) -> T {
+    let x = first.value();
+    let r = rule.value(x, second);
+    chained(first, r, || rule.partial_x(x, second, r))
+}
+
+/// Applies a rule whose first argument is a plain number with the derivative of this crate.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub fn by_rule_left<T: Foreign, R: Binary>(first: f64, second: T, rule: R) -> T {
+    let y = second.value();
+    let r = rule.value(first, y);
+    chained(second, r, || rule.partial_y(first, y, r))
+}
+
+/// A foreign number as a number of this crate, where `S` is the number of the user's point: a plain one.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain<T, S>(
+    /// The foreign number.
+    pub T,
+    PhantomData<S>,
+);
+
+/// The number that the user's function gets.
+pub type ForeignNum<T, S> = Num<Plain<T, S>>;
+
+impl<T: Foreign, S: Scalar> Plain<T, S> {
+    /// Wraps a foreign number.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn new(number: T) -> Self {
+        Plain(number, PhantomData)
+    }
+    /// A constant of a number of the user's point.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn inject(value: S) -> Self {
+        Self::new(T::constant(plain(value)))
+    }
+    /// The value as a number of the user's point.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn project(&self) -> S {
+        up(self.0.value())
+    }
+}
+
+/// A plain number in double precision.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn plain<S: Scalar>(value: S) -> f64 {
+    (S::INTERNALS.peek)(&value).as_f64()
+}
+
+/// A double as a number of the user's point.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn up<S: Scalar>(value: f64) -> S {
+    S::constant(S::Base::from_f64(value))
+}
+
+impl<T: Foreign, S: Scalar> Core for Plain<T, S> {
+    type Base = S::Base;
+    const DEPTH: u32 = 1 + S::DEPTH;
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn constant(value: S::Base) -> Self {
+        Self::new(T::constant(value.as_f64()))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn primal(&self) -> S::Base {
+        S::Base::from_f64(self.0.value())
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn is_constant(&self) -> bool {
+        self.0.is_constant()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn unary<R: Unary>(self, rule: R) -> Self {
+        Self::new(self.0.unary(rule))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
+        Self::new(self.0.binary(other.0, rule))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
+        Self::new(self.0.binary_right(other.as_f64(), rule))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
+        Self::new(T::binary_left(first.as_f64(), second.0, rule))
+    }
+    fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
+        let numbers: Vec<T> = x.iter().map(|x| x.0.0).collect();
+        y.clear();
+        y.extend(bridge::custom::<T, R, S::Base>(rule, &numbers).into_iter().map(|y| Num(Self::new(y))));
+    }
+    fn spoil(&self, kind: ErrorKind) {
+        self.0.spoil(kind);
+    }
+}

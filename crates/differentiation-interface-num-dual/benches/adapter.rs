@@ -1,0 +1,2 @@
+//! Adapter against the bare crate.
+fn main() {}
