@@ -18,25 +18,33 @@ macro_rules! native_rules {
         #[cfg_attr(not(debug_assertions), inline(always))]
         fn unary<R: $crate::rules::Unary>(self, rule: R) -> Self {
             let $x = self;
-            $($crate::native_rules! { @rule rule, $Unary $(, $p)? => $unary })*
+            if $crate::foreign::Foreign::computes_with(&$x, &$x) {
+                $($crate::native_rules! { @rule rule, $Unary $(, $p)? => $unary })*
+            }
             $crate::foreign::by_rule($x, rule)
         }
         #[cfg_attr(not(debug_assertions), inline(always))]
         fn binary<R: $crate::rules::Binary>(self, other: Self, rule: R) -> Self {
             let ($a, $b) = (self, other);
-            $($crate::native_rules! { @rule rule, $Binary => $binary })*
+            if $crate::foreign::Foreign::computes_with(&$a, &$b) {
+                $($crate::native_rules! { @rule rule, $Binary => $binary })*
+            }
             $crate::foreign::by_rule_of_two($a, $b, rule)
         }
         #[cfg_attr(not(debug_assertions), inline(always))]
         fn binary_right<R: $crate::rules::Binary>(self, other: f64, rule: R) -> Self {
             let ($d, $c) = (self, other);
-            $($crate::native_rules! { @rule rule, $Right => $right })*
+            if $crate::foreign::Foreign::computes_with(&$d, &$d) {
+                $($crate::native_rules! { @rule rule, $Right => $right })*
+            }
             $crate::foreign::by_rule_right($d, $c, rule)
         }
         #[cfg_attr(not(debug_assertions), inline(always))]
         fn binary_left<R: $crate::rules::Binary>(first: f64, second: Self, rule: R) -> Self {
             let ($k, $e) = (first, second);
-            $($crate::native_rules! { @rule rule, $Left => $left })*
+            if $crate::foreign::Foreign::computes_with(&$e, &$e) {
+                $($crate::native_rules! { @rule rule, $Left => $left })*
+            }
             $crate::foreign::by_rule_left($k, $e, rule)
         }
     };

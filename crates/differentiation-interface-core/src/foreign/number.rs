@@ -93,6 +93,12 @@ pub trait Foreign: Copy + Debug + Send + Sync + 'static {
     /// A number that code of the other crate computed.
     fn from_native(native: Self::Native) -> Self;
 
+    /// Whether the number's own functions may be called with these two numbers, or with one, which is then both. Where they may not, the chain rule
+    /// is used: for constants that would be recorded, and for numbers whose recording is not at hand.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn computes_with(&self, _other: &Self) -> bool {
+        true
+    }
     /// Makes the differentiation that the number belongs to return this error; see [`Core::spoil`].
     fn spoil(&self, _kind: ErrorKind) {}
     /// Applies a rule of one argument.
