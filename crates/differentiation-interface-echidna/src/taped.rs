@@ -31,11 +31,21 @@ pub struct Taped {
 }
 
 impl Taped {
+    /// Applies a function of the crate to a number of the active tape.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn on_tape(self, f: impl FnOnce(Reverse<f64>) -> Reverse<f64>) -> Taped {
-        Taped::from_native(f(self.native()))
+        self.became(f(self.native()))
     }
+    /// The same for two numbers, one of which may be a constant.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn both_on_tape(self, other: Taped, f: impl FnOnce(Reverse<f64>, Reverse<f64>) -> Reverse<f64>) -> Taped {
-        Taped::from_native(f(self.native(), other.native()))
+        Taped { recording: self.recording.or(other.recording), ..self }.became(f(self.native(), other.native()))
+    }
+    /// A result of the crate on the tape that this number is on.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn became(self, y: Reverse<f64>) -> Taped {
+        let recording = if y.index() == CONSTANT { None } else { self.recording };
+        Taped { value: y.value(), index: y.index(), recording }
     }
 
     /// Reports numbers that the active tape of this thread does not hold.
