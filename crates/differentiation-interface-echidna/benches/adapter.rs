@@ -1,7 +1,8 @@
 //! Time of a prepared gradient by the backends of this crate over that of `echidna` called directly.
 //!
 //! `cargo bench -p differentiation-interface-echidna`. Minima of rounds in which all contenders run one after the other. All results are compared
-//! before anything is timed; without the argument `--bench`, which `cargo bench` passes and `cargo test` does not, that is all.
+//! before anything is timed; without the argument `--bench`, which `cargo bench` passes and `cargo test` does not, that is all. The functions are not
+//! inlined: inlined into the direct call, constants would be folded into them there only.
 
 use differentiation_interface::prelude::*;
 use differentiation_interface_echidna::AutoEchidna;
@@ -13,6 +14,7 @@ use std::time::Instant;
 const N: usize = 8;
 type Dual = DualVec<f64, N>;
 
+#[inline(never)]
 fn rosenbrock<T: Float>(x: &[T], hundred: T) -> T {
     let mut sum = T::zero();
     for w in x.windows(2) {
@@ -22,6 +24,7 @@ fn rosenbrock<T: Float>(x: &[T], hundred: T) -> T {
     sum
 }
 
+#[inline(never)]
 fn transcendental<T: Float>(x: &[T], _: T) -> T {
     let mut sum = T::zero();
     for &x in x {

@@ -209,3 +209,26 @@ fn functions_may_compute_on_other_threads() -> Result<(), Error> {
     assert_eq!(gradient(&f, &AutoNumDual::default(), &[3.0, 5.0])?, [5.0, 3.0]);
     Ok(())
 }
+
+/// Why this crate's own rules are used for these functions. If it fails, the list in `number.rs` can be longer.
+#[test]
+fn rounding_and_remainder_of_the_crate_panic() {
+    use nalgebra::ComplexField;
+    let x = DualSVec64::<1>::from_re(1.5).derivative(0);
+    let functions: [fn(DualSVec64<1>) -> DualSVec64<1>; 6] =
+        [ComplexField::floor, ComplexField::ceil, ComplexField::round, ComplexField::trunc, ComplexField::fract, |x| x % x];
+    for (k, f) in functions.iter().enumerate() {
+        assert!(catch_unwind(|| f(x)).is_err(), "function {k}");
+    }
+}
+
+#[test]
+fn rounding_and_remainder_of_the_backend_are_right() -> Result<(), Error> {
+    fn all<T: Real>(x: &[T]) -> [T; 6] {
+        [x[0].floor(), x[0].ceil(), x[0].round(), x[0].trunc(), x[0].fract(), x[0] % x[1]]
+    }
+    let (value, jac) = value_and_jacobian(&all, &AutoNumDual::default(), &[-5.5, 2.0])?;
+    assert_eq!(value, [-6.0, -5.0, -6.0, -5.0, -0.5, -1.5]);
+    assert_eq!(jac, [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [1.0, 2.0]]);
+    Ok(())
+}
