@@ -74,7 +74,11 @@ impl<const N: usize, S: Scalar> Lift<S, ForeignNum<Lanewise<N>, S>> for AutoAdTr
 impl<const N: usize> PushforwardPrimitive for AutoAdTrait<N> {
     type PushforwardState<S: Scalar, L: Lanes> = ForwardState<Lanewise<N>, S>;
 
-    fn pushforward_state<S: Scalar, L: Lanes>(&self, _: usize, _: usize) -> Result<ForwardState<Lanewise<N>, S>, Error> {
+    fn pushforward_state<S: Scalar, L: Lanes>(
+        &self,
+        _: usize,
+        _: usize,
+    ) -> Result<ForwardState<Lanewise<N>, S>, Error> {
         Ok(ForwardState::default())
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<ForeignNum<Lanewise<N>, S>>>(

@@ -99,13 +99,7 @@ impl PullbackPrimitive for AutoEchidna {
     type PullbackState<S: Scalar, L: Lanes> = TapeState<S>;
 
     fn pullback_state<S: Scalar, L: Lanes>(&self, _inputs: usize) -> Result<TapeState<S>, Error> {
-        Ok(TapeState {
-            tape: Arc::default(),
-            x: Vec::new(),
-            y: Vec::new(),
-            outputs: Vec::new(),
-            weights: Vec::new(),
-        })
+        Ok(TapeState { tape: Arc::default(), x: Vec::new(), y: Vec::new(), outputs: Vec::new(), weights: Vec::new() })
     }
 
     fn record<S: Scalar, L: Lanes, F: Flat<ForeignNum<Taped, S>>>(

@@ -79,7 +79,9 @@ fn compare(
     name: &str,
     n: usize,
     timed: bool,
-    generic: &impl Fn(&[<AutoNumDual<N> as Backend>::Num<f64, <AutoNumDual<N> as Backend>::Lanes>]) -> <AutoNumDual<N> as Backend>::Num<f64, <AutoNumDual<N> as Backend>::Lanes>,
+    generic: &impl Fn(
+        &[<AutoNumDual<N> as Backend>::Num<f64, <AutoNumDual<N> as Backend>::Lanes>],
+    ) -> <AutoNumDual<N> as Backend>::Num<f64, <AutoNumDual<N> as Backend>::Lanes>,
     own: &(impl Fn(&[DualSVec64<N>]) -> DualSVec64<N> + Copy),
 ) -> Result<(), Error> {
     let x: Vec<f64> = (0..n).map(|i| 0.5 + i as f64 / n as f64).collect();
@@ -107,7 +109,12 @@ fn compare(
     assert!(grads[0].iter().zip(&grads[1]).all(|(a, b)| (a - b).abs() <= 1e-13 * a.abs().max(1.0)), "{name} {n}");
     assert_eq!(grads[0], grads[2], "{name} {n}");
     if timed {
-        println!("{name} n = {n}: bare {:.0} ns, adapter {:.2}, raw {:.2}", best[0] * 1e9, best[1] / best[0], best[2] / best[0]);
+        println!(
+            "{name} n = {n}: bare {:.0} ns, adapter {:.2}, raw {:.2}",
+            best[0] * 1e9,
+            best[1] / best[0],
+            best[2] / best[0]
+        );
     }
     Ok(())
 }

@@ -45,10 +45,7 @@ use num_dual::DualSVec64;
 /// assert_eq!((y.re, y.eps.0.map(|t| t[0])), (2.0, Some(0.25)));
 /// # Ok::<(), Error>(())
 /// ```
-pub fn call<R: CustomRule, const N: usize>(
-    rule: &Custom<R>,
-    x: &[DualSVec64<N>],
-) -> Result<Vec<DualSVec64<N>>, Error> {
+pub fn call<R: CustomRule, const N: usize>(rule: &Custom<R>, x: &[DualSVec64<N>]) -> Result<Vec<DualSVec64<N>>, Error> {
     let x: Vec<Dual<N>> = x.iter().map(|&x| Dual(x)).collect();
     Ok(foreign::call(rule, &x)?.into_iter().map(Foreign::native).collect())
 }

@@ -157,11 +157,7 @@ fn quotient<const N: usize>(x: Dual<N>, y: Dual<N>) -> Dual<N> {
 /// The power, by `powf` where the exponent is a constant and by `powd` where it is not.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn power<const N: usize>(x: Dual<N>, y: Dual<N>) -> Dual<N> {
-    if y.is_constant() {
-        of_one(x, |x| DualNum::powf(&x, y.0.re))
-    } else {
-        of_two(x, y, |x, y| DualNum::powd(&x, y))
-    }
+    if y.is_constant() { of_one(x, |x| DualNum::powf(&x, y.0.re)) } else { of_two(x, y, |x, y| DualNum::powd(&x, y)) }
 }
 
 /// Operations on tangents, with the additions and multiplications of `num-dual` in the same order. The operators of that crate are not

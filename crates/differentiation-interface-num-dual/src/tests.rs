@@ -216,7 +216,9 @@ fn rounding_and_remainder_of_the_crate_panic() {
     use nalgebra::ComplexField;
     let x = DualSVec64::<1>::from_re(1.5).derivative(0);
     let functions: [fn(DualSVec64<1>) -> DualSVec64<1>; 6] =
-        [ComplexField::floor, ComplexField::ceil, ComplexField::round, ComplexField::trunc, ComplexField::fract, |x| x % x];
+        [ComplexField::floor, ComplexField::ceil, ComplexField::round, ComplexField::trunc, ComplexField::fract, |x| {
+            x % x
+        }];
     for (k, f) in functions.iter().enumerate() {
         assert!(catch_unwind(|| f(x)).is_err(), "function {k}");
     }

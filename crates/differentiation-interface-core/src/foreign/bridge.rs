@@ -45,8 +45,7 @@ pub(super) fn custom<T: Foreign, R: CustomRule<B>, B: Base>(rule: &R, x: &[T]) -
     let mut add = |i: usize, j: usize, partial: B| {
         let (partial, value) = (partial.as_f64(), y[i].as_f64());
         let sum = outputs[i];
-        outputs[i] =
-            if sum.is_constant() { x[j].chain(value, partial) } else { sum.chain2(x[j], value, 1.0, partial) };
+        outputs[i] = if sum.is_constant() { x[j].chain(value, partial) } else { sum.chain2(x[j], value, 1.0, partial) };
     };
     if by_columns {
         let (mut dx, mut dy) = (vec![B::ZERO; x.len()], vec![B::ZERO; y.len()]);
