@@ -2,7 +2,8 @@
 //!
 //! Called by the `PushforwardPrimitive` of adapters, whose state it is.
 
-use super::number::{Foreign, ForeignNum, Plain, plain, up};
+use super::number::Foreign;
+use super::plain::{ForeignNum, Plain, plain, up};
 use super::running::Running;
 use crate::backend::{Rows, Seeds};
 use crate::error::{Error, ErrorKind};

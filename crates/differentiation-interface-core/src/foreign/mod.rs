@@ -13,11 +13,13 @@ mod bridge;
 mod forward;
 mod native;
 mod number;
+mod plain;
 mod raw;
 mod running;
 
 pub use bridge::{apply, apply2, call};
 pub use forward::{ForwardState, Tangents};
-pub use number::{Foreign, ForeignNum, Plain, by_rule, by_rule_left, by_rule_of_two, by_rule_right};
+pub use number::{Foreign, by_rule, by_rule_left, by_rule_of_two, by_rule_right};
+pub use plain::{ForeignNum, Plain};
 pub use raw::{Raw, RawOutput, raw, raw_array, raw_number};
 pub use running::Running;

@@ -2,7 +2,8 @@
 //!
 //! Called by users with functions that are bounded by the other crate's trait.
 
-use super::number::{Foreign, ForeignNum, Plain};
+use super::number::Foreign;
+use super::plain::{ForeignNum, Plain};
 use crate::function::Function;
 use crate::scalar::{Num, Scalar};
 use std::fmt;
