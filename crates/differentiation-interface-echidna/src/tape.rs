@@ -35,6 +35,16 @@ use std::sync::Arc;
 /// assert_eq!(gradient(&energy, &AutoEchidna::forward::<4>(), &[2.0, 5.0])?, [4.0, 3.0]);
 /// # Ok::<(), Error>(())
 /// ```
+/// The engine does not nest in itself:
+/// ```compile_fail,E0080
+/// # use differentiation_interface::prelude::*;
+/// # use differentiation_interface_echidna::AutoEchidna;
+/// fn energy<T: Real>(x: &[T]) -> T {
+///     x[0] * x[0] + 3.0 * x[1]
+/// }
+/// hessian(&|x: &[_]| energy(x), &AutoEchidna::default(), &[2.0, 5.0])?;
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AutoEchidna {}
 

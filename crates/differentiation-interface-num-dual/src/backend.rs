@@ -29,6 +29,16 @@ use differentiation_interface_core::scalar::{Num, Scalar};
 /// assert_eq!(gradient(&energy, &AutoNumDual::<4>::new(), &[2.0, 5.0])?, [4.0, 3.0]);
 /// # Ok::<(), Error>(())
 /// ```
+/// The engine does not nest in itself:
+/// ```compile_fail,E0080
+/// # use differentiation_interface::prelude::*;
+/// # use differentiation_interface_num_dual::AutoNumDual;
+/// fn energy<T: Real>(x: &[T]) -> T {
+///     x[0] * x[0] + 3.0 * x[1]
+/// }
+/// hessian(&|x: &[_]| energy(x), &AutoNumDual::default(), &[2.0, 5.0])?;
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AutoNumDual<const N: usize = 8>(());
 

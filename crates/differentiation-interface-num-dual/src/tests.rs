@@ -234,3 +234,17 @@ fn rounding_and_remainder_of_the_backend_are_right() -> Result<(), Error> {
     assert_eq!(jac, [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [1.0, 2.0]]);
     Ok(())
 }
+
+/// The product is rounded to 1 alone, and 2⁻⁶⁰ remains of it.
+#[test]
+fn a_product_and_sum_is_rounded_once() -> Result<(), Error> {
+    fn fused<T: Real>(x: &[T]) -> T {
+        x[0].mul_add(x[1], -T::constant(1.0))
+    }
+    let small = 2.0_f64.powi(-30);
+    let x = [1.0 + small, 1.0 - small];
+    let (value, grad) = value_and_gradient(&fused, &AutoNumDual::default(), &x)?;
+    assert_eq!(value, -2.0_f64.powi(-60));
+    assert_eq!(grad, [x[1], x[0]]);
+    Ok(())
+}

@@ -6,7 +6,7 @@ use super::bridge;
 use super::number::Foreign;
 use crate::arithmetic::CustomRule;
 use crate::error::ErrorKind;
-use crate::rules::{Binary, Unary};
+use crate::rules::{Binary, Plus, Times, Unary};
 use crate::scalar::{Base, Core, Num, Scalar};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -83,6 +83,15 @@ impl<T: Foreign, S: Scalar> Core for Plain<T, S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         Self::new(T::binary_left(first.as_f64(), second.0, rule))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn fused(self, factor: Self, addend: Self) -> Self {
+        let value = self.0.value().mul_add(factor.0.value(), addend.0.value());
+        let sum = self.binary(factor, Times).binary(addend, Plus);
+        if sum.0.value() == value {
+            return sum;
+        }
+        Self::new(if sum.is_constant() { T::constant(value) } else { sum.0.chain(value, 1.0) })
     }
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
         let numbers: Vec<T> = x.iter().map(|x| x.0.0).collect();
