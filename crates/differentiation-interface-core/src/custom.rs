@@ -66,6 +66,11 @@ impl<R> Custom<R> {
         Custom { rule: Arc::new(rule) }
     }
 
+    /// The rule.
+    pub fn rule(&self) -> &R {
+        &self.rule
+    }
+
     /// Returns the outputs at `x`.
     pub fn call<T: Scalar>(&self, x: &[T]) -> Vec<T>
     where

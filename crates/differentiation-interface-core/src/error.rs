@@ -97,6 +97,9 @@ pub enum ErrorKind {
     /// An active number of another differentiation entered the computation: an outer number that a closure captured without
     /// [`lift`](crate::backend::lift), or a number of an earlier call that was kept in a `RefCell`.
     ForeignNumber,
+    /// A function that is being differentiated by an engine of another crate called the same engine for a function that captures data. The
+    /// numbers of such an engine do not tell which differentiation they belong to.
+    NestedInItself,
     /// An active number of an outer differentiation was lifted into a compiled recording, which holds plain constants only.
     ActiveConstant,
     /// The step of finite differences at a coordinate is not usable: not positive, too small to change the coordinate, or so large that
@@ -296,6 +299,10 @@ impl fmt::Display for Error {
             ErrorKind::ForeignNumber => write!(
                 f,
                 "an active number of another differentiation entered the computation; convert an outer number with `lift(&backend, value)`, and pass work memory as `Cache` instead of keeping numbers between calls"
+            ),
+            ErrorKind::NestedInItself => write!(
+                f,
+                "the function that calls this operator is being differentiated by the same engine, whose numbers do not tell the two differentiations apart; use another backend for one of them, or a function that captures nothing"
             ),
             ErrorKind::ActiveConstant => write!(
                 f,

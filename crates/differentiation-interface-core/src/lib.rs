@@ -10,6 +10,7 @@ pub mod differentiate_with;
 pub mod error;
 pub mod evaluate;
 pub mod fault;
+pub mod foreign;
 pub mod function;
 pub mod identity;
 pub mod matrix;

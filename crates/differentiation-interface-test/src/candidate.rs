@@ -7,9 +7,10 @@ use differentiation_interface_core::backend::Backend;
 /// A backend under test.
 ///
 /// # For users
-/// Every plain backend is a candidate; [`second_order_only`], [`jacobian_only`], [`hessian_only`] and [`matrices_only`] wrap the
+/// Every plain backend is a candidate; [`first_order_only`], [`second_order_only`], [`jacobian_only`], [`hessian_only`] and [`matrices_only`] wrap the
 /// others, [`named`] and [`with_tolerance`] change the name and the required accuracy.
 ///
+/// [`first_order_only`]: crate::first_order_only
 /// [`second_order_only`]: crate::second_order_only
 /// [`jacobian_only`]: crate::jacobian_only
 /// [`hessian_only`]: crate::hessian_only

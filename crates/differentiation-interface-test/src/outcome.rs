@@ -130,6 +130,28 @@ impl Outcome {
         assert!(self.is_ok(), "{} findings\n{}", lines.len(), lines.join("\n"));
     }
 
+    /// Prints the counts, and panics unless the findings are the known ones: pairs of a scenario and the beginning of what it found, such as
+    /// `("sqrt at 0", "[0] is NaN")`. For engines of other crates, whose errors are data: one that is new fails the test, and so does one that
+    /// is gone.
+    ///
+    /// # Panics
+    /// If a finding is not known, if a known one does not occur, or if nothing was checked.
+    #[track_caller]
+    pub fn assert_known(&self, known: &[(&str, &str)]) {
+        print!("{self}");
+        assert!(self.counts.iter().any(|count| count.checks > 0), "no scenario was run");
+        let is = |finding: &Finding, &(scenario, detail): &(&str, &str)| {
+            finding.scenario == scenario && finding.detail.starts_with(detail)
+        };
+        let new = self.findings.iter().filter(|finding| !known.iter().any(|known| is(finding, known)));
+        let gone = known.iter().filter(|known| !self.findings.iter().any(|finding| is(finding, known)));
+        let lines: Vec<String> = new
+            .map(|finding| format!("not known: {finding}"))
+            .chain(gone.map(|(scenario, detail)| format!("no longer found: {scenario}: {detail}")))
+            .collect();
+        assert!(lines.is_empty(), "{} changes of the known findings\n{}", lines.len(), lines.join("\n"));
+    }
+
     pub(crate) fn count(&mut self, backend: String) -> &mut Count {
         let at = self.counts.iter().position(|count| count.backend == backend).unwrap_or_else(|| {
             self.counts.push(Count { backend, ..Count::default() });

@@ -9,6 +9,7 @@ mod lists;
 mod real_number;
 mod rules;
 mod shape;
+mod singular;
 mod suite;
 
 pub use cases::{
@@ -20,4 +21,5 @@ pub use cases::{
 pub use formula::{Formula, Sparse};
 pub use lists::{OfNumber, ToArrays, ToNumbers};
 pub use shape::{Captured, Form, NumberToArray, NumberToNumber, ToArray, ToNumber};
+pub use singular::{Singular, singular_scenarios};
 pub use suite::{Suite, suite, test_backend, test_contexts};
