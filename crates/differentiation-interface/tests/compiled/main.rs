@@ -1,4 +1,4 @@
-//! What depends on features: compiled recordings, and the cases of the counterpart with every backend. `.ci/run` runs these with machine
+//! What depends on features: compiled recordings, and the cases of the counterpart with every backend. `.ci/features` runs these with machine
 //! code too.
 
 mod behaviour;
