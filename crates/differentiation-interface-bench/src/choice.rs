@@ -23,11 +23,15 @@ pub(crate) enum Choice {
 }
 
 /// The forms that the list of backends accepts, for readers.
-pub(crate) const FORMS: [(&str, &str); 6] = [
+pub(crate) const FORMS: [(&str, &str); 7] = [
     ("ForwardDiff", "forward mode by dual numbers; ForwardDiff(chunk=4) fixes the lanes, from 1 to 12"),
     ("ReverseDiff", "reverse mode by a tape"),
     ("ReverseDiff(compile=true)", "by a compiled recording; also refuse_other_branches, most_recordings, memory_limit"),
     ("FiniteDiff", "differences; FiniteDiff(scheme=central), also relative_step and absolute_step"),
+    (
+        "FiniteDifferences",
+        "differences with extrapolation; FiniteDifferences(levels=5), also scheme, order, first_step, noise, lower, upper",
+    ),
     ("SecondOrder(outer, inner)", "two of these, for second_derivative, hvp and hessian"),
     ("Sparse(backend)", "detection and colouring around any of these, for jacobian and hessian"),
 ];
@@ -84,6 +88,7 @@ macro_rules! first_order {
             FirstOrder::ForwardDiff($backend) => $body,
             FirstOrder::ReverseDiff($backend) => $body,
             FirstOrder::FiniteDiff($backend) => $body,
+            FirstOrder::FiniteDifferences($backend) => $body,
             FirstOrder::CompiledReverseDiff($backend) => $body,
             _ => return false,
         }

@@ -108,6 +108,30 @@ pub enum ErrorKind {
         /// The coordinate; the largest one for tangents that move several.
         coordinate: usize,
     },
+    /// A coordinate of the point is outside of the domain of finite differences, or is not a number.
+    OutsideDomain {
+        /// The coordinate.
+        coordinate: usize,
+    },
+    /// The domain of finite differences leaves a coordinate no room for steps.
+    NarrowDomain {
+        /// The coordinate; the first one for tangents that move several.
+        coordinate: usize,
+    },
+    /// The domain of finite differences has bounds for another number of inputs.
+    DomainLength {
+        /// Number of inputs.
+        expected: usize,
+        /// Number of bounds.
+        found: usize,
+    },
+    /// Finite differences have no formula for a derivative of this order.
+    DerivativeOrder {
+        /// The order.
+        order: usize,
+        /// The highest order.
+        most: usize,
+    },
     /// The function computed with its numbers on another thread than the one it was called on, and the numbers belong to a recording
     /// or a sparsity detection on the calling thread.
     OtherThread,
@@ -311,6 +335,22 @@ impl fmt::Display for Error {
             ErrorKind::UselessStep { coordinate } => write!(
                 f,
                 "the step at coordinate {coordinate} is not positive, too small to change the coordinate, or so large that the coordinate is lost to rounding; set a step near the default, or none"
+            ),
+            ErrorKind::OutsideDomain { coordinate } => write!(
+                f,
+                "coordinate {coordinate} of the point is outside of the domain, or is not a number; pass a point within the bounds, or widen them"
+            ),
+            ErrorKind::NarrowDomain { coordinate } => write!(
+                f,
+                "the domain leaves no room for steps at coordinate {coordinate}; widen the bounds, or use an exact backend"
+            ),
+            ErrorKind::DomainLength { expected, found } => write!(
+                f,
+                "the domain has bounds for {found} inputs, the point has {expected}; pass bounds for {expected} inputs"
+            ),
+            ErrorKind::DerivativeOrder { order, most } => write!(
+                f,
+                "a derivative of order {order} was asked for, and there are formulas up to order {most}; use `AutoTaylor`"
             ),
             ErrorKind::OtherThread => write!(
                 f,

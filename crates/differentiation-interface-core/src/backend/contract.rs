@@ -71,6 +71,9 @@ pub trait Backend: Clone + Send + Sync + 'static {
         Self::EXACT
     }
 
+    /// Whether the number of evaluations depends on the values of the function, as it does where the engine chooses steps by error estimates.
+    const ADAPTIVE: bool = false;
+
     /// What operators need to know of a backend whose states keep recordings of the function for later calls. `None` if states keep
     /// only work memory.
     fn recordings(&self) -> Option<Recordings<Self>> {
@@ -86,6 +89,18 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// wider steps.
     fn for_nested_differences(&self) -> Self {
         self.clone()
+    }
+
+    /// Writes the derivative of order `order` of a function of the number `x` to `y`, from values of the function alone. `None` if
+    /// `nth_derivative` nests the backend in itself instead. For differences, which have a formula for each order.
+    fn nth_from_values<S: Scalar>(
+        &self,
+        _order: usize,
+        _f: &mut dyn FnMut(S, &mut Vec<S>),
+        _x: S,
+        _y: &mut Vec<S>,
+    ) -> Option<Result<(), Error>> {
+        None
     }
 }
 

@@ -16,14 +16,15 @@ mod seeds;
 pub use crate::second_order::{
     Compose, ForcedRoute, ForwardOverGradient, HvpRoute, HvpState, HyperDualPrimitive, HyperDualRoute, InnerTwice,
     Reevaluate, Request, ReverseOverForward, ReverseOverGradient, SamePointStrategy, SecondAdjoint,
-    SecondAdjointPrimitive, SecondAdjointState, SecondOrder, SecondOrderBackend, Twice, ValueAndGradient,
+    SecondAdjointPrimitive, SecondAdjointState, SecondDifferencePrimitive, SecondDifferenceRoute, SecondOrder,
+    SecondOrderBackend, Twice, ValueAndGradient,
 };
 pub(crate) use contract::check_nesting;
 pub use contract::{Backend, MatrixRoute, PullbackRoute, PushforwardRoute};
 pub use entries::EntryRequest;
 pub use lanes::{Lane, Lanes};
 pub use lift::{Lift, LiftPair, lift};
-pub use mode::{Adjoint, Both, Direction, Forward, HyperDuals, Mode, Nested, Replayed, Reverse};
+pub use mode::{Adjoint, Both, Differences, Direction, Forward, HyperDuals, Mode, Nested, Replayed, Reverse};
 pub use primitive::{PullbackPrimitive, PushforwardPrimitive};
 pub use route::{Native, ViaPullback, ViaPushforward};
 pub use rows::Rows;

@@ -16,7 +16,7 @@ pub enum Direction {
 }
 
 /// A direction and a way to be differentiated twice: [`Forward`], [`Reverse`] or [`Both`], of [`Nested`], [`HyperDuals`],
-/// [`Adjoint`] or [`Replayed`].
+/// [`Adjoint`], [`Replayed`] or [`Differences`].
 pub trait Mode {
     /// Name in tables, which is that of the direction.
     const NAME: &'static str;
@@ -49,6 +49,11 @@ pub struct Adjoint;
 /// the products when it is the inner backend of a [`HyperDuals`] or [`Adjoint`] one.
 #[derive(Clone, Copy, Debug)]
 pub struct Replayed;
+
+/// Paired with itself, the backend has formulas for second derivatives: it is a
+/// [`SecondDifferencePrimitive`](super::SecondDifferencePrimitive). Paired with others it nests.
+#[derive(Clone, Copy, Debug)]
+pub struct Differences;
 
 impl<T> Mode for Forward<T> {
     const NAME: &'static str = "forward";

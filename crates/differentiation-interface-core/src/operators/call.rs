@@ -189,6 +189,11 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K: Default>
         Ok(())
     }
 
+    /// The state of the route, for what an engine reports of the last call.
+    pub fn route_state(&self) -> &R::State<X::Scalar, L> {
+        &self.state
+    }
+
     /// Evaluates the function at plain numbers.
     pub(super) fn evaluate<P, F>(&mut self, function: &F, point: At<'_, P>, y: &mut Vec<X::Scalar>) -> Result<(), Error>
     where

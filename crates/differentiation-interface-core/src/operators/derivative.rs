@@ -4,7 +4,7 @@
 
 use super::NumOf;
 use super::call::{MatrixWork, on_stack};
-use crate::backend::{Backend, Lane, Rows};
+use crate::backend::{Backend, Lane, MatrixRoute, Rows};
 use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::Error;
@@ -120,6 +120,13 @@ pub struct DerivativeWork<B: Backend, X: Shape, C: Contexts, K> {
 impl<B: Backend, X: Shape, C: Contexts, K: Clone> Clone for DerivativeWork<B, X, C, K> {
     fn clone(&self) -> Self {
         DerivativeWork { work: self.work.clone(), der: self.der.clone() }
+    }
+}
+
+impl<B: Backend, X: Shape, C: Contexts, K: Default> DerivativeWork<B, X, C, K> {
+    /// The state of the route, for what an engine reports of the last call.
+    pub fn route_state(&self) -> &<B::Derivative as MatrixRoute<B>>::State<X::Scalar, Lane<1>> {
+        self.work.route_state()
     }
 }
 
@@ -486,6 +493,11 @@ where
     C: Contexts,
     B: DerivativeBackend<H::Target, X, C>,
 {
+    /// The backend's state, which may report on the last call: estimated errors of differences, for example.
+    pub fn state(&self) -> &B::State {
+        &self.state
+    }
+
     /// Returns the derivative at `x`.
     ///
     /// # Errors

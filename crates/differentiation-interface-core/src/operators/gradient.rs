@@ -534,6 +534,11 @@ where
         Ok(())
     }
 
+    /// The backend's state, which may report on the last call: estimated errors of differences, for example.
+    pub fn state(&self) -> &B::State {
+        &self.state
+    }
+
     #[inline]
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &mut self,

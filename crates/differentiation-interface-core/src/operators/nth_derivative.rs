@@ -23,8 +23,8 @@ type Like<B, F, X, C, const N: usize> = <<B as NthDerivativeBackend<F, X, C, N>>
 /// Returns the derivative of order `N` of `f` at the number `x`, in the shape of the output: dᴺf/dxᴺ. Order 0 is the value.
 ///
 /// A [`Backend`] is nested in itself `N` times, up to order 8. Forward mode then computes with 2ᴺ numbers, so that orders above 4 are better
-/// left to `AutoTaylor`, which carries N + 1. Finite differences keep about 8 digits at the second order,
-/// 4 at the third and none at the fourth.
+/// left to `AutoTaylor`, which carries N + 1. `AutoFiniteDiff` keeps about 8 digits at the second order, 4 at the third and none at the
+/// fourth; `AutoFiniteDifferences` has a formula for each order and loses a digit or two with each.
 ///
 /// # Errors
 /// Those of the backend.
@@ -99,6 +99,10 @@ pub trait Nest<B: Backend, S: Scalar> {
     /// # Errors
     /// Those of the backend.
     fn fill<F: Flat<Self::Num>>(backend: &B, f: &mut F, x: &[S], y: &mut Vec<S>) -> Result<(), Error>;
+    /// A constant of all differentiations of the nest.
+    fn inject(value: S) -> Self::Num;
+    /// The value without the derivatives of the nest.
+    fn project(number: &Self::Num) -> S;
 }
 
 impl<B: Backend, S: Scalar> Nest<B, S> for Order<0> {
@@ -106,6 +110,12 @@ impl<B: Backend, S: Scalar> Nest<B, S> for Order<0> {
     fn fill<F: Flat<S>>(_backend: &B, f: &mut F, x: &[S], y: &mut Vec<S>) -> Result<(), Error> {
         f.call(x, y);
         Ok(())
+    }
+    fn inject(value: S) -> S {
+        value
+    }
+    fn project(number: &S) -> S {
+        *number
     }
 }
 
@@ -156,6 +166,12 @@ macro_rules! orders {
             fn fill<F: Flat<Self::Num>>(backend: &B, f: &mut F, x: &[S], y: &mut Vec<S>) -> Result<(), Error> {
                 outermost::<B, S, Order<$below>, F>(backend, f, x, y)
             }
+            fn inject(value: S) -> Self::Num {
+                <Order<$below> as Nest<B, B::Num<S, Lane<1>>>>::inject(B::inject::<S, Lane<1>>(value))
+            }
+            fn project(number: &Self::Num) -> S {
+                B::project::<S, Lane<1>>(&<Order<$below> as Nest<B, B::Num<S, Lane<1>>>>::project(number))
+            }
         }
     )*};
 }
@@ -191,6 +207,18 @@ where
     ) -> Result<(), Error> {
         let mut storage = Storage::new(x);
         let mut f = Bound::new(f, x, &mut storage, kept);
-        <Order<N> as Nest<B, X::Scalar>>::fill(self, &mut handed(&mut f), x.coordinates(), y)
+        let mut f = handed(&mut f);
+        let (mut point, mut outputs) = (Vec::new(), Vec::new());
+        let mut values = |x: X::Scalar, y: &mut Vec<X::Scalar>| {
+            point.clear();
+            point.push(<Order<N> as Nest<B, X::Scalar>>::inject(x));
+            f.call(&point, &mut outputs);
+            y.clear();
+            y.extend(outputs.iter().map(<Order<N> as Nest<B, X::Scalar>>::project));
+        };
+        if let Some(result) = self.nth_from_values(N, &mut values, x.coordinates()[0], y) {
+            return result;
+        }
+        <Order<N> as Nest<B, X::Scalar>>::fill(self, &mut f, x.coordinates(), y)
     }
 }

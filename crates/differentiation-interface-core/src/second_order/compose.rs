@@ -7,7 +7,8 @@ use super::hyper_dual::HyperDualRoute;
 use super::over_gradient::{ForwardOverGradient, InnerTwice, Reevaluate, ReverseOverGradient};
 use super::over_pushforwards::ReverseOverForward;
 use super::second_adjoint::SecondAdjoint;
-use crate::backend::{Adjoint, Backend, Both, Forward, HyperDuals, Nested, Replayed, Reverse};
+use super::second_differences::SecondDifferenceRoute;
+use crate::backend::{Adjoint, Backend, Both, Differences, Forward, HyperDuals, Nested, Replayed, Reverse};
 
 impl<B: Backend> SecondOrderBackend for B
 where
@@ -50,7 +51,7 @@ fn pair_of<O: Backend, I: Backend>(outer: &O, inner: &I) -> (O, I) {
 /// The table of modes: the route of an outer mode over the inner mode `I`.
 #[diagnostic::on_unimplemented(
     message = "there is no second-order route for the mode `{Self}` over the mode `{I}`",
-    note = "the `Mode` of a backend must be `Forward`, `Reverse` or `Both` for second order, of `Nested`, `HyperDuals`, `Adjoint` or `Replayed`"
+    note = "the `Mode` of a backend must be `Forward`, `Reverse` or `Both` for second order, of `Nested`, `HyperDuals`, `Adjoint`, `Replayed` or `Differences`"
 )]
 pub trait Compose<I> {
     /// The route.
@@ -89,6 +90,8 @@ pub trait Twice {
     type OverAdjoint<Given>;
     /// The route over an inner backend of the way [`Replayed`].
     type OverReplayed<Given>;
+    /// The route over an inner backend of the way [`Differences`].
+    type OverDifferences<Given>;
     /// The route of this backend paired with itself, for products at a fixed point if the backend is a reverse one.
     type SamePointRoute;
 }
@@ -98,6 +101,7 @@ impl Twice for Nested {
     type OverHyperDual<Given> = Given;
     type OverAdjoint<Given> = Given;
     type OverReplayed<Given> = Given;
+    type OverDifferences<Given> = Given;
     type SamePointRoute = ReverseOverGradient;
 }
 impl Twice for HyperDuals {
@@ -105,6 +109,7 @@ impl Twice for HyperDuals {
     type OverHyperDual<Given> = HyperDualRoute;
     type OverAdjoint<Given> = Given;
     type OverReplayed<Given> = SecondAdjoint;
+    type OverDifferences<Given> = Given;
     type SamePointRoute = ReverseOverGradient;
 }
 impl Twice for Adjoint {
@@ -112,6 +117,7 @@ impl Twice for Adjoint {
     type OverHyperDual<Given> = Given;
     type OverAdjoint<Given> = SecondAdjoint;
     type OverReplayed<Given> = SecondAdjoint;
+    type OverDifferences<Given> = Given;
     type SamePointRoute = SecondAdjoint;
 }
 impl Twice for Replayed {
@@ -119,5 +125,14 @@ impl Twice for Replayed {
     type OverHyperDual<Given> = Given;
     type OverAdjoint<Given> = Given;
     type OverReplayed<Given> = SecondAdjoint;
+    type OverDifferences<Given> = Given;
     type SamePointRoute = SecondAdjoint;
+}
+impl Twice for Differences {
+    type Under<O: Twice, Given> = O::OverDifferences<Given>;
+    type OverHyperDual<Given> = Given;
+    type OverAdjoint<Given> = Given;
+    type OverReplayed<Given> = Given;
+    type OverDifferences<Given> = SecondDifferenceRoute;
+    type SamePointRoute = ReverseOverGradient;
 }

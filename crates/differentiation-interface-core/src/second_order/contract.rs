@@ -35,7 +35,7 @@ pub struct SecondOrder<O, I>(
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used for second order",
     note = "pass a backend, or `SecondOrder(outer, inner)` of two backends, neither of them a `SecondOrder` itself",
-    note = "the `Mode` of each backend must be `Forward`, `Reverse` or `Both`, of `Nested`, `HyperDuals`, `Adjoint` or `Replayed`"
+    note = "the `Mode` of each backend must be `Forward`, `Reverse` or `Both`, of `Nested`, `HyperDuals`, `Adjoint`, `Replayed` or `Differences`"
 )]
 pub trait SecondOrderBackend: Clone + Send + Sync + 'static {
     /// The outer backend.

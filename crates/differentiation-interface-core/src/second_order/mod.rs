@@ -14,6 +14,7 @@
 //! HyperDuals                     HyperDuals   HyperDualRoute   numbers for both differentiations; `AutoForwardDiff`
 //! Adjoint                       Adjoint     SecondAdjoint    one recording, swept forwards and back; `AutoReverseDiff`
 //! HyperDuals, Adjoint, Replayed  Replayed    SecondAdjoint    the same by compiled programs; `AutoReverseDiff::compiled()`
+//! Differences                   Differences SecondDifferenceRoute  formulas for second derivatives; `AutoFiniteDifferences`
 //! ```
 //! In every mode the inner differentiation keeps its state between calls, several tangents are propagated at once, and value and
 //! gradient come from the same evaluations.
@@ -24,6 +25,7 @@ mod hyper_dual;
 mod over_gradient;
 mod over_pushforwards;
 mod second_adjoint;
+mod second_differences;
 
 pub use compose::{Compose, Twice};
 pub use contract::{ForcedRoute, HvpRoute, HvpState, Request, SecondOrder, SecondOrderBackend};
@@ -31,3 +33,4 @@ pub use hyper_dual::{HyperDualPrimitive, HyperDualRoute, ValueAndGradient};
 pub use over_gradient::{ForwardOverGradient, InnerTwice, Reevaluate, ReverseOverGradient, SamePointStrategy};
 pub use over_pushforwards::ReverseOverForward;
 pub use second_adjoint::{SecondAdjoint, SecondAdjointPrimitive, SecondAdjointState};
+pub use second_differences::{SecondDifferencePrimitive, SecondDifferenceRoute};

@@ -17,6 +17,9 @@ pub(crate) fn limits<B: Backend>(operator: &'static str) -> Limits {
     fn products(n: usize) -> (usize, usize) {
         (n.max(1), n.max(1))
     }
+    if B::ADAPTIVE {
+        return no_limits;
+    }
     match (B::Mode::DIRECTION, B::EXACT, operator) {
         (Direction::Reverse, true, _) => |_, _, _| Some(products(1)),
         (Direction::Forward, true, "pushforward" | "derivative") => |_, _, seeds| Some(products(seeds)),

@@ -5,6 +5,7 @@ pub mod any;
 #[cfg(feature = "compiled")]
 pub mod compiled_reverse_diff;
 pub mod finite_diff;
+pub mod finite_differences;
 pub mod forward_diff;
 mod over;
 mod pairs;
@@ -27,6 +28,7 @@ macro_rules! each_backend {
             #[cfg(feature = "compiled")]
             compiled_reverse_diff AutoCompiledReverseDiff = $crate::backends::AutoReverseDiff::compiled(), exact, records;
             finite_diff AutoFiniteDiff = $crate::backends::AutoFiniteDiff::central(), differences, runs;
+            finite_differences AutoFiniteDifferences = $crate::backends::AutoFiniteDifferences::central(), differences, runs;
         }
     };
 }

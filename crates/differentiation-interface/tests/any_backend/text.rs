@@ -14,7 +14,7 @@ fn mistakes_in_names_are_explained() {
         ("AutoFinitDiff", "unknown backend `AutoFinitDiff` at column 1; did you mean `FiniteDiff`?"),
         (
             "Zygote",
-            "unknown backend `Zygote` at column 1; known are ForwardDiff, ReverseDiff, FiniteDiff and SecondOrder",
+            "unknown backend `Zygote` at column 1; known are ForwardDiff, ReverseDiff, FiniteDiff, FiniteDifferences and SecondOrder",
         ),
         (
             "SecondOrder(ForwardDiff, ReverseDif)",
@@ -69,6 +69,19 @@ fn mistakes_in_names_are_explained() {
             "`scheme` at column 19 is `centrl`, expected forward, backward or central; did you mean `central`?",
         ),
         ("FiniteDiff(relative_step=-1)", "`relative_step` at column 26 is `-1`, expected a positive number"),
+        ("FiniteDifferences(levels=0)", "`levels` at column 26 is `0`, expected a whole number from 1 to 16"),
+        ("FiniteDifferences(order=13)", "`order` at column 25 is `13`, expected a whole number from 1 to 12"),
+        ("FiniteDifferences(noise=-1)", "`noise` at column 25 is `-1`, expected a positive number"),
+        ("FiniteDifferences(lower=inf)", "`lower` at column 25 is `inf`, expected a number"),
+        (
+            "FiniteDifferences(scheme=centre)",
+            "`scheme` at column 26 is `centre`, expected forward, backward or central; did you mean `central`?",
+        ),
+        (
+            "FiniteDifferences(step=1)",
+            "FiniteDifferences has no option `step`, found at column 19; its options: scheme, levels, order, first_step, noise, lower \
+             and upper",
+        ),
         ("FiniteDiff(absolute_step=inf)", "`absolute_step` at column 26 is `inf`, expected a positive number"),
         ("ForwardDiff(chunk=1, chunk=2)", "option `chunk` is repeated at column 22; give it once"),
         ("", "expected a backend at column 1, found the end"),
@@ -113,6 +126,11 @@ fn strings_may_be_written_loosely() {
             "SecondOrder(ForwardDiff, ReverseDiff(compile=true, most_recordings=1))",
             "SecondOrder(ForwardDiff, ReverseDiff(compile=true, most_recordings=1))",
         ),
+        (
+            "AutoFiniteDifferences(upper=2, lower=-1e0, noise=1e-9, first_step=0.5, order=4, levels=7, scheme=forward)",
+            "FiniteDifferences(scheme=forward, levels=7, order=4, first_step=0.5, noise=1e-9, lower=-1.0, upper=2.0)",
+        ),
+        ("FiniteDifferences(scheme=central, levels=5)", "FiniteDifferences"),
         ("FiniteDiff(relative_step=0.000001,scheme=central)", "FiniteDiff(scheme=central, relative_step=1e-6)"),
         ("AutoSecondOrder(AutoForwardDiff,ReverseDiff())", "SecondOrder(ForwardDiff, ReverseDiff)"),
     ] {
@@ -137,7 +155,22 @@ fn first_orders() -> impl Strategy<Value = FirstOrder> {
         let backend = recordings.map_or(backend, |recordings| backend.with_most_recordings(recordings));
         bytes.map_or(backend, |bytes| backend.with_memory_limit(bytes)).into()
     });
-    prop_oneof![forward, Just(AutoReverseDiff::default().into()), finite, compiled]
+    let sides = prop::sample::select(vec![
+        AutoFiniteDifferences::forward(),
+        AutoFiniteDifferences::backward(),
+        AutoFiniteDifferences::central(),
+    ]);
+    let number = prop::option::of(1e-12..1e3f64);
+    let bound = prop::option::of(-1e300..1e300f64);
+    let extrapolated =
+        (sides, 1usize..=16, prop::option::of(1usize..=12), number.clone(), number, [bound.clone(), bound]);
+    let extrapolated = extrapolated.prop_map(|(side, levels, order, step, noise, [lower, upper])| {
+        let backend = order.map_or(side, |order| side.order(order)).levels(levels);
+        let backend = step.map_or(backend, |step| backend.first_step(step));
+        let backend = noise.map_or(backend, |noise| backend.noise(noise));
+        backend.within(lower.unwrap_or(f64::NEG_INFINITY), upper.unwrap_or(f64::INFINITY)).into()
+    });
+    prop_oneof![forward, Just(AutoReverseDiff::default().into()), finite, extrapolated, compiled]
 }
 
 proptest! {
@@ -150,7 +183,7 @@ proptest! {
     }
 
     #[test]
-    fn no_string_makes_the_parser_panic(text in "(SecondOrder|ForwardDiff|ReverseDiff|FiniteDiff|chunk|scheme|compile|true|[(),=é 1])*") {
+    fn no_string_makes_the_parser_panic(text in "(SecondOrder|ForwardDiff|ReverseDiff|FiniteDiff|FiniteDifferences|levels|lower|chunk|scheme|compile|true|[(),=é 1])*") {
         if let Ok(backend) = text.parse::<AnyBackend>() {
             prop_assert_eq!(backend.to_string().parse(), Ok(backend));
         }
@@ -176,6 +209,10 @@ mod configuration {
             (
                 json!({"name": "FiniteDiff", "scheme": "central", "relative_step": 1e-6}),
                 "FiniteDiff(scheme=central, relative_step=1e-6)",
+            ),
+            (
+                json!({"name": "FiniteDifferences", "levels": 4, "lower": 0, "noise": 1e-10}),
+                "FiniteDifferences(levels=4, noise=1e-10, lower=0.0)",
             ),
             (
                 json!({"name": "SecondOrder", "outer": {"name": "ForwardDiff"}, "inner": "ReverseDiff"}),

@@ -233,6 +233,7 @@ fn page_of_supported_calls_is_up_to_date() {
     first_order!(page, AutoReverseDiff, AutoReverseDiff::default());
     first_order!(page, AutoCompiledReverseDiff, AutoReverseDiff::compiled());
     first_order!(page, AutoFiniteDiff, AutoFiniteDiff::central());
+    first_order!(page, AutoFiniteDifferences, AutoFiniteDifferences::central());
     first_order!(page, AnyBackend, AutoReverseDiff::default().into());
 
     type F = AutoForwardDiff;
@@ -244,6 +245,9 @@ fn page_of_supported_calls_is_up_to_date() {
     second_order!(page, "`forward_diff`", F, f);
     second_order!(page, "`reverse_diff`", R, r);
     second_order!(page, "`finite_diff`", D, d);
+    type E = AutoFiniteDifferences;
+    second_order!(page, "`finite_differences`", E, E::central());
+    second_order!(page, "`finite_differences` ∘ `reverse_diff`", SecondOrder<E, R>, SecondOrder(E::central(), r));
     second_order!(page, "`any`", AnyBackend, SecondOrder(f, r).into());
     second_order!(page, "`forward_diff` ∘ `reverse_diff`", SecondOrder<F, R>, SecondOrder(f, r));
     second_order!(page, "`forward_diff` ∘ `finite_diff`", SecondOrder<F, D>, SecondOrder(f, d));

@@ -180,6 +180,10 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     pub fn lengths<P: Point<Shape = X, Contexts = C>>(&mut self, x: At<'_, P>, lengths: &mut Vec<usize>) {
         self.storage.lengths(x, lengths);
     }
+    /// The state of the route, for what an engine reports of the last call.
+    pub fn route_state(&self) -> &State<B, X::Scalar, L> {
+        &self.state
+    }
     /// Number of inputs.
     pub fn inputs(&self) -> usize {
         self.inputs

@@ -143,6 +143,11 @@ impl<B: Backend, X: Shape, const T: usize, C: Contexts, K: Clone> Clone for Push
 }
 
 impl<B: Backend, X: Shape, const T: usize, C: Contexts, K> PushforwardWork<B, X, T, C, K> {
+    /// The state of the route, for what an engine reports of the last call.
+    pub fn route_state(&self) -> &State<B, X::Scalar, T> {
+        &self.state
+    }
+
     /// Checks that the backend accepts points of this length, and makes a new state if the old one has recordings.
     fn accept(&mut self, backend: &B, inputs: usize) -> Result<(), Error> {
         let state = B::Pushforward::state(backend, inputs, T).map_err(named::<B>)?;

@@ -401,6 +401,11 @@ where
         self.backend.products(&mut self.state, &self.function, at, &tangents, with_value)
     }
 
+    /// The backend's state, which may report on the last call: estimated errors of differences, for example.
+    pub fn state(&self) -> &B::State {
+        &self.state
+    }
+
     fn named(kind: ErrorKind) -> Error {
         Error::new(kind).during("pushforward", B::BACKEND)
     }

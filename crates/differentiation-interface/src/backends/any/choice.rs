@@ -3,7 +3,7 @@
 //! Used by every file of this folder; knows neither numbers nor routes.
 
 use crate::backends::forward_diff::{AutoChunk, AutoForwardDiff, Chunk, RuntimeChunk};
-use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
+use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoFiniteDifferences, AutoReverseDiff};
 use differentiation_interface_core::backend::SecondOrder;
 use differentiation_interface_core::error::{Error, ErrorKind};
 
@@ -21,11 +21,12 @@ pub type RuntimeForward = AutoForwardDiff<RuntimeChunk>;
 /// | `ForwardDiff` | `chunk`, from 1 to 12 |
 /// | `ReverseDiff` | `compile` (`true` or `false`); with `compile=true` `refuse_other_branches`, `most_recordings`, `memory_limit` in bytes |
 /// | `FiniteDiff` | `scheme` (`forward`, `backward`, `central`), `relative_step`, `absolute_step` |
+/// | `FiniteDifferences` | `scheme`, `levels`, `order`, `first_step`, `noise`, `lower`, `upper` |
 /// | `SecondOrder(outer, inner)` | |
 ///
 /// All choices share one number type, so that one closure works with each of them. Operators take the routes of the static backend,
 /// return its results and call the function as often as it does; but the numbers are larger, and each operation matches their
-/// variant. A `SecondOrder` works with `second_derivative`, `hvp` and `hessian`; the other operators return
+/// variant. (Only `FiniteDifferences` paired with itself takes another: it differences its gradients.) A `SecondOrder` works with `second_derivative`, `hvp` and `hessian`; the other operators return
 /// [`ErrorKind::SecondOrderOnly`].
 ///
 /// # Example
@@ -67,6 +68,8 @@ pub enum FirstOrder {
     ReverseDiff(AutoReverseDiff),
     /// Finite differences.
     FiniteDiff(AutoFiniteDiff),
+    /// Finite differences with extrapolation.
+    FiniteDifferences(AutoFiniteDifferences),
     /// Reverse mode by a compiled recording, `ReverseDiff(compile=true)` in strings.
     CompiledReverseDiff(AutoCompiledReverseDiff),
 }
@@ -90,11 +93,12 @@ impl FirstOrder {
             FirstOrder::ForwardDiff(_) => "ForwardDiff",
             FirstOrder::ReverseDiff(_) | FirstOrder::CompiledReverseDiff(_) => "ReverseDiff",
             FirstOrder::FiniteDiff(_) => "FiniteDiff",
+            FirstOrder::FiniteDifferences(_) => "FiniteDifferences",
         }
     }
 
     pub(super) fn is_exact(&self) -> bool {
-        !matches!(self, FirstOrder::FiniteDiff(_))
+        !matches!(self, FirstOrder::FiniteDiff(_) | FirstOrder::FiniteDifferences(_))
     }
 }
 
@@ -119,6 +123,7 @@ from_static! {
     [] RuntimeForward, backend => FirstOrder::ForwardDiff(backend);
     [] AutoReverseDiff, backend => FirstOrder::ReverseDiff(backend);
     [] AutoFiniteDiff, backend => FirstOrder::FiniteDiff(backend);
+    [] AutoFiniteDifferences, backend => FirstOrder::FiniteDifferences(backend);
     [] AutoCompiledReverseDiff, backend => FirstOrder::CompiledReverseDiff(backend);
 }
 

@@ -16,7 +16,7 @@ pub enum PerEngine<F, R, D, C> {
     ForwardDiff(F),
     /// For reverse mode.
     ReverseDiff(R),
-    /// For finite differences.
+    /// For finite differences of both kinds.
     FiniteDiff(D),
     /// For reverse mode by compiled recordings.
     CompiledReverseDiff(C),
@@ -87,20 +87,20 @@ where
 /// Makes a [`PerEngine`] from a [`FirstOrder`]; the body has access to the static backend.
 macro_rules! make {
     ($choice:expr, |$backend:ident: $B:ident| $make:expr) => {
-        match $choice {
-            FirstOrder::ForwardDiff($backend) => PerEngine::ForwardDiff({
+        match $choice.engine() {
+            PerEngine::ForwardDiff($backend) => PerEngine::ForwardDiff({
                 type $B = RuntimeForward;
                 $make
             }),
-            FirstOrder::ReverseDiff($backend) => PerEngine::ReverseDiff({
+            PerEngine::ReverseDiff($backend) => PerEngine::ReverseDiff({
                 type $B = AutoReverseDiff;
                 $make
             }),
-            FirstOrder::FiniteDiff($backend) => PerEngine::FiniteDiff({
-                type $B = AutoFiniteDiff;
+            PerEngine::FiniteDiff($backend) => PerEngine::FiniteDiff({
+                type $B = AnyDifferences;
                 $make
             }),
-            FirstOrder::CompiledReverseDiff($backend) => PerEngine::CompiledReverseDiff({
+            PerEngine::CompiledReverseDiff($backend) => PerEngine::CompiledReverseDiff({
                 type $B = AutoCompiledReverseDiff;
                 $make
             }),
@@ -108,23 +108,23 @@ macro_rules! make {
     };
 }
 
-/// Matches a [`PerEngine`] or a `FirstOrder`; the body has access to the type of the static backend.
+/// Matches a [`PerEngine`]; the body has access to the type of the static backend.
 macro_rules! per_engine {
-    ($Choice:ident, $engines:expr, |$engine:ident: $B:ident| $call:expr) => {
+    ($engines:expr, |$engine:ident: $B:ident| $call:expr) => {
         match $engines {
-            $Choice::ForwardDiff($engine) => {
+            PerEngine::ForwardDiff($engine) => {
                 type $B = RuntimeForward;
                 $call
             }
-            $Choice::ReverseDiff($engine) => {
+            PerEngine::ReverseDiff($engine) => {
                 type $B = AutoReverseDiff;
                 $call
             }
-            $Choice::FiniteDiff($engine) => {
-                type $B = AutoFiniteDiff;
+            PerEngine::FiniteDiff($engine) => {
+                type $B = AnyDifferences;
                 $call
             }
-            $Choice::CompiledReverseDiff($engine) => {
+            PerEngine::CompiledReverseDiff($engine) => {
                 type $B = AutoCompiledReverseDiff;
                 $call
             }
@@ -136,7 +136,7 @@ macro_rules! per_engine {
 macro_rules! run {
     ($state:expr, $f:expr, $kind:ident: $Route:ident, $method:ident($($argument:expr),*)) => {{
         let Running { engine, numbers } = $state;
-        per_engine!(PerEngine, engine, |engine: B| {
+        per_engine!(engine, |engine: B| {
             let f = &mut EngineFunction::<B, _>::new($f, numbers);
             <<B as Backend>::$kind as $Route<B>>::$method::<S, L, _>(&engine.backend, &mut engine.state, f, $($argument),*)
         })
@@ -147,7 +147,7 @@ macro_rules! run {
 macro_rules! run_pair {
     ($state:expr, $f:expr, $method:ident($($argument:expr),*)) => {{
         let Running { engine, numbers } = $state;
-        per_engine!(PerEngine, engine, |inner: O| per_engine!(PerEngine, inner, |engine: I| {
+        per_engine!(engine, |inner: O| per_engine!(inner, |engine: I| {
             let f = &mut EngineFunction::<(O, I), _>::new($f, numbers);
             <PairRoute<O, I> as HvpRoute<O, I>>::$method::<S, L, _>(&engine.backend, &mut engine.state, f, $($argument),*)
         }))

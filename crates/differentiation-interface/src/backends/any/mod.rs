@@ -4,6 +4,7 @@
 //! function on [`AnyNum`], or [`AnyPairNum`] for `hvp` and `hessian`.
 
 mod choice;
+mod differences;
 mod host;
 mod number;
 mod routes;
@@ -21,6 +22,7 @@ pub use text::{ParseBackendError, ParseBackendErrorKind};
 
 use super::forward_diff::{ChunkSize, RuntimeChunk};
 use differentiation_interface_core::backend::{Backend, Lanes, Lift};
+use differentiation_interface_core::error::Error;
 use differentiation_interface_core::recordings::Recordings;
 use differentiation_interface_core::scalar::{Num, Scalar};
 
@@ -78,6 +80,18 @@ impl Backend for AnyBackend {
         match self {
             AnyBackend::FirstOrder(choice) => AnyBackend::FirstOrder(nested(choice)),
             AnyBackend::SecondOrder(outer, inner) => AnyBackend::SecondOrder(nested(outer), nested(inner)),
+        }
+    }
+    fn nth_from_values<S: Scalar>(
+        &self,
+        order: usize,
+        f: &mut dyn FnMut(S, &mut Vec<S>),
+        x: S,
+        y: &mut Vec<S>,
+    ) -> Option<Result<(), Error>> {
+        match self {
+            AnyBackend::FirstOrder(FirstOrder::FiniteDifferences(backend)) => backend.nth_from_values(order, f, x, y),
+            _ => None,
         }
     }
     fn outer_and_inner(&self) -> (Self, Self) {

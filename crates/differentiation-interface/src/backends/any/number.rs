@@ -3,10 +3,11 @@
 //! Called by the user's function through [`Num`], and by `host.rs`, which wraps and unwraps the numbers of the chosen engine.
 
 use super::choice::RuntimeForward;
+use super::differences::AnyDifferences;
 use crate::backends::compiled_reverse_diff::constant_of;
 use crate::backends::forward_diff::{AutoChunk, ChunkSize, Dual, DualCore, HyperDual, HyperDualCore};
 use crate::backends::reverse_diff::{TwiceVar, TwiceVarCore, Var, VarCore};
-use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
+use crate::backends::{AutoCompiledReverseDiff, AutoReverseDiff};
 use compiled_trace::Recorded;
 use differentiation_interface_core::backend::Lanes;
 use differentiation_interface_core::custom::CustomRule;
@@ -236,7 +237,7 @@ where
 one_of_numbers! {
     /// The engine's part of an [`AnyNum`]: the number of the chosen engine, or a plain one.
     AnyCore:
-    Plain(S) of AutoFiniteDiff, from v by v, to plain by as_is;
+    Plain(S) of AnyDifferences, from v by v, to plain by as_is;
     Dual(Dual<S, L>) of RuntimeForward, from v by dual(v), to plain by inert_dual;
     Var(Var<S>) of AutoReverseDiff, from v by var(v), to plain by inert_var;
     Recorded(Recorded<S::Base>) of AutoCompiledReverseDiff, from v by recorded::<S, L>(v), to plain by inert_recorded;
@@ -245,17 +246,17 @@ one_of_numbers! {
 one_of_numbers! {
     /// The engine's part of an [`AnyPairNum`]: the number of the chosen pair of engines, outer and inner, or a plain one.
     AnyPairCore:
-    Plain(S) of (AutoFiniteDiff, AutoFiniteDiff), from v by v, to plain by as_is;
-    FiniteDual(Dual<S, Inner>) of (AutoFiniteDiff, RuntimeForward), from v by dual(v), to plain by inert_dual;
-    FiniteVar(Var<S>) of (AutoFiniteDiff, AutoReverseDiff), from v by var(v), to plain by inert_var;
-    DualFinite(Dual<S, L>) of (RuntimeForward, AutoFiniteDiff), from v by dual(v), to plain by inert_dual;
+    Plain(S) of (AnyDifferences, AnyDifferences), from v by v, to plain by as_is;
+    FiniteDual(Dual<S, Inner>) of (AnyDifferences, RuntimeForward), from v by dual(v), to plain by inert_dual;
+    FiniteVar(Var<S>) of (AnyDifferences, AutoReverseDiff), from v by var(v), to plain by inert_var;
+    DualFinite(Dual<S, L>) of (RuntimeForward, AnyDifferences), from v by dual(v), to plain by inert_dual;
     HyperDual(HyperDual<S, L, Inner>) of (RuntimeForward, RuntimeForward), from v by Num(HyperDualCore::inert(dual(v))), to plain by inert_hyper_dual;
     DualVar(Var<Dual<S, L>>) of (RuntimeForward, AutoReverseDiff), from v by var(dual(v)), to plain by |v| inert_var(v).and_then(|v| inert_dual(&v));
-    VarFinite(Var<S>) of (AutoReverseDiff, AutoFiniteDiff), from v by var(v), to plain by inert_var;
+    VarFinite(Var<S>) of (AutoReverseDiff, AnyDifferences), from v by var(v), to plain by inert_var;
     VarDual(Dual<Var<S>, L>) of (AutoReverseDiff, RuntimeForward), from v by dual(var(v)), to plain by |v| inert_dual(v).and_then(|v| inert_var(&v));
     TwiceVar(TwiceVar<S>) of (AutoReverseDiff, AutoReverseDiff), from v by Num(TwiceVarCore::inert(v)), to plain by inert_twice_var;
     Recorded(Recorded<S::Base>) of (AutoCompiledReverseDiff, AutoCompiledReverseDiff)
-        | (AutoCompiledReverseDiff, AutoFiniteDiff) | (AutoFiniteDiff, AutoCompiledReverseDiff)
+        | (AutoCompiledReverseDiff, AnyDifferences) | (AnyDifferences, AutoCompiledReverseDiff)
         | (RuntimeForward, AutoCompiledReverseDiff) | (AutoReverseDiff, AutoCompiledReverseDiff),
         from v by recorded::<S, L>(v), to plain by inert_recorded;
     RecordedDual(Dual<Recorded<S::Base>, L>) of (AutoCompiledReverseDiff, RuntimeForward), from v by dual(recorded::<S, L>(v)), to plain by |v| inert_dual(v).and_then(|v| inert_recorded(&v)), from parameter p by dual(p);

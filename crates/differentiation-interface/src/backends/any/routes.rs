@@ -3,9 +3,10 @@
 //! Called by operators; calls the static backends' routes, on numbers that `host.rs` converts.
 
 use super::choice::{AnyBackend, FirstOrder, RuntimeForward};
+use super::differences::AnyDifferences;
 use super::host::{Engine, EngineFunction, PerEngine, Running, make, per_engine, run, run_pair};
 use super::number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
-use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
+use crate::backends::{AutoCompiledReverseDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::{
     Backend, Compose, Direction, EntryRequest, ForcedRoute, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute,
     PushforwardRoute, Request, Rows, Seeds,
@@ -17,6 +18,19 @@ use differentiation_interface_core::scalar::Scalar;
 /// The routes and the mode of a backend that is chosen at run time.
 #[derive(Clone, Copy, Debug)]
 pub struct AnyRoute;
+
+impl FirstOrder {
+    /// The engine that runs this choice.
+    pub(super) fn engine(self) -> PerEngine<RuntimeForward, AutoReverseDiff, AnyDifferences, AutoCompiledReverseDiff> {
+        match self {
+            FirstOrder::ForwardDiff(backend) => PerEngine::ForwardDiff(backend),
+            FirstOrder::ReverseDiff(backend) => PerEngine::ReverseDiff(backend),
+            FirstOrder::FiniteDiff(backend) => PerEngine::FiniteDiff(AnyDifferences::Plain(backend)),
+            FirstOrder::FiniteDifferences(backend) => PerEngine::FiniteDiff(AnyDifferences::Extrapolated(backend)),
+            FirstOrder::CompiledReverseDiff(backend) => PerEngine::CompiledReverseDiff(backend),
+        }
+    }
+}
 
 impl Mode for AnyRoute {
     const NAME: &'static str = "chosen at run time";
@@ -41,7 +55,7 @@ macro_rules! engines {
         PerEngine<
             $Engine<$($outer,)? RuntimeForward, S, L>,
             $Engine<$($outer,)? AutoReverseDiff, S, L>,
-            $Engine<$($outer,)? AutoFiniteDiff, S, L>,
+            $Engine<$($outer,)? AnyDifferences, S, L>,
             $Engine<$($outer,)? AutoCompiledReverseDiff, S, L>,
         >
     };
@@ -171,7 +185,7 @@ type PairEngines<S, L> = engines!(InnerEngines);
 /// Matches the engine of a pair; the body has access to the types of both static backends.
 macro_rules! per_pair {
     ($state:expr, |$engine:ident: $O:ident, $I:ident| $call:expr) => {
-        per_engine!(PerEngine, $state, |inner: $O| per_engine!(PerEngine, inner, |$engine: $I| $call))
+        per_engine!($state, |inner: $O| per_engine!(inner, |$engine: $I| $call))
     };
 }
 
@@ -179,7 +193,7 @@ macro_rules! per_pair {
 macro_rules! of_pair {
     ($pair:expr, $question:ident) => {{
         let (Ok(outer), Ok(inner)) = ($pair.0.first_order(), $pair.1.first_order()) else { return false };
-        per_engine!(FirstOrder, outer, |outer: O| per_engine!(FirstOrder, inner, |inner: I| {
+        per_engine!(outer.engine(), |outer: O| per_engine!(inner.engine(), |inner: I| {
             <PairRoute<O, I> as HvpRoute<O, I>>::$question(&(outer, inner))
         }))
     }};

@@ -13,6 +13,7 @@ fn chosen() -> Vec<Named<AnyBackend>> {
         .chain(["SecondOrder(ForwardDiff, ReverseDiff)", "SecondOrder(ReverseDiff, ForwardDiff)"])
         .chain(["SecondOrder(ForwardDiff, ReverseDiff(compile=true))"])
         .chain(["SecondOrder(ReverseDiff(compile=true), ReverseDiff)"])
+        .chain(["FiniteDifferences", "SecondOrder(FiniteDifferences, ReverseDiff)"])
         .map(|name| named(name, name.parse().expect("these are names")))
         .collect()
 }

@@ -9,17 +9,23 @@
 
 use super::choice::{AnyBackend, FirstOrder, RuntimeForward};
 use crate::backends::finite_diff::Scheme;
+use crate::backends::finite_differences::Side;
 use crate::backends::forward_diff::{AutoForwardDiff, RuntimeChunk};
-use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoReverseDiff};
+use crate::backends::{AutoCompiledReverseDiff, AutoFiniteDiff, AutoFiniteDifferences, AutoReverseDiff};
 use std::fmt;
 use std::str::FromStr;
 
 /// The names that a string may begin with.
-const NAMES: [&str; 4] = ["ForwardDiff", "ReverseDiff", "FiniteDiff", "SecondOrder"];
+const NAMES: [&str; 5] = ["ForwardDiff", "ReverseDiff", "FiniteDiff", "FiniteDifferences", "SecondOrder"];
 const SCHEMES: [(&str, AutoFiniteDiff); 3] = [
     ("forward", AutoFiniteDiff::forward()),
     ("backward", AutoFiniteDiff::backward()),
     ("central", AutoFiniteDiff::central()),
+];
+const SIDES: [(&str, AutoFiniteDifferences); 3] = [
+    ("forward", AutoFiniteDifferences::forward()),
+    ("backward", AutoFiniteDifferences::backward()),
+    ("central", AutoFiniteDifferences::central()),
 ];
 const CHUNKS: &str = "a whole number from 1 to 12";
 const _: () = assert!(RuntimeChunk::LARGEST == 12, "CHUNKS names the largest chunk");
@@ -278,6 +284,7 @@ impl<'a> Parser<'a> {
             "ForwardDiff" => self.forward_diff(),
             "ReverseDiff" => self.reverse_diff(),
             "FiniteDiff" => self.finite_diff(),
+            "FiniteDifferences" => self.finite_differences(),
             name => {
                 let suggestion = closest(name, NAMES);
                 let kind = ParseBackendErrorKind::UnknownBackend { found: word.text.to_owned(), suggestion };
@@ -365,6 +372,44 @@ impl<'a> Parser<'a> {
         let backend = steps[0].map_or(scheme, |step| scheme.relative_step(step));
         let backend = steps[1].map_or(backend, |step| backend.absolute_step(step));
         Ok(FirstOrder::FiniteDiff(backend))
+    }
+
+    fn finite_differences(&mut self) -> Result<FirstOrder, ParseBackendError> {
+        const OPTIONS: &[&str] = &["scheme", "levels", "order", "first_step", "noise", "lower", "upper"];
+        let mut scheme = AutoFiniteDifferences::default();
+        let (mut whole, mut numbers, mut bounds) = ([None; 2], [None; 2], [f64::NEG_INFINITY, f64::INFINITY]);
+        self.options("FiniteDifferences", OPTIONS, |parser, option, value, index| {
+            let number = value.text.parse().ok().filter(|number: &f64| number.is_finite());
+            let wrong = |accepted| parser.invalid(option, value, accepted, None);
+            match index {
+                0 => {
+                    let found = SIDES.iter().find(|(name, _)| *name == value.text);
+                    let suggestion = closest(value.text, SIDES.map(|(name, _)| name));
+                    let wrong = || parser.invalid(option, value, "forward, backward or central", suggestion);
+                    scheme = found.ok_or_else(wrong)?.1;
+                }
+                1 | 2 => {
+                    let (most, accepted) = if index == 1 {
+                        (16, "a whole number from 1 to 16")
+                    } else {
+                        (12, "a whole number from 1 to 12")
+                    };
+                    let found = value.text.parse().ok().filter(|number| (1..=most).contains(number));
+                    whole[index - 1] = Some(found.ok_or_else(|| wrong(accepted))?);
+                }
+                3 | 4 => {
+                    let positive = number.filter(|number| *number > 0.0);
+                    numbers[index - 3] = Some(positive.ok_or_else(|| wrong("a positive number"))?);
+                }
+                _ => bounds[index - 5] = number.ok_or_else(|| wrong("a number"))?,
+            }
+            Ok(())
+        })?;
+        let backend = whole[0].map_or(scheme, |levels| scheme.levels(levels));
+        let backend = whole[1].map_or(backend, |order| backend.order(order));
+        let backend = numbers[0].map_or(backend, |step| backend.first_step(step));
+        let backend = numbers[1].map_or(backend, |noise| backend.noise(noise));
+        Ok(FirstOrder::FiniteDifferences(backend.within(bounds[0], bounds[1])))
     }
 
     fn invalid(
@@ -456,6 +501,15 @@ impl fmt::Display for FirstOrder {
                 let [relative, absolute] = backend.steps();
                 options.extend(relative.map(|step| format!("relative_step={step:?}")));
                 options.extend(absolute.map(|step| format!("absolute_step={step:?}")));
+            }
+            FirstOrder::FiniteDifferences(backend) => {
+                let scheme = match backend.side() {
+                    Side::Central => None,
+                    Side::Right => Some("scheme=forward"),
+                    Side::Left => Some("scheme=backward"),
+                };
+                options.extend(scheme.map(str::to_owned));
+                backend.print_options(&mut options);
             }
         }
         f.write_str(self.name())?;

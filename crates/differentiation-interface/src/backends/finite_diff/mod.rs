@@ -28,6 +28,9 @@ use num_traits::Float;
 /// | [`forward`](Self::forward), [`backward`](Self::backward) | O(h) | n + 1 |
 /// | [`central`](Self::central) | O(h²) | 2n, and 1 for the value if asked |
 ///
+/// Differences of differences are of second order in each scheme: one-sided ones use two points, (-3 f(x) + 4 f(x + h) - f(x + 2h)) / 2h. A
+/// Hessian of a smooth function is then right to about 7 digits; [`AutoFiniteDifferences`](crate::backends::AutoFiniteDifferences) has more.
+///
 /// **Threads.** The function may compute on other threads.
 ///
 /// # Example
@@ -266,22 +269,22 @@ impl AutoFiniteDiff {
         }
     }
 
-    /// Evaluates at the point shifted along seed `k`, and restores the point.
+    /// Evaluates at the point shifted along seed `k` by a step of either sign, and restores the point.
     fn evaluate_at<S: Scalar, F: Flat<S>>(
         state: &mut FiniteState<S>,
         f: &mut F,
         seeds: &Seeds<'_, S>,
         k: usize,
         step: S::Base,
-        right: bool,
+        into_right: bool,
     ) {
-        Self::shift(state, seeds, k, if right { step } else { -step });
+        Self::shift(state, seeds, k, step);
         if let Seeds::Basis { first, .. } = seeds
             && let Some(last) = state.moved_last.replace(first + k)
         {
             f.changed(last.min(first + k)..last.max(first + k) + 1);
         }
-        f.call(&state.moved, if right { &mut state.right } else { &mut state.left });
+        f.call(&state.moved, if into_right { &mut state.right } else { &mut state.left });
         match seeds {
             Seeds::Basis { first, .. } => state.moved[first + k] = state.x[first + k],
             Seeds::Vectors(_) | Seeds::Colors { .. } => state.moved.copy_from_slice(&state.x),
@@ -305,11 +308,17 @@ impl AutoFiniteDiff {
         state.moved_last = None;
         for k in 0..seeds.count() {
             let step = Self::step_along(steps, &state.x, &seeds, k)?;
+            // One-sided differences of differences evaluate at two points on their side; the farther one goes to the unused buffer.
+            let two_points = self.order > 1 && self.scheme != Scheme::Central;
             if self.scheme != Scheme::Backward {
                 Self::evaluate_at(state, f, &seeds, k, step, true);
+            } else if two_points {
+                Self::evaluate_at(state, f, &seeds, k, -(step + step), true);
             }
             if self.scheme != Scheme::Forward {
-                Self::evaluate_at(state, f, &seeds, k, step, false);
+                Self::evaluate_at(state, f, &seeds, k, -step, false);
+            } else if two_points {
+                Self::evaluate_at(state, f, &seeds, k, step + step, false);
             }
             let (right, left, width) = match self.scheme {
                 Scheme::Forward => (&state.right, &state.base, step),
@@ -324,6 +333,21 @@ impl AutoFiniteDiff {
                 if found != expected {
                     return Err(ErrorKind::OutputLength { expected, found }.into());
                 }
+            }
+            if two_points {
+                let (near, far, twice) = match self.scheme {
+                    Scheme::Backward => (&state.left, &state.right, -(step + step)),
+                    _ => (&state.right, &state.left, step + step),
+                };
+                if far.len() != expected {
+                    return Err(ErrorKind::OutputLength { expected, found: far.len() }.into());
+                }
+                let four = S::Base::from_f64(4.0);
+                for (i, ((near, far), base)) in near.iter().zip(far).zip(&state.base).enumerate() {
+                    let slope = (*near - *base).scale(four) - (*far - *base);
+                    rows.part(i, k, 1)[0] = slope.apply2_right(twice, Over);
+                }
+                continue;
             }
             for (i, (right, left)) in right.iter().zip(left).enumerate() {
                 rows.part(i, k, 1)[0] = (*right - *left).apply2_right(width, Over);
