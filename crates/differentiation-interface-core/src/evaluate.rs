@@ -368,6 +368,11 @@ impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
 }
 
 impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
+    /// Fits the object that is shown to a point, for [`Bound::fitted`].
+    pub fn fit<P: Point<Shape = X, Contexts = C>>(&mut self, at: At<'_, P>) {
+        at.point().fit::<N>(&mut self.held);
+    }
+
     /// Writes the lengths of a point that its type does not tell, for what is valid at points of one shape only.
     pub fn lengths<P: Point<Shape = X, Contexts = C>>(&mut self, at: At<'_, P>, lengths: &mut Vec<usize>) {
         at.point().fit::<N>(&mut self.held);
@@ -384,21 +389,21 @@ impl<X: FlatShape, N: Scalar> Storage<X, (), N> {
 }
 
 /// A user's function bound to point and contexts of one call: the [`Flat`] that operators pass to backends.
-pub struct Bound<'a, F, X: Shape, C: Contexts, N: Scalar, K> {
+pub struct Bound<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> {
     function: &'a F,
-    contexts: C::Values<'a>,
+    contexts: C::Values<'c>,
     storage: &'a mut Storage<X, C, N>,
     kept: &'a mut K,
     /// Where the point of the next call differs from the object that is shown.
     changed: Range<usize>,
 }
 
-impl<'a, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, F, X, C, N, K> {
+impl<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, 'c, F, X, C, N, K> {
     /// Binds `function` for one call. `kept` is what an earlier call of the same function left, or the default.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn new<P: Point<Shape = X, Contexts = C>>(
         function: &'a F,
-        at: At<'a, P>,
+        at: At<'c, P>,
         storage: &'a mut Storage<X, C, N>,
         kept: &'a mut K,
     ) -> Self
@@ -411,6 +416,18 @@ impl<'a, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, F, X, C, N, K> {
             bound.follow_shape(at);
         }
         bound
+    }
+
+    /// Binds `function` on a thread that has the contexts and a storage, [fitted](Storage::fit) to the point, but not the point itself,
+    /// which need not be `Sync`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn fitted(
+        function: &'a F,
+        contexts: C::Values<'c>,
+        storage: &'a mut Storage<X, C, N>,
+        kept: &'a mut K,
+    ) -> Self {
+        Bound { function, contexts, storage, kept, changed: 0..usize::MAX }
     }
 
     /// Evaluates at zeros if the shape has changed since the last call: an engine that has a recording for this shape does not run the
@@ -443,14 +460,14 @@ impl<'a, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, F, X, C, N, K> {
     }
 }
 
-impl<'a, F, X: FlatShape, N: Scalar, K> Bound<'a, F, X, (), N, K> {
+impl<'a, F, X: FlatShape, N: Scalar, K> Bound<'a, '_, F, X, (), N, K> {
     /// Binds a function of flat numbers, without contexts.
     pub(crate) fn flat(function: &'a F, storage: &'a mut Storage<X, (), N>, kept: &'a mut K) -> Self {
         Bound { function, contexts: (), storage, kept, changed: 0..usize::MAX }
     }
 }
 
-impl<F, X, C, N, K> Flat<N> for Bound<'_, F, X, C, N, K>
+impl<F, X, C, N, K> Flat<N> for Bound<'_, '_, F, X, C, N, K>
 where
     F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
     X: Shape,
@@ -489,7 +506,7 @@ where
     }
 }
 
-impl<F, X, C, N, K> Recordable for Bound<'_, F, X, C, N, K>
+impl<F, X, C, N, K> Recordable for Bound<'_, '_, F, X, C, N, K>
 where
     F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
     X: Shape,

@@ -215,6 +215,38 @@ matrix_backends! {
     MatricesOnly matrices_only: "`jacobian` and `hessian`";
 }
 
+/// A wrapper of a backend for all operators, made by [`all_operators`].
+#[derive(Clone, Debug)]
+pub struct AllOperators<B> {
+    backend: B,
+    label: String,
+    tolerances: Option<[f64; 2]>,
+}
+
+/// A backend that has all operators but is no [`Backend`] itself, such as `AutoThreaded` around one. The number of evaluations is not checked.
+pub fn all_operators<B>(label: impl Into<String>, backend: B) -> AllOperators<B> {
+    AllOperators { backend, label: label.into(), tolerances: None }
+}
+
+impl<B> AllOperators<B> {
+    pub(crate) fn backend(&self) -> &B {
+        &self.backend
+    }
+    /// The same with the accuracy of differences.
+    pub fn inexact(self) -> Self {
+        AllOperators { tolerances: Some([inexact(1), inexact(2)]), ..self }
+    }
+}
+
+impl<B> Candidate for AllOperators<B> {
+    fn label(&self) -> String {
+        self.label.clone()
+    }
+    fn tolerance(&self, order: u8) -> Option<f64> {
+        self.tolerances.map(|[first, second]| if order == 1 { first } else { second })
+    }
+}
+
 /// Operators whose scenarios are skipped.
 macro_rules! skips {
     ($($Candidate:ident $(: $Bound:ident)?, $reason:literal: $($Operator:ident $(<$T:ident>)?),*;)*) => {$(

@@ -57,6 +57,8 @@ pub use differentiation_interface_macros::{Container, custom_rule, differentiabl
 pub mod prelude {
     #[cfg(feature = "any")]
     pub use crate::backends::AnyBackend;
+    #[cfg(feature = "rayon")]
+    pub use crate::backends::AutoThreaded;
     use crate::backends::beside_their_modules;
     pub use crate::backends::{AutoTaylor, taylor_coefficients};
     crate::each_backend!(beside_their_modules![]);

@@ -4,7 +4,7 @@
 
 use super::entries::EntryRequest;
 use super::lanes::Lanes;
-use super::mode::Mode;
+use super::mode::{Direction, Mode};
 use super::rows::Rows;
 use super::seeds::Seeds;
 use crate::error::Error;
@@ -144,6 +144,12 @@ pub trait PushforwardRoute<B: Backend> {
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+    /// The number of seeds that are propagated together in a call with `seeds` seeds; see
+    /// [`PushforwardPrimitive::seeds_per_pass`](super::PushforwardPrimitive::seeds_per_pass). By default all: to divide them saves no
+    /// work.
+    fn seeds_per_pass<L: Lanes>(_backend: &B, seeds: usize) -> usize {
+        seeds.max(1)
+    }
     /// Fills entries of the Jacobian at `x`, and leaves the outputs in `y` if given. Returns `false` where products with seeds are
     /// cheaper; then the entries may be unwritten and the operator computes the products. All calls with one state request the same
     /// entries.
@@ -181,6 +187,12 @@ pub trait PullbackRoute<B: Backend> {
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+    /// The number of seeds that are propagated together in a call with `seeds` seeds; see
+    /// [`PushforwardPrimitive::seeds_per_pass`](super::PushforwardPrimitive::seeds_per_pass). By default all: to divide them saves no
+    /// work.
+    fn seeds_per_pass<L: Lanes>(_backend: &B, seeds: usize) -> usize {
+        seeds.max(1)
+    }
 }
 
 /// How `derivative`, `gradient` and `jacobian` reach the backend `B`: each is the matrix ∂y/∂x, row-major, with one column per
@@ -208,6 +220,12 @@ pub trait MatrixRoute<B: Backend> {
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+    /// Whether the matrix can be divided among threads: by columns, pushforwards of basis vectors of the input, or by rows, pullbacks of
+    /// basis vectors of the output. The parts are the same numbers, bit for bit, as those of [`matrix`](Self::matrix). `None`, the default,
+    /// if the matrix is computed as a whole.
+    fn divides(_backend: &B) -> Option<Direction> {
+        None
+    }
     /// Whether the route implements [`on_stack`](Self::on_stack).
     const ON_STACK: bool = false;
     /// Fills the matrix of a function with [`Flat::fixed`] inputs on the stack, without a state, and leaves the outputs in `y` if given.

@@ -55,6 +55,13 @@ pub trait PushforwardPrimitive: Backend {
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
 
+    /// The number of seeds that are propagated together in a call with `seeds` seeds and `L` lanes, at least 1. A wrapper that divides
+    /// the seeds among threads divides them at multiples of this number, and makes a shorter last group a call of its own: the results
+    /// are then those of one call, bit for bit. With 1, the default, seeds do not influence each other.
+    fn seeds_per_pass<L: Lanes>(&self, _seeds: usize) -> usize {
+        1
+    }
+
     /// Whether the backend implements [`jacobian_on_stack`](Self::jacobian_on_stack).
     const ON_STACK: bool = false;
     /// Fills all columns of the Jacobian of a function with [`Flat::fixed`] inputs, on the stack, and leaves the outputs in `y` if
@@ -106,4 +113,9 @@ pub trait PullbackPrimitive: Backend {
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+
+    /// The number of seeds that are propagated together in a sweep for `seeds` seeds; see [`PushforwardPrimitive::seeds_per_pass`].
+    fn seeds_per_pass<L: Lanes>(&self, _seeds: usize) -> usize {
+        1
+    }
 }

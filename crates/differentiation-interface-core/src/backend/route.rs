@@ -12,6 +12,7 @@
 
 use super::contract::{MatrixRoute, PullbackRoute, PushforwardRoute, check_nesting};
 use super::lanes::Lanes;
+use super::mode::Direction;
 use super::primitive::{PullbackPrimitive, PushforwardPrimitive};
 use super::rows::Rows;
 use super::seeds::Seeds;
@@ -68,6 +69,9 @@ impl<B: PushforwardPrimitive> PushforwardRoute<B> for Native {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         backend.pushforward_held(state, f, seeds, rows)
+    }
+    fn seeds_per_pass<L: Lanes>(backend: &B, seeds: usize) -> usize {
+        PushforwardPrimitive::seeds_per_pass::<L>(backend, seeds)
     }
 }
 
@@ -201,6 +205,9 @@ impl<B: PullbackPrimitive> PullbackRoute<B> for Native {
     ) -> Result<(), Error> {
         backend.sweep(state, f, seeds, rows)
     }
+    fn seeds_per_pass<L: Lanes>(backend: &B, seeds: usize) -> usize {
+        PullbackPrimitive::seeds_per_pass::<L>(backend, seeds)
+    }
 }
 
 impl<B: PushforwardPrimitive> PullbackRoute<B> for ViaPushforward {
@@ -286,6 +293,9 @@ impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
     ) -> Result<(), Error> {
         backend.pushforward(state, f, x, Seeds::all(x.len()), y, rows)
     }
+    fn divides(_backend: &B) -> Option<Direction> {
+        Some(Direction::Forward)
+    }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn on_stack<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &B,
@@ -335,5 +345,8 @@ impl<B: PullbackPrimitive> MatrixRoute<B> for ViaPullback {
             y.clone_from(&state.outputs);
         }
         Ok(())
+    }
+    fn divides(_backend: &B) -> Option<Direction> {
+        Some(Direction::Reverse)
     }
 }

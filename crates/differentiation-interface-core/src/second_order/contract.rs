@@ -188,6 +188,13 @@ pub trait HvpRoute<O: Backend, I: Backend> {
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
 
+    /// The number of seeds that are propagated together in a call with `seeds` seeds; see
+    /// [`PushforwardPrimitive::seeds_per_pass`](crate::backend::PushforwardPrimitive::seeds_per_pass). By default all: to divide them saves
+    /// no work.
+    fn seeds_per_pass<L: Lanes>(_pair: &(O, I), seeds: usize) -> usize {
+        seeds.max(1)
+    }
+
     /// Fills entries of the Hessian at `x`, and leaves what `request` names in the state. Returns `false` if products are cheaper. All
     /// calls with one state request the same entries.
     fn entries<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(

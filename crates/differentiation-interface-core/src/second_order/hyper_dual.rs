@@ -75,6 +75,9 @@ impl<O: HyperDualPrimitive, I: HyperDualPrimitive> HvpRoute<O, I> for HyperDualR
         let state = pair.1.hyper_state(inputs, pair.0.seeds_at_once::<L>())?;
         Ok((state, ValueAndGradient::default()))
     }
+    fn seeds_per_pass<L: Lanes>(pair: &(O, I), seeds: usize) -> usize {
+        PushforwardPrimitive::seeds_per_pass::<L>(&pair.0, seeds)
+    }
     fn seeds_are_rows(_pair: &(O, I)) -> bool {
         true
     }

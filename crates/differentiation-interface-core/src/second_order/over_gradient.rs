@@ -163,6 +163,9 @@ impl<O: PushforwardPrimitive, I: Backend, A: SamePointStrategy<O, I>> HvpRoute<O
         const { check_nesting::<O, S>() };
         Ok(HvpState::new(pair.0.pushforward_state(inputs, seeds)?, I::Gradient::state(&pair.1, inputs)?))
     }
+    fn seeds_per_pass<L: Lanes>(pair: &(O, I), seeds: usize) -> usize {
+        PushforwardPrimitive::seeds_per_pass::<L>(&pair.0, seeds)
+    }
     fn seeds_are_rows(_pair: &(O, I)) -> bool {
         false
     }
@@ -239,6 +242,9 @@ impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, _seeds: usize) -> Result<Self::State<S, L>, Error> {
         const { check_nesting::<O, S>() };
         Ok(HvpState::new(pair.0.pullback_state(inputs)?, I::Gradient::state(&pair.1, inputs)?))
+    }
+    fn seeds_per_pass<L: Lanes>(pair: &(O, I), seeds: usize) -> usize {
+        PullbackPrimitive::seeds_per_pass::<L>(&pair.0, seeds)
     }
     fn seeds_are_rows(_pair: &(O, I)) -> bool {
         true

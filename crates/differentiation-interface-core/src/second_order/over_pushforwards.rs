@@ -74,6 +74,9 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
         }
         Ok(HvpState::new(pair.0.pullback_state(inputs)?, pair.1.pushforward_state(inputs, seeds)?))
     }
+    fn seeds_per_pass<L: Lanes>(_pair: &(O, I), _seeds: usize) -> usize {
+        L::N.min(TANGENTS_AT_ONCE)
+    }
     fn seeds_are_rows(_pair: &(O, I)) -> bool {
         true
     }

@@ -86,6 +86,9 @@ impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
     fn state<S: Scalar, L: Lanes>(pair: &(O, I), inputs: usize, _seeds: usize) -> Result<Self::State<S, L>, Error> {
         Ok(SecondAdjointState { twice: pair.1.state_twice(inputs)?, gradient: Vec::new(), value: S::default() })
     }
+    fn seeds_per_pass<L: Lanes>(pair: &(O, I), seeds: usize) -> usize {
+        PullbackPrimitive::seeds_per_pass::<L>(&pair.1, seeds)
+    }
     fn seeds_are_rows(_pair: &(O, I)) -> bool {
         true
     }

@@ -1,12 +1,13 @@
 //! The kernel of `derivative`.
 
-use super::evaluations::limits;
+use super::evaluations::{limits, no_limits};
 use super::rig::{Io, Kernel, drive, set};
 use super::{Run, Task, Variant};
 use crate::counted::Counted;
 use crate::operator::Derivative;
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
+use crate::wrappers::AllOperators;
 use differentiation_interface_core::backend::Backend;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
@@ -94,5 +95,17 @@ where
 {
     fn run(&self, scenario: &Scenario<Derivative, F, P>, task: &mut dyn Task) {
         drive::<DerivativeKernel, _, _, _, _>(self, self, scenario, limits::<B>("derivative"), task);
+    }
+}
+
+impl<B, F, P> Run<Derivative, F, P> for AllOperators<B>
+where
+    B: Send + Sync + DerivativeBackend<Counted<F>, P::Shape, P::Contexts>,
+    P: OwnedPoint<Shape: NumberShape>,
+    F: Sync + 'static,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
+{
+    fn run(&self, scenario: &Scenario<Derivative, F, P>, task: &mut dyn Task) {
+        drive::<DerivativeKernel, _, _, _, _>(self, self.backend(), scenario, no_limits, task);
     }
 }

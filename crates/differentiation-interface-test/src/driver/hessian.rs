@@ -8,7 +8,7 @@ use crate::counted::Counted;
 use crate::operator::Hessian;
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
-use crate::wrappers::{HessianOnly, MatricesOnly, SecondOrderOnly};
+use crate::wrappers::{AllOperators, HessianOnly, MatricesOnly, SecondOrderOnly};
 use differentiation_interface_core::backend::{Backend, SecondOrderBackend};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
@@ -135,4 +135,4 @@ macro_rules! wrapped {
         }
     )*};
 }
-wrapped!(HessianOnly, MatricesOnly, SecondOrderOnly: SecondOrderBackend);
+wrapped!(HessianOnly, MatricesOnly, AllOperators, SecondOrderOnly: SecondOrderBackend);

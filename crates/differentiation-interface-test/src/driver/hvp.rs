@@ -8,7 +8,7 @@ use crate::counted::Counted;
 use crate::operator::Hvp;
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
-use crate::wrappers::SecondOrderOnly;
+use crate::wrappers::{AllOperators, SecondOrderOnly};
 use differentiation_interface_core::backend::{Backend, SecondOrderBackend};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
@@ -174,5 +174,20 @@ where
 {
     fn run(&self, scenario: &Scenario<Hvp<T>, F, P>, task: &mut dyn Task) {
         hvps(self, self.backend(), scenario, task);
+    }
+}
+
+impl<B, F, P, const T: usize> Run<Hvp<T>, F, P> for AllOperators<B>
+where
+    B: Send
+        + Sync
+        + HvpBackend<Counted<F>, P::Shape, P::Contexts, T>
+        + HvpSamePointBackend<Counted<F>, P::Shape, P::Contexts, T>,
+    P: OwnedPoint,
+    F: Sync + 'static,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
+{
+    fn run(&self, scenario: &Scenario<Hvp<T>, F, P>, task: &mut dyn Task) {
+        drive::<HvpKernel<T>, _, _, _, _>(self, self.backend(), scenario, no_limits, task);
     }
 }

@@ -8,7 +8,7 @@ use crate::counted::Counted;
 use crate::operator::SecondDerivative;
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
-use crate::wrappers::SecondOrderOnly;
+use crate::wrappers::{AllOperators, SecondOrderOnly};
 use differentiation_interface_core::backend::{Backend, SecondOrderBackend};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
@@ -124,5 +124,17 @@ where
 {
     fn run(&self, scenario: &Scenario<SecondDerivative, F, P>, task: &mut dyn Task) {
         second_derivatives(self, self.backend(), scenario, task);
+    }
+}
+
+impl<B, F, P> Run<SecondDerivative, F, P> for AllOperators<B>
+where
+    B: Send + Sync + SecondDerivativeBackend<Counted<F>, P::Shape, P::Contexts>,
+    P: OwnedPoint<Shape: NumberShape>,
+    F: Sync + 'static,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
+{
+    fn run(&self, scenario: &Scenario<SecondDerivative, F, P>, task: &mut dyn Task) {
+        drive::<SecondDerivativeKernel, _, _, _, _>(self, self.backend(), scenario, no_limits, task);
     }
 }

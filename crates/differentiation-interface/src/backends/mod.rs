@@ -13,6 +13,8 @@ pub mod reverse_diff;
 pub mod taylor;
 #[cfg(all(test, feature = "any", feature = "sparse"))]
 mod tests;
+#[cfg(feature = "rayon")]
+pub mod threaded;
 
 /// Passes the list of static backends to the macro `$run`, after an argument for that macro. Each line has the module, the type, an
 /// expression by which tests make the backend, whether it is exact, and whether it runs the function in every call or keeps recordings.
@@ -45,3 +47,5 @@ pub(crate) use beside_their_modules;
 pub use any::AnyBackend;
 each_backend!(beside_their_modules![]);
 pub use taylor::{AutoTaylor, taylor_coefficients};
+#[cfg(feature = "rayon")]
+pub use threaded::AutoThreaded;

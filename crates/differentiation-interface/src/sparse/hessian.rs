@@ -95,6 +95,28 @@ impl<D: SecondOrderBackend, X: Shape, C: Contexts, K: DecompressionKind> SparseH
     }
 }
 
+impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> SparseHessianState<D, X, C, K> {
+    /// Whether the preparation found that entries come from products.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn has_products(&self) -> bool {
+        !self.compressed.is_empty()
+    }
+
+    /// Checks that a point and a matrix have the shape and the pattern of the preparation.
+    pub(crate) fn check_call<P>(&mut self, x: At<'_, P>, hess: &SparseMatrix<X::Scalar>) -> Result<(), ErrorKind>
+    where
+        P: Point<Shape = X, Contexts = C>,
+    {
+        let SparseHessianState { shape, work, .. } = self;
+        shape.check(|lengths| either!(work, |work| work.lengths(x, lengths)))?;
+        let pattern = self.plan.as_ref().map(|(pattern, _)| pattern);
+        match pattern.is_some_and(|own| Arc::ptr_eq(own, hess.pattern()) || **own == **hess.pattern()) {
+            true => Ok(()),
+            false => Err(ErrorKind::BufferPattern),
+        }
+    }
+}
+
 /// Names the operator in an error.
 fn named<D: SecondOrderBackend>(error: impl Into<Error>) -> Error {
     error.into().during("hessian", HessianName::<D>::NAME)
@@ -211,12 +233,8 @@ where
         if state.plan.is_none() {
             self.prepare(state, f, x)?;
         }
-        let SparseHessianState { shape, work, .. } = state;
-        shape.check(|lengths| either!(work, |work| work.lengths(x, lengths))).map_err(named::<D>)?;
+        state.check_call(x, hess).map_err(named::<D>)?;
         let (pattern, colors) = state.plan.as_ref().expect("the preparation made it");
-        if !Arc::ptr_eq(pattern, hess.pattern()) && **pattern != **hess.pattern() {
-            return Err(named::<D>(ErrorKind::BufferPattern));
-        }
         let (count, held) = (colors.ncolors(), state.held);
         let values = Rows::fixed(hess.values_mut(), pattern.nnz());
         let entries = EntryRequest { pattern: Some(pattern.csr()), values, products: count };

@@ -190,6 +190,21 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind, Y> SparseJac
     }
 }
 
+impl<D: JacobianSides, X: Shape, C: Contexts, K, Y> SparseJacobianState<D, X, C, K, Y> {
+    /// Checks that a point and a matrix have the shape and the pattern of the preparation.
+    pub(crate) fn check_call<P>(&mut self, x: At<'_, P>, jac: &SparseMatrix<X::Scalar>) -> Result<(), ErrorKind>
+    where
+        P: Point<Shape = X, Contexts = C>,
+    {
+        self.shape.check(|lengths| self.reverse_storage.lengths(x, lengths))?;
+        let pattern = self.plan.as_ref().map(|(pattern, _)| pattern);
+        match pattern.is_some_and(|own| Arc::ptr_eq(own, jac.pattern()) || **own == **jac.pattern()) {
+            true => Ok(()),
+            false => Err(ErrorKind::BufferPattern),
+        }
+    }
+}
+
 /// Names the operator in an error.
 fn named<D: JacobianSides>(error: impl Into<Error>) -> Error {
     error.into().during("jacobian", JacobianName::<D>::NAME)
@@ -332,12 +347,9 @@ where
         if state.plan.is_none() {
             self.prepare(state, f, x)?;
         }
-        state.shape.check(|lengths| state.reverse_storage.lengths(x, lengths)).map_err(named::<D>)?;
-        let pattern = state.sparsity_pattern().expect("the preparation made it");
-        if !Arc::ptr_eq(pattern, jac.pattern()) && **pattern != **jac.pattern() {
-            return Err(named::<D>(ErrorKind::BufferPattern));
-        }
-        let values = Rows::fixed(jac.values_mut(), pattern.nnz());
+        state.check_call(x, jac).map_err(named::<D>)?;
+        let count = jac.pattern().nnz();
+        let values = Rows::fixed(jac.values_mut(), count);
         if self.entries(state, f, x, with_value, values)? {
             return Ok(());
         }

@@ -99,6 +99,18 @@ impl<D, S, A, K> AutoSparse<D, S, A, K> {
     }
 }
 
+/// The name of a sparse Jacobian with the dense part `D` in errors.
+#[cfg(feature = "rayon")]
+pub(crate) fn jacobian_name<D: JacobianSides>() -> &'static str {
+    name::JacobianName::<D>::NAME
+}
+
+/// The name of a sparse Hessian with the dense part `D` in errors.
+#[cfg(feature = "rayon")]
+pub(crate) fn hessian_name<D: differentiation_interface_core::backend::SecondOrderBackend>() -> &'static str {
+    name::HessianName::<D>::NAME
+}
+
 /// Converts an error about another branch to one about a pattern for one point.
 fn other_pattern(error: Error) -> Error {
     match error.kind() {
@@ -118,7 +130,7 @@ fn chunk_error(error: Error, colors: usize) -> Error {
 }
 
 /// Converts an error of a colouring to one of the operator.
-fn coloring_error(error: matrix_coloring::Error) -> Error {
+pub(crate) fn coloring_error(error: matrix_coloring::Error) -> Error {
     match error.kind() {
         matrix_coloring::ErrorKind::InvalidColoring { row, column, .. } => {
             ErrorKind::InvalidColoring { row: *row, column: *column }

@@ -223,6 +223,41 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         products::<B, L, _, _>(&self.pair, &mut self.state, &mut f, x.coordinates(), seeds, request, rows)
     }
 
+    /// The number of seeds that are propagated together in a call with `seeds` seeds; see
+    /// [`HvpRoute::seeds_per_pass`].
+    pub fn seeds_per_pass(&self, seeds: usize) -> usize {
+        B::Hvp::seeds_per_pass::<L>(&self.pair, seeds)
+    }
+
+    /// Fits the work to a point, for [`fitted_products`](Self::fitted_products).
+    pub fn fit<P: Point<Shape = X, Contexts = C>>(&mut self, x: At<'_, P>) {
+        self.storage.fit(x);
+        self.inputs = x.coordinates().len();
+    }
+
+    /// The same as [`products`](Self::products) on a thread without the point, to which this work has been [fitted](Self::fit). The
+    /// error does not name the operator.
+    ///
+    /// # Errors
+    /// Those of the backends.
+    pub fn fitted_products<F>(
+        &mut self,
+        f: &F,
+        contexts: C::Values<'_>,
+        x: &[X::Scalar],
+        seeds: Seeds<'_, X::Scalar>,
+        request: Request,
+        rows: Rows<'_, X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        F: Evaluate<X, C, NumOf<B, X, L>>,
+    {
+        let mut kept = Default::default();
+        let mut f = Bound::fitted(f, contexts, &mut self.storage, &mut kept);
+        let mut f = handed(&mut f);
+        fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, x, seeds, request, rows))
+    }
+
     /// Fills entries of the Hessian at `x` without products, if the backends can; else returns `false`, and the caller computes
     /// [`products`](Self::products).
     ///
@@ -261,7 +296,10 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     }
 
     /// Sets the length of the points, with a new state if the old one has recordings.
-    fn accept(&mut self, inputs: usize) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// Those of the backends, which may refuse the length.
+    pub fn accept(&mut self, inputs: usize) -> Result<(), Error> {
         let state = B::Hvp::state(&self.pair, inputs, inputs).map_err(named::<B>)?;
         if self.pair.0.recordings().is_some() || self.pair.1.recordings().is_some() {
             self.state = state;

@@ -114,6 +114,12 @@ impl PushforwardRoute<AnyBackend> for AnyRoute {
     ) -> Result<bool, Error> {
         run!(state, f, Pushforward: PushforwardRoute, entries(x, entries, y))
     }
+    fn seeds_per_pass<L: Lanes>(backend: &AnyBackend, seeds: usize) -> usize {
+        let Ok(choice) = backend.first_order() else { return seeds.max(1) };
+        per_engine!(FirstOrder, choice, |engine: B| {
+            <<B as Backend>::Pushforward as PushforwardRoute<B>>::seeds_per_pass::<L>(&engine, seeds)
+        })
+    }
 }
 
 impl PullbackRoute<AnyBackend> for AnyRoute {
@@ -143,6 +149,12 @@ impl PullbackRoute<AnyBackend> for AnyRoute {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         run!(state, f, Pullback: PullbackRoute, sweep(seeds, rows))
+    }
+    fn seeds_per_pass<L: Lanes>(backend: &AnyBackend, seeds: usize) -> usize {
+        let Ok(choice) = backend.first_order() else { return seeds.max(1) };
+        per_engine!(FirstOrder, choice, |engine: B| {
+            <<B as Backend>::Pullback as PullbackRoute<B>>::seeds_per_pass::<L>(&engine, seeds)
+        })
     }
 }
 
@@ -174,6 +186,10 @@ impl MatrixRoute<AnyBackend> for AnyRoute {
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         run!(state, f, Jacobian: MatrixRoute, matrix(x, y, rows))
+    }
+    fn divides(backend: &AnyBackend) -> Option<Direction> {
+        let choice = backend.first_order().ok()?;
+        per_engine!(FirstOrder, choice, |engine: B| <<B as Backend>::Jacobian as MatrixRoute<B>>::divides(&engine))
     }
 }
 
@@ -276,5 +292,11 @@ impl HvpRoute<AnyBackend, AnyBackend> for AnyRoute {
         request: Request,
     ) -> Result<bool, Error> {
         run_pair!(state, f, entries(x, entries, request))
+    }
+    fn seeds_per_pass<L: Lanes>(pair: &(AnyBackend, AnyBackend), seeds: usize) -> usize {
+        let (Ok(outer), Ok(inner)) = (pair.0.first_order(), pair.1.first_order()) else { return seeds.max(1) };
+        per_engine!(FirstOrder, outer, |outer: O| per_engine!(FirstOrder, inner, |inner: I| {
+            <PairRoute<O, I> as HvpRoute<O, I>>::seeds_per_pass::<L>(&(outer, inner), seeds)
+        }))
     }
 }

@@ -4,6 +4,7 @@
 
 use super::backend::AutoCompiledReverseDiff;
 use super::buffers::Direction;
+use super::recording::LANES;
 use super::state::CompiledState;
 use compiled_trace::Recorded;
 use differentiation_interface_core::backend::{
@@ -154,6 +155,9 @@ impl PushforwardRoute<AutoCompiledReverseDiff> for Replay {
     ) -> Result<(), Error> {
         backend.pushforward_held::<S, L, F>(state, f, seeds, rows)
     }
+    fn seeds_per_pass<L: Lanes>(_backend: &AutoCompiledReverseDiff, _seeds: usize) -> usize {
+        LANES
+    }
     fn entries<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
         backend: &AutoCompiledReverseDiff,
         state: &mut CompiledState<S>,
@@ -192,6 +196,9 @@ impl PullbackPrimitive for AutoCompiledReverseDiff {
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         state.held_products(Direction::Backward, &seeds, &mut rows)
+    }
+    fn seeds_per_pass<L: Lanes>(&self, _seeds: usize) -> usize {
+        LANES
     }
 }
 
@@ -234,6 +241,9 @@ impl PushforwardPrimitive for AutoCompiledReverseDiff {
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         state.held_products(Direction::Forward, &seeds, &mut rows)
+    }
+    fn seeds_per_pass<L: Lanes>(&self, _seeds: usize) -> usize {
+        LANES
     }
 }
 

@@ -148,6 +148,11 @@ impl AutoForwardDiff<RuntimeChunk> {
 }
 
 impl<C: ChunkSize> AutoForwardDiff<C> {
+    /// The chunk size in passes with the lanes `L`, if it is fixed. If the operator chooses the lanes, the chunk size does not apply.
+    fn lanes_of<L: Lanes>(&self) -> Option<usize> {
+        self.0.fixed().filter(|_| L::ROOM == C::Lanes::ROOM)
+    }
+
     /// The chunk size, if it is fixed.
     pub fn chunk(&self) -> Option<usize> {
         self.0.fixed()
@@ -364,8 +369,7 @@ impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
 
     #[inline]
     fn pushforward_state<S: Scalar, L: Lanes>(&self, inputs: usize, seeds: usize) -> Result<ForwardState<S, L>, Error> {
-        // If the operator chooses the lanes, the chunk size does not apply.
-        let fixed = self.0.fixed().filter(|_| L::ROOM == C::Lanes::ROOM);
+        let fixed = self.lanes_of::<L>();
         match fixed {
             Some(chunk) if chunk > seeds && seeds > 0 => Err(ErrorKind::ChunkTooLarge { chunk, inputs }.into()),
             _ => Ok(ForwardState { x: Vec::new(), y: Vec::new(), lanes: fixed.unwrap_or(L::N), touched: None }),
@@ -399,6 +403,10 @@ impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
     ) -> Result<(), Error> {
         state.set_point(x);
         state.passes(f, seeds, y, rows)
+    }
+
+    fn seeds_per_pass<L: Lanes>(&self, seeds: usize) -> usize {
+        chunk_size(seeds, self.lanes_of::<L>().unwrap_or(L::N)).max(1)
     }
 
     const ON_STACK: bool = true;

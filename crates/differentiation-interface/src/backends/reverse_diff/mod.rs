@@ -143,6 +143,11 @@ impl PullbackPrimitive for AutoReverseDiff {
     ) -> Result<(), Error> {
         state.sweep_all(&seeds, &mut rows)
     }
+
+    fn seeds_per_pass<L: Lanes>(&self, _seeds: usize) -> usize {
+        // The largest number of lanes of a sweep.
+        8
+    }
 }
 
 /// A recording with sweeps for several seeds at once.

@@ -1,0 +1,132 @@
+//! Derivatives divided among threads, over the same with one thread and without the wrapper.
+//!
+//! `cargo bench -p differentiation-interface-benches --features rayon --bench threaded` prints wall-clock times of prepared calls and their ratios: minima over rounds in which all
+//! contenders run one after the other. It needs as many idle cores as it names threads. Arguments `serial`, `one` or `two` and `dense`, `rows` or `sparse` with a number run that alone, so many times,
+//! for a count of instructions: `benches/threaded.sh` divides the counts. Without the argument `--bench`, nothing
+//! is timed: the results are compared bit for bit.
+
+mod workloads;
+
+use differentiation_interface::prelude::*;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+use workloads::grids::Brusselator;
+
+/// The time for all rounds of a workload.
+const BUDGET: Duration = Duration::from_secs(6);
+
+/// Lorenz-96 with any number of states.
+struct Cycle;
+
+impl<T: Real> FunctionInPlace<T, [T]> for Cycle {
+    fn call_in_place(&self, y: &mut [T], x: &[T]) {
+        let n = x.len();
+        for i in 0..n {
+            let (next, last, before) = (
+                if i + 1 == n { 0 } else { i + 1 },
+                if i == 0 { n - 1 } else { i - 1 },
+                if i < 2 { i + n - 2 } else { i - 2 },
+            );
+            y[i] = (x[next] - x[before]) * x[last] - x[i] + 8.0;
+        }
+    }
+}
+
+/// One way to compute a derivative.
+struct Contender<'a> {
+    name: String,
+    call: Box<dyn FnMut() + 'a>,
+}
+
+fn contender<'a>(name: impl Into<String>, call: impl FnMut() + 'a) -> Contender<'a> {
+    Contender { name: name.into(), call: Box::new(call) }
+}
+
+/// The contenders of a workload: without the wrapper, and with it on some threads.
+macro_rules! contenders {
+    ($f:expr, $x:expr, $backend:expr, $bits:expr) => {{
+        let (f, x, backend) = ($f, $x, $backend);
+        let mut plain = prepare_jacobian(f, &backend, x).expect("the backend takes this point");
+        let mut jac = plain.jacobian(x).expect("the point is the prepared one");
+        let expected: Vec<u64> = $bits(&jac);
+        let mut all = vec![contender("serial", move || {
+            black_box(plain.jacobian_into(&mut jac, black_box(x)).is_ok());
+            black_box(&mut jac);
+        })];
+        for threads in [1, 2] {
+            let threaded = AutoThreaded::new(Clone::clone(&backend)).with_threads(threads);
+            let mut prepared = prepare_jacobian(f, &threaded, x).expect("the backend takes this point");
+            let mut jac = prepared.jacobian(x).expect("the point is the prepared one");
+            assert_eq!($bits(&jac), expected, "{threads} threads");
+            all.push(contender(format!("{threads} thread(s)"), move || {
+                black_box(prepared.jacobian_into(&mut jac, black_box(x)).is_ok());
+                black_box(&mut jac);
+            }));
+        }
+        all
+    }};
+}
+
+/// The bits of positive zeros for all zeros.
+fn bits<'a>(values: impl IntoIterator<Item = &'a f64>) -> Vec<u64> {
+    values.into_iter().map(|value| (value + 0.0).to_bits()).collect()
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let has = |argument: &str| arguments.iter().any(|a| a == argument);
+    let timed = has("--bench");
+    let alone = ["serial", "one", "two"].iter().position(|&name| has(name));
+    let calls: usize = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(1);
+    let (states, side) = if timed || alone.is_some() { (400, 128) } else { (60, 12) };
+    let x: Vec<f64> = (0..states).map(|i| 8.0 + ((i * 37) % 41) as f64 / 41.0).collect();
+    let grid = Brusselator { side };
+    let point = grid.point();
+    let (cycle, square) = (in_place(Cycle, states), in_place(grid, grid.size()));
+    let wanted = |name: &str| alone.is_none() || has(name);
+    let mut workloads = Vec::new();
+    if wanted("dense") {
+        let forward = AutoForwardDiff::default();
+        let all = contenders!(&cycle, &x[..], forward, |jac: &Matrix<f64>| bits(jac.as_slice()));
+        workloads.push((format!("dense Jacobian, Lorenz-96, n = {states}, forward mode"), all));
+    }
+    if wanted("rows") {
+        let tapes = AutoReverseDiff::default();
+        let all = contenders!(&cycle, &x[..], tapes, |jac: &Matrix<f64>| bits(jac.as_slice()));
+        workloads.push((format!("dense Jacobian, Lorenz-96, n = {states}, tapes"), all));
+    }
+    if wanted("sparse") {
+        let sparse = AutoSparse::new(AutoForwardDiff::default());
+        let all = contenders!(&square, &point[..], sparse, |jac: &SparseMatrix<f64>| bits(jac.values()));
+        workloads.push((format!("sparse Jacobian, {}, N = {side}, forward mode", Brusselator::NAME), all));
+    }
+    for (name, mut contenders) in workloads {
+        match alone {
+            Some(which) => (0..calls).for_each(|_| (contenders[which].call)()),
+            None if timed => print(&name, &mut contenders),
+            None => contenders.iter_mut().for_each(|contender| (contender.call)()),
+        }
+    }
+}
+
+/// Prints the least times and their ratios to the first contender.
+fn print(name: &str, contenders: &mut [Contender<'_>]) {
+    let mut least = vec![Duration::MAX; contenders.len()];
+    let start = Instant::now();
+    let mut rounds = 0;
+    while rounds < 5 || start.elapsed() < BUDGET {
+        for (contender, least) in contenders.iter_mut().zip(&mut least) {
+            // Threads that sleep wake in the first call.
+            (contender.call)();
+            let begin = Instant::now();
+            (contender.call)();
+            *least = (*least).min(begin.elapsed());
+        }
+        rounds += 1;
+    }
+    println!("{name}, {rounds} rounds");
+    for (contender, time) in contenders.iter().zip(&least) {
+        let ratio = least[0].as_secs_f64() / time.as_secs_f64();
+        println!("  {:<12} {:>9.1} us   {ratio:.2} times as fast as serial", contender.name, time.as_secs_f64() * 1e6);
+    }
+}
