@@ -116,7 +116,7 @@ impl PushforwardRoute<AnyBackend> for AnyRoute {
     }
     fn seeds_per_pass<L: Lanes>(backend: &AnyBackend, seeds: usize) -> usize {
         let Ok(choice) = backend.first_order() else { return seeds.max(1) };
-        per_engine!(FirstOrder, choice, |engine: B| {
+        per_engine!(choice.engine(), |engine: B| {
             <<B as Backend>::Pushforward as PushforwardRoute<B>>::seeds_per_pass::<L>(&engine, seeds)
         })
     }
@@ -152,7 +152,7 @@ impl PullbackRoute<AnyBackend> for AnyRoute {
     }
     fn seeds_per_pass<L: Lanes>(backend: &AnyBackend, seeds: usize) -> usize {
         let Ok(choice) = backend.first_order() else { return seeds.max(1) };
-        per_engine!(FirstOrder, choice, |engine: B| {
+        per_engine!(choice.engine(), |engine: B| {
             <<B as Backend>::Pullback as PullbackRoute<B>>::seeds_per_pass::<L>(&engine, seeds)
         })
     }
@@ -189,7 +189,7 @@ impl MatrixRoute<AnyBackend> for AnyRoute {
     }
     fn divides(backend: &AnyBackend) -> Option<Direction> {
         let choice = backend.first_order().ok()?;
-        per_engine!(FirstOrder, choice, |engine: B| <<B as Backend>::Jacobian as MatrixRoute<B>>::divides(&engine))
+        per_engine!(choice.engine(), |engine: B| <<B as Backend>::Jacobian as MatrixRoute<B>>::divides(&engine))
     }
 }
 
@@ -295,7 +295,7 @@ impl HvpRoute<AnyBackend, AnyBackend> for AnyRoute {
     }
     fn seeds_per_pass<L: Lanes>(pair: &(AnyBackend, AnyBackend), seeds: usize) -> usize {
         let (Ok(outer), Ok(inner)) = (pair.0.first_order(), pair.1.first_order()) else { return seeds.max(1) };
-        per_engine!(FirstOrder, outer, |outer: O| per_engine!(FirstOrder, inner, |inner: I| {
+        per_engine!(outer.engine(), |outer: O| per_engine!(inner.engine(), |inner: I| {
             <PairRoute<O, I> as HvpRoute<O, I>>::seeds_per_pass::<L>(&(outer, inner), seeds)
         }))
     }
