@@ -13,6 +13,7 @@ pub mod fault;
 pub mod function;
 pub mod identity;
 pub mod matrix;
+pub mod monomials;
 pub mod operators;
 pub mod point;
 pub mod recordings;
