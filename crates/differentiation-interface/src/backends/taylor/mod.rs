@@ -11,6 +11,8 @@ mod number;
 mod planar;
 mod polygamma;
 mod polynomial;
+#[cfg(test)]
+mod rule_tests;
 mod series;
 mod space;
 #[cfg(test)]
@@ -61,12 +63,6 @@ const NAME: &str = "taylor";
 impl<S: Scalar, const N: usize> Lift<S, Series<S, N>> for AutoTaylor {
     fn lift(value: S) -> Series<S, N> {
         SeriesCore::constant_series(value)
-    }
-}
-
-impl<S: Scalar> Lift<S, Polynomial<S>> for AutoTaylor {
-    fn lift(value: S) -> Polynomial<S> {
-        PolynomialCore::constant_polynomial(value)
     }
 }
 

@@ -37,8 +37,9 @@ struct Tail {
 }
 
 impl<S: Scalar> PolynomialCore<S> {
-    /// A number that does not depend on the variables.
-    pub(super) fn constant_polynomial(value: S) -> Polynomial<S> {
+    /// Converts a number of an outer differentiation into one that does not depend on the variables, as
+    /// [`lift`](differentiation_interface_core::backend::lift) does for series.
+    pub fn lift(value: S) -> Polynomial<S> {
         Num(PolynomialCore { value, tail: None })
     }
 
