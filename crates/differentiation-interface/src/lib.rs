@@ -33,6 +33,8 @@ mod book {
     mod sparsity {}
     #[doc = include_str!("../book/second_order.md")]
     mod second_order {}
+    #[doc = include_str!("../book/taylor.md")]
+    mod taylor {}
     #[cfg(all(feature = "faer", feature = "nalgebra", feature = "ndarray"))]
     #[doc = include_str!("../book/linear_algebra.md")]
     mod linear_algebra {}

@@ -207,3 +207,28 @@ pub(super) fn natural_power<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, n
         value = value * value;
     }
 }
+
+/// y with D y = `factor` · D x / z.
+pub(super) fn logarithm<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, z: View<'_, S>, factor: f64) -> P::Block {
+    // k yₖ = (k xₖ - Σ (k - j) zⱼ yₖ₋ⱼ) / z₀
+    let inverse = S::constant(S::Base::ONE) / z.value;
+    let is_normal = num_traits::Float::is_normal(inverse.peek());
+    let mut y = space.zeros();
+    for k in 1..=space.order() {
+        let (lower, out) = parts(space, y.as_mut(), k);
+        if k > 1 {
+            let weight = |j: usize| -((k - j) as f64) / k as f64;
+            convolve(space, out, k, z, View::lower(inverse, lower), (1, k - 1), weight);
+        }
+        if let Some(x) = x.part(space, k) {
+            for (out, x) in out.iter_mut().zip(x) {
+                let rest = *x + *out;
+                *out = if is_normal { rest * inverse } else { rest / z.value };
+            }
+        }
+    }
+    if factor != 1.0 {
+        rescale(y.as_mut(), factor);
+    }
+    y
+}

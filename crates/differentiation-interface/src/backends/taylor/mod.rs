@@ -9,15 +9,19 @@ mod dependence;
 mod kernels;
 mod number;
 mod planar;
+mod plane;
 mod polygamma;
 mod polynomial;
 #[cfg(test)]
 mod rule_tests;
 mod series;
+#[cfg(test)]
+mod several_tests;
 mod space;
 #[cfg(test)]
 mod tests;
 mod unary;
+mod which;
 
 pub use polynomial::{Polynomial, PolynomialCore};
 pub use series::{Series, SeriesCore};

@@ -3,10 +3,11 @@
 //! Called by `number` with the value of the result. A rule that is not here has constant derivatives, or is a rule of the user.
 
 use super::kernels::{
-    combined, exponential, integral, multiple, natural_power, power, power_by_number, product, quotient,
+    combined, exponential, logarithm, multiple, natural_power, power, power_by_number, product, quotient,
 };
-use super::space::{Space, View, euler, rescale};
-use super::unary::is;
+use super::plane::{directions, hypotenuse, unit};
+use super::space::{Space, View, rescale};
+use super::which::is;
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::rules::{
     Angular, AngularBend, AngularCross, Atan2, Binary, Direction, Hypot, HypotBend, HypotCross, Ln, Minus, Modulo,
@@ -101,6 +102,11 @@ fn powers<S: Scalar, P: Space<S>>(
         if exponent.is_constant() && factor.falling == 0 && (0.0..=16.0).contains(&c) && c.fract() == 0.0 {
             return Some(natural_power(space, x, c as u32));
         }
+        let lowest = c + lowered;
+        if exponent.is_constant() && lowest >= 0.0 && lowest.fract() == 0.0 && lowest < factor.falling as f64 {
+            // y (y - 1) … is zero.
+            return Some(space.zeros());
+        }
         if !r.peek().is_normal() || !at.is_normal() {
             return None;
         }
@@ -125,12 +131,12 @@ fn powers<S: Scalar, P: Space<S>>(
         return Some(block);
     }
     let logarithm_value = Ln.value_of(x.value);
-    let logarithm = match x.block {
-        Some(_) => super::unary::unary(space, x, logarithm_value, &Ln)?,
+    let coefficients = match x.block {
+        Some(_) => logarithm(space, x, x, 1.0),
         None => space.zeros(),
     };
     let logarithm = match x.block {
-        Some(_) => View::new(logarithm_value, &logarithm),
+        Some(_) => View::new(logarithm_value, &coefficients),
         None => View::inert(logarithm_value),
     };
     let raised = match lowered {
@@ -183,81 +189,6 @@ trait ValueOf: Unary {
     }
 }
 impl<R: Unary> ValueOf for R {}
-
-/// The unit vector (u, v) of (x, y), and its length squared, whose value is 1.
-struct Unit<S, B> {
-    length: S,
-    u: (S, B),
-    v: (S, B),
-    square: B,
-}
-
-impl<S: Scalar, B: AsRef<[S]>> Unit<S, B> {
-    fn u(&self) -> View<'_, S> {
-        View::new(self.u.0, &self.u.1)
-    }
-    fn v(&self) -> View<'_, S> {
-        View::new(self.v.0, &self.v.1)
-    }
-    /// (x² + y²)^c over its value.
-    fn to<P: Space<S, Block = B>>(&self, space: &P, c: f64) -> B {
-        let one = S::constant(S::Base::ONE);
-        power(space, View::new(one, &self.square), one, c)
-    }
-    /// u D v - v D u.
-    fn turn<P: Space<S, Block = B>>(&self, space: &P) -> B {
-        let (du, dv) = (euler(space, self.u()), euler(space, self.v()));
-        let (du, dv) = (View::new(S::default(), &du), View::new(S::default(), &dv));
-        let (first, second) = (product(space, self.u(), dv), product(space, self.v(), du));
-        combined(space, (1.0, View::new(S::default(), &first)), (-1.0, View::new(S::default(), &second)))
-    }
-}
-
-fn unit<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: View<'_, S>, length: S) -> Unit<S, P::Block> {
-    let over = |x: View<'_, S>| (x.value / length, quotient(space, x, View::inert(length), x.value));
-    let (u, v) = (over(x), over(y));
-    let of = |w: &(S, P::Block)| product(space, View::new(w.0, &w.1), View::new(w.0, &w.1));
-    let (uu, vv) = (of(&u), of(&v));
-    let square = combined(space, (1.0, View::new(length, &uu)), (1.0, View::new(length, &vv)));
-    Unit { length, u, v, square }
-}
-
-/// (x² + y²)^c over its value, for the length √(x² + y²).
-pub(super) fn hypotenuse_power<S: Scalar, P: Space<S>>(
-    space: &P,
-    x: View<'_, S>,
-    y: View<'_, S>,
-    length: S,
-    c: f64,
-) -> P::Block {
-    unit(space, x, y, length).to(space, c)
-}
-
-/// √(x² + y²), whose value is `length`.
-pub(super) fn hypotenuse<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: View<'_, S>, length: S) -> P::Block {
-    let unit = unit(space, x, y, length);
-    let (along_x, along_y) = directions(space, &unit);
-    let from_x = integral(space, x, View::new(unit.u.0, &along_x), 1.0);
-    let from_y = integral(space, y, View::new(unit.v.0, &along_y), 1.0);
-    combined(space, (1.0, View::new(length, &from_x)), (1.0, View::new(length, &from_y)))
-}
-
-/// x / √(x² + y²) and y / √(x² + y²): with w = (u D v - v D u)/ρ³, D of the first is -v w, and that of the second u w.
-fn directions<S: Scalar, P: Space<S>>(space: &P, unit: &Unit<S, P::Block>) -> (P::Block, P::Block) {
-    let one = S::constant(S::Base::ONE);
-    let cube = unit.to(space, -1.5);
-    let turn = unit.turn(space);
-    let turn = product(space, View::new(S::default(), &turn), View::new(one, &cube));
-    let turn = View::new(S::default(), &turn);
-    let along = |w: View<'_, S>, sign: f64| {
-        let mut slope = product(space, w, turn);
-        for k in 1..=space.order() {
-            rescale(&mut slope.as_mut()[space.part(k)], sign / k as f64);
-        }
-        slope
-    };
-    (along(unit.v(), -1.0), along(unit.u(), 1.0))
-}
 
 fn in_the_plane<S: Scalar, P: Space<S>, R: Binary>(
     space: &P,

@@ -3,12 +3,13 @@
 //! Called by `number` with the value of the result. A rule that is not here has a derivative that is constant, or is a rule of the user.
 
 use super::kernels::{
-    bell, combined, exponential, integral, multiple, natural_power, power, product, quotient, reciprocal, square_root,
-    tangent, waves,
+    bell, combined, exponential, integral, logarithm, multiple, natural_power, power, product, quotient, reciprocal,
+    square_root, tangent, waves,
 };
-use super::planar::{hypotenuse, hypotenuse_power};
+use super::plane::{hypotenuse, hypotenuse_power};
 use super::polygamma::polygamma;
 use super::space::{Space, View, rescale};
+use super::which::{as_rule, is};
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::rules::{
     Acos, Acosh, AcoshSlope, Asin, AsinSlope, Asinh, Atan, AtanSlope, Atanh, Cbrt, CbrtSlope, Cos, Cosh, Erf, Erfc,
@@ -17,19 +18,7 @@ use differentiation_interface_core::rules::{
 };
 use differentiation_interface_core::scalar::{Base, Scalar};
 use num_traits::Float;
-use std::any::Any;
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, LOG10_E};
-
-/// The rule as one of the table, if it is that. Decided by the compiler.
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn as_rule<R: 'static, T: Copy + 'static>(rule: &R) -> Option<T> {
-    (rule as &dyn Any).downcast_ref::<T>().copied()
-}
-
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn is<R: 'static, T: Copy + 'static>(rule: &R) -> bool {
-    as_rule::<R, T>(rule).is_some()
-}
 
 /// The coefficients of `rule` at `x`, where `y` is the value there.
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -140,31 +129,6 @@ fn special<S: Scalar, P: Space<S>, R: Unary>(space: &P, x: View<'_, S>, y: S, ru
     } else {
         return None;
     })
-}
-
-/// y with D y = `factor` · D x / z.
-fn logarithm<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, z: View<'_, S>, factor: f64) -> P::Block {
-    // k yₖ = (k xₖ - Σ (k - j) zⱼ yₖ₋ⱼ) / z₀
-    let inverse = S::constant(S::Base::ONE) / z.value;
-    let is_normal = inverse.peek().is_normal();
-    let mut y = space.zeros();
-    for k in 1..=space.order() {
-        let (lower, out) = super::space::parts(space, y.as_mut(), k);
-        if k > 1 {
-            let weight = |j: usize| -((k - j) as f64) / k as f64;
-            super::space::convolve(space, out, k, z, View::lower(inverse, lower), (1, k - 1), weight);
-        }
-        if let Some(x) = x.part(space, k) {
-            for (out, x) in out.iter_mut().zip(x) {
-                let rest = *x + *out;
-                *out = if is_normal { rest * inverse } else { rest / z.value };
-            }
-        }
-    }
-    if factor != 1.0 {
-        rescale(y.as_mut(), factor);
-    }
-    y
 }
 
 /// x^c, unless x is zero or the power is out of range: then each derivative is a power of its own.
