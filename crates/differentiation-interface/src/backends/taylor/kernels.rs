@@ -6,12 +6,20 @@ use super::space::{Space, View, add_multiple, build, convolve, euler, parts, res
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Scalar};
 
-const ONE: fn(usize) -> f64 = |_| 1.0;
+/// The weight of all terms of a sum.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn one(_: usize) -> f64 {
+    1.0
+}
 
 /// x y.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn product<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: View<'_, S>) -> P::Block {
-    build(space, |k, _, out| convolve(space, out, k, x, y, (0, k), |_| 1.0))
+    match (x.block, y.block) {
+        (_, None) => multiple(space, x, y.value),
+        (None, _) => multiple(space, y, x.value),
+        _ => build(space, |k, _, out| convolve(space, out, k, x, y, (0, k), one)),
+    }
 }
 
 /// a x + b y for plain numbers.
@@ -21,26 +29,29 @@ pub(super) fn combined<S: Scalar, P: Space<S>>(
     (a, x): (f64, View<'_, S>),
     (b, y): (f64, View<'_, S>),
 ) -> P::Block {
-    build(space, |k, _, out| match (x.part(space, k), y.part(space, k)) {
+    let mut block = space.zeros();
+    let out = block.as_mut().iter_mut();
+    match (x.block, y.block) {
         (Some(x), Some(y)) => {
-            for (out, (x, y)) in out.iter_mut().zip(x.iter().zip(y)) {
+            for (out, (x, y)) in out.zip(x.iter().zip(y)) {
                 let x = scaled(*x, a);
                 *out = if b == -1.0 { x - *y } else { x + scaled(*y, b) };
             }
         }
-        (Some(x), None) => out.iter_mut().zip(x).for_each(|(out, x)| *out = scaled(*x, a)),
-        (None, Some(y)) => out.iter_mut().zip(y).for_each(|(out, y)| *out = scaled(*y, b)),
+        (Some(x), None) => out.zip(x).for_each(|(out, x)| *out = scaled(*x, a)),
+        (None, Some(y)) => out.zip(y).for_each(|(out, y)| *out = scaled(*y, b)),
         (None, None) => {}
-    })
+    }
+    block
 }
 
 /// a x for a number that does not depend on the variables.
 pub(super) fn multiple<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, a: S) -> P::Block {
-    build(space, |k, _, out| {
-        if let Some(x) = x.part(space, k) {
-            add_multiple(out, x, a);
-        }
-    })
+    let mut block = space.zeros();
+    if let Some(x) = x.block {
+        block.as_mut().iter_mut().zip(x).for_each(|(out, x)| *out = *x * a);
+    }
+    block
 }
 
 /// x / y, whose value is z.
@@ -50,7 +61,7 @@ pub(super) fn quotient<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: Vie
     // The reciprocal of a number below the smallest normal one may be infinite.
     let is_normal = num_traits::Float::is_normal(inverse.peek());
     build(space, |k, lower, out| {
-        convolve(space, out, k, y, View::lower(z, lower), (1, k), ONE);
+        convolve(space, out, k, y, View::lower(z, lower), (1, k), one);
         for (i, out) in out.iter_mut().enumerate() {
             let rest = match x.part(space, k) {
                 Some(x) => x[i] - *out,
@@ -65,7 +76,7 @@ pub(super) fn quotient<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: Vie
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn reciprocal<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: S) -> P::Block {
     build(space, |k, lower, out| {
-        convolve(space, out, k, x, View::lower(y, lower), (1, k), ONE);
+        convolve(space, out, k, x, View::lower(y, lower), (1, k), one);
         out.iter_mut().for_each(|out| *out = -*out * y);
     })
 }
@@ -75,7 +86,7 @@ pub(super) fn reciprocal<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: S
 pub(super) fn integral<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, slope: View<'_, S>, factor: f64) -> P::Block {
     let dx = euler(space, x);
     build(space, |k, _, out| {
-        convolve(space, out, k, View::new(slope.value, &dx), slope, (1, k), ONE);
+        convolve(space, out, k, View::new(slope.value, &dx), slope, (1, k), one);
         rescale(out, factor / k as f64);
     })
 }
@@ -85,7 +96,7 @@ pub(super) fn integral<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, slope:
 pub(super) fn exponential<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: S, factor: f64) -> P::Block {
     let dx = euler(space, x);
     build(space, |k, lower, out| {
-        convolve(space, out, k, View::new(y, &dx), View::lower(y, lower), (1, k), ONE);
+        convolve(space, out, k, View::new(y, &dx), View::lower(y, lower), (1, k), one);
         rescale(out, factor / k as f64);
     })
 }
@@ -104,8 +115,8 @@ pub(super) fn waves<S: Scalar, P: Space<S>>(
     for k in 1..=space.order() {
         let (sine, out_s) = parts(space, sine.as_mut(), k);
         let (cosine, out_c) = parts(space, cosine.as_mut(), k);
-        convolve(space, out_s, k, dx, View::lower(c, cosine), (1, k), ONE);
-        convolve(space, out_c, k, dx, View::lower(s, sine), (1, k), ONE);
+        convolve(space, out_s, k, dx, View::lower(c, cosine), (1, k), one);
+        convolve(space, out_c, k, dx, View::lower(s, sine), (1, k), one);
         rescale(out_s, 1.0 / k as f64);
         rescale(out_c, sign / k as f64);
     }
@@ -120,10 +131,10 @@ pub(super) fn tangent<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: S, f
     for k in 1..=space.order() {
         let (_, out) = parts(space, tangent.as_mut(), k);
         let (slope, out_slope) = parts(space, slope.as_mut(), k);
-        convolve(space, out, k, View::new(y, &dx), View::lower(slope_value, slope), (1, k), ONE);
+        convolve(space, out, k, View::new(y, &dx), View::lower(slope_value, slope), (1, k), one);
         rescale(out, factor / k as f64);
         let tangent = View::new(y, &tangent);
-        convolve(space, out_slope, k, tangent, tangent, (0, k), ONE);
+        convolve(space, out_slope, k, tangent, tangent, (0, k), one);
     }
     tangent
 }
@@ -142,11 +153,11 @@ pub(super) fn bell<S: Scalar, P: Space<S>>(
         let (_, out_rise) = parts(space, rise.as_mut(), k);
         let (lower, out_slope) = parts(space, slope.as_mut(), k);
         let (products, out_both) = parts(space, both.as_mut(), k);
-        convolve(space, out_rise, k, dx, View::lower(s, lower), (1, k), ONE);
+        convolve(space, out_rise, k, dx, View::lower(s, lower), (1, k), one);
         rescale(out_rise, a / k as f64);
-        convolve(space, out_slope, k, dx, View::lower(t * s, products), (1, k), ONE);
+        convolve(space, out_slope, k, dx, View::lower(t * s, products), (1, k), one);
         rescale(out_slope, b / k as f64);
-        convolve(space, out_both, k, View::new(t, &rise), View::new(s, &slope), (0, k), ONE);
+        convolve(space, out_both, k, View::new(t, &rise), View::new(s, &slope), (0, k), one);
     }
     (rise, slope)
 }
@@ -157,7 +168,7 @@ pub(super) fn square_root<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: 
     build(space, |k, lower, out| {
         if k > 1 {
             let y = View::lower(y, lower);
-            convolve(space, out, k, y, y, (1, k - 1), ONE);
+            convolve(space, out, k, y, y, (1, k - 1), one);
         }
         if let Some(x) = x.part(space, k) {
             out.iter_mut().zip(x).for_each(|(out, x)| *out = (*x - *out) / double);

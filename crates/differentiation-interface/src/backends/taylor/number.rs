@@ -86,6 +86,7 @@ fn integrated<S: Scalar, M: Member<S>, const K: usize>(
     (0..mark.order).fold(M::inert(value), |y, order| step(order, y))
 }
 
+#[inline]
 pub(super) fn unary<S: Scalar, M: Member<S>, R: Unary>(x: M, rule: R) -> M {
     let y = x.value().apply(rule);
     let Some(mark) = x.mark() else { return M::inert(y) };
@@ -96,12 +97,14 @@ pub(super) fn unary<S: Scalar, M: Member<S>, R: Unary>(x: M, rule: R) -> M {
     integrated(y, [x], mark, uses_value, |order, y| [rule.derivative(Num(x.truncated(order)), y)])
 }
 
+#[inline]
 pub(super) fn binary<S: Scalar, M: Member<S>, R: Binary>(x: M, y: M, rule: R) -> M {
     let r = x.value().apply2(y.value(), rule);
     with_value(x, y, r, rule)
 }
 
 /// A rule of two arguments, whose value is known.
+#[inline]
 pub(super) fn with_value<S: Scalar, M: Member<S>, R: Binary>(x: M, y: M, r: S, rule: R) -> M {
     let Some(mark) = Mark::of(x.mark(), y.mark()) else { return M::inert(r) };
     if let Some(known) = x.recurrence2(&y, r, &rule) {

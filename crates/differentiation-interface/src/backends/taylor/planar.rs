@@ -7,7 +7,7 @@ use super::kernels::{
 };
 use super::plane::{directions, hypotenuse, unit};
 use super::space::{Space, View, rescale};
-use super::which::is;
+use super::which::is_rule;
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::rules::{
     Angular, AngularBend, AngularCross, Atan2, Binary, Direction, Hypot, HypotBend, HypotCross, Ln, Minus, Modulo,
@@ -26,13 +26,13 @@ pub(super) fn binary<S: Scalar, P: Space<S>, R: Binary>(
     r: S,
     rule: &R,
 ) -> Option<P::Block> {
-    Some(if is::<R, Plus>(rule) || is::<R, Together>(rule) {
+    Some(if is_rule!(R, Plus, rule) || is_rule!(R, Together, rule) {
         combined(space, (1.0, x), (1.0, y))
-    } else if is::<R, Minus>(rule) {
+    } else if is_rule!(R, Minus, rule) {
         combined(space, (1.0, x), (-1.0, y))
-    } else if is::<R, Times>(rule) {
+    } else if is_rule!(R, Times, rule) {
         product(space, x, y)
-    } else if is::<R, Over>(rule) {
+    } else if is_rule!(R, Over, rule) {
         quotient(space, x, y, r)
     } else {
         return special(space, x, y, r, rule);
@@ -47,26 +47,26 @@ fn special<S: Scalar, P: Space<S>, R: Binary>(
     r: S,
     rule: &R,
 ) -> Option<P::Block> {
-    if is::<R, Modulo>(rule) {
+    if is_rule!(R, Modulo, rule) {
         // x - q y with a plain q.
         let Partial::Value(slope) = rule.partial_y(x.value, y.value, r) else { return None };
         let taken = multiple(space, y, slope);
         return Some(combined(space, (1.0, x), (1.0, View::new(r, &taken))));
     }
     // The family of powers: q(y, ln x) x^(y - lowered).
-    let family: Option<(Factor, f64)> = if is::<R, Powf>(rule) {
+    let family: Option<(Factor, f64)> = if is_rule!(R, Powf, rule) {
         Some((Factor { falling: 0, logarithms: 0 }, 0.0))
-    } else if is::<R, PowfByBase>(rule) {
+    } else if is_rule!(R, PowfByBase, rule) {
         Some((Factor { falling: 1, logarithms: 0 }, 1.0))
-    } else if is::<R, PowfByBaseTwice>(rule) {
+    } else if is_rule!(R, PowfByBaseTwice, rule) {
         Some((Factor { falling: 2, logarithms: 0 }, 2.0))
-    } else if is::<R, PowfByBaseThrice>(rule) {
+    } else if is_rule!(R, PowfByBaseThrice, rule) {
         Some((Factor { falling: 3, logarithms: 0 }, 3.0))
-    } else if is::<R, PowfByExponent>(rule) {
+    } else if is_rule!(R, PowfByExponent, rule) {
         Some((Factor { falling: 0, logarithms: 1 }, 0.0))
-    } else if is::<R, PowfByExponentTwice>(rule) {
+    } else if is_rule!(R, PowfByExponentTwice, rule) {
         Some((Factor { falling: 0, logarithms: 2 }, 0.0))
-    } else if is::<R, PowfMixed>(rule) {
+    } else if is_rule!(R, PowfMixed, rule) {
         Some((Factor { falling: 1, logarithms: 1 }, 1.0))
     } else {
         None
@@ -197,25 +197,25 @@ fn in_the_plane<S: Scalar, P: Space<S>, R: Binary>(
     r: S,
     rule: &R,
 ) -> Option<P::Block> {
-    let is_angle = is::<R, Atan2>(rule);
+    let is_angle = is_rule!(R, Atan2, rule);
     let is_known = is_angle
-        || is::<R, Hypot>(rule)
-        || is::<R, Direction>(rule)
-        || is::<R, HypotBend>(rule)
-        || is::<R, HypotCross>(rule)
-        || is::<R, Angular>(rule)
-        || is::<R, AngularBend>(rule)
-        || is::<R, AngularCross>(rule);
+        || is_rule!(R, Hypot, rule)
+        || is_rule!(R, Direction, rule)
+        || is_rule!(R, HypotBend, rule)
+        || is_rule!(R, HypotCross, rule)
+        || is_rule!(R, Angular, rule)
+        || is_rule!(R, AngularBend, rule)
+        || is_rule!(R, AngularCross, rule);
     if !is_known {
         return None;
     }
     // `atan2` takes the ordinate first.
     let (x, y) = if is_angle { (y, x) } else { (x, y) };
-    let length = if is::<R, Hypot>(rule) { r } else { x.value.apply2(y.value, Hypot) };
+    let length = if is_rule!(R, Hypot, rule) { r } else { x.value.apply2(y.value, Hypot) };
     let size = length.peek();
     if size == S::Base::ZERO || size.is_infinite() {
         // By the conventions at the origin and at infinity second derivatives are zero there, and the angle has no derivative.
-        if !is::<R, Hypot>(rule) {
+        if !is_rule!(R, Hypot, rule) {
             return Some(space.zeros());
         }
         let along = |of: S, other: S| of.apply2(other, Direction);
@@ -223,12 +223,12 @@ fn in_the_plane<S: Scalar, P: Space<S>, R: Binary>(
         let from_y = multiple(space, y, along(y.value, x.value));
         return Some(combined(space, (1.0, View::new(r, &from_x)), (1.0, View::new(r, &from_y))));
     }
-    if is::<R, Hypot>(rule) {
+    if is_rule!(R, Hypot, rule) {
         return Some(hypotenuse(space, x, y, r));
     }
     let one = S::constant(S::Base::ONE);
     let unit = unit(space, x, y, length);
-    if is::<R, Direction>(rule) {
+    if is_rule!(R, Direction, rule) {
         return Some(directions(space, &unit).0);
     }
     if is_angle {
@@ -247,16 +247,16 @@ fn in_the_plane<S: Scalar, P: Space<S>, R: Binary>(
         (value, combined(space, (1.0, v), (sign, u)))
     };
     let view = |w: &(S, P::Block)| w.0;
-    let (factor, exponent, divisions) = if is::<R, Angular>(rule) {
+    let (factor, exponent, divisions) = if is_rule!(R, Angular, rule) {
         ((u.value, combined(space, (1.0, u), (0.0, View::inert(r)))), -1.0, 1)
-    } else if is::<R, AngularBend>(rule) {
+    } else if is_rule!(R, AngularBend, rule) {
         let (less, more) = (sum(-1.0), sum(1.0));
         (times(View::new(less.0, &less.1), View::new(more.0, &more.1)), -2.0, 2)
-    } else if is::<R, AngularCross>(rule) {
+    } else if is_rule!(R, AngularCross, rule) {
         let mut both = times(u, v);
         rescale(both.1.as_mut(), -2.0);
         ((both.0.scale(Base::from_f64(-2.0)), both.1), -2.0, 2)
-    } else if is::<R, HypotBend>(rule) {
+    } else if is_rule!(R, HypotBend, rule) {
         (times(v, v), -1.5, 1)
     } else {
         let mut both = times(u, v);

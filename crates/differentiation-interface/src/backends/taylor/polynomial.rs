@@ -5,7 +5,8 @@
 use super::arena::{Arena, Parts, find};
 use super::number::{self, Mark, Member, Slope};
 use super::space::{Space, View, euler, rescale};
-use super::{kernels, planar, unary, which};
+use super::which::is_rule;
+use super::{kernels, planar, unary};
 use crate::backends::over::answered_below;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
@@ -192,14 +193,14 @@ impl<S: Scalar> Core for PolynomialCore<S> {
     }
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
         let r = self.value.apply2_right(other, rule);
-        if which::is::<R, Plus>(&rule) || which::is::<R, Minus>(&rule) {
+        if is_rule!(R, Plus, &rule) || is_rule!(R, Minus, &rule) {
             return PolynomialCore { value: r, ..self };
         }
         number::with_value(self, Self::inert(S::constant(other)), r, rule)
     }
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         let r = S::apply2_left(first, second.value, rule);
-        if which::is::<R, Plus>(&rule) {
+        if is_rule!(R, Plus, &rule) {
             return PolynomialCore { value: r, ..second };
         }
         number::with_value(Self::inert(S::constant(first)), second, r, rule)

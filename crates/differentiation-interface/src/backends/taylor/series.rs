@@ -4,7 +4,8 @@
 
 use super::number::{self, Mark, Member, Slope};
 use super::space::{Line, View, euler, parts, rescale};
-use super::{kernels, planar, unary, which};
+use super::which::is_rule;
+use super::{kernels, planar, unary};
 use crate::backends::over::answered_below;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
@@ -173,10 +174,10 @@ impl<S: Scalar, const N: usize> Core for SeriesCore<S, N> {
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
         let r = self.value.apply2_right(other, rule);
         let Some(tail) = self.tail else { return Self::inert(r) };
-        if which::is::<R, Plus>(&rule) || which::is::<R, Minus>(&rule) {
+        if is_rule!(R, Plus, &rule) || is_rule!(R, Minus, &rule) {
             return SeriesCore { value: r, ..self };
         }
-        if which::is::<R, Times>(&rule) {
+        if is_rule!(R, Times, &rule) {
             return Self::with_tail(r, tail.mark, tail.coefficients.map(|c| c.scale(other)));
         }
         number::with_value(self, Self::inert(S::constant(other)), r, rule)
@@ -185,10 +186,10 @@ impl<S: Scalar, const N: usize> Core for SeriesCore<S, N> {
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         let r = S::apply2_left(first, second.value, rule);
         let Some(tail) = second.tail else { return Self::inert(r) };
-        if which::is::<R, Plus>(&rule) {
+        if is_rule!(R, Plus, &rule) {
             return SeriesCore { value: r, ..second };
         }
-        if which::is::<R, Times>(&rule) {
+        if is_rule!(R, Times, &rule) {
             return Self::with_tail(r, tail.mark, tail.coefficients.map(|c| c.scale(first)));
         }
         number::with_value(Self::inert(S::constant(first)), second, r, rule)

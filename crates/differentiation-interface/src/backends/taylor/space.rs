@@ -19,6 +19,34 @@ pub(super) trait Space<S: Scalar> {
     fn part(&self, degree: usize) -> Range<usize>;
     /// Adds `weight · a · b` to `out`, where `a` and `b` are parts of the degrees `i` and `j`, at least 1.
     fn add_product(&self, out: &mut [S], i: usize, a: &[S], j: usize, b: &[S], weight: f64);
+    /// Adds Σ weight(j) aⱼ bₖ₋ⱼ over the given degrees j to `out`, a part of degree k.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn convolve(
+        &self,
+        out: &mut [S],
+        k: usize,
+        a: View<'_, S>,
+        b: View<'_, S>,
+        (from, to): (usize, usize),
+        weight: impl Fn(usize) -> f64,
+    ) where
+        Self: Sized,
+    {
+        for j in from..=to {
+            let w = weight(j);
+            if j == 0 {
+                if let Some(b) = b.part(self, k) {
+                    add_multiple(out, b, scaled(a.value, w));
+                }
+            } else if j == k {
+                if let Some(a) = a.part(self, k) {
+                    add_multiple(out, a, scaled(b.value, w));
+                }
+            } else if let (Some(a), Some(b)) = (a.part(self, j), b.part(self, k - j)) {
+                self.add_product(out, j, a, k - j, b, w);
+            }
+        }
+    }
 }
 
 /// The place of parts of one variable: one coefficient each. `FULL` if the order is `N`, so that the compiler knows the length of loops.
@@ -44,6 +72,33 @@ impl<S: Scalar, const N: usize, const FULL: bool> Space<S> for Line<N, FULL> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn add_product(&self, out: &mut [S], _: usize, a: &[S], _: usize, b: &[S], weight: f64) {
         out[0] += scaled(a[0] * b[0], weight);
+    }
+    /// One loop over two slices, which are checked once.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn convolve(
+        &self,
+        out: &mut [S],
+        k: usize,
+        a: View<'_, S>,
+        b: View<'_, S>,
+        (from, to): (usize, usize),
+        weight: impl Fn(usize) -> f64,
+    ) {
+        let mut sum = out[0];
+        if let (0, Some(b)) = (from, b.block) {
+            sum += scaled(a.value * b[k - 1], weight(0));
+        }
+        let (first, end) = (from.max(1), (to + 1).min(k));
+        if let (Some(a), Some(b), true) = (a.block, b.block, first < end) {
+            let pairs = a[first - 1..end - 1].iter().zip(b[k - end..k - first].iter().rev());
+            for (j, (a, b)) in pairs.enumerate() {
+                sum += scaled(*a * *b, weight(first + j));
+            }
+        }
+        if let (true, Some(a)) = (to == k, a.block) {
+            sum += scaled(a[k - 1] * b.value, weight(k));
+        }
+        out[0] = sum;
     }
 }
 
@@ -125,23 +180,10 @@ pub(super) fn convolve<S: Scalar>(
     k: usize,
     a: View<'_, S>,
     b: View<'_, S>,
-    (from, to): (usize, usize),
+    degrees: (usize, usize),
     weight: impl Fn(usize) -> f64,
 ) {
-    for j in from..=to {
-        let w = weight(j);
-        if j == 0 {
-            if let Some(b) = b.part(space, k) {
-                add_multiple(out, b, scaled(a.value, w));
-            }
-        } else if j == k {
-            if let Some(a) = a.part(space, k) {
-                add_multiple(out, a, scaled(b.value, w));
-            }
-        } else if let (Some(a), Some(b)) = (a.part(space, j), b.part(space, k - j)) {
-            space.add_product(out, j, a, k - j, b, w);
-        }
-    }
+    space.convolve(out, k, a, b, degrees, weight);
 }
 
 /// The Euler operator: the part of degree k times k. The value of the result is zero.

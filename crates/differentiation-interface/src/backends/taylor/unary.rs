@@ -9,7 +9,7 @@ use super::kernels::{
 use super::plane::{hypotenuse, hypotenuse_power};
 use super::polygamma::polygamma;
 use super::space::{Space, View, rescale};
-use super::which::{as_rule, is};
+use super::which::{as_rule, is_rule, named};
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::rules::{
     Acos, Acosh, AcoshSlope, Asin, AsinSlope, Asinh, Atan, AtanSlope, Atanh, Cbrt, CbrtSlope, Cos, Cosh, Erf, Erfc,
@@ -25,49 +25,51 @@ use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, LOG10_E};
 pub(super) fn unary<S: Scalar, P: Space<S>, R: Unary>(space: &P, x: View<'_, S>, y: S, rule: &R) -> Option<P::Block> {
     let one = S::constant(S::Base::ONE);
     let nothing = (0.0, View::inert(y));
-    Some(if is::<R, Negate>(rule) {
+    Some(if is_rule!(R, Negate, rule) {
         combined(space, (-1.0, x), nothing)
-    } else if is::<R, Exp>(rule) {
+    } else if is_rule!(R, Exp, rule) {
         exponential(space, x, y, 1.0)
-    } else if is::<R, Exp2>(rule) {
+    } else if is_rule!(R, Exp2, rule) {
         exponential(space, x, y, LN_2)
-    } else if is::<R, ExpM1>(rule) {
+    } else if is_rule!(R, ExpM1, rule) {
         exponential(space, x, x.value.apply(Exp), 1.0)
-    } else if is::<R, Recip>(rule) {
+    } else if is_rule!(R, Recip, rule) {
         reciprocal(space, x, y)
-    } else if is::<R, Sin>(rule) {
+    } else if is_rule!(R, Sin, rule) {
         waves(space, x, (y, x.value.apply(Cos)), -1.0).0
-    } else if is::<R, Cos>(rule) {
+    } else if is_rule!(R, Cos, rule) {
         waves(space, x, (x.value.apply(Sin), y), -1.0).1
-    } else if is::<R, Sinh>(rule) {
+    } else if is_rule!(R, Sinh, rule) {
         waves(space, x, (y, x.value.apply(Cosh)), 1.0).0
-    } else if is::<R, Cosh>(rule) {
+    } else if is_rule!(R, Cosh, rule) {
         waves(space, x, (x.value.apply(Sinh), y), 1.0).1
-    } else if is::<R, Ln>(rule) {
+    } else if is_rule!(R, Ln, rule) {
         logarithm(space, x, x, 1.0)
-    } else if is::<R, Log2>(rule) {
+    } else if is_rule!(R, Log2, rule) {
         logarithm(space, x, x, LOG2_E)
-    } else if is::<R, Log10>(rule) {
+    } else if is_rule!(R, Log10, rule) {
         logarithm(space, x, x, LOG10_E)
-    } else if is::<R, Ln1p>(rule) {
+    } else if is_rule!(R, Ln1p, rule) {
         logarithm(space, x, x.with_value(one + x.value), 1.0)
-    } else if is::<R, Sqrt>(rule) {
+    } else if is_rule!(R, Sqrt, rule) {
         square_root(space, x, y)
-    } else if let Some(Powi(n)) = as_rule(rule) {
+    } else if const { named(R::NAME, Powi::NAME) } {
+        let Powi(n) = as_rule(rule)?;
         return constant_power(space, x, y, n as f64);
-    } else if let Some(Powc(c)) = as_rule(rule) {
+    } else if const { named(R::NAME, Powc::NAME) } {
+        let Powc(c) = as_rule(rule)?;
         return constant_power(space, x, y, c);
-    } else if is::<R, Tan>(rule) {
+    } else if is_rule!(R, Tan, rule) {
         tangent(space, x, y, 1.0)
-    } else if is::<R, Tanh>(rule) {
+    } else if is_rule!(R, Tanh, rule) {
         bell(space, x, (y, x.value.apply(SechSquared)), (1.0, -2.0)).0
-    } else if is::<R, SechSquared>(rule) {
+    } else if is_rule!(R, SechSquared, rule) {
         bell(space, x, (x.value.apply(Tanh), y), (1.0, -2.0)).1
-    } else if is::<R, Logistic>(rule) {
+    } else if is_rule!(R, Logistic, rule) {
         logistic(space, x, x.value.apply(LogisticSlope)).0
-    } else if is::<R, LogisticSlope>(rule) {
+    } else if is_rule!(R, LogisticSlope, rule) {
         logistic(space, x, y).1
-    } else if is::<R, Softplus>(rule) {
+    } else if is_rule!(R, Softplus, rule) {
         let slope = logistic(space, x, x.value.apply(LogisticSlope)).0;
         integral(space, x, View::new(x.value.apply(Logistic), &slope), 1.0)
     } else {
@@ -79,52 +81,53 @@ pub(super) fn unary<S: Scalar, P: Space<S>, R: Unary>(space: &P, x: View<'_, S>,
 fn special<S: Scalar, P: Space<S>, R: Unary>(space: &P, x: View<'_, S>, y: S, rule: &R) -> Option<P::Block> {
     let one = S::constant(S::Base::ONE);
     let slope = |block: &P::Block, value: S, factor: f64| integral(space, x, View::new(value, block), factor);
-    Some(if is::<R, Cbrt>(rule) {
+    Some(if is_rule!(R, Cbrt, rule) {
         let value = x.value.apply(CbrtSlope);
         slope(&cube_root_slope(space, x, value), value, 1.0)
-    } else if is::<R, CbrtSlope>(rule) {
+    } else if is_rule!(R, CbrtSlope, rule) {
         cube_root_slope(space, x, y)
-    } else if is::<R, Asin>(rule) || is::<R, Acos>(rule) {
+    } else if is_rule!(R, Asin, rule) || is_rule!(R, Acos, rule) {
         let value = x.value.apply(AsinSlope);
-        let factor = if is::<R, Asin>(rule) { 1.0 } else { -1.0 };
+        let factor = if is_rule!(R, Asin, rule) { 1.0 } else { -1.0 };
         slope(&root_slope(space, x, value, -1.0), value, factor)
-    } else if is::<R, AsinSlope>(rule) {
+    } else if is_rule!(R, AsinSlope, rule) {
         root_slope(space, x, y, -1.0)
-    } else if is::<R, Acosh>(rule) {
+    } else if is_rule!(R, Acosh, rule) {
         let value = x.value.apply(AcoshSlope);
         slope(&root_slope(space, x, value, 1.0), value, 1.0)
-    } else if is::<R, AcoshSlope>(rule) {
+    } else if is_rule!(R, AcoshSlope, rule) {
         root_slope(space, x, y, 1.0)
-    } else if is::<R, OneMinusSquare>(rule) {
+    } else if is_rule!(R, OneMinusSquare, rule) {
         let mut square = product(space, x, x);
         rescale(square.as_mut(), -1.0);
         square
-    } else if is::<R, Atanh>(rule) {
+    } else if is_rule!(R, Atanh, rule) {
         let mut square = product(space, x, x);
         rescale(square.as_mut(), -1.0);
         let value = x.value.apply(OneMinusSquare).apply(Recip);
         slope(&reciprocal(space, View::new(y, &square), value), value, 1.0)
-    } else if is::<R, Atan>(rule) {
+    } else if is_rule!(R, Atan, rule) {
         let value = x.value.apply(AtanSlope);
         slope(&reciprocal(space, View::new(y, &product(space, x, x)), value), value, 1.0)
-    } else if is::<R, AtanSlope>(rule) {
+    } else if is_rule!(R, AtanSlope, rule) {
         reciprocal(space, View::new(y, &product(space, x, x)), y)
-    } else if is::<R, HypotOne>(rule) {
+    } else if is_rule!(R, HypotOne, rule) {
         hypotenuse(space, x, View::inert(one), y)
-    } else if is::<R, Asinh>(rule) {
+    } else if is_rule!(R, Asinh, rule) {
         let length = x.value.apply(HypotOne);
         let inverse = length.apply(Recip);
         let slopes = hypotenuse_power(space, x, View::inert(one), length, -0.5);
         slope(&multiple(space, View::new(one, &slopes), inverse), inverse, 1.0)
-    } else if is::<R, Gauss>(rule) {
+    } else if is_rule!(R, Gauss, rule) {
         gauss(space, x, y)
-    } else if is::<R, Erf>(rule) || is::<R, Erfc>(rule) {
+    } else if is_rule!(R, Erf, rule) || is_rule!(R, Erfc, rule) {
         let value = x.value.apply(Gauss);
-        let factor = if is::<R, Erf>(rule) { FRAC_2_SQRT_PI } else { -FRAC_2_SQRT_PI };
+        let factor = if is_rule!(R, Erf, rule) { FRAC_2_SQRT_PI } else { -FRAC_2_SQRT_PI };
         slope(&gauss(space, x, value), value, factor)
-    } else if is::<R, LnGamma>(rule) {
+    } else if is_rule!(R, LnGamma, rule) {
         slope(&polygamma(space, x, 0), x.value.apply(Polygamma(0)), 1.0)
-    } else if let Some(Polygamma(order)) = as_rule(rule) {
+    } else if const { named(R::NAME, Polygamma::NAME) } {
+        let Polygamma(order) = as_rule(rule)?;
         polygamma(space, x, order)
     } else {
         return None;
