@@ -128,9 +128,10 @@ impl<S: Scalar> Arena<S> {
     }
     /// Appends the polynomial xᵢ without its value and returns its place; `None` if the monomial is absent.
     pub(super) fn variable(&self, i: usize) -> Option<u32> {
-        let mut exponents = vec![0; self.monomials.variables()];
-        exponents[i] = 1;
-        let place = self.monomials.position(&exponents)?;
+        if self.monomials.order() == 0 {
+            return None;
+        }
+        let place = self.monomials.part(1).find(|&place| self.monomials.exponents(place)[i] == 1)?;
         let mut blocks = self.blocks.borrow_mut();
         let start = blocks.len();
         blocks.resize(start + self.size(), S::default());
