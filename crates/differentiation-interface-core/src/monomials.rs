@@ -77,7 +77,8 @@ impl Monomials {
         let (mut exponents, mut starts) = (Vec::new(), vec![0]);
         for degree in 0..=order {
             append(most, degree, &mut vec![0; variables], 0, &mut exponents);
-            starts.push(if variables == 0 { 1 } else { exponents.len() / variables });
+            // Without variables there is the monomial 1 only.
+            starts.push(exponents.len().checked_div(variables).unwrap_or(1));
         }
         let mut monomials = Monomials { variables, exponents, starts, positions: HashMap::new(), products: Vec::new() };
         monomials.positions = (0..monomials.len()).map(|k| (monomials.exponents(k).to_vec(), k)).collect();

@@ -120,7 +120,7 @@ fn powers<S: Scalar, P: Space<S>>(
     if at == S::Base::ZERO && factor.falling == 0 && factor.logarithms == 0 && x.block.is_some() {
         return Some(power_at_zero(space, x, y));
     }
-    if !(at > S::Base::ZERO) || !at.is_finite() {
+    if at.is_nan() || at <= S::Base::ZERO || at.is_infinite() {
         if at == S::Base::ZERO && x.block.is_some() {
             return None;
         }

@@ -136,7 +136,7 @@ fn special<S: Scalar, P: Space<S>, R: Unary>(space: &P, x: View<'_, S>, y: S, ru
 
 /// x^c, unless x is zero or the power is out of range: then each derivative is a power of its own.
 fn constant_power<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: S, c: f64) -> Option<P::Block> {
-    if c >= 0.0 && c <= 16.0 && c.fract() == 0.0 {
+    if (0.0..=16.0).contains(&c) && c.fract() == 0.0 {
         return Some(natural_power(space, x, c as u32));
     }
     if !y.peek().is_normal() || !x.value.peek().is_normal() {
