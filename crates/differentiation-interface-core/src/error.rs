@@ -45,6 +45,27 @@ pub enum ErrorKind {
         /// Length it has.
         found: usize,
     },
+    /// A multi-index has not one entry per variable.
+    MultiIndexLength {
+        /// The number of variables.
+        expected: usize,
+        /// The number of entries.
+        found: usize,
+    },
+    /// A coefficient beyond the order of an expansion.
+    MultiIndexOrder {
+        /// The order of the expansion.
+        order: usize,
+        /// The sum of the multi-index.
+        found: usize,
+    },
+    /// An expansion in several variables would need too much memory.
+    ExpansionSize {
+        /// The number of coefficients, or of products of pairs of them.
+        size: usize,
+        /// The largest number accepted.
+        limit: usize,
+    },
     /// The engine did not call the function, so there is no auxiliary output.
     NoAuxiliaryOutput,
     /// No tangent or cotangent was given.
@@ -283,6 +304,18 @@ impl fmt::Display for Error {
             ErrorKind::SeedLength { index, expected, found } => write!(
                 f,
                 "seed {index} has length {found}, expected {expected}; a tangent is as long as the point, a cotangent as the output"
+            ),
+            ErrorKind::MultiIndexLength { expected, found } => write!(
+                f,
+                "the multi-index has {found} entries for {expected} variables; pass one order per variable, 0 where it is not differentiated"
+            ),
+            ErrorKind::MultiIndexOrder { order, found } => write!(
+                f,
+                "the coefficient is of order {found}, the expansion ends at order {order}; expand to order {found}"
+            ),
+            ErrorKind::ExpansionSize { size, limit } => write!(
+                f,
+                "the expansion needs {size} coefficients or products of coefficients, more than the limit of {limit}; lower the order, or expand in fewer variables"
             ),
             ErrorKind::NoAuxiliaryOutput => write!(
                 f,

@@ -14,6 +14,7 @@ pub mod foreign;
 pub mod function;
 pub mod identity;
 pub mod matrix;
+pub mod monomials;
 pub mod operators;
 pub mod point;
 pub mod recordings;

@@ -33,6 +33,8 @@ mod book {
     mod sparsity {}
     #[doc = include_str!("../book/second_order.md")]
     mod second_order {}
+    #[doc = include_str!("../book/taylor.md")]
+    mod taylor {}
     #[cfg(all(feature = "faer", feature = "nalgebra", feature = "ndarray"))]
     #[doc = include_str!("../book/linear_algebra.md")]
     mod linear_algebra {}
@@ -57,10 +59,10 @@ pub use differentiation_interface_macros::{Container, custom_rule, differentiabl
 pub mod prelude {
     #[cfg(feature = "any")]
     pub use crate::backends::AnyBackend;
+    pub use crate::backends::AutoTaylor;
     #[cfg(feature = "rayon")]
     pub use crate::backends::AutoThreaded;
     use crate::backends::beside_their_modules;
-    pub use crate::backends::{AutoTaylor, taylor_coefficients};
     crate::each_backend!(beside_their_modules![]);
     #[cfg(feature = "sparse")]
     pub use crate::sparse::{AutoSparse, MixedMode, SparseMatrix};
@@ -72,19 +74,23 @@ pub mod prelude {
     pub use differentiation_interface_core::error::{Error, ErrorKind};
     pub use differentiation_interface_core::matrix::Matrix;
     pub use differentiation_interface_core::operators::{
-        Order, PreparedDerivative, PreparedGradient, PreparedHessian, PreparedHvp, PreparedHvpSamePoint,
-        PreparedJacobian, PreparedPullback, PreparedPullbackSamePoint, PreparedPushforward,
-        PreparedPushforwardSamePoint, PreparedSecondDerivative, WithAux, derivative, derivative_into, gradient,
+        Expansion, Order, PreparedDerivative, PreparedGradient, PreparedHessian, PreparedHvp, PreparedHvpSamePoint,
+        PreparedJacobian, PreparedJet, PreparedMixedPartial, PreparedNthDerivative, PreparedPullback,
+        PreparedPullbackSamePoint, PreparedPushforward, PreparedPushforwardSamePoint, PreparedSecondDerivative,
+        PreparedTaylorCoefficients, PreparedTaylorExpansion, WithAux, derivative, derivative_into, gradient,
         gradient_and_hvp, gradient_and_hvp_into, gradient_into, hessian, hessian_into, hvp, hvp_into, jacobian,
-        jacobian_into, nth_derivative, prepare_derivative, prepare_gradient, prepare_hessian, prepare_hvp,
-        prepare_hvp_same_point, prepare_jacobian, prepare_pullback, prepare_pullback_same_point, prepare_pushforward,
-        prepare_pushforward_same_point, prepare_second_derivative, pullback, pullback_into, pushforward,
-        pushforward_into, second_derivative, second_derivative_into, value_and_derivative, value_and_derivative_into,
-        value_and_gradient, value_and_gradient_into, value_and_jacobian, value_and_jacobian_into, value_and_pullback,
-        value_and_pullback_into, value_and_pushforward, value_and_pushforward_into,
-        value_derivative_and_second_derivative, value_derivative_and_second_derivative_into, value_gradient_and_aux,
-        value_gradient_and_hessian, value_gradient_and_hessian_into, value_gradient_and_hvp,
-        value_gradient_and_hvp_into, value_jacobian_and_aux, with_aux,
+        jacobian_into, jet, jet_into, mixed_partial, mixed_partial_into, nth_derivative, nth_derivative_into,
+        prepare_derivative, prepare_gradient, prepare_hessian, prepare_hvp, prepare_hvp_same_point, prepare_jacobian,
+        prepare_jet, prepare_mixed_partial, prepare_nth_derivative, prepare_pullback, prepare_pullback_same_point,
+        prepare_pushforward, prepare_pushforward_same_point, prepare_second_derivative, prepare_taylor_coefficients,
+        prepare_taylor_expansion, pullback, pullback_into, pushforward, pushforward_into, second_derivative,
+        second_derivative_into, taylor_coefficients, taylor_coefficients_into, taylor_expansion, value_and_derivative,
+        value_and_derivative_into, value_and_gradient, value_and_gradient_into, value_and_jacobian,
+        value_and_jacobian_into, value_and_pullback, value_and_pullback_into, value_and_pushforward,
+        value_and_pushforward_into, value_derivative_and_second_derivative,
+        value_derivative_and_second_derivative_into, value_gradient_and_aux, value_gradient_and_hessian,
+        value_gradient_and_hessian_into, value_gradient_and_hvp, value_gradient_and_hvp_into, value_jacobian_and_aux,
+        with_aux,
     };
     pub use differentiation_interface_core::{Function, FunctionInPlace, FunctionWith, Real, Scalar, in_place};
     #[cfg(feature = "macros")]

@@ -5,26 +5,32 @@
 mod auxiliary;
 mod call;
 mod derivative;
+mod expansion;
 mod gradient;
 mod hessian;
 mod hvp;
 mod jacobian;
+mod mixed_partial;
 mod nth_derivative;
 mod pullback;
 mod pushforward;
 mod second_derivative;
+mod taylor;
 
 pub use auxiliary::*;
 pub use call::Evaluation;
 pub use derivative::*;
+pub use expansion::*;
 pub use gradient::*;
 pub use hessian::*;
 pub use hvp::*;
 pub use jacobian::*;
+pub use mixed_partial::*;
 pub use nth_derivative::*;
 pub use pullback::*;
 pub use pushforward::*;
 pub use second_derivative::*;
+pub use taylor::*;
 
 use crate::backend::Backend;
 use crate::point::Shape;

@@ -3,13 +3,16 @@
 //! Called by users. Every [`Backend`] that runs over its own numbers is nested in itself, once per order, by [`Nest`]; an engine of
 //! truncated series implements [`NthDerivativeBackend`] itself and needs one evaluation.
 
+use super::call::check_buffer;
 use crate::backend::{Backend, Lane, MatrixRoute, Rows};
+use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::Error;
 use crate::evaluate::{Bound, Evaluate, Flat, KeptBy, Output, Storage, handed};
 use crate::fault;
-use crate::point::{At, NumberShape, Point, Shape};
+use crate::point::{At, NumberShape, Point, ScalarOf, Shape};
 use crate::scalar::Scalar;
+use std::ops::Deref;
 
 /// The order of a derivative, known to the compiler: `Order::<3>`. The number type of the function depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,10 +53,209 @@ where
     P: Point<Shape: NumberShape>,
     B: NthDerivativeBackend<F, P::Shape, P::Contexts, N>,
 {
-    let (mut memory, mut y, mut kept) = (Vec::new(), Vec::new(), Default::default());
-    let result = fault::watch(|| backend.fill(f, At::new(&x, &mut memory), &mut kept, &mut y));
-    result.map_err(|error| error.during("nth_derivative", B::BACKEND))?;
-    Ok(B::Output::build(&y, &kept))
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    if let Some(der) = stateless(f, backend, at) {
+        return Ok(B::Output::build(der.as_ref(), &Default::default()));
+    }
+    let mut y = Vec::new();
+    let mut state = backend.unprepared(at)?;
+    run(f, backend, &mut state, at, &mut y)?;
+    Ok(B::Output::build(&y, B::kept(&state)))
+}
+
+/// Writes the derivative of order `N` of `f` at the number `x` into `der`, which is as long as the output.
+///
+/// # Errors
+/// [`ErrorKind::BufferLength`](crate::error::ErrorKind::BufferLength) if `der` has another length, and those of [`nth_derivative`].
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn both<T: Real>(x: T) -> [T; 2] {
+///     [x.powi(4), x * x]
+/// }
+/// let mut der = [0.0; 2];
+/// nth_derivative_into(&both, &mut der, &AutoTaylor, 2.0, Order::<3>)?;
+/// assert_eq!(der, [48.0, 0.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn nth_derivative_into<F, B, P, const N: usize>(
+    f: &F,
+    der: &mut (impl Buffer<ScalarOf<P>> + ?Sized),
+    backend: &B,
+    x: P,
+    _order: Order<N>,
+) -> Result<(), Error>
+where
+    P: Point<Shape: NumberShape>,
+    B: NthDerivativeBackend<F, P::Shape, P::Contexts, N>,
+{
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    let (mut state, mut y) = (backend.unprepared(at)?, Vec::new());
+    run(f, backend, &mut state, at, &mut y)?;
+    der.write(&mut Vec::new(), |der| copy::<B, F, P::Shape, P::Contexts, N>(der, &y))
+}
+
+/// Fills `y` by a state.
+#[inline]
+fn run<F, B, P, const N: usize>(
+    f: &F,
+    backend: &B,
+    state: &mut B::State,
+    x: At<'_, P>,
+    y: &mut Vec<ScalarOf<P>>,
+) -> Result<(), Error>
+where
+    P: Point,
+    B: NthDerivativeBackend<F, P::Shape, P::Contexts, N>,
+{
+    let result = fault::watch(|| backend.fill(state, f, x, y));
+    result.map_err(|error| error.during("nth_derivative", B::BACKEND))
+}
+
+/// Copies the result into a buffer of the same length.
+fn copy<B: NthDerivativeBackend<F, X, C, N>, F, X: Shape, C: Contexts, const N: usize>(
+    der: &mut [X::Scalar],
+    y: &[X::Scalar],
+) -> Result<(), Error> {
+    check_buffer(y.len(), der.len()).map_err(|kind| Error::new(kind).during("nth_derivative", B::BACKEND))?;
+    der.copy_from_slice(y);
+    Ok(())
+}
+
+/// Outputs of fixed number.
+type Fixed<B, F, X, C, const N: usize> = <<B as NthDerivativeBackend<F, X, C, N>>::Output as Output<
+    <B as NthDerivativeBackend<F, X, C, N>>::Num,
+>>::Fixed<<X as Shape>::Scalar>;
+
+/// The derivative if the backend computes it without a state.
+#[inline]
+fn stateless<F, B, P, const N: usize>(f: &F, backend: &B, x: At<'_, P>) -> Option<Fixed<B, F, P::Shape, P::Contexts, N>>
+where
+    P: Point,
+    B: NthDerivativeBackend<F, P::Shape, P::Contexts, N>,
+{
+    if !B::Output::FIXED {
+        return None;
+    }
+    let mut der = B::Output::fixed();
+    backend.stateless(f, x, der.as_mut()).then_some(der)
+}
+
+/// Pays the one-time costs of a derivative of order `N`; see [`prepare_gradient`](super::prepare_gradient) for the calls that it accepts.
+///
+/// With `AutoTaylor` a prepared call allocates nothing. Backends nested in themselves allocate in each call.
+///
+/// # Errors
+/// Those of [`nth_derivative`].
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn power<T: Real>(x: T) -> T {
+///     x.powi(5)
+/// }
+/// let mut prepared = prepare_nth_derivative(&power, &AutoTaylor, 0.0, Order::<4>)?;
+/// assert_eq!(prepared.nth_derivative(2.0)?, 240.0);
+/// assert_eq!(prepared.nth_derivative(-1.0)?, -120.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn prepare_nth_derivative<H, B, P, const N: usize>(
+    f: H,
+    backend: &B,
+    x: P,
+    _order: Order<N>,
+) -> Result<PreparedNthDerivative<H, B, P::Shape, P::Contexts, N>, Error>
+where
+    P: Point<Shape: NumberShape>,
+    H: Deref<Target: Sized>,
+    B: NthDerivativeBackend<H::Target, P::Shape, P::Contexts, N> + Clone,
+{
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    let (mut state, mut y) = (backend.unprepared(at)?, Vec::new());
+    run(&*f, backend, &mut state, at, &mut y)?;
+    let memory = vec![Default::default(); if B::Output::FIXED { 0 } else { y.len() }];
+    Ok(PreparedNthDerivative { function: f, backend: backend.clone(), state, y, memory })
+}
+
+/// A prepared derivative of order `N`, made by [`prepare_nth_derivative`]. One thread at a time; clone it for another thread.
+pub struct PreparedNthDerivative<H, B, X, C, const N: usize>
+where
+    H: Deref<Target: Sized>,
+    X: Shape,
+    C: Contexts,
+    B: NthDerivativeBackend<H::Target, X, C, N>,
+{
+    function: H,
+    backend: B,
+    state: B::State,
+    /// The result of the last call.
+    y: Vec<X::Scalar>,
+    /// The numbers of a result that do not lie in one piece.
+    memory: Vec<X::Scalar>,
+}
+
+impl<H, B, X, C, const N: usize> Clone for PreparedNthDerivative<H, B, X, C, N>
+where
+    H: Deref<Target: Sized> + Clone,
+    X: Shape,
+    C: Contexts,
+    B: NthDerivativeBackend<H::Target, X, C, N> + Clone,
+{
+    fn clone(&self) -> Self {
+        PreparedNthDerivative {
+            function: self.function.clone(),
+            backend: self.backend.clone(),
+            state: self.state.clone(),
+            y: self.y.clone(),
+            memory: self.memory.clone(),
+        }
+    }
+}
+
+impl<H, B, X, C, const N: usize> PreparedNthDerivative<H, B, X, C, N>
+where
+    H: Deref<Target: Sized>,
+    X: Shape,
+    C: Contexts,
+    B: NthDerivativeBackend<H::Target, X, C, N>,
+{
+    /// Returns the derivative of order `N` at `x`.
+    ///
+    /// # Errors
+    /// Those of [`nth_derivative`].
+    #[inline]
+    pub fn nth_derivative<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        x: P,
+    ) -> Result<Like<B, H::Target, X, C, N>, Error> {
+        let mut memory = Vec::new();
+        let at = At::new(&x, &mut memory);
+        if let Some(der) = stateless(&*self.function, &self.backend, at) {
+            return Ok(B::Output::build(der.as_ref(), &Default::default()));
+        }
+        run(&*self.function, &self.backend, &mut self.state, at, &mut self.y)?;
+        Ok(B::Output::build(&self.y, B::kept(&self.state)))
+    }
+
+    /// Writes the derivative of order `N` at `x` into `der`, a slice or an object of the type of the output.
+    ///
+    /// # Errors
+    /// Those of [`nth_derivative_into`].
+    #[inline]
+    pub fn nth_derivative_into<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        der: &mut (impl Buffer<X::Scalar> + ?Sized),
+        x: P,
+    ) -> Result<(), Error> {
+        let mut memory = Vec::new();
+        let at = At::new(&x, &mut memory);
+        run(&*self.function, &self.backend, &mut self.state, at, &mut self.y)?;
+        der.write(&mut self.memory, |der| copy::<B, H::Target, X, C, N>(der, &self.y))
+    }
 }
 
 /// What `nth_derivative` accepts as its backend for the function `F` at numbers of shape `X` with contexts `C` and the order `N`.
@@ -62,8 +264,8 @@ where
 /// Every backend that nests implements it up to order 8, for every function that runs on its numbers; `AutoTaylor` for every order.
 ///
 /// # For engine authors
-/// 1. `fill` leaves the derivative of order `N` in `y`, one entry per output, and in `kept` what the evaluation kept of the output.
-/// 2. The operator has begun to watch for faults.
+/// 1. `fill` leaves the derivative of order `N` in `y`, one entry per output. It may find in the state what an earlier call left there.
+/// 2. The operator has begun to watch for faults when it calls `fill`, and not when it calls `stateless`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `nth_derivative` of order {N} of this function",
     note = "backends that nest in themselves reach order 8; `AutoTaylor` reaches every order",
@@ -76,17 +278,33 @@ pub trait NthDerivativeBackend<F, X: Shape, C: Contexts, const N: usize> {
     type Num: Scalar;
     /// What the function returns, at [`Num`](NthDerivativeBackend::Num).
     type Output: Output<Self::Num>;
+    /// Work memory of calls.
+    type State: Clone + Send;
+
+    /// Makes a state, without evaluating the function.
+    ///
+    /// # Errors
+    /// If the backend refuses the point.
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error>;
     /// Writes the derivative at `x`.
     ///
     /// # Errors
     /// If the backend cannot differentiate the function at `x`.
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
+        state: &mut Self::State,
         f: &F,
         x: At<'_, P>,
-        kept: &mut <Self::Output as Output<Self::Num>>::Kept,
         y: &mut Vec<X::Scalar>,
     ) -> Result<(), Error>;
+    /// What the last evaluation kept of its output, see [`Output::Kept`].
+    fn kept(state: &Self::State) -> &<Self::Output as Output<Self::Num>>::Kept;
+    /// Writes the derivative at `x` without a state. Returns `false` if the engine needs a state or the result would be an error;
+    /// the operator then calls `fill`. Called if the type of the output fixes its length.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn stateless<P: Point<Shape = X, Contexts = C>>(&self, _f: &F, _x: At<'_, P>, _der: &mut [X::Scalar]) -> bool {
+        false
+    }
 }
 
 /// `Order<N>` as the number of times that the backend `B` is nested in itself over the scalar `S`. Implemented for orders up to 8;
@@ -197,16 +415,19 @@ where
     const BACKEND: &'static str = B::NAME;
     type Num = <Order<N> as Nest<B, X::Scalar>>::Num;
     type Output = F::Output;
+    type State = NestWork<Storage<X, C, Self::Num>, KeptBy<F, X, C, Self::Num>>;
 
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
+        Ok(NestWork { storage: Storage::new(x), kept: Default::default() })
+    }
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
+        state: &mut Self::State,
         f: &F,
         x: At<'_, P>,
-        kept: &mut KeptBy<F, X, C, Self::Num>,
         y: &mut Vec<X::Scalar>,
     ) -> Result<(), Error> {
-        let mut storage = Storage::new(x);
-        let mut f = Bound::new(f, x, &mut storage, kept);
+        let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
         let mut f = handed(&mut f);
         let (mut point, mut outputs) = (Vec::new(), Vec::new());
         let mut values = |x: X::Scalar, y: &mut Vec<X::Scalar>| {
@@ -221,4 +442,14 @@ where
         }
         <Order<N> as Nest<B, X::Scalar>>::fill(self, &mut f, x.coordinates(), y)
     }
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Self::Num> {
+        &state.kept
+    }
+}
+
+/// State of a derivative of any order by a nested backend.
+#[derive(Clone)]
+pub struct NestWork<T, K> {
+    storage: T,
+    kept: K,
 }

@@ -46,6 +46,6 @@ pub(crate) use beside_their_modules;
 #[cfg(feature = "any")]
 pub use any::AnyBackend;
 each_backend!(beside_their_modules![]);
-pub use taylor::{AutoTaylor, taylor_coefficients};
+pub use taylor::AutoTaylor;
 #[cfg(feature = "rayon")]
 pub use threaded::AutoThreaded;

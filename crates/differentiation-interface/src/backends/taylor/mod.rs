@@ -1,31 +1,53 @@
-//! Derivatives of any order of functions of one number, by truncated Taylor series.
+//! Derivatives of any order: truncated Taylor series of one variable, and truncated polynomials in several.
 //!
-//! Reached by `nth_derivative` and by [`taylor_coefficients`]; runs the user's function once on [`Series`]. It is no
-//! [`Backend`](differentiation_interface_core::backend::Backend): one series has one direction, and no other operator gains by it.
+//! Reached by `nth_derivative`, `taylor_coefficients` and `jet`, which run the user's function once on [`Series`], and by `taylor_expansion` and
+//! `mixed_partial`, which run it once on [`Polynomial`]s. It is no
+//! [`Backend`](differentiation_interface_core::backend::Backend): no operator of first or second order gains by it.
 
+mod arena;
 mod dependence;
+mod kernels;
+mod number;
+mod planar;
+mod plane;
+mod polygamma;
+mod polynomial;
+#[cfg(test)]
+mod rule_tests;
 mod series;
 #[cfg(test)]
+mod several_tests;
+mod space;
+#[cfg(test)]
 mod tests;
+mod unary;
+mod which;
 
+pub use polynomial::{Polynomial, PolynomialCore};
 pub use series::{Series, SeriesCore};
 
 use differentiation_interface_core::backend::Lift;
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
-use differentiation_interface_core::evaluate::{Bound, Evaluate, Flat, KeptBy, Output, Storage};
+use differentiation_interface_core::evaluate::{Bound, Evaluate, Flat, KeptBy, Storage};
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::Identity;
-use differentiation_interface_core::operators::{NthDerivativeBackend, Order};
-use differentiation_interface_core::point::{At, NumberShape, Point, Shape};
+use differentiation_interface_core::monomials::Monomials;
+use differentiation_interface_core::operators::{ExpansionBackend, NthDerivativeBackend, TaylorBackend};
+use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::scalar::{Base, Scalar};
+use std::num::NonZeroU32;
+use std::sync::Arc;
 
-/// Taylor mode: the derivatives of orders 0 to N of a function of one number, from one evaluation.
+/// Taylor mode: derivatives of any order from one evaluation of the function.
 ///
-/// The function runs on series truncated after the N-th power. A product costs of the order of N² operations, an elementary function of the
-/// order of N² to N³ (`sech_squared` and `logistic_slope`, the derivatives of `tanh` and `logistic`, more: their series are
-/// computed from each other). Exact up to rounding, for every order, unless a coefficient (the derivative of order k over k!) is below the
-/// smallest normal number.
+/// In one variable, or along a direction, the function runs on series truncated after the N-th power; every rule of the table costs of the
+/// order of N² operations. In several variables it runs on truncated polynomials, and every rule costs as many products of coefficients as
+/// a product of two polynomials does, up to a factor. Exact up to rounding, for every order, unless a coefficient (the derivative of order k
+/// over k!) is below the smallest normal number. At a zero of x, a power with a constant exponent that is not natural costs of the order of N³.
+///
+/// Polynomials live on the thread of the call: a function that computes with them on another thread ends in
+/// [`ErrorKind::OtherThread`]. Series work on every thread.
 ///
 /// ```
 /// # use differentiation_interface::prelude::*;
@@ -33,11 +55,14 @@ use differentiation_interface_core::scalar::{Base, Scalar};
 ///     (2.0 * x).sin()
 /// }
 /// // (sin 2x)⁗ = 16 sin 2x
-/// assert_eq!(nth_derivative(&wave, &AutoTaylor, 0.25, Order::<4>)?, 16.0 * 0.5f64.sin());
+/// let fourth = nth_derivative(&wave, &AutoTaylor, 0.25, Order::<4>)?;
+/// assert!((fourth - 16.0 * 0.5f64.sin()).abs() < 1e-14);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AutoTaylor;
+
+const NAME: &str = "taylor";
 
 impl<S: Scalar, const N: usize> Lift<S, Series<S, N>> for AutoTaylor {
     fn lift(value: S) -> Series<S, N> {
@@ -45,29 +70,63 @@ impl<S: Scalar, const N: usize> Lift<S, Series<S, N>> for AutoTaylor {
     }
 }
 
-/// The coefficients of the outputs, order by order.
-fn coefficients<F, P, const N: usize>(
+/// State of calls that run the function on numbers `N`: storage `T`, and what an output keeps.
+#[derive(Clone, Debug)]
+pub struct TaylorState<T, N, K> {
+    storage: T,
+    kept: K,
+    point: Vec<N>,
+    outputs: Vec<N>,
+}
+
+/// The state of a call of `F`.
+type State<F, X, C, N> = TaylorState<Storage<X, C, N>, N, KeptBy<F, X, C, N>>;
+
+impl<X: Shape, C: Contexts, N: Scalar, K: Default> TaylorState<Storage<X, C, N>, N, K> {
+    fn new<P: Point<Shape = X, Contexts = C>>(x: At<'_, P>) -> Self {
+        TaylorState { storage: Storage::new(x), kept: K::default(), point: Vec::new(), outputs: Vec::new() }
+    }
+}
+
+/// Refuses outputs of another differentiation.
+fn check_own(outputs: impl Iterator<Item = Option<NonZeroU32>>, own: &Identity) -> Result<(), Error> {
+    own.check()?;
+    match outputs.flatten().all(|level| level == own.id()) {
+        true => Ok(()),
+        false => Err(ErrorKind::ForeignNumber.into()),
+    }
+}
+
+/// The series of the outputs at x + t d, where d is `direction`.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn series<'s, F, P, const N: usize>(
     f: &F,
     x: At<'_, P>,
-    kept: &mut KeptBy<F, P::Shape, P::Contexts, Series<<P::Shape as Shape>::Scalar, N>>,
-    mut read: impl FnMut(&[Series<<P::Shape as Shape>::Scalar, N>]),
-) -> Result<(), Error>
+    direction: impl Fn(usize) -> <P::Shape as Shape>::Scalar,
+    state: &'s mut State<F, P::Shape, P::Contexts, Series<<P::Shape as Shape>::Scalar, N>>,
+) -> Result<&'s [Series<<P::Shape as Shape>::Scalar, N>], Error>
 where
     P: Point,
     F: Evaluate<P::Shape, P::Contexts, Series<<P::Shape as Shape>::Scalar, N>>,
 {
     let identity = Identity::begin();
-    let mut storage = Storage::new(x);
-    let mut f = Bound::new(f, x, &mut storage, kept);
-    let point: Vec<_> = x.coordinates().iter().map(|&value| SeriesCore::variable(value, identity.id())).collect();
-    let mut y = Vec::new();
-    f.call(&point, &mut y);
-    identity.check()?;
-    if y.iter().any(|y| y.0.identity().is_some_and(|own| own != identity.id())) {
-        return Err(ErrorKind::ForeignNumber.into());
-    }
-    read(&y);
-    Ok(())
+    let TaylorState { storage, kept, point, outputs } = state;
+    let mut f = Bound::new(f, x, storage, kept);
+    point.clear();
+    let line = |(i, &value)| SeriesCore::line(value, direction(i), identity.id());
+    point.extend(x.coordinates().iter().enumerate().map(line));
+    f.call(point, outputs);
+    check_own(outputs.iter().map(|y| y.0.identity()), &identity)?;
+    Ok(outputs)
+}
+
+/// N!.
+fn factorial<B: Base>(n: usize) -> B {
+    B::from_f64((1..=n).fold(1.0, |product, k| product * k as f64))
+}
+
+fn one<S: Scalar>() -> S {
+    S::constant(S::Base::ONE)
 }
 
 impl<F, X, C, const N: usize> NthDerivativeBackend<F, X, C, N> for AutoTaylor
@@ -76,63 +135,120 @@ where
     C: Contexts,
     F: Evaluate<X, C, Series<X::Scalar, N>>,
 {
-    const BACKEND: &'static str = "taylor";
+    const BACKEND: &'static str = NAME;
     type Num = Series<X::Scalar, N>;
     type Output = F::Output;
+    type State = State<F, X, C, Series<X::Scalar, N>>;
 
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
+        Ok(TaylorState::new(x))
+    }
     fn fill<P: Point<Shape = X, Contexts = C>>(
         &self,
+        state: &mut Self::State,
         f: &F,
         x: At<'_, P>,
-        kept: &mut KeptBy<F, X, C, Self::Num>,
         y: &mut Vec<X::Scalar>,
     ) -> Result<(), Error> {
-        let factorial = (1..=N).fold(1.0, |product, k| product * k as f64);
-        coefficients::<F, P, N>(f, x, kept, |outputs| {
-            y.clear();
-            y.extend(outputs.iter().map(|y| y.0.coefficient(N).scale(Base::from_f64(factorial))));
-        })
+        let outputs = series::<F, P, N>(f, x, |_| one(), state)?;
+        y.clear();
+        y.extend(outputs.iter().map(|y| y.0.coefficient(N).scale(factorial(N))));
+        Ok(())
+    }
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Self::Num> {
+        &state.kept
+    }
+    /// On the stack, for functions whose types fix the numbers of inputs and outputs.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn stateless<P: Point<Shape = X, Contexts = C>>(&self, f: &F, x: At<'_, P>, der: &mut [X::Scalar]) -> bool {
+        if F::FIXED.is_none() || C::WORK_MEMORY {
+            return false;
+        }
+        let identity = Identity::begin();
+        let mut storage = Storage::new(x);
+        let mut kept = Default::default();
+        let mut f = Bound::new(f, x, &mut storage, &mut kept);
+        let entry = |i: usize| SeriesCore::line(x.coordinates()[i], one(), identity.id());
+        let result = fault::watch(|| {
+            f.call_fixed(entry, |outputs: &[Series<X::Scalar, N>]| {
+                for (der, y) in der.iter_mut().zip(outputs) {
+                    *der = y.0.coefficient(N).scale(factorial(N));
+                }
+                check_own(outputs.iter().map(|y| y.0.identity()), &identity)
+            })
+        });
+        result.is_ok()
     }
 }
 
-/// The coefficients c₀ to c_N of the Taylor series of `f` at the number `x`, f(x + t) = c₀ + c₁ t + … + c_N tᴺ + …, each in the shape
-/// of the output: cₖ is the derivative of order k divided by k!.
-///
-/// # Errors
-/// Those of [`nth_derivative`](differentiation_interface_core::operators::nth_derivative).
-///
-/// # Example
-/// ```
-/// # use differentiation_interface::prelude::*;
-/// fn geometric<T: Real>(x: T) -> T {
-///     1.0 / (1.0 - x)
-/// }
-/// assert_eq!(taylor_coefficients(&geometric, 0.0, Order::<4>)?, [1.0, 1.0, 1.0, 1.0, 1.0]);
-/// # Ok::<(), Error>(())
-/// ```
-pub fn taylor_coefficients<F, P, const N: usize>(
-    f: &F,
-    x: P,
-    _order: Order<N>,
-) -> Result<Vec<Coefficient<F, P, N>>, Error>
+impl<F, X, C, const N: usize> TaylorBackend<F, X, C, N> for AutoTaylor
 where
-    P: Point<Shape: NumberShape>,
-    F: Evaluate<P::Shape, P::Contexts, Series<<P::Shape as Shape>::Scalar, N>>,
+    X: Shape,
+    C: Contexts,
+    F: Evaluate<X, C, Series<X::Scalar, N>>,
 {
-    let (mut memory, mut kept) = (Vec::new(), Default::default());
-    let mut rows: Vec<Vec<_>> = Vec::with_capacity(N + 1);
-    let result = fault::watch(|| {
-        coefficients::<F, P, N>(f, At::new(&x, &mut memory), &mut kept, |outputs| {
-            rows.extend((0..=N).map(|k| outputs.iter().map(|y| y.0.coefficient(k)).collect()));
-        })
-    });
-    result.map_err(|error| error.during("taylor_coefficients", "taylor"))?;
-    Ok(rows.iter().map(|row| F::Output::build(row, &kept)).collect())
+    const BACKEND: &'static str = NAME;
+    type Num = Series<X::Scalar, N>;
+    type Output = F::Output;
+    type State = State<F, X, C, Series<X::Scalar, N>>;
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
+        Ok(TaylorState::new(x))
+    }
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        direction: &[X::Scalar],
+        coefficients: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error> {
+        let outputs = series::<F, P, N>(f, x, |i| direction[i], state)?;
+        coefficients.clear();
+        coefficients.extend((0..=N).flat_map(|k| outputs.iter().map(move |y| y.0.coefficient(k))));
+        Ok(())
+    }
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Self::Num> {
+        &state.kept
+    }
 }
 
-/// One coefficient, in the shape of the output of `F`.
-pub type Coefficient<F, P, const N: usize> = <<F as Evaluate<
-    <P as Point>::Shape,
-    <P as Point>::Contexts,
-    Series<<<P as Point>::Shape as Shape>::Scalar, N>,
->>::Output as Output<Series<<<P as Point>::Shape as Shape>::Scalar, N>>>::With<<<P as Point>::Shape as Shape>::Scalar>;
+impl<F, X, C> ExpansionBackend<F, X, C> for AutoTaylor
+where
+    X: Shape,
+    C: Contexts,
+    F: Evaluate<X, C, Polynomial<X::Scalar>>,
+{
+    const BACKEND: &'static str = NAME;
+    type Num = Polynomial<X::Scalar>;
+    type Output = F::Output;
+    type State = State<F, X, C, Polynomial<X::Scalar>>;
+
+    fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
+        Ok(TaylorState::new(x))
+    }
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        monomials: &Arc<Monomials>,
+        coefficients: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error> {
+        let identity = Identity::begin();
+        let open = arena::Open::new(identity.id(), monomials);
+        let TaylorState { storage, kept, point, outputs } = state;
+        let mut f = Bound::new(f, x, storage, kept);
+        point.clear();
+        let variable = |(i, &value)| PolynomialCore::variable(value, i, identity.id(), &open.arena);
+        point.extend(x.coordinates().iter().enumerate().map(variable));
+        f.call(point, outputs);
+        check_own(outputs.iter().map(|y| y.0.identity()), &identity)?;
+        coefficients.clear();
+        outputs.iter().for_each(|y| y.0.coefficients(&open.arena, coefficients));
+        Ok(())
+    }
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, Self::Num> {
+        &state.kept
+    }
+}

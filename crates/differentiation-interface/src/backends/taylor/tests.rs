@@ -118,7 +118,7 @@ fn coefficients_of_several_outputs_have_the_shape_of_the_output() {
     fn both<T: Real>(x: T) -> [T; 2] {
         [x * x, x.exp()]
     }
-    let found = taylor_coefficients(&both, 0.0, Order::<3>).unwrap();
+    let found = taylor_coefficients(&both, &AutoTaylor, 0.0, Order::<3>).unwrap();
     assert_eq!(found, [[0.0, 1.0], [0.0, 1.0], [1.0, 0.5], [0.0, 1.0 / 6.0]]);
     assert_eq!(nth_derivative(&both, &AutoTaylor, 0.0, Order::<2>).unwrap(), [2.0, 1.0]);
 }

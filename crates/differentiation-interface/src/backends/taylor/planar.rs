@@ -1,0 +1,272 @@
+//! The rules of two arguments that have a recurrence: arithmetic, powers, angles and distances.
+//!
+//! Called by `number` with the value of the result. A rule that is not here has constant derivatives, or is a rule of the user.
+
+use super::kernels::{
+    combined, exponential, logarithm, multiple, natural_power, power, power_by_number, product, quotient,
+};
+use super::plane::{directions, hypotenuse, unit};
+use super::space::{Space, View, rescale};
+use super::which::is_rule;
+use differentiation_interface_core::recordings::EngineScalar;
+use differentiation_interface_core::rules::{
+    Angular, AngularBend, AngularCross, Atan2, Binary, Direction, Hypot, HypotBend, HypotCross, Ln, Minus, Modulo,
+    Over, Partial, Plus, Powf, PowfByBase, PowfByBaseThrice, PowfByBaseTwice, PowfByExponent, PowfByExponentTwice,
+    PowfMixed, Times, Together, Unary,
+};
+use differentiation_interface_core::scalar::{Base, Scalar};
+use num_traits::Float;
+
+/// The coefficients of `rule` at (x, y), one of which depends on the variables, where `r` is the value there.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn binary<S: Scalar, P: Space<S>, R: Binary>(
+    space: &P,
+    x: View<'_, S>,
+    y: View<'_, S>,
+    r: S,
+    rule: &R,
+) -> Option<P::Block> {
+    Some(if is_rule!(R, Plus, rule) || is_rule!(R, Together, rule) {
+        combined(space, (1.0, x), (1.0, y))
+    } else if is_rule!(R, Minus, rule) {
+        combined(space, (1.0, x), (-1.0, y))
+    } else if is_rule!(R, Times, rule) {
+        product(space, x, y)
+    } else if is_rule!(R, Over, rule) {
+        quotient(space, x, y, r)
+    } else {
+        return special(space, x, y, r, rule);
+    })
+}
+
+/// The rules that functions call less often.
+fn special<S: Scalar, P: Space<S>, R: Binary>(
+    space: &P,
+    x: View<'_, S>,
+    y: View<'_, S>,
+    r: S,
+    rule: &R,
+) -> Option<P::Block> {
+    if is_rule!(R, Modulo, rule) {
+        // x - q y with a plain q.
+        let Partial::Value(slope) = rule.partial_y(x.value, y.value, r) else { return None };
+        let taken = multiple(space, y, slope);
+        return Some(combined(space, (1.0, x), (1.0, View::new(r, &taken))));
+    }
+    // The family of powers: q(y, ln x) x^(y - lowered).
+    let family: Option<(Factor, f64)> = if is_rule!(R, Powf, rule) {
+        Some((Factor { falling: 0, logarithms: 0 }, 0.0))
+    } else if is_rule!(R, PowfByBase, rule) {
+        Some((Factor { falling: 1, logarithms: 0 }, 1.0))
+    } else if is_rule!(R, PowfByBaseTwice, rule) {
+        Some((Factor { falling: 2, logarithms: 0 }, 2.0))
+    } else if is_rule!(R, PowfByBaseThrice, rule) {
+        Some((Factor { falling: 3, logarithms: 0 }, 3.0))
+    } else if is_rule!(R, PowfByExponent, rule) {
+        Some((Factor { falling: 0, logarithms: 1 }, 0.0))
+    } else if is_rule!(R, PowfByExponentTwice, rule) {
+        Some((Factor { falling: 0, logarithms: 2 }, 0.0))
+    } else if is_rule!(R, PowfMixed, rule) {
+        Some((Factor { falling: 1, logarithms: 1 }, 1.0))
+    } else {
+        None
+    };
+    match family {
+        Some((factor, lowered)) => powers(space, x, y, r, factor, lowered),
+        None => in_the_plane(space, x, y, r, rule),
+    }
+}
+
+/// The factor of a derivative of x^y: ∂ᵃ/∂xᵃ ∂ᵇ/∂yᵇ for `falling` a and `logarithms` b; if both are 1, 1 + y ln x, else
+/// y (y - 1) … (y - a + 1) lnᵇ x.
+#[derive(Clone, Copy)]
+struct Factor {
+    falling: usize,
+    logarithms: usize,
+}
+
+fn powers<S: Scalar, P: Space<S>>(
+    space: &P,
+    x: View<'_, S>,
+    y: View<'_, S>,
+    r: S,
+    factor: Factor,
+    lowered: f64,
+) -> Option<P::Block> {
+    let at = x.value.peek();
+    let one = S::constant(S::Base::ONE);
+    let exponent = y.value - S::constant(Base::from_f64(lowered));
+    if y.block.is_none() && factor.logarithms == 0 {
+        // A constant times a power with a constant exponent.
+        let c = exponent.peek().as_f64();
+        if exponent.is_constant() && factor.falling == 0 && (0.0..=16.0).contains(&c) && c.fract() == 0.0 {
+            return Some(natural_power(space, x, c as u32));
+        }
+        let lowest = c + lowered;
+        if exponent.is_constant() && lowest >= 0.0 && lowest.fract() == 0.0 && lowest < factor.falling as f64 {
+            // y (y - 1) … is zero.
+            return Some(space.zeros());
+        }
+        if !r.peek().is_normal() || !at.is_normal() {
+            return None;
+        }
+        let ratio = multiple(space, x, one / x.value);
+        let ratio = View::new(one, &ratio);
+        return Some(match exponent.is_constant() {
+            true => power(space, ratio, r, c),
+            false => power_by_number(space, ratio, r, exponent),
+        });
+    }
+    if at == S::Base::ZERO && factor.falling == 0 && factor.logarithms == 0 && x.block.is_some() {
+        return Some(power_at_zero(space, x, y));
+    }
+    if at.is_nan() || at <= S::Base::ZERO || at.is_infinite() {
+        if at == S::Base::ZERO && x.block.is_some() {
+            return None;
+        }
+        let (is_limit, mut block) = (at == S::Base::ZERO && r.peek() == S::Base::ZERO, space.zeros());
+        if !is_limit {
+            block.as_mut().fill(S::constant(S::Base::nan()));
+        }
+        return Some(block);
+    }
+    let logarithm_value = Ln.value_of(x.value);
+    let coefficients = match x.block {
+        Some(_) => logarithm(space, x, x, 1.0),
+        None => space.zeros(),
+    };
+    let logarithm = match x.block {
+        Some(_) => View::new(logarithm_value, &coefficients),
+        None => View::inert(logarithm_value),
+    };
+    let raised = match lowered {
+        0.0 if factor.logarithms == 0 => r,
+        _ => x.value.apply2(exponent, Powf),
+    };
+    let product_value = exponent * logarithm_value;
+    let with_logarithm = product(space, y.with_value(exponent), logarithm);
+    let base = exponential(space, View::new(product_value, &with_logarithm), raised, 1.0);
+    if factor.falling == 0 && factor.logarithms == 0 {
+        return Some(base);
+    }
+    let base = View::new(raised, &base);
+    if factor.falling == 1 && factor.logarithms == 1 {
+        let slope_value = one + y.value * logarithm_value;
+        let slope = product(space, y, logarithm);
+        return Some(product(space, View::new(slope_value, &slope), base));
+    }
+    let mut value = raised;
+    let mut result = combined(space, (1.0, base), (0.0, View::inert(r)));
+    for k in 0..factor.falling {
+        let lower = y.value - S::constant(Base::from_f64(k as f64));
+        result = product(space, View::new(value, &result), y.with_value(lower));
+        value = value * lower;
+    }
+    for _ in 0..factor.logarithms {
+        result = product(space, View::new(value, &result), logarithm);
+        value = value * logarithm_value;
+    }
+    Some(result)
+}
+
+/// x^y at x = 0, where y depends on the variables: terms with ln x begin above the degree y.
+fn power_at_zero<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: View<'_, S>) -> P::Block {
+    let exponent = y.value.peek().as_f64();
+    let natural = exponent >= 0.0 && exponent.fract() == 0.0 && exponent <= space.order() as f64;
+    let mut block = if natural { natural_power(space, x, exponent as u32) } else { space.zeros() };
+    for k in 1..=space.order() {
+        if !(k as f64 <= exponent && exponent > 0.0) {
+            block.as_mut()[space.part(k)].fill(S::constant(S::Base::nan()));
+        }
+    }
+    block
+}
+
+/// Values of rules on any scalar.
+trait ValueOf: Unary {
+    fn value_of<S: Scalar>(self, x: S) -> S {
+        x.apply(self)
+    }
+}
+impl<R: Unary> ValueOf for R {}
+
+fn in_the_plane<S: Scalar, P: Space<S>, R: Binary>(
+    space: &P,
+    x: View<'_, S>,
+    y: View<'_, S>,
+    r: S,
+    rule: &R,
+) -> Option<P::Block> {
+    let is_angle = is_rule!(R, Atan2, rule);
+    let is_known = is_angle
+        || is_rule!(R, Hypot, rule)
+        || is_rule!(R, Direction, rule)
+        || is_rule!(R, HypotBend, rule)
+        || is_rule!(R, HypotCross, rule)
+        || is_rule!(R, Angular, rule)
+        || is_rule!(R, AngularBend, rule)
+        || is_rule!(R, AngularCross, rule);
+    if !is_known {
+        return None;
+    }
+    // `atan2` takes the ordinate first.
+    let (x, y) = if is_angle { (y, x) } else { (x, y) };
+    let length = if is_rule!(R, Hypot, rule) { r } else { x.value.apply2(y.value, Hypot) };
+    let size = length.peek();
+    if size == S::Base::ZERO || size.is_infinite() {
+        // By the conventions at the origin and at infinity second derivatives are zero there, and the angle has no derivative.
+        if !is_rule!(R, Hypot, rule) {
+            return Some(space.zeros());
+        }
+        let along = |of: S, other: S| of.apply2(other, Direction);
+        let from_x = multiple(space, x, along(x.value, y.value));
+        let from_y = multiple(space, y, along(y.value, x.value));
+        return Some(combined(space, (1.0, View::new(r, &from_x)), (1.0, View::new(r, &from_y))));
+    }
+    if is_rule!(R, Hypot, rule) {
+        return Some(hypotenuse(space, x, y, r));
+    }
+    let one = S::constant(S::Base::ONE);
+    let unit = unit(space, x, y, length);
+    if is_rule!(R, Direction, rule) {
+        return Some(directions(space, &unit).0);
+    }
+    if is_angle {
+        let inverse = unit.to(space, -1.0);
+        let turn = unit.turn(space);
+        let mut angle = product(space, View::new(S::default(), &turn), View::new(one, &inverse));
+        for k in 1..=space.order() {
+            rescale(&mut angle.as_mut()[space.part(k)], 1.0 / k as f64);
+        }
+        return Some(angle);
+    }
+    let (u, v) = (unit.u(), unit.v());
+    let times = |a: View<'_, S>, b: View<'_, S>| (a.value * b.value, product(space, a, b));
+    let sum = |sign: f64| {
+        let value = v.value + u.value.scale(Base::from_f64(sign));
+        (value, combined(space, (1.0, v), (sign, u)))
+    };
+    let view = |w: &(S, P::Block)| w.0;
+    let (factor, exponent, divisions) = if is_rule!(R, Angular, rule) {
+        ((u.value, combined(space, (1.0, u), (0.0, View::inert(r)))), -1.0, 1)
+    } else if is_rule!(R, AngularBend, rule) {
+        let (less, more) = (sum(-1.0), sum(1.0));
+        (times(View::new(less.0, &less.1), View::new(more.0, &more.1)), -2.0, 2)
+    } else if is_rule!(R, AngularCross, rule) {
+        let mut both = times(u, v);
+        rescale(both.1.as_mut(), -2.0);
+        ((both.0.scale(Base::from_f64(-2.0)), both.1), -2.0, 2)
+    } else if is_rule!(R, HypotBend, rule) {
+        (times(v, v), -1.5, 1)
+    } else {
+        let mut both = times(u, v);
+        rescale(both.1.as_mut(), -1.0);
+        ((-both.0, both.1), -1.5, 1)
+    };
+    let raised = unit.to(space, exponent);
+    let mut result = product(space, View::new(view(&factor), &factor.1), View::new(one, &raised));
+    for _ in 0..divisions {
+        result = quotient(space, View::new(r, &result), View::inert(unit.length), r);
+    }
+    Some(result)
+}
