@@ -33,6 +33,22 @@ pub trait Flat<N> {
     /// differentiate through it.
     fn has_work_memory(&self) -> bool;
 
+    /// Evaluates the function at `x`, writes the outputs into `y` if their number is its length, and returns their number.
+    ///
+    /// For engines that differentiate compiled code: the copy of the point that a container is shown as, work memory and an output of
+    /// unknown length are made in the call and dropped with it, so that such an engine sees where they come from. Memory that lies
+    /// in the function, as [`call`](Flat::call) uses it, would be a constant for it. A number or an array is not copied, and the call
+    /// allocates nothing for it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn call_apart(&mut self, x: &[N], y: &mut [N]) -> usize
+    where
+        N: Copy,
+    {
+        let mut outputs = Vec::with_capacity(y.len());
+        self.call(x, &mut outputs);
+        write_apart(&outputs, y)
+    }
+
     /// The number of inputs, if the types fix the numbers of inputs and outputs, as for numbers and arrays. Such a function can also
     /// be called by [`call_fixed`](Flat::call_fixed).
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -59,6 +75,15 @@ pub trait Flat<N> {
     }
 }
 
+/// Writes the outputs of [`Flat::call_apart`] and returns their number.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn write_apart<N: Copy>(outputs: &[N], y: &mut [N]) -> usize {
+    if outputs.len() == y.len() {
+        y.copy_from_slice(outputs);
+    }
+    outputs.len()
+}
+
 /// A reference to a function forwards every method.
 impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -68,6 +93,13 @@ impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn changed(&mut self, range: Range<usize>) {
         (**self).changed(range);
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn call_apart(&mut self, x: &[N], y: &mut [N]) -> usize
+    where
+        N: Copy,
+    {
+        (**self).call_apart(x, y)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_work_memory(&self) -> bool {
@@ -285,6 +317,15 @@ pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
         storage: &mut C::Storage<N>,
         read: impl FnOnce(&[N]) -> R,
     ) -> R;
+    /// Evaluates at the point that is shown and passes the outputs to `read`; what the evaluation keeps of an output without fixed length
+    /// is dropped.
+    fn evaluate_apart<R>(
+        &self,
+        x: &X::Active<N>,
+        contexts: &C::Values<'_>,
+        storage: &mut C::Storage<N>,
+        read: impl FnOnce(&[N]) -> R,
+    ) -> R;
     /// Whether a call only computes its output, from `x` and the contexts alone.
     fn is_pure(&self) -> bool;
 }
@@ -305,6 +346,16 @@ where
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate_fixed<R>(&self, x: impl FnMut(usize) -> N, _: &(), _: &mut (), read: impl FnOnce(&[N]) -> R) -> R {
         X::with_entries(x, |x| self.call(x).read(read))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn evaluate_apart<R>(&self, x: &X::Active<N>, _: &(), _: &mut (), read: impl FnOnce(&[N]) -> R) -> R {
+        if F::Output::FIXED {
+            self.call(x).read(read)
+        } else {
+            let (mut kept, mut y) = (Default::default(), Vec::new());
+            F::Output::evaluate(self, x, &mut kept, &mut y);
+            read(&y)
+        }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
@@ -338,6 +389,22 @@ where
         read: impl FnOnce(&[N]) -> R,
     ) -> R {
         X::with_entries(x, |x| self.call_with(x, C::arguments(contexts, storage)).read(read))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn evaluate_apart<R>(
+        &self,
+        x: &X::Active<N>,
+        contexts: &C::Values<'_>,
+        storage: &mut C::Storage<N>,
+        read: impl FnOnce(&[N]) -> R,
+    ) -> R {
+        if F::Output::FIXED {
+            self.call_with(x, C::arguments(contexts, storage)).read(read)
+        } else {
+            let (mut kept, mut y) = (Default::default(), Vec::new());
+            F::Output::evaluate_with(self, x, C::arguments(contexts, storage), &mut kept, &mut y);
+            read(&y)
+        }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
@@ -478,6 +545,12 @@ where
         let Storage { held, contexts, .. } = &mut *self.storage;
         let x = X::show(x, held, std::mem::replace(&mut self.changed, 0..usize::MAX));
         self.function.evaluate(x, &self.contexts, contexts, self.kept, y);
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn call_apart(&mut self, x: &[N], y: &mut [N]) -> usize {
+        let (mut held, mut contexts) = (self.storage.held.clone(), self.storage.contexts.clone());
+        let x = X::show(x, &mut held, 0..usize::MAX);
+        self.function.evaluate_apart(x, &self.contexts, &mut contexts, |outputs| write_apart(outputs, y))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn changed(&mut self, range: Range<usize>) {

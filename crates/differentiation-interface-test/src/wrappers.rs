@@ -128,6 +128,50 @@ impl<B: SecondOrderBackend> Candidate for SecondOrderOnly<B> {
     }
 }
 
+/// A backend without second-order operators, made by [`first_order_only`].
+#[derive(Clone, Debug)]
+pub struct FirstOrderOnly<B>(B);
+
+/// A backend for operators of first order, such as an engine of plain numbers, which cannot differentiate itself; scenarios of
+/// `second_derivative`, `hvp` and `hessian` are skipped.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// # use differentiation_interface_test::*;
+/// let backend = first_order_only(AutoReverseDiff::default());
+/// let outcome = test_differentiation(&[backend], &families::empty_scenarios(), &Options::default());
+/// outcome.assert();
+/// assert!(outcome.counts()[0].skipped > 0);
+/// ```
+pub fn first_order_only<B: Backend>(backend: B) -> FirstOrderOnly<B> {
+    FirstOrderOnly(backend)
+}
+
+impl<B: Backend> Candidate for FirstOrderOnly<B> {
+    fn label(&self) -> String {
+        self.0.label()
+    }
+    fn tolerance(&self, order: u8) -> Option<f64> {
+        self.0.tolerance(order)
+    }
+}
+
+/// Operators of first order run with the backend itself.
+macro_rules! first_order {
+    ($($Operator:ident $(<$T:ident>)?),*) => {$(
+        impl<B: Backend, F, P: OwnedPoint $(, const $T: usize)?> Run<$Operator $(<$T>)?, F, P> for FirstOrderOnly<B>
+        where
+            B: Run<$Operator $(<$T>)?, F, P>,
+        {
+            fn run(&self, scenario: &Scenario<$Operator $(<$T>)?, F, P>, task: &mut dyn Task) {
+                self.0.run(scenario, task);
+            }
+        }
+    )*};
+}
+first_order!(Pushforward<T>, Pullback<T>, Derivative, Gradient, Jacobian);
+
 /// Backends for one or two matrices.
 macro_rules! matrix_backends {
     ($($Wrapper:ident $function:ident: $what:literal;)*) => {$(
@@ -188,6 +232,7 @@ macro_rules! skips {
     };
 }
 skips! {
+    FirstOrderOnly: Backend, "first order only": SecondDerivative, Hvp<T>, Hessian;
     SecondOrderOnly: SecondOrderBackend, "second order only": Pushforward<T>, Pullback<T>, Derivative, Gradient, Jacobian;
     JacobianOnly, "Jacobians only":
         Pushforward<T>, Pullback<T>, Derivative, Gradient, SecondDerivative, Hvp<T>, Hessian;

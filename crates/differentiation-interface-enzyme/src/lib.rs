@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(ad_enzyme, feature(autodiff))]
+
+#[cfg(ad_enzyme)]
+mod backend;
+#[cfg(ad_enzyme)]
+mod differentiated;
+#[cfg(ad_enzyme)]
+mod state;
+#[cfg(all(test, ad_enzyme))]
+mod tests;
+
+#[cfg(ad_enzyme)]
+pub use backend::AutoEnzyme;
+#[cfg(ad_enzyme)]
+pub use state::{ByShape, EnzymeState};
