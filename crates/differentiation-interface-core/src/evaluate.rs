@@ -161,7 +161,7 @@ pub trait Output<N: Scalar>: Sized {
         kept: &mut Self::Kept,
         y: &mut Vec<N>,
     );
-    /// Passes the outputs to `read`, if this type fixes their number.
+    /// Passes the outputs to `read`.
     fn read<R>(self, read: impl FnOnce(&[N]) -> R) -> R;
     /// Makes an object of this shape from flat numbers, with what an evaluation kept.
     fn build<S: Scalar>(flat: &[S], kept: &Self::Kept) -> Self::With<S>;
@@ -317,8 +317,7 @@ pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
         storage: &mut C::Storage<N>,
         read: impl FnOnce(&[N]) -> R,
     ) -> R;
-    /// Evaluates at the point that is shown and passes the outputs to `read`; what the evaluation keeps of an output without fixed length
-    /// is dropped.
+    /// Evaluates at the point that is shown, makes a new output, and passes its numbers to `read`.
     fn evaluate_apart<R>(
         &self,
         x: &X::Active<N>,
@@ -349,13 +348,7 @@ where
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate_apart<R>(&self, x: &X::Active<N>, _: &(), _: &mut (), read: impl FnOnce(&[N]) -> R) -> R {
-        if F::Output::FIXED {
-            self.call(x).read(read)
-        } else {
-            let (mut kept, mut y) = (Default::default(), Vec::new());
-            F::Output::evaluate(self, x, &mut kept, &mut y);
-            read(&y)
-        }
+        self.call(x).read(read)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
@@ -398,13 +391,7 @@ where
         storage: &mut C::Storage<N>,
         read: impl FnOnce(&[N]) -> R,
     ) -> R {
-        if F::Output::FIXED {
-            self.call_with(x, C::arguments(contexts, storage)).read(read)
-        } else {
-            let (mut kept, mut y) = (Default::default(), Vec::new());
-            F::Output::evaluate_with(self, x, C::arguments(contexts, storage), &mut kept, &mut y);
-            read(&y)
-        }
+        self.call_with(x, C::arguments(contexts, storage)).read(read)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {

@@ -2,15 +2,38 @@
 //!
 //! Reached by operators; calls the state.
 
-use crate::state::{ByShape, EnzymeState};
+use crate::state::EnzymeState;
 use differentiation_interface_core::backend::{
-    Backend, Both, Lane, Lanes, Lift, Native, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds, Tested,
+    Backend, Both, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds, Tested,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::Scalar;
 
-/// The compiler's differentiation, `std::autodiff`.
+/// The compiler's differentiation, `std::autodiff`: Enzyme, for functions of `f64` and `f32`.
+///
+/// The engine differentiates the compiled code of the function, which runs on plain numbers: closures over `f64`, code of other crates.
+/// `pushforward` runs it forward, once per tangent, `pullback` in reverse, once per cotangent; `derivative`, `gradient` and `jacobian` run whichever
+/// way is cheaper for the shape, [`ByShape`]. Contexts may be constants and work memory.
+///
+/// **Self-test.** The first use of a preparation, and every call without one, compares a directional derivative with finite differences and returns
+/// [`ErrorKind::SelfTest`](differentiation_interface_core::error::ErrorKind::SelfTest) where they disagree; see [`Tested`].
+///
+/// **Builds.** Only with optimisation, link-time optimisation of the whole program and without debug assertions; else every operator returns
+/// [`ErrorKind::Refused`](differentiation_interface_core::error::ErrorKind::Refused). A function that Enzyme cannot compile is an error of the compiler.
+///
+/// **Second order.** The engine computes with plain numbers and does not nest: `hessian(&f, &AutoEnzyme, ..)` does not compile.
+/// `SecondOrder(AutoFiniteDiff::central(), AutoEnzyme)` takes differences of its gradients.
+///
+/// # Example
+/// ```
+/// # if cfg!(debug_assertions) { return Ok(()) }
+/// # use differentiation_interface::prelude::*;
+/// # use differentiation_interface_enzyme::AutoEnzyme;
+/// let opaque = |x: &[f64]| x[0] * x[0] + 3.0 * x[1];
+/// assert_eq!(gradient(&opaque, &AutoEnzyme, &[2.0, 5.0])?, [4.0, 3.0]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AutoEnzyme;
 
@@ -53,11 +76,6 @@ impl AutoEnzyme {
     pub(crate) const fn check_nesting<S: Scalar>() {
         const { assert!(S::DEPTH == 0, "`AutoEnzyme` computes with plain numbers and cannot run inside another differentiation; use it as the outer backend of `SecondOrder`, or another inner backend") };
     }
-
-    /// Refuses functions that Enzyme would differentiate wrongly.
-    pub(crate) fn accept<S: Scalar, F: Flat<S::Base>>(&self, _f: &F) -> Result<(), Error> {
-        Ok(())
-    }
 }
 
 impl PushforwardPrimitive for AutoEnzyme {
@@ -74,7 +92,6 @@ impl PushforwardPrimitive for AutoEnzyme {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        self.accept::<S, F>(f)?;
         state.set_point(x);
         state.evaluate(f);
         state.copy_values(y);
@@ -89,7 +106,6 @@ impl PushforwardPrimitive for AutoEnzyme {
         y: Option<&mut Vec<S>>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        self.accept::<S, F>(f)?;
         state.set_point(x);
         if seeds.count() == 0 {
             state.evaluate(f);
@@ -131,7 +147,6 @@ impl PullbackPrimitive for AutoEnzyme {
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
-        self.accept::<S, F>(f)?;
         state.set_point(x);
         state.evaluate(f);
         state.copy_values(y);
@@ -145,5 +160,57 @@ impl PullbackPrimitive for AutoEnzyme {
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         state.reverse(f, seeds, &mut rows)
+    }
+}
+
+/// Route of the matrix ∂y/∂x: by columns, one forward run per input, or by rows, one reverse run per output, whichever are fewer.
+#[derive(Clone, Copy, Debug)]
+pub struct ByShape;
+
+/// A reverse run costs about as much as this number of forward runs.
+const REVERSE_COST: usize = 2;
+
+impl MatrixRoute<AutoEnzyme> for ByShape {
+    const NAME: &'static str = "by shape";
+    type State<S: Scalar, L: Lanes> = EnzymeState<S::Base>;
+
+    fn state<S: Scalar, L: Lanes>(_: &AutoEnzyme, _: usize) -> Result<EnzymeState<S::Base>, Error> {
+        AutoEnzyme::check_nesting::<S>();
+        EnzymeState::new()
+    }
+    fn prepare<S: Scalar, L: Lanes, F: Flat<S::Base>>(
+        _: &AutoEnzyme,
+        state: &mut EnzymeState<S::Base>,
+        f: &mut F,
+        x: &[S],
+        y: &mut Vec<S>,
+    ) -> Result<(), Error> {
+        state.set_point(x);
+        state.evaluate(f);
+        state.copy_values(y);
+        Ok(())
+    }
+    fn matrix<S: Scalar, L: Lanes, F: Flat<S::Base>>(
+        _: &AutoEnzyme,
+        state: &mut EnzymeState<S::Base>,
+        f: &mut F,
+        x: &[S],
+        y: Option<&mut Vec<S>>,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        state.set_point(x);
+        state.find_outputs(f);
+        if x.is_empty() {
+            state.evaluate(f);
+            rows.set_rows(state.outputs())?;
+        } else if x.len() <= state.outputs() * REVERSE_COST || state.outputs() == 0 {
+            state.forward(f, Seeds::all(x.len()), &mut rows)?;
+        } else {
+            state.rows(f, &mut rows)?;
+        }
+        if let Some(y) = y {
+            state.copy_values(y);
+        }
+        Ok(())
     }
 }

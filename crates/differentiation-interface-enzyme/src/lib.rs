@@ -11,6 +11,13 @@ mod state;
 mod tests;
 
 #[cfg(ad_enzyme)]
-pub use backend::AutoEnzyme;
+pub use backend::{AutoEnzyme, ByShape};
 #[cfg(ad_enzyme)]
-pub use state::{ByShape, EnzymeState};
+pub use state::EnzymeState;
+
+/// The book's page, whose code runs as a test of this crate.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../book/enzyme.md")]
+    mod enzyme {}
+}

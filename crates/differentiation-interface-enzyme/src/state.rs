@@ -2,15 +2,14 @@
 //!
 //! Made and called by the primitives of the backend; calls the functions in `differentiated`.
 
-use super::AutoEnzyme;
 use crate::differentiated::{forward, reverse};
-use differentiation_interface_core::backend::{Lanes, MatrixRoute, Rows, Seeds};
+use differentiation_interface_core::backend::{Rows, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Scalar};
 
 /// Point, outputs, and their tangents or cotangents.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct EnzymeState<N> {
     x: Vec<N>,
     dx: Vec<N>,
@@ -129,7 +128,7 @@ impl<N: Base> EnzymeState<N> {
     }
 
     /// All rows of the Jacobian, one pullback each. Starts again as [`forward`](Self::forward) does.
-    fn rows<S: Scalar<Base = N>, F: Flat<N>>(&mut self, f: &mut F, rows: &mut Rows<'_, S>) -> Result<(), Error> {
+    pub(crate) fn rows<S: Scalar<Base = N>, F: Flat<N>>(&mut self, f: &mut F, rows: &mut Rows<'_, S>) -> Result<(), Error> {
         let mut k = 0;
         while k < self.y.len() {
             let outputs = self.y.len();
@@ -178,59 +177,5 @@ impl<N: Base> EnzymeState<N> {
             return Err(ErrorKind::OutputLength { expected, found }.into());
         }
         Ok(true)
-    }
-}
-
-/// Route of the matrix ∂y/∂x: by columns, one forward run per input, or by rows, one reverse run per output, whichever are fewer.
-#[derive(Clone, Copy, Debug)]
-pub struct ByShape;
-
-/// A reverse run costs about as much as this number of forward runs.
-const REVERSE_COST: usize = 2;
-
-impl MatrixRoute<AutoEnzyme> for ByShape {
-    const NAME: &'static str = "by shape";
-    type State<S: Scalar, L: Lanes> = EnzymeState<S::Base>;
-
-    fn state<S: Scalar, L: Lanes>(_: &AutoEnzyme, _: usize) -> Result<EnzymeState<S::Base>, Error> {
-        AutoEnzyme::check_nesting::<S>();
-        EnzymeState::new()
-    }
-    fn prepare<S: Scalar, L: Lanes, F: Flat<S::Base>>(
-        backend: &AutoEnzyme,
-        state: &mut EnzymeState<S::Base>,
-        f: &mut F,
-        x: &[S],
-        y: &mut Vec<S>,
-    ) -> Result<(), Error> {
-        backend.accept::<S, F>(f)?;
-        state.set_point(x);
-        state.evaluate(f);
-        state.copy_values(y);
-        Ok(())
-    }
-    fn matrix<S: Scalar, L: Lanes, F: Flat<S::Base>>(
-        backend: &AutoEnzyme,
-        state: &mut EnzymeState<S::Base>,
-        f: &mut F,
-        x: &[S],
-        y: Option<&mut Vec<S>>,
-        mut rows: Rows<'_, S>,
-    ) -> Result<(), Error> {
-        backend.accept::<S, F>(f)?;
-        state.set_point(x);
-        state.find_outputs(f);
-        if x.is_empty() {
-            state.evaluate(f);
-            rows.set_rows(state.outputs())?;
-        } else if x.len() <= state.outputs() * REVERSE_COST || state.outputs() == 0 {
-            state.forward(f, Seeds::all(x.len()), &mut rows)?;
-        } else {
-            state.rows(f, &mut rows)?;
-        }
-        if let Some(y) = y {
-            state.copy_values(y);
-        }
-        Ok(())
     }
 }

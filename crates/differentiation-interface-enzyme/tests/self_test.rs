@@ -258,6 +258,14 @@ fn an_output_is_tested_however_small_it_is() {
 }
 
 #[test]
+fn a_constant_output_hides_no_error_of_the_others() {
+    let f = |x: &[_]| vec![x[0] * 0.0 + 1e3, x[0] * x[0], x[0] * 0.0];
+    assert_eq!(jacobian(&f, &Spoiled(Flaw::None), &[3.0]).unwrap(), [[0.0], [6.0], [0.0]]);
+    refusal(jacobian(&f, &Spoiled(Flaw::Zero), &[3.0]));
+    refusal(jacobian(&f, &Spoiled(Flaw::Factor(1.01)), &[3.0]));
+}
+
+#[test]
 fn the_error_says_what_was_compared() {
     let error = derivative(&|x| x * x, &Spoiled(Flaw::Factor(2.0)), 3.0).unwrap_err();
     let (engine, differences) = refusal::<()>(Err(error.clone()));

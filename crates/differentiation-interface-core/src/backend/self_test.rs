@@ -134,10 +134,16 @@ impl<N: Base> Differences<N> {
             return Ok(None);
         }
         let largest = estimates.iter().fold(N::ZERO, |m, (value, _)| Float::max(m, value.abs()));
-        // Outputs that do not change weigh as much as the others: their derivative must be zero on the same scale.
-        let least = if largest > N::ZERO { largest * constant(1e-3) } else { N::ONE };
-        let weights: Vec<N> =
-            estimates.iter().zip(random::<N>(2)).map(|((value, _), r)| r / Float::max(value.abs(), least)).collect();
+        // All outputs count alike, but none with more uncertainty than 10⁻⁵: a constant output must not hide the errors of the others.
+        let scale = |(value, error): &(N, N)| {
+            let scale = Float::max(value.abs(), constant(1e5) * *error);
+            match (scale > N::ZERO, largest > N::ZERO) {
+                (true, _) => scale,
+                (false, true) => largest,
+                (false, false) => N::ONE,
+            }
+        };
+        let weights: Vec<N> = estimates.iter().zip(random::<N>(2)).map(|(estimate, r)| r / scale(estimate)).collect();
         let relative = Float::max(constant(1e-5), N::epsilon().sqrt() * constant(30.0));
         let (mut value, mut error) = (N::ZERO, N::ZERO);
         for ((estimate, uncertainty), &weight) in estimates.iter().zip(&weights) {
