@@ -37,16 +37,17 @@ pub trait Flat<N> {
     ///
     /// For engines that differentiate compiled code: the copy of the point that a container is shown as, work memory and an output of
     /// unknown length are made in the call and dropped with it, so that such an engine sees where they come from. Memory that lies
-    /// in the function, as [`call`](Flat::call) uses it, would be a constant for it. A number or an array is not copied, and the call
-    /// allocates nothing for it.
+    /// in the function, as [`call`](Flat::call) uses it, would be a constant for it. An output that is a number or an array needs no
+    /// memory. The outputs are multiplied by `one`, whose value the compiler must not know: a copy of bytes would not tell
+    /// such an engine that they are numbers.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn call_apart(&mut self, x: &[N], y: &mut [N]) -> usize
+    fn call_apart(&mut self, x: &[N], y: &mut [N], one: N) -> usize
     where
-        N: Copy,
+        N: Scalar,
     {
         let mut outputs = Vec::with_capacity(y.len());
         self.call(x, &mut outputs);
-        write_apart(&outputs, y)
+        write_apart(&outputs, y, one)
     }
 
     /// The number of inputs, if the types fix the numbers of inputs and outputs, as for numbers and arrays. Such a function can also
@@ -77,9 +78,11 @@ pub trait Flat<N> {
 
 /// Writes the outputs of [`Flat::call_apart`] and returns their number.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn write_apart<N: Copy>(outputs: &[N], y: &mut [N]) -> usize {
+fn write_apart<N: Scalar>(outputs: &[N], y: &mut [N], one: N) -> usize {
     if outputs.len() == y.len() {
-        y.copy_from_slice(outputs);
+        for (y, output) in y.iter_mut().zip(outputs) {
+            *y = *output * one;
+        }
     }
     outputs.len()
 }
@@ -95,11 +98,11 @@ impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
         (**self).changed(range);
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn call_apart(&mut self, x: &[N], y: &mut [N]) -> usize
+    fn call_apart(&mut self, x: &[N], y: &mut [N], one: N) -> usize
     where
-        N: Copy,
+        N: Scalar,
     {
-        (**self).call_apart(x, y)
+        (**self).call_apart(x, y, one)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_work_memory(&self) -> bool {
@@ -534,10 +537,10 @@ where
         self.function.evaluate(x, &self.contexts, contexts, self.kept, y);
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn call_apart(&mut self, x: &[N], y: &mut [N]) -> usize {
+    fn call_apart(&mut self, x: &[N], y: &mut [N], one: N) -> usize {
         let (mut held, mut contexts) = (self.storage.held.clone(), self.storage.contexts.clone());
         let x = X::show(x, &mut held, 0..usize::MAX);
-        self.function.evaluate_apart(x, &self.contexts, &mut contexts, |outputs| write_apart(outputs, y))
+        self.function.evaluate_apart(x, &self.contexts, &mut contexts, |outputs| write_apart(outputs, y, one))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn changed(&mut self, range: Range<usize>) {

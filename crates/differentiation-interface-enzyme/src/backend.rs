@@ -4,7 +4,7 @@
 
 use crate::state::EnzymeState;
 use differentiation_interface_core::backend::{
-    Backend, Both, Lane, Lanes, Lift, MatrixRoute, Native, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds, Tested,
+    Backend, Forward, Lane, Lanes, Lift, MatrixRoute, PullbackRoute, PushforwardRoute, Rows, Seeds, Tested,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -42,9 +42,10 @@ impl Backend for AutoEnzyme {
     const NESTS: bool = false;
     type Lanes = Lane<1>;
     type Num<S: Scalar, L: Lanes> = S::Base;
-    type Mode = Both;
-    type Pushforward = Tested<Native>;
-    type Pullback = Tested<Native>;
+    // Over a backend that needs no nested numbers, second order differentiates its gradient.
+    type Mode = Forward;
+    type Pushforward = Tested<ByEnzyme>;
+    type Pullback = Tested<ByEnzyme>;
     type Derivative = Tested<ByShape>;
     type Gradient = Tested<ByShape>;
     type Jacobian = Tested<ByShape>;
@@ -74,19 +75,29 @@ impl Lift<f32, f32> for AutoEnzyme {
 impl AutoEnzyme {
     /// Refuses at compile time to run inside another differentiation.
     pub(crate) const fn check_nesting<S: Scalar>() {
-        const { assert!(S::DEPTH == 0, "`AutoEnzyme` computes with plain numbers and cannot run inside another differentiation; use it as the outer backend of `SecondOrder`, or another inner backend") };
+        const {
+            assert!(
+                S::DEPTH == 0,
+                "`AutoEnzyme` computes with plain numbers and cannot run inside another differentiation; use it under `AutoFiniteDiff`, or another inner backend"
+            )
+        };
     }
 }
 
-impl PushforwardPrimitive for AutoEnzyme {
-    type PushforwardState<S: Scalar, L: Lanes> = EnzymeState<S::Base>;
+/// The engine's own pushforwards and pullbacks. They are routes and no primitives, so that second order cannot call them behind the self-test.
+#[derive(Clone, Copy, Debug)]
+pub struct ByEnzyme;
 
-    fn pushforward_state<S: Scalar, L: Lanes>(&self, _: usize, _: usize) -> Result<EnzymeState<S::Base>, Error> {
-        Self::check_nesting::<S>();
+impl PushforwardRoute<AutoEnzyme> for ByEnzyme {
+    const NAME: &'static str = "native";
+    type State<S: Scalar, L: Lanes> = EnzymeState<S::Base>;
+
+    fn state<S: Scalar, L: Lanes>(_: &AutoEnzyme, _: usize, _: usize) -> Result<EnzymeState<S::Base>, Error> {
+        AutoEnzyme::check_nesting::<S>();
         EnzymeState::new()
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<S::Base>>(
-        &self,
+        _: &AutoEnzyme,
         state: &mut EnzymeState<S::Base>,
         f: &mut F,
         x: &[S],
@@ -98,7 +109,7 @@ impl PushforwardPrimitive for AutoEnzyme {
         Ok(())
     }
     fn pushforward<S: Scalar, L: Lanes, F: Flat<S::Base>>(
-        &self,
+        _: &AutoEnzyme,
         state: &mut EnzymeState<S::Base>,
         f: &mut F,
         x: &[S],
@@ -119,8 +130,8 @@ impl PushforwardPrimitive for AutoEnzyme {
         }
         Ok(())
     }
-    fn pushforward_held<S: Scalar, L: Lanes, F: Flat<S::Base>>(
-        &self,
+    fn held<S: Scalar, L: Lanes, F: Flat<S::Base>>(
+        _: &AutoEnzyme,
         state: &mut EnzymeState<S::Base>,
         f: &mut F,
         seeds: Seeds<'_, S>,
@@ -133,15 +144,16 @@ impl PushforwardPrimitive for AutoEnzyme {
     }
 }
 
-impl PullbackPrimitive for AutoEnzyme {
-    type PullbackState<S: Scalar, L: Lanes> = EnzymeState<S::Base>;
+impl PullbackRoute<AutoEnzyme> for ByEnzyme {
+    const NAME: &'static str = "native";
+    type State<S: Scalar, L: Lanes> = EnzymeState<S::Base>;
 
-    fn pullback_state<S: Scalar, L: Lanes>(&self, _: usize) -> Result<EnzymeState<S::Base>, Error> {
-        Self::check_nesting::<S>();
+    fn state<S: Scalar, L: Lanes>(_: &AutoEnzyme, _: usize) -> Result<EnzymeState<S::Base>, Error> {
+        AutoEnzyme::check_nesting::<S>();
         EnzymeState::new()
     }
     fn record<S: Scalar, L: Lanes, F: Flat<S::Base>>(
-        &self,
+        _: &AutoEnzyme,
         state: &mut EnzymeState<S::Base>,
         f: &mut F,
         x: &[S],
@@ -153,7 +165,7 @@ impl PullbackPrimitive for AutoEnzyme {
         Ok(())
     }
     fn sweep<S: Scalar, L: Lanes, F: Flat<S::Base>>(
-        &self,
+        _: &AutoEnzyme,
         state: &mut EnzymeState<S::Base>,
         f: &mut F,
         seeds: Seeds<'_, S>,

@@ -11,7 +11,7 @@ mod state;
 mod tests;
 
 #[cfg(ad_enzyme)]
-pub use backend::{AutoEnzyme, ByShape};
+pub use backend::{AutoEnzyme, ByEnzyme, ByShape};
 #[cfg(ad_enzyme)]
 pub use state::EnzymeState;
 

@@ -7,6 +7,7 @@ use differentiation_interface_core::backend::{Rows, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::scalar::{Base, Scalar};
+use std::hint::black_box;
 
 /// Point, outputs, and their tangents or cotangents.
 #[derive(Clone, Debug)]
@@ -94,7 +95,7 @@ impl<N: Base> EnzymeState<N> {
             }
             self.dy.fill(N::ZERO);
             let mut found = 0;
-            forward(f, &self.x, &self.dx, &mut self.y, &mut self.dy, &mut found);
+            forward(f, &self.x, &self.dx, &mut self.y, &mut self.dy, &mut found, &black_box(N::ONE));
             if self.accept(f, found, k)? {
                 k = 0;
                 continue;
@@ -128,7 +129,11 @@ impl<N: Base> EnzymeState<N> {
     }
 
     /// All rows of the Jacobian, one pullback each. Starts again as [`forward`](Self::forward) does.
-    pub(crate) fn rows<S: Scalar<Base = N>, F: Flat<N>>(&mut self, f: &mut F, rows: &mut Rows<'_, S>) -> Result<(), Error> {
+    pub(crate) fn rows<S: Scalar<Base = N>, F: Flat<N>>(
+        &mut self,
+        f: &mut F,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Error> {
         let mut k = 0;
         while k < self.y.len() {
             let outputs = self.y.len();
@@ -157,7 +162,7 @@ impl<N: Base> EnzymeState<N> {
             *dy = cotangent(i);
         }
         let mut found = 0;
-        reverse(f, &self.x, &mut self.dx, &mut self.y, &mut self.dy, &mut found);
+        reverse(f, &self.x, &mut self.dx, &mut self.y, &mut self.dy, &mut found, &black_box(N::ONE));
         let expected = self.y.len();
         if self.accept(f, found, 0)? {
             return Err(ErrorKind::OutputLength { expected, found }.into());

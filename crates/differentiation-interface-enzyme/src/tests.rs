@@ -12,7 +12,7 @@ fn operators_and_shapes() {
     let k = black_box(2.0);
     let number = |x: &[f64]| k * x[0] * x[0] + x[1].sin();
     assert_eq!(gradient(&number, &AutoEnzyme, &[3.0, 0.0]).unwrap(), [12.0, 1.0]);
-    let vector = |x: &[f64]| x.iter().map(|v| k * v * v).collect::<Vec<f64>>();
+    let vector = move |x: &[f64]| vec![k * x[0] * x[0], k * x[1] * x[1]];
     let jac = jacobian(&vector, &AutoEnzyme, &[3.0, 0.5]).unwrap();
     assert_eq!(jac.as_slice(), [12.0, 0.0, 0.0, 2.0]);
     assert_eq!(pullback(&vector, &AutoEnzyme, &[3.0, 0.5], [&[1.0, 1.0][..]]).unwrap(), [[12.0, 2.0]]);
@@ -25,6 +25,17 @@ fn operators_and_shapes() {
     let jac = jacobian(&wide, &AutoEnzyme, &x).unwrap();
     let expected = [x.map(|v| 2.0 * v), std::array::from_fn(|i| if i == 0 { 9.0 } else { 0.0 })];
     assert_eq!(jac.as_slice(), expected.as_flattened());
+}
+
+#[test]
+fn a_wrong_derivative_is_refused() {
+    let k = black_box(2.0);
+    // The inner closure holds a reference to `k` beside those to the point: Enzyme (LLVM 23) takes the value of `k` for its tangent too.
+    let by_reference = |x: &[f64]| x.iter().map(|v| k * v * v).collect::<Vec<f64>>();
+    match jacobian(&by_reference, &AutoEnzyme, &[3.0, 0.5]) {
+        Ok(jac) => assert_eq!(jac.as_slice(), [12.0, 0.0, 0.0, 2.0]),
+        Err(error) => assert!(matches!(error.kind(), ErrorKind::SelfTest { .. }), "{error}"),
+    }
 }
 
 #[test]
@@ -42,10 +53,13 @@ fn contexts() {
 
 #[test]
 fn in_place_functions() {
-    let f = in_place(|y: &mut [f64], x: &[f64]| {
-        y[0] = x[0] * x[1];
-        y[1] = x[1] * x[1];
-    }, 2);
+    let f = in_place(
+        |y: &mut [f64], x: &[f64]| {
+            y[0] = x[0] * x[1];
+            y[1] = x[1] * x[1];
+        },
+        2,
+    );
     assert_eq!(jacobian(&f, &AutoEnzyme, &[3.0, 2.0]).unwrap().as_slice(), [2.0, 3.0, 0.0, 4.0]);
 }
 

@@ -100,11 +100,7 @@ fn constant<S: Scalar>(value: f64) -> S {
 impl PushforwardPrimitive for Spoiled {
     type PushforwardState<S: Scalar, L: Lanes> = SpoiledState<S, L>;
 
-    fn pushforward_state<S: Scalar, L: Lanes>(
-        &self,
-        inputs: usize,
-        seeds: usize,
-    ) -> Result<SpoiledState<S, L>, Error> {
+    fn pushforward_state<S: Scalar, L: Lanes>(&self, inputs: usize, seeds: usize) -> Result<SpoiledState<S, L>, Error> {
         let inner = Inner::default().pushforward_state(inputs, seeds)?;
         Ok(SpoiledState { inner, x: Vec::new(), jac: Vec::new() })
     }
@@ -139,7 +135,8 @@ impl PushforwardPrimitive for Spoiled {
         rows.set_rows(state.jac.len())?;
         for i in 0..state.jac.len() {
             for k in 0..seeds.count() {
-                let product = (0..state.x.len()).map(|j| self.0.of(&state.jac, i, j) * to_f64(seeds.entry(k, j).primal()));
+                let product =
+                    (0..state.x.len()).map(|j| self.0.of(&state.jac, i, j) * to_f64(seeds.entry(k, j).primal()));
                 rows.part(i, k, 1)[0] = constant(product.sum());
             }
         }
@@ -172,7 +169,8 @@ impl PullbackPrimitive for Spoiled {
         rows.set_rows(seeds.count())?;
         for k in 0..seeds.count() {
             for j in 0..state.x.len() {
-                let product = (0..state.jac.len()).map(|i| self.0.of(&state.jac, i, j) * to_f64(seeds.entry(k, i).primal()));
+                let product =
+                    (0..state.jac.len()).map(|i| self.0.of(&state.jac, i, j) * to_f64(seeds.entry(k, i).primal()));
                 rows.part(k, j, 1)[0] = constant(product.sum());
             }
         }
@@ -318,9 +316,22 @@ fn prepared_calls_do_not_test_again() {
     let mut prepared = prepared.unwrap();
     let prepared_call = calls(&mut || assert_eq!(prepared.gradient(&[3.0]).unwrap(), [6.0]));
     let unprepared_call = calls(&mut || assert_eq!(gradient(&f, &engine, &[3.0]).unwrap(), [6.0]));
-    // Five for the differences and one for the engine's derivative.
-    assert_eq!((prepared_call, unprepared_call), (1, 7));
-    assert!(preparing >= 7, "{preparing}");
+    // Five for the differences, one for the engine's derivative, one for the value afterwards.
+    assert_eq!((prepared_call, unprepared_call), (1, 8));
+    assert!(preparing >= 8, "{preparing}");
     let mut copy = prepared.clone();
     assert_eq!(calls(&mut || assert_eq!(copy.gradient(&[4.0]).unwrap(), [8.0])), 1);
+}
+
+#[test]
+fn a_function_whose_value_changes_is_refused() {
+    // As if the engine wrote into captured data when it differentiates: the seventh call, after six for differences and derivative, differs.
+    let f = |x: &[_]| {
+        CALLS.set(CALLS.get() + 1);
+        x[0] * x[0] * if CALLS.get() > 6 { 2.0 } else { 1.0 }
+    };
+    CALLS.set(0);
+    let error = gradient(&f, &Spoiled(Flaw::None), &[3.0]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Refused { .. }), "{error}");
+    assert!(error.to_string().starts_with("gradient with spoiled: the function returns other values after"), "{error}");
 }

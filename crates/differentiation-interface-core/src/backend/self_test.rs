@@ -17,13 +17,15 @@ use std::marker::PhantomData;
 /// disagree, with [`ErrorKind::SelfTest`].
 ///
 /// A preparation tests once and prepared calls do not test again. A call without preparation has a state of its own and tests every time,
-/// which costs five evaluations of the function and one more derivative.
+/// which costs six evaluations of the function and one more derivative.
 ///
 /// **What is compared.** For a random direction `v`, the same in every run, the directional derivative of each output is estimated by
 /// central differences with steps `h` and `h/2` and Richardson's extrapolation `(4 D(h/2) − D(h)) / 3`; `h` is ∛ε times the size of each
 /// coordinate. The engine's number is `wᵀ J v`, with random weights `w` that make all outputs count alike. The test fails if the two numbers differ by
 /// more than the estimated error of the differences: the change from `D(h)` to the extrapolated value, the jump between the one-sided slopes (so that a kink of the
 /// function is no failure), rounding, and 10⁻⁵ relative (10⁻² in single precision).
+///
+/// The function must also have the same value afterwards, or the test fails with [`ErrorKind::Refused`]: an engine may write into data that the function captures.
 ///
 /// **What it cannot see.** An engine that is wrong at other points, for instance on another branch of the function; a wrong entry
 /// that is small beside the rest of the sum. Where the differences are not finite, as at the end of a domain, nothing is compared.
@@ -58,6 +60,7 @@ impl<State> TestedState<State> {
             let (direction, weights) = (constants(&differences.direction), constants(&differences.weights));
             let found = derivative(&mut self.state, f, &direction, &weights)?;
             differences.compare(found.primal())?;
+            differences.check_value::<B, S, L, F>(f, x)?;
         }
         self.has_passed = true;
         Ok(())
@@ -75,6 +78,8 @@ struct Differences<B> {
     weights: Vec<B>,
     value: B,
     error: B,
+    /// The outputs at the point.
+    outputs: Vec<B>,
 }
 
 /// Numbers of magnitude 1/2 to 3/2 with random signs, the same in every run (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
@@ -152,7 +157,7 @@ impl<N: Base> Differences<N> {
         }
         // Weights overflow where the largest derivative is near the smallest number.
         let usable = value.is_finite() && error.is_finite() && weights.iter().all(|w| w.is_finite());
-        Ok(usable.then_some(Differences { direction, weights, value, error }))
+        Ok(usable.then_some(Differences { direction, weights, value, error, outputs: base }))
     }
 
     /// An error if the derivative of an engine differs by more than the error of the differences.
@@ -160,6 +165,25 @@ impl<N: Base> Differences<N> {
         let agree = (engine - self.value).abs() <= self.error;
         let (engine, differences) = (Reading::of(engine.as_f64()), Reading::of(self.value.as_f64()));
         if agree { Ok(()) } else { Err(ErrorKind::SelfTest { engine, differences }) }
+    }
+
+    /// An error if the function has other values since an engine differentiated it.
+    fn check_value<B: Backend, S: Scalar<Base = N>, L: Lanes, F: Flat<B::Num<S, L>>>(
+        &self,
+        f: &mut F,
+        x: &[S],
+    ) -> Result<(), ErrorKind> {
+        let point: Vec<_> = x.iter().map(|v| B::inject::<S, L>(S::constant(v.primal()))).collect();
+        let mut outputs = Vec::new();
+        f.call(&point, &mut outputs);
+        let is_same = outputs.iter().map(|y| y.primal()).eq(self.outputs.iter().copied());
+        if is_same {
+            return Ok(());
+        }
+        Err(ErrorKind::Refused {
+            what: "the function returns other values after the engine has differentiated it: it keeps a state, or the engine wrote into data that it captures",
+            instead: "use another backend for this function, and do not rely on data that it refers to",
+        })
     }
 }
 

@@ -49,27 +49,6 @@ where
             Err(error) => self.error = Some(error),
         }
     }
-    /// With a state of the inner engine that is made in the call.
-    fn call_apart(&mut self, x: &[N], y: &mut [N]) -> usize {
-        if y.len() != x.len() || self.error.is_some() {
-            return x.len();
-        }
-        let mut inner_value = Vec::new();
-        let result = I::Gradient::state::<N, I::Lanes>(self.inner, x.len()).and_then(|mut state| {
-            let value = self.value.is_some().then_some(&mut inner_value);
-            I::Gradient::matrix(self.inner, &mut state, self.f, x, value, Rows::fixed(y, x.len()))
-        });
-        match result {
-            Ok(()) => {
-                if let Some((value, project)) = self.value.take() {
-                    value.clear();
-                    value.push(project(&inner_value[0]));
-                }
-            }
-            Err(error) => self.error = Some(error),
-        }
-        x.len()
-    }
     fn recordable(&self) -> Option<&dyn Recordable> {
         Some(self)
     }
