@@ -1,4 +1,5 @@
-//! What is peculiar to this engine. The test kit runs in `tests/kit.rs`, a program of its own: Enzyme takes long to compile it.
+//! Operators, shapes and contexts against answers by hand. The call of the test kit is in `tests/kit.rs`, a program of its own, because Enzyme does not
+//! compile all of its functions.
 
 use crate::AutoEnzyme;
 use differentiation_interface_core::context::{Cache, Constant};

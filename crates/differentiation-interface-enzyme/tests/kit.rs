@@ -1,4 +1,5 @@
-//! The test kit, on a nightly toolchain with Enzyme: see `.ci/engines_nightly`.
+//! The test kit, on a nightly toolchain with Enzyme. `.ci/engines_nightly` type-checks it and does not run it: the Enzyme of nightly-2026-10-30 fails to
+//! compile functions of the kit whose outputs are a `Vec` that grows (`could not statically determine size of realloc`).
 #![cfg(ad_enzyme)]
 
 use differentiation_interface_enzyme::AutoEnzyme;
