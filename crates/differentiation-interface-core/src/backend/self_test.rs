@@ -152,8 +152,8 @@ impl<N: Base> Differences<N> {
         let relative = Float::max(constant(1e-5), N::epsilon().sqrt() * constant(30.0));
         let (mut value, mut error) = (N::ZERO, N::ZERO);
         for ((estimate, uncertainty), &weight) in estimates.iter().zip(&weights) {
-            value = value + weight * *estimate;
-            error = error + weight.abs() * (*uncertainty + relative * estimate.abs());
+            value += weight * *estimate;
+            error += weight.abs() * (*uncertainty + relative * estimate.abs());
         }
         // Weights overflow where the largest derivative is near the smallest number.
         let usable = value.is_finite() && error.is_finite() && weights.iter().all(|w| w.is_finite());
