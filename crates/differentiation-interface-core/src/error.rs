@@ -239,12 +239,48 @@ pub enum ErrorKind {
         /// Where the function branches, if known.
         place: Option<&'static Location<'static>>,
     },
+    /// The engine and finite differences disagree about a derivative of this function along a random direction, by much more than
+    /// differences can be wrong: the engine differentiates this function wrongly.
+    SelfTest {
+        /// The derivative by the engine.
+        engine: Reading,
+        /// The derivative by differences.
+        differences: Reading,
+    },
+    /// The engine cannot do what was asked in this build or with this function.
+    Refused {
+        /// What it cannot do, and why.
+        what: &'static str,
+        /// What to do instead.
+        instead: &'static str,
+    },
     /// The pattern of a sparse derivative was found for one point, and the function takes a different branch at this one, where
     /// other entries may be nonzero.
     OtherPattern {
         /// Where the function branches, if known.
         place: Option<&'static Location<'static>>,
     },
+}
+
+/// A number in an [`ErrorKind`], which compares by its bits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Reading(u64);
+
+impl Reading {
+    /// Keeps a number.
+    pub const fn of(value: f64) -> Self {
+        Reading(value.to_bits())
+    }
+    /// The number.
+    pub const fn value(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
+impl fmt::Debug for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value().fmt(f)
+    }
 }
 
 impl Error {
@@ -451,6 +487,13 @@ impl fmt::Display for Error {
                 f,
                 "the function reads the value of a number at {place}, but detection for all points has no values; write `max`, `min`, `abs`, `clamp` or `x.less_than(y).select(a, b)` instead of the branch, or use a detector for one point such as `TracerLocalSparsityDetector`"
             ),
+            ErrorKind::SelfTest { engine, differences } => write!(
+                f,
+                "the derivative of this function along a random direction is {} by the engine and {} by finite differences, weights of the outputs included; use another backend for this function, or leave the self-test out if the differences are wrong",
+                engine.value(),
+                differences.value()
+            ),
+            ErrorKind::Refused { what, instead } => write!(f, "{what}; {instead}"),
             ErrorKind::RuleCount => write!(
                 f,
                 "the function applies more than 65 thousand elementary functions that differ in a parameter; pass the parameter as a number of the function's type, or use a backend that does not record"

@@ -33,6 +33,23 @@ pub trait Flat<N> {
     /// differentiate through it.
     fn has_work_memory(&self) -> bool;
 
+    /// Evaluates the function at `x`, writes the outputs into `y` if their number is its length, and returns their number.
+    ///
+    /// For engines that differentiate compiled code: the copy of the point that a container is shown as, work memory and an output of
+    /// unknown length are made in the call and dropped with it, so that such an engine sees where they come from. Memory that lies
+    /// in the function, as [`call`](Flat::call) uses it, would be a constant for it. An output that is a number or an array needs no
+    /// memory. The outputs are multiplied by `one`, whose value the compiler must not know: a copy of bytes would not tell
+    /// such an engine that they are numbers.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn call_apart(&mut self, x: &[N], y: &mut [N], one: N) -> usize
+    where
+        N: Scalar,
+    {
+        let mut outputs = Vec::with_capacity(y.len());
+        self.call(x, &mut outputs);
+        write_apart(&outputs, y, one)
+    }
+
     /// The number of inputs, if the types fix the numbers of inputs and outputs, as for numbers and arrays. Such a function can also
     /// be called by [`call_fixed`](Flat::call_fixed).
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -59,6 +76,17 @@ pub trait Flat<N> {
     }
 }
 
+/// Writes the outputs of [`Flat::call_apart`] and returns their number.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn write_apart<N: Scalar>(outputs: &[N], y: &mut [N], one: N) -> usize {
+    if outputs.len() == y.len() {
+        for (y, output) in y.iter_mut().zip(outputs) {
+            *y = *output * one;
+        }
+    }
+    outputs.len()
+}
+
 /// A reference to a function forwards every method.
 impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -68,6 +96,13 @@ impl<N, F: Flat<N> + ?Sized> Flat<N> for &mut F {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn changed(&mut self, range: Range<usize>) {
         (**self).changed(range);
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn call_apart(&mut self, x: &[N], y: &mut [N], one: N) -> usize
+    where
+        N: Scalar,
+    {
+        (**self).call_apart(x, y, one)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_work_memory(&self) -> bool {
@@ -129,7 +164,7 @@ pub trait Output<N: Scalar>: Sized {
         kept: &mut Self::Kept,
         y: &mut Vec<N>,
     );
-    /// Passes the outputs to `read`, if this type fixes their number.
+    /// Passes the outputs to `read`.
     fn read<R>(self, read: impl FnOnce(&[N]) -> R) -> R;
     /// Makes an object of this shape from flat numbers, with what an evaluation kept.
     fn build<S: Scalar>(flat: &[S], kept: &Self::Kept) -> Self::With<S>;
@@ -285,6 +320,14 @@ pub trait Evaluate<X: Shape, C: Contexts, N: Scalar> {
         storage: &mut C::Storage<N>,
         read: impl FnOnce(&[N]) -> R,
     ) -> R;
+    /// Evaluates at the point that is shown, makes a new output, and passes its numbers to `read`.
+    fn evaluate_apart<R>(
+        &self,
+        x: &X::Active<N>,
+        contexts: &C::Values<'_>,
+        storage: &mut C::Storage<N>,
+        read: impl FnOnce(&[N]) -> R,
+    ) -> R;
     /// Whether a call only computes its output, from `x` and the contexts alone.
     fn is_pure(&self) -> bool;
 }
@@ -305,6 +348,10 @@ where
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate_fixed<R>(&self, x: impl FnMut(usize) -> N, _: &(), _: &mut (), read: impl FnOnce(&[N]) -> R) -> R {
         X::with_entries(x, |x| self.call(x).read(read))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn evaluate_apart<R>(&self, x: &X::Active<N>, _: &(), _: &mut (), read: impl FnOnce(&[N]) -> R) -> R {
+        self.call(x).read(read)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
@@ -338,6 +385,16 @@ where
         read: impl FnOnce(&[N]) -> R,
     ) -> R {
         X::with_entries(x, |x| self.call_with(x, C::arguments(contexts, storage)).read(read))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn evaluate_apart<R>(
+        &self,
+        x: &X::Active<N>,
+        contexts: &C::Values<'_>,
+        storage: &mut C::Storage<N>,
+        read: impl FnOnce(&[N]) -> R,
+    ) -> R {
+        self.call_with(x, C::arguments(contexts, storage)).read(read)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
@@ -497,6 +554,12 @@ where
         self.function.evaluate(x, &self.contexts, contexts, self.kept, y);
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
+    fn call_apart(&mut self, x: &[N], y: &mut [N], one: N) -> usize {
+        let (mut held, mut contexts) = (self.storage.held.clone(), self.storage.contexts.clone());
+        let x = X::show(x, &mut held, 0..usize::MAX);
+        self.function.evaluate_apart(x, &self.contexts, &mut contexts, |outputs| write_apart(outputs, y, one))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn changed(&mut self, range: Range<usize>) {
         self.changed = range;
     }
@@ -540,6 +603,18 @@ mod tests {
         let at = At::new(point, &mut memory);
         let (mut storage, mut kept) = (Storage::new(at), Default::default());
         Bound::<_, P::Shape, P::Contexts, f64, _>::new(f, at, &mut storage, &mut kept).has_work_memory()
+    }
+
+    #[test]
+    fn outputs_of_a_call_apart_fit_or_are_not_written() {
+        let squares = |x: &[f64]| x.iter().map(|v| v * v).collect::<Vec<f64>>();
+        let (x, mut memory) = (&[3.0, 2.0][..], Vec::new());
+        let at = At::new(&x, &mut memory);
+        let (mut storage, mut kept) = (Storage::new(at), Default::default());
+        let mut f = Bound::new(&squares, at, &mut storage, &mut kept);
+        let (mut y, mut short) = ([0.0; 2], [0.5; 1]);
+        assert_eq!((f.call_apart(x, &mut y, 1.0), y), (2, [9.0, 4.0]));
+        assert_eq!((f.call_apart(x, &mut short, 1.0), short), (2, [0.5]));
     }
 
     #[test]

@@ -160,6 +160,12 @@ pub fn in_place<F>(f: F, outputs: usize) -> InPlace<F> {
 }
 
 impl<F> InPlace<F> {
+    /// New memory for the outputs.
+    #[doc(hidden)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn unwritten<N: Scalar>(&self) -> Vec<N> {
+        vec![N::constant(N::Base::UNWRITTEN); self.outputs]
+    }
     /// Runs an in-place function on outputs that hold [`Base::UNWRITTEN`], so that all engines detect the same unwritten entry.
     #[doc(hidden)]
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -194,7 +200,7 @@ macro_rules! in_place_functions {
         impl<__F: $crate::FunctionInPlace<$number, $point>, $($generics)*> $crate::Function<$point> for $crate::InPlace<__F> {
             type Output = ::std::vec::Vec<$number>;
             fn call(&self, x: &$point) -> ::std::vec::Vec<$number> {
-                let mut y = ::std::vec::Vec::new();
+                let mut y = self.unwritten();
                 $crate::Function::call_into(self, x, &mut y);
                 y
             }
@@ -210,7 +216,7 @@ macro_rules! in_place_functions {
         {
             type Output = ::std::vec::Vec<$number>;
             fn call_with(&self, x: &$point, contexts: __C::Args<'_>) -> ::std::vec::Vec<$number> {
-                let mut y = ::std::vec::Vec::new();
+                let mut y = self.unwritten();
                 $crate::FunctionWith::call_with_into(self, x, contexts, &mut y);
                 y
             }

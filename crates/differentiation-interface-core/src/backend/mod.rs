@@ -12,6 +12,7 @@ mod primitive;
 mod route;
 mod rows;
 mod seeds;
+mod self_test;
 
 pub use crate::second_order::{
     Compose, ForcedRoute, ForwardOverGradient, HvpRoute, HvpState, HyperDualPrimitive, HyperDualRoute, InnerTwice,
@@ -29,3 +30,4 @@ pub use primitive::{PullbackPrimitive, PushforwardPrimitive};
 pub use route::{Native, ViaPullback, ViaPushforward};
 pub use rows::Rows;
 pub use seeds::Seeds;
+pub use self_test::{Tested, TestedState};

@@ -129,8 +129,10 @@ macro_rules! output_of {
                 }
                 $crate::container::gather(kept.as_ref(), y);
             }
-            fn read<__R>(self, _: impl ::std::ops::FnOnce(&[<$container as $crate::container::Container>::Scalar]) -> __R) -> __R {
-                ::std::unreachable!("the type fixes no number of outputs")
+            fn read<__R>(self, read: impl ::std::ops::FnOnce(&[<$container as $crate::container::Container>::Scalar]) -> __R) -> __R {
+                let mut y = ::std::vec::Vec::new();
+                $crate::container::gather(::std::option::Option::Some(&self), &mut y);
+                read(&y)
             }
             #[inline]
             fn build<__S: $crate::Scalar>(flat: &[__S], kept: &::std::option::Option<$container>) -> Self::With<__S> {
