@@ -13,6 +13,7 @@ mod nth_derivative;
 mod pullback;
 mod pushforward;
 mod second_derivative;
+mod swept;
 
 pub use auxiliary::*;
 pub use call::Evaluation;
@@ -25,6 +26,7 @@ pub use nth_derivative::*;
 pub use pullback::*;
 pub use pushforward::*;
 pub use second_derivative::*;
+pub use swept::*;
 
 use crate::backend::Backend;
 use crate::point::Shape;

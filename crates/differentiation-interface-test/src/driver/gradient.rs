@@ -1,12 +1,13 @@
 //! The kernel of `gradient`.
 
-use super::evaluations::limits;
+use super::evaluations::{limits, no_limits};
 use super::rig::{Io, Kernel, drive, set};
 use super::{Run, Task, Variant};
 use crate::counted::Counted;
 use crate::operator::Gradient;
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
+use crate::wrappers::ArraysOnly;
 use differentiation_interface_core::backend::Backend;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
@@ -96,5 +97,17 @@ where
 {
     fn run(&self, scenario: &Scenario<Gradient, F, P>, task: &mut dyn Task) {
         drive::<GradientKernel, _, _, _, _>(self, self, scenario, limits::<B>("gradient"), task);
+    }
+}
+
+impl<B, F, P> Run<Gradient, F, P> for ArraysOnly<B>
+where
+    B: Send + Sync + GradientBackend<Counted<F>, P::Shape, P::Contexts>,
+    P: OwnedPoint,
+    F: Sync + 'static,
+    Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
+{
+    fn run(&self, scenario: &Scenario<Gradient, F, P>, task: &mut dyn Task) {
+        drive::<GradientKernel, _, _, _, _>(self, self.backend(), scenario, no_limits, task);
     }
 }
