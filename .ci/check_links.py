@@ -82,14 +82,14 @@ def main():
     findings = []
     chapters = sorted(SOURCE.glob("**/*.md"))
     summary = (SOURCE / "SUMMARY.md").read_text()
-    crates = [ROOT / f"crates/differentiation-interface{part}/src/lib.rs" for part in ("", "-solvers")]
+    crates = [ROOT / f"crates/differentiation-interface{part}/src/lib.rs" for part in ("", "-solvers", "-burn")]
     tested = "".join(file.read_text() for file in crates)
     for chapter in chapters:
         name = chapter.relative_to(SOURCE).as_posix()
         if name != "SUMMARY.md" and f"]({name})" not in summary:
             findings.append(f"docs/book/src/{name}: not in SUMMARY.md")
         if "```rust" in chapter.read_text() and f'"../book/{name}"' not in tested:
-            findings.append(f"docs/book/src/{name}: its code is not a test; include it in crates/differentiation-interface/src/lib.rs, or in that of the crate for solvers")
+            findings.append(f"docs/book/src/{name}: its code is not a test; include it in crates/differentiation-interface/src/lib.rs, or in that of the crate which it is about")
     count = 0
     rendered = sorted(BOOK.glob("**/*.html"))
     for file in rendered:

@@ -35,6 +35,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// assert_eq!(gradient(&trace, &backend, &[1.0, 2.0, 3.0, 4.0])?, [2.0, 6.0, 4.0, 8.0]);
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// Second order does not compile:
+/// ```compile_fail,E0277
+/// # use burn_tensor::Tensor;
+/// # use differentiation_interface::prelude::*;
+/// # use differentiation_interface_burn::AutoBurn;
+/// let norm2 = |x: Tensor<1>| (x.clone() * x).sum();
+/// hessian(&norm2, &AutoBurn::default(), &[1.0, 2.0])?; // error: `Swept<..>` is not a backend for the `hessian` of this function
+/// # Ok::<(), Error>(())
+/// ```
 pub type AutoBurn<const D: usize = 1> = Swept<Burn<D>>;
 
 /// The engine of [`AutoBurn`]: a device and the shape of points.
@@ -123,9 +133,7 @@ where
 
     fn accepts(&self, inputs: usize) -> Result<(), Error> {
         match self.shape.map(|shape| shape.iter().product()) {
-            Some(expected) if expected != inputs => {
-                Err(ErrorKind::ShapedLength { expected, found: inputs }.into())
-            }
+            Some(expected) if expected != inputs => Err(ErrorKind::ShapedLength { expected, found: inputs }.into()),
             _ => Ok(()),
         }
     }

@@ -105,7 +105,8 @@ impl<R: CustomRule<S>, S: Base + Element> Leaf<R, S> {
 /// The numbers of a tensor, row by row.
 fn numbers<S: Element>(tensor: FlexTensor) -> Vec<S> {
     let data = read_sync(Flex::float_into_data(tensor)).expect("the CPU can always be read");
-    data.try_into_vec().unwrap_or_else(|error| panic!("a leaf of {} got a tensor of another number type: {error}", S::dtype().name()))
+    data.try_into_vec()
+        .unwrap_or_else(|error| panic!("a leaf of {} got a tensor of another number type: {error}", S::dtype().name()))
 }
 
 /// Runs code of a rule, and panics with its error, which `burn` has no other way to report.

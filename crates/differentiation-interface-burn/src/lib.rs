@@ -11,3 +11,9 @@ pub use leaf::Leaf;
 #[cfg(test)]
 mod tests;
 
+/// The book's chapter on tensor libraries, whose code runs as tests of this crate.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../book/tensors.md")]
+    mod tensors {}
+}

@@ -30,6 +30,16 @@ use differentiation_interface_core::operators::{ShapedEngine, SweepEngine, Swept
 /// assert_eq!(gradient(&trace, &backend, &[1.0, 2.0, 3.0, 4.0])?, [2.0, 6.0, 4.0, 8.0]);
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// Second order does not compile:
+/// ```compile_fail,E0277
+/// # use candle_core::Tensor;
+/// # use differentiation_interface::prelude::*;
+/// # use differentiation_interface_candle::AutoCandle;
+/// let norm2 = |x: &Tensor| x.sqr()?.sum_all();
+/// hessian(&norm2, &AutoCandle::default(), &[1.0, 2.0])?; // error: `Swept<..>` is not a backend for the `hessian` of this function
+/// # Ok::<(), Error>(())
+/// ```
 pub type AutoCandle = Swept<Candle>;
 
 /// The engine of [`AutoCandle`]: a device and the shape of points.
@@ -96,9 +106,7 @@ where
 
     fn accepts(&self, inputs: usize) -> Result<(), Error> {
         match self.shape.as_ref().map(Shape::elem_count) {
-            Some(expected) if expected != inputs => {
-                Err(ErrorKind::ShapedLength { expected, found: inputs }.into())
-            }
+            Some(expected) if expected != inputs => Err(ErrorKind::ShapedLength { expected, found: inputs }.into()),
             _ => Ok(()),
         }
     }

@@ -81,9 +81,7 @@ impl<R: CustomRule<S>, S: Base + WithDType> CustomOp1 for Leaf<R, S> {
         R::NAME
     }
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let Some((start, end)) = layout.contiguous_offsets() else {
-            bail!("a leaf reads a contiguous tensor")
-        };
+        let Some((start, end)) = layout.contiguous_offsets() else { bail!("a leaf reads a contiguous tensor") };
         let x = &S::cpu_storage_as_slice(storage)?[start..end];
         let mut y = Vec::new();
         watched(|| self.rule.value(x, &mut y))?;

@@ -19,6 +19,51 @@ use crate::scalar::Base;
 /// 3. `sweep` writes every entry of `dx` = Jᵀ·dy; `dy` is as long as `y` was. It returns the recording if it can be swept again, and
 ///    `None` if it is used up; the function is then recorded again for the next cotangent.
 /// 4. Errors have no operator and backend; the operator adds them.
+///
+/// # Example
+/// An engine for functions that are lists of weights, w ↦ Σ wᵢ xᵢ²:
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// use differentiation_interface::operators::{SweepEngine, Swept};
+///
+/// #[derive(Clone)]
+/// struct Weights;
+///
+/// impl SweepEngine<Vec<f64>, f64, ()> for Weights {
+///     const NAME: &'static str = "weights";
+///     type Recording = Vec<f64>;
+///
+///     fn accepts(&self, _: usize) -> Result<(), Error> {
+///         Ok(())
+///     }
+///     fn evaluate(&self, w: &Vec<f64>, x: &[f64], _: (), y: &mut Vec<f64>) -> Result<(), Error> {
+///         self.record(w, x, (), y).map(drop)
+///     }
+///     fn record(&self, w: &Vec<f64>, x: &[f64], _: (), y: &mut Vec<f64>) -> Result<Vec<f64>, Error> {
+///         if w.len() != x.len() {
+///             return Err(Error::engine_failed("as many weights as inputs are needed"));
+///         }
+///         *y = vec![w.iter().zip(x).map(|(w, x)| w * x * x).sum()];
+///         Ok(w.iter().zip(x).map(|(w, x)| 2.0 * w * x).collect())
+///     }
+///     fn sweep(&self, row: Vec<f64>, dy: &[f64], dx: &mut [f64]) -> Result<Option<Vec<f64>>, Error> {
+///         dx.iter_mut().zip(&row).for_each(|(dx, slope)| *dx = slope * dy[0]);
+///         Ok(Some(row))
+///     }
+/// }
+///
+/// let backend = Swept::new(Weights);
+/// let w = vec![1.0, 3.0];
+/// assert_eq!(value_and_gradient(&w, &backend, &[2.0, 1.0])?, (7.0, vec![4.0, 6.0]));
+/// assert_eq!(jacobian(&w, &backend, &[2.0, 1.0])?, [[4.0, 6.0]]);
+/// assert_eq!(pushforward(&w, &backend, &[2.0, 1.0], [&[1.0, -1.0]])?, [[-2.0]]);
+/// assert_eq!(
+///     gradient(&w, &backend, &[2.0]).unwrap_err().to_string(),
+///     "gradient with weights: the engine could not evaluate or differentiate the function: as many weights as inputs are needed; \
+///      correct the function, or use another backend"
+/// );
+/// # Ok::<(), Error>(())
+/// ```
 pub trait SweepEngine<F, S: Base, C: Contexts>: Clone {
     /// Name of the backend in errors.
     const NAME: &'static str;
@@ -185,8 +230,7 @@ fn named<E: SweepEngine<F, S, C>, F, S: Base, C: Contexts>(operator: &'static st
 }
 
 /// State of a backend at points of shape `X`.
-type StateOf<E, F, X, C> =
-    SweptState<<X as Shape>::Scalar, <E as SweepEngine<F, <X as Shape>::Scalar, C>>::Recording>;
+type StateOf<E, F, X, C> = SweptState<<X as Shape>::Scalar, <E as SweepEngine<F, <X as Shape>::Scalar, C>>::Recording>;
 
 impl<E, F, X, C> GradientBackend<F, X, C> for Swept<E>
 where
@@ -377,10 +421,8 @@ where
         rows.resize(inputs * cotangents.len(), Base::ZERO);
         let mut products = rows.chunks_exact_mut(inputs.max(1));
         // A point without numbers has products without numbers.
-        let result = cotangents
-            .iter()
-            .zip(&mut products)
-            .try_for_each(|(dy, dx)| state.sweep(&self.engine, f, x, dy, dx));
+        let result =
+            cotangents.iter().zip(&mut products).try_for_each(|(dy, dx)| state.sweep(&self.engine, f, x, dy, dx));
         state.rows = rows;
         result.map_err(named::<E, F, _, C>("pullback"))
     }

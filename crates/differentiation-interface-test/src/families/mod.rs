@@ -10,6 +10,7 @@ mod real_number;
 mod rules;
 mod shape;
 mod suite;
+mod tensors;
 
 pub use cases::{
     CacheScenarios, ConstantOrCacheScenarios, ConstantScenarios, DefaultScenarios, RuleScenarios, ScenarioOptions,
@@ -21,3 +22,6 @@ pub use formula::{Formula, Sparse};
 pub use lists::{OfNumber, ToArrays, ToNumbers};
 pub use shape::{Captured, Form, NumberToArray, NumberToNumber, ToArray, ToNumber};
 pub use suite::{Suite, suite, test_backend, test_contexts};
+pub use tensors::{
+    TensorMap, TensorSum, tensor_gradients, tensor_jacobians, tensor_pullbacks, tensor_pushforwards, tensor_scenarios,
+};
