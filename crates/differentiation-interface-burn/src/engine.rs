@@ -110,10 +110,11 @@ fn caught<R>(run: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(Error::engine_failed(&text(&*panic))))
 }
 
-/// The message of a panic, in one line.
+/// The message of a panic, in one line and without the full stop, since a sentence of the error goes on after it.
 fn text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("it panicked").split_whitespace().collect::<Vec<_>>().join(" ")
+    let line = text.unwrap_or("it panicked").split_whitespace().collect::<Vec<_>>().join(" ");
+    line.trim_end_matches('.').to_string()
 }
 
 /// The point and the output of an evaluation on the autodiff device.

@@ -85,10 +85,17 @@ pub struct PullbackRule<F, B> {
 }
 
 impl<F, B> PullbackRule<F, B> {
-    /// Makes a rule of a function that `backend` differentiates.
-    pub fn new<S: Base>(function: F, backend: B) -> Self
+    /// Makes a rule of a function over `f64` that `backend` differentiates.
+    pub fn new(function: F, backend: B) -> Self
     where
-        B: PullbackBackend<F, Slice<S>, ()>,
+        B: PullbackBackend<F, Slice<f64>, ()>,
+    {
+        PullbackRule { function, backend }
+    }
+    /// Makes a rule of a function over `f32` that `backend` differentiates.
+    pub fn single(function: F, backend: B) -> Self
+    where
+        B: PullbackBackend<F, Slice<f32>, ()>,
     {
         PullbackRule { function, backend }
     }

@@ -3,9 +3,10 @@
 //! A case is a function of numbers here, so that the backends of numbers run the same scenarios. The tests of an engine of tensors give the same
 //! case as a function of tensors; the scenario passes it as [`Counted`](crate::Counted) of [`TensorMap`] or [`TensorSum`].
 
+use super::real_number::RealNumber;
 use crate::operator::{Gradient, Jacobian, Pullback, Pushforward};
 use crate::scenario::Scenario;
-use differentiation_interface_core::{Base, Function, Real, Scalar};
+use differentiation_interface_core::{Base, Function, Scalar};
 
 /// A function from a tensor to a tensor; numbers are row by row.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,11 +58,11 @@ fn number<T: Scalar>(value: f64) -> T {
     T::constant(T::Base::from_f64(value))
 }
 
-fn sum<T: Real>(numbers: impl IntoIterator<Item = T>) -> T {
+fn sum<T: RealNumber>(numbers: impl IntoIterator<Item = T>) -> T {
     numbers.into_iter().fold(number(0.0), |sum, v| sum + v)
 }
 
-impl<T: Real> Function<[T]> for TensorMap {
+impl<T: RealNumber> Function<[T]> for TensorMap {
     type Output = Vec<T>;
     fn call(&self, x: &[T]) -> Vec<T> {
         let n = |v| number::<T>(v);
@@ -92,7 +93,7 @@ impl<T: Real> Function<[T]> for TensorMap {
     }
 }
 
-impl<T: Real> Function<[T]> for TensorSum {
+impl<T: RealNumber> Function<[T]> for TensorSum {
     type Output = T;
     fn call(&self, x: &[T]) -> T {
         let n = |v| number::<T>(v);
