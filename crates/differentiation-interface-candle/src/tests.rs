@@ -160,7 +160,7 @@ fn wrong_uses_are_errors() {
     let wrong = |x: &Tensor| x.reshape((3, 3))?.sum_all();
     let found = gradient(&wrong, &backend, &[1.0, 2.0]).unwrap_err();
     assert_eq!(found.kind(), ErrorKind::EngineFailed);
-    assert!(found.report().unwrap().contains("shape mismatch"), "{found}");
+    assert!(found.report().unwrap().contains("Shape mismatch"), "{found}");
     // A constant of f32 in a function of f64.
     let mixed = |x: &Tensor| (x + Tensor::new(&[1.0_f32, 2.0], x.device())?)?.sum_all();
     let found = gradient(&mixed, &backend, &[1.0, 2.0]);
