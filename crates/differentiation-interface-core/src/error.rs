@@ -21,6 +21,8 @@ struct Parts {
     operator: &'static str,
     backend: &'static str,
     kind: ErrorKind,
+    /// What the engine of another crate reported.
+    report: Option<Box<str>>,
 }
 
 /// The kinds of [`Error`], with their data.
@@ -254,6 +256,20 @@ pub enum ErrorKind {
         /// What to do instead.
         instead: &'static str,
     },
+    /// A function of an engine of another crate returned several numbers to an operator that differentiates one.
+    SeveralOutputs {
+        /// How many it returned.
+        found: usize,
+    },
+    /// A backend that gives points a shape got a point of another length.
+    ShapedLength {
+        /// Numbers of the shape.
+        expected: usize,
+        /// Length of the point.
+        found: usize,
+    },
+    /// The engine of another crate could not evaluate or differentiate the function; [`Error::report`] is its message.
+    EngineFailed,
     /// The pattern of a sparse derivative was found for one point, and the function takes a different branch at this one, where
     /// other entries may be nonzero.
     OtherPattern {
@@ -288,7 +304,16 @@ impl Error {
     #[cold]
     #[inline(never)]
     pub fn new(kind: ErrorKind) -> Error {
-        Error { parts: Box::new(Parts { operator: "differentiation", backend: "", kind }) }
+        Error { parts: Box::new(Parts { operator: "differentiation", backend: "", kind, report: None }) }
+    }
+
+    /// Makes an error of the kind [`ErrorKind::EngineFailed`] with the message of an engine of another crate.
+    #[cold]
+    #[inline(never)]
+    pub fn engine_failed(report: &str) -> Error {
+        let mut error = Error::new(ErrorKind::EngineFailed);
+        error.parts.report = Some(report.into());
+        error
     }
 
     /// The same error, with the operator and backend it came from.
@@ -303,6 +328,10 @@ impl Error {
     /// What went wrong.
     pub fn kind(&self) -> ErrorKind {
         self.parts.kind
+    }
+    /// The message of the engine of another crate that failed. It is lost where the engine ran inside a custom rule.
+    pub fn report(&self) -> Option<&str> {
+        self.parts.report.as_deref()
     }
     /// The operator that was called.
     pub fn operator(&self) -> &'static str {
@@ -322,7 +351,7 @@ impl From<ErrorKind> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { operator, backend, kind } = *self.parts;
+        let Parts { operator, backend, kind, ref report } = *self.parts;
         write!(f, "{operator}")?;
         if !backend.is_empty() {
             write!(f, " with {backend}")?;
@@ -497,6 +526,18 @@ impl fmt::Display for Error {
             ErrorKind::RuleCount => write!(
                 f,
                 "the function applies more than 65 thousand elementary functions that differ in a parameter; pass the parameter as a number of the function's type, or use a backend that does not record"
+            ),
+            ErrorKind::SeveralOutputs { found } => {
+                write!(f, "the function returned {found} numbers, a gradient needs one; did you mean `jacobian`?")
+            }
+            ErrorKind::ShapedLength { expected, found } => write!(
+                f,
+                "the backend gives points a shape of {expected} numbers, this point has {found}; pass a point of length {expected}, or set another shape"
+            ),
+            ErrorKind::EngineFailed => write!(
+                f,
+                "the engine could not evaluate or differentiate the function: {}; correct the function, or use another backend",
+                report.as_deref().unwrap_or("it ran inside a rule, which keeps no message")
             ),
             ErrorKind::OtherPattern { place } => {
                 match place {

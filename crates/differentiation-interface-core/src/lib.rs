@@ -22,6 +22,7 @@ mod relation;
 pub mod rules;
 pub mod scalar;
 mod second_order;
+pub mod swept_rule;
 pub use function::{
     Const, ContextType, ContextTypes, Function, FunctionInPlace, FunctionInPlaceWith, FunctionWith, InPlace, Work,
     in_place,

@@ -172,9 +172,9 @@ macro_rules! first_order {
 }
 first_order!(Pushforward<T>, Pullback<T>, Derivative, Gradient, Jacobian);
 
-/// Backends for one or two matrices.
+/// Backends that implement the traits of some operators.
 macro_rules! matrix_backends {
-    ($($Wrapper:ident $function:ident: $what:literal;)*) => {$(
+    ($($Wrapper:ident $function:ident: $what:literal, $such:literal;)*) => {$(
         #[doc = concat!("A backend for ", $what, " only, made by [`", stringify!($function), "`].")]
         #[derive(Clone, Debug)]
         pub struct $Wrapper<B> {
@@ -183,7 +183,7 @@ macro_rules! matrix_backends {
             tolerance: Option<f64>,
         }
 
-        #[doc = concat!("A backend for ", $what, " only, such as `AutoSparse`; scenarios of other operators are skipped.")]
+        #[doc = concat!("A backend for ", $what, " only, such as ", $such, "; scenarios of other operators are skipped.")]
         pub fn $function<B>(label: impl Into<String>, backend: B) -> $Wrapper<B> {
             $Wrapper { backend, label: label.into(), tolerance: None }
         }
@@ -210,9 +210,10 @@ macro_rules! matrix_backends {
     )*};
 }
 matrix_backends! {
-    JacobianOnly jacobian_only: "`jacobian`";
-    HessianOnly hessian_only: "`hessian`";
-    MatricesOnly matrices_only: "`jacobian` and `hessian`";
+    JacobianOnly jacobian_only: "`jacobian`", "`AutoSparse`";
+    HessianOnly hessian_only: "`hessian`", "`AutoSparse`";
+    MatricesOnly matrices_only: "`jacobian` and `hessian`", "`AutoSparse`";
+    ArraysOnly arrays_only: "`gradient`, `jacobian`, `pushforward` and `pullback`", "`Swept`, the backend of a tensor library";
 }
 
 /// A wrapper of a backend for all operators, made by [`all_operators`].
@@ -270,5 +271,6 @@ skips! {
         Pushforward<T>, Pullback<T>, Derivative, Gradient, SecondDerivative, Hvp<T>, Hessian;
     HessianOnly, "Hessians only":
         Pushforward<T>, Pullback<T>, Derivative, Gradient, Jacobian, SecondDerivative, Hvp<T>;
+    ArraysOnly, "arrays in first order only": Derivative, SecondDerivative, Hvp<T>, Hessian;
     MatricesOnly, "Jacobians and Hessians only": Pushforward<T>, Pullback<T>, Derivative, Gradient, SecondDerivative, Hvp<T>;
 }

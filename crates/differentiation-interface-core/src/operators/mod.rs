@@ -15,6 +15,7 @@ mod nth_derivative;
 mod pullback;
 mod pushforward;
 mod second_derivative;
+mod swept;
 mod taylor;
 
 pub use auxiliary::*;
@@ -30,6 +31,7 @@ pub use nth_derivative::*;
 pub use pullback::*;
 pub use pushforward::*;
 pub use second_derivative::*;
+pub use swept::*;
 pub use taylor::*;
 
 use crate::backend::Backend;

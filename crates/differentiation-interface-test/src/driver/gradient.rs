@@ -7,7 +7,7 @@ use crate::counted::Counted;
 use crate::operator::Gradient;
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
-use crate::wrappers::AllOperators;
+use crate::wrappers::{AllOperators, ArraysOnly};
 use differentiation_interface_core::backend::Backend;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
@@ -100,14 +100,20 @@ where
     }
 }
 
-impl<B, F, P> Run<Gradient, F, P> for AllOperators<B>
-where
-    B: Send + Sync + GradientBackend<Counted<F>, P::Shape, P::Contexts>,
-    P: OwnedPoint,
-    F: Sync + 'static,
-    Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
-{
-    fn run(&self, scenario: &Scenario<Gradient, F, P>, task: &mut dyn Task) {
-        drive::<GradientKernel, _, _, _, _>(self, self.backend(), scenario, no_limits, task);
-    }
+/// Wrappers of backends that have the operator.
+macro_rules! wrapped {
+    ($($Wrapper:ident),*) => {$(
+        impl<B, F, P> Run<Gradient, F, P> for $Wrapper<B>
+        where
+            B: Send + Sync + GradientBackend<Counted<F>, P::Shape, P::Contexts>,
+            P: OwnedPoint,
+            F: Sync + 'static,
+            Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
+        {
+            fn run(&self, scenario: &Scenario<Gradient, F, P>, task: &mut dyn Task) {
+                drive::<GradientKernel, _, _, _, _>(self, self.backend(), scenario, no_limits, task);
+            }
+        }
+    )*};
 }
+wrapped!(AllOperators, ArraysOnly);

@@ -8,7 +8,7 @@ use crate::counted::Counted;
 use crate::operator::Jacobian;
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
-use crate::wrappers::{AllOperators, JacobianOnly, MatricesOnly};
+use crate::wrappers::{AllOperators, ArraysOnly, JacobianOnly, MatricesOnly};
 use differentiation_interface_core::backend::Backend;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
@@ -137,4 +137,4 @@ macro_rules! wrapped {
         }
     )*};
 }
-wrapped!(JacobianOnly, MatricesOnly, AllOperators);
+wrapped!(JacobianOnly, MatricesOnly, AllOperators, ArraysOnly);

@@ -7,7 +7,7 @@ use crate::counted::Counted;
 use crate::operator::{Pullback, Pushforward};
 use crate::point::{NumberOf, OwnedPoint};
 use crate::scenario::Scenario;
-use crate::wrappers::AllOperators;
+use crate::wrappers::{AllOperators, ArraysOnly};
 use differentiation_interface_core::backend::Backend;
 use differentiation_interface_core::container::Numbers;
 use differentiation_interface_core::error::Error;
@@ -150,6 +150,21 @@ macro_rules! products {
         }
 
         impl<B, F, P, const T: usize> Run<$Operator<T>, F, P> for AllOperators<B>
+        where
+            B: Send
+                + Sync
+                + $Needed<Counted<F>, P::Shape, P::Contexts $(, $tangents)?>
+                + $Other<Counted<F>, P::Shape, P::Contexts $(, $one)?>,
+            P: OwnedPoint,
+            F: Sync + 'static,
+            Counted<F>: Evaluate<P::Shape, P::Contexts, NumberOf<P>>,
+        {
+            fn run(&self, scenario: &Scenario<$Operator<T>, F, P>, task: &mut dyn Task) {
+                drive::<$Kernel<T>, _, _, _, _>(self, self.backend(), scenario, no_limits, task);
+            }
+        }
+
+        impl<B, F, P, const T: usize> Run<$Operator<T>, F, P> for ArraysOnly<B>
         where
             B: Send
                 + Sync

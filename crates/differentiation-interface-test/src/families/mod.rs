@@ -11,6 +11,7 @@ mod rules;
 mod shape;
 mod singular;
 mod suite;
+mod tensors;
 
 pub use cases::{
     CacheScenarios, ConstantOrCacheScenarios, ConstantScenarios, DefaultScenarios, RuleScenarios, ScenarioOptions,
@@ -23,3 +24,6 @@ pub use lists::{OfNumber, ToArrays, ToNumbers};
 pub use shape::{Captured, Form, NumberToArray, NumberToNumber, ToArray, ToNumber};
 pub use singular::{Singular, singular_scenarios};
 pub use suite::{Suite, suite, test_backend, test_contexts};
+pub use tensors::{
+    TensorMap, TensorSum, tensor_gradients, tensor_jacobians, tensor_pullbacks, tensor_pushforwards, tensor_scenarios,
+};

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod engine;
+mod function;
+mod leaf;
+
+pub use engine::{AutoBurn, Burn};
+pub use function::{Outputs, TensorFunction};
+pub use leaf::Leaf;
+
+#[cfg(test)]
+mod tests;
+
+/// The book's chapter on tensor libraries, whose code runs as tests of this crate.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../book/tensors.md")]
+    mod tensors {}
+}

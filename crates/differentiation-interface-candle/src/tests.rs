@@ -1,0 +1,255 @@
+//! The kit's scenarios of tensors on `AutoCandle`, and what is peculiar to it.
+
+use crate::{AutoCandle, Candle, Leaf, TensorFunction};
+use candle_core::{D, Device, Result, Tensor};
+use differentiation_interface::prelude::*;
+use differentiation_interface::swept_rule::PullbackRule;
+use differentiation_interface_test::families::{TensorMap, TensorSum, tensor_jacobians, tensor_scenarios};
+use differentiation_interface_test::{Counted, Options, Outcome, arrays_only, test_differentiation};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A constant of the number type of `x`.
+fn constant(x: &Tensor, numbers: &[f64], shape: &[usize]) -> Result<Tensor> {
+    Tensor::from_slice(numbers, shape, x.device())?.to_dtype(x.dtype())
+}
+
+impl TensorFunction for Counted<TensorMap> {
+    fn call(&self, x: &Tensor, (): ()) -> Result<Tensor> {
+        let n = x.elem_count();
+        match self.0 {
+            TensorMap::Elementwise => (x.sqr()? - (x * 3.0)?)? + x.recip()?,
+            TensorMap::Transcendental => (x.exp()? + x.tanh()?)? + x.sin()?,
+            TensorMap::Identity => Ok(x.clone()),
+            TensorMap::MatrixProduct => {
+                x.reshape((2, 3))?.matmul(&constant(x, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[3, 2])?)
+            }
+            TensorMap::Gram => {
+                let a = x.reshape((2, 2))?;
+                a.matmul(&a.t()?)
+            }
+            TensorMap::Outer => x.reshape((n, 1))?.broadcast_mul(&x.reshape((1, n))?),
+            TensorMap::Reductions => {
+                let a = x.reshape((2, 3))?;
+                Tensor::cat(&[a.sum(1)?, a.mean(0)?], 0)
+            }
+            TensorMap::Softmax => {
+                let exponentials = x.exp()?;
+                exponentials.broadcast_div(&exponentials.sum_keepdim(D::Minus1)?)
+            }
+            TensorMap::Constant => constant(x, &[2.0, 3.0], &[2]),
+            TensorMap::First => x.flatten_all()?.narrow(0, 0, 1)?.sqr(),
+        }
+    }
+}
+
+impl TensorFunction for Counted<TensorSum> {
+    fn call(&self, x: &Tensor, (): ()) -> Result<Tensor> {
+        let n = x.elem_count();
+        match self.0 {
+            TensorSum::Squares => x.sqr()?.sum_all(),
+            TensorSum::QuadraticForm => {
+                let column = x.reshape((2, 1))?;
+                column.t()?.matmul(&constant(x, &[2.0, 1.0, 0.0, 3.0], &[2, 2])?)?.matmul(&column)
+            }
+            TensorSum::Network => {
+                let z = constant(x, &[1.0, 2.0, 3.0, -1.0], &[2, 2])?;
+                let t = constant(x, &[1.0, 2.0], &[2, 1])?;
+                let w = x.narrow(0, 0, 4)?.reshape((2, 2))?;
+                let b = x.narrow(0, 4, 2)?.reshape((1, 2))?;
+                let v = x.narrow(0, 6, 2)?.reshape((2, 1))?;
+                let hidden = z.matmul(&w.t()?)?.broadcast_add(&b)?.tanh()?;
+                (hidden.matmul(&v)? - t)?.sqr()?.sum_all()
+            }
+            TensorSum::LogSumExp => x.exp()?.sum_all()?.log(),
+            TensorSum::Rosenbrock => {
+                let (left, right) = (x.narrow(0, 0, n - 1)?, x.narrow(0, 1, n - 1)?);
+                let valley = (right - left.sqr()?)?;
+                ((valley.sqr()? * 100.0)? + left.affine(-1.0, 1.0)?.sqr()?)?.sum_all()
+            }
+            TensorSum::Constant => constant(x, &[7.0], &[1]),
+            TensorSum::First => x.narrow(0, 0, 1)?.sqr(),
+            TensorSum::Identity => Ok(x.clone()),
+        }
+    }
+}
+
+fn count(outcome: &Outcome) -> (usize, usize) {
+    outcome.assert();
+    outcome.counts().iter().fold((0, 0), |(s, c), count| (s + count.scenarios, c + count.checks))
+}
+
+#[test]
+fn the_kit_passes() {
+    let backends = [arrays_only("candle", AutoCandle::default())];
+    let double = count(&test_differentiation(&backends, &tensor_scenarios::<f64>(), &Options::default()));
+    let single = count(&test_differentiation(&backends, &tensor_scenarios::<f32>(), &Options::default()));
+    let matrices: Vec<_> = tensor_jacobians::<f64>().into_iter().filter(|s| s.point().len() == 6).collect();
+    let shaped = [arrays_only("candle", AutoCandle::default().shaped([2, 3]))];
+    let shaped = count(&test_differentiation(&shaped, &matrices, &Options::default()));
+    println!("candle: scenarios and checks: f64 {double:?}, f32 {single:?}, of rank two {shaped:?}");
+    assert_eq!((double.0, single.0, shaped.0), (69, 69, 2));
+}
+
+fn norm2(x: &Tensor) -> Result<Tensor> {
+    x.sqr()?.sum_all()
+}
+
+#[test]
+fn constants_are_passed() {
+    let f = |x: &Tensor, k: &f64| x.sqr()?.sum_all()? * *k;
+    let backend = AutoCandle::default();
+    assert_eq!(value_and_gradient(&f, &backend, (&[1.0, 2.0], Constant(&3.0))).unwrap(), (15.0, vec![6.0, 12.0]));
+    let mut prepared = prepare_gradient(&f, &backend, (&[0.0, 0.0], Constant(&1.0))).unwrap();
+    assert_eq!(prepared.gradient((&[1.0, 2.0], Constant(&-1.0))).unwrap(), [-2.0, -4.0]);
+    assert_eq!(prepared.value((&[1.0, 2.0], Constant(&-1.0))).unwrap(), -5.0);
+    let g = |x: &Tensor, k: &f64, shift: &[f64]| x.affine(*k, shift[0]);
+    let point = (&[1.0], Constant(&2.0), Constant(&[5.0][..]));
+    let (y, jac) = value_and_jacobian(&g, &backend, point).unwrap();
+    assert_eq!(y, [7.0]);
+    assert_eq!(jac, [[2.0]]);
+}
+
+#[test]
+fn arrays_and_single_precision_are_points() {
+    let backend = AutoCandle::default();
+    assert_eq!(gradient(&norm2, &backend, [1.0, 2.0]).unwrap(), [2.0, 4.0]);
+    assert_eq!(gradient(&norm2, &backend, &[1.0_f32, 2.0]).unwrap(), [2.0_f32, 4.0]);
+    let on = AutoCandle::new(Candle::on(Device::Cpu));
+    assert_eq!(gradient(&norm2, &on, &[3.0]).unwrap(), [6.0]);
+}
+
+#[test]
+fn an_empty_point_has_an_empty_gradient() {
+    let backend = AutoCandle::default();
+    let (y, grad) = value_and_gradient(&|x: &Tensor| x.sum_all(), &backend, &Vec::<f64>::new()).unwrap();
+    assert_eq!((y, grad), (0.0, vec![]));
+    let jac = jacobian(&|x: &Tensor| x * 2.0, &backend, &Vec::<f64>::new()).unwrap();
+    assert_eq!(jac.size(), (0, 0));
+    let jac = jacobian(&|x: &Tensor| x.sum_all(), &backend, &Vec::<f64>::new()).unwrap();
+    assert_eq!(jac.size(), (1, 0));
+}
+
+#[test]
+fn extreme_points_have_their_limits() {
+    let backend = AutoCandle::default();
+    let (y, grad) = value_and_gradient(&|x: &Tensor| x.sqrt()?.sum_all(), &backend, &[0.0, 4.0]).unwrap();
+    assert_eq!((y, grad), (2.0, vec![f64::INFINITY, 0.25]));
+    let (y, grad) = value_and_gradient(&|x: &Tensor| x.log()?.sum_all(), &backend, &[0.0]).unwrap();
+    assert_eq!((y, grad), (f64::NEG_INFINITY, vec![f64::INFINITY]));
+    let grad = gradient(&norm2, &backend, &[f64::NAN, 1.0, f64::INFINITY]).unwrap();
+    assert!(grad[0].is_nan() && grad[1] == 2.0 && grad[2] == f64::INFINITY);
+    let grad = gradient(&norm2, &backend, &[1e300, 1e-320]).unwrap();
+    assert_eq!(grad, [2e300, 2.0 * 1e-320]);
+}
+
+#[test]
+fn wrong_uses_are_errors() {
+    let backend = AutoCandle::default();
+    let message = |error: Error| error.to_string();
+    let found = gradient(&|x: &Tensor| Ok(x.clone()), &backend, &[1.0, 2.0]).unwrap_err();
+    assert_eq!(
+        message(found),
+        "gradient with candle: the function returned 2 numbers, a gradient needs one; did you mean `jacobian`?"
+    );
+    let found = gradient(&|x: &Tensor| x.sum_all(), &AutoCandle::default().shaped([2, 3]), &[1.0, 2.0]).unwrap_err();
+    assert_eq!(
+        message(found),
+        "gradient with candle: the backend gives points a shape of 6 numbers, this point has 2; pass a point of length 6, or set another shape"
+    );
+    let wrong = |x: &Tensor| x.reshape((3, 3))?.sum_all();
+    let found = gradient(&wrong, &backend, &[1.0, 2.0]).unwrap_err();
+    assert_eq!(found.kind(), ErrorKind::EngineFailed);
+    assert!(found.report().unwrap().contains("Shape mismatch"), "{found}");
+    // A constant of f32 in a function of f64.
+    let mixed = |x: &Tensor| (x + Tensor::new(&[1.0_f32, 2.0], x.device())?)?.sum_all();
+    let found = gradient(&mixed, &backend, &[1.0, 2.0]);
+    assert!(found.as_ref().is_err_and(|error| error.kind() == ErrorKind::EngineFailed), "{found:?}");
+    // An engine that failed serves the next call.
+    let mut prepared = prepare_gradient(&wrong, &backend, &[0.0; 9]).unwrap();
+    assert!(prepared.prepare_again(&[0.0; 2]).is_err());
+    assert_eq!(prepared.gradient(&[1.0; 9]).unwrap(), [1.0; 9]);
+}
+
+#[test]
+fn a_changed_number_of_outputs_is_an_error() {
+    let length = AtomicUsize::new(2);
+    let f = |x: &Tensor| x.narrow(0, 0, length.load(Ordering::Relaxed));
+    let mut prepared = prepare_jacobian(&f, &AutoCandle::default(), &[1.0, 2.0, 3.0]).unwrap();
+    length.store(3, Ordering::Relaxed);
+    let kind = prepared.jacobian(&[1.0, 2.0, 3.0]).unwrap_err().kind();
+    assert_eq!(kind, ErrorKind::OutputLength { expected: 2, found: 3 });
+}
+
+#[test]
+fn a_tensor_function_is_a_leaf_of_numbers() {
+    // |A v|² with A = [[1, 2], [3, 4]]: the gradient is 2 Aᵀ A v.
+    let tensor = |v: &Tensor| {
+        let a = constant(v, &[1.0, 2.0, 3.0, 4.0], &[2, 2])?;
+        a.matmul(&v.reshape((2, 1))?)?.sqr()?.sum_all()
+    };
+    let leaf = Custom::new(AutoCandle::default().rule(tensor));
+    // At v = (x₀, 2 x₁) = (1, 2): A v = (5, 11), 2 Aᵀ A v = (76, 108).
+    let f = |x: &[_]| leaf.number(&[x[0], x[1] + x[1]]) * x[0];
+    let expected = (146.0, vec![76.0 + 146.0, 216.0]);
+    assert_eq!(value_and_gradient(&f, &AutoReverseDiff::default(), &[1.0, 1.0]).unwrap(), expected);
+    let f = |x: &[_]| leaf.number(&[x[0], x[1] + x[1]]) * x[0];
+    assert_eq!(value_and_gradient(&f, &AutoReverseDiff::compiled(), &[1.0, 1.0]).unwrap(), expected);
+    let f = |x: &[_]| leaf.number(&[x[0], x[1] + x[1]]) * x[0];
+    assert_eq!(value_and_gradient(&f, &AutoForwardDiff::default(), &[1.0, 1.0]).unwrap(), expected);
+    let error = hessian(&|x: &[_]| leaf.number(x), &AutoForwardDiff::default(), &[1.0, 2.0]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::RuleOrder { rule: "candle" });
+    let failing = Custom::new(AutoCandle::default().rule(|x: &Tensor| x.reshape((3, 3))?.sum_all()));
+    let error = gradient(&|x: &[_]| failing.number(x), &AutoReverseDiff::default(), &[1.0, 2.0]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::EngineFailed);
+}
+
+/// The positive root y of y³ + y = x.
+#[custom_rule(pullback = root_pullback)]
+fn root(x: &[f64]) -> f64 {
+    (0..60).fold(x[0], |y, _| y - (y * y * y + y - x[0]) / (3.0 * y * y + 1.0))
+}
+fn root_pullback<S: Scalar<Base = f64>>(_: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
+    dx[0] = dy[0] / (S::constant(3.0) * y[0] * y[0] + S::constant(1.0));
+}
+
+#[test]
+fn a_custom_rule_is_a_leaf_of_tensors() {
+    let each = |x: &[_]| -> Vec<_> { x.iter().map(|x| root(&[*x])).collect() };
+    let leaf = Leaf::new(PullbackRule::new(each, AutoReverseDiff::default()));
+    // Roots 2 and 1 of y³ + y = 10 and 2; derivatives 1/13 and 1/4; the leaf is used twice, inside and outside.
+    let f = |x: &Tensor| (leaf.call(&(x * 2.0)?)? * x)?.sum_all();
+    let expected = [2.0 + 5.0 * 2.0 / 13.0, 1.0 + 2.0 / 4.0];
+    let check = |grad: Vec<f64>| assert!(grad.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{grad:?}");
+    let (y, grad) = value_and_gradient(&f, &AutoCandle::default(), &[5.0_f64, 1.0]).unwrap();
+    assert!((y - 11.0).abs() < 1e-12);
+    check(grad);
+    check(pullback(&f, &AutoCandle::default(), &[5.0, 1.0], [&[1.0]]).unwrap().concat());
+    let value = prepare_gradient(&f, &AutoCandle::default(), &[5.0, 1.0]).unwrap().value(&[5.0_f64, 1.0]).unwrap();
+    assert!((value - 11.0).abs() < 1e-12);
+}
+
+#[test]
+fn errors_of_a_leaf_are_reported() {
+    let leaf = Leaf::<_, f64>::new(PlainRule::new("no_derivative", |x: &[f64], y: &mut Vec<f64>| x.clone_into(y)));
+    let error = gradient(&|x: &Tensor| leaf.call(x)?.sum_all(), &AutoCandle::default(), &[1.0]).unwrap_err();
+    assert!(error.report().unwrap().contains("no_derivative"), "{error}");
+    let error = gradient(&|x: &Tensor| leaf.call(x)?.sum_all(), &AutoCandle::default(), &[1.0_f32]).unwrap_err();
+    assert!(error.report().unwrap().contains("F32"), "{error}");
+}
+
+#[test]
+fn one_evaluation_serves_all_sweeps() {
+    let calls = Cell::new(0);
+    let f = |x: &Tensor| {
+        calls.set(calls.get() + 1);
+        x.sqr()
+    };
+    let jac = jacobian(&f, &AutoCandle::default(), &[1.0, 2.0, 3.0]).unwrap();
+    assert_eq!(jac, [[2.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 6.0]]);
+    assert_eq!(calls.get(), 1);
+    let seeds = [&[1.0, 0.0, 0.0], &[0.0, 1.0, -1.0]];
+    let products = pullback(&f, &AutoCandle::default(), &[1.0, 2.0, 3.0], seeds).unwrap();
+    assert_eq!(products, [[2.0, 0.0, 0.0], [0.0, 4.0, -6.0]]);
+    assert_eq!(calls.get(), 2);
+}
