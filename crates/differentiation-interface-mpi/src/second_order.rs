@@ -1,0 +1,124 @@
+//! The second-order route of one rank's part: products with the tangents of this rank.
+//!
+//! Selected by the compiler for a [`Part`] and for a `SecondOrder` of two; calls the route of the whole backends.
+
+use crate::part::{Part, PartState, own_rows, spread};
+use differentiation_interface::backend::{Backend, Compose, Direction, HvpRoute, Lanes, Mode, Request, Rows, Seeds};
+use differentiation_interface::error::Error;
+use differentiation_interface::evaluate::Flat;
+use differentiation_interface::scalar::Scalar;
+use std::marker::PhantomData;
+
+/// The mode of a part of a backend with the mode `M`.
+#[derive(Clone, Copy, Debug)]
+pub struct Parted<M>(PhantomData<M>);
+
+impl<M: Mode> Mode for Parted<M> {
+    const NAME: &'static str = M::NAME;
+    const DIRECTION: Direction = M::DIRECTION;
+}
+
+impl<O: Compose<I>, I> Compose<Parted<I>> for Parted<O> {
+    type Route = PartedRoute<O::Route>;
+}
+
+/// The route `R` of the whole backends, with the tangents of this rank.
+#[derive(Clone, Copy, Debug)]
+pub struct PartedRoute<R>(PhantomData<R>);
+
+/// The whole backends.
+fn whole<O: Backend, I: Backend>(pair: &(Part<O>, Part<I>)) -> (O, I) {
+    (pair.0.whole.clone(), pair.1.whole.clone())
+}
+
+impl<O: Backend, I: Backend, R: HvpRoute<O, I>> HvpRoute<Part<O>, Part<I>> for PartedRoute<R> {
+    const NAME: &'static str = R::NAME;
+    type Lanes = R::Lanes;
+    type Num<S: Scalar, L: Lanes> = R::Num<S, L>;
+    type State<S: Scalar, L: Lanes> = PartState<R::State<S, L>, S>;
+    type SamePoint = R::SamePoint;
+
+    fn same_point(pair: &(Part<O>, Part<I>)) -> R::SamePoint {
+        R::same_point(&whole(pair))
+    }
+    fn state<S: Scalar, L: Lanes>(
+        pair: &(Part<O>, Part<I>),
+        inputs: usize,
+        seeds: usize,
+    ) -> Result<Self::State<S, L>, Error> {
+        Ok(PartState::new(R::state(&whole(pair), inputs, seeds)?))
+    }
+    fn seeds_are_rows(pair: &(Part<O>, Part<I>)) -> bool {
+        R::seeds_are_rows(&whole(pair))
+    }
+    fn memory_follows_tangents(pair: &(Part<O>, Part<I>)) -> bool {
+        R::memory_follows_tangents(&whole(pair))
+    }
+    fn gradient<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> &[S] {
+        R::gradient(&state.state)
+    }
+    fn value<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> S {
+        R::value(&state.state)
+    }
+    fn products<S: Scalar, L: Lanes, F: Flat<R::Num<S, L>>>(
+        pair: &(Part<O>, Part<I>),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        request: Request,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        let (pair, place) = (whole(pair), pair.0.own(seeds.count()));
+        let part = seeds.part(place.start, place.len());
+        let run = |state: &mut R::State<S, L>, f: &mut F, rows: Rows<'_, S>| {
+            // Value and gradient are computed on every rank, whether it has tangents or not.
+            if place.is_empty() && request == Request::Products {
+                return Ok(());
+            }
+            R::products(&pair, state, f, x, part, request, rows)
+        };
+        divide::<R, O, I, S>(&pair, &mut state.columns, x.len(), seeds.count(), place.clone(), &mut rows, |rows| {
+            run(&mut state.state, f, rows)
+        })
+    }
+    fn hold<S: Scalar, L: Lanes, F: Flat<R::Num<S, L>>>(
+        pair: &(Part<O>, Part<I>),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+    ) -> Result<(), Error> {
+        R::hold(&whole(pair), &mut state.state, f, x)
+    }
+    fn held<S: Scalar, L: Lanes, F: Flat<R::Num<S, L>>>(
+        pair: &(Part<O>, Part<I>),
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        let (pair, place) = (whole(pair), pair.0.own(seeds.count()));
+        let part = seeds.part(place.start, place.len());
+        divide::<R, O, I, S>(&pair, &mut state.columns, x.len(), seeds.count(), place.clone(), &mut rows, |rows| {
+            if place.is_empty() { Ok(()) } else { R::held(&pair, &mut state.state, f, x, part, rows) }
+        })
+    }
+}
+
+/// Lets `run` fill the products of this rank, as rows or as columns, and marks the others as missing.
+fn divide<R: HvpRoute<O, I>, O: Backend, I: Backend, S: Scalar>(
+    pair: &(O, I),
+    columns: &mut Vec<S>,
+    inputs: usize,
+    total: usize,
+    own: std::ops::Range<usize>,
+    rows: &mut Rows<'_, S>,
+    run: impl FnOnce(Rows<'_, S>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if R::seeds_are_rows(pair) {
+        return run(own_rows(rows, total, own, inputs)?);
+    }
+    run(Rows::growing(columns, own.len()))?;
+    spread(rows, inputs, total, own, columns)
+}
