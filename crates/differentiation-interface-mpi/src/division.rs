@@ -33,7 +33,7 @@ pub(crate) fn hash_of<S>(matrix: &impl DerivativeMatrix<S>) -> u64 {
 impl Division {
     /// Finds the division from a matrix in which every rank has written its entries.
     pub(crate) fn find<S: Base>(ranks: &Ranks, hash: u64, stored: &[S]) -> Result<Division, Error> {
-        let limit = u32::MAX as usize;
+        let limit = NONE as usize;
         let size = stored.len();
         if size > limit {
             return Err(ErrorKind::RankMessage { size, limit }.into());
@@ -56,19 +56,13 @@ impl Division {
         Ok(Division { positions, counts, hash, own: buffers.0, all: buffers.1 })
     }
 
-    /// Copies this rank's entries to the buffer for sending.
-    fn pack<S: Base>(&mut self, ranks: &Ranks, stored: &[S]) {
-        let own = &self.positions[self.counts.range(ranks.rank())];
-        for (number, &position) in self.own.iter_mut().zip(own) {
-            *number = stored[position as usize].as_f64();
-        }
-    }
-
     /// Completes the entries on every rank.
     pub(crate) fn gather<S: Base>(&mut self, ranks: &Ranks, stored: &mut [S]) {
-        self.pack(ranks, stored);
-        ranks.gather(&self.own, &mut self.all, &self.counts);
         let own = self.counts.range(ranks.rank());
+        for (number, &position) in self.own.iter_mut().zip(&self.positions[own.clone()]) {
+            *number = stored[position as usize].as_f64();
+        }
+        ranks.gather(&self.own, &mut self.all, &self.counts);
         for (k, (&position, &number)) in self.positions.iter().zip(&self.all).enumerate() {
             if !own.contains(&k) {
                 stored[position as usize] = S::from_f64(number);
@@ -90,10 +84,15 @@ struct RowExchange {
     division: Division,
     to_send: Counts,
     to_receive: Counts,
-    /// Where each received number goes.
+    /// Where each sent number comes from, and each received one goes.
+    sources: Vec<u32>,
     places: Vec<u32>,
+    sent: Vec<f64>,
     received: Vec<f64>,
 }
+
+/// The source and the place of a number that each rank sends to itself besides its entries, so that no rank sends nothing.
+const NONE: u32 = u32::MAX;
 
 impl RowDivision {
     /// Finds what is exchanged, from a matrix in which every rank has written its entries.
@@ -124,16 +123,24 @@ impl RowDivision {
             let below = |end: usize| list.partition_point(|&position| (position as usize) < end);
             below(range.start)..below(range.end)
         };
-        let to_send = Counts::of(bounds.iter().map(|range| inside(ranks.rank(), range).len()))?;
-        let mine = &bounds[ranks.rank()];
-        let to_receive = Counts::of((0..ranks.size()).map(|owner| inside(owner, mine).len()))?;
-        let mut places = Vec::with_capacity(mine.len());
-        for owner in 0..ranks.size() {
-            let list = &division.positions[division.counts.range(owner)];
-            places.extend(list[inside(owner, mine)].iter().map(|&position| position - mine.start as u32));
+        let me = ranks.rank();
+        let mine = &bounds[me];
+        let own = |rank: usize| usize::from(rank == me);
+        let to_send = Counts::of(bounds.iter().enumerate().map(|(rank, range)| inside(me, range).len() + own(rank)))?;
+        let to_receive = Counts::of((0..ranks.size()).map(|owner| inside(owner, mine).len() + own(owner)))?;
+        let (mut sources, mut places) = (Vec::new(), Vec::new());
+        for (rank, range) in bounds.iter().enumerate() {
+            let (sent, received) = (inside(me, range), inside(rank, mine));
+            sources.extend_from_slice(&division.positions[division.counts.range(me)][sent]);
+            let list = &division.positions[division.counts.range(rank)];
+            places.extend(list[received].iter().map(|&position| position - mine.start as u32));
+            if rank == me {
+                sources.push(NONE);
+                places.push(NONE);
+            }
         }
-        let received = vec![0.0; places.len()];
-        let exchange = RowExchange { division, to_send, to_receive, places, received };
+        let (sent, received) = (vec![0.0; sources.len()], vec![0.0; places.len()]);
+        let exchange = RowExchange { division, to_send, to_receive, sources, places, sent, received };
         Ok(RowDivision { structure, exchange: Some(Box::new(exchange)) })
     }
 
@@ -148,12 +155,16 @@ impl RowDivision {
             rows.values_mut().copy_from_slice(stored);
             return;
         };
-        let RowExchange { division, to_send, to_receive, places, received } = &mut **exchange;
-        division.pack(ranks, stored);
-        ranks.exchange(&division.own, to_send, received, to_receive);
+        let RowExchange { to_send, to_receive, sources, places, sent, received, .. } = &mut **exchange;
+        for (number, &source) in sent.iter_mut().zip(&*sources) {
+            *number = if source == NONE { 0.0 } else { stored[source as usize].as_f64() };
+        }
+        ranks.exchange(sent, to_send, received, to_receive);
         let values = rows.values_mut();
         for (&place, &number) in places.iter().zip(&*received) {
-            values[place as usize] = S::from_f64(number);
+            if place != NONE {
+                values[place as usize] = S::from_f64(number);
+            }
         }
     }
 }

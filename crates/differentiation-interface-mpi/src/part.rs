@@ -33,13 +33,52 @@ impl<B> Part<B> {
     pub fn whole(&self) -> &B {
         &self.whole
     }
-    /// The seeds of this rank among `count`.
-    pub(crate) fn own(&self, count: usize) -> Range<usize> {
-        share(count, self.rank, self.size)
+    /// The seeds of this rank among those of a matrix, in groups of at most `group`. Vectors are seeds of the user, which are one group on
+    /// every rank.
+    pub(crate) fn own<S: Scalar>(&self, seeds: &Seeds<'_, S>, group: usize) -> Own {
+        let total = seeds.count();
+        if let Seeds::Vectors(_) = seeds {
+            return Own { range: 0..total, group: total.max(1) };
+        }
+        let groups = share(total.div_ceil(group), self.rank, self.size);
+        let range = (groups.start * group).min(total)..(groups.end * group).min(total);
+        // An engine without lanes computes one seed after the other anyway.
+        Own { range, group: if group == 1 { total } else { group } }
     }
     fn around<C>(&self, whole: C) -> Part<C> {
         Part { whole, rank: self.rank, size: self.size }
     }
+}
+
+/// The seeds of this rank.
+///
+/// Seeds of one pass may affect the sign of each other's zeros. So a group is a call of its own, with the same seeds whichever rank makes
+/// it: results do not depend on the number of ranks.
+#[derive(Clone, Debug)]
+pub(crate) struct Own {
+    pub(crate) range: Range<usize>,
+    group: usize,
+}
+
+impl Own {
+    /// The groups.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let Own { range, group } = self.clone();
+        range.clone().step_by(group).map(move |first| first..(first + group).min(range.end))
+    }
+}
+
+/// The number of tangents of a group: those of a pass with these lanes, as `AutoForwardDiff` chooses it. 
+pub(crate) fn tangent_group<L: Lanes>(total: usize) -> usize {
+    match L::N {
+        _ if total <= L::N => total.max(1),
+        lanes => total.div_ceil(total.div_ceil(lanes)),
+    }
+}
+
+/// The number of cotangents of a group: the most that the engines here propagate at once.
+fn cotangent_group<L: Lanes>() -> usize {
+    L::N.max(8)
 }
 
 /// The part of `0..count` that belongs to a rank: parts differ by at most one, the longer ones come first.
@@ -115,39 +154,27 @@ impl<State, S> PartState<State, S> {
     }
 }
 
-/// Writes the columns `own` of a matrix with `total` columns, and marks the others as missing.
-pub(crate) fn spread<S: Scalar>(
-    rows: &mut Rows<'_, S>,
-    outputs: usize,
-    total: usize,
-    own: Range<usize>,
-    columns: &[S],
-) -> Result<(), Error> {
-    rows.set_rows(outputs)?;
-    let count = own.len();
-    if count < total {
-        rows.data().fill(missing());
-    }
-    if count > 0 {
-        for (i, row) in columns.chunks_exact(count).enumerate() {
-            rows.part(i, own.start, count).copy_from_slice(row);
+/// Writes the columns `group` of a matrix.
+pub(crate) fn write_columns<S: Scalar>(rows: &mut Rows<'_, S>, group: Range<usize>, columns: &[S]) {
+    if !group.is_empty() {
+        for (i, row) in columns.chunks_exact(group.len()).enumerate() {
+            rows.part(i, group.start, group.len()).copy_from_slice(row);
         }
+    }
+}
+
+/// Sets the number of rows, and marks all entries as missing if this rank computes only some of them.
+pub(crate) fn begin<S: Scalar>(rows: &mut Rows<'_, S>, count: usize, own: &Own, total: usize) -> Result<(), Error> {
+    rows.set_rows(count)?;
+    if own.range.len() < total {
+        rows.data().fill(missing());
     }
     Ok(())
 }
 
-/// The rows `own` of a matrix with `total` rows of `inputs` entries, for writing; the others are marked as missing.
-pub(crate) fn own_rows<'a, S: Scalar>(
-    rows: &'a mut Rows<'_, S>,
-    total: usize,
-    own: Range<usize>,
-    inputs: usize,
-) -> Result<Rows<'a, S>, Error> {
-    rows.set_rows(total)?;
-    let data = rows.data();
-    data[..own.start * inputs].fill(missing());
-    data[own.end * inputs..].fill(missing());
-    Ok(Rows::fixed(&mut data[own.start * inputs..own.end * inputs], inputs))
+/// The rows `group` of a matrix, for writing.
+pub(crate) fn rows_of<'a, S: Scalar>(rows: &'a mut Rows<'_, S>, group: &Range<usize>, inputs: usize) -> Rows<'a, S> {
+    Rows::fixed(&mut rows.data()[group.start * inputs..group.end * inputs], inputs)
 }
 
 impl<B: Backend, R: PushforwardRoute<B>> PushforwardRoute<Part<B>> for Divided<R> {
@@ -177,22 +204,27 @@ impl<B: Backend, R: PushforwardRoute<B>> PushforwardRoute<Part<B>> for Divided<R
         y: Option<&mut Vec<S>>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        let (total, own) = (seeds.count(), backend.own(seeds.count()));
-        let part = seeds.part(own.start, own.len());
+        let total = seeds.count();
+        let own = backend.own(&seeds, tangent_group::<L>(total));
         let PartState { state, columns, y: kept, .. } = state;
-        // Without columns, the number of outputs is known from the value only.
-        let y = if own.is_empty() && y.is_none() { Some(&mut *kept) } else { y };
-        let outputs = match y {
-            Some(y) => {
-                R::pushforward(&backend.whole, state, f, x, part, Some(&mut *y), Rows::growing(columns, own.len()))?;
-                y.len()
+        let whole = &backend.whole;
+        if own.range.is_empty() {
+            // Without columns, the number of outputs is known from the value only.
+            let y = y.unwrap_or(kept);
+            R::pushforward(whole, state, f, x, seeds.part(0, 0), Some(&mut *y), Rows::growing(columns, 0))?;
+            return begin(&mut rows, y.len(), &own, total);
+        }
+        let mut y = y;
+        for group in own.groups() {
+            let (part, target) = (seeds.part(group.start, group.len()), Rows::growing(columns, group.len()));
+            // The value comes with the first group.
+            R::pushforward(whole, state, f, x, part, y.take(), target)?;
+            if group.start == own.range.start {
+                begin(&mut rows, columns.len() / group.len(), &own, total)?;
             }
-            None => {
-                R::pushforward(&backend.whole, state, f, x, part, None, Rows::growing(columns, own.len()))?;
-                columns.len() / own.len()
-            }
-        };
-        spread(&mut rows, outputs, total, own, columns)
+            write_columns(&mut rows, group, columns);
+        }
+        Ok(())
     }
     fn held<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
         backend: &Part<B>,
@@ -201,11 +233,16 @@ impl<B: Backend, R: PushforwardRoute<B>> PushforwardRoute<Part<B>> for Divided<R
         seeds: Seeds<'_, S>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        let (total, own) = (seeds.count(), backend.own(seeds.count()));
+        let total = seeds.count();
+        let own = backend.own(&seeds, tangent_group::<L>(total));
         let PartState { state, columns, y, .. } = state;
-        let part = seeds.part(own.start, own.len());
-        R::held(&backend.whole, state, f, part, Rows::growing(columns, own.len()))?;
-        spread(&mut rows, y.len(), total, own, columns)
+        begin(&mut rows, y.len(), &own, total)?;
+        for group in own.groups() {
+            let (part, target) = (seeds.part(group.start, group.len()), Rows::growing(columns, group.len()));
+            R::held(&backend.whole, state, f, part, target)?;
+            write_columns(&mut rows, group, columns);
+        }
+        Ok(())
     }
 }
 
@@ -233,12 +270,13 @@ impl<B: Backend, R: PullbackRoute<B>> PullbackRoute<Part<B>> for Divided<R> {
         seeds: Seeds<'_, S>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        let (total, own) = (seeds.count(), backend.own(seeds.count()));
-        let part = own_rows(&mut rows, total, own.clone(), state.inputs)?;
-        if own.is_empty() {
-            return Ok(());
+        let own = backend.own(&seeds, cotangent_group::<L>());
+        begin(&mut rows, seeds.count(), &own, seeds.count())?;
+        for group in own.groups() {
+            let (part, target) = (seeds.part(group.start, group.len()), rows_of(&mut rows, &group, state.inputs));
+            R::sweep(&backend.whole, &mut state.state, f, part, target)?;
         }
-        R::sweep(&backend.whole, &mut state.state, f, seeds.part(own.start, own.len()), part)
+        Ok(())
     }
 }
 

@@ -162,7 +162,8 @@ impl Ranks {
         });
     }
 
-    /// Sends `to_send` of `own` to each rank, and receives its part of `all`.
+    /// Sends `to_send` of `own` to each rank, and receives its part of `all`. No rank may have nothing to send and to receive: OpenMPI 4.1
+    /// then leaves this call out on that rank, and takes its next one for it.
     pub(crate) fn exchange(&self, own: &[f64], to_send: &Counts, all: &mut [f64], to_receive: &Counts) {
         self.complete(|world, late| {
             let parts = Partition::new(own, &to_send.counts[..], &to_send.starts[..]);

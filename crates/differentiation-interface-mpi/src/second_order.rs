@@ -2,7 +2,7 @@
 //!
 //! Selected by the compiler for a [`Part`] and for a `SecondOrder` of two; calls the route of the whole backends.
 
-use crate::part::{Part, PartState, own_rows, spread};
+use crate::part::{Own, Part, PartState, begin, rows_of, tangent_group, write_columns};
 use differentiation_interface::backend::{Backend, Compose, Direction, HvpRoute, Lanes, Mode, Request, Rows, Seeds};
 use differentiation_interface::error::Error;
 use differentiation_interface::evaluate::Flat;
@@ -69,17 +69,17 @@ impl<O: Backend, I: Backend, R: HvpRoute<O, I>> HvpRoute<Part<O>, Part<I>> for P
         request: Request,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        let (pair, place) = (whole(pair), pair.0.own(seeds.count()));
-        let part = seeds.part(place.start, place.len());
-        let run = |state: &mut R::State<S, L>, f: &mut F, rows: Rows<'_, S>| {
+        let own = pair.0.own(&seeds, tangent_group::<L>(seeds.count()));
+        let (pair, PartState { state, columns, .. }) = (whole(pair), state);
+        if own.range.is_empty() && request > Request::Products {
             // Value and gradient are computed on every rank, whether it has tangents or not.
-            if place.is_empty() && request == Request::Products {
-                return Ok(());
-            }
-            R::products(&pair, state, f, x, part, request, rows)
-        };
-        divide::<R, O, I, S>(&pair, &mut state.columns, x.len(), seeds.count(), place.clone(), &mut rows, |rows| {
-            run(&mut state.state, f, rows)
+            let by_rows = R::seeds_are_rows(&pair);
+            let none = Rows::growing(columns, if by_rows { x.len() } else { 0 });
+            R::products(&pair, state, f, x, seeds.part(0, 0), request, none)?;
+        }
+        let mut request = request;
+        divide::<R, O, I, S>(&pair, columns, x.len(), &seeds, &own, &mut rows, |part, rows| {
+            R::products(&pair, state, f, x, part, std::mem::replace(&mut request, Request::Products), rows)
         })
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<R::Num<S, L>>>(
@@ -98,27 +98,34 @@ impl<O: Backend, I: Backend, R: HvpRoute<O, I>> HvpRoute<Part<O>, Part<I>> for P
         seeds: Seeds<'_, S>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        let (pair, place) = (whole(pair), pair.0.own(seeds.count()));
-        let part = seeds.part(place.start, place.len());
-        divide::<R, O, I, S>(&pair, &mut state.columns, x.len(), seeds.count(), place.clone(), &mut rows, |rows| {
-            if place.is_empty() { Ok(()) } else { R::held(&pair, &mut state.state, f, x, part, rows) }
+        let own = pair.0.own(&seeds, tangent_group::<L>(seeds.count()));
+        let (pair, PartState { state, columns, .. }) = (whole(pair), state);
+        divide::<R, O, I, S>(&pair, columns, x.len(), &seeds, &own, &mut rows, |part, rows| {
+            R::held(&pair, state, f, x, part, rows)
         })
     }
 }
 
-/// Lets `run` fill the products of this rank, as rows or as columns, and marks the others as missing.
+/// Lets `run` fill the products of each group of this rank, as rows or as columns, and marks the others as missing.
 fn divide<R: HvpRoute<O, I>, O: Backend, I: Backend, S: Scalar>(
     pair: &(O, I),
     columns: &mut Vec<S>,
     inputs: usize,
-    total: usize,
-    own: std::ops::Range<usize>,
+    seeds: &Seeds<'_, S>,
+    own: &Own,
     rows: &mut Rows<'_, S>,
-    run: impl FnOnce(Rows<'_, S>) -> Result<(), Error>,
+    mut run: impl FnMut(Seeds<'_, S>, Rows<'_, S>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    if R::seeds_are_rows(pair) {
-        return run(own_rows(rows, total, own, inputs)?);
+    let (total, by_rows) = (seeds.count(), R::seeds_are_rows(pair));
+    begin(rows, if by_rows { total } else { inputs }, own, total)?;
+    for group in own.groups() {
+        let part = seeds.part(group.start, group.len());
+        if by_rows {
+            run(part, rows_of(rows, &group, inputs))?;
+        } else {
+            run(part, Rows::growing(columns, group.len()))?;
+            write_columns(rows, group, columns);
+        }
     }
-    run(Rows::growing(columns, own.len()))?;
-    spread(rows, inputs, total, own, columns)
+    Ok(())
 }
