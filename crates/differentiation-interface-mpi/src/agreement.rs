@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 const VOTE: i32 = 1;
 const VERDICT: i32 = 2;
 const TEXT: i32 = 3;
+const GONE: i32 = 4;
 
 /// The longest text of an error that is sent to other ranks. Below the size from which MPI waits for a receiver.
 const LONGEST_TEXT: usize = 1024;
@@ -114,7 +115,7 @@ const LOST: u64 = 1;
 const DIFFERENT: u64 = 2;
 const FAILED: u64 = 3;
 
-/// Rank 0: collects the votes, and returns the verdict to all.
+/// Rank 0: collects the votes, and returns the verdict to all. If it may be `late`, others may have given up.
 pub(crate) fn collect(world: &SimpleCommunicator, own: &Vote, size: usize, timeout: Duration) -> Result<(), ErrorKind> {
     let deadline = Instant::now() + timeout;
     let (mut lost, mut different, mut failed) = (None, None, None);
@@ -143,7 +144,8 @@ pub(crate) fn collect(world: &SimpleCommunicator, own: &Vote, size: usize, timeo
         let differs = |&i: &usize| words[i] != own.words[i] && i != 1 && !(i == WORDS - 1 && either_failed);
         different = different.or_else(|| (0..WORDS).find(differs).map(|word| (rank, word)));
     }
-    let verdict = match (lost, different, failed) {
+    let left = if late { left_without_verdict(world, size) } else { None };
+    let verdict = match (left.or(lost), different, failed) {
         (Some(rank), ..) => [LOST, rank as u64, 0],
         (None, Some((rank, word)), _) => [DIFFERENT, rank as u64, word as u64],
         (None, None, Some(rank)) => [FAILED, rank as u64, 0],
@@ -159,6 +161,12 @@ pub(crate) fn collect(world: &SimpleCommunicator, own: &Vote, size: usize, timeo
     judged(verdict, timeout, || text)
 }
 
+/// Rank 0 itself, if a rank has given up waiting for it. MPI may find a message at the second look only.
+fn left_without_verdict(world: &SimpleCommunicator, size: usize) -> Option<usize> {
+    let gone = |rank| world.process_at_rank(rank as Rank).immediate_probe_with_tag(GONE).is_some();
+    poll(Instant::now() + Duration::from_millis(10), || (1..size).any(gone).then_some(0))
+}
+
 /// Any other rank: sends its vote, and waits for the verdict.
 pub(crate) fn vote(world: &SimpleCommunicator, own: &Vote, timeout: Duration) -> Result<(), ErrorKind> {
     let first = world.process_at_rank(0);
@@ -170,6 +178,8 @@ pub(crate) fn vote(world: &SimpleCommunicator, own: &Vote, timeout: Duration) ->
     let deadline = Instant::now() + timeout * 2 + Duration::from_millis(100);
     let mut verdict = [0; 3];
     if !receive(world, 0, VERDICT, &mut verdict, deadline) {
+        // Should rank 0 come after all, it finds this.
+        first.send_with_tag(&verdict[..], GONE);
         return Err(lost(0, timeout));
     }
     let mut text = None;

@@ -74,7 +74,7 @@ fn completed<S: Base, M: DerivativeMatrix<S>>(
     }
 }
 
-/// Prepares the part of this rank, and finds the division by computing the matrix once.
+/// Prepares the part of this rank, and finds the division by computing the matrix once, which also sizes all work memory.
 fn prepared<S: Base, T, M: DerivativeMatrix<S>>(
     ranks: &Ranks,
     call: Call,
@@ -87,13 +87,9 @@ fn prepared<S: Base, T, M: DerivativeMatrix<S>>(
     let local = attempt(ranks.rank(), || {
         let inner = usable(inner)?;
         prepare(inner)?;
-        if ranks.size() == 1 { Ok(None) } else { matrix(inner).map(Some) }
+        matrix(inner)
     });
-    match local {
-        Ok(None) => Ok(()),
-        Ok(Some(matrix)) => completed(ranks, call, division, Ok(matrix)).map(drop),
-        Err(error) => completed(ranks, call, division, Err::<M, _>(error)).map(drop),
-    }
+    completed(ranks, call, division, local).map(drop)
 }
 
 /// What distinguishes preparations from other calls.

@@ -68,7 +68,7 @@ impl Own {
     }
 }
 
-/// The number of tangents of a group: those of a pass with these lanes, as `AutoForwardDiff` chooses it. 
+/// The number of tangents of a group: those of a pass with these lanes, as `AutoForwardDiff` chooses it.
 pub(crate) fn tangent_group<L: Lanes>(total: usize) -> usize {
     match L::N {
         _ if total <= L::N => total.max(1),

@@ -25,6 +25,8 @@ pub(crate) struct Group {
     pub(crate) world: ManuallyDrop<SimpleCommunicator>,
     /// The number of agreements so far.
     pub(crate) calls: u64,
+    /// When the last one ended.
+    last: Instant,
     /// The rank that was lost.
     pub(crate) lost: Option<ErrorKind>,
 }
@@ -72,7 +74,7 @@ impl Ranks {
         let world = ManuallyDrop::new(communicator.duplicate());
         let count = |ranks: i32| usize::try_from(ranks).expect("MPI counts processes from zero");
         let (rank, size) = (count(world.rank()), count(world.size()));
-        GROUPS.with_borrow_mut(|groups| groups.push(Group { key, world, calls: 0, lost: None }));
+        GROUPS.with_borrow_mut(|groups| groups.push(Group { key, world, calls: 0, last: Instant::now(), lost: None }));
         Ranks { key, rank, size, timeout: Duration::from_secs(60) }
     }
     /// The same group with another time limit: how long a rank waits for the others in each call. It covers the difference between the
@@ -121,17 +123,20 @@ impl Ranks {
             group.calls += 1;
             let own = Vote::new(&call, group.calls, &local);
             let verdict = if self.rank == 0 {
-                collect(&group.world, &own, self.size, self.timeout)
+                // The others wait for longer than the limit, and since the last agreement at most.
+                let late = group.last.elapsed() > self.timeout;
+                collect(&group.world, &own, self.size, self.timeout, late)
             } else {
                 vote(&group.world, &own, self.timeout)
             };
+            group.last = Instant::now();
             let Err(kind) = verdict else { return Ok(()) };
             if let ErrorKind::RankLost { .. } = kind {
                 group.lost = Some(kind);
             }
             match (kind, local) {
-                // The rank that failed has the error itself.
-                (ErrorKind::RankFailed { rank, .. }, Err(error)) if rank == self.rank => Err(error),
+                // A rank that failed has the error itself.
+                (ErrorKind::RankFailed { .. }, Err(error)) => Err(error),
                 _ => Err(named(kind)),
             }
         })

@@ -31,7 +31,7 @@ fn main() {
                 Distributed::over(ranks, AutoSparse::new(ranks.part(forward))),
             ),
         );
-        passes(test_differentiation(&dense, &default_scenarios(ScenarioOptions::all()), &options), 60);
+        passes(test_differentiation(&dense, &default_scenarios(ScenarioOptions::all()), &options), 52);
         passes(test_differentiation(&dense, &empty_scenarios(), &options), 1);
 
         let mixed = MixedMode(ranks.part(forward), ranks.part(reverse));
