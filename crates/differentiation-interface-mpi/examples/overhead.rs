@@ -37,6 +37,21 @@ impl<T: Real> Function<[T]> for Grid {
     }
 }
 
+/// Coupled pendulums after some time, by the midpoint rule: much work for each entry.
+struct Pendulums;
+impl<T: Real> Function<[T]> for Pendulums {
+    type Output = Vec<T>;
+    fn call(&self, x: &[T]) -> Vec<T> {
+        let n = x.len() / 2;
+        let slope = |x: &[T]| -> Vec<T> {
+            let force = |i: usize| -x[i].sin() + 0.3 * (x[(i + 1) % n] - 2.0 * x[i] + x[(i + n - 1) % n]);
+            x[n..].iter().copied().chain((0..n).map(force)).collect()
+        };
+        let step = |x: &[T], dx: &[T], h: f64| -> Vec<T> { x.iter().zip(dx).map(|(&x, &dx)| x + h * dx).collect() };
+        (0..200).fold(x.to_vec(), |x, _| step(&x, &slope(&step(&x, &slope(&x), 0.005)), 0.01))
+    }
+}
+
 type Prepared<'f, F, B> = PreparedJacobian<&'f F, B, Slice<f64>>;
 
 /// Prints the ratio of times.
@@ -78,6 +93,9 @@ fn main() {
     compare(&ranks, "dense 400 x 400", &Dense, &forward, &Distributed::new(&ranks, forward), &x, &barrier);
     let rows = Distributed::new(&ranks, forward).in_rows(RowSplit::Even);
     compare(&ranks, "dense 400 x 400 in rows", &Dense, &forward, &rows, &x, &barrier);
+    let x: Vec<f64> = (0..240).map(|i| 0.3 + f64::from(i % 13) * 0.05).collect();
+    let shared = Distributed::new(&ranks, forward);
+    compare(&ranks, "dense 240 x 240, much work", &Pendulums, &forward, &shared, &x, &barrier);
     let x: Vec<f64> = (0..128 * 128).map(|i| 0.3 + f64::from(i % 13) * 0.05).collect();
     let (alone, part) = (AutoSparse::new(forward), AutoSparse::new(ranks.part(forward)));
     let shared = Distributed::over(&ranks, part);

@@ -116,7 +116,13 @@ const DIFFERENT: u64 = 2;
 const FAILED: u64 = 3;
 
 /// Rank 0: collects the votes, and returns the verdict to all. If it may be `late`, others may have given up.
-pub(crate) fn collect(world: &SimpleCommunicator, own: &Vote, size: usize, timeout: Duration) -> Result<(), ErrorKind> {
+pub(crate) fn collect(
+    world: &SimpleCommunicator,
+    own: &Vote,
+    size: usize,
+    timeout: Duration,
+    late: bool,
+) -> Result<(), ErrorKind> {
     let deadline = Instant::now() + timeout;
     let (mut lost, mut different, mut failed) = (None, None, None);
     let mut text = String::new();

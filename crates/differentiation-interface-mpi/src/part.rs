@@ -43,7 +43,7 @@ impl<B> Part<B> {
         let groups = share(total.div_ceil(group), self.rank, self.size);
         let range = (groups.start * group).min(total)..(groups.end * group).min(total);
         // An engine without lanes computes one seed after the other anyway.
-        Own { range, group: if group == 1 { total } else { group } }
+        Own { range, group: if group == 1 { total.max(1) } else { group } }
     }
     fn around<C>(&self, whole: C) -> Part<C> {
         Part { whole, rank: self.rank, size: self.size }
@@ -372,7 +372,22 @@ impl<B: Backend> MatrixRoute<Part<B>> for DividedJacobian {
 
 #[cfg(test)]
 mod tests {
-    use super::share;
+    use super::{Part, share};
+    use differentiation_interface::backend::Seeds;
+
+    #[test]
+    fn groups_fill_the_parts_of_all_ranks() {
+        for (total, group) in [(0, 1), (0, 8), (5, 1), (23, 12), (26, 9), (8, 8)] {
+            for size in 1..5 {
+                let parts = (0..size).map(|rank| Part::new((), rank, size).own(&Seeds::<f64>::all(total), group));
+                let all: Vec<usize> = parts.flat_map(|own| own.groups().flatten().collect::<Vec<_>>()).collect();
+                assert_eq!(all, (0..total).collect::<Vec<_>>(), "{total} seeds in groups of {group} on {size} ranks");
+            }
+        }
+        // A seed of the user is computed on every rank.
+        let vector = [1.0];
+        assert_eq!(Part::new((), 3, 4).own(&Seeds::Vectors(&[&vector[..]]), 1).range, 0..1);
+    }
 
     #[test]
     fn shares_follow_each_other_and_differ_by_at_most_one() {

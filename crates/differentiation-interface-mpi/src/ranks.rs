@@ -142,14 +142,8 @@ impl Ranks {
         })
     }
 
-    /// Lets `start` start an exchange of data, and completes it.
-    fn complete<R: ?Sized>(
-        &self,
-        exchange: impl for<'s> FnOnce(&SimpleCommunicator, &'s mut dyn FnMut() -> bool) -> R,
-    ) -> R
-    where
-        R: Sized,
-    {
+    /// Makes an exchange of data, which is told when it is too late.
+    fn complete(&self, exchange: impl FnOnce(&SimpleCommunicator, &mut dyn FnMut() -> bool)) {
         let deadline = Instant::now() + self.timeout;
         GROUPS.with_borrow(|groups| {
             let group = groups.iter().find(|group| group.key == self.key).expect("the agreement found it");

@@ -188,5 +188,5 @@ fn squares<T: Scalar>(x: &[T]) -> Vec<T> {
 }
 
 fn extremes<T: Real>(x: &[T]) -> Vec<T> {
-    vec![x[0].sqrt(), (x[1] - 2.0).ln(), x[2] * -0.0, (x[0] - x[0]) / (x[0] * x[2])]
+    vec![x[0].sqrt(), (x[1] - 2.0).ln(), x[2] * -0.0, (x[0] * x[2]) / x[0]]
 }
