@@ -3,7 +3,7 @@
 //! Made by [`Ranks::part`](crate::Ranks::part); its routes call those of the whole backend with fewer seeds. It sends nothing: that
 //! is the work of [`Distributed`](crate::Distributed), which reads off the result what this rank computed.
 
-use crate::second_order::Parted;
+use crate::mode::Parted;
 use differentiation_interface::backend::{
     Backend, Direction, Lanes, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, Rows, Seeds,
 };
@@ -210,9 +210,11 @@ impl<B: Backend, R: PushforwardRoute<B>> PushforwardRoute<Part<B>> for Divided<R
         let whole = &backend.whole;
         if own.range.is_empty() {
             // Without columns, the number of outputs is known from the value only.
-            let y = y.unwrap_or(kept);
-            R::pushforward(whole, state, f, x, seeds.part(0, 0), Some(&mut *y), Rows::growing(columns, 0))?;
-            return begin(&mut rows, y.len(), &own, total);
+            R::pushforward(whole, state, f, x, seeds.part(0, 0), Some(&mut *kept), Rows::growing(columns, 0))?;
+            if let Some(y) = y {
+                y.clone_from(kept);
+            }
+            return begin(&mut rows, kept.len(), &own, total);
         }
         let mut y = y;
         for group in own.groups() {

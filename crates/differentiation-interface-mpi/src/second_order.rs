@@ -2,21 +2,13 @@
 //!
 //! Selected by the compiler for a [`Part`] and for a `SecondOrder` of two; calls the route of the whole backends.
 
+use crate::mode::Parted;
 use crate::part::{Own, Part, PartState, begin, rows_of, tangent_group, write_columns};
-use differentiation_interface::backend::{Backend, Compose, Direction, HvpRoute, Lanes, Mode, Request, Rows, Seeds};
+use differentiation_interface::backend::{Backend, Compose, HvpRoute, Lanes, Request, Rows, Seeds};
 use differentiation_interface::error::Error;
 use differentiation_interface::evaluate::Flat;
 use differentiation_interface::scalar::Scalar;
 use std::marker::PhantomData;
-
-/// The mode of a part of a backend with the mode `M`.
-#[derive(Clone, Copy, Debug)]
-pub struct Parted<M>(PhantomData<M>);
-
-impl<M: Mode> Mode for Parted<M> {
-    const NAME: &'static str = M::NAME;
-    const DIRECTION: Direction = M::DIRECTION;
-}
 
 impl<O: Compose<I>, I> Compose<Parted<I>> for Parted<O> {
     type Route = PartedRoute<O::Route>;
