@@ -276,6 +276,43 @@ pub enum ErrorKind {
         /// Where the function branches, if known.
         place: Option<&'static Location<'static>>,
     },
+    /// A process of a distributed differentiation did not come to a call in time: it stalls, has ended, or made another call.
+    RankLost {
+        /// The process.
+        rank: usize,
+        /// The time limit in milliseconds.
+        milliseconds: u64,
+    },
+    /// A process of a distributed differentiation made another call than the first process, or the same one with other arguments.
+    RanksDisagree {
+        /// The process.
+        rank: usize,
+        /// What differs.
+        what: &'static str,
+    },
+    /// The differentiation failed on a process of a distributed differentiation, by an error or a panic of the function.
+    RankFailed {
+        /// The process.
+        rank: usize,
+        /// Its message.
+        message: &'static str,
+    },
+    /// A message between the processes of a distributed differentiation is longer than MPI can count.
+    RankMessage {
+        /// Its number of entries.
+        size: usize,
+        /// The largest number accepted.
+        limit: usize,
+    },
+    /// The rows of a distributed matrix were to be left on a process that does not exist.
+    NoSuchRank {
+        /// The process.
+        rank: usize,
+        /// The number of processes.
+        ranks: usize,
+    },
+    /// A distributed differentiation was called on another thread than the one that made its group of processes.
+    RanksOfOtherThread,
 }
 
 /// A number in an [`ErrorKind`], which compares by its bits.
@@ -562,6 +599,34 @@ impl fmt::Display for Error {
                     None => write!(f, "the function takes a different branch than in its recording"),
                 }?;
                 write!(f, "; prepare again at this point, or drop `refusing_other_branches()`")
+            }
+            ErrorKind::RankLost { rank, milliseconds } => write!(
+                f,
+                "rank {rank} did not come to this call within {milliseconds} ms; make the same calls in the same order on all ranks, or allow more time; the group of ranks cannot be used any more, so end the program on all ranks"
+            ),
+            ErrorKind::RanksDisagree { rank, what } => {
+                write!(
+                    f,
+                    "rank {rank} has another {what} than rank 0; make the same call with the same arguments on all ranks"
+                )
+            }
+            ErrorKind::RankFailed { rank, message } => {
+                write!(
+                    f,
+                    "rank {rank} failed, so no rank has a result: {message}; correct what failed there and call again on all ranks"
+                )
+            }
+            ErrorKind::RankMessage { size, limit } => {
+                write!(
+                    f,
+                    "an exchange between ranks has {size} entries, more than the limit of {limit}; use a sparse backend or split the function"
+                )
+            }
+            ErrorKind::NoSuchRank { rank, ranks } => {
+                write!(f, "the rows were to be left on rank {rank} of {ranks}; choose a rank below {ranks}")
+            }
+            ErrorKind::RanksOfOtherThread => {
+                write!(f, "the group of ranks belongs to another thread; call on the thread that made it")
             }
         }
     }
