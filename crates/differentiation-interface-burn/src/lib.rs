@@ -2,6 +2,8 @@
 
 mod engine;
 mod function;
+#[cfg(any(test, feature = "kit"))]
+mod kit;
 mod leaf;
 
 pub use engine::{AutoBurn, Burn};
