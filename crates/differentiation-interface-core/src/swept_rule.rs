@@ -73,8 +73,10 @@ where
 /// # use differentiation_interface::prelude::*;
 /// use differentiation_interface::swept_rule::PullbackRule;
 ///
-/// let norm2 = |x: &[_]| x.iter().map(|v| *v * *v).sum();
-/// let rule = Custom::new(PullbackRule::new(norm2, AutoReverseDiff::default()));
+/// fn norm2<T: Real>(x: &[T]) -> T {
+///     x.iter().map(|v| v * v).sum()
+/// }
+/// let rule = Custom::new(PullbackRule::new(|x: &[_]| norm2(x), AutoReverseDiff::default()));
 /// assert_eq!(gradient(&|x: &[_]| rule.number(x) * x[0], &AutoForwardDiff::default(), &[1.0, 2.0])?, [7.0, 4.0]);
 /// # Ok::<(), Error>(())
 /// ```

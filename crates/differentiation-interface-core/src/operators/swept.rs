@@ -232,6 +232,7 @@ fn named<E: SweepEngine<F, S, C>, F, S: Base, C: Contexts>(operator: &'static st
 /// State of a backend at points of shape `X`.
 type StateOf<E, F, X, C> = SweptState<<X as Shape>::Scalar, <E as SweepEngine<F, <X as Shape>::Scalar, C>>::Recording>;
 
+#[diagnostic::do_not_recommend]
 impl<E, F, X, C> GradientBackend<F, X, C> for Swept<E>
 where
     X: Shape<Scalar: Base>,
@@ -297,6 +298,7 @@ where
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<E, F, X, C> JacobianBackend<F, X, C> for Swept<E>
 where
     X: Shape<Scalar: Base>,
@@ -382,6 +384,7 @@ where
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<E, F, X, C> PullbackBackend<F, X, C> for Swept<E>
 where
     X: Shape<Scalar: Base>,
@@ -447,6 +450,7 @@ where
 }
 
 /// Products with the rows of the Jacobian, which `hold` computes.
+#[diagnostic::do_not_recommend]
 impl<E, F, X, C, const T: usize> PushforwardBackend<F, X, C, T> for Swept<E>
 where
     X: Shape<Scalar: Base>,

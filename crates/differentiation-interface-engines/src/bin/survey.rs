@@ -71,7 +71,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         if verdicts != expected_text {
-            return Err(format!("the survey differs from {}; see what has changed, then copy verdicts.md", expected.display()).into());
+            return Err(format!(
+                "the survey differs from {}; see what has changed, then copy verdicts.md",
+                expected.display()
+            )
+            .into());
         }
     }
     Ok(())
