@@ -38,19 +38,26 @@ fn cost(cell: Option<&Cell>) -> String {
     }
 }
 
-/// One line for each cell that is wrong or refuses scenarios: the engine and the operator, and what was found.
+/// One line for each check that failed, and one for each engine and reason of refusals: whose, and what.
 fn remarks(survey: &Survey) -> Vec<(String, String)> {
     let mut remarks = Vec::new();
-    for cell in survey.cells() {
-        let name = format!("{}, {}", cell.engine, cell.operator);
-        if let Some(first) = cell.findings.first() {
-            remarks.push((
-                name.clone(),
-                format!("{}: {} [{}: {}]", first.scenario, first.detail, first.check, first.call),
-            ));
+    for finding in survey.findings() {
+        let what = format!("{}: {} [{}: {}]", finding.scenario, finding.detail, finding.check, finding.call);
+        remarks.push((format!("{}, {}", finding.backend, finding.operator), what));
+    }
+    for engine in survey.engines() {
+        let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+        for cell in survey.cells().iter().filter(|cell| cell.engine == engine) {
+            for (reason, count) in &cell.refused {
+                let operator = format!("{} ({count})", cell.operator);
+                match reasons.iter_mut().find(|(known, _)| known == reason) {
+                    Some((_, operators)) => operators.push(operator),
+                    None => reasons.push((reason, vec![operator])),
+                }
+            }
         }
-        for (reason, count) in &cell.refused {
-            remarks.push((name.clone(), format!("refuses {count} scenarios: {reason}")));
+        for (reason, operators) in reasons {
+            remarks.push((engine.to_string(), format!("refuses {}: {reason}", operators.join(", "))));
         }
     }
     remarks
@@ -58,7 +65,7 @@ fn remarks(survey: &Survey) -> Vec<(String, String)> {
 
 impl Survey {
     /// The survey as Markdown, without times, which differ from run to run: the table of verdicts with the number of scenarios, the checks
-    /// of each engine, and the first wrong entry and the reasons of refusals.
+    /// of each engine, and below the first wrong entry of each scenario that failed and the reasons of refusals.
     pub fn to_markdown(&self) -> String {
         let operators = operators(self);
         let mut text = format!("| engine | checks | {} |\n", operators.join(" | "));

@@ -51,7 +51,7 @@ fn engines_are_right_or_refuse() {
     let text = survey.to_markdown();
     assert!(text.starts_with("| engine | checks | gradient | hessian |\n|---|---|---|---|\n| exact | "), "{text}");
     assert!(text.contains("| refused | right (1) |\n"), "{text}");
-    assert!(text.contains("- only \\<second\\> order, gradient: refuses 1 scenarios: "), "{text}");
+    assert!(text.contains("- only \\<second\\> order: refuses gradient (1): "), "{text}");
     assert_eq!(survey.costs_to_markdown(), "");
 }
 

@@ -1,0 +1,108 @@
+//! The one error type of the project.
+//!
+//! Operators check shapes once and make most errors; backends make those that they alone can detect.
+
+mod kind;
+mod text;
+
+pub use kind::{ErrorKind, Reading};
+
+use std::fmt;
+
+/// What went wrong in a call of an operator. Buffers, preparation and inputs stay usable after it.
+///
+/// The message says what was asked, what was found and what to do:
+/// `jacobian with forward_diff: prepared for 3 inputs, called with 5; prepare again with a point of length 5`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error {
+    // Boxed, so that a `Result` fits in a register.
+    parts: Box<Parts>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct Parts {
+    operator: &'static str,
+    backend: &'static str,
+    kind: ErrorKind,
+    /// What the engine of another crate reported.
+    report: Option<Box<str>>,
+}
+
+impl Error {
+    /// Makes an error. [`during`](Self::during) adds the operator and the backend.
+    #[cold]
+    #[inline(never)]
+    pub fn new(kind: ErrorKind) -> Error {
+        Error { parts: Box::new(Parts { operator: "differentiation", backend: "", kind, report: None }) }
+    }
+
+    /// Makes an error of the kind [`ErrorKind::EngineFailed`] with the message of an engine of another crate.
+    #[cold]
+    #[inline(never)]
+    pub fn engine_failed(report: &str) -> Error {
+        let mut error = Error::new(ErrorKind::EngineFailed);
+        error.parts.report = Some(report.into());
+        error
+    }
+
+    /// The same error, with the operator and backend it came from.
+    #[cold]
+    #[inline(never)]
+    pub fn during(mut self, operator: &'static str, backend: &'static str) -> Error {
+        self.parts.operator = operator;
+        self.parts.backend = backend;
+        self
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.parts.kind
+    }
+    /// The message of the engine of another crate that failed. It is lost where the engine ran inside a custom rule.
+    pub fn report(&self) -> Option<&str> {
+        self.parts.report.as_deref()
+    }
+    /// The operator that was called.
+    pub fn operator(&self) -> &'static str {
+        self.parts.operator
+    }
+    /// The backend that was used.
+    pub fn backend(&self) -> &'static str {
+        self.parts.backend
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Error {
+        Error::new(kind)
+    }
+}
+
+/// The message, then the kind: this is what `unwrap` and a `main` that returns the error print.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self} [{:?}]", self.parts.kind)
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_the_message_and_the_kind() {
+        let error = Error::new(ErrorKind::PreparedLength { prepared: 3, found: 5 }).during("jacobian", "forward_diff");
+        assert_eq!(
+            format!("{error:?}"),
+            "jacobian with forward_diff: prepared for 3 inputs, called with 5; prepare again with a point of length 5 \
+             [PreparedLength { prepared: 3, found: 5 }]"
+        );
+    }
+
+    #[test]
+    fn results_fit_in_a_register() {
+        assert_eq!(size_of::<Result<(), Error>>(), size_of::<usize>());
+    }
+}
