@@ -98,13 +98,13 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes, K: Default> ColumnShare<B, X, 
             Target::Own(_) => range.len(),
             Target::Parts(_) | Target::Nowhere => BLOCK / outputs.max(1),
         };
-        let mut calls = division.calls(part, most);
+        let calls = division.calls(part, most);
         // Of several calls at one point, most need not repeat what depends on the point alone.
         let mut is_held = false;
         let in_one_call = calls.is_last();
         fault::watch(|| {
             let mut with_value = with_value;
-            while let Some(taken) = calls.next() {
+            for taken in calls {
                 let (first, count) = (taken.start - range.start, taken.len());
                 let rows = match &mut target {
                     Target::Own(own) if outputs == 1 || in_one_call => {

@@ -244,7 +244,7 @@ mod tests {
         use differentiation_interface_core::error::ErrorKind;
         let kinds = [None, Some(ErrorKind::NoSeeds), Some(ErrorKind::TapeOverflow)];
         let result = share_out(&mut [(); 3], &mut [(); 0], &|_| 0, &|part, (), _| match &kinds[part] {
-            Some(kind) => Err(kind.clone().into()),
+            Some(kind) => Err((*kind).into()),
             None => Ok(()),
         });
         assert_eq!(result.unwrap_err().kind(), ErrorKind::NoSeeds);
