@@ -106,7 +106,7 @@ fn functions_that_wait_for_rayon_are_right() {
     });
     // A tape within a function with `rayon`, whose numbers do not leave.
     fn waiting<T: Real>(x: &[T]) -> Vec<T> {
-        let (a, _) = rayon::join(|| 2.0, || std::thread::yield_now());
+        let (a, _) = rayon::join(|| 2.0, std::thread::yield_now);
         x.iter().map(|&y| y * x[0] * a).collect()
     }
     let f = |x: &[_]| waiting(x);
