@@ -5,7 +5,7 @@
 use std::fmt;
 use std::panic::Location;
 
-/// The kinds of [`Error`], with their data.
+/// The kinds of [`Error`](super::Error), with their data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -248,7 +248,7 @@ pub enum ErrorKind {
         /// Length of the point.
         found: usize,
     },
-    /// The engine of another crate could not evaluate or differentiate the function; [`Error::report`] is its message.
+    /// The engine of another crate could not evaluate or differentiate the function; [`Error::report`](super::Error::report) is its message.
     EngineFailed,
     /// The pattern of a sparse derivative was found for one point, and the function takes a different branch at this one, where
     /// other entries may be nonzero.
