@@ -31,12 +31,12 @@ fn network<T: Real>(p: &[T], z: &[f64], t: &[f64]) -> T {
         for i in 0..HIDDEN {
             let mut a = b[i];
             for j in 0..FEATURES {
-                a = a + w[i * FEATURES + j] * z[j];
+                a += w[i * FEATURES + j] * z[j];
             }
-            y = y + v[i] * a.tanh();
+            y += v[i] * a.tanh();
         }
         let error = y - *t;
-        loss = loss + error * error;
+        loss += error * error;
     }
     loss
 }

@@ -118,12 +118,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             let file = arguments.out.join("figure2.svg");
             plot.write_svg(&file)?;
             println!("wrote {}", file.display());
-            table.write_csv(&arguments.out.join("figure2.csv"))?;
+            table.write_csv(arguments.out.join("figure2.csv"))?;
         }
         Command::Costs => {
             let table = costs(&options);
             println!("{table}");
-            table.write_csv(&arguments.out.join("costs.csv"))?;
+            table.write_csv(arguments.out.join("costs.csv"))?;
         }
         Command::Pick => {
             let scenario = Scenario::gradient(Rosenbrock, point(50));
