@@ -256,5 +256,7 @@ impl fmt::Display for Error {
 
 /// Whether the value was read to format the number: by `scalar/formatting.rs`, where the place in the user's code is not known.
 fn is_formatting(place: &Location<'_>) -> bool {
-    Path::new(place.file()) == Path::new(file!()).with_file_name("scalar").join("formatting.rs")
+    // `src/error/text.rs`, this file.
+    let source = Path::new(file!()).parent().and_then(Path::parent).unwrap_or(Path::new(""));
+    Path::new(place.file()) == source.join("scalar").join("formatting.rs")
 }
