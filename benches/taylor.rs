@@ -51,7 +51,7 @@ fn main() {
     let mut to_8 = eighth.taylor_expansion(&point).expect(failed);
     let expected = to_8.partial(&[2, 1, 1, 1]).expect(failed);
     let found = partial.mixed_partial(&point).expect(failed);
-    assert!((found / expected - 1.0).abs() < 1e-12, "{found}, from the expansion {expected}");
+    assert!(f64::abs(found / expected - 1.0) < 1e-12, "{found}, from the expansion {expected}");
 
     let (mut coefficients, mut along, mut one) = ([0.0; 13], [0.0; 7], [0.0]);
     let mut contenders: Vec<(&str, Box<dyn FnMut() + '_>)> = vec![
