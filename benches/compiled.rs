@@ -1,7 +1,7 @@
 //! Compiled recordings through the public operators, beside derivatives by hand and beside the tape that is recorded anew in
 //! each call.
 //!
-//! `cargo bench --bench compiled [--features native] [-- FILTER ...]`: with the feature `native` programs become machine code,
+//! `cargo bench -p differentiation-interface-benches --bench compiled [--features native] [-- FILTER ...]`: with the feature `native` programs become machine code,
 //! without it they are interpreted. Filters select groups by parts of their names (`gradient`, `W3`, `GMM`, `irregular`,
 //! `costs`, `memory`) and by size (`rosenbrock 1000`). Ratios are medians over rounds in which all contenders run one after
 //! the other; every result is first compared with the derivative by hand, and prepared calls must not allocate. Without the

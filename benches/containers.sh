@@ -3,7 +3,7 @@
 # Needs valgrind.
 set -eu
 cd "$(dirname "$0")/.."
-program=$(cargo bench --bench containers --features containers --no-run 2>&1 | sed -n 's/.*containers.*(\(.*\))$/\1/p')
+program=$(cargo bench -p differentiation-interface-benches --bench containers --features containers --no-run 2>&1 | sed -n 's/.*containers.*(\(.*\))$/\1/p')
 # `rep movsb`, by which the C library copies more than 2 KB, counts as one instruction per byte under valgrind: tell it not to.
 count() {
     GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=1073741824:glibc.cpu.x86_rep_stosb_threshold=1073741824 \

@@ -1,6 +1,6 @@
 //! Time of prepared first-order calls beside the bare function, the derivative by hand, and the same method by hand.
 //!
-//! `cargo bench --bench gradients [-- FILTER ...]`: only groups whose name and size contain every filter, such as
+//! `cargo bench -p differentiation-interface-benches --bench gradients [-- FILTER ...]`: only groups whose name and size contain every filter, such as
 //! `rosenbrock 1000`. Ratios are medians over rounds in which all contenders run one after the other; absolute times
 //! mean little on a shared machine. Every result is compared with the derivative by hand before anything is timed.
 //! Without the argument `--bench`, which `cargo bench` passes and `cargo test` does not, nothing is timed: small sizes are

@@ -2,7 +2,7 @@
 # Instructions per operation with a constant operand, by callgrind; see benches/literal_cost.rs. Needs valgrind.
 set -eu
 cd "$(dirname "$0")/.."
-program=$(cargo bench --bench literal_cost --no-run 2>&1 | sed -n 's/.*literal_cost.*(\(.*\))$/\1/p')
+program=$(cargo bench -p differentiation-interface-benches --bench literal_cost --no-run 2>&1 | sed -n 's/.*literal_cost.*(\(.*\))$/\1/p')
 count() {
     valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$1" "$2" 2>&1 |
         sed -n 's/.*Collected : \([0-9]*\).*/\1/p'

@@ -1,7 +1,7 @@
 //! Gradients through products, linear systems, a network and an implicit function: rules of matrices beside the same on single
 //! numbers and beside code written by hand with `faer`.
 //!
-//! `cargo bench --bench matrix_rules --features faer`. Each result is compared with the others before it is timed. Without the
+//! `cargo bench -p differentiation-interface-benches --bench matrix_rules --features faer`. Each result is compared with the others before it is timed. Without the
 //! argument `--bench`, nothing is timed.
 
 mod workloads;

@@ -1,7 +1,7 @@
 //! Time of prepared second-order calls beside the bare function, the derivative by hand, and the gradient by the same
 //! inner backend.
 //!
-//! `cargo bench --bench second_order [-- FILTER ...]`: only groups whose name and size contain every filter. Ratios are
+//! `cargo bench -p differentiation-interface-benches --bench second_order [-- FILTER ...]`: only groups whose name and size contain every filter. Ratios are
 //! medians over rounds in which all contenders run one after the other; absolute times mean little on a shared machine.
 //! Every result is compared with the derivative by hand before anything is timed. Without the argument `--bench`, which
 //! `cargo bench` passes and `cargo test` does not, nothing is timed: small sizes are checked, and prepared calls must not

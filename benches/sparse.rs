@@ -1,7 +1,7 @@
 //! Time of prepared sparse derivatives beside the bare function, the derivative by hand and the dense derivative, and the costs
 //! of the preparation.
 //!
-//! `cargo bench --bench sparse [-- FILTER ...]`: only groups whose name contains every filter. Ratios are medians over
+//! `cargo bench -p differentiation-interface-benches --bench sparse [-- FILTER ...]`: only groups whose name contains every filter. Ratios are medians over
 //! rounds in which all contenders run one after the other; absolute times mean little on a shared machine. Every result is
 //! compared with the derivative by hand before anything is timed. Without the argument `--bench`, which `cargo bench`
 //! passes and `cargo test` does not, nothing is timed: small sizes are checked, and prepared calls must not allocate.

@@ -1,6 +1,6 @@
 //! Forward mode at numbers and arrays, prepared and unprepared, beside the same duals written by hand.
 //!
-//! `cargo bench --bench static_points` prints ratios of time, `benches/static_points.sh` those of instructions by callgrind, for
+//! `cargo bench -p differentiation-interface-benches --bench static_points` prints ratios of time, `benches/static_points.sh` those of instructions by callgrind, for
 //! which this program repeats one way a given number of times. Without the argument `--bench`, which `cargo bench` passes and `cargo test` does
 //! not, each way is only compared with the derivative by hand, and must not allocate.
 

@@ -2,7 +2,7 @@
 # Instructions of a call of forward mode at numbers and arrays, by callgrind; see benches/static_points.rs. Needs valgrind.
 set -eu
 cd "$(dirname "$0")/.."
-program=$(cargo bench --bench static_points --no-run 2>&1 | sed -n 's/.*static_points.*(\(.*\))$/\1/p')
+program=$(cargo bench -p differentiation-interface-benches --bench static_points --no-run 2>&1 | sed -n 's/.*static_points.*(\(.*\))$/\1/p')
 count() {
     valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$1" "$2" 2>&1 |
         sed -n 's/.*Collected : \([0-9]*\).*/\1/p'

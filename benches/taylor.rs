@@ -1,6 +1,6 @@
 //! Taylor mode: derivatives of order five and twelve of W8, and expansions in four variables, prepared, beside the bare function.
 //!
-//! `cargo bench --bench taylor` prints times and ratios; without the argument `--bench`, which `cargo bench` passes and `cargo test` does not,
+//! `cargo bench -p differentiation-interface-benches --bench taylor` prints times and ratios; without the argument `--bench`, which `cargo bench` passes and `cargo test` does not,
 //! prepared calls are only checked, and must not allocate.
 
 mod workloads;
