@@ -4,7 +4,7 @@
 //! lifetime-free part that a preparation remembers. Operators turn every point into a flat slice, and pass both on as [`At`].
 
 use crate::backend::Lanes;
-use crate::container::{Buffer, Container};
+use crate::container::Container;
 use crate::context::{Context, ContextKind, Contexts};
 use crate::scalar::{Core, Num, Scalar};
 use std::fmt::Debug;
@@ -172,9 +172,9 @@ pub type ScalarOf<P> = <<P as Point>::Shape as Shape>::Scalar;
 /// The owned object of the shape of a point, as `gradient` returns it.
 pub type LikeOf<P> = <<P as Point>::Shape as Shape>::Like;
 
-/// Points whose shape is the flat numbers: what they pass to the function, and the result that `fill` writes.
+/// Points whose shape is the flat numbers: what they pass to the function, a result, and the numbers of the result, which `fill` writes.
 macro_rules! flat_points {
-    ($([$($generics:tt)*] $point:ty: $shape:ty, $this:ident => $flat:expr, $like:expr;)*) => {$(
+    ($([$($generics:tt)*] $point:ty: $shape:ty, $this:ident => $flat:expr, $like:expr, $numbers:expr;)*) => {$(
         impl<$($generics)*> Point for $point {
             type Shape = $shape;
             type Contexts = ();
@@ -189,34 +189,35 @@ macro_rules! flat_points {
             fn hold<N: Scalar>(&self) {}
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn fit<N: Scalar>(&self, (): &mut ()) {}
-            #[inline]
+            // The length of a local number or array is a constant here, which that of a piece of an `Object` is not.
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn filled<E>(
                 &self,
-                memory: &mut Vec<ScalarOf<Self>>,
+                _: &mut Vec<ScalarOf<Self>>,
                 fill: impl FnOnce(&mut [ScalarOf<Self>]) -> Result<(), E>,
             ) -> Result<LikeOf<Self>, E> {
                 let like = |$this: &Self| {
                     let _ = $this;
                     $like
                 };
-                let mut like: LikeOf<Self> = like(self);
-                Buffer::write(&mut like, memory, fill)?;
-                Ok(like)
+                let mut $this: LikeOf<Self> = like(self);
+                fill($numbers)?;
+                Ok($this)
             }
         }
     )*};
 }
 // Numbers by value. Not `f32`, so that the compiler infers `f64` for a literal `2.0`; pass `&x` of an `f32`.
 flat_points! {
-    [S: Scalar] &S: Number<S>, x => std::slice::from_ref(*x), S::default();
-    [C: Core] Num<C>: Number<Num<C>>, x => std::slice::from_ref(x), Num::default();
-    [] f64: Number<f64>, x => std::slice::from_ref(x), 0.0;
-    [S: Scalar] &[S]: Slice<S>, x => x, vec![S::default(); x.len()];
-    [S: Scalar] &Vec<S>: Slice<S>, x => x, vec![S::default(); x.len()];
-    [S: Scalar, const K: usize] &[S; K]: Slice<S>, x => *x, vec![S::default(); x.len()];
-    [S: Scalar] &mut [S]: Slice<S>, x => x, vec![S::default(); x.len()];
-    [S: Scalar] &mut Vec<S>: Slice<S>, x => x, vec![S::default(); x.len()];
-    [S: Scalar, const K: usize] [S; K]: [S; K], x => x, [S::default(); K];
+    [S: Scalar] &S: Number<S>, x => std::slice::from_ref(*x), S::default(), std::slice::from_mut(&mut x);
+    [C: Core] Num<C>: Number<Num<C>>, x => std::slice::from_ref(x), Num::default(), std::slice::from_mut(&mut x);
+    [] f64: Number<f64>, x => std::slice::from_ref(x), 0.0, std::slice::from_mut(&mut x);
+    [S: Scalar] &[S]: Slice<S>, x => x, vec![S::default(); x.len()], &mut x;
+    [S: Scalar] &Vec<S>: Slice<S>, x => x, vec![S::default(); x.len()], &mut x;
+    [S: Scalar, const K: usize] &[S; K]: Slice<S>, x => *x, vec![S::default(); x.len()], &mut x;
+    [S: Scalar] &mut [S]: Slice<S>, x => x, vec![S::default(); x.len()], &mut x;
+    [S: Scalar] &mut Vec<S>: Slice<S>, x => x, vec![S::default(); x.len()], &mut x;
+    [S: Scalar, const K: usize] [S; K]: [S; K], x => x, [S::default(); K], &mut x;
 }
 
 /// A point with its contexts and its flat numbers, as operators pass it to backends.

@@ -265,7 +265,7 @@ pub(super) const fn has_storage<X: Shape, C: Contexts, N: Scalar>() -> bool {
 }
 
 /// Fills the matrix on the stack, and the value if a buffer is given. Returns `false` if a state is needed.
-#[inline]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn on_stack<B, R, L, P, F>(
     backend: &B,
     function: &F,
@@ -285,6 +285,10 @@ where
         return false;
     }
     let x = point.coordinates();
+    // The compiler learns the length, so that no index of a point of fixed length can fail below, and removes the watch for faults.
+    if const { P::Shape::LENGTH.is_some() } && Some(x.len()) != P::Shape::LENGTH {
+        return false;
+    }
     let (mut storage, mut kept) = (Storage::new(point), Default::default());
     let mut f = Bound::new(function, point, &mut storage, &mut kept);
     R::on_stack::<_, L, _>(backend, &mut f, x, y, &mut Rows::fixed(matrix, x.len()))
