@@ -49,3 +49,21 @@ impl<T: Real, L: Loss> Function<[T]> for AsFunction<'_, L> {
         self.0.value(x)
     }
 }
+
+/// A function of many numbers that returns one, without a gradient by hand.
+pub(crate) trait Stateful {
+    fn name(&self) -> String;
+    fn point(&self) -> Vec<f64>;
+    fn value<T: Real>(&self, x: &[T]) -> T;
+}
+
+/// A [`Stateful`] function as a function for operators.
+pub(crate) struct Loop<'a, L>(pub(crate) &'a L);
+
+impl<T: Real, L: Stateful> Function<[T]> for Loop<'_, L> {
+    type Output = T;
+    #[inline]
+    fn call(&self, x: &[T]) -> T {
+        self.0.value(x)
+    }
+}
