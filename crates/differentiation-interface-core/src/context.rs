@@ -194,11 +194,7 @@ impl<K: ?Sized + 'static> ContextKind for ConstantKind<K> {
         reader.get_or_init(PlainData::of).is_some_and(|reader| reader.read(value.0, words))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn argument<'a, N: Scalar>(
-        value: &'a Constant<'_, K>,
-        _: &'a mut Self::Storage<N>,
-        _: &mut usize,
-    ) -> &'a K {
+    fn argument<'a, N: Scalar>(value: &'a Constant<'_, K>, _: &'a mut Self::Storage<N>, _: &mut usize) -> &'a K {
         value.0
     }
 }

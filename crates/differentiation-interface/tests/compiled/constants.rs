@@ -249,7 +249,8 @@ fn constants_beside_parameters_and_caches() {
     let g = |x: &[_], k: &f64, p: &_, work: &mut Vec<_>| f(x, k, p, work);
     let x = [1.0, 2.0];
     let work = vec![0.0; 2];
-    let mut prepared = prepare_gradient(&g, &AutoReverseDiff::compiled(), (&x, Constant(&1.0), Parameter(&1.0), Cache(&work)));
+    let mut prepared =
+        prepare_gradient(&g, &AutoReverseDiff::compiled(), (&x, Constant(&1.0), Parameter(&1.0), Cache(&work)));
     let prepared = prepared.as_mut().unwrap();
     for round in 0..4 {
         for (k, p) in [(1.0, 1.0), (1.0, 5.0), (3.0, 2.0), (-2.0, 2.0)] {

@@ -136,7 +136,9 @@ impl Recording {
 
     /// The same with more parameters: these constants the first time, all constants the second time.
     pub(super) fn widened(&self, more: &[Place], requested: &RequestedEntries) -> Result<Recording, Error> {
-        let Some(Source { graph, places, is_guarded }) = &self.source else { return Err(ErrorKind::ForeignNumber.into()) };
+        let Some(Source { graph, places, is_guarded }) = &self.source else {
+            return Err(ErrorKind::ForeignNumber.into());
+        };
         let places = if places.is_empty() { more.to_vec() } else { graph.places_of_constants() };
         let wide = match is_guarded {
             true => graph.with_parameters_at(&places)?,
