@@ -3,7 +3,7 @@
 //!
 //! `cargo bench -p differentiation-interface-benches --bench compiled [--features native] [-- FILTER ...]`: with the feature `native` programs become machine code,
 //! without it they are interpreted. Filters select groups by parts of their names (`gradient`, `W3`, `GMM`, `irregular`,
-//! `costs`, `memory`) and by size (`rosenbrock 1000`). Ratios are medians over rounds in which all contenders run one after
+//! `constants`, `costs`, `memory`) and by size (`rosenbrock 1000`). Ratios are medians over rounds in which all contenders run one after
 //! the other; every result is first compared with the derivative by hand, and prepared calls must not allocate. Without the
 //! argument `--bench`, which `cargo bench` passes and `cargo test` does not, nothing is timed and sizes are small.
 
@@ -24,7 +24,7 @@ use workloads::simd::{self, Gradient};
 use workloads::sums::{self, Differences, Rosenbrock, Squares, Sum};
 use workloads::systems::{self, Lorenz96, Quadrotor, System};
 use workloads::table::{Row, check, prepared, print, row, time_of, timed, wanted};
-use workloads::{Random, peak, timing};
+use workloads::{Random, constants, peak, timing};
 
 #[global_allocator]
 static ALLOCATOR: timing::Counting = timing::Counting;
@@ -422,6 +422,8 @@ fn main() {
     let inputs = if timed() { 1000 } else { 20 };
     gradients(&Kepler(inputs), None);
     gradients(&Table::new(inputs), None);
+    constants::fits(8);
+    mixtures.iter().for_each(constants::mixtures);
 
     let large = if timed() { 100_000 } else { 200 };
     costs(&OfLength(Squares, large));

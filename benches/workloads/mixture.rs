@@ -33,6 +33,58 @@ impl Mixture {
         let points = (0..n * d).map(|_| random.normal()).collect();
         Mixture { d, k, points, start }
     }
+
+    /// The value for other points than its own.
+    pub(crate) fn value_of<T: Real>(&self, points: &[f64], x: &[T]) -> T {
+        let (d, k) = (self.d, self.k);
+        let (alpha, rest) = x.split_at(k);
+        let (means, factors) = rest.split_at(k * d);
+        let width = d * (d + 1) / 2;
+        let mut exp_q = Vec::with_capacity(k * d);
+        let mut sum_q = Vec::with_capacity(k);
+        for factor in factors.chunks(width) {
+            let mut sum = T::constant(0.0);
+            for q in &factor[..d] {
+                exp_q.push(q.exp());
+                sum += *q;
+            }
+            sum_q.push(sum);
+        }
+        let mut total = T::constant(0.0);
+        let mut terms = Vec::with_capacity(k);
+        let mut centred = Vec::with_capacity(d);
+        let mut mapped: Vec<T> = Vec::with_capacity(d);
+        for point in points.chunks(d) {
+            terms.clear();
+            for c in 0..k {
+                centred.clear();
+                centred.extend((0..d).map(|j| point[j] - means[c * d + j]));
+                mapped.clear();
+                mapped.extend((0..d).map(|j| exp_q[c * d + j] * centred[j]));
+                let mut l = c * width + d;
+                for column in 0..d {
+                    for row in column + 1..d {
+                        mapped[row] += factors[l] * centred[column];
+                        l += 1;
+                    }
+                }
+                let norm: T = mapped.iter().map(|v| *v * *v).sum();
+                terms.push(alpha[c] + sum_q[c] - 0.5 * norm);
+            }
+            total += log_sum_exp(&terms);
+        }
+        total -= points.len() as f64 / d as f64 * log_sum_exp(alpha);
+        let mut prior = T::constant(0.0);
+        for v in &exp_q {
+            prior += *v * *v;
+        }
+        for factor in factors.chunks(width) {
+            for l in &factor[d..] {
+                prior += *l * *l;
+            }
+        }
+        total + 0.5 * prior
+    }
 }
 
 impl Loss for Mixture {
@@ -56,54 +108,7 @@ impl Loss for Mixture {
     }
 
     fn value<T: Real>(&self, x: &[T]) -> T {
-        let (d, k) = (self.d, self.k);
-        let (alpha, rest) = x.split_at(k);
-        let (means, factors) = rest.split_at(k * d);
-        let width = d * (d + 1) / 2;
-        let mut exp_q = Vec::with_capacity(k * d);
-        let mut sum_q = Vec::with_capacity(k);
-        for factor in factors.chunks(width) {
-            let mut sum = T::constant(0.0);
-            for q in &factor[..d] {
-                exp_q.push(q.exp());
-                sum += *q;
-            }
-            sum_q.push(sum);
-        }
-        let mut total = T::constant(0.0);
-        let mut terms = Vec::with_capacity(k);
-        let mut centred = Vec::with_capacity(d);
-        let mut mapped: Vec<T> = Vec::with_capacity(d);
-        for point in self.points.chunks(d) {
-            terms.clear();
-            for c in 0..k {
-                centred.clear();
-                centred.extend((0..d).map(|j| point[j] - means[c * d + j]));
-                mapped.clear();
-                mapped.extend((0..d).map(|j| exp_q[c * d + j] * centred[j]));
-                let mut l = c * width + d;
-                for column in 0..d {
-                    for row in column + 1..d {
-                        mapped[row] += factors[l] * centred[column];
-                        l += 1;
-                    }
-                }
-                let norm: T = mapped.iter().map(|v| *v * *v).sum();
-                terms.push(alpha[c] + sum_q[c] - 0.5 * norm);
-            }
-            total += log_sum_exp(&terms);
-        }
-        total -= self.points.len() as f64 / d as f64 * log_sum_exp(alpha);
-        let mut prior = T::constant(0.0);
-        for v in &exp_q {
-            prior += *v * *v;
-        }
-        for factor in factors.chunks(width) {
-            for l in &factor[d..] {
-                prior += *l * *l;
-            }
-        }
-        total + 0.5 * prior
+        self.value_of(&self.points, x)
     }
 
     fn by_hand(&self, memory: &mut Memory, grad: &mut [f64], x: &[f64]) -> f64 {

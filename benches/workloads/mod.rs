@@ -6,6 +6,7 @@
 #![allow(dead_code, reason = "each benchmark uses a part")]
 
 pub(crate) mod bundle;
+pub(crate) mod constants;
 pub(crate) mod duals;
 pub(crate) mod grids;
 pub(crate) mod irregular;

@@ -6,24 +6,57 @@
 
 use crate::container::{Container, Object, Seen, flat};
 use crate::function::{Const, ContextType, ContextTypes, Work};
-use crate::recordings::EngineScalar;
+use crate::recordings::{EngineScalar, PlainData, Word, Words};
 use crate::scalar::{Base, Scalar};
+use std::cell::OnceCell;
 use std::fmt::Debug;
 
 /// A constant argument: the function takes `&K`. Its value may differ from call to call.
 ///
 /// It is not differentiated; arithmetic of its plain numbers with active numbers computes no tangents for them.
+///
+/// A backend that compiles a recording of the function must know whether a constant has changed. It compares numbers with those of its
+/// recordings, bit for bit: single numbers, arrays, slices and vectors of them, nested ones, pairs, and the vectors and matrices of other
+/// crates that can be points, of the sizes that programs use (arrays up to 64, arrays of arrays up to 8 by 8). A changed constant costs a
+/// run of the function. Data of any other type costs it in every call; pass a container as [`ConstantNumbers`] then.
 pub struct Constant<'a, K: ?Sized>(
     /// The value.
     pub &'a K,
+);
+
+/// A [`Constant`] that is a container of plain numbers, such as a struct with `#[derive(Container)]` or a long array. The function takes
+/// `&W`, as for a [`Constant`].
+///
+/// The type says that the value consists of numbers, so every backend that keeps recordings compares them bit for bit, as it does with a
+/// [`Constant`] of the usual types.
+///
+/// # Example
+/// ```
+/// use differentiation_interface_core::context::ConstantNumbers;
+/// use differentiation_interface_core::{Const, FunctionWith, Real};
+///
+/// struct Fit;
+/// impl<T: Real> FunctionWith<[T], (Const<(Vec<f64>, [f64; 99])>,)> for Fit {
+///     type Output = T;
+///     fn call_with(&self, x: &[T], (data,): (&(Vec<f64>, [f64; 99]),)) -> T {
+///         data.0.iter().map(|y| (x[0] - *y) * data.1[0]).sum()
+///     }
+/// }
+/// let data = (vec![1.0, 2.0], [2.0; 99]);
+/// let point = (&[5.0], ConstantNumbers(&data)); // what operators take
+/// assert_eq!(Fit.call_with(&point.0[..], (point.1.0,)), 14.0);
+/// ```
+pub struct ConstantNumbers<'a, W: ?Sized>(
+    /// The value.
+    pub &'a W,
 );
 
 /// Constant numbers that the function takes as numbers of its own type `T`: a slice or `Vec<f64>` as `&Vec<T>`, an array
 /// `[f64; K]` as `&[T; K]`, a number as `&T`.
 ///
 /// They carry no derivative, and their values may differ from call to call, like those of a [`Constant`]. A backend that compiles
-/// a recording of the function reuses the recording when they change. A change of a [`Constant`] is not visible to it, so it runs
-/// the function in every call to find out.
+/// a recording of the function reuses the recording when they change, while it runs the function to find out what a change of a
+/// [`Constant`] does.
 ///
 /// # Example
 /// ```
@@ -70,6 +103,12 @@ impl<K: ?Sized> Clone for Constant<'_, K> {
     }
 }
 impl<K: ?Sized> Copy for Constant<'_, K> {}
+impl<W: ?Sized> Clone for ConstantNumbers<'_, W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<W: ?Sized> Copy for ConstantNumbers<'_, W> {}
 impl<W: ?Sized> Clone for Parameter<'_, W> {
     fn clone(&self) -> Self {
         *self
@@ -83,7 +122,7 @@ impl<W: ?Sized> Clone for Cache<'_, W> {
 }
 impl<W: ?Sized> Copy for Cache<'_, W> {}
 
-/// A context in a call: [`Constant`], [`Parameter`], [`Cache`] or [`ConstantOrCache`].
+/// A context in a call: [`Constant`], [`ConstantNumbers`], [`Parameter`], [`Cache`] or [`ConstantOrCache`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a context",
     note = "wrap a value as `Constant(&value)` and work memory as `Cache(&prototype)`"
@@ -103,7 +142,7 @@ pub trait ContextKind: 'static {
     type Storage<N: Scalar>: Clone + Send + Debug;
     /// The context in a call.
     type Value<'a>: Copy;
-    /// Whether its value may change in a way that a recording cannot detect.
+    /// Whether a recording for equal lengths and parameters may be invalid, because of a constant.
     const OPAQUE: bool;
     /// Whether it is work memory.
     const WORK_MEMORY: bool = false;
@@ -114,6 +153,12 @@ pub trait ContextKind: 'static {
     fn parameters(_value: &Self::Value<'_>, _values: &mut Vec<f64>) {}
     /// Appends the lengths.
     fn lengths(_value: &Self::Value<'_>, _lengths: &mut Vec<usize>) {}
+    /// Passes what its constants consist of to `words`. Returns whether it is equal to what is known, and `false` if a constant does not
+    /// consist of numbers.
+    #[inline]
+    fn constants<N: Scalar>(_value: &Self::Value<'_>, _storage: &Self::Storage<N>, _words: &mut Words<'_>) -> bool {
+        !Self::OPAQUE
+    }
     /// The argument for the function. A cache has the shape of the prototype and holds zeros. `next` is the index of the first
     /// parameter, and is advanced past the last one.
     fn argument<'a, N: Scalar>(
@@ -135,13 +180,47 @@ impl<K: ?Sized + 'static> Context for Constant<'_, K> {
 
 impl<K: ?Sized + 'static> ContextKind for ConstantKind<K> {
     type Typed<N: Scalar> = Const<K>;
-    type Storage<N: Scalar> = ();
+    /// How to read its numbers, once an engine has asked.
+    type Storage<N: Scalar> = OnceCell<Option<PlainData<K>>>;
     type Value<'a> = Constant<'a, K>;
     const OPAQUE: bool = true;
 
-    fn allocate<N: Scalar>(_: Constant<'_, K>) {}
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn argument<'a, N: Scalar>(value: &'a Constant<'_, K>, _: &'a mut (), _: &mut usize) -> &'a K {
+    fn allocate<N: Scalar>(_: Constant<'_, K>) -> Self::Storage<N> {
+        OnceCell::new()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn constants<N: Scalar>(value: &Constant<'_, K>, reader: &Self::Storage<N>, words: &mut Words<'_>) -> bool {
+        reader.get_or_init(PlainData::of).is_some_and(|reader| reader.read(value.0, words))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn argument<'a, N: Scalar>(value: &'a Constant<'_, K>, _: &'a mut Self::Storage<N>, _: &mut usize) -> &'a K {
+        value.0
+    }
+}
+
+/// Kind of [`ConstantNumbers`].
+pub struct ConstantNumbersKind<W: ?Sized>(std::marker::PhantomData<W>);
+
+impl<W: Container<Scalar: Word> + ?Sized + 'static> Context for ConstantNumbers<'_, W> {
+    type Kind = ConstantNumbersKind<W>;
+    fn value(&self) -> Self {
+        *self
+    }
+}
+
+impl<W: Container<Scalar: Word> + ?Sized + 'static> ContextKind for ConstantNumbersKind<W> {
+    type Typed<N: Scalar> = Const<W>;
+    type Storage<N: Scalar> = ();
+    type Value<'a> = ConstantNumbers<'a, W>;
+    const OPAQUE: bool = true;
+
+    fn allocate<N: Scalar>(_: ConstantNumbers<'_, W>) {}
+    fn constants<N: Scalar>(value: &ConstantNumbers<'_, W>, (): &(), words: &mut Words<'_>) -> bool {
+        !W::OPAQUE && words.container(value.0)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn argument<'a, N: Scalar>(value: &'a ConstantNumbers<'_, W>, (): &'a mut (), _: &mut usize) -> &'a W {
         value.0
     }
 }
@@ -256,6 +335,10 @@ macro_rules! context_tuples {
             fn lengths(value: &Self::Value<'_>, lengths: &mut Vec<usize>) {
                 <($($A,)*) as Contexts>::lengths(value, lengths);
             }
+            #[inline]
+            fn constants<N: Scalar>(value: &Self::Value<'_>, storage: &Self::Storage<N>, words: &mut Words<'_>) -> bool {
+                <($($A,)*) as Contexts>::constants(value, storage, words)
+            }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn argument<'a, N: Scalar>(
                 ($($a,)*): &'a Self::Value<'_>,
@@ -281,6 +364,14 @@ macro_rules! context_tuples {
             }
             fn lengths(($($a,)*): &Self::Values<'_>, lengths: &mut Vec<usize>) {
                 $($A::lengths($a, lengths);)*
+            }
+            #[inline]
+            fn constants<N: Scalar>(
+                ($($a,)*): &Self::Values<'_>,
+                ($($s,)*): &Self::Storage<N>,
+                words: &mut Words<'_>,
+            ) -> bool {
+                $($A::constants::<N>($a, $s, words))&&*
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn arguments<'a, N: Scalar>(
@@ -309,7 +400,7 @@ pub trait Contexts: 'static {
     type Storage<N: Scalar>: Clone + Send + Debug;
     /// The contexts in a call.
     type Values<'a>: Copy;
-    /// Whether one of them is a [`Constant`], whose value may change in a way that a recording cannot detect.
+    /// Whether one of them is a [`Constant`], which may change.
     const OPAQUE: bool;
     /// Whether one of them is work memory: a [`Cache`].
     const WORK_MEMORY: bool;
@@ -320,6 +411,8 @@ pub trait Contexts: 'static {
     fn parameters(values: &Self::Values<'_>, numbers: &mut Vec<f64>);
     /// Appends the lengths of all contexts.
     fn lengths(values: &Self::Values<'_>, lengths: &mut Vec<usize>);
+    /// Passes what all constants consist of to `words`; see [`ContextKind::constants`].
+    fn constants<N: Scalar>(values: &Self::Values<'_>, storage: &Self::Storage<N>, words: &mut Words<'_>) -> bool;
     /// The arguments for the function.
     fn arguments<'a, N: Scalar>(
         values: &'a Self::Values<'_>,
@@ -350,6 +443,9 @@ impl Contexts for () {
     fn allocate<N: Scalar>(_: ()) {}
     fn parameters(_: &(), _: &mut Vec<f64>) {}
     fn lengths(_: &(), _: &mut Vec<usize>) {}
+    fn constants<N: Scalar>(_: &(), _: &(), _: &mut Words<'_>) -> bool {
+        true
+    }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn arguments<'a, N: Scalar>(_: &'a (), _: &'a mut ()) {}
 }

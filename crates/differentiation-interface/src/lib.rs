@@ -68,7 +68,7 @@ pub mod prelude {
     pub use crate::sparse::{AutoSparse, MixedMode, SparseMatrix};
     pub use differentiation_interface_core::backend::{Backend, SecondOrder, lift};
     pub use differentiation_interface_core::container::{Args, Layout, Masked, Points, Whole, from_flat, to_flat};
-    pub use differentiation_interface_core::context::{Cache, Constant, ConstantOrCache, Parameter};
+    pub use differentiation_interface_core::context::{Cache, Constant, ConstantNumbers, ConstantOrCache, Parameter};
     pub use differentiation_interface_core::custom::{Custom, CustomRule, Halves, PlainRule};
     pub use differentiation_interface_core::differentiate_with::DifferentiateWith;
     pub use differentiation_interface_core::error::{Error, ErrorKind};

@@ -8,7 +8,9 @@
 /// 1. A recording may serve a later call only if [`is_pure`](Self::is_pure); else the function has to run in every call.
 /// 2. The recording is valid for equal [`lengths`](Self::lengths) only, and takes [`parameters`](Self::parameters) as inputs: the
 ///    function makes its numbers of them by [`EngineScalar::parameter`](super::EngineScalar::parameter), index by index.
-/// 3. After [`Flat::call`](crate::evaluate::Flat::call) a recording is invalid if [`has_failed`](Self::has_failed) returns `true`;
+/// 3. A function that is not pure because of its constants alone writes them in [`constants`](Self::constants). A recording may serve a
+///    later call to which [`constants_are`](Self::constants_are) these; its other constants may differ, and the function has to run.
+/// 4. After [`Flat::call`](crate::evaluate::Flat::call) a recording is invalid if [`has_failed`](Self::has_failed) returns `true`;
 ///    the operator returns the error.
 pub trait Recordable {
     /// Whether a call only computes its outputs, from the point and the [`parameters`](Self::parameters) alone.
@@ -17,6 +19,15 @@ pub trait Recordable {
     fn parameters(&self, values: &mut Vec<f64>);
     /// Appends the lengths of the contexts, which the function may read.
     fn lengths(&self, lengths: &mut Vec<usize>);
+    /// Appends the bits of all constants, if a call only computes its outputs from the point, the [`parameters`](Self::parameters) and
+    /// them. Returns `false` if it depends on anything else; what has been appended then has no meaning.
+    fn constants(&self, _words: &mut Vec<u64>) -> bool {
+        false
+    }
+    /// Whether [`constants`](Self::constants) would append exactly these words.
+    fn constants_are(&self, _words: &[u64]) -> bool {
+        false
+    }
     /// Whether a call has failed.
     fn has_failed(&self) -> bool {
         false
@@ -40,6 +51,14 @@ impl Recordable for Option<&dyn Recordable> {
         if let Some(f) = self {
             f.lengths(lengths);
         }
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn constants(&self, words: &mut Vec<u64>) -> bool {
+        self.is_some_and(|f| f.constants(words))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn constants_are(&self, words: &[u64]) -> bool {
+        self.is_some_and(|f| f.constants_are(words))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_failed(&self) -> bool {
@@ -69,6 +88,7 @@ mod tests {
         let of = Opaque.recordable();
         of.parameters(&mut parameters);
         of.lengths(&mut lengths);
+        assert!(!of.constants(&mut Vec::new()) && !of.constants_are(&[]));
         assert!(!of.is_pure() && !of.has_failed() && parameters.is_empty() && lengths.is_empty());
     }
 }

@@ -16,9 +16,13 @@ mod function;
 mod internals;
 mod matrix;
 mod number;
+mod plain_data;
+mod words;
 
 pub use backend::Recordings;
 pub use function::Recordable;
 pub use internals::{Internals, PlainSlices, Tangents};
 pub use matrix::RecordedMatrix;
 pub use number::EngineScalar;
+pub use plain_data::PlainData;
+pub use words::{Word, Words};

@@ -72,6 +72,12 @@ where
     fn lengths(&self, lengths: &mut Vec<usize>) {
         self.f.recordable().lengths(lengths);
     }
+    fn constants(&self, words: &mut Vec<u64>) -> bool {
+        self.f.recordable().constants(words)
+    }
+    fn constants_are(&self, words: &[u64]) -> bool {
+        self.f.recordable().constants_are(words)
+    }
     fn has_failed(&self) -> bool {
         self.error.is_some() || self.f.recordable().has_failed()
     }

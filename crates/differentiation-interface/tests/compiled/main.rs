@@ -3,6 +3,7 @@
 
 mod behaviour;
 mod cases;
+mod constants;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -192,6 +192,12 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Recordable for Deriv
     fn lengths(&self, lengths: &mut Vec<usize>) {
         self.f.recordable().lengths(lengths);
     }
+    fn constants(&self, words: &mut Vec<u64>) -> bool {
+        self.f.recordable().constants(words)
+    }
+    fn constants_are(&self, words: &[u64]) -> bool {
+        self.f.recordable().constants_are(words)
+    }
     fn has_failed(&self) -> bool {
         self.error.is_some() || self.f.recordable().has_failed()
     }

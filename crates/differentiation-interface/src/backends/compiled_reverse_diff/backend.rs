@@ -18,9 +18,10 @@ use differentiation_interface_core::error::ErrorKind;
 /// Programs add long sums in another order than the function, so a comparison that depends on the last bits of a sum may go the
 /// other way, as at a neighbouring point.
 ///
-/// **Contexts.** Pass numbers that change between calls as a [`Parameter`](crate::context::Parameter). With a
-/// [`Constant`](crate::context::Constant), or if the function is not [pure](crate::Function::is_pure), every call runs the function
-/// on recording numbers and compares the new recording with the old one. If only plain numbers have changed, they become parameters
+/// **Contexts.** Pass numbers that change in every call as a [`Parameter`](crate::context::Parameter). A
+/// [`Constant`](crate::context::Constant) made of numbers is compared with those of earlier calls, and as many different ones are kept as
+/// recordings; the function runs for new ones only. With a `Constant` of another type, or if the function is not [pure](crate::Function::is_pure), every call
+/// runs the function on recording numbers. A run is compared with the old recording. If only plain numbers have changed, they become parameters
 /// of the program; the program is compiled again at their first two changes, and then accepts any values. Constants that change the
 /// operations (a number of steps, a constant exponent of a power) lead to another recording, of which several are kept. State that
 /// a closure captures is assumed to be constant.

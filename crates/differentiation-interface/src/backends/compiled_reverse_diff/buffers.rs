@@ -2,6 +2,7 @@
 //!
 //! Called by `state` with a recording to try; runs its programs.
 
+use super::constants::KnownConstants;
 use super::held::Held;
 use super::recording::{Failure, Kind, LANES, ProgramKey};
 use differentiation_interface_core::backend::{Rows, Seeds};
@@ -45,6 +46,21 @@ impl<S: Scalar> Buffers<S> {
             let parameter = |(i, v): (usize, &f64)| S::parameter(i, S::Base::from_f64(*v));
             self.parameters.extend(plain.iter().enumerate().map(parameter));
         }
+    }
+
+    /// Whether the constants of this call are among the known ones. Then the parameters that they give follow the first `parameters`
+    /// ones, those of the function.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn read_constants(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        known: &mut KnownConstants,
+        parameters: usize,
+    ) -> bool {
+        let Some(values) = known.find(f) else { return false };
+        self.parameters.truncate(parameters);
+        self.parameters.extend(values.iter().map(|v| S::constant(S::Base::from_f64(*v))));
+        true
     }
 
     /// Runs the value program.

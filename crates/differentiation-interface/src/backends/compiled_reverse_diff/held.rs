@@ -2,6 +2,7 @@
 //!
 //! Kept by the state; called by `buffers` with arguments and buffers for the results.
 
+use super::constants::KnownConstants;
 use super::recording::{Failure, KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey, Recording};
 #[cfg(feature = "native")]
 use compiled_trace::native;
@@ -163,6 +164,8 @@ struct SplitNumbers<B> {
 #[derive(Clone, Debug)]
 pub(super) struct Held<S: Scalar> {
     pub(super) recording: Arc<Recording>,
+    /// The constants for which it is right.
+    pub(super) constants: KnownConstants,
     /// The small gradient program, once it has run and if later calls may run it; and whether it tracks absent derivatives.
     gradient: Option<Small<S::Base>>,
     gradient_is_doubtful: bool,
@@ -176,6 +179,7 @@ impl<S: Scalar> Held<S> {
     pub(super) fn new(recording: Arc<Recording>) -> Self {
         Held {
             recording,
+            constants: KnownConstants::default(),
             gradient: None,
             gradient_is_doubtful: false,
             gradient_tracks: false,

@@ -5,6 +5,7 @@
 
 mod backend;
 mod buffers;
+mod constants;
 pub(crate) mod fresh;
 mod held;
 mod recording;

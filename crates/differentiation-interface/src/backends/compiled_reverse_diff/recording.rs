@@ -47,6 +47,8 @@ pub(super) struct Recording {
 struct Source {
     graph: Arc<Graph>,
     places: Vec<Place>,
+    /// Whether the programs check its guards.
+    is_guarded: bool,
 }
 
 impl Recording {
@@ -62,14 +64,23 @@ impl Recording {
         Ok(Recording { once: true, ..recording })
     }
 
-    /// Compiles a recording for comparison with later ones, which detects more than guards do.
+    /// Compiles a recording for comparison with later ones. Its programs check guards if calls may run them without a comparison, which
+    /// detects more.
     pub(super) fn comparable(
         graph: &Graph,
         lengths: &[usize],
         requested: &RequestedEntries,
+        is_guarded: bool,
     ) -> Result<Recording, Error> {
-        let source = Source { graph: Arc::new(graph.clone()), places: Vec::new() };
-        Recording::of(&graph.without_guards(), graph.parameters(), lengths, requested, Some(source))
+        let source = Source { graph: Arc::new(graph.clone()), places: Vec::new(), is_guarded };
+        let unguarded;
+        let compiled = if is_guarded {
+            graph
+        } else {
+            unguarded = graph.without_guards();
+            &unguarded
+        };
+        Recording::of(compiled, graph.parameters(), lengths, requested, Some(source))
     }
 
     fn of(
@@ -125,10 +136,15 @@ impl Recording {
 
     /// The same with more parameters: these constants the first time, all constants the second time.
     pub(super) fn widened(&self, more: &[Place], requested: &RequestedEntries) -> Result<Recording, Error> {
-        let Some(Source { graph, places }) = &self.source else { return Err(ErrorKind::ForeignNumber.into()) };
+        let Some(Source { graph, places, is_guarded }) = &self.source else {
+            return Err(ErrorKind::ForeignNumber.into());
+        };
         let places = if places.is_empty() { more.to_vec() } else { graph.places_of_constants() };
-        let wide = graph.without_guards().with_parameters_at(&places)?;
-        let source = Source { graph: Arc::clone(graph), places };
+        let wide = match is_guarded {
+            true => graph.with_parameters_at(&places)?,
+            false => graph.without_guards().with_parameters_at(&places)?,
+        };
+        let source = Source { graph: Arc::clone(graph), places, is_guarded: *is_guarded };
         Recording::of(&wide, self.parameters, &self.lengths, requested, Some(source))
     }
 

@@ -30,6 +30,8 @@ pub struct CompiledState<S: Scalar> {
     requested: RequestedEntries,
     /// Whether some recording has no program of the requested entries, so that all calls use products.
     needs_products: bool,
+    /// The constants of the call, as words.
+    words: Vec<u64>,
     /// The places where the last new recording differs from a kept one.
     more: Vec<Place>,
 }
@@ -214,9 +216,10 @@ impl<S: Scalar> CompiledState<S> {
     ) -> Result<(), Error> {
         self.buffers.read_contexts(f.recordable(), &mut self.plain, &mut self.lengths);
         let mut first = 0;
-        if f.recordable().is_pure()
-            && let Some(held) = self.recordings.get_mut(self.current)
+        if let Some(held) = self.recordings.get_mut(self.current)
             && held.recording.fits(x.len(), self.plain.len(), &self.lengths)
+            && (f.recordable().is_pure()
+                || self.buffers.read_constants(f.recordable(), &mut held.constants, self.plain.len()))
         {
             match go(held, &mut self.buffers).map_err(|failure| self.buffers.cause(failure, held, x)) {
                 Ok(()) => return Ok(()),
@@ -238,15 +241,19 @@ impl<S: Scalar> CompiledState<S> {
         first: usize,
         mut go: impl FnMut(&mut Held<S>, &mut Buffers<S>) -> Result<(), Failure>,
     ) -> Result<(), Error> {
-        if !f.recordable().is_pure() {
-            self.select(backend, f, x)?;
+        let is_pure = f.recordable().is_pure();
+        self.words.clear();
+        if !is_pure && !f.recordable().constants(&mut self.words) {
+            self.select(backend, f, x, false)?;
             return go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error);
         }
         let known = self.recordings.len();
         for k in first..known {
             let index = if self.current + k < known { self.current + k } else { self.current + k - known };
             let held = &mut self.recordings[index];
-            if !held.recording.fits(x.len(), self.plain.len(), &self.lengths) {
+            let is_right = held.recording.fits(x.len(), self.plain.len(), &self.lengths)
+                && (is_pure || self.buffers.read_constants(f.recordable(), &mut held.constants, self.plain.len()));
+            if !is_right {
                 continue;
             }
             match go(held, &mut self.buffers).map_err(|failure| self.buffers.cause(failure, held, x)) {
@@ -258,12 +265,21 @@ impl<S: Scalar> CompiledState<S> {
                 Err(failure) => return Err(final_error(failure)),
             }
         }
-        self.record(backend, f, x)?;
+        let is_new = match is_pure {
+            true => self.record(backend, f, x).map(|()| true)?,
+            false => self.select(backend, f, x, true)?,
+        };
         let held = &mut self.recordings[self.current];
         match go(held, &mut self.buffers).map_err(|failure| self.buffers.cause(failure, held, x)) {
             Err(Failure::Invalid(RunError::Guard(_))) => {
                 let recording = Recording::once(self.fresh.graph(), &self.lengths, &self.requested)?;
-                self.recordings[self.current] = Held::new(Arc::new(recording));
+                if is_new {
+                    self.recordings[self.current] = Held::new(Arc::new(recording));
+                } else {
+                    self.keep(backend, recording);
+                }
+                // The recording for this point has no parameters but those of the function.
+                self.buffers.read_contexts(f.recordable(), &mut self.plain, &mut self.lengths);
                 go(&mut self.recordings[self.current], &mut self.buffers).map_err(final_error)
             }
             done => done.map_err(final_error),
@@ -287,14 +303,16 @@ impl<S: Scalar> CompiledState<S> {
     }
 
     /// Selects the current recording of a function whose constants may have changed: a kept one with the same operations as a new
-    /// recording.
+    /// recording, or that one. If `words` are the constants, later calls with the same ones will find the recording by them. Returns
+    /// whether it is new.
     #[inline(never)]
     fn select<F: Flat<Recorded<S::Base>>>(
         &mut self,
         backend: &AutoCompiledReverseDiff,
         f: &mut F,
         x: &[S],
-    ) -> Result<(), Error> {
+        are_numbers: bool,
+    ) -> Result<bool, Error> {
         let graph = self.fresh.record(backend.limits(), f, x, &self.plain)?;
         let known = self.recordings.len();
         let found = (0..known)
@@ -316,16 +334,21 @@ impl<S: Scalar> CompiledState<S> {
                     let place = other.recording.parts_from(graph);
                     return Err(RunError::Guard(GuardFailed { place }).into());
                 }
-                let recording = Recording::comparable(graph, &self.lengths, &self.requested)?;
+                let recording = Recording::comparable(graph, &self.lengths, &self.requested, are_numbers)?;
                 self.fresh.make_room();
                 self.keep(backend, recording);
             }
         }
+        let held = &mut self.recordings[self.current];
+        self.buffers.parameters.truncate(self.plain.len());
         self.plain.clear();
-        self.recordings[self.current].recording.constants(self.fresh.graph(), &mut self.plain);
+        held.recording.constants(self.fresh.graph(), &mut self.plain);
         let constant = |v: &f64| S::constant(S::Base::from_f64(*v));
         self.buffers.parameters.extend(self.plain.iter().map(constant));
-        Ok(())
+        if are_numbers {
+            held.constants.keep(backend.most_recordings(), &self.words, &self.plain);
+        }
+        Ok(found.is_none())
     }
 
     /// Makes a recording the current one. It replaces a recording for a single call, or the oldest one if there are too many.
@@ -350,13 +373,21 @@ impl<S: Scalar> RecordedMatrix<S> for CompiledState<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fill(&mut self, f: Option<&dyn Recordable>, x: &[S], y: Option<&mut [S]>, rows: &mut Rows<'_, S>) -> bool {
         let CompiledState { recordings, current, buffers, plain, lengths, .. } = self;
-        let Some(held) = recordings.get_mut(*current).filter(|held| f.is_pure() && held.has_small_gradient()) else {
+        let Some(held) = recordings.get_mut(*current).filter(|held| held.has_small_gradient()) else {
             return false;
         };
+        let is_pure = f.is_pure();
+        if !is_pure && held.constants.is_empty() {
+            return false;
+        }
         buffers.read_contexts(f, plain, lengths);
+        if !held.recording.is_for(lengths) || !(is_pure || buffers.read_constants(f, &mut held.constants, plain.len()))
+        {
+            return false;
+        }
         // Before the first call the length differs, and the program gives no result.
         let value = y.unwrap_or(&mut buffers.y);
-        held.recording.is_for(lengths) && held.small_gradient(&[x, &buffers.parameters], &mut [value, rows.data()])
+        held.small_gradient(&[x, &buffers.parameters], &mut [value, rows.data()])
     }
 }
 

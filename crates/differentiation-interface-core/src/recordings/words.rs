@@ -1,0 +1,223 @@
+//! Numbers as words of 64 bits: what a recording knows of the constants it was made with.
+//!
+//! [`ContextKind::constants`](crate::context::ContextKind::constants) passes every number and every length of a context to [`Words`], which
+//! keeps them for the first call and compares them in later ones. Bits are compared, not values: 0 and -0 are different numbers for a
+//! function, and a NaN is the same number as itself.
+
+use crate::container::Container;
+
+/// A plain number, which is one word.
+pub trait Word: Copy {
+    /// Its bits.
+    fn word(self) -> u64;
+}
+
+macro_rules! words {
+    ($($number:ty: $x:ident => $word:expr;)*) => {$(
+        impl Word for $number {
+            #[inline(always)]
+            fn word(self) -> u64 {
+                let $x = self;
+                $word
+            }
+        }
+    )*};
+}
+words! {
+    f64: x => x.to_bits();
+    f32: x => x.to_bits().into();
+    u8: x => x.into();
+    u16: x => x.into();
+    u32: x => x.into();
+    u64: x => x;
+    usize: x => x as u64;
+    i8: x => x as u64;
+    i16: x => x as u64;
+    i32: x => x as u64;
+    i64: x => x as u64;
+    isize: x => x as u64;
+    bool: x => x.into();
+    char: x => u32::from(x).into();
+}
+
+/// Receives numbers: keeps their bits, or compares them with the bits of an earlier call.
+#[derive(Debug)]
+pub enum Words<'a> {
+    /// Appends the bits.
+    Keep(&'a mut Vec<u64>),
+    /// Compares with these bits, of which those that have been compared are removed.
+    Compare(&'a [u64]),
+}
+
+/// Words that are compared between two tests for a difference.
+const CHUNK: usize = 256;
+
+impl Words<'_> {
+    /// Takes numbers, and returns whether they are equal to the known ones.
+    #[inline]
+    pub fn numbers<W: Word>(&mut self, numbers: &[W]) -> bool {
+        match self {
+            Words::Keep(words) => {
+                words.extend(numbers.iter().map(|number| number.word()));
+                true
+            }
+            Words::Compare(known) => {
+                let Some((now, later)) = known.split_at_checked(numbers.len()) else { return false };
+                *known = later;
+                // Without a branch for each number, so that the loop runs on vectors.
+                now.chunks(CHUNK).zip(numbers.chunks(CHUNK)).all(|(known, numbers)| {
+                    known.iter().zip(numbers).fold(0, |differences, (a, b)| differences | (a ^ b.word())) == 0
+                })
+            }
+        }
+    }
+
+    /// Takes a length, and returns whether it is equal to the known one.
+    #[inline]
+    pub fn length(&mut self, length: usize) -> bool {
+        self.numbers(&[length])
+    }
+
+    /// Takes a container: its lengths, then its numbers.
+    pub fn container<C: Container<Scalar: Word> + ?Sized>(&mut self, container: &C) -> bool {
+        let mut lengths = Vec::new();
+        container.lengths(&mut lengths);
+        let mut are_equal = self.numbers(&lengths);
+        container.pieces(&mut |piece: &[C::Scalar]| are_equal = are_equal && self.numbers(piece));
+        are_equal
+    }
+
+    /// Whether all known words have been compared.
+    #[inline]
+    pub fn is_complete(&self) -> bool {
+        !matches!(self, Words::Compare([_, ..]))
+    }
+}
+
+/// Data made of plain numbers.
+pub(crate) trait Wordwise {
+    /// Passes lengths and numbers to `words`; returns whether they are equal to the known ones.
+    fn read(&self, words: &mut Words<'_>) -> bool;
+    /// The same for several that lie one after the other.
+    #[inline]
+    fn read_all(all: &[Self], words: &mut Words<'_>) -> bool
+    where
+        Self: Sized,
+    {
+        all.iter().all(|one| one.read(words))
+    }
+}
+
+impl<W: Word> Wordwise for W {
+    #[inline]
+    fn read(&self, words: &mut Words<'_>) -> bool {
+        words.numbers(std::slice::from_ref(self))
+    }
+    #[inline]
+    fn read_all(all: &[W], words: &mut Words<'_>) -> bool {
+        words.numbers(all)
+    }
+}
+
+impl<D: Wordwise> Wordwise for [D] {
+    #[inline]
+    fn read(&self, words: &mut Words<'_>) -> bool {
+        words.length(self.len()) && D::read_all(self, words)
+    }
+}
+
+impl<D: Wordwise> Wordwise for Vec<D> {
+    #[inline]
+    fn read(&self, words: &mut Words<'_>) -> bool {
+        self[..].read(words)
+    }
+}
+
+impl<D: Wordwise, const K: usize> Wordwise for [D; K] {
+    #[inline]
+    fn read(&self, words: &mut Words<'_>) -> bool {
+        D::read_all(self, words)
+    }
+}
+
+impl<A: Wordwise, B: Wordwise> Wordwise for (A, B) {
+    fn read(&self, words: &mut Words<'_>) -> bool {
+        self.0.read(words) && self.1.read(words)
+    }
+}
+
+impl<A: Wordwise, B: Wordwise, C: Wordwise> Wordwise for (A, B, C) {
+    fn read(&self, words: &mut Words<'_>) -> bool {
+        self.0.read(words) && self.1.read(words) && self.2.read(words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept<D: Wordwise + ?Sized>(data: &D) -> Vec<u64> {
+        let mut words = Vec::new();
+        assert!(data.read(&mut Words::Keep(&mut words)));
+        words
+    }
+
+    fn equal<D: Wordwise + ?Sized>(data: &D, known: &[u64]) -> bool {
+        let mut words = Words::Compare(known);
+        data.read(&mut words) && words.is_complete()
+    }
+
+    #[test]
+    fn bits_count_and_not_values() {
+        let known = kept(&[f64::NAN, 0.0, f64::INFINITY]);
+        assert!(equal(&[f64::NAN, 0.0, f64::INFINITY], &known));
+        assert!(!equal(&[f64::NAN, -0.0, f64::INFINITY], &known));
+        assert!(!equal(&[-f64::NAN, 0.0, f64::INFINITY], &known));
+        assert!(!equal(&-0.0_f32, &kept(&0.0_f32)));
+        assert!(equal(&f32::NAN, &kept(&f32::NAN)));
+        assert!(!equal(&-1_i8, &kept(&1_i8)));
+    }
+
+    #[test]
+    fn lengths_count() {
+        let known = kept(&vec![vec![1.0, 2.0], vec![3.0]]);
+        assert!(equal(&vec![vec![1.0, 2.0], vec![3.0]], &known));
+        assert!(!equal(&vec![vec![1.0], vec![2.0, 3.0]], &known));
+        assert!(!equal(&vec![vec![1.0, 2.0]], &known));
+        assert!(!equal(&vec![vec![1.0, 2.0], vec![3.0], vec![]], &known));
+        assert!(equal::<[f64]>(&[], &kept::<Vec<f64>>(&vec![])));
+        assert!(!equal::<[f64]>(&[], &kept(&[5.0][..])));
+        assert!(!equal(&[5.0][..], &kept::<[f64]>(&[])));
+    }
+
+    #[test]
+    fn every_number_of_long_data_is_compared() {
+        let data: Vec<f64> = (0..1000).map(f64::from).collect();
+        let known = kept(&data);
+        assert!(equal(&data, &known));
+        for i in [0, 255, 256, 511, 999] {
+            let mut other = data.clone();
+            other[i] += 0.5;
+            assert!(!equal(&other, &known), "{i}");
+        }
+    }
+
+    #[test]
+    fn containers_and_tuples() {
+        let words = |data: &(Vec<f64>, [f64; 2])| {
+            let mut words = Vec::new();
+            assert!(Words::Keep(&mut words).container(data));
+            words
+        };
+        let known = words(&(vec![1.0], [2.0, 3.0]));
+        let is_equal = |data: &(Vec<f64>, [f64; 2])| {
+            let mut words = Words::Compare(&known);
+            words.container(data) && words.is_complete()
+        };
+        assert!(is_equal(&(vec![1.0], [2.0, 3.0])));
+        assert!(!is_equal(&(vec![1.0], [2.0, 4.0])));
+        assert!(!is_equal(&(vec![1.0, 2.0], [3.0, 4.0])));
+        assert!(!equal(&(1.0, 3_usize, true), &kept(&(1.0, 3_usize, false))));
+        assert!(equal(&(1.0, vec![3_usize]), &kept(&(1.0, vec![3_usize]))));
+    }
+}
