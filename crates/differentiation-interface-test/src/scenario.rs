@@ -157,6 +157,18 @@ impl<O: Operator, F, P: OwnedPoint> Scenario<O, F, P> {
     pub fn point(&self) -> &P {
         &self.point
     }
+    /// The point of the preparation.
+    pub fn preparation(&self) -> &P {
+        &self.preparation
+    }
+    /// The tangents or cotangents.
+    pub fn seeds(&self) -> &[Vec<NumberOf<P>>] {
+        &self.seeds
+    }
+    /// The allowed error, relative to the largest entry expected.
+    pub fn allowed_error(&self) -> f64 {
+        self.tolerance
+    }
     /// The name with the properties that distinguish scenarios of the same function: seeds, number type, shapes, in place.
     pub fn full_name(&self) -> String {
         let mut name = self.name.clone();

@@ -1,0 +1,16 @@
+//! Derivatives as source code: Rust without `std`, and C99, from any function that the interface accepts.
+
+mod code;
+mod error;
+mod layout;
+mod operator;
+mod pattern;
+mod print;
+mod record;
+mod source;
+
+pub use error::Error;
+pub use operator::Operator;
+pub use print::Precision;
+pub use record::Recording;
+pub use source::{Function, Source};

@@ -1,0 +1,129 @@
+//! The head of a function: documentation, arguments, result.
+//!
+//! Made by `request` for each operator; printed by the printer, and for the header of C.
+
+use super::{Dialect, takes_work};
+use crate::code::Code;
+use std::fmt::Write;
+
+/// An output of a function.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    pub(crate) name: String,
+    pub(crate) length: usize,
+    /// Whether it is the result of the function in Rust, as one number is.
+    pub(crate) is_returned: bool,
+}
+
+/// Names and documentation of a function.
+#[derive(Clone, Debug)]
+pub(crate) struct Signature {
+    pub(crate) name: String,
+    /// Lines of documentation.
+    pub(crate) documentation: Vec<String>,
+    /// Names and lengths; inputs without a name are empty and no arguments.
+    pub(crate) inputs: Vec<(String, usize)>,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) has_guards: bool,
+}
+
+/// Longest line.
+const WIDTH: usize = 100;
+
+impl Signature {
+    pub(crate) fn returned(&self) -> Option<&Output> {
+        self.outputs.iter().find(|output| output.is_returned)
+    }
+
+    /// The arguments, as they are written.
+    fn arguments(&self, dialect: Dialect, code: &Code) -> Vec<String> {
+        let float = dialect.float();
+        let inputs =
+            self.inputs.iter().filter(|(name, _)| !name.is_empty()).map(|(name, length)| match dialect.is_rust() {
+                true => format!("{name}: &[{float}; {length}]"),
+                false => format!("const {float} *restrict {name}"),
+            });
+        let outputs = self.outputs.iter().filter(|output| !(dialect.is_rust() && output.is_returned));
+        let outputs = outputs.map(|Output { name, length, .. }| match dialect.is_rust() {
+            true => format!("{name}: &mut [{float}; {length}]"),
+            false => format!("{float} *restrict {name}"),
+        });
+        let work = takes_work(code).then(|| match dialect.is_rust() {
+            true => format!("work: &mut [{float}; {}]", code.work),
+            false => format!("{float} *restrict work"),
+        });
+        inputs.chain(outputs).chain(work).collect()
+    }
+
+    /// The type that the function returns, `None` for none.
+    fn result(&self, dialect: Dialect) -> Option<String> {
+        let value = self.returned().map(|_| dialect.float());
+        match (self.has_guards, value) {
+            (true, value) => Some(format!("Result<{}, BranchChanged>", value.unwrap_or("()"))),
+            (false, value) => value.map(str::to_string),
+        }
+    }
+
+    /// The declaration in C, without the semicolon.
+    pub(crate) fn declaration(&self, dialect: Dialect, code: &Code) -> String {
+        let arguments = self.arguments(dialect, code);
+        let result = if self.has_guards { "int" } else { "void" };
+        let line = format!("{result} {}({})", self.name, arguments.join(", "));
+        if line.len() < WIDTH {
+            return line;
+        }
+        format!("{result} {}(\n    {})", self.name, arguments.join(",\n    "))
+    }
+
+    /// The documentation as lines without marks.
+    pub(crate) fn text(&self, dialect: Dialect, code: &Code) -> Vec<String> {
+        let mut lines = self.documentation.clone();
+        if !dialect.is_rust() {
+            let lengths = self.inputs.iter().filter(|(name, _)| !name.is_empty()).cloned();
+            let lengths = lengths.chain(self.outputs.iter().map(|output| (output.name.clone(), output.length)));
+            let lengths: Vec<String> = lengths.map(|(name, length)| format!("{name}[{length}]")).collect();
+            lines.push(format!("Lengths: {}.", lengths.join(", ")));
+        }
+        if self.has_guards {
+            lines.push(match dialect.is_rust() {
+                true => "An error where the function takes another branch than at the point where it was recorded; the outputs are then meaningless.".to_string(),
+                false => "Returns 0, or the line of the function where it takes another branch than at the point where it was recorded; the outputs are then meaningless.".to_string(),
+            });
+        }
+        if takes_work(code) {
+            lines.push(format!("`work` is memory of {} numbers, whose contents do not matter.", code.work));
+        }
+        lines
+    }
+
+    /// Everything before the body.
+    pub(super) fn head(&self, dialect: Dialect, code: &Code) -> String {
+        let mut head = String::new();
+        if !dialect.is_rust() {
+            let _ = writeln!(head, "{}\n{{", self.declaration(dialect, code));
+            return head;
+        }
+        if takes_work(code) {
+            let _ = writeln!(head, "/// Length of the work space of [`{}`].", self.name);
+            let _ = writeln!(head, "pub const {}_WORK: usize = {};\n", self.name.to_uppercase(), code.work);
+        }
+        for line in self.text(dialect, code) {
+            let _ = writeln!(head, "///{}{line}", if line.is_empty() { "" } else { " " });
+        }
+        head += ALLOWED;
+        head += "#[inline]\n";
+        let arguments = self.arguments(dialect, code);
+        let result = self.result(dialect).map_or(String::new(), |result| format!(" -> {result}"));
+        let line = format!("pub fn {}({}){result} {{", self.name, arguments.join(", "));
+        if line.len() <= WIDTH {
+            let _ = writeln!(head, "{line}");
+        } else {
+            let _ = writeln!(head, "pub fn {}(\n    {},\n){result} {{", self.name, arguments.join(",\n    "));
+        }
+        head
+    }
+}
+
+/// Lints that formulas break on purpose: indices as in the formula, constants as they were recorded, conditions that count NaN as false.
+const ALLOWED: &str = "#[allow(unused_variables, clippy::all)]
+";

@@ -1,0 +1,114 @@
+//! Records the functions that are emitted.
+//!
+//! Called by users with any function that operators accept; the operators of [`Source`](crate::Source) start from the recording.
+
+use crate::error::Error;
+use compiled_trace::{Graph, Limits, Recorded, Recorder};
+use differentiation_interface_core::error::ErrorKind;
+use differentiation_interface_core::evaluate::{Bound, Evaluate, Flat, Storage};
+use differentiation_interface_core::point::{At, Point, ScalarOf};
+use differentiation_interface_core::scalar::Base;
+
+/// The operations of a function at a point, with the names that its source code uses.
+///
+/// The code is valid for points of the same length. Where the function branches on a value, it is valid on the branches taken at the
+/// point; elsewhere the emitted function says that another branch is taken. Captured numbers and
+/// [`Constant`](differentiation_interface_core::context::Constant)s become constants of the code, a
+/// [`Parameter`](differentiation_interface_core::context::Parameter) becomes an argument.
+///
+/// # Example
+/// ```
+/// use derivative_source::{Operator, Recording, Source};
+/// let spring = Recording::new("spring", &|x: &[_]| x[0] * x[0] + x[0] * x[1] * 3.0, &&[1.0, 2.0])?;
+/// let source = Source::new().with(&spring, Operator::GRADIENT)?;
+/// assert!(source.rust()?.contains("pub fn spring_gradient(x: &[f64; 2], grad: &mut [f64; 2]) {"));
+/// # Ok::<(), derivative_source::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Recording {
+    pub(crate) name: String,
+    pub(crate) graph: Graph,
+    pub(crate) argument: String,
+    pub(crate) parameters: String,
+    pub(crate) is_single: bool,
+}
+
+impl Recording {
+    /// Runs `f` once at `x` and keeps its operations. The emitted functions are called by `name` and the operator, as in
+    /// `spring_gradient`.
+    ///
+    /// # Errors
+    /// [`Error::Interface`] if the function cannot be recorded; [`Error::Name`] if the name is no identifier.
+    pub fn new<F, P>(name: &str, f: &F, x: &P) -> Result<Recording, Error>
+    where
+        P: Point,
+        ScalarOf<P>: Base,
+        F: Evaluate<P::Shape, P::Contexts, Recorded<ScalarOf<P>>>,
+    {
+        let mut memory = Vec::new();
+        let at = At::new(x, &mut memory);
+        let (mut storage, mut kept) = (Storage::new(at), Default::default());
+        let mut flat = Bound::new(f, at, &mut storage, &mut kept);
+        let mut values = Vec::new();
+        flat.recordable().iter().for_each(|recordable| recordable.parameters(&mut values));
+        let parameters: Vec<ScalarOf<P>> = values.iter().map(|v| ScalarOf::<P>::from_f64(*v)).collect();
+        let mut recorder = Recorder::<ScalarOf<P>>::default();
+        let recorded = recorder.record(at.coordinates(), &parameters, Limits::default(), |x, _, y| flat.call(x, y));
+        if flat.recordable().is_some_and(|recordable| recordable.has_failed()) {
+            return Err(Error::Interface(ErrorKind::ForeignNumber.into()));
+        }
+        Ok(Recording {
+            name: identifier(name)?,
+            graph: recorded?.clone(),
+            argument: "x".to_string(),
+            parameters: "p".to_string(),
+            is_single: size_of::<ScalarOf<P>>() == size_of::<f32>(),
+        })
+    }
+
+    /// The same with another name of the point, `x` by default.
+    ///
+    /// # Errors
+    /// [`Error::Name`] if it is no identifier.
+    pub fn with_argument(self, name: &str) -> Result<Recording, Error> {
+        Ok(Recording { argument: identifier(name)?, ..self })
+    }
+
+    /// The same with another name of the parameters, `p` by default.
+    ///
+    /// # Errors
+    /// [`Error::Name`] if it is no identifier.
+    pub fn with_parameters(self, name: &str) -> Result<Recording, Error> {
+        Ok(Recording { parameters: identifier(name)?, ..self })
+    }
+
+    /// Number of inputs.
+    pub fn inputs(&self) -> usize {
+        self.graph.inputs()
+    }
+
+    /// Number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.graph.outputs().len()
+    }
+}
+
+/// Words that are no names in Rust or C, or that the printed code uses itself.
+const RESERVED: &[&str] = &[
+    "as", "async", "auto", "await", "break", "case", "char", "const", "continue", "crate", "default", "do", "double",
+    "dyn", "else", "enum", "extern", "f32", "f64", "false", "float", "fn", "for", "goto", "if", "impl", "in", "inline",
+    "int", "let", "libm", "long", "loop", "match", "mod", "move", "mut", "pub", "ref", "register", "restrict",
+    "return", "select", "self", "short", "signed", "sizeof", "static", "struct", "super", "switch", "trait", "true",
+    "type", "typedef", "union", "unsafe", "unsigned", "use", "void", "volatile", "where", "while", "work", "yield",
+];
+
+/// The name, if it is an identifier of both languages.
+pub(crate) fn identifier(name: &str) -> Result<String, Error> {
+    let mut letters = name.chars();
+    let starts = letters.next().is_some_and(|c| c.is_ascii_alphabetic());
+    let is_identifier = starts && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if is_identifier && !RESERVED.contains(&name) {
+        return Ok(name.to_string());
+    }
+    Err(Error::Name { name: name.to_string() })
+}
