@@ -63,6 +63,7 @@ pub use recording::custom::{CallObject, RuleFunction};
 pub use recording::graph::{CONSTANT, Graph, Node, Op, Outcome, RELATIONS, guard_parts, relation};
 pub use recording::number::{Recorded, RecordedCore};
 pub use recording::recorder::{Limits, Recorder, record};
+pub use recording::rewrite::{GraphWriter, RulePartial};
 pub use recording::rules;
 pub use recording::template::Template;
 

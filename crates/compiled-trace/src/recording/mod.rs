@@ -10,5 +10,6 @@ pub(crate) mod graph;
 pub(crate) mod number;
 pub(crate) mod operation;
 pub(crate) mod recorder;
+pub(crate) mod rewrite;
 pub mod rules;
 pub(crate) mod template;

@@ -106,6 +106,16 @@ impl Rules {
         binary_id::<R>().is_some()
     }
 
+    /// Whether a number stands for a rule of one argument.
+    pub(crate) fn has_unary_number(&self, rule: u16) -> bool {
+        usize::from(rule) < UNARY_TABLE as usize + self.unary.len()
+    }
+
+    /// Whether a number stands for a rule of two arguments.
+    pub(crate) fn has_binary_number(&self, rule: u16) -> bool {
+        usize::from(rule) < BINARY_TABLE as usize + self.binary.len()
+    }
+
     /// Whether an operation is valid: its number stands for a rule here, or for a relation.
     #[cfg(feature = "native")]
     pub(crate) fn know(&self, op: Op) -> bool {

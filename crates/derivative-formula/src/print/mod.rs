@@ -1,0 +1,12 @@
+//! Formulas as text: a layout of the normal form as textbooks order it, written as LaTeX, Unicode or plain text.
+//!
+//! Called by `Formula`.
+
+mod layout;
+mod names;
+mod numbers;
+mod order;
+mod write;
+
+pub(crate) use layout::laid_out;
+pub(crate) use write::{Style, write};

@@ -1,0 +1,205 @@
+//! The table: derivatives of textbook expressions, in the form in which a textbook prints them.
+
+use crate::{Formula, Variables, derivative};
+use compiled_trace::{Limits, Recorded, record};
+use differentiation_interface_core::Scalar;
+use differentiation_interface_core::error::ErrorKind;
+use num_traits::Float as _;
+
+/// A function of named variables, the variable to differentiate by, and the derivative in LaTeX.
+struct Line {
+    variables: &'static str,
+    function: fn(&[Recorded]) -> Recorded,
+    by: &'static str,
+    latex: &'static str,
+}
+
+const fn line(variables: &'static str, function: fn(&[Recorded]) -> Recorded, by: &'static str, latex: &'static str) -> Line {
+    Line { variables, function, by, latex }
+}
+
+fn c(value: f64) -> Recorded {
+    Recorded::constant(value)
+}
+
+const TABLE: &[Line] = &[
+    line("x", |v| v[0].powi(3), "x", r"3 x^2"),
+    line("x", |v| c(1.0) / v[0], "x", r"-\frac{1}{x^2}"),
+    line("x", |v| v[0].sqrt(), "x", r"\frac{1}{2 \sqrt{x}}"),
+    line("x", |v| v[0].cbrt(), "x", r"\frac{1}{3 \sqrt[3]{x^2}}"),
+    line("x", |v| v[0].exp(), "x", r"e^{x}"),
+    line("x", |v| (-v[0] * v[0]).exp(), "x", r"-2 x e^{-x^2}"),
+    line("x", |v| v[0].ln(), "x", r"\frac{1}{x}"),
+    line("x", |v| v[0] * v[0].ln(), "x", r"\ln x + 1"),
+    line("x", |v| v[0] * v[0].exp(), "x", r"(x + 1) e^{x}"),
+    line("x", |v| v[0].sin(), "x", r"\cos x"),
+    line("x", |v| v[0].cos(), "x", r"-\sin x"),
+    line("x", |v| v[0].tan(), "x", r"\frac{1}{\cos^2 x}"),
+    line("x", |v| v[0].asin(), "x", r"\frac{1}{\sqrt{1 - x^2}}"),
+    line("x", |v| v[0].acos(), "x", r"-\frac{1}{\sqrt{1 - x^2}}"),
+    line("x", |v| v[0].atan(), "x", r"\frac{1}{1 + x^2}"),
+    line("x", |v| v[0].sinh(), "x", r"\cosh x"),
+    line("x", |v| v[0].tanh(), "x", r"\frac{1}{\cosh^2 x}"),
+    line("x", |v| v[0].sin() * v[0].sin(), "x", r"2 \sin x \cos x"),
+    line("x", |v| v[0].sin() * v[0].cos(), "x", r"\cos^2 x - \sin^2 x"),
+    line("x", |v| v[0].cos().ln(), "x", r"-\tan x"),
+    line("x", |v| v[0].sin() / v[0].cos(), "x", r"\frac{1}{\cos^2 x}"),
+    line("x", |v| v[0].sin() / v[0], "x", r"\frac{x \cos x - \sin x}{x^2}"),
+    line("x", |v| v[0] / (c(1.0) + v[0] * v[0]), "x", r"\frac{1 - x^2}{(1 + x^2)^2}"),
+    line("x", |v| (c(1.0) + v[0] * v[0]).ln(), "x", r"\frac{2 x}{1 + x^2}"),
+    line("x", |v| v[0].powf(v[0]), "x", r"x^x (\ln x + 1)"),
+    line("x", |v| c(1.0) / (c(1.0) + (-v[0]).exp()), "x", r"\frac{e^{-x}}{(1 + e^{-x})^2}"),
+    line("x", |v| (c(1.0) + v[0].exp()).ln(), "x", r"\frac{e^{x}}{1 + e^{x}}"),
+    line("x", |v| v[0].abs(), "x", r"\begin{cases} 1 & \text{if } x > 0 \\ -1 & \text{if } x < 0 \\ 0 & \text{otherwise} \end{cases}"),
+    line("x n", |v| v[0].powf(v[1]), "x", r"n x^{n - 1}"),
+    line("a x b c", |v| v[0] * v[1] * v[1] + v[2] * v[1] + v[3], "x", r"2 a x + b"),
+    line("m v", |v| 0.5 * v[0] * v[1] * v[1], "v", r"m v"),
+    line("G m M r", |v| v[0] * v[1] * v[2] / (v[3] * v[3]), "r", r"-\frac{2 G m M}{r^3}"),
+    line("A omega t phi", |v| v[0] * (v[1] * v[2] + v[3]).sin(), "t", r"A \omega \cos\left(\omega t + \phi\right)"),
+    line("A lambda t", |v| v[0] * (-v[1] * v[2]).exp(), "t", r"-A \lambda e^{-\lambda t}"),
+    line("x y", |v| (v[0] * v[0] + v[1] * v[1]).sqrt(), "x", r"\frac{x}{\sqrt{x^2 + y^2}}"),
+    line("x y", |v| v[0].hypot(v[1]), "y", r"\frac{y}{\sqrt{x^2 + y^2}}"),
+    line("x y", |v| (v[1] / v[0]).atan(), "x", r"-\frac{y}{x^2 + y^2}"),
+    line("x y", |v| v[1].atan2(v[0]), "y", r"\frac{x}{x^2 + y^2}"),
+    line("x y", |v| v[0].powi(2) * v[1].powi(3), "y", r"3 x^2 y^2"),
+    line("x y", |v| (v[0] * v[1]).exp(), "x", r"y e^{x y}"),
+    line("x mu sigma", |v| (-(v[0] - v[1]).powi(2) / (2.0 * v[2] * v[2])).exp(), "mu", r"\frac{x - \mu}{\sigma^2} e^{-\frac{(x - \mu)^2}{2 \sigma^2}}"),
+    line("epsilon sigma r", |v| 4.0 * v[0] * ((v[1] / v[2]).powi(12) - (v[1] / v[2]).powi(6)), "r", r"-\frac{24 \epsilon (2 \sigma^{12} - \sigma^6 r^6)}{r^{13}}"),
+    line("R T V a b", |v| v[0] * v[1] / (v[2] - v[4]) - v[3] / (v[2] * v[2]), "V", r"\frac{2 a}{V^3} - \frac{R T}{(V - b)^2}"),
+    line("A E R T", |v| v[0] * (-v[1] / (v[2] * v[3])).exp(), "T", r"\frac{A E}{R T^2} e^{-\frac{E}{R T}}"),
+    line("v_max S K", |v| v[0] * v[1] / (v[2] + v[1]), "S", r"\frac{v_{\mathrm{max}} K}{(S + K)^2}"),
+    line("g ell theta", |v| -v[0] / v[1] * v[2].sin(), "theta", r"-\frac{g \cos \theta}{\ell}"),
+];
+
+fn formula(line: &Line) -> Formula {
+    let names: Vec<&str> = line.variables.split(' ').collect();
+    let graph = record(&vec![0.75; names.len()], &[], Limits::default(), |x, _, y| y.push((line.function)(x))).unwrap();
+    Formula::of(&graph, Variables::of(names)).unwrap()
+}
+
+#[test]
+fn derivatives_come_out_as_a_textbook_prints_them() {
+    assert!(TABLE.len() >= 30);
+    let mut differences = Vec::new();
+    for line in TABLE {
+        let f = formula(line);
+        let found = derivative(&f, line.by).unwrap();
+        if found.to_latex() != line.latex {
+            differences.push(format!("{f}: {}\n   expected {}", found.to_latex(), line.latex));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// Largest difference, in units in the last place, at 1000 points where the unsimplified derivative is well conditioned.
+fn difference(line: &Line) -> (f64, usize) {
+    let original = formula(line).derivative(line.by).unwrap();
+    let simplified = original.simplified();
+    let inputs = line.variables.split(' ').count();
+    let (mut largest, mut compared) = (0.0_f64, 0);
+    for point in 0..1000 {
+        // Multiples of the golden ratio, another sequence than that of the check.
+        let at = |i: usize| (0.618_033_988_749_895 * (point * inputs + i + 1) as f64).fract();
+        let x: Vec<f64> = (0..inputs).map(|i| if point % 2 == 0 { 0.1 + 3.0 * at(i) } else { 4.0 * at(i) - 2.0 }).collect();
+        let expected = original.value_as_written(&x).unwrap();
+        let unit = expected.abs().next_up() - expected.abs();
+        let moved = |seed| (original.perturbed(&x, seed) - expected).abs() <= 4.0 * unit;
+        if expected.is_normal() && (1..=8).all(moved) {
+            largest = largest.max((simplified.value_as_written(&x).unwrap() - expected).abs() / unit);
+            compared += 1;
+        }
+    }
+    (largest, compared)
+}
+
+#[test]
+fn simplification_moves_no_well_conditioned_value_by_more_than_4_units_in_the_last_place() {
+    for line in TABLE {
+        let (largest, compared) = difference(line);
+        let f = formula(line);
+        assert!(largest <= 4.0, "{f}: {largest} units in the last place");
+        assert!(compared >= 40, "{f}: {compared} points");
+    }
+}
+
+#[test]
+fn equal_terms_of_arrays_become_a_sum_over_an_index() {
+    let of = |f: &dyn Fn(&[Recorded]) -> Recorded, inputs: usize, variables: Variables| {
+        let graph = record(&vec![0.5; inputs], &[], Limits::default(), |x, _, y| y.push(f(x))).unwrap();
+        Formula::of(&graph, variables).unwrap()
+    };
+    // Σ (xᵢ - a)².
+    let squares = |v: &[Recorded]| v[1..].iter().map(|x| (*x - v[0]) * (*x - v[0])).sum::<Recorded>();
+    let f = of(&squares, 11, Variables::new().number("a").array("x", 10));
+    assert_eq!(f.to_latex(), r"\sum_{i=1}^{10} (x_i - a)^2");
+    assert_eq!(f.to_unicode(), "∑ᵢ₌₁¹⁰ (xᵢ − a)²");
+    assert_eq!(f.to_string(), "sum((x_i - a)^2, i = 1..10)");
+    let slope = derivative(&f, "a").unwrap();
+    assert_eq!(slope.to_latex(), r"-2 \sum_{i=1}^{10} (x_i - a)");
+    assert_eq!(derivative(&f, "x_3").unwrap().to_latex(), r"2 (x_3 - a)");
+    // The sum runs as its terms do: -2 (10 · 0.5 - 10 · 0.25).
+    let mut x = vec![0.5; 11];
+    x[0] = 0.25;
+    assert_eq!(slope.value_as_written(&x).unwrap(), -5.0);
+    // Rosenbrock's function, with neighbours.
+    let rosenbrock = |x: &[Recorded]| {
+        x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]) * (w[1] - w[0] * w[0]) + (1.0 - w[0]) * (1.0 - w[0])).sum()
+    };
+    let f = of(&rosenbrock, 6, Variables::new().array("x", 6));
+    assert_eq!(f.to_unicode(), "100 ∑ᵢ₌₁⁵ (xᵢ₊₁ − xᵢ²)² + ∑ᵢ₌₁⁵ (1 − xᵢ)²");
+    assert_eq!(derivative(&f, "x_1").unwrap().to_unicode(), "400x₁³ + 2x₁ (1 − 200x₂) − 2");
+    // A bilinear form: two indices.
+    let bilinear = |v: &[Recorded]| {
+        let mut sum = Recorded::constant(0.0);
+        for i in 0..3 {
+            for j in 0..4 {
+                sum += v[3 + 4 * i + j] * v[i] * v[15 + j];
+            }
+        }
+        sum
+    };
+    let f = of(&bilinear, 19, Variables::new().array("x", 3).array("A", 12).array("y", 4));
+    assert_eq!(f.to_unicode(), "∑ᵢ₌₁³ xᵢ ∑ⱼ₌₁⁴ A₄ᵢ₋₄₊ⱼ yⱼ");
+    // Fewer than three terms are written out.
+    let two = |x: &[Recorded]| x[0] * x[0] + x[1] * x[1];
+    assert_eq!(of(&two, 2, Variables::new().array("x", 2)).to_unicode(), "x₁² + x₂²");
+}
+
+#[test]
+fn extreme_formulas_are_printed() {
+    let of = |f: fn(&[Recorded]) -> Recorded| {
+        let graph = record(&[0.5], &[], Limits::default(), |x, _, y| y.push(f(x))).unwrap();
+        Formula::of(&graph, Variables::of(["x"])).unwrap()
+    };
+    let text = |f: fn(&[Recorded]) -> Recorded| of(f).to_string();
+    assert_eq!(text(|_| c(0.0)), "0");
+    assert_eq!(text(|_| c(-2.5)), "-5/2");
+    assert_eq!(of(|_| c(f64::INFINITY)).to_latex(), r"\infty");
+    assert_eq!(of(|v| v[0] * 6.67e-11).to_latex(), r"6.67 \cdot 10^{-11} x");
+    assert_eq!(of(|v| v[0] * std::f64::consts::TAU).to_unicode(), "2π x");
+    assert_eq!(derivative(&of(|_| c(7.0)), "x").unwrap().to_string(), "0");
+    assert_eq!(derivative(&of(|v| v[0]), "x").unwrap().to_string(), "1");
+    assert_eq!(text(|v| -(v[0] + 1.0)), "-(x + 1)");
+    assert_eq!(text(|v| (v[0] + 1.0) / (v[0] - 1.0)), "(x + 1)/(x - 1)");
+    assert_eq!(text(|v| 1.0 / (2.0 * v[0])), "1/(2*x)");
+    assert_eq!(text(|v| (v[0] * v[0]).exp().exp()), "exp(exp(x^2))");
+    assert_eq!(text(|v| (-v[0]).powi(3)), "-x^3");
+    assert_eq!(text(|v| v[0].powf(c(2.5))), "x^(5/2)");
+    assert_eq!(text(|v| v[0].floor().abs()), "abs(floor(x))");
+    assert_eq!(text(|v| v[0].max(c(2.0))), "max(x, 2)");
+}
+
+#[test]
+fn what_has_no_formula_is_refused() {
+    let graph = record(&[1.0, 2.0], &[], Limits::default(), |x, _, y| y.push(x[0] * x[1])).unwrap();
+    let error = Formula::of(&graph, Variables::of(["x"])).unwrap_err();
+    assert!(error.to_string().contains("do not name each input"), "{error}");
+    let f = Formula::of(&graph, Variables::of(["x", "y"])).unwrap();
+    assert!(f.derivative("z").unwrap_err().to_string().contains("no variable of the formula"), "z");
+    let graph = record(&[1.0], &[], Limits::default(), |x, _, y| y.extend([x[0], x[0]])).unwrap();
+    assert_eq!(Formula::of(&graph, Variables::of(["x"])).unwrap_err().kind(), ErrorKind::OutputLength { expected: 1, found: 2 });
+    // x ← x x + x, thirty times: more than a billion parts.
+    let graph = record(&[1.0], &[], Limits::default(), |x, _, y| y.push((0..30).fold(x[0], |x, _| x * x + x))).unwrap();
+    let error = Formula::of(&graph, Variables::of(["x"])).unwrap_err();
+    assert!(error.to_string().contains("more than 20 thousand parts"), "{error}");
+}
