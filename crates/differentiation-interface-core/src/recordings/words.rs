@@ -5,6 +5,7 @@
 //! function, and a NaN is the same number as itself.
 
 use crate::container::Container;
+use std::cell::Cell;
 
 /// A plain number, which is one word.
 pub trait Word: Copy {
@@ -49,6 +50,11 @@ pub enum Words<'a> {
     Compare(&'a [u64]),
 }
 
+thread_local! {
+    /// Memory for the lengths of a container, so that a comparison allocates nothing.
+    static LENGTHS: Cell<Vec<usize>> = const { Cell::new(Vec::new()) };
+}
+
 /// Words that are compared between two tests for a difference.
 const CHUNK: usize = 256;
 
@@ -80,9 +86,11 @@ impl Words<'_> {
 
     /// Takes a container: its lengths, then its numbers.
     pub fn container<C: Container<Scalar: Word> + ?Sized>(&mut self, container: &C) -> bool {
-        let mut lengths = Vec::new();
+        let mut lengths = LENGTHS.take();
+        lengths.clear();
         container.lengths(&mut lengths);
         let mut are_equal = self.numbers(&lengths);
+        LENGTHS.set(lengths);
         container.pieces(&mut |piece: &[C::Scalar]| are_equal = are_equal && self.numbers(piece));
         are_equal
     }
