@@ -5,6 +5,7 @@
 use super::Random;
 use super::losses::Loss;
 use differentiation_interface::Real;
+use std::ops::Sub;
 
 /// Weights, means and factors of `k` components in `d` dimensions, without the constant term of the objective.
 pub(crate) struct Mixture {
@@ -33,6 +34,62 @@ impl Mixture {
         let points = (0..n * d).map(|_| random.normal()).collect();
         Mixture { d, k, points, start }
     }
+
+    pub(crate) fn points(&self) -> &[f64] {
+        &self.points
+    }
+
+    /// The objective for other points.
+    pub(crate) fn value_at<T: Real, P: Copy + Sub<T, Output = T>>(&self, points: &[P], x: &[T]) -> T {
+        let (d, k) = (self.d, self.k);
+        let (alpha, rest) = x.split_at(k);
+        let (means, factors) = rest.split_at(k * d);
+        let width = d * (d + 1) / 2;
+        let mut exp_q = Vec::with_capacity(k * d);
+        let mut sum_q = Vec::with_capacity(k);
+        for factor in factors.chunks(width) {
+            let mut sum = T::constant(0.0);
+            for q in &factor[..d] {
+                exp_q.push(q.exp());
+                sum += *q;
+            }
+            sum_q.push(sum);
+        }
+        let mut total = T::constant(0.0);
+        let mut terms = Vec::with_capacity(k);
+        let mut centred = Vec::with_capacity(d);
+        let mut mapped: Vec<T> = Vec::with_capacity(d);
+        for point in points.chunks(d) {
+            terms.clear();
+            for c in 0..k {
+                centred.clear();
+                centred.extend((0..d).map(|j| point[j] - means[c * d + j]));
+                mapped.clear();
+                mapped.extend((0..d).map(|j| exp_q[c * d + j] * centred[j]));
+                let mut l = c * width + d;
+                for column in 0..d {
+                    for row in column + 1..d {
+                        mapped[row] += factors[l] * centred[column];
+                        l += 1;
+                    }
+                }
+                let norm: T = mapped.iter().map(|v| *v * *v).sum();
+                terms.push(alpha[c] + sum_q[c] - 0.5 * norm);
+            }
+            total += log_sum_exp(&terms);
+        }
+        total -= points.len() as f64 / d as f64 * log_sum_exp(alpha);
+        let mut prior = T::constant(0.0);
+        for v in &exp_q {
+            prior += *v * *v;
+        }
+        for factor in factors.chunks(width) {
+            for l in &factor[d..] {
+                prior += *l * *l;
+            }
+        }
+        total + 0.5 * prior
+    }
 }
 
 impl Loss for Mixture {
@@ -56,54 +113,7 @@ impl Loss for Mixture {
     }
 
     fn value<T: Real>(&self, x: &[T]) -> T {
-        let (d, k) = (self.d, self.k);
-        let (alpha, rest) = x.split_at(k);
-        let (means, factors) = rest.split_at(k * d);
-        let width = d * (d + 1) / 2;
-        let mut exp_q = Vec::with_capacity(k * d);
-        let mut sum_q = Vec::with_capacity(k);
-        for factor in factors.chunks(width) {
-            let mut sum = T::constant(0.0);
-            for q in &factor[..d] {
-                exp_q.push(q.exp());
-                sum += *q;
-            }
-            sum_q.push(sum);
-        }
-        let mut total = T::constant(0.0);
-        let mut terms = Vec::with_capacity(k);
-        let mut centred = Vec::with_capacity(d);
-        let mut mapped: Vec<T> = Vec::with_capacity(d);
-        for point in self.points.chunks(d) {
-            terms.clear();
-            for c in 0..k {
-                centred.clear();
-                centred.extend((0..d).map(|j| point[j] - means[c * d + j]));
-                mapped.clear();
-                mapped.extend((0..d).map(|j| exp_q[c * d + j] * centred[j]));
-                let mut l = c * width + d;
-                for column in 0..d {
-                    for row in column + 1..d {
-                        mapped[row] += factors[l] * centred[column];
-                        l += 1;
-                    }
-                }
-                let norm: T = mapped.iter().map(|v| *v * *v).sum();
-                terms.push(alpha[c] + sum_q[c] - 0.5 * norm);
-            }
-            total += log_sum_exp(&terms);
-        }
-        total -= self.points.len() as f64 / d as f64 * log_sum_exp(alpha);
-        let mut prior = T::constant(0.0);
-        for v in &exp_q {
-            prior += *v * *v;
-        }
-        for factor in factors.chunks(width) {
-            for l in &factor[d..] {
-                prior += *l * *l;
-            }
-        }
-        total + 0.5 * prior
+        self.value_at(&self.points, x)
     }
 
     fn by_hand(&self, memory: &mut Memory, grad: &mut [f64], x: &[f64]) -> f64 {

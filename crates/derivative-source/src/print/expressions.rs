@@ -322,14 +322,14 @@ impl Printer<'_> {
         let mut shift = base;
         let mut terms = Vec::new();
         if let Some((table, trips)) = &address.table {
-            // The smallest cell is part of the base, if that is not negative then.
+            // The smallest cell is part of the base, so that addresses with the same distances share a table.
             let inner = &counters[counters.len() - trips.len()..];
             let mut index: Vec<String> = Vec::new();
             for (k, counter) in inner.iter().enumerate() {
                 let stride: u32 = trips[k + 1..].iter().product();
                 index.push(if stride == 1 { counter.clone() } else { format!("{stride} * {counter}") });
             }
-            let low = (-shift).max(0) as u32;
+            let low = table.iter().copied().min().unwrap_or(0);
             let cells: Vec<u32> = table.iter().map(|cell| cell - low).collect();
             shift += i64::from(low);
             let name = self.tables.cells(&cells);
