@@ -5,6 +5,7 @@
 
 use crate::code::{Array, Code, Node, Step, by_unit_seeds, each_node, fused, gathered, lower, lowered, without_tables};
 use crate::error::Error;
+use crate::layout::Layout;
 use crate::pattern;
 use crate::print::{Output, Signature};
 use crate::record::Recording;
@@ -348,7 +349,6 @@ impl Programs<'_> {
         let at = if self.recording.inputs() == 1 { x.clone() } else { format!("{x}[j]") };
         let width = self.recording.inputs();
         let last = outputs.last().map_or("", |output| &output.name);
-        let upper = format!("{name}_{}", self.operator.suffix()).to_uppercase();
         let mut lines = vec![match self.operator.kind {
             Kind::Value => format!("The value of `{name}`."),
             Kind::Derivative => format!("The derivative of `{name}`: d{y}/d{x}."),
@@ -373,10 +373,9 @@ impl Programs<'_> {
             }
         }];
         if let Some(pattern) = pattern {
-            lines.push(format!(
-                "{} entries in compressed rows: those of row i are from `{upper}_STARTS[i]` on, in the columns `{upper}_COLUMNS`.",
-                pattern.nnz()
-            ));
+            let function = format!("{name}_{}", self.operator.suffix());
+            let places = Layout::new(&function, pattern).reference();
+            lines.push(format!("{} entries in compressed rows; their places are in `{places}`.", pattern.nnz()));
         }
         if self.operator.value && self.operator.kind != Kind::Value || self.operator.first {
             let names: Vec<String> = outputs[..outputs.len() - 1].iter().map(|o| format!("`{}`", o.name)).collect();

@@ -3,6 +3,7 @@
 //! Built by users from recordings and operators; printed as Rust, or as C with its header.
 
 use crate::error::Error;
+use crate::layout::Layout;
 use crate::operator::{Emitted, Operator, emitted};
 use crate::print::{Dialect, Language, Precision, Printer, Used, shared};
 use crate::record::Recording;
@@ -117,7 +118,7 @@ impl Source {
         for Emitted { signature, code, pattern } in &self.functions {
             functions.push('\n');
             if let Some(pattern) = pattern {
-                functions += &crate::layout::rust(&signature.name, pattern);
+                functions += &Layout::new(&signature.name, pattern).rust();
             }
             functions += &Printer::new(dialect, signature, code, &mut used).print()?;
         }
@@ -139,7 +140,7 @@ impl Source {
         for Emitted { signature, code, pattern } in &self.functions {
             functions.push('\n');
             if let Some(pattern) = pattern {
-                functions += &crate::layout::c(&signature.name, pattern);
+                functions += &Layout::new(&signature.name, pattern).c();
             }
             functions += &Printer::new(dialect, signature, code, &mut used).print()?;
         }
@@ -160,7 +161,7 @@ impl Source {
                 let _ = writeln!(text, "#define {}_WORK {}", signature.name.to_uppercase(), code.work);
             }
             if let Some(pattern) = pattern {
-                text += &crate::layout::header(&signature.name, pattern);
+                text += &Layout::new(&signature.name, pattern).header();
             }
             let lines = signature.text(dialect, code);
             let _ = writeln!(text, "/* {} */", lines.join("\n   "));

@@ -15,7 +15,7 @@ pub(crate) use block::{Rewriter, fused, lowered};
 pub(crate) use gather::gathered;
 pub(crate) use lower::lower;
 pub(crate) use products::by_unit_seeds;
-pub(crate) use tables::without_tables;
+pub(crate) use tables::{Item, Shape, leaves, pieces_of, without_tables};
 
 use compiled_trace::Outcome;
 use differentiation_interface_core::scalar::Relation;
