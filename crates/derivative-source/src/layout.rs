@@ -45,7 +45,7 @@ impl<'a> Layout<'a> {
         if let Some(pieces) = &self.pieces {
             let _ = writeln!(
                 text,
-                "/// The pattern of [`{name}`]: where each row begins, with the number of entries at the end, and"
+                "/// The pattern of `{name}`: where each row begins, with the number of entries at the end, and"
             );
             let _ = writeln!(text, "/// the column of each entry.");
             let _ = writeln!(text, "pub fn {name}_pattern(");
@@ -58,7 +58,7 @@ impl<'a> Layout<'a> {
         let what = ["Where each row begins, with the number of entries at the end,", "Column of each entry"];
         for ((suffix, what), numbers) in [("STARTS", what[0]), ("COLUMNS", what[1])].into_iter().zip([starts, columns])
         {
-            let _ = writeln!(text, "/// {what} of [`{name}`].\n#[rustfmt::skip]");
+            let _ = writeln!(text, "/// {what} of `{name}`.\n#[rustfmt::skip]");
             let _ = writeln!(text, "pub static {}_{suffix}: [u32; {}] = [", name.to_uppercase(), numbers.len());
             let _ = writeln!(text, "{}\n];\n", lines(numbers));
         }

@@ -2,6 +2,7 @@
 
 mod code;
 mod error;
+mod files;
 mod layout;
 mod operator;
 mod pattern;
@@ -10,6 +11,7 @@ mod record;
 mod source;
 
 pub use error::Error;
+pub use files::Files;
 pub use operator::Operator;
 pub use print::Precision;
 pub use record::Recording;

@@ -120,8 +120,8 @@ impl Operator {
 pub(crate) struct Emitted {
     pub(crate) signature: Signature,
     pub(crate) code: Code,
-    /// The pattern of a sparse matrix.
-    pub(crate) pattern: Option<Pattern>,
+    /// The pattern of a sparse matrix, and the name under which it is printed, once for all functions with this matrix.
+    pub(crate) pattern: Option<(String, Pattern)>,
 }
 
 /// Most operations of the entries of a matrix.
@@ -147,7 +147,9 @@ pub(crate) fn emitted(recording: &Recording, operator: Operator, tracks: bool) -
     let programs = Programs { recording, operator, graph, value };
     let (code, pattern) = programs.code()?;
     let code = finished(code);
-    Ok(Emitted { signature: programs.signature(&code, pattern.as_ref()), code, pattern })
+    let signature = programs.signature(&code, pattern.as_ref());
+    let pattern = pattern.map(|pattern| (programs.matrix(), pattern));
+    Ok(Emitted { signature, code, pattern })
 }
 
 /// The code with its loops as they are printed.
@@ -160,6 +162,11 @@ fn finished(code: Code) -> Code {
 }
 
 impl Programs<'_> {
+    /// Name of the matrix.
+    fn matrix(&self) -> String {
+        format!("{}_{}", self.recording.name, self.operator.base())
+    }
+
     fn shape(&self, needs: &'static str) -> Error {
         let (inputs, outputs) = (self.recording.inputs(), self.recording.outputs());
         Error::Shape { operator: self.operator.base(), needs, inputs, outputs }
@@ -373,8 +380,7 @@ impl Programs<'_> {
             }
         }];
         if let Some(pattern) = pattern {
-            let function = format!("{name}_{}", self.operator.suffix());
-            let places = Layout::new(&function, pattern).reference();
+            let places = Layout::new(&self.matrix(), pattern).reference();
             lines.push(format!("{} entries in compressed rows; their places are in `{places}`.", pattern.nnz()));
         }
         if self.operator.value && self.operator.kind != Kind::Value || self.operator.first {

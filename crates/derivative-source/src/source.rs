@@ -7,6 +7,7 @@ use crate::layout::Layout;
 use crate::operator::{Emitted, Operator, emitted};
 use crate::print::{Dialect, Language, Precision, Printer, Used, shared};
 use crate::record::Recording;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
@@ -115,10 +116,13 @@ impl Source {
         let dialect = self.dialect(Language::Rust { std: self.std });
         let mut used = Used::default();
         let mut functions = String::new();
+        let mut patterns = BTreeSet::new();
         for Emitted { signature, code, pattern } in &self.functions {
             functions.push('\n');
-            if let Some(pattern) = pattern {
-                functions += &Layout::new(&signature.name, pattern).rust();
+            if let Some((name, pattern)) = pattern
+                && patterns.insert(name.as_str())
+            {
+                functions += &Layout::new(name, pattern).rust();
             }
             functions += &Printer::new(dialect, signature, code, &mut used).print()?;
         }
@@ -137,10 +141,13 @@ impl Source {
         let dialect = self.dialect(Language::C);
         let mut used = Used::default();
         let mut functions = String::new();
+        let mut patterns = BTreeSet::new();
         for Emitted { signature, code, pattern } in &self.functions {
             functions.push('\n');
-            if let Some(pattern) = pattern {
-                functions += &Layout::new(&signature.name, pattern).c();
+            if let Some((name, pattern)) = pattern
+                && patterns.insert(name.as_str())
+            {
+                functions += &Layout::new(name, pattern).c();
             }
             functions += &Printer::new(dialect, signature, code, &mut used).print()?;
         }
@@ -155,13 +162,16 @@ impl Source {
         let dialect = self.dialect(Language::C);
         let mut text = self.head("/*") + " */\n#pragma once\n\n";
         text += "#ifdef __cplusplus\n#define restrict __restrict\nextern \"C\" {\n#endif\n";
+        let mut patterns = BTreeSet::new();
         for Emitted { signature, code, pattern } in &self.functions {
             text.push('\n');
             if code.work > 0 && crate::print::takes_work(code) {
                 let _ = writeln!(text, "#define {}_WORK {}", signature.name.to_uppercase(), code.work);
             }
-            if let Some(pattern) = pattern {
-                text += &Layout::new(&signature.name, pattern).header();
+            if let Some((name, pattern)) = pattern
+                && patterns.insert(name.as_str())
+            {
+                text += &Layout::new(name, pattern).header();
             }
             let lines = signature.text(dialect, code);
             let _ = writeln!(text, "/* {} */", lines.join("\n   "));
@@ -240,7 +250,7 @@ impl<'a> Function<'a> {
     }
     /// The places of the entries of a sparse matrix, in order.
     pub fn pattern(self) -> Option<Vec<(usize, usize)>> {
-        self.emitted.pattern.as_ref().map(|pattern| pattern.entries().collect())
+        self.emitted.pattern.as_ref().map(|(_, pattern)| pattern.entries().collect())
     }
 }
 
