@@ -48,9 +48,15 @@ impl<'a> Layout<'a> {
                 "/// The pattern of `{name}`: where each row begins, with the number of entries at the end, and"
             );
             let _ = writeln!(text, "/// the column of each entry.");
-            let _ = writeln!(text, "pub fn {name}_pattern(");
-            let _ = writeln!(text, "    starts: &mut [u32; {}],", starts.len());
-            let _ = writeln!(text, "    columns: &mut [u32; {}],\n) {{", columns.len());
+            let _ = writeln!(text, "#[allow(clippy::manual_slice_fill, clippy::needless_range_loop)]");
+            let starts = format!("starts: &mut [u32; {}]", starts.len());
+            let columns = format!("columns: &mut [u32; {}]", columns.len());
+            let line = format!("pub fn {name}_pattern({starts}, {columns}) {{");
+            if line.len() <= WIDTH {
+                let _ = writeln!(text, "{line}");
+            } else {
+                let _ = writeln!(text, "pub fn {name}_pattern(\n    {starts},\n    {columns},\n) {{");
+            }
             self.body(&mut text, pieces, true);
             text += "}\n\n";
             return text;

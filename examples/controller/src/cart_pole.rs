@@ -2,7 +2,6 @@
 
 /// The Jacobian of `cart_pole`, row by row: `jac[5 * i + j]` is ∂y[i]/∂x[j].
 /// With the value, `y`.
-#[allow(unused_variables, clippy::all)]
 #[inline]
 pub fn cart_pole_value_and_jacobian(x: &[f64; 5], y: &mut [f64; 4], jac: &mut [f64; 20]) {
     jac[0..18].fill(0.0);

@@ -22,20 +22,14 @@ fn main() {
         let height = energy_value_and_gradient(&x, &mut grad);
         links_value_and_sparse_jacobian(&x, &mut values, &mut jac);
         lagrangian_sparse_hessian(&x, &multipliers, &mut hess);
-        // Rows of a symmetric matrix are its columns; the solver takes the upper triangle.
-        let hessian = compressed(INNER, &LAGRANGIAN_SPARSE_HESSIAN_STARTS, &LAGRANGIAN_SPARSE_HESSIAN_COLUMNS, &hess);
-        let jacobian = compressed(INNER, &LINKS_SPARSE_JACOBIAN_STARTS, &LINKS_SPARSE_JACOBIAN_COLUMNS, &jac);
+        // The solver takes columns: rows of a symmetric matrix are its columns, and the upper triangle of it is enough.
+        let hessian = columns(&LAGRANGIAN_SPARSE_HESSIAN_STARTS, &LAGRANGIAN_SPARSE_HESSIAN_COLUMNS, &hess, INNER);
+        let jacobian = columns(&LINKS_SPARSE_JACOBIAN_STARTS, &LINKS_SPARSE_JACOBIAN_COLUMNS, &jac, INNER);
+        let jacobian = CscMatrix::from(jacobian.t());
         let right: Vec<f64> = values.iter().map(|v| -v).collect();
         let settings = DefaultSettings { verbose: false, ..DefaultSettings::default() };
         let cones = [SupportedConeT::ZeroConeT(LINKS)];
-        let solver = DefaultSolver::new(
-            &hessian.transpose().into_upper(),
-            &grad,
-            &jacobian.transpose().into(),
-            &right,
-            &cones,
-            settings,
-        );
+        let solver = DefaultSolver::new(&hessian.to_triu(), &grad, &jacobian, &right, &cones, settings);
         let mut solver = solver.expect("the sizes of the matrices agree");
         solver.solve();
         let step = &solver.solution.x;
@@ -55,4 +49,10 @@ fn main() {
     links_value_and_sparse_jacobian(&x, &mut values, &mut jac);
     assert!(values.iter().all(|v| v.abs() < 1e-8 * LENGTH));
     println!("the middle hangs at {:.6}", x[LINKS - 1]);
+}
+
+/// The transpose of a matrix in compressed rows, which is the same in compressed columns.
+fn columns(starts: &[u32], columns: &[u32], values: &[f64], width: usize) -> CscMatrix {
+    let wide = |numbers: &[u32]| numbers.iter().map(|v| *v as usize).collect();
+    CscMatrix::new(width, starts.len() - 1, wide(starts), wide(columns), values.to_vec())
 }

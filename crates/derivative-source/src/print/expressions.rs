@@ -267,6 +267,11 @@ impl Printer<'_> {
                 let name = self.used.name(math::binary(*rule), dialect)?;
                 self.call(&name, &[*a, *b], texts, "")
             }
+            // A number that equals itself is no NaN.
+            Node::Compare(_, a, b) if a == b => match dialect.is_rust() {
+                true => Text::atom(format!("!{}.is_nan()", texts[*a].within(0))),
+                false => Text::atom(format!("!isnan({})", texts[*a].text)),
+            },
             Node::Compare(relation, a, b) => {
                 let sign = match relation {
                     Relation::Less => "<",

@@ -175,7 +175,8 @@ static inline %D logistic_slope(%D x)
         "softplus",
         "/// ln(1 + exp(x)).
 fn softplus(x: %F) -> %F {
-    if x > 0.0 { x + @log1p(@exp(-x)) } else { @log1p(@exp(x)) }
+    let tail = @log1p(@exp(-@abs(x)));
+    if x > 0.0 { x + tail } else { tail }
 }
 ",
         "/* ln(1 + exp(x)). */
@@ -719,7 +720,10 @@ static inline %D powf_mixed(%D x, %D y)
 fn product_error(x: %F, y: %F) -> %F {
     let product = x * y;
     let error = @fma(x, y, -product);
-    if error == 0.0 || !error.is_finite() { -0.0 } else { error }
+    if error == 0.0 || !error.is_finite() {
+        return -0.0;
+    }
+    error
 }
 ",
         "/* The exact product less the rounded one. */
@@ -736,7 +740,10 @@ static inline %D product_error(%D x, %D y)
         "/// The exact sum less the rounded one.
 fn sum_error(x: %F, y: %F) -> %F {
     let (_, error) = two_sum(x, y);
-    if error == 0.0 || !error.is_finite() { -0.0 } else { error }
+    if error == 0.0 || !error.is_finite() {
+        return -0.0;
+    }
+    error
 }
 ",
         "/* The exact sum less the rounded one. */
@@ -785,7 +792,7 @@ static inline %D odd_sum(%D x, %D y)
         "polygamma",
         "/// The polygamma function: (-1)^(n+1) n! Σ 1 / (x + k)^(n+1), and digamma for n = 0.
 fn polygamma(x: %F, order: u32) -> %F {
-    const PI: %F = 3.141592653589793;
+    use core::%F::consts::PI;
     const BERNOULLI: [%F; 8] = [
         0.16666666666666666,
         -0.03333333333333333,
@@ -839,7 +846,8 @@ fn polygamma(x: %F, order: u32) -> %F {
             power *= square;
             tail += b * ratio / power;
         }
-        ((leading + tail) / powi(shifted, order as i32), if order % 2 == 1 { 1.0 } else { -1.0 })
+        let sign = if order % 2 == 1 { 1.0 } else { -1.0 };
+        ((leading + tail) / powi(shifted, order as i32), sign)
     };
     for k in (0..steps).rev() {
         sum += factorial / powi(x + k as %F, order as i32 + 1);

@@ -114,7 +114,7 @@ impl<'a> Printer<'a> {
             code,
             used,
             names,
-            tables: Tables::new(dialect, &signature.name),
+            tables: Tables::new(dialect),
             text: String::new(),
             depth: 1,
             counters: Vec::new(),
@@ -123,7 +123,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The function with its tables before it.
+    /// The function.
     pub(crate) fn print(mut self) -> Result<String, Error> {
         let code = self.code;
         if code.work > 0 && !takes_work(code) {
@@ -136,8 +136,12 @@ impl<'a> Printer<'a> {
         self.declare()?;
         self.steps(&code.steps)?;
         self.finish();
-        let mut text = self.tables.text();
-        text += &self.signature.head(self.dialect, code);
+        let mut text = self.signature.head(self.dialect, code);
+        let is_one_line = text.lines().next_back().is_some_and(|line| line.starts_with("pub fn"));
+        if self.text.is_empty() && is_one_line {
+            text.truncate(text.trim_end().len());
+        }
+        text += &self.tables.text();
         text += &self.text;
         text += "}\n";
         Ok(text)
@@ -164,7 +168,16 @@ impl<'a> Printer<'a> {
     }
 
     fn finish(&mut self) {
-        let returned = self.signature.returned().map(|output| output.name.clone());
+        let mut returned = self.signature.returned().map(|output| output.name.clone());
+        // A value that has just been computed needs no name.
+        if let Some(name) = returned.as_mut().filter(|_| self.dialect.is_rust()) {
+            let last = self.text.trim_end().rfind('\n').map_or(0, |at| at + 1);
+            let value = self.text[last..].trim().strip_prefix(&format!("let {name} = "));
+            if let Some(value) = value.and_then(|value| value.strip_suffix(';')).map(str::to_string) {
+                self.text.truncate(last);
+                *name = value;
+            }
+        }
         let line = match (self.dialect.is_rust(), self.signature.has_guards, returned) {
             (true, true, Some(value)) => format!("Ok({value})"),
             (true, true, None) => "Ok(())".to_string(),
