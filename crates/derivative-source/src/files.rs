@@ -24,13 +24,11 @@ use std::process::ExitCode;
 ///     # let folder = folder.to_str().unwrap().to_string();
 ///     Files::new(&folder, "cargo run -p model --bin emit").rust("spring_generated.rs", &source)
 /// }
-/// # let main = || -> Result<(), Error> {
 /// // The command, `src/bin/emit.rs`: `fn main() -> ExitCode { model::files().expect("..").command() }`
 /// files()?.write().unwrap();
 /// // The test: fails with the name of the command if the function or its code has changed.
 /// files()?.assert_current();
-/// # Ok(()) };
-/// # main()
+/// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Files {

@@ -3,7 +3,10 @@
 //! Called by [`Source::with`](crate::Source::with). Code comes from the programs of `compiled-trace`: adjoints, tangents, or entries of a
 //! matrix one by one; a matrix whose entries would take long code is a loop over products.
 
-use crate::code::{Array, Code, Node, Step, by_unit_seeds, each_node, fused, gathered, lower, lowered, without_tables};
+use crate::code::{
+    Array, Code, Node, Step, by_unit_seeds, each_node, each_node_mut, fused, gathered, lower, lowered, unlooped,
+    without_tables,
+};
 use crate::error::Error;
 use crate::layout::Layout;
 use crate::pattern;
@@ -155,7 +158,7 @@ pub(crate) fn emitted(recording: &Recording, operator: Operator, tracks: bool) -
 /// The code with its loops as they are printed.
 fn finished(code: Code) -> Code {
     let code = gathered(without_tables(code.swept()));
-    let steps = fused(crate::code::unlooped(code.steps, 0));
+    let steps = fused(unlooped(code.steps, 0));
     let code = Code { steps, ..code };
     let steps = lowered(&code.steps, &code.constants, &|address| address.clone());
     Code { steps, ..code }.swept()
@@ -405,7 +408,7 @@ fn size(code: &Code) -> usize {
 
 /// The code with an input, of one number, that is 1.
 fn with_unit(mut code: Code, input: usize) -> Code {
-    crate::code::each_node_mut(&mut code.steps, &mut |node| {
+    each_node_mut(&mut code.steps, &mut |node| {
         if matches!(node, Node::Load(address) if address.array == Array::Input(input)) {
             *node = Node::Constant(1.0);
         }
@@ -420,7 +423,7 @@ fn joined(first: Code, second: Code) -> Code {
     let (outputs, constants) = (first.outputs.len(), first.constants.len());
     let mut steps = first.steps;
     let mut later = second.steps;
-    crate::code::each_node_mut(&mut later, &mut |node| {
+    each_node_mut(&mut later, &mut |node| {
         if let Some(address) = node.address_mut() {
             match &mut address.array {
                 Array::Output(o) => *o += outputs,

@@ -5,7 +5,7 @@
 use crate::error::Error;
 use crate::layout::Layout;
 use crate::operator::{Emitted, Operator, emitted};
-use crate::print::{Dialect, Language, Precision, Printer, Used, shared};
+use crate::print::{Dialect, Language, Precision, Printer, Used};
 use crate::record::Recording;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -130,7 +130,7 @@ impl Source {
         if self.functions.iter().any(|emitted| emitted.signature.has_guards) {
             text += BRANCH_CHANGED;
         }
-        Ok(text + &functions + &shared(&used, dialect))
+        Ok(text + &functions + &used.functions(dialect))
     }
 
     /// The file in C99; `header` is the name of the file with [`header`](Self::header).
@@ -154,7 +154,7 @@ impl Source {
         let mut text = self.head("/*") + " */\n";
         let _ = writeln!(text, "#include \"{header}\"");
         text += "\n#include <float.h>\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n";
-        Ok(text + &shared(&used, dialect) + &functions)
+        Ok(text + &used.functions(dialect) + &functions)
     }
 
     /// The header of the file in C, for C and C++.

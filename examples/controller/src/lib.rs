@@ -50,10 +50,10 @@ impl Estimate {
         let p = &self.covariance;
         let gain: [f64; 4] = core::array::from_fn(|i| p[4 * i + 1] / (p[5] + variance));
         let mut next = *self;
-        for i in 0..4 {
-            next.state[i] += gain[i] * (angle - self.state[1]);
+        for (i, gain) in gain.into_iter().enumerate() {
+            next.state[i] += gain * (angle - self.state[1]);
             for j in 0..4 {
-                next.covariance[4 * i + j] -= gain[i] * p[4 + j];
+                next.covariance[4 * i + j] -= gain * p[4 + j];
             }
         }
         next

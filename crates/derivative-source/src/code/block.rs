@@ -3,7 +3,7 @@
 //! Called by all passes that make blocks. The value of an instruction changes by no rewriting here, except for the sign of NaN; the
 //! exceptions that would (x + 0, x · 0, reordering) are not made.
 
-use super::{Address, Array, Node, Step, Unary};
+use super::ir::{Address, Array, Node, Step, Unary};
 use compiled_trace::rules::{MINUS, NEGATE, OVER, PLUS, TIMES};
 use differentiation_interface_core::scalar::Relation;
 use std::collections::HashMap;

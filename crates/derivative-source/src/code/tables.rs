@@ -4,8 +4,9 @@
 //! few pieces with constant distances, nested like the rows of a grid. Here the cells of all iterations are listed and folded into
 //! such pieces, again and again; if few remain, each becomes a loop of its own, and no table is printed.
 
+use super::block::Rewriter;
 use super::gather::nest;
-use super::{Array, Code, Node, Rewriter, Step};
+use super::ir::{Array, Code, Node, Step};
 use std::collections::HashMap;
 use std::rc::Rc;
 

@@ -2,7 +2,7 @@
 //!
 //! Made by `request` for each operator; printed by the printer, and for the header of C.
 
-use super::{Dialect, takes_work};
+use super::dialect::Dialect;
 use crate::code::{Address, Array, Code, Node, Step, each_node};
 use std::f64::consts::*;
 use std::fmt::Write;
@@ -184,3 +184,11 @@ const FAMOUS: &[f64] = &[
     FRAC_2_PI,
     FRAC_2_SQRT_PI,
 ];
+
+/// Work spaces up to this size are on the stack of the function.
+const MOST_ON_STACK: usize = 64;
+
+/// Whether the work space is an argument.
+pub(crate) fn takes_work(code: &Code) -> bool {
+    code.work > MOST_ON_STACK
+}

@@ -2,7 +2,7 @@
 //!
 //! Called by the printer of addresses; equal arrays are printed once.
 
-use super::Dialect;
+use super::dialect::Dialect;
 use std::collections::HashMap;
 
 /// The tables of a function.

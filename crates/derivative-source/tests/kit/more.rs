@@ -129,7 +129,7 @@ fn constants_and_unused_inputs_have_zero_gradients() {
 
 #[test]
 fn the_same_function_gives_the_same_bytes() {
-    let print = || printed(|x| spread(x), &[1.5; 40], Operator::HVP.and_value());
+    let print = || printed(spread, &[1.5; 40], Operator::HVP.and_value());
     assert_eq!(print(), print());
 }
 
@@ -138,7 +138,7 @@ fn the_gradient_of_a_stencil_is_a_sum_per_cell() {
     fn rosenbrock<T: Real>(x: &[T]) -> T {
         x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum()
     }
-    let text = printed(|x| rosenbrock(x), &[0.5; 1000], Operator::GRADIENT);
+    let text = printed(rosenbrock, &[0.5; 1000], Operator::GRADIENT);
     assert!(!text.contains("+=") && text.contains("for i in 0..998 {"), "{text}");
     assert!(text.lines().count() <= 22, "{text}");
 }
@@ -188,4 +188,15 @@ fn what_cannot_be_emitted_is_refused_with_what_to_do() {
         let named = Recording::new(name, &|x: &[Recorded]| x[0], &&[1.0]);
         assert_eq!(named.unwrap_err(), Error::Name { name: name.to_string() });
     }
+}
+
+#[test]
+fn the_example_of_the_main_page_is_that_of_the_crate_which_is_tested() {
+    let block = |page: &str, start: &str| {
+        let from = page.find(start).map(|at| at + start.len()).unwrap();
+        let lines = page[from..].lines().take_while(|line| *line != "```").filter(|line| !line.starts_with("# "));
+        lines.map(str::to_string).collect::<Vec<_>>()
+    };
+    let main = block(include_str!("../../../../README.md"), "From a function to C:\n\n```rust,ignore\n");
+    assert_eq!(main, block(include_str!("../../README.md"), "```rust\n"));
 }
