@@ -92,7 +92,7 @@ pub(crate) fn fits(n: usize) {
 
 impl OfData for Mixture {
     fn value<T: Real>(&self, x: &[T], data: &[f64]) -> T {
-        self.value_of(data, x)
+        self.value_at(data, x)
     }
 }
 

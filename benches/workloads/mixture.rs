@@ -5,6 +5,7 @@
 use super::Random;
 use super::losses::Loss;
 use differentiation_interface::Real;
+use std::ops::Sub;
 
 /// Weights, means and factors of `k` components in `d` dimensions, without the constant term of the objective.
 pub(crate) struct Mixture {
@@ -34,8 +35,12 @@ impl Mixture {
         Mixture { d, k, points, start }
     }
 
-    /// The value for other points than its own.
-    pub(crate) fn value_of<T: Real>(&self, points: &[f64], x: &[T]) -> T {
+    pub(crate) fn points(&self) -> &[f64] {
+        &self.points
+    }
+
+    /// The objective for other points.
+    pub(crate) fn value_at<T: Real, P: Copy + Sub<T, Output = T>>(&self, points: &[P], x: &[T]) -> T {
         let (d, k) = (self.d, self.k);
         let (alpha, rest) = x.split_at(k);
         let (means, factors) = rest.split_at(k * d);
@@ -108,7 +113,7 @@ impl Loss for Mixture {
     }
 
     fn value<T: Real>(&self, x: &[T]) -> T {
-        self.value_of(&self.points, x)
+        self.value_at(&self.points, x)
     }
 
     fn by_hand(&self, memory: &mut Memory, grad: &mut [f64], x: &[f64]) -> f64 {

@@ -1,7 +1,8 @@
-//! Derivatives as source code: Rust without `std`, and C99, from any function that the interface accepts.
+#![doc = include_str!("../README.md")]
 
 mod code;
 mod error;
+mod files;
 mod layout;
 mod operator;
 mod pattern;
@@ -10,7 +11,15 @@ mod record;
 mod source;
 
 pub use error::Error;
+pub use files::Files;
 pub use operator::Operator;
 pub use print::Precision;
 pub use record::Recording;
 pub use source::{Function, Source};
+
+/// The book's chapter on emitted code, whose examples run as tests of this crate.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../book/source_code.md")]
+    mod source_code {}
+}

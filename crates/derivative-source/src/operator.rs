@@ -3,8 +3,12 @@
 //! Called by [`Source::with`](crate::Source::with). Code comes from the programs of `compiled-trace`: adjoints, tangents, or entries of a
 //! matrix one by one; a matrix whose entries would take long code is a loop over products.
 
-use crate::code::{Array, Code, Node, Step, by_unit_seeds, each_node, fused, gathered, lower, lowered, without_tables};
+use crate::code::{
+    Array, Code, Node, Step, by_unit_seeds, each_node, each_node_mut, fused, gathered, lower, lowered, unlooped,
+    without_tables,
+};
 use crate::error::Error;
+use crate::layout::Layout;
 use crate::pattern;
 use crate::print::{Output, Signature};
 use crate::record::Recording;
@@ -119,8 +123,8 @@ impl Operator {
 pub(crate) struct Emitted {
     pub(crate) signature: Signature,
     pub(crate) code: Code,
-    /// The pattern of a sparse matrix.
-    pub(crate) pattern: Option<Pattern>,
+    /// The pattern of a sparse matrix, and the name under which it is printed, once for all functions with this matrix.
+    pub(crate) pattern: Option<(String, Pattern)>,
 }
 
 /// Most operations of the entries of a matrix.
@@ -146,19 +150,26 @@ pub(crate) fn emitted(recording: &Recording, operator: Operator, tracks: bool) -
     let programs = Programs { recording, operator, graph, value };
     let (code, pattern) = programs.code()?;
     let code = finished(code);
-    Ok(Emitted { signature: programs.signature(&code, pattern.as_ref()), code, pattern })
+    let signature = programs.signature(&code, pattern.as_ref());
+    let pattern = pattern.map(|pattern| (programs.matrix(), pattern));
+    Ok(Emitted { signature, code, pattern })
 }
 
 /// The code with its loops as they are printed.
 fn finished(code: Code) -> Code {
     let code = gathered(without_tables(code.swept()));
-    let steps = fused(crate::code::unlooped(code.steps, 0));
+    let steps = fused(unlooped(code.steps, 0));
     let code = Code { steps, ..code };
     let steps = lowered(&code.steps, &code.constants, &|address| address.clone());
     Code { steps, ..code }.swept()
 }
 
 impl Programs<'_> {
+    /// Name of the matrix.
+    fn matrix(&self) -> String {
+        format!("{}_{}", self.recording.name, self.operator.base())
+    }
+
     fn shape(&self, needs: &'static str) -> Error {
         let (inputs, outputs) = (self.recording.inputs(), self.recording.outputs());
         Error::Shape { operator: self.operator.base(), needs, inputs, outputs }
@@ -348,7 +359,6 @@ impl Programs<'_> {
         let at = if self.recording.inputs() == 1 { x.clone() } else { format!("{x}[j]") };
         let width = self.recording.inputs();
         let last = outputs.last().map_or("", |output| &output.name);
-        let upper = format!("{name}_{}", self.operator.suffix()).to_uppercase();
         let mut lines = vec![match self.operator.kind {
             Kind::Value => format!("The value of `{name}`."),
             Kind::Derivative => format!("The derivative of `{name}`: d{y}/d{x}."),
@@ -373,10 +383,8 @@ impl Programs<'_> {
             }
         }];
         if let Some(pattern) = pattern {
-            lines.push(format!(
-                "{} entries in compressed rows: those of row i are from `{upper}_STARTS[i]` on, in the columns `{upper}_COLUMNS`.",
-                pattern.nnz()
-            ));
+            let places = Layout::new(&self.matrix(), pattern).reference();
+            lines.push(format!("{} entries in compressed rows; their places are in `{places}`.", pattern.nnz()));
         }
         if self.operator.value && self.operator.kind != Kind::Value || self.operator.first {
             let names: Vec<String> = outputs[..outputs.len() - 1].iter().map(|o| format!("`{}`", o.name)).collect();
@@ -400,7 +408,7 @@ fn size(code: &Code) -> usize {
 
 /// The code with an input, of one number, that is 1.
 fn with_unit(mut code: Code, input: usize) -> Code {
-    crate::code::each_node_mut(&mut code.steps, &mut |node| {
+    each_node_mut(&mut code.steps, &mut |node| {
         if matches!(node, Node::Load(address) if address.array == Array::Input(input)) {
             *node = Node::Constant(1.0);
         }
@@ -415,7 +423,7 @@ fn joined(first: Code, second: Code) -> Code {
     let (outputs, constants) = (first.outputs.len(), first.constants.len());
     let mut steps = first.steps;
     let mut later = second.steps;
-    crate::code::each_node_mut(&mut later, &mut |node| {
+    each_node_mut(&mut later, &mut |node| {
         if let Some(address) = node.address_mut() {
             match &mut address.array {
                 Array::Output(o) => *o += outputs,

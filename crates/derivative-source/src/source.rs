@@ -3,9 +3,11 @@
 //! Built by users from recordings and operators; printed as Rust, or as C with its header.
 
 use crate::error::Error;
+use crate::layout::Layout;
 use crate::operator::{Emitted, Operator, emitted};
-use crate::print::{Dialect, Language, Precision, Printer, Used, shared};
+use crate::print::{Dialect, Language, Precision, Printer, Used};
 use crate::record::Recording;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
@@ -114,10 +116,13 @@ impl Source {
         let dialect = self.dialect(Language::Rust { std: self.std });
         let mut used = Used::default();
         let mut functions = String::new();
+        let mut patterns = BTreeSet::new();
         for Emitted { signature, code, pattern } in &self.functions {
             functions.push('\n');
-            if let Some(pattern) = pattern {
-                functions += &crate::layout::rust(&signature.name, pattern);
+            if let Some((name, pattern)) = pattern
+                && patterns.insert(name.as_str())
+            {
+                functions += &Layout::new(name, pattern).rust();
             }
             functions += &Printer::new(dialect, signature, code, &mut used).print()?;
         }
@@ -125,7 +130,7 @@ impl Source {
         if self.functions.iter().any(|emitted| emitted.signature.has_guards) {
             text += BRANCH_CHANGED;
         }
-        Ok(text + &functions + &shared(&used, dialect))
+        Ok(text + &functions + &used.functions(dialect))
     }
 
     /// The file in C99; `header` is the name of the file with [`header`](Self::header).
@@ -136,17 +141,20 @@ impl Source {
         let dialect = self.dialect(Language::C);
         let mut used = Used::default();
         let mut functions = String::new();
+        let mut patterns = BTreeSet::new();
         for Emitted { signature, code, pattern } in &self.functions {
             functions.push('\n');
-            if let Some(pattern) = pattern {
-                functions += &crate::layout::c(&signature.name, pattern);
+            if let Some((name, pattern)) = pattern
+                && patterns.insert(name.as_str())
+            {
+                functions += &Layout::new(name, pattern).c();
             }
             functions += &Printer::new(dialect, signature, code, &mut used).print()?;
         }
         let mut text = self.head("/*") + " */\n";
         let _ = writeln!(text, "#include \"{header}\"");
         text += "\n#include <float.h>\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n";
-        Ok(text + &shared(&used, dialect) + &functions)
+        Ok(text + &used.functions(dialect) + &functions)
     }
 
     /// The header of the file in C, for C and C++.
@@ -154,13 +162,16 @@ impl Source {
         let dialect = self.dialect(Language::C);
         let mut text = self.head("/*") + " */\n#pragma once\n\n";
         text += "#ifdef __cplusplus\n#define restrict __restrict\nextern \"C\" {\n#endif\n";
+        let mut patterns = BTreeSet::new();
         for Emitted { signature, code, pattern } in &self.functions {
             text.push('\n');
             if code.work > 0 && crate::print::takes_work(code) {
                 let _ = writeln!(text, "#define {}_WORK {}", signature.name.to_uppercase(), code.work);
             }
-            if let Some(pattern) = pattern {
-                text += &crate::layout::header(&signature.name, pattern);
+            if let Some((name, pattern)) = pattern
+                && patterns.insert(name.as_str())
+            {
+                text += &Layout::new(name, pattern).header();
             }
             let lines = signature.text(dialect, code);
             let _ = writeln!(text, "/* {} */", lines.join("\n   "));
@@ -239,7 +250,7 @@ impl<'a> Function<'a> {
     }
     /// The places of the entries of a sparse matrix, in order.
     pub fn pattern(self) -> Option<Vec<(usize, usize)>> {
-        self.emitted.pattern.as_ref().map(|pattern| pattern.entries().collect())
+        self.emitted.pattern.as_ref().map(|(_, pattern)| pattern.entries().collect())
     }
 }
 

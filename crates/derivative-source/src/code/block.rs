@@ -3,7 +3,7 @@
 //! Called by all passes that make blocks. The value of an instruction changes by no rewriting here, except for the sign of NaN; the
 //! exceptions that would (x + 0, x · 0, reordering) are not made.
 
-use super::{Address, Array, Node, Step, Unary};
+use super::ir::{Address, Array, Node, Step, Unary};
 use compiled_trace::rules::{MINUS, NEGATE, OVER, PLUS, TIMES};
 use differentiation_interface_core::scalar::Relation;
 use std::collections::HashMap;
@@ -153,17 +153,17 @@ impl Rewriter {
                 return self.write(Node::Select(c, other, none));
             }
         }
-        for (x, y) in [(a, b), (b, a)] {
-            if let Some(c) = self.value(y).filter(|c| *c < 0.0) {
-                let c = self.constant(-c);
-                return self.once(Node::Binary(MINUS, x, c));
-            }
-        }
         if let Some(b) = self.negated(b) {
             return self.subtract(a, b);
         }
         if let Some(a) = self.negated(a) {
             return self.subtract(b, a);
+        }
+        for (x, y) in [(a, b), (b, a)] {
+            if let Some(c) = self.value(y).filter(|c| *c < 0.0) {
+                let c = self.constant(-c);
+                return self.once(Node::Binary(MINUS, x, c));
+            }
         }
         if let Some((c, x)) = self.scaled(b).filter(|(c, _)| *c < 0.0) {
             let c = self.constant(-c);
@@ -324,6 +324,12 @@ pub(crate) fn fused(steps: Vec<Step>) -> Vec<Step> {
             }
             (_, Step::Loop { trip, reversed, parallel, body }) => {
                 out.push(Step::Loop { trip, reversed, parallel, body: fused(body) });
+            }
+            // Cells are cleared before a block that does not use them, which the next block then joins.
+            (Some(Step::Block(before)), Step::Zero { array, start, length })
+                if !before.iter().any(|node| node.address().is_some_and(|address| address.array == array)) =>
+            {
+                out.insert(out.len() - 1, Step::Zero { array, start, length });
             }
             (_, step) => out.push(step),
         }

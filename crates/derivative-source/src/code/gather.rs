@@ -4,7 +4,8 @@
 //! vectors because the additions of two iterations meet in a cell. Here every cell gets its terms at once and is stored: the values of
 //! an iteration are computed once per term. Where the stencil ends, cells have fewer terms and a loop of their own.
 
-use super::{Address, Array, Code, Node, Rewriter, Step, each_node};
+use super::block::{Rewriter, without_dead};
+use super::ir::{Address, Array, Code, Node, Step, each_node};
 use std::rc::Rc;
 
 /// Loops shorter than this are left as they are.
@@ -243,7 +244,7 @@ fn sums_from(
             index += 1;
         }
     }
-    let rest = super::block::without_dead(&rest, |_| true);
+    let rest = without_dead(&rest, |_| true);
     let cells: i64 = wide.iter().map(|trip| i64::from(*trip)).product();
     let is_all = matches!(code.steps[zero], Step::Zero { length, .. } if length as i64 == cells);
     let rest = (!rest.is_empty()).then(|| around(loops, rest));

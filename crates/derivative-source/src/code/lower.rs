@@ -2,7 +2,8 @@
 //!
 //! Called for every operator that is emitted; the meaning of statements is that of [`compiled_trace::program`].
 
-use super::{Address, Array, Code, Node, Rewriter, Step, Unary};
+use super::block::Rewriter;
+use super::ir::{Address, Array, Code, Node, Step, Unary};
 use crate::error::Error;
 use compiled_trace::program::{self, Instruction, Nest, Program, Space, Statement};
 use compiled_trace::rules::{OVER, OtherUnary, RECIP};

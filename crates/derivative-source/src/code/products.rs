@@ -2,7 +2,7 @@
 //!
 //! Called for Jacobians and Hessians whose entries would take more source code, one by one, than a loop over products.
 
-use super::{Address, Array, Code, Node, Step};
+use super::ir::{Address, Array, Code, Node, Step};
 
 /// The code of a product, repeated for every entry of its seed.
 ///

@@ -4,15 +4,16 @@
 //! few pieces with constant distances, nested like the rows of a grid. Here the cells of all iterations are listed and folded into
 //! such pieces, again and again; if few remain, each becomes a loop of its own, and no table is printed.
 
+use super::block::Rewriter;
 use super::gather::nest;
-use super::{Array, Code, Node, Rewriter, Step};
+use super::ir::{Array, Code, Node, Step};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Most numbers that are listed for one nest.
 const MOST: usize = 1 << 22;
-/// Most items that are repeated together.
-const LONGEST: usize = 6;
+/// Most items that are repeated together: iterations, then what they have been folded to.
+const LONGEST: [usize; 2] = [6, 24];
 
 /// The code with loops in place of tables, where these are few.
 pub(crate) fn without_tables(mut code: Code) -> Code {
@@ -29,16 +30,25 @@ pub(crate) fn without_tables(mut code: Code) -> Code {
 
 /// A leaf is an iteration; a fold repeats items.
 #[derive(Clone, Debug, PartialEq)]
-enum Shape {
+pub(crate) enum Shape {
     Leaf,
     Fold { count: u32, distance: Rc<[i64]>, items: Rc<[Item]> },
 }
 
 /// Cells of the first iteration, and how it goes on. The cells of nested items are relative.
 #[derive(Clone, Debug, PartialEq)]
-struct Item {
-    cells: Rc<[i64]>,
-    shape: Shape,
+pub(crate) struct Item {
+    pub(crate) cells: Rc<[i64]>,
+    pub(crate) shape: Shape,
+}
+
+/// A list of numbers as pieces with constant distances: the cells of a leaf are a place in the list and the number there.
+pub(crate) fn pieces_of(numbers: &[u32]) -> Vec<Item> {
+    let item = |(place, number): (usize, &u32)| Item {
+        cells: Rc::from([place as i64, i64::from(*number)]),
+        shape: Shape::Leaf,
+    };
+    folded(numbers.iter().enumerate().map(item).collect())
 }
 
 fn pieces(code: &Code, step: &Step) -> Option<Vec<Step>> {
@@ -91,7 +101,8 @@ fn list(code: &Code, loops: &[(u32, bool, bool)], nodes: &[Node], iterations: us
         .collect()
 }
 
-fn leaves(item: &Item) -> usize {
+/// Number of leaves.
+pub(crate) fn leaves(item: &Item) -> usize {
     match &item.shape {
         Shape::Leaf => 1,
         Shape::Fold { items, .. } => items.iter().map(leaves).sum(),
@@ -108,22 +119,23 @@ fn is_apart(from: &[i64], to: &[i64], distance: &[i64]) -> bool {
 
 /// Folds repeated items until nothing repeats.
 fn folded(mut items: Vec<Item>) -> Vec<Item> {
+    items = folded_once(items, LONGEST[0]);
     loop {
         let before = items.len();
-        items = folded_once(items);
+        items = folded_once(items, LONGEST[1]);
         if items.len() == before {
             return items;
         }
     }
 }
 
-fn folded_once(items: Vec<Item>) -> Vec<Item> {
+fn folded_once(items: Vec<Item>, longest: usize) -> Vec<Item> {
     let mut out = Vec::new();
     let mut at = 0;
     while at < items.len() {
         // The period that saves most, and its repetitions.
         let mut best = (0, 0, 0);
-        for period in 1..=LONGEST.min((items.len() - at) / 2) {
+        for period in 1..=longest.min((items.len() - at) / 2) {
             let apart = distance(&items[at].cells, &items[at + period].cells);
             let same = |i: usize| {
                 items[i].shape == items[i + period].shape && is_apart(&items[i].cells, &items[i + period].cells, &apart)

@@ -2,10 +2,10 @@
 //!
 //! Called by the printer for every block. Expressions stay short, so that lines need no breaking.
 
-use super::math::{self};
-use super::signature::Signature;
-use super::{Language, Printer};
-use crate::code::{Address, Array, Node, Step, Unary};
+use super::dialect::Language;
+use super::math;
+use super::printer::Printer;
+use crate::code::{Address, Array, Node, Unary};
 use crate::error::Error;
 use compiled_trace::Outcome;
 use compiled_trace::rules::{MINUS, MODULO, NEGATE, OVER, PLUS, TIMES, TOGETHER};
@@ -16,67 +16,6 @@ use std::collections::BTreeSet;
 const LONGEST: usize = 28;
 /// Longest line.
 const WIDTH: usize = 100;
-
-/// The names in use, and how many of each kind.
-pub(super) struct Names {
-    taken: BTreeSet<String>,
-    counters: Vec<String>,
-    values: usize,
-}
-
-impl Names {
-    pub(super) fn new(signature: &Signature) -> Names {
-        let mut taken: BTreeSet<String> = signature.inputs.iter().map(|(name, _)| name.clone()).collect();
-        taken.extend(signature.outputs.iter().map(|output| output.name.clone()));
-        taken.insert("work".to_string());
-        let letters = ["i", "j", "k", "l", "m", "n", "p", "q", "r", "s"].map(str::to_string);
-        let numbered = (0..64).map(|i| format!("i{i}"));
-        let counters = letters.into_iter().chain(numbered).filter(|name| !taken.contains(name)).collect();
-        Names { taken, counters, values: 0 }
-    }
-
-    /// The counter of a loop at this depth.
-    pub(super) fn counter(&self, depth: usize) -> String {
-        self.counters[depth].clone()
-    }
-
-    /// A name for a value.
-    fn value(&mut self) -> String {
-        loop {
-            let name = format!("t{}", self.values);
-            self.values += 1;
-            if !self.taken.contains(&name) {
-                return name;
-            }
-        }
-    }
-}
-
-/// Whether an output gets its value by one store outside of loops, and nothing reads it.
-pub(super) fn is_stored_once(steps: &[Step], output: usize) -> bool {
-    let mut stores = 0;
-    let mut others = 0;
-    for step in steps {
-        match step {
-            Step::Block(nodes) => {
-                for node in nodes {
-                    match node {
-                        Node::Store(_, address) if address.array == Array::Output(output) => stores += 1,
-                        node if node.address().is_some_and(|a| a.array == Array::Output(output)) => others += 1,
-                        _ => {}
-                    }
-                }
-            }
-            Step::Zero { array, .. } => others += usize::from(*array == Array::Output(output)),
-            Step::Loop { .. } => {
-                crate::code::each_node(std::slice::from_ref(step), &mut Vec::new(), &mut |node, _| {
-                    others += usize::from(node.address().is_some_and(|a| a.array == Array::Output(output)));
-                });
-            }
-        }
-    }
-    stores == 1 && others == 0
-}
 
 /// An expression and how tightly it binds: 0 for names and calls, 1 for a sign, 2 for products, 3 for sums, 4 for comparisons.
 #[derive(Clone)]
@@ -267,6 +206,11 @@ impl Printer<'_> {
                 let name = self.used.name(math::binary(*rule), dialect)?;
                 self.call(&name, &[*a, *b], texts, "")
             }
+            // A number that equals itself is no NaN.
+            Node::Compare(_, a, b) if a == b => match dialect.is_rust() {
+                true => Text::atom(format!("!{}.is_nan()", texts[*a].within(0))),
+                false => Text::atom(format!("!isnan({})", texts[*a].text)),
+            },
             Node::Compare(relation, a, b) => {
                 let sign = match relation {
                     Relation::Less => "<",
@@ -322,14 +266,14 @@ impl Printer<'_> {
         let mut shift = base;
         let mut terms = Vec::new();
         if let Some((table, trips)) = &address.table {
-            // The smallest cell is part of the base, if that is not negative then.
+            // The smallest cell is part of the base, so that addresses with the same distances share a table.
             let inner = &counters[counters.len() - trips.len()..];
             let mut index: Vec<String> = Vec::new();
             for (k, counter) in inner.iter().enumerate() {
                 let stride: u32 = trips[k + 1..].iter().product();
                 index.push(if stride == 1 { counter.clone() } else { format!("{stride} * {counter}") });
             }
-            let low = (-shift).max(0) as u32;
+            let low = table.iter().copied().min().unwrap_or(0);
             let cells: Vec<u32> = table.iter().map(|cell| cell - low).collect();
             shift += i64::from(low);
             let name = self.tables.cells(&cells);

@@ -175,7 +175,8 @@ static inline %D logistic_slope(%D x)
         "softplus",
         "/// ln(1 + exp(x)).
 fn softplus(x: %F) -> %F {
-    if x > 0.0 { x + @log1p(@exp(-x)) } else { @log1p(@exp(x)) }
+    let tail = @log1p(@exp(-@abs(x)));
+    if x > 0.0 { x + tail } else { tail }
 }
 ",
         "/* ln(1 + exp(x)). */
@@ -206,7 +207,10 @@ static inline %D cbrt_slope(%D x)
         "/// 1 - x².
 fn one_minus_square(x: %F) -> %F {
     let x = @abs(x);
-    if x < 0.5 { 1.0 - x * x } else { (1.0 - x) * (1.0 + x) }
+    if x < 0.5 {
+        return 1.0 - x * x;
+    }
+    (1.0 - x) * (1.0 + x)
 }
 ",
         "/* 1 - x^2. */
@@ -236,7 +240,10 @@ static inline %D asin_slope(%D x)
         "/// The derivative of atan.
 fn atan_slope(x: %F) -> %F {
     let sum = 1.0 + x * x;
-    if sum.is_infinite() { 1.0 / x * (1.0 / x) } else { 1.0 / sum }
+    if sum.is_infinite() {
+        return 1.0 / x * (1.0 / x);
+    }
+    1.0 / sum
 }
 ",
         "/* The derivative of atan. */
@@ -628,7 +635,10 @@ static inline %D times_power(%D factor, %D x, %D y, %D k)
         "powf_by_base",
         "/// y x^(y-1), 0 for y = 0.
 fn powf_by_base(x: %F, y: %F) -> %F {
-    if y == 0.0 && !x.is_nan() { 0.0 } else { times_power(y, x, y, 1.0) }
+    if y == 0.0 && !x.is_nan() {
+        return 0.0;
+    }
+    times_power(y, x, y, 1.0)
 }
 ",
         "/* y x^(y-1), 0 for y = 0. */
@@ -660,7 +670,10 @@ static inline %D powf_by_base_twice(%D x, %D y)
         "/// x^y ln x, and its limit 0 where the power is 0.
 fn powf_by_exponent(x: %F, y: %F) -> %F {
     let power = @pow(x, y);
-    if power == 0.0 && x >= 0.0 { 0.0 } else { power * @ln(x) }
+    if power == 0.0 && x >= 0.0 {
+        return 0.0;
+    }
+    power * @ln(x)
 }
 ",
         "/* x^y ln x, and its limit 0 where the power is 0. */
@@ -676,7 +689,10 @@ static inline %D powf_by_exponent(%D x, %D y)
         "/// x^y ln² x, and its limit 0 where the power is 0.
 fn powf_by_exponent_twice(x: %F, y: %F) -> %F {
     let product = powf_by_exponent(x, y);
-    if product == 0.0 && x >= 0.0 { 0.0 } else { product * @ln(x) }
+    if product == 0.0 && x >= 0.0 {
+        return 0.0;
+    }
+    product * @ln(x)
 }
 ",
         "/* x^y ln^2 x, and its limit 0 where the power is 0. */
@@ -693,7 +709,10 @@ static inline %D powf_by_exponent_twice(%D x, %D y)
 fn powf_mixed(x: %F, y: %F) -> %F {
     if x == 0.0 {
         let limit = if y > 1.0 { 0.0 } else { %F::INFINITY };
-        return if y.is_nan() || y <= 0.0 { limit + y * 0.0 } else { -limit };
+        if y > 0.0 {
+            return -limit;
+        }
+        return limit + y * 0.0;
     }
     if x.is_infinite() && y < 1.0 {
         return 0.0;
@@ -719,7 +738,10 @@ static inline %D powf_mixed(%D x, %D y)
 fn product_error(x: %F, y: %F) -> %F {
     let product = x * y;
     let error = @fma(x, y, -product);
-    if error == 0.0 || !error.is_finite() { -0.0 } else { error }
+    if error == 0.0 || !error.is_finite() {
+        return -0.0;
+    }
+    error
 }
 ",
         "/* The exact product less the rounded one. */
@@ -736,7 +758,10 @@ static inline %D product_error(%D x, %D y)
         "/// The exact sum less the rounded one.
 fn sum_error(x: %F, y: %F) -> %F {
     let (_, error) = two_sum(x, y);
-    if error == 0.0 || !error.is_finite() { -0.0 } else { error }
+    if error == 0.0 || !error.is_finite() {
+        return -0.0;
+    }
+    error
 }
 ",
         "/* The exact sum less the rounded one. */
@@ -785,7 +810,7 @@ static inline %D odd_sum(%D x, %D y)
         "polygamma",
         "/// The polygamma function: (-1)^(n+1) n! Σ 1 / (x + k)^(n+1), and digamma for n = 0.
 fn polygamma(x: %F, order: u32) -> %F {
-    const PI: %F = 3.141592653589793;
+    use core::%F::consts::PI;
     const BERNOULLI: [%F; 8] = [
         0.16666666666666666,
         -0.03333333333333333,
@@ -839,7 +864,8 @@ fn polygamma(x: %F, order: u32) -> %F {
             power *= square;
             tail += b * ratio / power;
         }
-        ((leading + tail) / powi(shifted, order as i32), if order % 2 == 1 { 1.0 } else { -1.0 })
+        let sign = if order % 2 == 1 { 1.0 } else { -1.0 };
+        ((leading + tail) / powi(shifted, order as i32), sign)
     };
     for k in (0..steps).rev() {
         sum += factorial / powi(x + k as %F, order as i32 + 1);

@@ -3,7 +3,7 @@
 //! Called by the printers. The printed functions are those of the rule table (`rules` of the core), so that results agree; see there
 //! for what each one avoids.
 
-use super::{Dialect, Language, Precision};
+use super::dialect::{Dialect, Language, Precision};
 use crate::error::Error;
 use compiled_trace::rules::*;
 use std::collections::BTreeSet;
@@ -148,7 +148,7 @@ impl Used {
     }
 
     /// The printed functions, in the order of the list below, in which each comes after those it calls.
-    pub(super) fn functions(&self, dialect: Dialect) -> String {
+    pub(crate) fn functions(&self, dialect: Dialect) -> String {
         let printed = FUNCTIONS.iter().filter(|(name, _, _)| self.printed.contains(name));
         printed.map(|(name, _, _)| format!("\n{}", function(name, dialect))).collect()
     }

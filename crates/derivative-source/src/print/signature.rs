@@ -2,8 +2,9 @@
 //!
 //! Made by `request` for each operator; printed by the printer, and for the header of C.
 
-use super::{Dialect, takes_work};
-use crate::code::Code;
+use super::dialect::Dialect;
+use crate::code::{Address, Array, Code, Node, Step, each_node};
+use std::f64::consts::*;
 use std::fmt::Write;
 
 /// An output of a function.
@@ -29,6 +30,8 @@ pub(crate) struct Signature {
 
 /// Longest line.
 const WIDTH: usize = 100;
+/// Longest list of lints in one line.
+const LINTS_WIDTH: usize = 70;
 
 impl Signature {
     pub(crate) fn returned(&self) -> Option<&Output> {
@@ -96,6 +99,34 @@ impl Signature {
         lines
     }
 
+    /// Lints that the code breaks on purpose: loops as in the formula, constants as they were recorded, conditions that count NaN as false.
+    fn allowed(&self, dialect: Dialect, code: &Code) -> Vec<&'static str> {
+        let mut lints = Vec::new();
+        let mut read = vec![false; self.inputs.len()];
+        let mut is_famous = false;
+        each_node(&code.steps, &mut Vec::new(), &mut |node, _| match node {
+            Node::Load(Address { array: Array::Input(i), .. }) => read[*i] = true,
+            Node::Constant(c) => is_famous |= FAMOUS.iter().any(|famous| (c.abs() / famous - 1.0).abs() < 0.01),
+            _ => {}
+        });
+        if self.inputs.iter().zip(&read).any(|((name, _), read)| !name.is_empty() && !read) {
+            lints.push("unused_variables");
+        }
+        if is_famous {
+            lints.push("clippy::approx_constant");
+        }
+        if code.steps.iter().any(|step| matches!(step, Step::Loop { .. })) {
+            lints.extend(["clippy::manual_memcpy", "clippy::manual_slice_fill", "clippy::needless_range_loop"]);
+        }
+        if self.has_guards {
+            lints.extend(["clippy::neg_cmp_op_on_partial_ord", "clippy::nonminimal_bool"]);
+        }
+        if self.arguments(dialect, code).len() > 7 {
+            lints.push("clippy::too_many_arguments");
+        }
+        lints
+    }
+
     /// Everything before the body.
     pub(super) fn head(&self, dialect: Dialect, code: &Code) -> String {
         let mut head = String::new();
@@ -110,7 +141,14 @@ impl Signature {
         for line in self.text(dialect, code) {
             let _ = writeln!(head, "///{}{line}", if line.is_empty() { "" } else { " " });
         }
-        head += ALLOWED;
+        let lints = self.allowed(dialect, code);
+        if !lints.is_empty() {
+            let line = lints.join(", ");
+            let _ = match line.len() <= LINTS_WIDTH {
+                true => writeln!(head, "#[allow({line})]"),
+                false => writeln!(head, "#[allow(\n    {}\n)]", lints.join(",\n    ")),
+            };
+        }
         head += "#[inline]\n";
         let arguments = self.arguments(dialect, code);
         let result = self.result(dialect).map_or(String::new(), |result| format!(" -> {result}"));
@@ -124,6 +162,33 @@ impl Signature {
     }
 }
 
-/// Lints that formulas break on purpose: indices as in the formula, constants as they were recorded, conditions that count NaN as false.
-const ALLOWED: &str = "#[allow(unused_variables, clippy::all)]
-";
+/// Constants that have a name in the standard library.
+const FAMOUS: &[f64] = &[
+    PI,
+    TAU,
+    E,
+    LN_2,
+    LN_10,
+    LOG2_E,
+    LOG2_10,
+    LOG10_E,
+    LOG10_2,
+    SQRT_2,
+    FRAC_1_SQRT_2,
+    FRAC_PI_2,
+    FRAC_PI_3,
+    FRAC_PI_4,
+    FRAC_PI_6,
+    FRAC_PI_8,
+    FRAC_1_PI,
+    FRAC_2_PI,
+    FRAC_2_SQRT_PI,
+];
+
+/// Work spaces up to this size are on the stack of the function.
+const MOST_ON_STACK: usize = 64;
+
+/// Whether the work space is an argument.
+pub(crate) fn takes_work(code: &Code) -> bool {
+    code.work > MOST_ON_STACK
+}

@@ -1,14 +1,13 @@
-//! Arrays of constants that are printed before a function: cells that follow no formula, and data of the function.
+//! Arrays of constants at the beginning of a function: cells that follow no formula, and data of the function.
 //!
 //! Called by the printer of addresses; equal arrays are printed once.
 
-use super::Dialect;
+use super::dialect::Dialect;
 use std::collections::HashMap;
 
 /// The tables of a function.
 pub(super) struct Tables {
     dialect: Dialect,
-    prefix: String,
     names: HashMap<Vec<u64>, String>,
     text: String,
 }
@@ -17,9 +16,8 @@ pub(super) struct Tables {
 const WIDTH: usize = 100;
 
 impl Tables {
-    pub(super) fn new(dialect: Dialect, function: &str) -> Tables {
-        let prefix = if dialect.is_rust() { function.to_uppercase() } else { function.to_string() };
-        Tables { dialect, prefix, names: HashMap::new(), text: String::new() }
+    pub(super) fn new(dialect: Dialect) -> Tables {
+        Tables { dialect, names: HashMap::new(), text: String::new() }
     }
 
     pub(super) fn text(&self) -> String {
@@ -54,22 +52,22 @@ impl Tables {
         }
         let count = self.names.len();
         let kind = if self.dialect.is_rust() { kind.to_string() } else { kind.to_lowercase() };
-        let name = format!("{}_{kind}_{count}", self.prefix);
+        let name = format!("{kind}_{count}");
         self.text += &match self.dialect.is_rust() {
-            true => format!("#[rustfmt::skip]\nstatic {name}: [{of}; {}] = [\n", entries.len()),
-            false => format!("static const {of} {name}[{}] = {{\n", entries.len()),
+            true => format!("    #[rustfmt::skip]\n    static {name}: [{of}; {}] = [\n", entries.len()),
+            false => format!("    static const {of} {name}[{}] = {{\n", entries.len()),
         };
-        let mut line = String::from("   ");
+        let mut line = String::from("       ");
         for entry in &entries {
             if line.len() + entry.len() + 2 > WIDTH {
                 self.text += &line;
                 self.text.push('\n');
-                line = String::from("   ");
+                line = String::from("       ");
             }
             line += &format!(" {entry},");
         }
         self.text += &line;
-        self.text += if self.dialect.is_rust() { "\n];\n\n" } else { "\n};\n\n" };
+        self.text += if self.dialect.is_rust() { "\n    ];\n" } else { "\n    };\n" };
         self.names.insert(key, name.clone());
         name
     }

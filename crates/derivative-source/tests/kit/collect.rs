@@ -6,12 +6,13 @@ use differentiation_interface_core::evaluate::Evaluate;
 use differentiation_interface_core::scalar::Base;
 use differentiation_interface_test::{Candidate, NumberOf, OwnedPoint, Run, Scenario, Task};
 use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// A scenario that has been emitted: one call, with value and first derivative.
 pub(crate) struct Case {
     pub(crate) title: String,
     pub(crate) function: String,
-    /// The same operator without value and first derivative.
+    /// The same operator without value and first derivative, if that is called too.
     pub(crate) plain: String,
     pub(crate) point: Vec<f64>,
     pub(crate) seeds: Vec<Vec<f64>>,
@@ -29,6 +30,23 @@ pub(crate) struct Found {
 }
 
 impl Case {
+    /// The call of one function, whose outputs must be these.
+    pub(crate) fn of(source: &Source, name: &str, point: &[f64], seed: Option<&[f64]>, answers: &[Vec<f64>]) -> Case {
+        let function = source.functions().find(|function| function.name() == name).expect(name);
+        assert_eq!(function.outputs().count(), answers.len(), "{name}");
+        Case {
+            title: name.to_string(),
+            function: name.to_string(),
+            plain: String::new(),
+            point: point.to_vec(),
+            seeds: seed.into_iter().map(<[f64]>::to_vec).collect(),
+            lengths: answers.iter().map(Vec::len).collect(),
+            is_single: false,
+            answers: answers.to_vec(),
+            tolerance: 1e-12,
+        }
+    }
+
     /// What is wrong with the results, if anything is.
     pub(crate) fn wrong(&self, found: &Found) -> Option<String> {
         let expected: Vec<f64> = self.answers.concat();
@@ -55,6 +73,8 @@ impl Case {
 #[derive(Default)]
 pub(crate) struct Collector {
     collected: RefCell<(Source, Vec<Case>)>,
+    /// Numbers of the functions by what they compute: scenarios that differ only in how results are returned share them.
+    known: RefCell<HashMap<String, usize>>,
 }
 
 impl Collector {
@@ -113,10 +133,14 @@ where
             let source = source.with(recording, operator.and_value().and_first()).expect(&title);
             source.with(recording, operator).expect(&title)
         };
-        *source = emit(&recording, std::mem::take(source));
-        let added = source.functions().count() - 2;
-        let names: Vec<String> = source.functions().skip(added).map(|function| function.name().to_string()).collect();
-        let [function, plain] = &names[..] else { panic!("two functions have been added") };
+        let what = format!("{} {}", title.trim_end_matches(" (into)"), std::any::type_name::<(F, P)>());
+        let added = *self.known.borrow_mut().entry(what).or_insert_with(|| {
+            *source = emit(&recording, std::mem::take(source));
+            source.functions().count() - 2
+        });
+        let names: Vec<String> =
+            source.functions().skip(added).take(2).map(|function| function.name().to_string()).collect();
+        let [function, plain] = &names[..] else { panic!("there are two functions") };
         // Of a sparse matrix, the entries that are stored.
         let parts = match source.functions().nth(added).and_then(|function| function.pattern()) {
             Some(pattern) => pattern.iter().map(|(i, j)| result[i * inputs + j]).collect(),

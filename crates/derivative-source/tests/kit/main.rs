@@ -2,6 +2,7 @@
 
 mod collect;
 mod compile;
+mod more;
 
 use collect::{Case, Collector};
 use compile::Language;

@@ -1,0 +1,202 @@
+//! What the kit's scenarios do not show: loops with a state, matrices by products, parameters, other branches, work as an argument.
+
+use crate::collect::Case;
+use crate::compile::{Language, ran, run, test_folder};
+use compiled_trace::Recorded;
+use derivative_source::{Error, Operator, Precision, Recording, Source};
+use differentiation_interface::prelude::*;
+use std::process::Command;
+
+/// Six coupled pendulums by 40 explicit steps: the angles at the end.
+fn path<T: Real>(x: &[T]) -> Vec<T> {
+    let (mut angles, mut rates) = (x.to_vec(), vec![T::constant(0.0); 6]);
+    for _ in 0..40 {
+        let pulls: Vec<T> = (0..6).map(|i| (angles[(i + 1) % 6] - angles[i]).sin() - 0.1 * rates[i]).collect();
+        for i in 0..6 {
+            angles[i] += 0.05 * rates[i];
+            rates[i] += 0.05 * pulls[i];
+        }
+    }
+    angles
+}
+
+fn energy<T: Real>(x: &[T]) -> T {
+    path(x).into_iter().map(|v| v * v).sum()
+}
+
+/// Long sums with functions of every kind.
+fn spread<T: Real>(x: &[T]) -> T {
+    let sum: T = x.windows(3).map(|w| (w[0] * w[1]).sin() * w[2].powi(-4) + w[1].mul_add(w[0], w[2])).sum();
+    sum.sqrt() * x.iter().map(|v| v.ln_gamma()).sum::<T>().tanh()
+}
+
+fn branch<T: Real>(x: &[T]) -> T {
+    if x[0] < x[1] { x[0] * x[0] * x[1] } else { 5.0 * x[1] }
+}
+
+fn flat(matrix: &Matrix<f64>) -> Vec<f64> {
+    let (rows, columns) = (matrix.rows(), matrix.columns());
+    (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))).map(|(i, j)| matrix[(i, j)]).collect()
+}
+
+#[test]
+fn long_computations_give_matrices_by_loops_over_products() {
+    let start = [0.3, -0.2, 2.0, 0.1, 0.7, -1.0];
+    let point = [0.5, 0.1, 1.5, -0.3, 0.9, -0.4];
+    let paths = Recording::new("path", &|x: &[_]| path(x), &&start).unwrap();
+    let energies = Recording::new("energy", &|x: &[_]| energy(x), &&start).unwrap();
+    let long: Vec<f64> = (0..120).map(|i| 1.2 + 0.01 * i as f64).collect();
+    let spreads = Recording::new("spread", &|x: &[_]| spread(x), &&long).unwrap();
+    let source = Source::new()
+        .with(&paths, Operator::JACOBIAN.and_value())
+        .and_then(|source| source.with(&energies, Operator::HESSIAN.and_value().and_first()))
+        .and_then(|source| source.with(&energies, Operator::GRADIENT.and_value()))
+        .and_then(|source| source.with(&spreads, Operator::HVP.and_value().and_first()))
+        .unwrap();
+    let text = source.rust().unwrap();
+    assert!(text.matches("for i in 0..6 {").count() >= 2, "one loop over the seeds for each matrix");
+    assert!(text.contains("_WORK: usize = "), "a path needs memory");
+
+    let forward = AutoForwardDiff::default();
+    let twice = SecondOrder(forward, forward);
+    let (y, jac) = value_and_jacobian(&|x: &[_]| path(x), &forward, &point).unwrap();
+    let (value, grad, hess) = value_gradient_and_hessian(&|x: &[_]| energy(x), &twice, &point).unwrap();
+    let x: Vec<f64> = long.iter().map(|v| v + 0.05).collect();
+    let seed: Vec<f64> = x.iter().map(|v| v.cos()).collect();
+    let (height, slope, [product]) = value_gradient_and_hvp(&|x: &[_]| spread(x), &twice, &x, [&seed[..]]).unwrap();
+    let of = |name: &str, answers: &[Vec<f64>]| Case::of(&source, name, &point, None, answers);
+    let cases = [
+        of("path_value_and_jacobian", &[y, flat(&jac)]),
+        of("energy_value_gradient_and_hessian", &[vec![value], grad.clone(), flat(&hess)]),
+        of("energy_value_and_gradient", &[vec![value], grad]),
+        Case::of(&source, "spread_value_gradient_and_hvp", &x, Some(&seed), &[vec![height], slope, product]),
+    ];
+    for language in [Language::Rust, Language::C] {
+        for (case, found) in cases.iter().zip(run(&source, &cases, language, "products")) {
+            assert_eq!(case.wrong(&found), None, "{language:?}");
+        }
+    }
+}
+
+#[test]
+fn another_branch_is_reported_with_its_line() {
+    let line = include_str!("more.rs").lines().position(|line| line.contains("if x[0] < x[1]")).unwrap() + 1;
+    let recording = Recording::new("branch", &|x: &[_]| branch(x), &&[1.0, 2.0]).unwrap();
+    let source = Source::new().with(&recording, Operator::GRADIENT.and_value()).unwrap();
+    assert!(source.functions().all(|function| function.has_branches()));
+
+    let folder = test_folder("branch");
+    source.write_rust(&folder, "emitted").unwrap();
+    let main = format!(
+        "include!(\"emitted.rs\");\nfn main() {{\n    let mut grad = [0.0; 2];\n    \
+         assert_eq!(branch_value_and_gradient(&[3.0, 5.0], &mut grad), Ok(45.0));\n    \
+         assert_eq!(grad, [30.0, 9.0]);\n    \
+         for x in [[5.0, 3.0], [3.0, 3.0], [f64::NAN, 3.0]] {{\n        \
+         assert_eq!(branch_value_and_gradient(&x, &mut grad), Err(BranchChanged {{ line: {line} }}));\n    }}\n}}\n"
+    );
+    std::fs::write(folder.join("main.rs"), main).unwrap();
+    ran(Command::new("rustc").args(["--edition=2024", "-Dwarnings", "main.rs"]).current_dir(&folder));
+    ran(&mut Command::new(folder.join("main")));
+
+    source.write_c(&folder, "emitted").unwrap();
+    let main = format!(
+        "#include \"emitted.h\"\nint main(void)\n{{\n    double y, grad[2];\n    \
+         const double same[2] = {{3, 5}}, other[2] = {{5, 3}};\n    \
+         if (branch_value_and_gradient(same, &y, grad) != 0) return 1;\n    \
+         if (y != 45 || grad[0] != 30 || grad[1] != 9) return 2;\n    \
+         return branch_value_and_gradient(other, &y, grad) == {line} ? 0 : 3;\n}}\n"
+    );
+    std::fs::write(folder.join("main.c"), main).unwrap();
+    let options = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "c-main", "main.c", "emitted.c", "-lm"];
+    ran(Command::new("cc").args(options).current_dir(&folder));
+    ran(&mut Command::new(folder.join("c-main")));
+}
+
+fn printed(f: impl Fn(&[Recorded]) -> Recorded, x: &[f64], operator: Operator) -> String {
+    let recording = Recording::new("f", &f, &x).unwrap();
+    Source::new().with(&recording, operator).unwrap().rust().unwrap()
+}
+
+#[test]
+fn constants_and_unused_inputs_have_zero_gradients() {
+    let text = printed(|_| Recorded::constant(3.0), &[1.0, 2.0], Operator::GRADIENT.and_value());
+    assert!(text.contains("grad.fill(0.0);\n    3.0\n}"), "{text}");
+    let text = printed(|x| 2.0 * x[1], &[1.0, 2.0, 3.0], Operator::GRADIENT);
+    assert!(text.contains("grad[1] = 2.0;") && text.contains("#[allow(unused_variables)]"), "{text}");
+    let text = printed(|x| x.iter().copied().sum(), &[1.0], Operator::SPARSE_HESSIAN);
+    assert!(text.contains("STARTS: [u32; 2] = [\n    0, 0,\n];") && text.contains("hess: &mut [f64; 0]"), "{text}");
+}
+
+#[test]
+fn the_same_function_gives_the_same_bytes() {
+    let print = || printed(spread, &[1.5; 40], Operator::HVP.and_value());
+    assert_eq!(print(), print());
+}
+
+#[test]
+fn the_gradient_of_a_stencil_is_a_sum_per_cell() {
+    fn rosenbrock<T: Real>(x: &[T]) -> T {
+        x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum()
+    }
+    let text = printed(rosenbrock, &[0.5; 1000], Operator::GRADIENT);
+    assert!(!text.contains("+=") && text.contains("for i in 0..998 {"), "{text}");
+    assert!(text.lines().count() <= 22, "{text}");
+}
+
+#[test]
+fn single_precision_is_chosen_or_follows_the_point() {
+    let recording = Recording::new("f", &|x: &[Recorded]| x[0] * x[0] * 0.1, &&[1.0]).unwrap();
+    let source = Source::new().with(&recording, Operator::GRADIENT).unwrap().over(Precision::Single);
+    assert!(source.rust().unwrap().contains("x: &[f32; 1], grad: &mut [f32; 1]"));
+    assert!(source.c("f.h").unwrap().contains("grad[0] = 0.2f * x[0];"));
+    let recording = Recording::new("f", &|x: &[Recorded<f32>]| x[0] * x[0], &&[1.0f32]).unwrap();
+    let source = Source::new().with(&recording, Operator::GRADIENT).unwrap();
+    assert!(source.header().contains("void f_gradient(const float *restrict x, float *restrict grad);"));
+}
+
+/// √x for positive x, else 2 x.
+fn chosen<T: Real>(x: &[T]) -> T {
+    x[0].greater_than(T::constant(0.0)).select(x[0].sqrt(), 2.0 * x[0])
+}
+
+#[test]
+fn absent_derivatives_are_zero_where_they_are_tracked() {
+    // At 0, the side that is not taken has an infinite derivative.
+    let recording = Recording::new("chosen", &|x: &[_]| chosen(x), &&[1.0]).unwrap();
+    let source = Source::new().tracking_absent().with(&recording, Operator::GRADIENT.and_value()).unwrap();
+    let of = |x: f64, y: f64, slope: f64| {
+        Case::of(&source, "chosen_value_and_gradient", &[x], None, &[vec![y], vec![slope]])
+    };
+    let cases = [of(0.0, 0.0, 2.0), of(-3.0, -6.0, 2.0), of(4.0, 2.0, 0.25)];
+    for language in [Language::Rust, Language::C] {
+        for (case, found) in cases.iter().zip(run(&source, &cases, language, "absent")) {
+            assert_eq!(case.wrong(&found), None, "{language:?}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_emitted_is_refused_with_what_to_do() {
+    let recording = Recording::new("f", &|x: &[Recorded]| vec![x[0], x[1]], &&[1.0, 2.0]).unwrap();
+    let refused = |operator| Source::new().with(&recording, operator).unwrap_err().to_string();
+    let text = "`gradient` needs a function that returns one number, the function has 2 inputs and 2 outputs; choose another operator";
+    assert_eq!(refused(Operator::GRADIENT), text);
+    assert!(refused(Operator::DERIVATIVE).starts_with("`derivative` needs a function of one number"));
+    let twice = Source::new().with(&recording, Operator::VALUE).unwrap().with(&recording, Operator::VALUE);
+    assert_eq!(twice.unwrap_err(), Error::Name { name: "f_value".to_string() });
+    for name in ["", "1f", "for", "a b", "é"] {
+        let named = Recording::new(name, &|x: &[Recorded]| x[0], &&[1.0]);
+        assert_eq!(named.unwrap_err(), Error::Name { name: name.to_string() });
+    }
+}
+
+#[test]
+fn the_example_of_the_main_page_is_that_of_the_crate_which_is_tested() {
+    let block = |page: &str, start: &str| {
+        let from = page.find(start).map(|at| at + start.len()).unwrap();
+        let lines = page[from..].lines().take_while(|line| *line != "```").filter(|line| !line.starts_with("# "));
+        lines.map(str::to_string).collect::<Vec<_>>()
+    };
+    let main = block(include_str!("../../../../README.md"), "From a function to C:\n\n```rust,ignore\n");
+    assert_eq!(main, block(include_str!("../../README.md"), "```rust\n"));
+}
