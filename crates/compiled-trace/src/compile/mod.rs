@@ -3,6 +3,7 @@
 //!
 //! Called by [`compile`](crate::compile), in the order of [`program`].
 
+pub(crate) mod folded;
 mod guards;
 mod lower;
 mod reductions;

@@ -58,6 +58,14 @@ impl RequestedEntries {
         self.entries.is_none()
     }
 
+    /// Whether there may be a program of the requested entries, which is made from the operations of a recording.
+    pub(super) fn reads_graph(&self, inputs: usize, outputs: usize) -> bool {
+        self.entries.as_ref().is_some_and(|entries| {
+            let rows = if entries.order == Order::First { outputs } else { inputs };
+            entries.pattern.is_some() || rows.min(inputs).min(entries.products) >= 2
+        })
+    }
+
     /// The program of the requested entries; `None` if products are cheaper. `value` is the program of the outputs.
     pub(super) fn program(&self, graph: &Graph, value: &Program) -> Option<Program> {
         let (program, products) = self.program_and_products(graph, true)?;
