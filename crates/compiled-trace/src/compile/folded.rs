@@ -76,6 +76,10 @@ struct Shortening<'a> {
     columns: Vec<Operand>,
     /// For each variable the column with its values.
     variables: Vec<usize>,
+    /// Places of constants, twice the operation and 1 for a second operand, that belong to the iteration before the first folded one, with their
+    /// variables; and the values there.
+    before: FxHashMap<usize, u32>,
+    values_before: Vec<Option<f64>>,
 }
 
 #[derive(Clone, Copy)]
@@ -92,9 +96,11 @@ impl<'a> Shortening<'a> {
             return None;
         }
         let (columns, variables, fixed) = (Vec::new(), Vec::new(), Vec::new());
-        let mut shortening = Shortening { graph, fold, fixed, numbers: FxHashMap::default(), columns, variables };
+        let (numbers, before, values_before) = (FxHashMap::default(), FxHashMap::default(), Vec::new());
+        let mut shortening = Shortening { graph, fold, fixed, numbers, columns, variables, before, values_before };
         shortening.number_fixed();
         shortening.number_columns();
+        shortening.number_before();
         shortening.compares_fixed().then_some(shortening)
     }
 
@@ -153,6 +159,38 @@ impl<'a> Shortening<'a> {
         }
     }
 
+    /// Finds the constants of the iteration before the first folded one: that one may differ in a single operation (a sum that begins), so
+    /// that the passes find it to be an iteration of the same loop.
+    fn number_before(&mut self) {
+        let (graph, fold) = (self.graph, self.fold);
+        self.values_before = vec![None; self.variables.len()];
+        let Some(start) = fold.start.checked_sub(fold.period) else { return };
+        let mut column = 0;
+        for i in start..fold.start {
+            let (node, first) = (graph.nodes[i], graph.nodes[i + fold.period]);
+            for (side, (operand, first_operand)) in [(node.a, first.a), (node.b, first.b)].into_iter().enumerate() {
+                if first_operand & CONSTANT == 0 {
+                    continue;
+                }
+                column += 1;
+                let Operand::Variable(variable) = self.columns[column - 1] else { continue };
+                if operand & CONSTANT == 0 || node.op != first.op {
+                    continue;
+                }
+                let value = graph.constants[(operand & !CONSTANT) as usize];
+                let known = self.values_before[variable as usize].get_or_insert(value);
+                if known.to_bits() == value.to_bits() {
+                    self.before.insert(2 * i + side, variable);
+                }
+            }
+        }
+    }
+
+    /// The number of a variable in an iteration: those of the one before the first come first.
+    fn number_of(&self, variable: u32, iterations: usize) -> u32 {
+        (self.fixed.len() + iterations * self.variables.len()) as u32 + variable
+    }
+
     /// Whether no guard of the loop compares with a constant that changes: of such guards only some stay.
     fn compares_fixed(&self) -> bool {
         let mut column = 0;
@@ -195,23 +233,27 @@ impl<'a> Shortening<'a> {
         };
         let mut short =
             Graph { nodes: Vec::with_capacity(graph.nodes.len() + iterations * fold.period), ..Graph::default() };
-        for before in &graph.nodes[..fold.start] {
-            short.nodes.push(node(before)?);
+        for (i, before) in graph.nodes[..fold.start].iter().enumerate() {
+            let mut moved = node(before)?;
+            for (side, operand) in [&mut moved.a, &mut moved.b].into_iter().enumerate() {
+                if let Some(variable) = self.before.get(&(2 * i + side)) {
+                    *operand = CONSTANT | self.number_of(*variable, 0);
+                }
+            }
+            short.nodes.push(moved);
         }
-        let base = self.fixed.len();
-        let width = self.variables.len();
         let constant = |column: usize, iteration: usize| {
             CONSTANT
                 | match self.columns[column] {
                     Operand::Fixed(number) => number,
-                    Operand::Variable(variable) => (base + iteration * width) as u32 + variable,
+                    Operand::Variable(variable) => self.number_of(variable, iteration + 1),
                 }
         };
         fold.each(&graph.nodes, 0..iterations, fold.partial, constant, |node| short.nodes.push(node));
         for behind in &graph.nodes[fold.start + 2 * fold.period..] {
             short.nodes.push(node(behind)?);
         }
-        let standing = 0..((iterations + 1) * width) as u64;
+        let standing = 0..((iterations + 2) * self.variables.len()) as u64;
         short.constants =
             self.fixed.iter().copied().chain(standing.map(|i| f64::from_bits(STANDING << 32 | i))).collect();
         short.outputs = graph.outputs.iter().map(|output| moved(*output)).collect::<Option<_>>()?;
@@ -227,17 +269,24 @@ impl<'a> Shortening<'a> {
     /// The constants of the program for all iterations.
     fn constants(&self, short: [&Vec<f64>; 3], growth: Growth) -> Option<Vec<f64>> {
         let Shortening { graph, fold, .. } = *self;
-        let value = |iteration: usize, variable: usize| {
+        // In the iteration before the first one, and then in all others.
+        let value = |row: usize, variable: usize| {
             let column = &fold.columns[self.variables[variable]];
             // Nothing uses what a column does not reach.
             let last = column.len() - 1;
-            graph.constants[(column.at(iteration.min(last)) & !CONSTANT) as usize]
+            let known = |t: usize| graph.constants[(column.at(t.min(last)) & !CONSTANT) as usize];
+            match row.checked_sub(1) {
+                Some(t) => known(t),
+                None => self.values_before[variable].unwrap_or(known(0)),
+            }
         };
         let mut all = self.fixed.clone();
         let width = self.variables.len();
-        all.extend((0..=fold.iterations).flat_map(|t| (0..width).map(move |v| (t, v))).map(|(t, v)| value(t, v)));
+        all.extend(
+            (0..fold.iterations + 2).flat_map(|row| (0..width).map(move |v| (row, v))).map(|(row, v)| value(row, v)),
+        );
         // Behind them are those that the passes have added.
-        let added = |k: usize| short[k].get(self.fixed.len() + (SHORT[k] + 1) * width..);
+        let added = |k: usize| short[k].get(self.fixed.len() + (SHORT[k] + 2) * width..);
         let added = [added(0)?, added(1)?, added(2)?];
         if added[1].len() != added[0].len() || added[2].len() != added[0].len() {
             return None;
@@ -427,3 +476,6 @@ fn is_inside(program: &Program, statements: &[Statement], loops: &mut Vec<u32>) 
         }
     })
 }
+
+#[cfg(test)]
+mod tests;
