@@ -299,11 +299,12 @@ impl Reroller<'_> {
         };
         let slots = 2 * nodes;
         let mut breaks = vec![0u32; slots];
+        let step = |now: u32, before: u32| if now & CONSTANT != 0 { 0 } else { now.wrapping_sub(before) };
         for t in 2..iterations {
-            for (slot, breaks) in breaks.iter_mut().enumerate() {
-                if difference(t, slot) != difference(t - 1, slot) {
-                    *breaks += 1;
-                }
+            let [first, before, now] = [t - 2, t - 1, t].map(|t| &all[t * nodes..(t + 1) * nodes]);
+            for (((breaks, first), before), now) in breaks.chunks_exact_mut(2).zip(first).zip(before).zip(now) {
+                breaks[0] += u32::from(step(now.a, before.a) != step(before.a, first.a));
+                breaks[1] += u32::from(step(now.b, before.b) != step(before.b, first.b));
             }
         }
         // Regrouped segments have no order that would make ranges worth while.
@@ -328,6 +329,9 @@ impl Reroller<'_> {
             }
         }
         let regular: Vec<usize> = (0..slots).filter(|slot| !irregular[*slot]).collect();
+        if iterations >= MIN_ITERATIONS && regular.iter().all(|slot| breaks[*slot] == 0) {
+            return Some(vec![IterationRange { from: 0, to: iterations }]);
+        }
         let same = |t: usize, u: usize| regular.iter().all(|slot| difference(t, *slot) == difference(u, *slot));
         let mut ranges = Vec::new();
         let (mut from, mut covered) = (0, 0);
@@ -371,9 +375,10 @@ impl Words {
         }
         let mut words = Words { prefix, powers, next: Vec::new() };
         let bits = (usize::BITS - tokens.len().leading_zeros()).clamp(8, 20);
+        let mut seen = vec![(0u64, u32::MAX); 1 << bits];
         for (length, _) in WORDS {
             let mut next = vec![u32::MAX; tokens.len()];
-            let mut seen = vec![(0u64, u32::MAX); 1 << bits];
+            seen.fill((0, u32::MAX));
             if tokens.len() >= length {
                 for p in (0..=tokens.len() - length).rev() {
                     let hash = words.hash(p, length);
