@@ -21,6 +21,8 @@ use rustc_hash::FxHashMap;
 
 /// The numbers of iterations that are compiled.
 const SHORT: [usize; 3] = [46, 47, 48];
+/// Loops of fewer iterations are compiled as they are, which takes little longer than compiling the short ones.
+const ENOUGH: usize = 256;
 /// Results of so many iterations at both ends may be used behind the loop.
 const ENDS: usize = 20;
 /// The upper half of a signalling NaN that stands for a constant; the lower half is its number. Arithmetic would make it a quiet one.
@@ -332,9 +334,9 @@ fn regular(graph: &Graph, fold: &Fold) -> bool {
         let inside = |from: i64, to: i64| ends.iter().all(|end| (from..to).contains(end));
         inside(0, inputs) || inside(inputs, values)
     };
-    let enough = fold.iterations > *SHORT.iter().max().expect("there are three");
     let mut places = iteration(0).iter().zip(iteration(1)).enumerate();
-    enough && places.all(|(place, (one, two))| fits(place, one.a, two.a) && fits(place, one.b, two.b))
+    fold.iterations >= ENOUGH
+        && places.all(|(place, (one, two))| fits(place, one.a, two.a) && fits(place, one.b, two.b))
 }
 
 /// From the numbers of the three short programs to those of the whole one, which has `more` iterations than the first.

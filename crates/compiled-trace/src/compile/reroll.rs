@@ -355,12 +355,36 @@ impl Reroller<'_> {
 /// Where words of the token sequence occur again.
 struct Words {
     prefix: Vec<u64>,
-    powers: Vec<u64>,
+    powers: Powers,
     /// Per word length, the next place with the same word.
     next: Vec<Vec<u32>>,
 }
 
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Powers of the multiplier, in two tables: one for all exponents would be as long as the tokens.
+struct Powers {
+    low: Vec<u64>,
+    high: Vec<u64>,
+}
+
+impl Powers {
+    const BITS: u32 = 10;
+
+    /// Up to this exponent.
+    fn new(most: usize) -> Powers {
+        let table = |factor: u64, count: usize| {
+            let power = |power: &u64| Some(power.wrapping_mul(factor));
+            std::iter::successors(Some(1u64), power).take(count).collect::<Vec<_>>()
+        };
+        let low = table(MULTIPLIER, (1 << Powers::BITS) + 1);
+        let high = table(low[1 << Powers::BITS], (most >> Powers::BITS) + 1);
+        Powers { low, high }
+    }
+    fn of(&self, exponent: usize) -> u64 {
+        self.low[exponent & ((1 << Powers::BITS) - 1)].wrapping_mul(self.high[exponent >> Powers::BITS])
+    }
+}
 
 impl Words {
     fn new(tokens: &[Token]) -> Words {
@@ -369,10 +393,7 @@ impl Words {
             let mixed = (token.shape as u64 + 1).wrapping_mul(0xD1B5_4A32_D192_ED03);
             prefix[i + 1] = prefix[i].wrapping_mul(MULTIPLIER).wrapping_add(mixed ^ mixed >> 32);
         }
-        let mut powers = vec![1u64; tokens.len() + 1];
-        for i in 0..tokens.len() {
-            powers[i + 1] = powers[i].wrapping_mul(MULTIPLIER);
-        }
+        let powers = Powers::new(tokens.len());
         let mut words = Words { prefix, powers, next: Vec::new() };
         let bits = (usize::BITS - tokens.len().leading_zeros()).clamp(8, 20);
         let mut seen = vec![(0u64, u32::MAX); 1 << bits];
@@ -395,7 +416,7 @@ impl Words {
     }
 
     fn hash(&self, p: usize, length: usize) -> u64 {
-        self.prefix[p + length].wrapping_sub(self.prefix[p].wrapping_mul(self.powers[length]))
+        self.prefix[p + length].wrapping_sub(self.prefix[p].wrapping_mul(self.powers.of(length)))
     }
 
     /// Offers `accept` the periods that may begin at `p`, until it accepts one.

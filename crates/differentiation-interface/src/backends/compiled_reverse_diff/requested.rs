@@ -2,7 +2,7 @@
 //!
 //! Made with each recording, for the entries that its preparation requests.
 
-use compiled_trace::{Graph, Limits, Node, Program, compile};
+use compiled_trace::{Graph, Limits, Node, Program, compile_owned};
 use differentiation_interface_core::backend::EntryRequest;
 use std::sync::Arc;
 
@@ -106,14 +106,14 @@ impl RequestedEntries {
             Order::Second => graph.hessian_entries(starts, columns, most),
         };
         // If the entries cannot be computed directly, products are used, which also report the errors.
-        Some((compile(&entries.ok()??).ok()?, products))
+        Some((compile_owned(entries.ok()??).ok()?, products))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compiled_trace::{Recorded, record};
+    use compiled_trace::{Recorded, compile, record};
     use num_traits::Float;
 
     /// The number of instructions of the program of all entries, if there is one.
