@@ -24,6 +24,8 @@
 //! # Stages
 //! ```text
 //! record          the function runs once on recording numbers       -> Graph: 12 bytes per operation
+//!                 (`Recorder::record_folding`: the outermost loop is
+//!                 folded meanwhile, two iterations and a count)
 //! compile         guards (implied ones go), reductions (chains   -> Program: iteration domains with
 //!                 of additions), rerolling (loops found again),      straight-line bodies, over memory
 //!                 regrouping (iterations that end or branch by
@@ -88,4 +90,21 @@ use differentiation_interface_core::error::Error;
 /// ```
 pub fn compile(graph: &Graph) -> Result<Program, Error> {
     Ok(compile::program(graph)?.optimized())
+}
+
+/// Compiles a recording that is not needed any more, like [`compile`], with less memory at the peak.
+///
+/// # Errors
+/// Those of [`compile`].
+///
+/// # Example
+/// ```
+/// use compiled_trace::{Limits, compile, compile_owned, record};
+/// let graph = record(&[1.0; 100], &[], Limits::default(), |x, _, y| y.push(x.iter().map(|v| *v * *v).sum()))?;
+/// let same = compile(&graph)?;
+/// assert_eq!(compile_owned(graph)?.to_string(), same.to_string());
+/// # Ok::<(), differentiation_interface_core::error::Error>(())
+/// ```
+pub fn compile_owned(graph: Graph) -> Result<Program, Error> {
+    Ok(compile::program_of(graph)?.optimized())
 }

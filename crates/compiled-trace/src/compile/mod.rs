@@ -3,6 +3,7 @@
 //!
 //! Called by [`compile`](crate::compile), in the order of [`program`].
 
+pub(crate) mod folded;
 mod guards;
 mod lower;
 mod reductions;
@@ -17,4 +18,12 @@ use differentiation_interface_core::error::Error;
 pub(crate) fn program(graph: &Graph) -> Result<Program, Error> {
     let (sequence, rolled) = regroup::regroup(reductions::sequence(graph));
     lower::lower(graph, &sequence, &rolled)
+}
+
+/// The same, which frees the memory of the operations as soon as they are not needed.
+pub(crate) fn program_of(mut graph: Graph) -> Result<Program, Error> {
+    let sequence = reductions::sequence(&graph);
+    graph.nodes = Vec::new();
+    let (sequence, rolled) = regroup::regroup(sequence);
+    lower::lower(&graph, &sequence, &rolled)
 }

@@ -299,11 +299,12 @@ impl Reroller<'_> {
         };
         let slots = 2 * nodes;
         let mut breaks = vec![0u32; slots];
+        let step = |now: u32, before: u32| if now & CONSTANT != 0 { 0 } else { now.wrapping_sub(before) };
         for t in 2..iterations {
-            for (slot, breaks) in breaks.iter_mut().enumerate() {
-                if difference(t, slot) != difference(t - 1, slot) {
-                    *breaks += 1;
-                }
+            let [first, before, now] = [t - 2, t - 1, t].map(|t| &all[t * nodes..(t + 1) * nodes]);
+            for (((breaks, first), before), now) in breaks.chunks_exact_mut(2).zip(first).zip(before).zip(now) {
+                breaks[0] += u32::from(step(now.a, before.a) != step(before.a, first.a));
+                breaks[1] += u32::from(step(now.b, before.b) != step(before.b, first.b));
             }
         }
         // Regrouped segments have no order that would make ranges worth while.
@@ -328,6 +329,9 @@ impl Reroller<'_> {
             }
         }
         let regular: Vec<usize> = (0..slots).filter(|slot| !irregular[*slot]).collect();
+        if iterations >= MIN_ITERATIONS && regular.iter().all(|slot| breaks[*slot] == 0) {
+            return Some(vec![IterationRange { from: 0, to: iterations }]);
+        }
         let same = |t: usize, u: usize| regular.iter().all(|slot| difference(t, *slot) == difference(u, *slot));
         let mut ranges = Vec::new();
         let (mut from, mut covered) = (0, 0);
@@ -351,12 +355,36 @@ impl Reroller<'_> {
 /// Where words of the token sequence occur again.
 struct Words {
     prefix: Vec<u64>,
-    powers: Vec<u64>,
+    powers: Powers,
     /// Per word length, the next place with the same word.
     next: Vec<Vec<u32>>,
 }
 
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Powers of the multiplier, in two tables: one for all exponents would be as long as the tokens.
+struct Powers {
+    low: Vec<u64>,
+    high: Vec<u64>,
+}
+
+impl Powers {
+    const BITS: u32 = 10;
+
+    /// Up to this exponent.
+    fn new(most: usize) -> Powers {
+        let table = |factor: u64, count: usize| {
+            let power = |power: &u64| Some(power.wrapping_mul(factor));
+            std::iter::successors(Some(1u64), power).take(count).collect::<Vec<_>>()
+        };
+        let low = table(MULTIPLIER, (1 << Powers::BITS) + 1);
+        let high = table(low[1 << Powers::BITS], (most >> Powers::BITS) + 1);
+        Powers { low, high }
+    }
+    fn of(&self, exponent: usize) -> u64 {
+        self.low[exponent & ((1 << Powers::BITS) - 1)].wrapping_mul(self.high[exponent >> Powers::BITS])
+    }
+}
 
 impl Words {
     fn new(tokens: &[Token]) -> Words {
@@ -365,15 +393,13 @@ impl Words {
             let mixed = (token.shape as u64 + 1).wrapping_mul(0xD1B5_4A32_D192_ED03);
             prefix[i + 1] = prefix[i].wrapping_mul(MULTIPLIER).wrapping_add(mixed ^ mixed >> 32);
         }
-        let mut powers = vec![1u64; tokens.len() + 1];
-        for i in 0..tokens.len() {
-            powers[i + 1] = powers[i].wrapping_mul(MULTIPLIER);
-        }
+        let powers = Powers::new(tokens.len());
         let mut words = Words { prefix, powers, next: Vec::new() };
         let bits = (usize::BITS - tokens.len().leading_zeros()).clamp(8, 20);
+        let mut seen = vec![(0u64, u32::MAX); 1 << bits];
         for (length, _) in WORDS {
             let mut next = vec![u32::MAX; tokens.len()];
-            let mut seen = vec![(0u64, u32::MAX); 1 << bits];
+            seen.fill((0, u32::MAX));
             if tokens.len() >= length {
                 for p in (0..=tokens.len() - length).rev() {
                     let hash = words.hash(p, length);
@@ -390,7 +416,7 @@ impl Words {
     }
 
     fn hash(&self, p: usize, length: usize) -> u64 {
-        self.prefix[p + length].wrapping_sub(self.prefix[p].wrapping_mul(self.powers[length]))
+        self.prefix[p + length].wrapping_sub(self.prefix[p].wrapping_mul(self.powers.of(length)))
     }
 
     /// Offers `accept` the periods that may begin at `p`, until it accepts one.

@@ -376,6 +376,8 @@ impl Derivation {
         let active = self.activity.results(nest, &nest.trips(&self.loops));
         let mut shared = std::mem::replace(&mut self.shared, Shared::new(Vec::new(), Default::default(), self.absence));
         let mut builder = Builder::new(&mut shared, nest.dimensions.clone(), !nest.reversed);
+        // Values, derivatives of operations, sums.
+        builder.reserve(3 * nest.body.len());
         let mut renamed = vec![0u32; nest.body.len()];
         for (i, instruction) in nest.body.iter().enumerate() {
             if !instruction.has_effect() {

@@ -23,6 +23,12 @@ impl<'a> Builder<'a> {
         Builder { shared, nest, addresses: FxHashMap::default(), known: FxHashMap::default() }
     }
 
+    /// Reserves memory for so many instructions.
+    pub(crate) fn reserve(&mut self, instructions: usize) {
+        self.nest.body.reserve(instructions);
+        self.known.reserve(instructions);
+    }
+
     pub(crate) fn address(&mut self, address: &Address) -> u32 {
         if let Some(known) = self.addresses.get(address) {
             return *known;

@@ -166,6 +166,7 @@ fn iterations_agree(first: &Nest, second: &Nest, loops: &[u32]) -> bool {
 pub(crate) fn rewritten(nests: &[&Nest], shared: &mut Shared) -> Nest {
     let first = nests[0];
     let mut builder = Builder::new(shared, first.dimensions.clone(), first.reversed);
+    builder.reserve(nests.iter().map(|nest| nest.body.len()).sum());
     for nest in nests {
         let mut renamed = vec![0u32; nest.body.len()];
         for (i, instruction) in nest.body.iter().enumerate() {

@@ -7,6 +7,7 @@
 //! [spoilt](differentiation_interface_core::identity::spoil), which that recording finds at its end, and becomes a stray number,
 //! which is an error wherever it is used.
 
+use crate::recording::fold::{FIRST_SEARCH, Fold, Growing, search};
 use crate::recording::graph::Graph;
 use crate::recording::number::{Recorded, RecordedCore};
 use crate::recording::operation::{CONSTANT, MAX_VALUES, Node, Op};
@@ -51,9 +52,35 @@ pub(super) struct Running {
     /// The number of nodes and constants that fit into the allocated memory.
     room: usize,
     room_of_constants: usize,
+    /// The operand of the first operation, if those that are folded away came first.
+    first_operand: u32,
+    /// The last operand of a loop that is folded: that of the last operation within the limit.
+    last_folded: usize,
+    /// The operations that are folded away.
+    folding: Folding,
     /// Bits and index of recent constants.
     recent: Vec<(u64, u32)>,
     pub(super) fault: Option<ErrorKind>,
+}
+
+/// How far the search for a loop to fold has come.
+#[derive(Debug)]
+enum Folding {
+    /// The loop is searched when the recording has this many operations; never if there are not that many.
+    Searching(usize),
+    Growing(Box<Growing>),
+    Done(Box<Fold>),
+}
+
+impl Folding {
+    /// The number of operations that are folded away.
+    fn hidden(&self) -> usize {
+        match self {
+            Folding::Searching(_) => 0,
+            Folding::Growing(growing) => growing.hidden(),
+            Folding::Done(fold) => fold.hidden(),
+        }
+    }
 }
 
 /// The running recordings of a thread, the innermost last.
@@ -80,7 +107,13 @@ const RECENT: usize = 256;
 
 impl Running {
     /// Begins a recording in the memory of `graph` and `recent`.
-    fn new(inputs: usize, parameters: usize, limits: Limits, mut graph: Graph, mut recent: Vec<(u64, u32)>) -> Running {
+    fn new(
+        [inputs, parameters]: [usize; 2],
+        limits: Limits,
+        mut graph: Graph,
+        mut recent: Vec<(u64, u32)>,
+        folds: bool,
+    ) -> Running {
         let identity = Identity::begin();
         graph.clear(inputs, parameters);
         recent.clear();
@@ -93,6 +126,9 @@ impl Running {
             calls: 0,
             room: 0,
             room_of_constants: 0,
+            first_operand: 0,
+            last_folded: 0,
+            folding: Folding::Searching(if folds { FIRST_SEARCH } else { usize::MAX }),
             recent,
             fault: None,
         };
@@ -107,14 +143,27 @@ impl Running {
 
     /// Bytes of allocated memory.
     pub(super) fn bytes(&self) -> usize {
-        self.graph.bytes() + self.graph.rules.bytes() + size_of_val(&*self.graph.places) + self.calls
+        // An operation counts though it is folded away, so that a function that records for ever ends.
+        let hidden = self.folding.hidden() * size_of::<Node>();
+        self.graph.bytes() + self.graph.rules.bytes() + size_of_val(&*self.graph.places) + self.calls + hidden
     }
 
     /// Finds how many items fit into the allocated memory, if that does not exceed the limit already.
     fn measure(&mut self) {
         let is_within = self.bytes() <= self.limits.bytes;
-        let most = MAX_VALUES.saturating_sub(self.graph.first_node());
+        let hidden = self.folding.hidden();
+        let most = MAX_VALUES.saturating_sub(self.graph.first_node() + hidden);
         self.room = if is_within { self.graph.nodes.capacity().min(most) } else { 0 };
+        match self.folding {
+            Folding::Searching(at) => self.room = self.room.min(at),
+            // Every operation takes the slow way, which compares it.
+            Folding::Growing(_) => self.room = 0,
+            Folding::Done(_) => {}
+        }
+        self.first_operand = (self.graph.first_node() + hidden) as u32;
+        let more = self.limits.bytes.saturating_sub(self.bytes()) / size_of::<Node>();
+        self.last_folded =
+            (self.graph.first_node() + hidden + self.graph.nodes.len()).saturating_add(more).min(MAX_VALUES);
         self.room_of_constants = if is_within { self.graph.constants.capacity().min(MAX_VALUES) } else { 0 };
     }
 
@@ -122,15 +171,64 @@ impl Running {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let most = MAX_VALUES.saturating_sub(self.graph.first_node());
+        let most = MAX_VALUES.saturating_sub(self.graph.first_node() + self.folding.hidden());
         let left = self.limits.bytes.saturating_sub(self.bytes());
         let has_nodes = more(&mut self.graph.nodes, most, left);
         let left = self.limits.bytes.saturating_sub(self.bytes());
         let has_constants = more(&mut self.graph.constants, MAX_VALUES, left);
         self.measure();
-        if !has_nodes || !has_constants || self.room == 0 {
+        let is_growing = matches!(self.folding, Folding::Growing(_));
+        if !has_nodes || !has_constants || (self.room == 0 && !is_growing) {
             self.end(ErrorKind::TapeOverflow);
         }
+    }
+
+    /// Records an operation of a loop that is being folded, searches for one, or allocates memory.
+    #[inline(never)]
+    fn push_slowly(&mut self, op: Op, a: u32, b: u32) -> u32 {
+        if let Folding::Growing(growing) = &mut self.folding {
+            let number = self.graph.first_node() + self.graph.nodes.len() + growing.hidden();
+            if growing.take(op, a, b) {
+                if number >= self.last_folded {
+                    self.end(ErrorKind::TapeOverflow);
+                }
+                return number as u32;
+            }
+            self.end_fold();
+            return self.push(op, a, b);
+        }
+        if let Folding::Searching(at) = &mut self.folding
+            && self.graph.nodes.len() >= *at
+        {
+            *at = at.saturating_mul(2);
+            if let Some(growing) = search(&mut self.graph.nodes) {
+                self.folding = Folding::Growing(Box::new(growing));
+            }
+            self.measure();
+            return self.push(op, a, b);
+        }
+        self.grow();
+        if self.fault.is_some() {
+            return 0;
+        }
+        self.push(op, a, b)
+    }
+
+    /// Ends the loop that is being folded. A short one is unfolded.
+    #[cold]
+    fn end_fold(&mut self) {
+        let searched = Folding::Searching(usize::MAX);
+        match std::mem::replace(&mut self.folding, searched) {
+            Folding::Growing(growing) => match growing.finish() {
+                (fold, true) => self.folding = Folding::Done(Box::new(fold)),
+                (fold, false) => {
+                    fold.unfold(&mut self.graph.nodes);
+                    self.folding = Folding::Searching(2 * self.graph.nodes.len());
+                }
+            },
+            other => self.folding = other,
+        }
+        self.measure();
     }
 
     /// Ends the recording: unwinds the function if possible.
@@ -203,14 +301,12 @@ impl Running {
 
     #[inline(always)]
     pub(super) fn push(&mut self, op: Op, a: u32, b: u32) -> u32 {
-        if self.graph.nodes.len() >= self.room {
-            self.grow();
-            if self.fault.is_some() {
-                return 0;
-            }
+        let number = self.graph.nodes.len();
+        if number >= self.room {
+            return self.push_slowly(op, a, b);
         }
         self.graph.nodes.push(Node { op, a, b });
-        (self.graph.first_node() + self.graph.nodes.len() - 1) as u32
+        self.first_operand + number as u32
     }
 
     /// The operand that stands for a plain number.
@@ -323,6 +419,8 @@ fn take_innermost() -> Option<Running> {
 #[derive(Clone, Debug, Default)]
 pub struct Recorder<B: Base = f64> {
     graph: Graph,
+    /// What is folded away of it.
+    fold: Option<Box<Fold>>,
     recent: Vec<(u64, u32)>,
     x: Vec<Recorded<B>>,
     parameters: Vec<Recorded<B>>,
@@ -331,8 +429,55 @@ pub struct Recorder<B: Base = f64> {
 
 impl<B: Base> Recorder<B> {
     /// The last recording.
+    ///
+    /// After [`record_folding`](Self::record_folding) the operations of a folded loop are missing; [`unfold`](Self::unfold) brings them back.
     pub fn graph(&self) -> &Graph {
         &self.graph
+    }
+
+    /// The last recording with all operations, for which memory is allocated if a loop was folded.
+    pub fn unfold(&mut self) -> &Graph {
+        if let Some(fold) = self.fold.take() {
+            fold.unfold(&mut self.graph.nodes);
+        }
+        &self.graph
+    }
+
+    /// The number of operations of the last recording, whether or not they are stored.
+    pub fn operations(&self) -> usize {
+        self.graph.nodes.len() + self.fold.as_ref().map_or(0, |fold| fold.hidden())
+    }
+
+    /// What is folded away of the last recording.
+    pub(crate) fn fold(&self) -> Option<&Fold> {
+        self.fold.as_deref()
+    }
+
+    /// Runs `f` once and records it like [`record`](Self::record), but folds the outermost loop while it is recorded: a loop whose iterations do the
+    /// same on operands that advance regularly takes the memory of two iterations and of the constants that it reads.
+    ///
+    /// # Errors
+    /// Those of [`record`].
+    ///
+    /// # Example
+    /// ```
+    /// use compiled_trace::{Limits, Recorder};
+    /// let mut recorder = Recorder::default();
+    /// recorder.record_folding(&[0.5; 100_000], &[], Limits::default(), |x, _, y| y.push(x.iter().map(|v| *v * *v).sum()))?;
+    /// assert_eq!(recorder.operations(), 200_000);
+    /// assert!(recorder.graph().bytes() < 200_000);
+    /// let program = recorder.compile()?;
+    /// assert_eq!(program.statement_count(), 2);
+    /// # Ok::<(), differentiation_interface_core::error::Error>(())
+    /// ```
+    pub fn record_folding(
+        &mut self,
+        x: &[B],
+        parameters: &[B],
+        limits: Limits,
+        f: impl FnOnce(&[Recorded<B>], &[Recorded<B>], &mut Vec<Recorded<B>>),
+    ) -> Result<(), Error> {
+        self.run(x, parameters, limits, true, f)
     }
 
     /// Reserves memory for this many different constants.
@@ -351,12 +496,25 @@ impl<B: Base> Recorder<B> {
         limits: Limits,
         f: impl FnOnce(&[Recorded<B>], &[Recorded<B>], &mut Vec<Recorded<B>>),
     ) -> Result<&Graph, Error> {
+        self.run(x, parameters, limits, false, f)?;
+        Ok(&self.graph)
+    }
+
+    fn run(
+        &mut self,
+        x: &[B],
+        parameters: &[B],
+        limits: Limits,
+        folds: bool,
+        f: impl FnOnce(&[Recorded<B>], &[Recorded<B>], &mut Vec<Recorded<B>>),
+    ) -> Result<(), Error> {
+        self.fold = None;
         fault::watch(|| {
             if x.len().saturating_add(parameters.len()) > MAX_VALUES {
                 return Err(ErrorKind::TapeOverflow.into());
             }
             let (graph, recent) = (std::mem::take(&mut self.graph), std::mem::take(&mut self.recent));
-            let running = Running::new(x.len(), parameters.len(), limits, graph, recent);
+            let running = Running::new([x.len(), parameters.len()], limits, graph, recent, folds);
             let recording = running.recording;
             let number = |(i, value): (usize, &B)| Num(RecordedCore { value: *value, operand: i as u32, recording });
             self.x.clear();
@@ -370,6 +528,7 @@ impl<B: Base> Recorder<B> {
             let run = catch_unwind(AssertUnwindSafe(|| f(&self.x, &self.parameters, &mut self.y)));
             std::mem::forget(session);
             let mut running = take_innermost().expect("the recording was begun above, and inner ones have ended");
+            running.end_fold();
             if let Err(panic) = run
                 && panic.downcast_ref::<Ended>().is_none_or(|ended| ended.recording != recording)
             {
@@ -394,13 +553,15 @@ impl<B: Base> Recorder<B> {
                 }
             }
             (self.graph, self.recent) = (running.graph, running.recent);
+            if let Folding::Done(fold) = running.folding {
+                self.fold = Some(fold);
+            }
             running.identity.check()?;
             match running.fault {
                 Some(kind) => Err(kind.into()),
                 None => Ok(()),
             }
-        })?;
-        Ok(&self.graph)
+        })
     }
 }
 

@@ -99,13 +99,13 @@ impl Lowering<'_> {
                             let count = reduction.map_or(0, |reduction| reduction.1) + 1;
                             writer.reductions.insert(node.b, (so_far, count));
                             if count == *terms {
-                                let fit = self.fit(g, k, |node| self.sequence.nodes[node as usize].b);
+                                let fit = self.fit_operand(g, k, true);
                                 let address = writer.address(self.address(g, fit)?.0);
                                 writer.push(Instruction::Store { value: so_far, address });
                             }
                         }
                         None => {
-                            let fit = self.fit(g, k, |node| self.sequence.nodes[node as usize].b);
+                            let fit = self.fit_operand(g, k, true);
                             let address = writer.address(self.address(g, fit)?.0);
                             writer.push(Instruction::Accumulate { value: a, address });
                         }
@@ -144,7 +144,7 @@ impl Lowering<'_> {
             }
             let entry = counts.entry(node.b).or_insert((0, None));
             entry.0 += 1;
-            if let Fit::Affine { deltas, .. } = self.fit(g, k, |node| self.sequence.nodes[node as usize].b)
+            if let Fit::Affine { deltas, .. } = self.fit_operand(g, k, true)
                 && (entry.0 == 1 || entry.1.as_ref() == Some(&deltas))
             {
                 entry.1 = Some(deltas);
@@ -167,7 +167,7 @@ impl Lowering<'_> {
         if sample & CONSTANT != 0 {
             return Ok(self.read_constant(g, k, second, writer));
         }
-        let fit = self.fit(g, k, |node| self.operand(node, second));
+        let fit = self.fit_operand(g, k, second);
         if let Fit::Affine { origin, deltas } = &fit {
             if sample & REDUCTION != 0 {
                 if let Some((reduction, _)) = writer.reductions.get(origin) {
@@ -197,15 +197,20 @@ impl Lowering<'_> {
         let node = self.groups[g].start + self.groups[g].offsets[k];
         let index = |node: u32| self.operand(node, second) & !CONSTANT;
         let first = self.constants[index(node) as usize].to_bits();
+        let affine = self.groups[g].affine[k][usize::from(second)];
+        let fit = self.fit_known(g, k, index, affine);
+        // The same number in all iterations is the usual case.
         let mut same = true;
-        each_iteration(&self.groups[g].counters, |shift| {
-            same &= self.constants[index(node + shift) as usize].to_bits() == first;
-        });
+        if !matches!(&fit, Fit::Affine { deltas, .. } if deltas.iter().all(|delta| *delta == 0)) {
+            each_iteration(&self.groups[g].counters, |shift| {
+                same &= self.constants[index(node + shift) as usize].to_bits() == first;
+            });
+        }
         if same {
             return writer.constant(index(node));
         }
         let counters = self.groups[g].counters.len();
-        let address = match self.fit(g, k, index) {
+        let address = match fit {
             fit @ Fit::Affine { .. } => fit.address(Space::Constant, counters),
             Fit::Table(table) => {
                 let base = self.constants.len() as u32;

@@ -53,7 +53,7 @@ impl Lowering<'_> {
                         used.push((place.group, place.slot));
                     }
                 };
-                match self.fit(g, k, |node| self.operand(node, second)) {
+                match self.fit_operand(g, k, second) {
                     Fit::Table(table) => table.into_iter().for_each(|operand| mark(&mut used, operand)),
                     Fit::Affine { origin, deltas } => {
                         if self.local(g, k, origin, &deltas).is_some() {

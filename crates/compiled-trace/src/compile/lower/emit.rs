@@ -52,7 +52,15 @@ impl Lowering<'_> {
         let origin = (start + offset + self.sequence.first as u32).wrapping_sub(back * length);
         let deltas: Vec<i64> = counters.iter().map(|c| c.1 as i64).collect();
         // A group without nodes, from which the source is resolved.
-        self.groups.push(Group { start, counters, loops, enclosing, offsets: Vec::new(), slots: Vec::new() });
+        self.groups.push(Group {
+            start,
+            counters,
+            loops,
+            enclosing,
+            offsets: Vec::new(),
+            slots: Vec::new(),
+            affine: Vec::new(),
+        });
         let reader = self.groups.len() - 1;
         let source = self.address(reader, Fit::Affine { origin, deltas });
         self.groups.pop();

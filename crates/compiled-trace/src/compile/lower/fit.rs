@@ -17,19 +17,76 @@ pub(super) struct Place {
 }
 
 impl Lowering<'_> {
+    /// Finds the operands of each group that are affine in its counters. Iteration by iteration, in the order of the memory: iterations are far
+    /// apart, so that following one operand through all of them costs a cache miss for each.
+    pub(super) fn find_affine(&mut self) {
+        for g in 0..self.groups.len() {
+            self.groups[g].affine = self.affine_operands(g);
+        }
+    }
+
+    fn affine_operands(&self, g: usize) -> Vec<[bool; 2]> {
+        let group = &self.groups[g];
+        let mut affine = vec![[true; 2]; group.offsets.len()];
+        let Some(((trip, length), outer)) = group.counters.split_last() else { return affine };
+        let steps: Vec<[i64; 2]> = (0..group.offsets.len()).map(|k| self.step(g, k, *trip, *length)).collect();
+        let outer_steps: Vec<Vec<[i64; 2]>> = outer
+            .iter()
+            .map(|(trip, length)| (0..group.offsets.len()).map(|k| self.step(g, k, *trip, *length)).collect())
+            .collect();
+        let trips: Vec<u32> = outer.iter().map(|c| c.0).collect();
+        let mut expected = vec![[0i64; 2]; group.offsets.len()];
+        each_index(&trips, |index| {
+            let mut start = group.start;
+            for (i, (_, length)) in index.iter().zip(outer) {
+                start += i * length;
+            }
+            for (k, expected) in expected.iter_mut().enumerate() {
+                let node = &self.sequence.nodes[(group.start + group.offsets[k]) as usize];
+                *expected = [node.a as i64, node.b as i64];
+                for (i, steps) in index.iter().zip(&outer_steps) {
+                    expected[0] += *i as i64 * steps[k][0];
+                    expected[1] += *i as i64 * steps[k][1];
+                }
+            }
+            for _ in 0..*trip {
+                let slots = group.offsets.iter().zip(&steps).zip(expected.iter_mut().zip(&mut affine));
+                for ((offset, step), (expected, affine)) in slots {
+                    let node = &self.sequence.nodes[(start + offset) as usize];
+                    affine[0] &= node.a as i64 == expected[0];
+                    affine[1] &= node.b as i64 == expected[1];
+                    expected[0] += step[0];
+                    expected[1] += step[1];
+                }
+                start += length;
+            }
+            true
+        });
+        affine
+    }
+
+    /// By how much the operands of an offset advance from the first to the second iteration of a counter.
+    fn step(&self, g: usize, k: usize, trip: u32, length: u32) -> [i64; 2] {
+        if trip <= 1 {
+            return [0; 2];
+        }
+        let node = (self.groups[g].start + self.groups[g].offsets[k]) as usize;
+        let [now, next] = [node, node + length as usize].map(|node| &self.sequence.nodes[node]);
+        [next.a as i64 - now.a as i64, next.b as i64 - now.b as i64]
+    }
+
     /// Describes an operand as a function of the counters.
-    pub(super) fn fit(&self, g: usize, k: usize, operand: impl Fn(u32) -> u32) -> Fit {
+    pub(super) fn fit_operand(&self, g: usize, k: usize, second: bool) -> Fit {
+        self.fit_known(g, k, |node| self.operand(node, second), self.groups[g].affine[k][usize::from(second)])
+    }
+
+    /// Describes a number of each iteration as a function of the counters.
+    pub(super) fn fit(&self, g: usize, k: usize, number: impl Fn(u32) -> u32) -> Fit {
         let group = &self.groups[g];
         let node = group.start + group.offsets[k];
-        let origin = operand(node);
-        let deltas: Vec<i64> = group
-            .counters
-            .iter()
-            .map(|(trip, length)| if *trip > 1 { operand(node + length) as i64 - origin as i64 } else { 0 })
-            .collect();
-        if group.counters.is_empty() {
-            return Fit::Affine { origin, deltas };
-        }
+        let Fit::Affine { origin, deltas } = self.fit_known(g, k, &number, true) else {
+            unreachable!("an affine description was asked for")
+        };
         let trips: Vec<u32> = group.counters.iter().map(|c| c.0).collect();
         let mut regular = true;
         each_index(&trips, |index| {
@@ -38,14 +95,26 @@ impl Lowering<'_> {
                 place += i * length;
                 expected += *i as i64 * delta;
             }
-            regular &= operand(place) as i64 == expected;
+            regular &= number(place) as i64 == expected;
             regular
         });
-        if regular {
-            return Fit::Affine { origin, deltas };
+        if regular { Fit::Affine { origin, deltas } } else { self.fit_known(g, k, number, false) }
+    }
+
+    /// Describes a number of each iteration that is known to be affine in the counters, or not to be.
+    pub(super) fn fit_known(&self, g: usize, k: usize, number: impl Fn(u32) -> u32, affine: bool) -> Fit {
+        let group = &self.groups[g];
+        let node = group.start + group.offsets[k];
+        if affine {
+            let origin = number(node);
+            let delta = |(trip, length): &(u32, u32)| match trip {
+                0 | 1 => 0,
+                _ => number(node + length) as i64 - origin as i64,
+            };
+            return Fit::Affine { origin, deltas: group.counters.iter().map(delta).collect() };
         }
         let mut table = Vec::new();
-        each_iteration(&group.counters, |shift| table.push(operand(node + shift)));
+        each_iteration(&group.counters, |shift| table.push(number(node + shift)));
         Fit::Table(table)
     }
 

@@ -27,6 +27,8 @@ pub(super) struct Group {
     pub(super) offsets: Vec<u32>,
     /// Per offset, where its results go.
     pub(super) slots: Vec<Slot>,
+    /// Per offset, whether its operands are affine in the counters.
+    pub(super) affine: Vec<[bool; 2]>,
 }
 
 /// Where the results of an operation are stored, if anything but later operations of the same iteration reads them.

@@ -44,6 +44,7 @@ pub(crate) fn lower(graph: &Graph, sequence: &Sequence, rolled: &Rerolled) -> Re
     let plans =
         lowering.plan(&rolled.tokens, 0, 0, Enclosing { counters: &[], enclosing: &[], loops: 0, carried: None });
     lowering.find_owners();
+    lowering.find_affine();
     lowering.find_stored();
     lowering.place_outputs();
     lowering.allocate()?;

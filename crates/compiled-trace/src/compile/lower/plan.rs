@@ -64,6 +64,7 @@ impl Lowering<'_> {
                     enclosing: enclosing.to_vec(),
                     offsets: std::mem::take(offsets),
                     slots: Vec::new(),
+                    affine: Vec::new(),
                 });
             }
         };

@@ -82,7 +82,7 @@ impl AutoCompiledReverseDiff {
     ///
     /// The operation that exceeds the limit ends the function: it unwinds without a message, and the operator returns the error. This
     /// also ends a function that would record for ever. The limit counts operations, constants, guards, rules and calls, including
-    /// reserved memory. It does not count memory that the function allocates itself, nor that for compiling a recording within the limit, some
+    /// reserved memory; the operations of a loop count, though the recording folds it and keeps two iterations. It does not count memory that the function allocates itself, nor that for compiling a recording within the limit, some
     /// ten times as much if no loop is found. If panics abort, the function runs to its end and records nothing beyond the limit.
     /// Without a limit, the recording grows until the system refuses an allocation, which is the same error.
     pub fn with_memory_limit(self, bytes: usize) -> Self {

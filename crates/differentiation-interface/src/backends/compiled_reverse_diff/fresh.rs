@@ -25,10 +25,7 @@ impl<B: Base> FreshRecording<B> {
         x: &[S],
         parameters: &[f64],
     ) -> Result<&Graph, Error> {
-        self.point.clear();
-        self.point.extend(x.iter().map(S::peek));
-        self.parameters.clear();
-        self.parameters.extend(parameters.iter().map(|v| B::from_f64(*v)));
+        self.set_point(x, parameters);
         let recorded = self.recorder.record(&self.point, &self.parameters, limits, |x, _, y| f.call(x, y));
         if f.recordable().has_failed() {
             // The caller reports the failure.
@@ -37,14 +34,39 @@ impl<B: Base> FreshRecording<B> {
         recorded
     }
 
-    /// The last recording.
-    pub(crate) fn graph(&self) -> &Graph {
-        self.recorder.graph()
+    /// The same, with a loop folded if there is one.
+    pub(super) fn record_folding<S: Scalar<Base = B>, F: Flat<Recorded<B>>>(
+        &mut self,
+        limits: Limits,
+        f: &mut F,
+        x: &[S],
+        parameters: &[f64],
+    ) -> Result<&mut Recorder<B>, Error> {
+        self.set_point(x, parameters);
+        let recorded = self.recorder.record_folding(&self.point, &self.parameters, limits, |x, _, y| f.call(x, y));
+        if f.recordable().has_failed() {
+            // The caller reports the failure.
+            return Err(ErrorKind::ForeignNumber.into());
+        }
+        recorded?;
+        Ok(&mut self.recorder)
+    }
+
+    fn set_point<S: Scalar<Base = B>>(&mut self, x: &[S], parameters: &[f64]) {
+        self.point.clear();
+        self.point.extend(x.iter().map(S::peek));
+        self.parameters.clear();
+        self.parameters.extend(parameters.iter().map(|v| B::from_f64(*v)));
+    }
+
+    /// The last recording, with all operations.
+    pub(crate) fn graph(&mut self) -> &Graph {
+        self.recorder.unfold()
     }
 
     /// Reserves memory for recordings of the size of the last one with all constants distinct.
     pub(super) fn make_room(&mut self) {
-        let most = self.graph().places_of_constants().len();
+        let most = self.recorder.unfold().places_of_constants().len();
         self.recorder.reserve_constants(most);
     }
 }

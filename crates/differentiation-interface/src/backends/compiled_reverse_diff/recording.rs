@@ -11,8 +11,9 @@ mod programs;
 use super::requested::RequestedEntries;
 #[cfg(feature = "native")]
 use compiled_trace::native;
-use compiled_trace::{Absence, Executable, Graph, Place, Program, RunError, compile};
+use compiled_trace::{Absence, Executable, Graph, Place, Program, Recorder, RunError, compile};
 use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::scalar::Base;
 use programs::Programs;
 pub(super) use programs::{KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey};
 use std::panic::Location;
@@ -53,8 +54,29 @@ struct Source {
 
 impl Recording {
     /// Compiles a recording of a function whose constants never change.
-    pub(super) fn new(graph: &Graph, lengths: &[usize], requested: &RequestedEntries) -> Result<Recording, Error> {
-        Recording::of(graph, graph.parameters(), lengths, requested, None)
+    pub(super) fn new<B: Base>(
+        recorder: &mut Recorder<B>,
+        lengths: &[usize],
+        requested: &RequestedEntries,
+    ) -> Result<Recording, Error> {
+        let graph = recorder.graph();
+        let (inputs, outputs, parameters) = (graph.inputs(), graph.outputs().len(), graph.parameters());
+        if requested.reads_graph(inputs, outputs) {
+            return Recording::of(recorder.unfold(), parameters, lengths, requested, None);
+        }
+        Ok(Recording {
+            program: recorder.compile()?,
+            entries: None,
+            entries_source: None,
+            programs: Programs::default(),
+            tracking: OnceLock::new(),
+            inputs,
+            outputs,
+            parameters,
+            lengths: lengths.to_vec(),
+            source: None,
+            once: false,
+        })
     }
 
     /// Compiles a recording for its own point only. Programs add sums in another order than the function, so a comparison of numbers

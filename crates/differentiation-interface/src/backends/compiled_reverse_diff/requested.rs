@@ -2,7 +2,7 @@
 //!
 //! Made with each recording, for the entries that its preparation requests.
 
-use compiled_trace::{Graph, Limits, Node, Program, compile};
+use compiled_trace::{Graph, Limits, Node, Program, compile_owned};
 use differentiation_interface_core::backend::EntryRequest;
 use std::sync::Arc;
 
@@ -58,6 +58,14 @@ impl RequestedEntries {
         self.entries.is_none()
     }
 
+    /// Whether there may be a program of the requested entries, which is made from the operations of a recording.
+    pub(super) fn reads_graph(&self, inputs: usize, outputs: usize) -> bool {
+        self.entries.as_ref().is_some_and(|entries| {
+            let rows = if entries.order == Order::First { outputs } else { inputs };
+            entries.pattern.is_some() || rows.min(inputs).min(entries.products) >= 2
+        })
+    }
+
     /// The program of the requested entries; `None` if products are cheaper. `value` is the program of the outputs.
     pub(super) fn program(&self, graph: &Graph, value: &Program) -> Option<Program> {
         let (program, products) = self.program_and_products(graph, true)?;
@@ -98,14 +106,14 @@ impl RequestedEntries {
             Order::Second => graph.hessian_entries(starts, columns, most),
         };
         // If the entries cannot be computed directly, products are used, which also report the errors.
-        Some((compile(&entries.ok()??).ok()?, products))
+        Some((compile_owned(entries.ok()??).ok()?, products))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compiled_trace::{Recorded, record};
+    use compiled_trace::{Recorded, compile, record};
     use num_traits::Float;
 
     /// The number of instructions of the program of all entries, if there is one.

@@ -296,8 +296,8 @@ impl<S: Scalar> CompiledState<S> {
         f: &mut F,
         x: &[S],
     ) -> Result<(), Error> {
-        let graph = self.fresh.record(backend.limits(), f, x, &self.plain)?;
-        let recording = Recording::new(graph, &self.lengths, &self.requested)?;
+        let recorder = self.fresh.record_folding(backend.limits(), f, x, &self.plain)?;
+        let recording = Recording::new(recorder, &self.lengths, &self.requested)?;
         self.keep(backend, recording);
         Ok(())
     }
