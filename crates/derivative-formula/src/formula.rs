@@ -5,14 +5,14 @@
 use crate::expression::{Expressions, Id, Rounding};
 use crate::form::{Aim, Form, Function, Power, build, convert, rolled};
 use crate::print::{Style, laid_out, write};
-use crate::simplify::{Bounds, agree, simplified};
+use crate::simplify::{Bounds, agree, saturated};
 use crate::variables::Variables;
 use compiled_trace::Graph;
 use compiled_trace::rules::{COS, COSH, EXP, TAN};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use std::collections::BTreeSet;
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// An output of a function as a formula of named variables.
@@ -49,9 +49,9 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Formula {
-    expressions: Rc<Expressions>,
+    expressions: Arc<Expressions>,
     root: Id,
-    variables: Rc<Variables>,
+    variables: Arc<Variables>,
     parameters: usize,
     form: Form,
     conditions: Vec<Form>,
@@ -82,7 +82,8 @@ impl Formula {
         match (all.pop(), all.len()) {
             (Some(only), 0) => Ok(only),
             (_, others) => {
-                Err(ErrorKind::OutputLength { expected: 1, found: others + usize::from(!graph.outputs().is_empty()) }.into())
+                Err(ErrorKind::OutputLength { expected: 1, found: others + usize::from(!graph.outputs().is_empty()) }
+                    .into())
             }
         }
     }
@@ -98,15 +99,20 @@ impl Formula {
         }
         let mut expressions = Expressions::new(graph.rules().clone(), MOST_OPERATIONS);
         let outputs = expressions.read(graph)?.outputs;
-        let (expressions, variables) = (Rc::new(expressions), Rc::new(variables));
+        let (expressions, variables) = (Arc::new(expressions), Arc::new(variables));
         let formula = |root: &Id| {
-            let (expressions, variables) = (Rc::clone(&expressions), Rc::clone(&variables));
+            let (expressions, variables) = (Arc::clone(&expressions), Arc::clone(&variables));
             Formula::at(expressions, *root, variables, graph.parameters())
         };
         outputs.iter().map(formula).collect()
     }
 
-    fn at(expressions: Rc<Expressions>, root: Id, variables: Rc<Variables>, parameters: usize) -> Result<Formula, Error> {
+    fn at(
+        expressions: Arc<Expressions>,
+        root: Id,
+        variables: Arc<Variables>,
+        parameters: usize,
+    ) -> Result<Formula, Error> {
         let form = convert(&expressions, root, Aim::Reading, MOST_PARTS).ok_or(TOO_LONG)?;
         let form = rolled(&form, &|input| variables.array_of(input));
         Ok(Formula { expressions, root, variables, parameters, form, conditions: Vec::new() })
@@ -125,12 +131,12 @@ impl Formula {
             Some((_, root)) => *root,
             None => expressions.number(0.0)?,
         };
-        Formula::at(Rc::new(expressions), root, Rc::clone(&self.variables), self.parameters)
+        Formula::at(Arc::new(expressions), root, Arc::clone(&self.variables), self.parameters)
     }
 
     /// The same, simplified: see [`Formula`] for what may change. The original, if the simplified one failed the check of its values.
     pub fn simplified(&self) -> Formula {
-        let form = simplified(&self.form, Aim::Reading, BOUNDS);
+        let form = saturated(&self.form, Aim::Reading, BOUNDS);
         let mut expressions = (*self.expressions).clone();
         let agrees = match (build(&self.form, &mut expressions), build(&form, &mut expressions)) {
             (Ok(before), Ok(after)) => agree(&expressions, before, after, self.variables.len(), self.parameters),

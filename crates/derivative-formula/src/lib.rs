@@ -5,11 +5,13 @@ mod form;
 mod formula;
 mod print;
 mod simplify;
+mod symbolic;
 #[cfg(test)]
 mod tests;
 mod variables;
 
 pub use formula::Formula;
+pub use symbolic::{AutoSymbolic, ByFormula, FormulaSparsityDetector, SeparateColors, SymbolicState};
 pub use variables::Variables;
 
 use differentiation_interface_core::error::Error;

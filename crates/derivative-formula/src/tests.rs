@@ -14,7 +14,12 @@ struct Line {
     latex: &'static str,
 }
 
-const fn line(variables: &'static str, function: fn(&[Recorded]) -> Recorded, by: &'static str, latex: &'static str) -> Line {
+const fn line(
+    variables: &'static str,
+    function: fn(&[Recorded]) -> Recorded,
+    by: &'static str,
+    latex: &'static str,
+) -> Line {
     Line { variables, function, by, latex }
 }
 
@@ -50,7 +55,12 @@ const TABLE: &[Line] = &[
     line("x", |v| v[0].powf(v[0]), "x", r"x^x (\ln x + 1)"),
     line("x", |v| c(1.0) / (c(1.0) + (-v[0]).exp()), "x", r"\frac{e^{-x}}{(1 + e^{-x})^2}"),
     line("x", |v| (c(1.0) + v[0].exp()).ln(), "x", r"\frac{e^{x}}{1 + e^{x}}"),
-    line("x", |v| v[0].abs(), "x", r"\begin{cases} 1 & \text{if } x > 0 \\ -1 & \text{if } x < 0 \\ 0 & \text{otherwise} \end{cases}"),
+    line(
+        "x",
+        |v| v[0].abs(),
+        "x",
+        r"\begin{cases} 1 & \text{if } x > 0 \\ -1 & \text{if } x < 0 \\ 0 & \text{otherwise} \end{cases}",
+    ),
     line("x n", |v| v[0].powf(v[1]), "x", r"n x^{n - 1}"),
     line("a x b c", |v| v[0] * v[1] * v[1] + v[2] * v[1] + v[3], "x", r"2 a x + b"),
     line("m v", |v| 0.5 * v[0] * v[1] * v[1], "v", r"m v"),
@@ -63,9 +73,24 @@ const TABLE: &[Line] = &[
     line("x y", |v| v[1].atan2(v[0]), "y", r"\frac{x}{x^2 + y^2}"),
     line("x y", |v| v[0].powi(2) * v[1].powi(3), "y", r"3 x^2 y^2"),
     line("x y", |v| (v[0] * v[1]).exp(), "x", r"y e^{x y}"),
-    line("x mu sigma", |v| (-(v[0] - v[1]).powi(2) / (2.0 * v[2] * v[2])).exp(), "mu", r"\frac{x - \mu}{\sigma^2} e^{-\frac{(x - \mu)^2}{2 \sigma^2}}"),
-    line("epsilon sigma r", |v| 4.0 * v[0] * ((v[1] / v[2]).powi(12) - (v[1] / v[2]).powi(6)), "r", r"-\frac{24 \epsilon (2 \sigma^{12} - \sigma^6 r^6)}{r^{13}}"),
-    line("R T V a b", |v| v[0] * v[1] / (v[2] - v[4]) - v[3] / (v[2] * v[2]), "V", r"\frac{2 a}{V^3} - \frac{R T}{(V - b)^2}"),
+    line(
+        "x mu sigma",
+        |v| (-(v[0] - v[1]).powi(2) / (2.0 * v[2] * v[2])).exp(),
+        "mu",
+        r"\frac{x - \mu}{\sigma^2} e^{-\frac{(x - \mu)^2}{2 \sigma^2}}",
+    ),
+    line(
+        "epsilon sigma r",
+        |v| 4.0 * v[0] * ((v[1] / v[2]).powi(12) - (v[1] / v[2]).powi(6)),
+        "r",
+        r"-\frac{24 \epsilon (2 \sigma^{12} - \sigma^6 r^6)}{r^{13}}",
+    ),
+    line(
+        "R T V a b",
+        |v| v[0] * v[1] / (v[2] - v[4]) - v[3] / (v[2] * v[2]),
+        "V",
+        r"\frac{2 a}{V^3} - \frac{R T}{(V - b)^2}",
+    ),
     line("A E R T", |v| v[0] * (-v[1] / (v[2] * v[3])).exp(), "T", r"\frac{A E}{R T^2} e^{-\frac{E}{R T}}"),
     line("v_max S K", |v| v[0] * v[1] / (v[2] + v[1]), "S", r"\frac{v_{\mathrm{max}} K}{(S + K)^2}"),
     line("g ell theta", |v| -v[0] / v[1] * v[2].sin(), "theta", r"-\frac{g \cos \theta}{\ell}"),
@@ -100,7 +125,8 @@ fn difference(line: &Line) -> (f64, usize) {
     for point in 0..1000 {
         // Multiples of the golden ratio, another sequence than that of the check.
         let at = |i: usize| (0.618_033_988_749_895 * (point * inputs + i + 1) as f64).fract();
-        let x: Vec<f64> = (0..inputs).map(|i| if point % 2 == 0 { 0.1 + 3.0 * at(i) } else { 4.0 * at(i) - 2.0 }).collect();
+        let x: Vec<f64> =
+            (0..inputs).map(|i| if point % 2 == 0 { 0.1 + 3.0 * at(i) } else { 4.0 * at(i) - 2.0 }).collect();
         let expected = original.value_as_written(&x).unwrap();
         let unit = expected.abs().next_up() - expected.abs();
         let moved = |seed| (original.perturbed(&x, seed) - expected).abs() <= 4.0 * unit;
@@ -159,7 +185,7 @@ fn equal_terms_of_arrays_become_a_sum_over_an_index() {
         sum
     };
     let f = of(&bilinear, 19, Variables::new().array("x", 3).array("A", 12).array("y", 4));
-    assert_eq!(f.to_unicode(), "∑ᵢ₌₁³ xᵢ ∑ⱼ₌₁⁴ A₄ᵢ₋₄₊ⱼ yⱼ");
+    assert_eq!(f.to_unicode(), "∑ᵢ₌₁³ xᵢ ∑ⱼ₌₁⁴ A₄ᵢ₊ⱼ₋₄ yⱼ");
     // Fewer than three terms are written out.
     let two = |x: &[Recorded]| x[0] * x[0] + x[1] * x[1];
     assert_eq!(of(&two, 2, Variables::new().array("x", 2)).to_unicode(), "x₁² + x₂²");
@@ -197,7 +223,10 @@ fn what_has_no_formula_is_refused() {
     let f = Formula::of(&graph, Variables::of(["x", "y"])).unwrap();
     assert!(f.derivative("z").unwrap_err().to_string().contains("no variable of the formula"), "z");
     let graph = record(&[1.0], &[], Limits::default(), |x, _, y| y.extend([x[0], x[0]])).unwrap();
-    assert_eq!(Formula::of(&graph, Variables::of(["x"])).unwrap_err().kind(), ErrorKind::OutputLength { expected: 1, found: 2 });
+    assert_eq!(
+        Formula::of(&graph, Variables::of(["x"])).unwrap_err().kind(),
+        ErrorKind::OutputLength { expected: 1, found: 2 }
+    );
     // x ← x x + x, thirty times: more than a billion parts.
     let graph = record(&[1.0], &[], Limits::default(), |x, _, y| y.push((0..30).fold(x[0], |x, _| x * x + x))).unwrap();
     let error = Formula::of(&graph, Variables::of(["x"])).unwrap_err();

@@ -24,9 +24,10 @@ fn value_and_gradient(graph: &Graph, x: &[f64]) -> Option<Vec<f64>> {
     let gradient = expressions.gradient(read.outputs[0], |_| true).unwrap();
     let mut outputs = vec![read.outputs[0]];
     let zero = expressions.number(0.0).unwrap();
-    outputs.extend((0..x.len() as u32).map(|i| {
-        gradient.iter().find(|(input, _)| *input == i).map_or(zero, |(_, id): &(u32, Id)| *id)
-    }));
+    outputs.extend(
+        (0..x.len() as u32)
+            .map(|i| gradient.iter().find(|(input, _)| *input == i).map_or(zero, |(_, id): &(u32, Id)| *id)),
+    );
     run(&expressions.write(graph, &outputs, &read.guards).unwrap(), x)
 }
 
