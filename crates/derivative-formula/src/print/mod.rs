@@ -6,7 +6,9 @@ mod layout;
 mod names;
 mod numbers;
 mod order;
+mod style;
 mod write;
 
 pub(crate) use layout::laid_out;
-pub(crate) use write::{Style, write};
+pub(crate) use style::Style;
+pub(crate) use write::write;

@@ -2,7 +2,7 @@
 //!
 //! Called by `write`.
 
-use super::write::Style;
+use super::style::Style;
 use compiled_trace::rules::*;
 
 /// Greek letters by their names, which are also those of LaTeX.

@@ -78,7 +78,7 @@ fn fraction(value: f64) -> Option<(f64, f64)> {
 fn multiple(value: f64, constant: f64) -> Option<(f64, f64)> {
     [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 180.0].into_iter().find_map(|below: f64| {
         let above = (value / constant * below).round();
-        (above >= 1.0 && above <= 64.0 && constant * above / below == value).then_some((above, below))
+        ((1.0..=64.0).contains(&above) && constant * above / below == value).then_some((above, below))
     })
 }
 

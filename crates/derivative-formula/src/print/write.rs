@@ -5,16 +5,9 @@
 use super::layout::{Fence, Index, Layout};
 use super::names::{self, function, raised};
 use super::numbers::digits;
+use super::style::Style;
 use compiled_trace::rules::LN_GAMMA;
 use differentiation_interface_core::scalar::Relation;
-
-/// A way to write formulas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
-    Latex,
-    Unicode,
-    Plain,
-}
 
 use Style::{Latex, Plain, Unicode};
 

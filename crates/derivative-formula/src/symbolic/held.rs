@@ -29,19 +29,13 @@ pub(super) enum Failure {
 
 impl<S: Scalar> Held<S> {
     pub(super) fn new(formulas: Formulas) -> Held<S> {
-        Held {
-            formulas: Arc::new(formulas),
-            workspaces: Default::default(),
-            results: Vec::new(),
-            requested: None,
-        }
+        Held { formulas: Arc::new(formulas), workspaces: Default::default(), results: Vec::new(), requested: None }
     }
 
     /// Computes the outputs and the derivatives of an order.
     pub(super) fn run(&mut self, order: Order, x: &[S], parameters: &[S]) -> Result<(), Failure> {
         let solved = self.formulas.solved(order).map_err(Failure::Error)?;
-        let workspace =
-            self.workspaces[order as usize].get_or_insert_with(|| Box::new(solved.executable.workspace()));
+        let workspace = self.workspaces[order as usize].get_or_insert_with(|| Box::new(solved.executable.workspace()));
         self.results.resize(solved.executable.outputs()[0], S::default());
         let done = solved.executable.run(workspace, &[x, parameters], &mut [&mut self.results]);
         done.map_err(Failure::Invalid)

@@ -97,7 +97,7 @@ impl CompressedRows {
                 }
                 for at in self.row(i) {
                     let entry = &mut row[self.columns[at] as usize];
-                    *entry = *entry + entries[at] * seed;
+                    *entry += entries[at] * seed;
                 }
             }
         }

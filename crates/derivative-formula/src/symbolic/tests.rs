@@ -3,7 +3,8 @@
 use crate::{AutoSymbolic, FormulaSparsityDetector, SeparateColors};
 use differentiation_interface::prelude::*;
 use differentiation_interface_test::families::{
-    ScenarioOptions, default_scenarios, single_precision_scenarios, singular_scenarios, sparse_scenarios, test_backend, test_contexts,
+    ScenarioOptions, default_scenarios, single_precision_scenarios, singular_scenarios, sparse_scenarios, test_backend,
+    test_contexts,
 };
 use differentiation_interface_test::{Check, CountingAllocator, Options, matrices_only, test_differentiation};
 
