@@ -26,7 +26,7 @@ use std::time::Duration;
 /// Choices are cases. Comparisons on which the function branched are not part of the formula, which holds on the branch of the recording.
 ///
 /// # What simplification changes
-/// [`simplified`](Self::simplified) and [`derivative`](crate::derivative) use identities of real numbers that hold wherever the formula
+/// [`simplified`](Self::simplified) and the function [`derivative`] use identities of real numbers that hold wherever the formula
 /// has a value: they reorder, factor, cancel (x · 1/x = 1, x - x = 0), and know sin² + cos² = 1 and the like, but neither exp(a) exp(b) nor
 /// ln exp a. Where something cancels, the result can have a value where the original has none; [`conditions`](Self::conditions) says
 /// where. Both are evaluated as they are written at 24 points before the result is accepted, and must agree to 4 units in the last place
@@ -218,6 +218,24 @@ impl Formula {
     fn text(&self, form: &Form, style: Style) -> String {
         write(&laid_out(form, self.expressions.rules(), &self.variables), style)
     }
+}
+
+/// The simplified derivative of a formula by a variable.
+///
+/// # Errors
+/// Those of [`Formula::derivative`].
+///
+/// # Example
+/// ```
+/// use compiled_trace::{Limits, record};
+/// use derivative_formula::{Formula, Variables, derivative};
+/// let graph = record(&[1.0, 1.0], &[], Limits::default(), |x, _, y| y.push(x[0] / x[1]))?;
+/// let f = Formula::of(&graph, Variables::of(["a", "b"]))?;
+/// assert_eq!(derivative(&f, "b")?.to_latex(), r"-\frac{a}{b^2}");
+/// # Ok::<(), differentiation_interface_core::error::Error>(())
+/// ```
+pub fn derivative(formula: &Formula, variable: &str) -> Result<Formula, Error> {
+    Ok(formula.derivative(variable)?.simplified())
 }
 
 /// The formula in plain text: `2*x*sin(y)`.

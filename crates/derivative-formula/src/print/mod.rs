@@ -10,5 +10,7 @@ mod style;
 mod write;
 
 pub(crate) use layout::laid_out;
+#[cfg(test)]
+pub(crate) use names::variable;
 pub(crate) use style::Style;
 pub(crate) use write::write;

@@ -57,7 +57,7 @@ fn symbol(word: &str, style: Style) -> String {
 }
 
 /// The name of a variable with its subscripts: the part of the name after `_`, and an index.
-pub(super) fn variable(name: &str, index: Option<&str>, style: Style) -> String {
+pub(crate) fn variable(name: &str, index: Option<&str>, style: Style) -> String {
     let (stem, subscript) = match name.split_once('_') {
         Some((stem, subscript)) if !stem.is_empty() && !subscript.is_empty() => (stem, Some(subscript)),
         _ => (name, None),

@@ -6,7 +6,7 @@ use super::backend::AutoSymbolic;
 use super::pattern::CompressedRows;
 use crate::expression::{Expressions, Id, Read};
 use crate::simplify::simplified_entries;
-use compiled_trace::{Executable, Graph, Limits, Node, Place, compile};
+use compiled_trace::{Executable, Graph, Limits, Node, Place, Program, compile};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
@@ -179,13 +179,33 @@ pub(super) fn entries(graph: &Graph, most_operations: usize, order: Order) -> Re
     Ok(Entries { expressions, read, jacobian, hessian })
 }
 
+/// The program of the outputs and of the entries of an order, and where these are.
 fn solve(graph: &Graph, backend: &AutoSymbolic, order: Order) -> Result<Solved, Error> {
+    let (program, jacobian, hessian) = compiled(graph, backend, order)?;
+    Ok(Solved { executable: program.executable(), jacobian, hessian })
+}
+
+fn compiled(
+    graph: &Graph,
+    backend: &AutoSymbolic,
+    order: Order,
+) -> Result<(Program, CompressedRows, CompressedRows), Error> {
     let Entries { mut expressions, read, jacobian, hessian } = entries(graph, backend.most_operations(), order)?;
     let mut derivatives: Vec<Id> = jacobian.1.iter().chain(&hessian.1).copied().collect();
     if backend.simplifies() {
         derivatives = simplified_entries(&mut expressions, &read.outputs, derivatives)?;
     }
-    let outputs: Vec<Id> = read.outputs.iter().copied().chain(derivatives).collect();
-    let program = compile(&expressions.write(graph, &outputs, &read.guards)?)?;
-    Ok(Solved { executable: program.executable(), jacobian: jacobian.0, hessian: hessian.0 })
+    // The entries of a row belong together; those of a gradient do not.
+    let is_gradient = read.outputs.len() == 1;
+    let groups = jacobian.0.places().map(|(i, j, _)| if is_gradient { j } else { i });
+    let groups = groups.chain(hessian.0.places().map(|(i, ..)| graph.inputs() + i));
+    let entries: Vec<(u32, Id)> = groups.map(|group| group as u32).zip(derivatives).collect();
+    let program = compile(&expressions.write(graph, &read.outputs, &entries, &read.guards)?)?;
+    Ok((program, jacobian.0, hessian.0))
+}
+
+/// The program alone.
+#[cfg(test)]
+pub(super) fn program(graph: &Graph, backend: &AutoSymbolic, order: Order) -> Result<Program, Error> {
+    compiled(graph, backend, order).map(|(program, ..)| program)
 }

@@ -32,7 +32,7 @@ impl CompressedRows {
         self.starts[i] as usize..self.starts[i + 1] as usize
     }
     /// The row and the column of each entry, with its place.
-    fn places(&self) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
+    pub(super) fn places(&self) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
         (0..self.rows()).flat_map(move |i| self.row(i).map(move |at| (i, self.columns[at] as usize, at)))
     }
 

@@ -1,12 +1,15 @@
 //! The test kit, and what is peculiar to this backend.
 
+use super::formulas::{Order, program};
 use crate::{AutoSymbolic, FormulaSparsityDetector, SeparateColors};
+use compiled_trace::{Limits, Recorded, record};
 use differentiation_interface::prelude::*;
 use differentiation_interface_test::families::{
     ScenarioOptions, default_scenarios, single_precision_scenarios, singular_scenarios, sparse_scenarios, test_backend,
     test_contexts,
 };
 use differentiation_interface_test::{Check, CountingAllocator, Options, matrices_only, test_differentiation};
+use num_traits::Float as _;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -146,4 +149,21 @@ fn simplified_derivatives_are_those_without_simplification_but_for_rounding() ->
         assert!((a - b).abs() <= 4.0 * f64::EPSILON * b.abs(), "{a} and {b}");
     }
     Ok(())
+}
+
+/// The gradient of a sum of terms of neighbours is a loop: the program does not grow with the number of terms.
+#[test]
+fn entries_of_many_terms_are_a_loop() {
+    let lengths = [20, 200].map(|n| {
+        let f = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| {
+            y.push(x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum());
+        };
+        let graph = record(&vec![0.5; n], &[], Limits::default(), f).unwrap();
+        [AutoSymbolic::default(), AutoSymbolic::default().without_simplification()].map(|backend| {
+            let program = program(&graph, &backend, Order::First).unwrap();
+            println!("{program}");
+            program.instruction_count()
+        })
+    });
+    assert_eq!(lengths[0], lengths[1]);
 }
