@@ -2,13 +2,13 @@
 //!
 //! Called by users; calls expressions for derivatives, the simplifier, and the printer.
 
-use crate::expression::{Expressions, Id, Rounding};
+use crate::expression::{Expressions, Id, Node, Rounding};
 use crate::form::{Aim, Form, Function, Power, build, convert, rolled};
 use crate::print::{Style, laid_out, write};
 use crate::simplify::{Bounds, agree, saturated};
 use crate::variables::Variables;
 use compiled_trace::Graph;
-use compiled_trace::rules::{COS, COSH, EXP, TAN};
+use compiled_trace::rules::{COS, COSH, EXP, LN, OVER, OtherUnary, RECIP, TAN};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -28,8 +28,8 @@ use std::time::Duration;
 /// # What simplification changes
 /// [`simplified`](Self::simplified) and the function [`derivative`] use identities of real numbers that hold wherever the formula
 /// has a value: they reorder, factor, cancel (x · 1/x = 1, x - x = 0), and know sin² + cos² = 1 and the like, but neither exp(a) exp(b) nor
-/// ln exp a. Where something cancels, the result can have a value where the original has none; [`conditions`](Self::conditions) says
-/// where. Both are evaluated as they are written at 24 points before the result is accepted, and must agree to 4 units in the last place
+/// ln exp a. Where something cancels, which collecting powers does as well, the formula can have a value where the recording has none;
+/// [`conditions`](Self::conditions) says where. Both are evaluated as they are written at 24 points before the result is accepted, and must agree to 4 units in the last place
 /// where the original is well conditioned: where errors of one unit in each operation move it by no more than that.
 ///
 /// # Example
@@ -64,7 +64,7 @@ const MOST_PARTS: usize = 20_000;
 const BOUNDS: Bounds = Bounds { rounds: 12, nodes: 4_000, time: Duration::from_secs(20) };
 
 const TOO_LONG: ErrorKind = ErrorKind::Refused {
-    what: "the formula has more than 20 thousand parts",
+    what: "the formula has more than 20 thousand parts, or is nested more than 150 deep",
     instead: "print the formula of a part of the function, or run the derivatives by a backend",
 };
 const NOT_NAMED: ErrorKind = ErrorKind::Refused {
@@ -115,7 +115,8 @@ impl Formula {
     ) -> Result<Formula, Error> {
         let form = convert(&expressions, root, Aim::Reading, MOST_PARTS).ok_or(TOO_LONG)?;
         let form = rolled(&form, &|input| variables.array_of(input));
-        Ok(Formula { expressions, root, variables, parameters, form, conditions: Vec::new() })
+        let conditions = conditions(&expressions, root, &form);
+        Ok(Formula { expressions, root, variables, parameters, form, conditions })
     }
 
     /// The derivative by a variable, or by an element of an array, as `x_3`; not simplified.
@@ -145,16 +146,12 @@ impl Formula {
         if !agrees {
             return self.clone();
         }
-        let mut before = BTreeSet::new();
-        let mut after = BTreeSet::new();
-        denominators(&self.form, &mut before);
-        denominators(&form, &mut after);
-        let conditions = before.difference(&after).cloned().collect();
+        let conditions = conditions(&self.expressions, self.root, &form);
         Formula { form, conditions, ..self.clone() }
     }
 
-    /// What simplification assumes: the parts that stand in a denominator of the original and in none of the result, and so must not be
-    /// zero. Each in plain text.
+    /// What the formula assumes: the parts that the recording divides by, which must not be zero, and by which the formula does not
+    /// divide, since they have cancelled. Each in plain text.
     ///
     /// # Example
     /// ```
@@ -245,22 +242,57 @@ impl fmt::Display for Formula {
     }
 }
 
-/// The bases of powers with negative exponents, which are zero nowhere where the form has a value.
+/// What is divided by in an expression and not in the form it has become.
+fn conditions(expressions: &Expressions, root: Id, form: &Form) -> Vec<Form> {
+    let (mut before, mut after) = (BTreeSet::new(), BTreeSet::new());
+    for id in expressions.parts(&[root]) {
+        let divisor = match expressions.node(id) {
+            Node::Binary(OVER, [_, divisor]) | Node::Unary(RECIP, divisor) => divisor,
+            Node::Unary(rule, base) => match expressions.rules().other_unary(rule) {
+                Some(OtherUnary::Powi(n)) if *n < 0 => base,
+                _ => continue,
+            },
+            _ => continue,
+        };
+        if let Some(divisor) = convert(expressions, divisor, Aim::Reading, MOST_PARTS) {
+            zeros(&divisor, &mut before);
+        }
+    }
+    denominators(form, &mut after);
+    before.difference(&after).cloned().collect()
+}
+
+/// The parts of a form of which one is zero where the form is.
+fn zeros(form: &Form, found: &mut BTreeSet<Form>) {
+    match form {
+        Form::Product(_, powers) => powers.iter().for_each(|power| zeros(&power.base, found)),
+        form if is_positive(form) => {}
+        form => found.extend([form.clone()]),
+    }
+}
+
+/// The parts that are zero nowhere where the form has a value.
 fn denominators(form: &Form, found: &mut BTreeSet<Form>) {
     match form {
         Form::Number(_) | Form::Leaf(_) => {}
-        Form::Function(Function::Sigma { .. }, _) => {}
+        Form::Function(Function::Sigma { level, count }, body) => {
+            for index in 0..*count {
+                denominators(&body[0].map_leaves(&mut |leaf| leaf.at(*level, index)), found);
+            }
+        }
         Form::Function(function, arguments) => {
-            if *function == Function::Unary(TAN) {
-                found.insert(Form::Function(Function::Unary(COS), arguments.clone()));
+            match function {
+                Function::Unary(TAN) => found.extend([Form::Function(Function::Unary(COS), arguments.clone())]),
+                Function::Unary(LN) => zeros(&arguments[0], found),
+                _ => {}
             }
             arguments.iter().for_each(|argument| denominators(argument, found));
         }
         Form::Sum(terms) => terms.iter().for_each(|term| denominators(term, found)),
         Form::Product(_, powers) => {
             for Power { base, exponent } in powers {
-                if !is_positive(base) && exponent.value().is_some_and(|n| n < 0.0) {
-                    found.insert(base.clone());
+                if exponent.value().is_some_and(|n| n < 0.0) {
+                    zeros(base, found);
                 }
                 denominators(base, found);
                 denominators(exponent, found);

@@ -140,4 +140,44 @@ fn what_has_no_formula_is_refused() {
     let graph = record(&[1.0], &[], Limits::default(), |x, _, y| y.push((0..30).fold(x[0], |x, _| x * x + x))).unwrap();
     let error = Formula::of(&graph, Variables::of(["x"])).unwrap_err();
     assert!(error.to_string().contains("more than 20 thousand parts"), "{error}");
+    let deep = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| y.push((0..10_000).fold(x[0], |x, _| x.sin()));
+    let graph = record(&[1.0], &[], Limits::default(), deep).unwrap();
+    let error = Formula::of(&graph, Variables::of(["x"])).unwrap_err();
+    assert!(error.to_string().contains("more than 150 deep"), "{error}");
+}
+
+#[test]
+fn long_sums_and_products_are_not_deep() {
+    let sum = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| y.push(x.iter().map(|x| x.sin() * *x).sum());
+    let graph = record(&[1.0; 1000], &[], Limits::default(), sum).unwrap();
+    let f = Formula::of(&graph, Variables::new().array("x", 1000)).unwrap();
+    assert_eq!(f.to_unicode(), "∑ᵢ₌₁¹⁰⁰⁰ xᵢ sin xᵢ");
+    assert_eq!(derivative(&f, "x_7").unwrap().to_unicode(), "x₇ cos x₇ + sin x₇");
+    let product = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| y.push((0..500).fold(x[0], |y, _| y * x[1]));
+    let graph = record(&[1.0; 2], &[], Limits::default(), product).unwrap();
+    assert_eq!(Formula::of(&graph, Variables::of(["x", "y"])).unwrap().to_string(), "x*y^500");
+}
+
+#[test]
+fn what_cancels_is_a_condition() {
+    let of = |names: &str, f: fn(&[Recorded]) -> Recorded| {
+        let names: Vec<&str> = names.split(' ').collect();
+        let graph = record(&vec![0.5; names.len()], &[], Limits::default(), |x, _, y| y.push(f(x))).unwrap();
+        Formula::of(&graph, Variables::of(names)).unwrap()
+    };
+    let slope = |names, f| derivative(&of(names, f), "x").unwrap().conditions();
+    let none: [&str; 0] = [];
+    assert_eq!(of("x", |v| v[0] * v[0] / v[0]).conditions(), ["x"]);
+    assert_eq!(of("x y", |v| (v[0] + v[1]) * v[0] / (v[0] + v[1])).simplified().conditions(), ["x + y"]);
+    assert_eq!(slope("x y", |v| (v[1] / v[0]).atan()), ["x"]);
+    // ln x says itself that x is not zero, and so does the tangent of the cosine.
+    assert_eq!(slope("x", |v| v[0] * v[0].ln()), none);
+    assert_eq!(slope("x", |v| v[0].cos().ln()), none);
+    assert_eq!(slope("x", |v| v[0].sin() / v[0]), none);
+    assert_eq!(slope("x", |v| v[0].sqrt()), none);
+    assert_eq!(slope("x y", |v| v[0] / v[0].hypot(v[1])), none);
+    let reciprocals = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| y.push(x.iter().map(|x| x.recip()).sum());
+    let graph = record(&[1.0; 5], &[], Limits::default(), reciprocals).unwrap();
+    let f = Formula::of(&graph, Variables::new().array("x", 5)).unwrap();
+    assert_eq!((f.to_string(), f.conditions()), ("sum(1/x_i, i = 1..5)".to_string(), Vec::new()));
 }

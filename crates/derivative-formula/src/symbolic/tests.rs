@@ -167,3 +167,24 @@ fn entries_of_many_terms_are_a_loop() {
     });
     assert_eq!(lengths[0], lengths[1]);
 }
+
+#[test]
+fn it_pairs_with_other_backends_and_runs_inside_of_them() -> Result<(), Error> {
+    fn cube<T: Real>(x: &[T]) -> T {
+        x[0] * x[0] * x[0] * x[1]
+    }
+    let x = [2.0, 5.0];
+    let expected = [[60.0, 12.0], [12.0, 0.0]];
+    let symbolic = AutoSymbolic::default();
+    assert_eq!(hessian(&cube, &SecondOrder(AutoForwardDiff::default(), symbolic), &x)?, expected);
+    assert_eq!(hessian(&cube, &SecondOrder(AutoReverseDiff::default(), symbolic), &x)?, expected);
+    assert_eq!(hessian(&cube, &SecondOrder(symbolic, AutoForwardDiff::default()), &x)?, expected);
+    // At a point that carries a derivative, the program runs on numbers that carry it: d/dt of 3 t² · 5.
+    fn slope<T: Real>(t: T) -> T {
+        let five = T::constant(5.0);
+        gradient(&cube, &AutoSymbolic::default(), &[t, five]).map_or(five, |gradient| gradient[0])
+    }
+    assert_eq!(derivative(&slope, &AutoForwardDiff::default(), 2.0)?, 60.0);
+    assert_eq!(derivative(&slope, &AutoReverseDiff::default(), 2.0)?, 60.0);
+    Ok(())
+}
