@@ -2,17 +2,17 @@
 //!
 //! Called by users; calls expressions for derivatives, the simplifier, and the printer.
 
-use crate::expression::{Expressions, Id, Rounding};
+use crate::expression::{Expressions, Id, Node, Rounding};
 use crate::form::{Aim, Form, Function, Power, build, convert, rolled};
 use crate::print::{Style, laid_out, write};
-use crate::simplify::{Bounds, agree, simplified};
+use crate::simplify::{Bounds, agree, saturated};
 use crate::variables::Variables;
 use compiled_trace::Graph;
-use compiled_trace::rules::{COS, COSH, EXP, TAN};
+use compiled_trace::rules::{COS, COSH, EXP, LN, OVER, OtherUnary, RECIP, TAN};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use std::collections::BTreeSet;
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// An output of a function as a formula of named variables.
@@ -26,10 +26,10 @@ use std::time::Duration;
 /// Choices are cases. Comparisons on which the function branched are not part of the formula, which holds on the branch of the recording.
 ///
 /// # What simplification changes
-/// [`simplified`](Self::simplified) and [`derivative`](crate::derivative) use identities of real numbers that hold wherever the formula
+/// [`simplified`](Self::simplified) and the function [`derivative`] use identities of real numbers that hold wherever the formula
 /// has a value: they reorder, factor, cancel (x · 1/x = 1, x - x = 0), and know sin² + cos² = 1 and the like, but neither exp(a) exp(b) nor
-/// ln exp a. Where something cancels, the result can have a value where the original has none; [`conditions`](Self::conditions) says
-/// where. Both are evaluated as they are written at 24 points before the result is accepted, and must agree to 4 units in the last place
+/// ln exp a. Where something cancels, which collecting powers does as well, the formula can have a value where the recording has none;
+/// [`conditions`](Self::conditions) says where. Both are evaluated as they are written at 24 points before the result is accepted, and must agree to 4 units in the last place
 /// where the original is well conditioned: where errors of one unit in each operation move it by no more than that.
 ///
 /// # Example
@@ -49,9 +49,9 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Formula {
-    expressions: Rc<Expressions>,
+    expressions: Arc<Expressions>,
     root: Id,
-    variables: Rc<Variables>,
+    variables: Arc<Variables>,
     parameters: usize,
     form: Form,
     conditions: Vec<Form>,
@@ -64,7 +64,7 @@ const MOST_PARTS: usize = 20_000;
 const BOUNDS: Bounds = Bounds { rounds: 12, nodes: 4_000, time: Duration::from_secs(20) };
 
 const TOO_LONG: ErrorKind = ErrorKind::Refused {
-    what: "the formula has more than 20 thousand parts",
+    what: "the formula has more than 20 thousand parts, or is nested more than 150 deep",
     instead: "print the formula of a part of the function, or run the derivatives by a backend",
 };
 const NOT_NAMED: ErrorKind = ErrorKind::Refused {
@@ -82,7 +82,8 @@ impl Formula {
         match (all.pop(), all.len()) {
             (Some(only), 0) => Ok(only),
             (_, others) => {
-                Err(ErrorKind::OutputLength { expected: 1, found: others + usize::from(!graph.outputs().is_empty()) }.into())
+                Err(ErrorKind::OutputLength { expected: 1, found: others + usize::from(!graph.outputs().is_empty()) }
+                    .into())
             }
         }
     }
@@ -98,18 +99,24 @@ impl Formula {
         }
         let mut expressions = Expressions::new(graph.rules().clone(), MOST_OPERATIONS);
         let outputs = expressions.read(graph)?.outputs;
-        let (expressions, variables) = (Rc::new(expressions), Rc::new(variables));
+        let (expressions, variables) = (Arc::new(expressions), Arc::new(variables));
         let formula = |root: &Id| {
-            let (expressions, variables) = (Rc::clone(&expressions), Rc::clone(&variables));
+            let (expressions, variables) = (Arc::clone(&expressions), Arc::clone(&variables));
             Formula::at(expressions, *root, variables, graph.parameters())
         };
         outputs.iter().map(formula).collect()
     }
 
-    fn at(expressions: Rc<Expressions>, root: Id, variables: Rc<Variables>, parameters: usize) -> Result<Formula, Error> {
+    fn at(
+        expressions: Arc<Expressions>,
+        root: Id,
+        variables: Arc<Variables>,
+        parameters: usize,
+    ) -> Result<Formula, Error> {
         let form = convert(&expressions, root, Aim::Reading, MOST_PARTS).ok_or(TOO_LONG)?;
         let form = rolled(&form, &|input| variables.array_of(input));
-        Ok(Formula { expressions, root, variables, parameters, form, conditions: Vec::new() })
+        let conditions = conditions(&expressions, root, &form);
+        Ok(Formula { expressions, root, variables, parameters, form, conditions })
     }
 
     /// The derivative by a variable, or by an element of an array, as `x_3`; not simplified.
@@ -125,12 +132,12 @@ impl Formula {
             Some((_, root)) => *root,
             None => expressions.number(0.0)?,
         };
-        Formula::at(Rc::new(expressions), root, Rc::clone(&self.variables), self.parameters)
+        Formula::at(Arc::new(expressions), root, Arc::clone(&self.variables), self.parameters)
     }
 
     /// The same, simplified: see [`Formula`] for what may change. The original, if the simplified one failed the check of its values.
     pub fn simplified(&self) -> Formula {
-        let form = simplified(&self.form, Aim::Reading, BOUNDS);
+        let form = saturated(&self.form, Aim::Reading, BOUNDS);
         let mut expressions = (*self.expressions).clone();
         let agrees = match (build(&self.form, &mut expressions), build(&form, &mut expressions)) {
             (Ok(before), Ok(after)) => agree(&expressions, before, after, self.variables.len(), self.parameters),
@@ -139,16 +146,12 @@ impl Formula {
         if !agrees {
             return self.clone();
         }
-        let mut before = BTreeSet::new();
-        let mut after = BTreeSet::new();
-        denominators(&self.form, &mut before);
-        denominators(&form, &mut after);
-        let conditions = before.difference(&after).cloned().collect();
+        let conditions = conditions(&self.expressions, self.root, &form);
         Formula { form, conditions, ..self.clone() }
     }
 
-    /// What simplification assumes: the parts that stand in a denominator of the original and in none of the result, and so must not be
-    /// zero. Each in plain text.
+    /// What the formula assumes: the parts that the recording divides by, which must not be zero, and by which the formula does not
+    /// divide, since they have cancelled. Each in plain text.
     ///
     /// # Example
     /// ```
@@ -214,6 +217,24 @@ impl Formula {
     }
 }
 
+/// The simplified derivative of a formula by a variable.
+///
+/// # Errors
+/// Those of [`Formula::derivative`].
+///
+/// # Example
+/// ```
+/// use compiled_trace::{Limits, record};
+/// use derivative_formula::{Formula, Variables, derivative};
+/// let graph = record(&[1.0, 1.0], &[], Limits::default(), |x, _, y| y.push(x[0] / x[1]))?;
+/// let f = Formula::of(&graph, Variables::of(["a", "b"]))?;
+/// assert_eq!(derivative(&f, "b")?.to_latex(), r"-\frac{a}{b^2}");
+/// # Ok::<(), differentiation_interface_core::error::Error>(())
+/// ```
+pub fn derivative(formula: &Formula, variable: &str) -> Result<Formula, Error> {
+    Ok(formula.derivative(variable)?.simplified())
+}
+
 /// The formula in plain text: `2*x*sin(y)`.
 impl fmt::Display for Formula {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -221,22 +242,57 @@ impl fmt::Display for Formula {
     }
 }
 
-/// The bases of powers with negative exponents, which are zero nowhere where the form has a value.
+/// What is divided by in an expression and not in the form it has become.
+fn conditions(expressions: &Expressions, root: Id, form: &Form) -> Vec<Form> {
+    let (mut before, mut after) = (BTreeSet::new(), BTreeSet::new());
+    for id in expressions.parts(&[root]) {
+        let divisor = match expressions.node(id) {
+            Node::Binary(OVER, [_, divisor]) | Node::Unary(RECIP, divisor) => divisor,
+            Node::Unary(rule, base) => match expressions.rules().other_unary(rule) {
+                Some(OtherUnary::Powi(n)) if *n < 0 => base,
+                _ => continue,
+            },
+            _ => continue,
+        };
+        if let Some(divisor) = convert(expressions, divisor, Aim::Reading, MOST_PARTS) {
+            zeros(&divisor, &mut before);
+        }
+    }
+    denominators(form, &mut after);
+    before.difference(&after).cloned().collect()
+}
+
+/// The parts of a form of which one is zero where the form is.
+fn zeros(form: &Form, found: &mut BTreeSet<Form>) {
+    match form {
+        Form::Product(_, powers) => powers.iter().for_each(|power| zeros(&power.base, found)),
+        form if is_positive(form) => {}
+        form => found.extend([form.clone()]),
+    }
+}
+
+/// The parts that are zero nowhere where the form has a value.
 fn denominators(form: &Form, found: &mut BTreeSet<Form>) {
     match form {
         Form::Number(_) | Form::Leaf(_) => {}
-        Form::Function(Function::Sigma { .. }, _) => {}
+        Form::Function(Function::Sigma { level, count }, body) => {
+            for index in 0..*count {
+                denominators(&body[0].map_leaves(&mut |leaf| leaf.at(*level, index)), found);
+            }
+        }
         Form::Function(function, arguments) => {
-            if *function == Function::Unary(TAN) {
-                found.insert(Form::Function(Function::Unary(COS), arguments.clone()));
+            match function {
+                Function::Unary(TAN) => found.extend([Form::Function(Function::Unary(COS), arguments.clone())]),
+                Function::Unary(LN) => zeros(&arguments[0], found),
+                _ => {}
             }
             arguments.iter().for_each(|argument| denominators(argument, found));
         }
         Form::Sum(terms) => terms.iter().for_each(|term| denominators(term, found)),
         Form::Product(_, powers) => {
             for Power { base, exponent } in powers {
-                if !is_positive(base) && exponent.value().is_some_and(|n| n < 0.0) {
-                    found.insert(base.clone());
+                if exponent.value().is_some_and(|n| n < 0.0) {
+                    zeros(base, found);
                 }
                 denominators(base, found);
                 denominators(exponent, found);

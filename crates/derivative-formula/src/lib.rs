@@ -1,23 +1,26 @@
-//! Derivatives as formulas.
+#![doc = include_str!("../README.md")]
 
 mod expression;
 mod form;
 mod formula;
+#[cfg(test)]
+mod page;
 mod print;
 mod simplify;
+mod symbolic;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod textbook;
 mod variables;
 
-pub use formula::Formula;
+pub use formula::{Formula, derivative};
+pub use symbolic::{AutoSymbolic, ByFormula, FormulaSparsityDetector, SeparateColors, SymbolicState};
 pub use variables::Variables;
 
-use differentiation_interface_core::error::Error;
-
-/// The simplified derivative of a formula by a variable.
-///
-/// # Errors
-/// Those of [`Formula::derivative`].
-pub fn derivative(formula: &Formula, variable: &str) -> Result<Formula, Error> {
-    Ok(formula.derivative(variable)?.simplified())
+/// The book's chapter on formulas, whose code runs as tests of this crate.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../book/formulas.md")]
+    mod formulas {}
 }

@@ -1,80 +1,14 @@
-//! The table: derivatives of textbook expressions, in the form in which a textbook prints them.
+//! Derivatives of the table, sums over an index, extreme formulas, refusals.
 
+use crate::textbook::{Line, TABLE, formula};
 use crate::{Formula, Variables, derivative};
 use compiled_trace::{Limits, Recorded, record};
 use differentiation_interface_core::Scalar;
 use differentiation_interface_core::error::ErrorKind;
 use num_traits::Float as _;
 
-/// A function of named variables, the variable to differentiate by, and the derivative in LaTeX.
-struct Line {
-    variables: &'static str,
-    function: fn(&[Recorded]) -> Recorded,
-    by: &'static str,
-    latex: &'static str,
-}
-
-const fn line(variables: &'static str, function: fn(&[Recorded]) -> Recorded, by: &'static str, latex: &'static str) -> Line {
-    Line { variables, function, by, latex }
-}
-
 fn c(value: f64) -> Recorded {
     Recorded::constant(value)
-}
-
-const TABLE: &[Line] = &[
-    line("x", |v| v[0].powi(3), "x", r"3 x^2"),
-    line("x", |v| c(1.0) / v[0], "x", r"-\frac{1}{x^2}"),
-    line("x", |v| v[0].sqrt(), "x", r"\frac{1}{2 \sqrt{x}}"),
-    line("x", |v| v[0].cbrt(), "x", r"\frac{1}{3 \sqrt[3]{x^2}}"),
-    line("x", |v| v[0].exp(), "x", r"e^{x}"),
-    line("x", |v| (-v[0] * v[0]).exp(), "x", r"-2 x e^{-x^2}"),
-    line("x", |v| v[0].ln(), "x", r"\frac{1}{x}"),
-    line("x", |v| v[0] * v[0].ln(), "x", r"\ln x + 1"),
-    line("x", |v| v[0] * v[0].exp(), "x", r"(x + 1) e^{x}"),
-    line("x", |v| v[0].sin(), "x", r"\cos x"),
-    line("x", |v| v[0].cos(), "x", r"-\sin x"),
-    line("x", |v| v[0].tan(), "x", r"\frac{1}{\cos^2 x}"),
-    line("x", |v| v[0].asin(), "x", r"\frac{1}{\sqrt{1 - x^2}}"),
-    line("x", |v| v[0].acos(), "x", r"-\frac{1}{\sqrt{1 - x^2}}"),
-    line("x", |v| v[0].atan(), "x", r"\frac{1}{1 + x^2}"),
-    line("x", |v| v[0].sinh(), "x", r"\cosh x"),
-    line("x", |v| v[0].tanh(), "x", r"\frac{1}{\cosh^2 x}"),
-    line("x", |v| v[0].sin() * v[0].sin(), "x", r"2 \sin x \cos x"),
-    line("x", |v| v[0].sin() * v[0].cos(), "x", r"\cos^2 x - \sin^2 x"),
-    line("x", |v| v[0].cos().ln(), "x", r"-\tan x"),
-    line("x", |v| v[0].sin() / v[0].cos(), "x", r"\frac{1}{\cos^2 x}"),
-    line("x", |v| v[0].sin() / v[0], "x", r"\frac{x \cos x - \sin x}{x^2}"),
-    line("x", |v| v[0] / (c(1.0) + v[0] * v[0]), "x", r"\frac{1 - x^2}{(1 + x^2)^2}"),
-    line("x", |v| (c(1.0) + v[0] * v[0]).ln(), "x", r"\frac{2 x}{1 + x^2}"),
-    line("x", |v| v[0].powf(v[0]), "x", r"x^x (\ln x + 1)"),
-    line("x", |v| c(1.0) / (c(1.0) + (-v[0]).exp()), "x", r"\frac{e^{-x}}{(1 + e^{-x})^2}"),
-    line("x", |v| (c(1.0) + v[0].exp()).ln(), "x", r"\frac{e^{x}}{1 + e^{x}}"),
-    line("x", |v| v[0].abs(), "x", r"\begin{cases} 1 & \text{if } x > 0 \\ -1 & \text{if } x < 0 \\ 0 & \text{otherwise} \end{cases}"),
-    line("x n", |v| v[0].powf(v[1]), "x", r"n x^{n - 1}"),
-    line("a x b c", |v| v[0] * v[1] * v[1] + v[2] * v[1] + v[3], "x", r"2 a x + b"),
-    line("m v", |v| 0.5 * v[0] * v[1] * v[1], "v", r"m v"),
-    line("G m M r", |v| v[0] * v[1] * v[2] / (v[3] * v[3]), "r", r"-\frac{2 G m M}{r^3}"),
-    line("A omega t phi", |v| v[0] * (v[1] * v[2] + v[3]).sin(), "t", r"A \omega \cos\left(\omega t + \phi\right)"),
-    line("A lambda t", |v| v[0] * (-v[1] * v[2]).exp(), "t", r"-A \lambda e^{-\lambda t}"),
-    line("x y", |v| (v[0] * v[0] + v[1] * v[1]).sqrt(), "x", r"\frac{x}{\sqrt{x^2 + y^2}}"),
-    line("x y", |v| v[0].hypot(v[1]), "y", r"\frac{y}{\sqrt{x^2 + y^2}}"),
-    line("x y", |v| (v[1] / v[0]).atan(), "x", r"-\frac{y}{x^2 + y^2}"),
-    line("x y", |v| v[1].atan2(v[0]), "y", r"\frac{x}{x^2 + y^2}"),
-    line("x y", |v| v[0].powi(2) * v[1].powi(3), "y", r"3 x^2 y^2"),
-    line("x y", |v| (v[0] * v[1]).exp(), "x", r"y e^{x y}"),
-    line("x mu sigma", |v| (-(v[0] - v[1]).powi(2) / (2.0 * v[2] * v[2])).exp(), "mu", r"\frac{x - \mu}{\sigma^2} e^{-\frac{(x - \mu)^2}{2 \sigma^2}}"),
-    line("epsilon sigma r", |v| 4.0 * v[0] * ((v[1] / v[2]).powi(12) - (v[1] / v[2]).powi(6)), "r", r"-\frac{24 \epsilon (2 \sigma^{12} - \sigma^6 r^6)}{r^{13}}"),
-    line("R T V a b", |v| v[0] * v[1] / (v[2] - v[4]) - v[3] / (v[2] * v[2]), "V", r"\frac{2 a}{V^3} - \frac{R T}{(V - b)^2}"),
-    line("A E R T", |v| v[0] * (-v[1] / (v[2] * v[3])).exp(), "T", r"\frac{A E}{R T^2} e^{-\frac{E}{R T}}"),
-    line("v_max S K", |v| v[0] * v[1] / (v[2] + v[1]), "S", r"\frac{v_{\mathrm{max}} K}{(S + K)^2}"),
-    line("g ell theta", |v| -v[0] / v[1] * v[2].sin(), "theta", r"-\frac{g \cos \theta}{\ell}"),
-];
-
-fn formula(line: &Line) -> Formula {
-    let names: Vec<&str> = line.variables.split(' ').collect();
-    let graph = record(&vec![0.75; names.len()], &[], Limits::default(), |x, _, y| y.push((line.function)(x))).unwrap();
-    Formula::of(&graph, Variables::of(names)).unwrap()
 }
 
 #[test]
@@ -100,7 +34,8 @@ fn difference(line: &Line) -> (f64, usize) {
     for point in 0..1000 {
         // Multiples of the golden ratio, another sequence than that of the check.
         let at = |i: usize| (0.618_033_988_749_895 * (point * inputs + i + 1) as f64).fract();
-        let x: Vec<f64> = (0..inputs).map(|i| if point % 2 == 0 { 0.1 + 3.0 * at(i) } else { 4.0 * at(i) - 2.0 }).collect();
+        let x: Vec<f64> =
+            (0..inputs).map(|i| if point % 2 == 0 { 0.1 + 3.0 * at(i) } else { 4.0 * at(i) - 2.0 }).collect();
         let expected = original.value_as_written(&x).unwrap();
         let unit = expected.abs().next_up() - expected.abs();
         let moved = |seed| (original.perturbed(&x, seed) - expected).abs() <= 4.0 * unit;
@@ -159,7 +94,7 @@ fn equal_terms_of_arrays_become_a_sum_over_an_index() {
         sum
     };
     let f = of(&bilinear, 19, Variables::new().array("x", 3).array("A", 12).array("y", 4));
-    assert_eq!(f.to_unicode(), "∑ᵢ₌₁³ xᵢ ∑ⱼ₌₁⁴ A₄ᵢ₋₄₊ⱼ yⱼ");
+    assert_eq!(f.to_unicode(), "∑ᵢ₌₁³ xᵢ ∑ⱼ₌₁⁴ A₄ᵢ₊ⱼ₋₄ yⱼ");
     // Fewer than three terms are written out.
     let two = |x: &[Recorded]| x[0] * x[0] + x[1] * x[1];
     assert_eq!(of(&two, 2, Variables::new().array("x", 2)).to_unicode(), "x₁² + x₂²");
@@ -197,9 +132,52 @@ fn what_has_no_formula_is_refused() {
     let f = Formula::of(&graph, Variables::of(["x", "y"])).unwrap();
     assert!(f.derivative("z").unwrap_err().to_string().contains("no variable of the formula"), "z");
     let graph = record(&[1.0], &[], Limits::default(), |x, _, y| y.extend([x[0], x[0]])).unwrap();
-    assert_eq!(Formula::of(&graph, Variables::of(["x"])).unwrap_err().kind(), ErrorKind::OutputLength { expected: 1, found: 2 });
+    assert_eq!(
+        Formula::of(&graph, Variables::of(["x"])).unwrap_err().kind(),
+        ErrorKind::OutputLength { expected: 1, found: 2 }
+    );
     // x ← x x + x, thirty times: more than a billion parts.
     let graph = record(&[1.0], &[], Limits::default(), |x, _, y| y.push((0..30).fold(x[0], |x, _| x * x + x))).unwrap();
     let error = Formula::of(&graph, Variables::of(["x"])).unwrap_err();
     assert!(error.to_string().contains("more than 20 thousand parts"), "{error}");
+    let deep = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| y.push((0..10_000).fold(x[0], |x, _| x.sin()));
+    let graph = record(&[1.0], &[], Limits::default(), deep).unwrap();
+    let error = Formula::of(&graph, Variables::of(["x"])).unwrap_err();
+    assert!(error.to_string().contains("more than 150 deep"), "{error}");
+}
+
+#[test]
+fn long_sums_and_products_are_not_deep() {
+    let sum = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| y.push(x.iter().map(|x| x.sin() * *x).sum());
+    let graph = record(&[1.0; 1000], &[], Limits::default(), sum).unwrap();
+    let f = Formula::of(&graph, Variables::new().array("x", 1000)).unwrap();
+    assert_eq!(f.to_unicode(), "∑ᵢ₌₁¹⁰⁰⁰ xᵢ sin xᵢ");
+    assert_eq!(derivative(&f, "x_7").unwrap().to_unicode(), "x₇ cos x₇ + sin x₇");
+    let product = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| y.push((0..500).fold(x[0], |y, _| y * x[1]));
+    let graph = record(&[1.0; 2], &[], Limits::default(), product).unwrap();
+    assert_eq!(Formula::of(&graph, Variables::of(["x", "y"])).unwrap().to_string(), "x*y^500");
+}
+
+#[test]
+fn what_cancels_is_a_condition() {
+    let of = |names: &str, f: fn(&[Recorded]) -> Recorded| {
+        let names: Vec<&str> = names.split(' ').collect();
+        let graph = record(&vec![0.5; names.len()], &[], Limits::default(), |x, _, y| y.push(f(x))).unwrap();
+        Formula::of(&graph, Variables::of(names)).unwrap()
+    };
+    let slope = |names, f| derivative(&of(names, f), "x").unwrap().conditions();
+    let none: [&str; 0] = [];
+    assert_eq!(of("x", |v| v[0] * v[0] / v[0]).conditions(), ["x"]);
+    assert_eq!(of("x y", |v| (v[0] + v[1]) * v[0] / (v[0] + v[1])).simplified().conditions(), ["x + y"]);
+    assert_eq!(slope("x y", |v| (v[1] / v[0]).atan()), ["x"]);
+    // ln x says itself that x is not zero, and so does the tangent of the cosine.
+    assert_eq!(slope("x", |v| v[0] * v[0].ln()), none);
+    assert_eq!(slope("x", |v| v[0].cos().ln()), none);
+    assert_eq!(slope("x", |v| v[0].sin() / v[0]), none);
+    assert_eq!(slope("x", |v| v[0].sqrt()), none);
+    assert_eq!(slope("x y", |v| v[0] / v[0].hypot(v[1])), none);
+    let reciprocals = |x: &[Recorded], _: &[Recorded], y: &mut Vec<Recorded>| y.push(x.iter().map(|x| x.recip()).sum());
+    let graph = record(&[1.0; 5], &[], Limits::default(), reciprocals).unwrap();
+    let f = Formula::of(&graph, Variables::new().array("x", 5)).unwrap();
+    assert_eq!((f.to_string(), f.conditions()), ("sum(1/x_i, i = 1..5)".to_string(), Vec::new()));
 }

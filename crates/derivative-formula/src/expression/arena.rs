@@ -5,8 +5,8 @@
 use compiled_trace::rules::{MINUS, NEGATE, OtherUnary, PLUS, Rules, TIMES};
 use compiled_trace::{Op, RulePartial};
 use differentiation_interface_core::error::{Error, ErrorKind};
-use rustc_hash::FxHashMap;
-use std::rc::Rc;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
 /// The number of an expression. Operands have smaller numbers than results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -61,7 +61,7 @@ pub(crate) struct Expressions {
     nodes: Vec<Node>,
     known: FxHashMap<Node, Id>,
     pub(super) rules: Rules,
-    pub(super) partials: FxHashMap<Op, Rc<[RulePartial]>>,
+    pub(super) partials: FxHashMap<Op, Arc<[RulePartial]>>,
     /// The largest number of nodes.
     most: usize,
 }
@@ -154,14 +154,15 @@ impl Expressions {
     /// The expressions that some depend on, themselves included, operands first: each expression in the order in which `roots`
     /// first need it.
     pub(crate) fn parts(&self, roots: &[Id]) -> Vec<Id> {
-        let (mut seen, mut parts) = (vec![false; self.nodes.len()], Vec::new());
+        // A set, as most calls need a small part of all expressions.
+        let (mut seen, mut parts) = (FxHashSet::default(), Vec::new());
         let mut stack: Vec<(Id, bool)> = Vec::new();
         for root in roots {
             stack.push((*root, false));
             while let Some((id, is_ready)) = stack.pop() {
                 if is_ready {
                     parts.push(id);
-                } else if !std::mem::replace(&mut seen[id.index()], true) {
+                } else if seen.insert(id) {
                     stack.push((id, true));
                     stack.extend(self.node(id).operands().iter().rev().map(|operand| (*operand, false)));
                 }

@@ -8,7 +8,8 @@ use super::arena::{Expressions, Id, Node};
 use compiled_trace::rules::{MINUS, NEGATE, PLUS, TIMES};
 use compiled_trace::{Op, RulePartial};
 use differentiation_interface_core::error::{Error, ErrorKind};
-use std::rc::Rc;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
 /// The partial derivatives of an expression: the inputs on which it depends, ascending, and the derivative by each.
 pub(crate) type Gradient = Vec<(u32, Id)>;
@@ -21,30 +22,34 @@ impl Expressions {
     /// [`ErrorKind::Refused`] if there are too many expressions.
     pub(crate) fn gradient(&mut self, output: Id, wants: impl Fn(u32) -> bool) -> Result<Gradient, Error> {
         let mut parts = self.parts(&[output]);
-        let mut is_active = vec![false; self.len()];
+        let mut active = FxHashSet::default();
         for id in &parts {
-            is_active[id.index()] = match self.node(*id) {
+            let is_active = |operand: &Id| active.contains(operand);
+            let depends = match self.node(*id) {
                 Node::Input(i) => wants(i),
-                Node::Choice(_, [_, _, then, otherwise]) => is_active[then.index()] || is_active[otherwise.index()],
-                node => node.operands().iter().any(|operand| is_active[operand.index()]),
+                Node::Choice(_, [_, _, then, otherwise]) => is_active(&then) || is_active(&otherwise),
+                node => node.operands().iter().any(is_active),
             };
+            if depends {
+                active.insert(*id);
+            }
         }
-        parts.retain(|id| is_active[id.index()]);
-        let mut adjoints: Vec<Option<Id>> = vec![None; self.len()];
-        if is_active[output.index()] {
-            adjoints[output.index()] = Some(self.number(1.0)?);
+        parts.retain(|id| active.contains(id));
+        let mut adjoints: FxHashMap<Id, Id> = FxHashMap::default();
+        if active.contains(&output) {
+            adjoints.insert(output, self.number(1.0)?);
         }
         let mut gradient = Gradient::new();
         // The order in which outputs need operations is that of a recording; results follow their operands in it.
         for id in parts.into_iter().rev() {
-            let Some(adjoint) = adjoints[id.index()].take() else { continue };
+            let Some(adjoint) = adjoints.remove(&id) else { continue };
             let mut pass = |expressions: &mut Expressions, to: Id, term: Option<Id>| -> Result<(), Error> {
-                let Some(term) = term.filter(|_| is_active[to.index()]) else { return Ok(()) };
-                let sum = &mut adjoints[to.index()];
-                *sum = Some(match *sum {
-                    Some(sum) => expressions.sum(sum, term)?,
+                let Some(term) = term.filter(|_| active.contains(&to)) else { return Ok(()) };
+                let sum = match adjoints.get(&to) {
+                    Some(sum) => expressions.sum(*sum, term)?,
                     None => term,
-                });
+                };
+                adjoints.insert(to, sum);
                 Ok(())
             };
             match self.node(id) {
@@ -56,7 +61,7 @@ impl Expressions {
                 }
                 Node::Binary(rule, [a, b]) => {
                     for (argument, to) in [a, b].into_iter().enumerate() {
-                        if is_active[to.index()] {
+                        if active.contains(&to) {
                             let term = self.term(Op::Binary(rule), &[a, b, id], argument, adjoint)?;
                             pass(self, to, term)?;
                         }
@@ -78,10 +83,10 @@ impl Expressions {
     /// An adjoint times the partial derivative of an operation by an argument; `values` are the arguments and the result.
     fn term(&mut self, op: Op, values: &[Id], argument: usize, adjoint: Id) -> Result<Option<Id>, Error> {
         let partials = match self.partials.get(&op) {
-            Some(known) => Rc::clone(known),
+            Some(known) => Arc::clone(known),
             None => {
-                let partials: Rc<[RulePartial]> = self.rules.partials(op)?.into();
-                self.partials.insert(op, Rc::clone(&partials));
+                let partials: Arc<[RulePartial]> = self.rules.partials(op)?.into();
+                self.partials.insert(op, Arc::clone(&partials));
                 partials
             }
         };

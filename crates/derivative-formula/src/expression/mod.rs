@@ -13,3 +13,4 @@ mod write;
 
 pub(crate) use arena::{Expressions, Id, Node};
 pub(crate) use evaluate::Rounding;
+pub(crate) use read::Read;

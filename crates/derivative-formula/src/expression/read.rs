@@ -82,8 +82,7 @@ impl Expressions {
             };
             operands.push(result);
         }
-        let outputs: Result<_, _> =
-            graph.outputs().iter().map(|output| self.get(graph, &operands, *output)).collect();
+        let outputs: Result<_, _> = graph.outputs().iter().map(|output| self.get(graph, &operands, *output)).collect();
         Ok(Read { outputs: outputs?, guards })
     }
 

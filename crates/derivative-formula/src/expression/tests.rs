@@ -22,12 +22,10 @@ fn value_and_gradient(graph: &Graph, x: &[f64]) -> Option<Vec<f64>> {
     let mut expressions = Expressions::new(graph.rules().clone(), 1000);
     let read = expressions.read(graph).unwrap();
     let gradient = expressions.gradient(read.outputs[0], |_| true).unwrap();
-    let mut outputs = vec![read.outputs[0]];
     let zero = expressions.number(0.0).unwrap();
-    outputs.extend((0..x.len() as u32).map(|i| {
-        gradient.iter().find(|(input, _)| *input == i).map_or(zero, |(_, id): &(u32, Id)| *id)
-    }));
-    run(&expressions.write(graph, &outputs, &read.guards).unwrap(), x)
+    let entry = |i: u32| gradient.iter().find(|(input, _)| *input == i).map_or(zero, |(_, id): &(u32, Id)| *id);
+    let entries: Vec<(u32, Id)> = (0..x.len() as u32).map(|i| (i, entry(i))).collect();
+    run(&expressions.write(graph, &read.outputs, &entries, &read.guards).unwrap(), x)
 }
 
 #[test]

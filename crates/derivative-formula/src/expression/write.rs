@@ -1,18 +1,31 @@
 //! A recording of expressions, which the compiler of `compiled-trace` accepts.
 //!
-//! Called where derivatives run. Operations stand where the first output needs them, so that the compiler finds loops over outputs.
+//! Called where derivatives run. Operations stand where the first output needs them, so that the compiler finds loops over outputs. What
+//! several groups of entries need stands before all of them: otherwise each iteration would wait for what the one before computed.
 
 use super::arena::{Expressions, Guard, Id, Node};
 use compiled_trace::rules::PLUS;
 use compiled_trace::{Graph, GraphWriter, Op};
 use differentiation_interface_core::error::{Error, ErrorKind};
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 
 impl Expressions {
-    /// The recording with these outputs and guards, and the inputs and parameters of `like`.
-    pub(crate) fn write(&self, like: &Graph, outputs: &[Id], guards: &[Guard]) -> Result<Graph, Error> {
+    /// The recording with these values and entries as outputs, these guards, and the inputs and parameters of `like`. Each entry has the
+    /// number of its group, which ascends.
+    pub(crate) fn write(
+        &self,
+        like: &Graph,
+        values: &[Id],
+        entries: &[(u32, Id)],
+        guards: &[Guard],
+    ) -> Result<Graph, Error> {
         let mut writer = GraphWriter::like(like, self.rules.clone());
-        let checked: Vec<Id> = guards.iter().flat_map(|guard| guard.operands).collect();
-        let roots: Vec<Id> = checked.iter().chain(outputs).copied().collect();
+        let mut roots: Vec<Id> = guards.iter().flat_map(|guard| guard.operands).collect();
+        roots.extend(values);
+        let shared = self.shared(&roots, entries);
+        roots.extend(shared);
+        roots.extend(entries.iter().map(|(_, id)| id));
         let mut operands = vec![u32::MAX; self.len()];
         for id in self.parts(&roots) {
             let get = |of: Id| operands[of.index()];
@@ -36,6 +49,36 @@ impl Expressions {
             let [a, b] = guard.operands.map(|id| operands[id.index()]);
             writer.write(Op::Guard(guard.guard), a, b)?;
         }
-        writer.finish(outputs.iter().map(|output| operands[output.index()]).collect())
+        let outputs = values.iter().chain(entries.iter().map(|(_, id)| id));
+        writer.finish(outputs.map(|output| operands[output.index()]).collect())
+    }
+
+    /// The operations that several groups of entries need, and not `before`, in the order in which a second group needs them.
+    fn shared(&self, before: &[Id], entries: &[(u32, Id)]) -> Vec<Id> {
+        const BEFORE: u32 = u32::MAX;
+        let mut first: FxHashMap<Id, u32> = self.parts(before).into_iter().map(|id| (id, BEFORE)).collect();
+        let (mut shared, mut stack) = (Vec::new(), Vec::new());
+        for (group, entry) in entries {
+            stack.push(*entry);
+            while let Some(id) = stack.pop() {
+                match first.entry(id) {
+                    Entry::Occupied(mut known) => {
+                        // What it depends on is written with it.
+                        if *known.get() != *group && *known.get() != BEFORE {
+                            known.insert(BEFORE);
+                            shared.push(id);
+                        }
+                    }
+                    Entry::Vacant(place) => {
+                        let node = self.node(id);
+                        if !node.operands().is_empty() {
+                            place.insert(*group);
+                            stack.extend(node.operands().iter().rev());
+                        }
+                    }
+                }
+            }
+        }
+        shared
     }
 }

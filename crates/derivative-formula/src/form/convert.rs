@@ -8,31 +8,82 @@ use crate::expression::{Expressions, Id, Node};
 use compiled_trace::rules::*;
 use rustc_hash::FxHashMap;
 
-/// The normal form of an expression; `None` if it has more than `most` parts, where each is counted as often as it is used.
+/// The deepest nesting of a form. Forms are read and printed by recursion.
+const DEEPEST: usize = 150;
+
+/// The normal form of an expression; `None` if it has more than `most` parts, where each is counted as often as it is used, or is
+/// nested more than 150 deep.
 pub(crate) fn convert(expressions: &Expressions, root: Id, aim: Aim, most: usize) -> Option<Form> {
-    let mut sizes: FxHashMap<Id, usize> = FxHashMap::default();
-    let mut forms: FxHashMap<Id, Form> = FxHashMap::default();
-    for id in expressions.parts(&[root]) {
-        let node = expressions.node(id);
-        let size = 1 + node.operands().iter().map(|operand| sizes[operand]).sum::<usize>();
-        if size > most {
+    // The form, its size and its depth.
+    let mut known: FxHashMap<Id, (Form, usize, usize)> = FxHashMap::default();
+    let mut stack = vec![(root, false)];
+    while let Some((id, is_ready)) = stack.pop() {
+        if known.contains_key(&id) {
+            continue;
+        }
+        let parts = parts(expressions, id, most)?;
+        if !is_ready {
+            stack.push((id, true));
+            stack.extend(parts.iter().rev().map(|(_, part)| (*part, false)));
+            continue;
+        }
+        let size = parts.iter().fold(1_usize, |size, (_, part)| size.saturating_add(known[part].1));
+        let depth = 1 + parts.iter().map(|(_, part)| known[part].2).max().unwrap_or(0);
+        if size > most || depth > DEEPEST {
             return None;
         }
-        sizes.insert(id, size);
-        let of = |id: &Id| forms[id].clone();
-        let form = match node {
-            Node::Number(bits) => Form::number(f64::from_bits(bits)),
-            Node::Input(i) => Form::Leaf(Leaf::Input(i)),
-            Node::Parameter(i) => Form::Leaf(Leaf::Parameter(i)),
-            Node::Unary(rule, a) => unary(expressions, rule, of(&a), aim),
-            Node::Binary(rule, [a, b]) => binary(rule, of(&a), of(&b), aim),
-            Node::Choice(relation, operands) => {
-                Form::Function(Function::Choice(relation), operands.iter().map(of).collect())
-            }
-        };
-        forms.insert(id, form);
+        let form = one(expressions, id, &parts, aim, |part| known[part].0.clone());
+        known.insert(id, (form, size, depth));
     }
-    forms.remove(&root)
+    known.remove(&root).map(|(form, ..)| form)
+}
+
+/// The parts of an expression, and whether each is subtracted: its operands, or all terms or factors of a chain of sums or products.
+/// `None` if there are more than `most`.
+fn parts(expressions: &Expressions, id: Id, most: usize) -> Option<Vec<(bool, Id)>> {
+    let is_sum = |node| matches!(node, Node::Binary(PLUS | MINUS, _));
+    let is_product = |node| matches!(node, Node::Binary(TIMES, _));
+    let node = expressions.node(id);
+    if !is_sum(node) && !is_product(node) {
+        return Some(node.operands().iter().map(|operand| (false, *operand)).collect());
+    }
+    let (mut found, mut stack) = (Vec::new(), vec![(false, id)]);
+    while let Some((is_subtracted, part)) = stack.pop() {
+        match expressions.node(part) {
+            Node::Binary(rule, [a, b]) if is_sum(node) && matches!(rule, PLUS | MINUS) => {
+                stack.push((is_subtracted != (rule == MINUS), b));
+                stack.push((is_subtracted, a));
+            }
+            Node::Binary(TIMES, [a, b]) if is_product(node) => stack.extend([(false, b), (false, a)]),
+            _ => found.push((is_subtracted, part)),
+        }
+        if found.len() + stack.len() > most {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// The form of one expression, whose parts have the forms `of`.
+fn one(expressions: &Expressions, id: Id, parts: &[(bool, Id)], aim: Aim, of: impl Fn(&Id) -> Form) -> Form {
+    match expressions.node(id) {
+        Node::Number(bits) => Form::number(f64::from_bits(bits)),
+        Node::Input(i) => Form::Leaf(Leaf::Input(i)),
+        Node::Parameter(i) => Form::Leaf(Leaf::Parameter(i)),
+        Node::Unary(rule, a) => unary(expressions, rule, of(&a), aim),
+        Node::Binary(PLUS | MINUS, _) => {
+            let term = |(is_subtracted, part): &(bool, Id)| match is_subtracted {
+                true => Form::product(vec![Form::number(-1.0), of(part)], aim),
+                false => of(part),
+            };
+            Form::sum(parts.iter().map(term).collect(), aim)
+        }
+        Node::Binary(TIMES, _) => Form::product(parts.iter().map(|(_, part)| of(part)).collect(), aim),
+        Node::Binary(rule, [a, b]) => binary(rule, of(&a), of(&b), aim),
+        Node::Choice(relation, operands) => {
+            Form::Function(Function::Choice(relation), operands.iter().map(of).collect())
+        }
+    }
 }
 
 fn unary(expressions: &Expressions, rule: u16, x: Form, aim: Aim) -> Form {
@@ -53,9 +104,6 @@ fn unary(expressions: &Expressions, rule: u16, x: Form, aim: Aim) -> Form {
 
 fn binary(rule: u16, x: Form, y: Form, aim: Aim) -> Form {
     match rule {
-        PLUS => Form::sum(vec![x, y], aim),
-        MINUS => Form::sum(vec![x, Form::product(vec![Form::number(-1.0), y], aim)], aim),
-        TIMES => Form::product(vec![x, y], aim),
         OVER => Form::product(vec![x, Form::power(y, Form::number(-1.0), aim)], aim),
         _ if aim == Aim::Reading => written_out_2(rule, x, y),
         _ => Form::Function(Function::Binary(rule), vec![x, y]),

@@ -20,7 +20,10 @@ pub(crate) enum Leaf {
     Input(u32),
     Parameter(u32),
     /// In the body of a sum: input `base + Σ strides[level] · index of the level`.
-    Element { base: u32, strides: [i32; LEVELS] },
+    Element {
+        base: u32,
+        strides: [i32; LEVELS],
+    },
 }
 
 /// How deep sums can nest.
@@ -85,13 +88,19 @@ impl Form {
         }
     }
 
-    /// The number of its parts.
-    pub(crate) fn size(&self) -> usize {
+    /// Calls `act` with each function in it.
+    pub(crate) fn each_function(&self, act: &mut impl FnMut(Function)) {
         match self {
-            Form::Number(_) | Form::Leaf(_) => 1,
-            Form::Function(_, arguments) => 1 + arguments.iter().map(Form::size).sum::<usize>(),
-            Form::Product(_, powers) => 1 + powers.iter().map(|p| p.base.size() + p.exponent.size()).sum::<usize>(),
-            Form::Sum(terms) => 1 + terms.iter().map(Form::size).sum::<usize>(),
+            Form::Number(_) | Form::Leaf(_) => {}
+            Form::Function(function, arguments) => {
+                act(*function);
+                arguments.iter().for_each(|argument| argument.each_function(act));
+            }
+            Form::Product(_, powers) => powers.iter().for_each(|power| {
+                power.base.each_function(act);
+                power.exponent.each_function(act);
+            }),
+            Form::Sum(terms) => terms.iter().for_each(|term| term.each_function(act)),
         }
     }
 
@@ -104,7 +113,8 @@ impl Form {
                 Form::Function(*function, arguments.iter().map(|a| a.map_leaves(change)).collect())
             }
             Form::Product(c, powers) => {
-                let power = |p: &Power| Power { base: p.base.map_leaves(change), exponent: p.exponent.map_leaves(change) };
+                let power =
+                    |p: &Power| Power { base: p.base.map_leaves(change), exponent: p.exponent.map_leaves(change) };
                 Form::Product(*c, powers.iter().map(power).collect())
             }
             Form::Sum(terms) => Form::Sum(terms.iter().map(|t| t.map_leaves(change)).collect()),
@@ -120,10 +130,8 @@ impl Form {
             return Form::product(vec![Form::number(count.into()), arguments.remove(0)], aim);
         }
         let Form::Product(c, powers) = body else { return Form::Function(function, arguments) };
-        let (inside, outside): (Vec<Power>, Vec<Power>) = powers
-            .iter()
-            .cloned()
-            .partition(|power| power.base.depends_on(level) || power.exponent.depends_on(level));
+        let (inside, outside): (Vec<Power>, Vec<Power>) =
+            powers.iter().cloned().partition(|power| power.base.depends_on(level) || power.exponent.depends_on(level));
         let sum = Form::Function(function, vec![joined(1.0, inside)]);
         Form::product(vec![joined(c.0, outside), sum], aim)
     }
@@ -172,9 +180,7 @@ impl Form {
                 }
             }
         }
-        let is_term = |(rest, c): &(Form, f64)| {
-            *c != 0.0 || (aim == Aim::Running && *rest != Form::number(1.0))
-        };
+        let is_term = |(rest, c): &(Form, f64)| *c != 0.0 || (aim == Aim::Running && *rest != Form::number(1.0));
         let mut terms: Vec<Form> =
             collected.into_iter().filter(is_term).map(|(rest, c)| Form::scaled(c, rest)).collect();
         match terms.len() {

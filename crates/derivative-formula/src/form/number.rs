@@ -60,10 +60,12 @@ pub(crate) fn exact_power(a: f64, n: i32) -> Option<f64> {
         let recip = power.recip();
         return exact_product(power, recip).filter(|one| *one == 1.0).map(|_| recip);
     }
-    (0..n).try_fold((1.0, 0), |(power, count), _| {
-        (count < 64).then_some(())?;
-        exact_product(power, a).map(|power| (power, count + 1))
-    }).map(|(power, _)| power)
+    (0..n)
+        .try_fold((1.0, 0), |(power, count), _| {
+            (count < 64).then_some(())?;
+            exact_product(power, a).map(|power| (power, count + 1))
+        })
+        .map(|(power, _)| power)
 }
 
 #[cfg(test)]

@@ -30,26 +30,38 @@ pub(crate) fn rolled(form: &Form, array: &impl Fn(u32) -> Option<u32>) -> Form {
             Form::Product(*c, powers.iter().map(power).collect())
         }
         Form::Sum(terms) => {
-            let mut groups: BTreeMap<Form, Vec<(Vec<u32>, Form)>> = BTreeMap::new();
-            for term in terms {
-                let term = rolled(term, array);
-                let mut positions = Vec::new();
-                let shape = term.map_leaves(&mut |leaf| match position(leaf, array) {
-                    Some((position, of_array)) => {
-                        positions.push(position);
-                        of_array
-                    }
-                    None => leaf,
-                });
-                groups.entry(shape).or_default().push((positions, term));
+            let mut form = Form::sum(terms.iter().map(|term| rolled(term, array)).collect(), Aim::Reading);
+            // Sums of sums are found when the inner ones are.
+            for _ in 0..LEVELS {
+                match &form {
+                    Form::Sum(terms) => form = rolled_terms(terms, array),
+                    _ => break,
+                }
             }
-            let mut found = Vec::new();
-            for (_, group) in groups {
-                found.extend(progressions(group, array));
-            }
-            Form::sum(found, Aim::Reading)
+            form
         }
     }
+}
+
+/// The sum of terms, with those that differ in positions alone as sums over an index.
+fn rolled_terms(terms: &[Form], array: &impl Fn(u32) -> Option<u32>) -> Form {
+    let mut groups: BTreeMap<Form, Vec<(Vec<u32>, Form)>> = BTreeMap::new();
+    for term in terms {
+        let mut positions = Vec::new();
+        let shape = term.map_leaves(&mut |leaf| match position(leaf, array) {
+            Some((position, of_array)) => {
+                positions.push(position);
+                of_array
+            }
+            None => leaf,
+        });
+        groups.entry(shape).or_default().push((positions, term.clone()));
+    }
+    let mut found = Vec::new();
+    for (_, group) in groups {
+        found.extend(progressions(group, array));
+    }
+    Form::sum(found, Aim::Reading)
 }
 
 /// The position that may vary from term to term, and the leaf with the array in place of it.
@@ -72,7 +84,8 @@ fn progressions(group: Vec<(Vec<u32>, Form)>, array: &impl Fn(u32) -> Option<u32
         let mut longest = (1, Vec::new());
         for second in rest.keys().take(SECONDS) {
             let strides: Vec<i64> = first.iter().zip(second).map(|(a, b)| i64::from(*b) - i64::from(*a)).collect();
-            let count = 1 + (1..).take_while(|k| moved(&first, &strides, *k).is_some_and(|at| rest.contains_key(&at))).count();
+            let count =
+                1 + (1..).take_while(|k| moved(&first, &strides, *k).is_some_and(|at| rest.contains_key(&at))).count();
             if count > longest.0 {
                 longest = (count, strides);
             }
@@ -125,9 +138,7 @@ fn levels(form: &Form) -> usize {
             let own = if let Function::Sigma { level, .. } = function { usize::from(*level) + 1 } else { 0 };
             arguments.iter().map(levels).max().unwrap_or(0).max(own)
         }
-        Form::Product(_, powers) => {
-            powers.iter().map(|p| levels(&p.base).max(levels(&p.exponent))).max().unwrap_or(0)
-        }
+        Form::Product(_, powers) => powers.iter().map(|p| levels(&p.base).max(levels(&p.exponent))).max().unwrap_or(0),
         Form::Sum(terms) => terms.iter().map(levels).max().unwrap_or(0),
     }
 }

@@ -69,7 +69,9 @@ fn deepest(form: &Form) -> usize {
             let own = if let Function::Sigma { level, .. } = function { usize::from(*level) + 1 } else { 0 };
             arguments.iter().map(deepest).max().unwrap_or(0).max(own)
         }
-        Form::Product(_, powers) => powers.iter().map(|p| deepest(&p.base).max(deepest(&p.exponent))).max().unwrap_or(0),
+        Form::Product(_, powers) => {
+            powers.iter().map(|p| deepest(&p.base).max(deepest(&p.exponent))).max().unwrap_or(0)
+        }
         Form::Sum(terms) => terms.iter().map(deepest).max().unwrap_or(0),
     }
 }
@@ -105,7 +107,9 @@ impl Writer<'_> {
 
     fn leaf(&self, leaf: Leaf) -> Layout {
         match leaf {
-            Leaf::Parameter(i) => Layout::Variable("p".to_string(), Some(Index { fixed: i.into(), multiples: Vec::new() })),
+            Leaf::Parameter(i) => {
+                Layout::Variable("p".to_string(), Some(Index { fixed: i.into(), multiples: Vec::new() }))
+            }
             Leaf::Input(i) => match self.variables.name(i as usize) {
                 Some((name, index)) => {
                     let index = index.map(|index| Index { fixed: index as i64, multiples: Vec::new() });
@@ -206,9 +210,11 @@ impl Writer<'_> {
             above.insert(0, Layout::Fraction(Box::new(one(top)), Box::new(Layout::Number(d))));
             return one(above);
         }
-        let front: Vec<Layout> = (c != 1.0).then_some(Layout::Number(c)).into_iter().chain(constant(known_above)).collect();
+        let front: Vec<Layout> =
+            (c != 1.0).then_some(Layout::Number(c)).into_iter().chain(constant(known_above)).collect();
         above.splice(0..0, front);
-        let front: Vec<Layout> = (d != 1.0).then_some(Layout::Number(d)).into_iter().chain(constant(known_below)).collect();
+        let front: Vec<Layout> =
+            (d != 1.0).then_some(Layout::Number(d)).into_iter().chain(constant(known_below)).collect();
         below.splice(0..0, front);
         if below.is_empty() {
             return one(above);

@@ -6,7 +6,11 @@ mod layout;
 mod names;
 mod numbers;
 mod order;
+mod style;
 mod write;
 
 pub(crate) use layout::laid_out;
-pub(crate) use write::{Style, write};
+#[cfg(test)]
+pub(crate) use names::variable;
+pub(crate) use style::Style;
+pub(crate) use write::write;

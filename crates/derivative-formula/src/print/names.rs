@@ -2,16 +2,45 @@
 //!
 //! Called by `write`.
 
-use super::write::Style;
+use super::style::Style;
 use compiled_trace::rules::*;
 
 /// Greek letters by their names, which are also those of LaTeX.
 const GREEK: [(&str, char); 34] = [
-    ("alpha", 'α'), ("beta", 'β'), ("gamma", 'γ'), ("delta", 'δ'), ("epsilon", 'ε'), ("zeta", 'ζ'), ("eta", 'η'),
-    ("theta", 'θ'), ("iota", 'ι'), ("kappa", 'κ'), ("lambda", 'λ'), ("mu", 'μ'), ("nu", 'ν'), ("xi", 'ξ'), ("pi", 'π'),
-    ("rho", 'ρ'), ("sigma", 'σ'), ("tau", 'τ'), ("upsilon", 'υ'), ("phi", 'φ'), ("chi", 'χ'), ("psi", 'ψ'), ("omega", 'ω'),
-    ("Gamma", 'Γ'), ("Delta", 'Δ'), ("Theta", 'Θ'), ("Lambda", 'Λ'), ("Xi", 'Ξ'), ("Pi", 'Π'), ("Sigma", 'Σ'),
-    ("Phi", 'Φ'), ("Psi", 'Ψ'), ("Omega", 'Ω'), ("ell", 'ℓ'),
+    ("alpha", 'α'),
+    ("beta", 'β'),
+    ("gamma", 'γ'),
+    ("delta", 'δ'),
+    ("epsilon", 'ε'),
+    ("zeta", 'ζ'),
+    ("eta", 'η'),
+    ("theta", 'θ'),
+    ("iota", 'ι'),
+    ("kappa", 'κ'),
+    ("lambda", 'λ'),
+    ("mu", 'μ'),
+    ("nu", 'ν'),
+    ("xi", 'ξ'),
+    ("pi", 'π'),
+    ("rho", 'ρ'),
+    ("sigma", 'σ'),
+    ("tau", 'τ'),
+    ("upsilon", 'υ'),
+    ("phi", 'φ'),
+    ("chi", 'χ'),
+    ("psi", 'ψ'),
+    ("omega", 'ω'),
+    ("Gamma", 'Γ'),
+    ("Delta", 'Δ'),
+    ("Theta", 'Θ'),
+    ("Lambda", 'Λ'),
+    ("Xi", 'Ξ'),
+    ("Pi", 'Π'),
+    ("Sigma", 'Σ'),
+    ("Phi", 'Φ'),
+    ("Psi", 'Ψ'),
+    ("Omega", 'Ω'),
+    ("ell", 'ℓ'),
 ];
 
 /// A word as a symbol: a letter, a Greek letter, or upright text.
@@ -28,7 +57,7 @@ fn symbol(word: &str, style: Style) -> String {
 }
 
 /// The name of a variable with its subscripts: the part of the name after `_`, and an index.
-pub(super) fn variable(name: &str, index: Option<&str>, style: Style) -> String {
+pub(crate) fn variable(name: &str, index: Option<&str>, style: Style) -> String {
     let (stem, subscript) = match name.split_once('_') {
         Some((stem, subscript)) if !stem.is_empty() && !subscript.is_empty() => (stem, Some(subscript)),
         _ => (name, None),
@@ -67,12 +96,14 @@ pub(super) fn lowered(text: &str) -> Option<String> {
 
 /// Text in superscript letters, if there are such.
 pub(super) fn raised(text: &str) -> Option<String> {
-    let raise = |c: char| "0⁰1¹2²3³4⁴5⁵6⁶7⁷8⁸9⁹-⁻−⁻+⁺aᵃbᵇcᶜdᵈiⁱkᵏmᵐnⁿpᵖrʳsˢtᵗuᵘvᵛxˣyʸzᶻ"
-        .chars()
-        .collect::<Vec<_>>()
-        .chunks(2)
-        .find(|pair| pair[0] == c)
-        .map(|pair| pair[1]);
+    let raise = |c: char| {
+        "0⁰1¹2²3³4⁴5⁵6⁶7⁷8⁸9⁹-⁻−⁻+⁺aᵃbᵇcᶜdᵈiⁱkᵏmᵐnⁿpᵖrʳsˢtᵗuᵘvᵛxˣyʸzᶻ"
+            .chars()
+            .collect::<Vec<_>>()
+            .chunks(2)
+            .find(|pair| pair[0] == c)
+            .map(|pair| pair[1])
+    };
     text.chars().map(raise).collect()
 }
 

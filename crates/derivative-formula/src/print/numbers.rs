@@ -36,13 +36,19 @@ pub(super) fn written(value: f64) -> Written {
     if let Some((above, below)) = fraction(value) {
         return plain(above, below);
     }
-    let multiples = [(PI, Known::Pi), (E, Known::E), (SQRT_2, Known::RootOfTwo), (LN_2, Known::LnOfTwo), (LN_10, Known::LnOfTen)];
+    let multiples =
+        [(PI, Known::Pi), (E, Known::E), (SQRT_2, Known::RootOfTwo), (LN_2, Known::LnOfTwo), (LN_10, Known::LnOfTen)];
     for (constant, known) in multiples {
         if let Some((above, below)) = multiple(value, constant) {
             return Written { known_above: Some(known), ..plain(above, below) };
         }
     }
-    let reciprocals = [(FRAC_2_SQRT_PI / 2.0, Known::RootOfPi), (LOG2_E, Known::LnOfTwo), (LOG10_E, Known::LnOfTen), (1.0 / PI, Known::Pi)];
+    let reciprocals = [
+        (FRAC_2_SQRT_PI / 2.0, Known::RootOfPi),
+        (LOG2_E, Known::LnOfTwo),
+        (LOG10_E, Known::LnOfTen),
+        (1.0 / PI, Known::Pi),
+    ];
     for (constant, known) in reciprocals {
         if let Some((above, below)) = multiple(value, constant) {
             return Written { known_below: Some(known), ..plain(above, below) };
@@ -72,7 +78,7 @@ fn fraction(value: f64) -> Option<(f64, f64)> {
 fn multiple(value: f64, constant: f64) -> Option<(f64, f64)> {
     [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 180.0].into_iter().find_map(|below: f64| {
         let above = (value / constant * below).round();
-        (above >= 1.0 && above <= 64.0 && constant * above / below == value).then_some((above, below))
+        ((1.0..=64.0).contains(&above) && constant * above / below == value).then_some((above, below))
     })
 }
 

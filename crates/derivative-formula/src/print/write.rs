@@ -5,16 +5,9 @@
 use super::layout::{Fence, Index, Layout};
 use super::names::{self, function, raised};
 use super::numbers::digits;
+use super::style::Style;
 use compiled_trace::rules::LN_GAMMA;
 use differentiation_interface_core::scalar::Relation;
-
-/// A way to write formulas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
-    Latex,
-    Unicode,
-    Plain,
-}
 
 use Style::{Latex, Plain, Unicode};
 
@@ -58,7 +51,9 @@ impl Pen {
             Layout::Power(base, exponent) => {
                 // A power of a power or of a fraction stands in brackets.
                 let base = match **base {
-                    Layout::Fraction(..) | Layout::Power(..) | Layout::Exponential(_) | Layout::Root(..) => self.fenced(base),
+                    Layout::Fraction(..) | Layout::Power(..) | Layout::Exponential(_) | Layout::Root(..) => {
+                        self.fenced(base)
+                    }
                     _ => self.held(base, Hold::Atom),
                 };
                 base + &self.exponent(exponent)
@@ -180,11 +175,16 @@ impl Pen {
             let is_last = i + 1 == factors.len();
             let is_open = matches!(factor, Layout::Sigma(..)) && self.0 != Plain;
             let is_front = i == 0 && matches!(factor, Layout::Number(_));
-            let least = if (is_open && is_last) || is_front || matches!(factor, Layout::Fraction(..)) { Hold::Product } else { Hold::Power };
+            let least = if (is_open && is_last) || is_front || matches!(factor, Layout::Fraction(..)) {
+                Hold::Product
+            } else {
+                Hold::Power
+            };
             // A number after another one needs a sign between.
             let is_number = matches!(factor, Layout::Number(_) | Layout::Fraction(..));
             if i > 0 {
-                text += match (self.0, is_number && matches!(factors[i - 1], Layout::Number(_) | Layout::Fraction(..))) {
+                text += match (self.0, is_number && matches!(factors[i - 1], Layout::Number(_) | Layout::Fraction(..)))
+                {
                     (Latex, true) => " \\cdot ",
                     (Unicode, true) => "·",
                     (Unicode, false) if tight(&factors[i - 1], factor) => "",
@@ -199,7 +199,9 @@ impl Pen {
     fn exponent(&self, exponent: &Layout) -> String {
         // Fractions in exponents are written with a stroke.
         let text = match (self.0, exponent) {
-            (Latex, Layout::Fraction(above, below)) => format!("{}/{}", self.write(above), self.held(below, Hold::Power)),
+            (Latex, Layout::Fraction(above, below)) => {
+                format!("{}/{}", self.write(above), self.held(below, Hold::Power))
+            }
             _ => self.write(exponent),
         };
         match self.0 {
@@ -235,7 +237,11 @@ impl Pen {
         match self.0 {
             Latex => {
                 let exponent = exponent.map(|exponent| self.exponent(exponent)).unwrap_or_default();
-                if bare { format!("{latex}{exponent} {inner}") } else { format!("{latex}{exponent}\\left({inner}\\right)") }
+                if bare {
+                    format!("{latex}{exponent} {inner}")
+                } else {
+                    format!("{latex}{exponent}\\left({inner}\\right)")
+                }
             }
             Unicode => {
                 let exponent = exponent.map(|exponent| self.exponent(exponent)).unwrap_or_default();
@@ -258,12 +264,14 @@ impl Pen {
             (Plain, Relation::LessOrEqual) => "<=",
             (Plain, Relation::GreaterOrEqual) => ">=",
         };
-        let condition = |left, relation, right| format!("{} {} {}", self.write(left), sign(relation), self.write(right));
+        let condition =
+            |left, relation, right| format!("{} {} {}", self.write(left), sign(relation), self.write(right));
         match self.0 {
             Latex => {
                 let mut text = "\\begin{cases} ".to_string();
                 for (value, left, relation, right) in cases {
-                    text += &format!("{} & \\text{{if }} {} \\\\ ", self.write(value), condition(left, relation, right));
+                    text +=
+                        &format!("{} & \\text{{if }} {} \\\\ ", self.write(value), condition(left, relation, right));
                 }
                 text + &format!("{} & \\text{{otherwise}} \\end{{cases}}", self.write(otherwise))
             }
@@ -287,7 +295,11 @@ fn is_bare(argument: &Layout) -> bool {
 
 /// Whether a factor follows a number without a space.
 fn tight(before: &Layout, factor: &Layout) -> bool {
-    matches!(before, Layout::Number(_)) && matches!(factor, Layout::Variable(..) | Layout::Power(..) | Layout::Sum(_) | Layout::Constant(..) | Layout::Root(..))
+    matches!(before, Layout::Number(_))
+        && matches!(
+            factor,
+            Layout::Variable(..) | Layout::Power(..) | Layout::Sum(_) | Layout::Constant(..) | Layout::Root(..)
+        )
 }
 
 /// An index: `3`, `i`, `2i+1`.

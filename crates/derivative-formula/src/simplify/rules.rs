@@ -117,7 +117,7 @@ fn holds(when: When, egraph: &EGraph<Math, Facts>, found: &Subst) -> bool {
         Integers => m().is_some() && n().is_some(),
         Integer => n().is_some_and(|n| n != 1),
         Negative => n().is_some_and(|n| n < 0),
-        Divides => matches!((m(), n()), (Some(m), Some(n)) if (0 < n && n < m) || (n < m && m < 0)),
+        Divides => matches!((m(), n()), (Some(m), Some(n)) if (1..m).contains(&n) || (n + 1..0).contains(&m)),
         Numbers => fact("?n").is_some_and(|fact| fact.number.is_some_and(f64::is_finite)),
     }
 }
