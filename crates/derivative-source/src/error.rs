@@ -41,6 +41,13 @@ pub enum Error {
         /// Number of stored entries.
         entries: usize,
     },
+    /// The fields of a layout are not the numbers of the point.
+    Fields {
+        /// Number of inputs of the function.
+        expected: usize,
+        /// Length of all fields.
+        found: usize,
+    },
     /// A name is no identifier of Rust and C, or occurs twice.
     Name {
         /// The name.
@@ -71,6 +78,10 @@ impl fmt::Display for Error {
             Error::TooLarge { operator, entries } => write!(
                 f,
                 "`{operator}`: the {entries} entries depend on long computations that they share, so that code for each of them would be too large; emit the dense matrix or products"
+            ),
+            Error::Fields { expected, found } => write!(
+                f,
+                "source code: the function has {expected} inputs, the fields of the layout have {found}; pass the layout of the point"
             ),
             Error::Name { name } => write!(
                 f,

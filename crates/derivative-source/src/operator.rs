@@ -4,8 +4,8 @@
 //! matrix one by one; a matrix whose entries would take long code is a loop over products.
 
 use crate::code::{
-    Array, Code, Node, Step, by_unit_seeds, each_node, each_node_mut, fused, gathered, lower, lowered, unlooped,
-    without_tables,
+    Array, Code, Node, Step, by_fields, by_unit_seeds, each_node, each_node_mut, fused, gathered, lower, lowered,
+    unlooped, without_tables,
 };
 use crate::error::Error;
 use crate::layout::Layout;
@@ -149,7 +149,12 @@ pub(crate) fn emitted(recording: &Recording, operator: Operator, tracks: bool) -
     let value = if tracks { value.tracking_absent() } else { value };
     let programs = Programs { recording, operator, graph, value };
     let (code, pattern) = programs.code()?;
-    let code = finished(code);
+    let mut code = finished(code);
+    if !recording.fields.is_empty() {
+        let lengths: Vec<usize> = recording.fields.iter().map(|(_, length)| *length).collect();
+        code = by_fields(code, &lengths);
+        code.steps = fused(code.steps);
+    }
     let signature = programs.signature(&code, pattern.as_ref());
     let pattern = pattern.map(|pattern| (programs.matrix(), pattern));
     Ok(Emitted { signature, code, pattern })
@@ -315,7 +320,8 @@ impl Programs<'_> {
             names.push(first);
         }
         names.push(result);
-        let taken = [x.as_str(), p.as_str()];
+        let fields = recording.fields.iter().map(|(name, _)| name.as_str());
+        let taken: Vec<&str> = fields.chain([x.as_str(), p.as_str()]).collect();
         let free = |name: &str| {
             let mut name = name.to_string();
             while taken.contains(&name.as_str()) {
@@ -334,13 +340,17 @@ impl Programs<'_> {
                 Output { name: free(name), length: *length, is_returned: is_scalar }
             })
             .collect();
-        let mut inputs = vec![(x.clone(), code.inputs[0])];
+        let mut inputs = recording.fields.clone();
+        if inputs.is_empty() {
+            inputs.push((x.clone(), code.inputs[0]));
+        }
+        let points = inputs.len();
         let has_parameters = recording.graph.parameters() > 0;
-        inputs.push(if has_parameters { (p.clone(), code.inputs[1]) } else { (String::new(), 0) });
-        inputs.extend(code.inputs.iter().skip(2).map(|length| (free(seed), *length)));
+        inputs.push(if has_parameters { (p.clone(), code.inputs[points]) } else { (String::new(), 0) });
+        inputs.extend(code.inputs.iter().skip(points + 1).map(|length| (free(seed), *length)));
         // Seeds that are constants are no arguments.
         if matches!(operator.kind, Kind::Derivative | Kind::SecondDerivative) {
-            inputs.iter_mut().skip(2).for_each(|input| input.0 = String::new());
+            inputs.iter_mut().skip(points + 1).for_each(|input| input.0 = String::new());
         }
         let mut has_guards = false;
         each_node(&code.steps, &mut Vec::new(), &mut |node, _| has_guards |= matches!(node, Node::Guard(..)));
@@ -382,6 +392,10 @@ impl Programs<'_> {
                 format!("The Hessian of `{name}`: ∂²{y}/∂{x}[i]∂{x}[j] where it is not always zero.")
             }
         }];
+        if !self.recording.fields.is_empty() {
+            let names: Vec<String> = self.recording.fields.iter().map(|(name, _)| format!("`{name}`")).collect();
+            lines.push(format!("`{x}` is {}, one after the other.", names.join(", ")));
+        }
         if let Some(pattern) = pattern {
             let places = Layout::new(&self.matrix(), pattern).reference();
             lines.push(format!("{} entries in compressed rows; their places are in `{places}`.", pattern.nnz()));

@@ -4,6 +4,7 @@
 
 use crate::error::Error;
 use compiled_trace::{Graph, Limits, Recorded, Recorder};
+use differentiation_interface_core::container::Layout;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::evaluate::{Bound, Evaluate, Flat, Storage};
 use differentiation_interface_core::point::{At, Point, ScalarOf};
@@ -31,6 +32,8 @@ pub struct Recording {
     pub(crate) argument: String,
     pub(crate) parameters: String,
     pub(crate) is_single: bool,
+    /// Names and lengths of the arguments that the point consists of, if it is several.
+    pub(crate) fields: Vec<(String, usize)>,
 }
 
 impl Recording {
@@ -63,6 +66,7 @@ impl Recording {
             argument: "x".to_string(),
             parameters: "p".to_string(),
             is_single: size_of::<ScalarOf<P>>() == size_of::<f32>(),
+            fields: Vec::new(),
         })
     }
 
@@ -72,6 +76,46 @@ impl Recording {
     /// [`Error::Name`] if it is no identifier.
     pub fn with_argument(self, name: &str) -> Result<Recording, Error> {
         Ok(Recording { argument: identifier(name)?, ..self })
+    }
+
+    /// The same whose code takes each field of a struct as an argument: the parts of the layout of a point by
+    /// [`Layout::of`], with their names. Results stay one array, in the order of the fields.
+    ///
+    /// # Errors
+    /// [`Error::Name`] if a field's name is no identifier of both languages; [`Error::Fields`] if the layout is of another length.
+    ///
+    /// # Example
+    /// ```
+    /// use derivative_source::{Operator, Recording, Source};
+    /// use differentiation_interface::container::Layout;
+    /// use differentiation_interface::prelude::*;
+    ///
+    /// #[derive(Clone, Debug, Container)]
+    /// struct Spring<T = f64> {
+    ///     stiffness: T,
+    ///     ends: [T; 2],
+    /// }
+    /// #[differentiable]
+    /// fn energy(s: &Spring<f64>) -> f64 {
+    ///     s.stiffness * (s.ends[1] - s.ends[0])
+    /// }
+    /// let spring = Spring { stiffness: 3.0, ends: [1.0, 3.0] };
+    /// let recording = Recording::new("energy", &Energy, &&spring)?.with_fields(&Layout::of(&spring))?;
+    /// let source = Source::new().with(&recording, Operator::GRADIENT)?;
+    /// assert!(source.rust()?.contains(
+    ///     "pub fn energy_gradient(stiffness: &[f64; 1], ends: &[f64; 2], grad: &mut [f64; 3]) {"
+    /// ));
+    /// # Ok::<(), derivative_source::Error>(())
+    /// ```
+    pub fn with_fields(self, layout: &Layout) -> Result<Recording, Error> {
+        let outer = layout.blocks().iter().filter(|(name, _)| !name.contains(['.', '[']));
+        let fields: Vec<(String, usize)> =
+            outer.map(|(name, range)| Ok((identifier(name)?, range.len()))).collect::<Result<_, Error>>()?;
+        let found = fields.iter().map(|(_, length)| length).sum();
+        if found != self.inputs() {
+            return Err(Error::Fields { expected: self.inputs(), found });
+        }
+        Ok(Recording { fields, ..self })
     }
 
     /// The same with another name of the parameters, `p` by default.

@@ -6,6 +6,7 @@
 //! results that were not asked for are dropped, and arrays have names.
 
 mod block;
+mod fields;
 mod gather;
 mod ir;
 mod lower;
@@ -14,6 +15,7 @@ mod sweep;
 mod tables;
 
 pub(crate) use block::{fused, lowered};
+pub(crate) use fields::by_fields;
 pub(crate) use gather::gathered;
 pub(crate) use ir::{Address, Array, Code, Node, Step, Unary, each_node, each_node_mut};
 pub(crate) use lower::lower;

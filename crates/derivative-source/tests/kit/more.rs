@@ -4,6 +4,7 @@ use crate::collect::Case;
 use crate::compile::{Language, ran, run, test_folder};
 use compiled_trace::Recorded;
 use derivative_source::{Error, Operator, Precision, Recording, Source};
+use differentiation_interface::container::Layout;
 use differentiation_interface::prelude::*;
 use std::process::Command;
 
@@ -199,4 +200,46 @@ fn the_example_of_the_main_page_is_that_of_the_crate_which_is_tested() {
     };
     let main = block(include_str!("../../../../README.md"), "From a function to C:\n\n```rust,ignore\n");
     assert_eq!(main, block(include_str!("../../README.md"), "```rust\n"));
+}
+
+#[test]
+fn fields_of_a_struct_are_arguments() {
+    #[derive(Clone, Debug, Container)]
+    struct Truss<T = f64> {
+        stiffness: [T; 2],
+        ends: [T; 3],
+        load: T,
+    }
+    fn stored<T: Real>(truss: &Truss<T>) -> T {
+        let Truss { stiffness, ends, load } = truss;
+        stiffness[0] * ends[0] * ends[0] + stiffness[1] * ends[1] * ends[2] + *load * ends[2]
+    }
+    // A loop over all numbers reaches several fields.
+    fn squares<T: Real>(truss: &Truss<T>) -> T {
+        let Truss { stiffness, ends, load } = truss;
+        stiffness.iter().chain(ends).chain([load]).map(|v| v.sin() * *v).sum()
+    }
+    let truss = Truss { stiffness: [2.0, 3.0], ends: [0.5, 1.5, -1.0], load: 4.0 };
+    let layout = Layout::of(&truss);
+    let stored_of = Recording::new("stored", &|truss: &Truss<_>| stored(truss), &&truss).unwrap();
+    let squares_of = Recording::new("squares", &|truss: &Truss<_>| squares(truss), &&truss).unwrap();
+    let source = Source::new()
+        .with(&stored_of.with_fields(&layout).unwrap(), Operator::GRADIENT.and_value())
+        .and_then(|source| source.with(&squares_of.clone().with_fields(&layout)?, Operator::HVP))
+        .unwrap();
+    let folder = test_folder("fields");
+    source.clone().with_std().write_rust(&folder, "emitted").unwrap();
+    // By hand: the gradient of the first; 2 cos x - x sin x times the direction 1 for the second.
+    let main = "include!(\"emitted.rs\");\nfn main() {\n    let (stiffness, ends, load) = ([2.0, 3.0], [0.5, 1.5, -1.0], [4.0]);\n    \
+        let mut grad = [0.0; 6];\n    \
+        assert_eq!(stored_value_and_gradient(&stiffness, &ends, &load, &mut grad), -8.0);\n    \
+        assert_eq!(grad, [0.25, -1.5, 2.0, -3.0, 8.5, -1.0]);\n    \
+        squares_hvp(&stiffness, &ends, &load, &[1.0; 6], &mut grad);\n    \
+        for (h, x) in grad.iter().zip([2.0f64, 3.0, 0.5, 1.5, -1.0, 4.0]) {\n        \
+        assert!((h - (2.0 * x.cos() - x * x.sin())).abs() < 1e-14);\n    }\n}\n";
+    std::fs::write(folder.join("main.rs"), main).unwrap();
+    ran(Command::new("rustc").args(["--edition=2024", "-Dwarnings", "main.rs"]).current_dir(&folder));
+    ran(&mut Command::new(folder.join("main")));
+    let other = Layout::of(&vec![1.0; 5]);
+    assert_eq!(squares_of.with_fields(&other).unwrap_err(), Error::Fields { expected: 6, found: 0 });
 }
