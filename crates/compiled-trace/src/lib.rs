@@ -49,7 +49,6 @@
 mod compile;
 mod derive;
 mod execute;
-#[cfg(feature = "native")]
 pub mod native;
 mod optimize;
 pub mod program;

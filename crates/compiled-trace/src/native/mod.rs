@@ -26,9 +26,13 @@ mod build;
 mod call;
 mod cells;
 mod check;
+mod code;
 mod cost;
+#[cfg(feature = "native")]
+mod cranelift;
 mod emit;
 mod functions;
+mod machine;
 mod number;
 mod operation;
 mod options;
@@ -38,6 +42,7 @@ mod signed;
 #[cfg(test)]
 mod tests;
 mod window;
+mod x64;
 
 pub use build::Listing;
 pub use call::Single;

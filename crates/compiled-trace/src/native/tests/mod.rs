@@ -3,6 +3,7 @@
 mod random;
 mod recorded;
 
+use super::options::Generator;
 use super::*;
 use crate::program::{Address, Dimension, Instruction, Nest, Statement};
 use crate::recording::custom::{CallObject, RuleFunction};
@@ -59,10 +60,26 @@ fn without_vectors() -> Options {
     Options { vectors: false, ..Options::default() }
 }
 
-/// All settings with which a program must give right results.
-fn settings() -> [Options; 4] {
-    let quick = Options { optimised: 0, ..Options::default() };
-    [Options::default(), without_vectors(), quick, Options { vectors: false, ..quick }]
+/// All settings with which a program must give right results, with names.
+fn settings() -> Vec<(&'static str, Options)> {
+    let numbers = |options| Options { vectors: false, ..options };
+    let baseline = Options { generator: Generator::Sse2, ..Options::default() };
+    let mut all = vec![
+        ("vectors", Options::default()),
+        ("numbers", without_vectors()),
+        ("baseline vectors", baseline),
+        ("baseline numbers", numbers(baseline)),
+    ];
+    #[cfg(feature = "native")]
+    {
+        let cranelift = Options { generator: Generator::Cranelift, ..Options::default() };
+        let quick = Options { optimised: 0, ..cranelift };
+        all.push(("vectors by Cranelift", cranelift));
+        all.push(("numbers by Cranelift", numbers(cranelift)));
+        all.push(("quick vectors by Cranelift", quick));
+        all.push(("quick numbers by Cranelift", numbers(quick)));
+    }
+    all
 }
 
 /// Runs a program as machine code on fresh outputs.
@@ -109,7 +126,7 @@ fn one_operation(op: Op, length: usize, rules: Rules) -> Program {
 
 fn check_operation<S: Number>(name: &str, op: Op, rules: &Rules, signed_zeros: bool, value: impl Fn(S, S) -> S) {
     let [x, y] = pairs::<S>();
-    for options in settings() {
+    for (_, options) in settings() {
         let found =
             &native(&one_operation(op, x.len(), rules.clone()), options, &[&x, &y]).expect("there are no guards")[0];
         for i in 0..x.len() {
@@ -470,7 +487,7 @@ fn listings_show_text_and_code() {
     let program = one_operation(Op::Binary(rules::TIMES), 100, Rules::default());
     let compiled = Compiled::<f64>::new(&program, options).expect("this machine has native code");
     assert_eq!(compiled.listing().len(), 1);
-    assert!(compiled.listing()[0].text.contains("fmul"));
+    assert!(compiled.listing()[0].text.contains("Multiply"));
     assert_eq!(compiled.listing()[0].code.len(), compiled.bytes());
     assert!(compiled.instructions() > 10);
 }
@@ -513,7 +530,7 @@ fn many_sums_are_complete() {
         let nest = Nest { dimensions: across(7), reversed: false, addresses, body };
         let clear = Statement::Zero { space: Space::Output(0), start: 0, length: count };
         let program = program(&[7], &[count as usize], 0, vec![clear, Statement::Nest(nest)]);
-        for options in settings() {
+        for (_, options) in settings() {
             let found =
                 native(&program, options, &[&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]]).expect("there are no guards");
             assert!(found[0].iter().all(|sum| *sum == 28.0));
