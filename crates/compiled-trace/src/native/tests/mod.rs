@@ -530,10 +530,11 @@ fn many_sums_are_complete() {
         let nest = Nest { dimensions: across(7), reversed: false, addresses, body };
         let clear = Statement::Zero { space: Space::Output(0), start: 0, length: count };
         let program = program(&[7], &[count as usize], 0, vec![clear, Statement::Nest(nest)]);
-        for (_, options) in settings() {
+        for (name, options) in settings() {
             let found =
                 native(&program, options, &[&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]]).expect("there are no guards");
-            assert!(found[0].iter().all(|sum| *sum == 28.0));
+            let wrong = found[0].iter().position(|sum| *sum != 28.0);
+            assert_eq!(wrong, None, "{name}, {count} sums: {:?}", wrong.map(|wrong| found[0][wrong]));
         }
     }
 }

@@ -44,6 +44,8 @@ pub(super) struct Writer<'f> {
     pub(super) is_parameter: Vec<bool>,
     /// Free slots of 8, 16 and 32 bytes.
     vacant: [Vec<Slot>; 3],
+    /// Slots that become free with the next line, with their sizes: an instruction may still have to read them.
+    pub(super) leaving: Vec<(Slot, i32)>,
     pub(super) frame: Slot,
     /// General registers that have been used.
     pub(super) touched: u16,
@@ -77,6 +79,7 @@ impl<'f> Writer<'f> {
             hint: vec![NOWHERE; count],
             is_parameter: vec![false; count],
             vacant: Default::default(),
+            leaving: Vec::new(),
             frame: function.memory as i32,
             touched: 0,
             pool: function.pool.clone(),
@@ -130,10 +133,19 @@ impl<'f> Writer<'f> {
         start
     }
 
-    /// Takes back a place in the frame.
+    /// Takes back a place in the frame with the next line.
     pub(super) fn vacate(&mut self, slot: Slot, size: i32) {
-        let group = if size <= 8 { 0 } else { (size as u32 / 16).trailing_zeros() as usize + 1 };
-        self.vacant[group].push(slot);
+        self.leaving.push((slot, size));
+    }
+
+    /// Begins a line: no register is locked, and slots of values that ended with the line before are free.
+    #[inline(always)]
+    pub(super) fn next_line(&mut self) {
+        self.locked = [0; 2];
+        while let Some((slot, size)) = self.leaving.pop() {
+            let group = if size <= 8 { 0 } else { (size as u32 / 16).trailing_zeros() as usize + 1 };
+            self.vacant[group].push(slot);
+        }
     }
 
     /// Puts a value into a register that is free.

@@ -29,7 +29,7 @@ impl Writer<'_> {
     /// Writes a line.
     #[inline(always)]
     pub(super) fn line(&mut self, i: usize) {
-        self.locked = [0; 2];
+        self.next_line();
         let Line { operation, result } = self.function.lines[i];
         match operation {
             Operation::Begin(number) => return self.begin(number),
