@@ -154,8 +154,7 @@ impl<'p, S: Number> Builder<'p, S> {
         let statements = std::mem::take(together);
         let size: usize = statements.iter().map(|statement| instructions(statement)).sum();
         let (widest, can_round) = (self.widest, self.can_round);
-        let mut emitter =
-            Emitter::<S>::new(self.program, self.rules, &mut self.tables, loops, widest, can_round);
+        let mut emitter = Emitter::<S>::new(self.program, self.rules, &mut self.tables, loops, widest, can_round);
         for statement in statements {
             emitter.statement(statement);
         }

@@ -2,9 +2,9 @@
 //!
 //! Called by `build` with one function of intermediate code after the other.
 
+use super::code::Function;
 #[cfg(feature = "native")]
 use super::cranelift::Cranelift;
-use super::code::Function;
 use super::options::{Generator, Options, Refused};
 use super::x64::{self, Level};
 
@@ -55,7 +55,8 @@ impl Machine {
             _ => Ok(Machine::Cranelift(Cranelift::new())),
             #[cfg(not(feature = "native"))]
             _ => Err(Refused::Machine(
-                "only x86-64 with Unix conventions has an own code generator; the feature `native` has others".to_string(),
+                "only x86-64 with Unix conventions has an own code generator; the feature `native` has others"
+                    .to_string(),
             )),
         }
     }

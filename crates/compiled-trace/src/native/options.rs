@@ -34,7 +34,13 @@ pub(super) enum Generator {
 impl Default for Options {
     /// At most 50,000 instructions, the careful register allocator up to 1500, vectors, no listing.
     fn default() -> Options {
-        Options { most_instructions: 50_000, optimised: 1500, vectors: true, listing: false, generator: Generator::Best }
+        Options {
+            most_instructions: 50_000,
+            optimised: 1500,
+            vectors: true,
+            listing: false,
+            generator: Generator::Best,
+        }
     }
 }
 

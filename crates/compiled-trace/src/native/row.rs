@@ -79,7 +79,8 @@ impl<S: Number> Emitter<'_, '_, S> {
         // Partial sums are added pairwise, then lanes, then the remaining terms.
         let mut singles = Vec::new();
         for (i, partial) in sums.iter().zip(&partial) {
-            let mut partial: Vec<Value> = partial.iter().map(|partial| self.partial_sum(*partial, lanes as u8)).collect();
+            let mut partial: Vec<Value> =
+                partial.iter().map(|partial| self.partial_sum(*partial, lanes as u8)).collect();
             if wide {
                 let vector = self.pairwise(partial);
                 partial = (0..lanes).map(|lane| self.code.lane(vector, lane as u8)).collect();

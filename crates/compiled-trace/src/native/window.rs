@@ -59,8 +59,7 @@ impl<S: Number> Emitter<'_, '_, S> {
             }
         }
         if !at.wide && terms.len() > 1 {
-            let before: Vec<Value> =
-                loops.carried[1][w].iter().map(|variable| self.code.get(*variable)).collect();
+            let before: Vec<Value> = loops.carried[1][w].iter().map(|variable| self.code.get(*variable)).collect();
             complete = Some(match complete {
                 Some(sum) => self.sum(sum, before[0].into()).into(),
                 None => before[0].into(),
@@ -89,8 +88,7 @@ impl<S: Number> Emitter<'_, '_, S> {
     pub(super) fn split_carried(&mut self, loops: &mut Loops) {
         let lanes = loops.plan.lanes as usize;
         for w in 0..loops.plan.windows.len() {
-            let vectors: Vec<Value> =
-                loops.carried[0][w].iter().map(|variable| self.code.get(*variable)).collect();
+            let vectors: Vec<Value> = loops.carried[0][w].iter().map(|variable| self.code.get(*variable)).collect();
             for cell in 0..vectors.len() {
                 let mut sum = None;
                 for ahead in cell + 1..=vectors.len() {

@@ -132,7 +132,10 @@ pub(super) enum Operation {
     /// The number in a lane.
     Lane(Value, u8),
     /// Numbers as a vector; they are `joined[start..start + count]` of the function.
-    Join { start: u32, count: u8 },
+    Join {
+        start: u32,
+        count: u8,
+    },
     /// Of the lanes of two vectors one behind the other, those from so many before the second on.
     Later(Value, Value, u8),
     /// A call; see `calls` of the function.

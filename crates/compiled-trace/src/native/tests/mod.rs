@@ -1,5 +1,7 @@
 //! Machine code against direct evaluation: every rule, every operation, guards, custom rules, refusals.
 
+mod evaluate;
+mod generated;
 mod random;
 mod recorded;
 
@@ -236,26 +238,28 @@ fn guards_hold_or_fail_like_their_comparison() {
         let Statement::Nest(nest) = &mut program.statements[0] else { unreachable!("it is a nest") };
         nest.body[3] = Instruction::Store { value: 0, address: 2 };
         // One by one, and as the only failing pair among pairs for which the guard holds, in either lane.
-        let alone = Compiled::<f64>::new(&program, Options::default()).expect("this machine has native code");
         let mut row = program.clone();
         (row.inputs, row.outputs) = (vec![9, 9], vec![9]);
         let Statement::Nest(nest) = &mut row.statements[0] else { unreachable!("it is a nest") };
         nest.dimensions = across(9);
-        let row = Compiled::<f64>::new(&row, Options::default()).expect("this machine has native code");
-        let right = (0..x.len()).find(|i| holds(outcome, x[*i], y[*i])).expect("some pair is right");
-        for i in 0..x.len() {
-            let expected = holds(outcome, x[i], y[i]);
-            let found = alone.run(&mut alone.workspace(), &[&x[i..=i], &y[i..=i]], &mut [&mut [0.0]]);
-            assert_eq!(found.is_ok(), expected, "{outcome:?} {} {}", x[i], y[i]);
-            for place in [0, 1, 7, 8] {
-                let (mut left, mut other) = ([x[right]; 9], [y[right]; 9]);
-                (left[place], other[place]) = (x[i], y[i]);
-                let found = row.run(&mut row.workspace(), &[&left, &other], &mut [&mut [0.0; 9]]);
-                assert_eq!(found.is_ok(), expected, "{outcome:?} {} {} at {place}", x[i], y[i]);
-                if let Err(error) = found {
-                    assert!(
-                        matches!(error, RunError::Guard(GuardFailed { place: Some(place) }) if place.file().ends_with("native/tests/mod.rs"))
-                    );
+        for (_, options) in settings() {
+            let alone = Compiled::<f64>::new(&program, options).expect("this machine has native code");
+            let row = Compiled::<f64>::new(&row, options).expect("this machine has native code");
+            let right = (0..x.len()).find(|i| holds(outcome, x[*i], y[*i])).expect("some pair is right");
+            for i in 0..x.len() {
+                let expected = holds(outcome, x[i], y[i]);
+                let found = alone.run(&mut alone.workspace(), &[&x[i..=i], &y[i..=i]], &mut [&mut [0.0]]);
+                assert_eq!(found.is_ok(), expected, "{outcome:?} {} {}", x[i], y[i]);
+                for place in [0, 1, 7, 8] {
+                    let (mut left, mut other) = ([x[right]; 9], [y[right]; 9]);
+                    (left[place], other[place]) = (x[i], y[i]);
+                    let found = row.run(&mut row.workspace(), &[&left, &other], &mut [&mut [0.0; 9]]);
+                    assert_eq!(found.is_ok(), expected, "{outcome:?} {} {} at {place}", x[i], y[i]);
+                    if let Err(error) = found {
+                        assert!(
+                            matches!(error, RunError::Guard(GuardFailed { place: Some(place) }) if place.file().ends_with("native/tests/mod.rs"))
+                        );
+                    }
                 }
             }
         }

@@ -65,7 +65,11 @@ impl Writer<'_> {
         for (value, _) in life.used.iter().rev() {
             let (at, class) = (self.at(*value), self.class(*value));
             let allowed = !(life.calls && class == NUMBERS) && self.free[class] != 0;
-            if self.register[at] == NOWHERE && budget[class] > 0 && allowed && (value.pool().is_none() || life.innermost) {
+            if self.register[at] == NOWHERE
+                && budget[class] > 0
+                && allowed
+                && (value.pool().is_none() || life.innermost)
+            {
                 budget[class] -= 1;
                 if value.pool().is_some() {
                     self.next[at] = life.end;
@@ -208,11 +212,8 @@ impl Writer<'_> {
             .iter()
             .map(|(class, register, value)| (*class, *register, next_of(*value).unwrap_or(*value)))
             .collect();
-        let stores: Vec<(Value, Value, Slot)> = head
-            .frame
-            .iter()
-            .filter_map(|(parameter, slot)| Some((*parameter, next_of(*parameter)?, *slot)))
-            .collect();
+        let stores: Vec<(Value, Value, Slot)> =
+            head.frame.iter().filter_map(|(parameter, slot)| Some((*parameter, next_of(*parameter)?, *slot))).collect();
         self.store_parameters(&stores, &targets);
         self.restore(&targets);
         self.bytes.back_if_different(head.label);

@@ -241,7 +241,14 @@ impl Writer<'_> {
         let single = lanes == 1;
         let rm = Rm::Register(from);
         match which {
-            Simple::Sqrt => self.bytes.simd(Simd::new(self.prefix(lanes), 1, 0x51), long, register, if single { from } else { 0 }, rm, None),
+            Simple::Sqrt => self.bytes.simd(
+                Simd::new(self.prefix(lanes), 1, 0x51),
+                long,
+                register,
+                if single { from } else { 0 },
+                rm,
+                None,
+            ),
             Simple::Abs => {
                 let bits = self.sign_bit() - 1;
                 let mask = self.mask(bits, lanes);
