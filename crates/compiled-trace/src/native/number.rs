@@ -5,16 +5,16 @@ use differentiation_interface_core::scalar::Base;
 
 /// A function of all unary rules, with the calling convention of the code that calls it.
 #[cfg(target_arch = "x86_64")]
-pub type UnaryFunction<S> = extern "sysv64" fn(*const Rules, u32, S) -> S;
+pub(super) type UnaryFunction<S> = extern "sysv64" fn(*const Rules, u32, S) -> S;
 /// A function of all unary rules, with the calling convention of the code that calls it.
 #[cfg(not(target_arch = "x86_64"))]
-pub type UnaryFunction<S> = extern "C" fn(*const Rules, u32, S) -> S;
+pub(super) type UnaryFunction<S> = extern "C" fn(*const Rules, u32, S) -> S;
 /// A function of all binary rules.
 #[cfg(target_arch = "x86_64")]
-pub type BinaryFunction<S> = extern "sysv64" fn(*const Rules, u32, S, S) -> S;
+pub(super) type BinaryFunction<S> = extern "sysv64" fn(*const Rules, u32, S, S) -> S;
 /// A function of all binary rules.
 #[cfg(not(target_arch = "x86_64"))]
-pub type BinaryFunction<S> = extern "C" fn(*const Rules, u32, S, S) -> S;
+pub(super) type BinaryFunction<S> = extern "C" fn(*const Rules, u32, S, S) -> S;
 
 mod sealed {
     pub trait Sealed {}

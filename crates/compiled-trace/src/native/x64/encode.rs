@@ -1,7 +1,7 @@
 //! Bytes of x86-64 instructions.
 //!
-//! Called by the other files of this folder with registers and places. Every form that is used is compared with a disassembler in
-//! `tests`. Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2 (prefixes, ModR/M, VEX).
+//! Called by the other files of this folder with registers and places. The tests of `native` run random functions that use
+//! every form, and compare the results with plain Rust. Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2 (prefixes, ModR/M, VEX).
 
 /// General registers by number.
 pub(super) const RAX: u8 = 0;
@@ -243,11 +243,6 @@ impl Bytes {
         self.flags = false;
         self.general(&[0xC1], true, 4, Rm::Register(register), 1);
         self.byte(bits);
-    }
-
-    /// Exchanges two registers.
-    pub(super) fn exchange(&mut self, register: u8, other: u8) {
-        self.general(&[0x87], true, other, Rm::Register(register), 0);
     }
 
     /// Compares the lowest byte of `rax` with bits of which one is tested.

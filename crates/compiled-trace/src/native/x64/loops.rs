@@ -245,6 +245,10 @@ impl Writer<'_> {
     fn store_parameters(&mut self, stores: &[(Value, Value, Slot)], targets: &[Target]) {
         // Values in a place that another parameter is about to take move away first.
         let sources = stores.iter().map(|(_, next, _)| *next).chain(targets.iter().map(|(.., value)| *value));
+        // So do parameters that are used after the loop.
+        let used_later = |value: &Value| self.next[self.at(*value)] != NEVER;
+        let parameters = stores.iter().map(|(parameter, ..)| *parameter).filter(used_later);
+        let sources: Vec<Value> = sources.chain(parameters).collect();
         for source in sources {
             let at = self.at(source);
             let own = self.slot[at];

@@ -13,8 +13,6 @@ mod lifetimes;
 mod loops;
 mod registers;
 mod select;
-#[cfg(all(test, target_arch = "x86_64", unix))]
-mod tests;
 
 use super::code::{Function, Value};
 use encode::{Bytes, RAX, RDI, RSI, RSP, Rm};
