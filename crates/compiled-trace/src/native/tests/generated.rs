@@ -121,7 +121,12 @@ impl Draft<'_> {
                 let which = [Simple::Abs, Simple::Sqrt, Simple::Floor, Simple::Ceil, Simple::Trunc][which as usize];
                 self.code.simple(if can_round { which } else { Simple::Abs }, x)
             }
-            10 => self.code.copy_sign(x, y),
+            10 => {
+                // Which sign a NaN has depends on the order of operands.
+                let one = self.code.constant(1.0, lanes);
+                let sign = self.code.choose(Condition::Unordered, y, y, one, y);
+                self.code.copy_sign(x, sign)
+            }
             11 => {
                 let conditions = [
                     Condition::Less,

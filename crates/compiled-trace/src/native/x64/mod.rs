@@ -112,21 +112,21 @@ fn beginning(used: &[u8], frame: i32) -> Vec<u8> {
     bytes.code
 }
 
-/// Appends the constants that instructions refer to, the longest first, and fills in the distances to them.
+/// Appends the constants that instructions refer to, the longest first, which keeps all aligned, and fills in the distances to them.
 fn append_pool(bytes: &mut Bytes, pool: &[(u64, u8)], size: usize) {
     if bytes.pooled.is_empty() {
         return;
     }
     bytes.align(32);
+    let mut is_used = vec![false; pool.len()];
+    bytes.pooled.iter().for_each(|pooled| is_used[pooled.2 as usize] = true);
     let mut places: Vec<Option<usize>> = vec![None; pool.len()];
-    let mut used: Vec<u32> = bytes.pooled.iter().map(|pooled| pooled.2).collect();
-    used.sort_unstable_by_key(|constant| (std::cmp::Reverse(pool[*constant as usize].1), *constant));
-    used.dedup();
-    for constant in used {
-        let (bits, lanes) = pool[constant as usize];
-        places[constant as usize] = Some(bytes.code.len());
-        for _ in 0..lanes {
-            bytes.code.extend_from_slice(&bits.to_le_bytes()[..size]);
+    for wanted in [8, 4, 2, 1] {
+        for (constant, (bits, lanes)) in pool.iter().enumerate() {
+            if *lanes == wanted && is_used[constant] {
+                places[constant] = Some(bytes.code.len());
+                (0..wanted).for_each(|_| bytes.code.extend_from_slice(&bits.to_le_bytes()[..size]));
+            }
         }
     }
     for (at, end, constant) in std::mem::take(&mut bytes.pooled) {
