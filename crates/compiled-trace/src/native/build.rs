@@ -28,8 +28,8 @@ pub(super) enum Step {
 
 /// The result of compiling a program.
 pub(super) struct Built {
-    pub(super) code: Code,
-    pub(super) steps: Vec<Step>,
+    pub(super) code: Arc<Code>,
+    pub(super) steps: Arc<[Step]>,
     pub(super) instructions: usize,
     pub(super) bytes: usize,
     pub(super) listing: Vec<Listing>,
@@ -90,7 +90,7 @@ pub(super) fn build<S: Number>(program: &Program, options: Options) -> Result<Bu
         loops: depth(&steps),
     };
     let code = Code::new(machine.finish()?, lengths, rules, tables)?;
-    Ok(Built { code, steps, instructions, bytes, listing, uses_rules })
+    Ok(Built { code: Arc::new(code), steps: steps.into(), instructions, bytes, listing, uses_rules })
 }
 
 struct Builder<'p, S> {

@@ -82,6 +82,7 @@ enum Pages {
 
 /// Machine code with the memory that it refers to.
 pub(super) struct Code {
+    #[cfg_attr(not(feature = "native"), expect(dead_code, reason = "it owns the memory that functions are in"))]
     pages: Pages,
     entries: Vec<Entry>,
     lengths: Lengths,

@@ -10,8 +10,7 @@
 //! takes 1 to 2.
 
 use super::code::{Arithmetic, Call, Condition, Function, Kind, Limit, Line, Operation, Place, Simple, Value};
-use super::machine::MAX_STACK;
-use super::options::Refused;
+use super::options::{MAX_STACK, Refused};
 use crate::recording::graph::Outcome;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{

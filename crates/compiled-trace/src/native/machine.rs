@@ -5,11 +5,8 @@
 use super::code::Function;
 #[cfg(feature = "native")]
 use super::cranelift::Cranelift;
-use super::options::{Generator, Options, Refused};
+use super::options::{Generator, MAX_STACK, Options, Refused};
 use super::x64::{self, Level};
-
-/// Maximum stack of a function in bytes: a quarter of the default stack of a thread.
-pub(super) const MAX_STACK: usize = 512 << 10;
 
 /// A code generator with the functions it has made.
 pub(super) enum Machine {

@@ -2,6 +2,9 @@
 //!
 //! Passed by users to [`Compiled::new`](super::Compiled::new), and returned by it.
 
+/// Maximum stack of a function in bytes: a quarter of the default stack of a thread.
+pub(super) const MAX_STACK: usize = 512 << 10;
+
 /// How a program is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

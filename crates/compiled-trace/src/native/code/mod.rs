@@ -14,8 +14,6 @@
 mod print;
 mod write;
 
-pub(super) use write::Variable;
-
 use crate::recording::graph::Outcome;
 use crate::recording::rules::Rules;
 use rustc_hash::FxHashMap;
@@ -199,6 +197,23 @@ pub(super) struct Repeat {
     pub(super) limit: Limit,
 }
 
+/// A variable: a value that is set again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Variable(u32);
+
+/// The present value of a variable, and in how many open loops it is a parameter or was declared.
+struct State {
+    value: Value,
+    level: usize,
+}
+
+/// A variable of an open loop.
+struct Open {
+    variable: Variable,
+    parameter: Value,
+    first: Value,
+}
+
 /// A function of two pointers that returns 0, or the number of a guard plus 1.
 pub(super) struct Function {
     /// Bytes of a number: 8 or 4.
@@ -217,9 +232,9 @@ pub(super) struct Function {
     pooled: FxHashMap<(u64, u8), Value>,
     /// What parameters that turned out not to change stand for. Applied when the function is finished.
     same: FxHashMap<u32, Value>,
-    variables: Vec<write::State>,
+    variables: Vec<State>,
     /// Loops that have not ended, with the variables that they carry.
-    open: Vec<(u32, Vec<write::Open>)>,
+    open: Vec<(u32, Vec<Open>)>,
 }
 
 impl Function {

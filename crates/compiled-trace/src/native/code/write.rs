@@ -4,23 +4,6 @@
 
 use super::*;
 
-/// A variable: a value that is set again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Variable(u32);
-
-/// The present value of a variable, and in how many open loops it is a parameter or was declared.
-pub(super) struct State {
-    value: Value,
-    level: usize,
-}
-
-/// A variable of an open loop.
-pub(super) struct Open {
-    variable: Variable,
-    parameter: Value,
-    first: Value,
-}
-
 impl Function {
     /// Begins a function on numbers of so many bytes.
     pub(in super::super) fn new(bytes: u32) -> Function {

@@ -474,8 +474,12 @@ fn dropped_code_is_freed() {
         };
         executable.filter_map(size).sum()
     };
-    let program = one_operation(Op::Binary(rules::TIMES), 40, Rules::default());
-    let make = || Compiled::<f64>::new(&program, Options::default()).expect("this machine has native code");
+    let mut program = one_operation(Op::Binary(rules::TIMES), 40, Rules::default());
+    let mut make = || {
+        // Another program each time.
+        program.constants[0] += 1.0;
+        Compiled::<f64>::new(&program, Options::default()).expect("this machine has native code")
+    };
     let kept: Vec<_> = (0..500).map(|_| make()).collect();
     let most = mapped();
     assert!(most >= 500 * kept[0].bytes() as u64);
@@ -483,6 +487,40 @@ fn dropped_code_is_freed() {
     (0..500).for_each(|_| drop(make()));
     // Other tests run at the same time.
     assert!(mapped() < most / 2, "{} bytes of {most} are left", mapped());
+}
+
+#[test]
+fn the_same_program_has_the_same_code() {
+    let program = one_operation(Op::Binary(rules::ATAN2), 41, Rules::default());
+    let make =
+        |program: &Program, options| Compiled::<f64>::new(program, options).expect("this machine has native code");
+    let first = make(&program, Options::default());
+    assert!(Arc::ptr_eq(&first.code, &make(&program.clone(), Options::default()).code));
+    assert!(!Arc::ptr_eq(&first.code, &make(&program, without_vectors()).code), "other options");
+    let changes: [&dyn Fn(&mut Program); 4] = [
+        &|program| program.constants[1] = 7.0,
+        &|program| program.constants[3] = -0.0,
+        &|program| program.inputs[0] += 1,
+        &|program| {
+            let Statement::Nest(nest) = &mut program.statements[0] else { unreachable!("it is a nest") };
+            nest.body[2] = Instruction::Apply { op: Op::Binary(rules::HYPOT), a: 0, b: 1 };
+        },
+    ];
+    for change in changes {
+        let mut other = program.clone();
+        change(&mut other);
+        assert!(!Arc::ptr_eq(&first.code, &make(&other, Options::default()).code), "{other}");
+    }
+    let single = Compiled::<f32>::new(&program, Options::default()).expect("this machine has native code");
+    assert!(!Arc::ptr_eq(&first.code, &single.code), "other numbers");
+    let (y, x) = ([0.5; 41], [2.0; 41]);
+    let (weak, again) = (Arc::downgrade(&first.code), make(&program, Options::default()));
+    drop(first);
+    let mut result = [0.0; 41];
+    again.run(&mut again.workspace(), &[&y, &x], &mut [&mut result]).expect("there are no guards");
+    assert_eq!(result, [0.5f64.atan2(2.0); 41]);
+    drop(again);
+    assert_eq!(weak.strong_count(), 0, "code is freed with the last program that uses it");
 }
 
 #[test]

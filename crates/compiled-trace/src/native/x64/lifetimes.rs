@@ -111,7 +111,7 @@ impl Pass<'_> {
         let place = place(self.function, value);
         let mut next = self.next[place];
         if next > self.end {
-            next = self.from_outside(value, next);
+            next = self.seen_first(value, next);
         }
         if self.next[place] == NEVER && value.pool().is_none() {
             self.alive[class(self.function, value)] += 1;
@@ -121,7 +121,7 @@ impl Pass<'_> {
     }
 
     /// The next use of a value that has not been seen in the innermost loop yet.
-    fn from_outside(&mut self, value: Value, after: u32) -> u32 {
+    fn seen_first(&mut self, value: Value, after: u32) -> u32 {
         let (mut next, class) = (after, class(self.function, value));
         let defined = if value.pool().is_some() { 0 } else { self.function.defined[value.index()] };
         for (begin, number) in &self.open {

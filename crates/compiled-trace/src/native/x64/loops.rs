@@ -5,18 +5,7 @@
 use super::super::code::{Carried, Kind, Limit, Value};
 use super::encode::{RAX, Rm};
 use super::lifetimes::{INTEGERS, NEVER, NUMBERS};
-use super::registers::{NO_SLOT, NOWHERE, PRESERVED, SCRATCH, Slot, Writer};
-
-/// A class, a register of it, and the value that belongs there.
-type Target = (usize, u8, Value);
-
-/// The beginning of a loop.
-pub(super) struct Head {
-    label: usize,
-    registers: Vec<Target>,
-    /// Parameters in the frame.
-    frame: Vec<(Value, Slot)>,
-}
+use super::registers::{Head, NO_SLOT, NOWHERE, PRESERVED, SCRATCH, Slot, Target, Writer};
 
 impl Writer<'_> {
     pub(super) fn begin(&mut self, number: u32) {

@@ -63,7 +63,7 @@ pub(super) fn assemble(function: &Function, level: Level) -> Assembled {
     let used: Vec<u8> = (0..16).filter(|register| writer.touched & PRESERVED & 1 << register != 0).collect();
     // Calls need a stack pointer that is a multiple of 16; the address of the caller is 8 bytes.
     let mut frame = (writer.frame + 15) / 16 * 16;
-    if used.len() % 2 == 0 {
+    if used.len().is_multiple_of(2) {
         frame += 8;
     }
     let long = writer.uses_long();

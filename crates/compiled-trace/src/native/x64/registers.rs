@@ -24,6 +24,17 @@ pub(super) type Slot = i32;
 /// Not in the frame.
 pub(super) const NO_SLOT: Slot = -1;
 
+/// A class, a register of it, and the value that belongs there.
+pub(super) type Target = (usize, u8, Value);
+
+/// The beginning of a loop.
+pub(super) struct Head {
+    pub(super) label: usize,
+    pub(super) registers: Vec<Target>,
+    /// Parameters in the frame.
+    pub(super) frame: Vec<(Value, Slot)>,
+}
+
 /// A function being written, with the places of its values.
 pub(super) struct Writer<'f> {
     pub(super) function: &'f Function,
@@ -58,7 +69,7 @@ pub(super) struct Writer<'f> {
     /// Failed guards: the place of the distance of the jump, the guard.
     pub(super) exits: Vec<(usize, u16)>,
     /// Where open loops begin, with the values in registers and parameters in the frame there.
-    pub(super) open: Vec<super::loops::Head>,
+    pub(super) open: Vec<Head>,
 }
 
 impl<'f> Writer<'f> {
@@ -259,10 +270,8 @@ impl<'f> Writer<'f> {
 
     /// Loads a value that is in memory into a register. Leaves the flags as they are.
     pub(super) fn load_into(&mut self, register: u8, value: Value) {
-        if let Some(constant) = value.pool() {
-            if self.pool[constant].0 == 0 {
-                return self.clear(register);
-            }
+        if value.pool().is_some_and(|constant| self.pool[constant].0 == 0) {
+            return self.clear(register);
         }
         let from = self.memory_of(value);
         match self.function.kind(value) {
