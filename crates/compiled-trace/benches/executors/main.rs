@@ -2,7 +2,7 @@
 //! example of a recurrence.
 //!
 //! `cargo bench -p compiled-trace --bench executors` times the portable executor and machine code.
-//! `-- W2 1000` selects groups by name and size, `-- settings` compares settings of the compiler. A sample takes at
+//! `-- W2 1000` selects groups by name and size, `-- irregular` times irregular code. A sample takes at
 //! least 0.5 ms, contenders take turns, ratios are medians over the rounds. Every gradient is first compared with the one by hand.
 //! `LISTING=directory` writes programs and machine code to files there.
 
@@ -26,8 +26,8 @@ fn main() {
         [only] => only == name,
         [group, size, ..] => group == name && *size == n.to_string(),
     };
-    if wanted.is_empty() || wanted[0] == "settings" {
-        machine_code::settings();
+    if wanted.is_empty() || wanted[0] == "irregular" {
+        machine_code::irregular();
     }
     println!(
         "work         n  operations  statements  instructions  bytes/op  record ns/op  compile ns/op  by hand ns  interpreter/hand  native/hand  emitted  code bytes  compile ns/emitted"

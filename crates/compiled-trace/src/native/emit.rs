@@ -169,7 +169,8 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         if nest.dimensions.iter().any(|d| d.trip == 0) {
             return;
         }
-        let mut plan = Plan::new(nest, &self.trips, self.widest, &self.program.rules);
+        let narrower = self.widest.min(16 / S::BYTES);
+        let mut plan = Plan::new(nest, &self.trips, [self.widest, narrower], &self.program.rules);
         self.clear_for(&mut plan);
         if !plan.order.is_empty() {
             self.forget(&plan);

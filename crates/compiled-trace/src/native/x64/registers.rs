@@ -64,6 +64,10 @@ pub(super) struct Writer<'f> {
     pub(super) pool: Vec<(u64, u8)>,
     /// A load that becomes part of the next instruction.
     pub(super) folded: Option<(Value, Rm)>,
+    /// A lane that the next line stores: its register, and whether it is the second number there.
+    pub(super) stored_lane: Option<(Value, (u8, bool))>,
+    /// The vector whose upper half is in the scratch register, while lanes are stored one after the other.
+    pub(super) upper: Option<Value>,
     /// The integer that the flags belong to.
     pub(super) flags_of: Option<Value>,
     /// Failed guards: the place of the distance of the jump, the guard.
@@ -95,6 +99,8 @@ impl<'f> Writer<'f> {
             touched: 0,
             pool: function.pool.clone(),
             folded: None,
+            stored_lane: None,
+            upper: None,
             flags_of: None,
             exits: Vec::new(),
             open: Vec::new(),

@@ -31,6 +31,9 @@ impl Writer<'_> {
     pub(super) fn line(&mut self, i: usize) {
         self.next_line();
         let Line { operation, result } = self.function.lines[i];
+        if matches!(operation, Operation::Begin(_) | Operation::End(_)) {
+            self.upper = None;
+        }
         match operation {
             Operation::Begin(number) => return self.begin(number),
             Operation::End(number) => return self.end(number),
@@ -39,6 +42,9 @@ impl Writer<'_> {
         let function = self.function;
         function.operands(&operation, |value| self.take(value));
         match (operation, result) {
+            (Operation::Store(place, value), _) if self.stored_lane.is_some_and(|(lane, _)| lane == value) => {
+                self.store_lane(place, value);
+            }
             (Operation::Store(place, value), _) => {
                 let register = self.in_register(value);
                 let to = self.place(place);
@@ -98,7 +104,7 @@ impl Writer<'_> {
             (Operation::CopySign(magnitude, sign), Some(result)) => self.copy_sign(magnitude, sign, result),
             (Operation::Choose(condition, all), Some(result)) => self.choose(condition, all, result),
             (Operation::Splat(x), Some(result)) => self.splat(x, result),
-            (Operation::Lane(vector, lane), Some(result)) => self.lane(vector, lane, result),
+            (Operation::Lane(vector, lane), Some(result)) => self.lane(i, vector, lane, result),
             (Operation::Join { start, count }, Some(result)) => {
                 self.join(&function.joined[start as usize..][..count as usize], result);
             }
@@ -108,6 +114,9 @@ impl Writer<'_> {
         }
         if !matches!(operation, Operation::Load(_)) {
             self.folded = None;
+        }
+        if !matches!(operation, Operation::Lane(..) | Operation::Store(..)) {
+            self.upper = None;
         }
     }
 
@@ -416,7 +425,44 @@ impl Writer<'_> {
         self.bytes.simd(Simd::new(prefix, 1, SHUFFLE), false, register, register, Rm::Register(register), Some(how));
     }
 
-    fn lane(&mut self, vector: Value, lane: u8, result: Value) {
+    /// Stores a lane that is not in a register of its own.
+    fn store_lane(&mut self, place: Place, value: Value) {
+        let Some((_, (register, is_second))) = self.stored_lane.take() else { return };
+        let to = self.place(place);
+        if is_second {
+            self.bytes.simd(Simd::new(1, 1, 0x17), false, register, 0, to, None);
+        } else {
+            self.store_numbers(1, to, register);
+        }
+        self.release(value);
+        self.release_place(place);
+    }
+
+    /// Takes a lane of a vector of doubles for the next line, which stores it from the vector's register.
+    fn lane_for_store(&mut self, vector: Value, lane: u8, result: Value) {
+        let mut register = self.in_register(vector);
+        if lane >= 2 {
+            if self.upper != Some(vector) {
+                self.bytes.simd(Simd::new(1, 3, 0x19), true, register, 0, Rm::Register(SCRATCH), Some(1));
+                self.upper = Some(vector);
+            }
+            register = SCRATCH;
+        }
+        // The vector's register keeps its contents until the next line, which needs general registers only.
+        self.release(vector);
+        self.take(result);
+        self.stored_lane = Some((result, (register, lane % 2 == 1)));
+    }
+
+    fn lane(&mut self, i: usize, vector: Value, lane: u8, result: Value) {
+        let is_stored = || match self.function.lines.get(i + 1).map(|line| line.operation) {
+            Some(Operation::Store(_, value)) => value == result && self.lifetimes.uses[result.index()] == 1,
+            _ => false,
+        };
+        if self.function.bytes == 8 && is_stored() {
+            return self.lane_for_store(vector, lane, result);
+        }
+        self.upper = None;
         let long = self.is_long(self.function.lanes(vector));
         let half = (16 / self.function.bytes) as u8;
         let mut from = self.in_register(vector);
