@@ -1,9 +1,10 @@
 //! The only unsafe code of the crate: calls of machine code, calls from it, and its release.
 //!
 //! # Invariant
-//! A [`Code`] consists of functions that `emit` wrote for a program that passed `check`, so every cell the code reads or writes
-//! is inside the slice it belongs to, provided that the slices have the lengths the program states; [`Code::run`] compares these
-//! at every call. A [`Single`] owns its constants and work, which have these lengths from the beginning. Pointers to rules and
+//! A [`Code`] consists of functions that a back end made of what `emit` wrote for a program that passed `check`, so every cell the
+//! code reads or writes is inside the slice it belongs to, provided that the slices have the lengths the program states;
+//! [`Code::run`] compares these at every call. Back ends add accesses to the frame of the function alone, and preserve the registers that
+//! the calling convention names. Memory with code is written before it is executable, and never again. A [`Single`] owns its constants and work, which have these lengths from the beginning. Pointers to rules and
 //! tables that are written into the code point to memory that [`Code`] owns and never moves. Inputs and constants are only read:
 //! `check` refuses programs that write to them.
 

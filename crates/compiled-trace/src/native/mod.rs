@@ -45,7 +45,7 @@ mod options;
 mod plan;
 mod row;
 mod signed;
-#[cfg(test)]
+#[cfg(all(test, any(feature = "native", all(target_arch = "x86_64", unix, not(miri)))))]
 mod tests;
 mod window;
 mod x64;
