@@ -4,14 +4,28 @@
 //! backend alone are in `twice.rs`, which runs it on [`TwiceVar`].
 
 mod along;
+#[cfg(feature = "compiled")]
+mod recorded;
+#[cfg(feature = "compiled")]
+mod report;
 mod tape;
 #[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
 mod tests;
+#[cfg(feature = "compiled")]
+mod tiered;
+#[cfg(feature = "compiled")]
+mod tiers;
+#[cfg(all(test, feature = "compiled"))]
+mod tiers_tests;
 mod twice;
 mod twice_tape;
 mod twice_var;
 mod var;
 
+#[cfg(feature = "compiled")]
+pub use report::{Form, Reason, Report};
+#[cfg(feature = "compiled")]
+pub use tiered::{Tiered, TieredState};
 pub use twice::TwiceState;
 pub use twice_var::{TwiceVar, TwiceVarCore};
 pub use var::{Var, VarCore};
@@ -48,15 +62,46 @@ use tape::{Call, Node, Recorder, Spare};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AutoReverseDiff {}
+pub struct AutoReverseDiff {
+    #[cfg(feature = "compiled")]
+    schedule: tiers::Schedule,
+}
+
+impl AutoReverseDiff {
+    /// Reverse mode by a tape in every call.
+    pub fn tape() -> AutoReverseDiff {
+        AutoReverseDiff::default()
+    }
+}
 
 #[cfg(feature = "compiled")]
 impl AutoReverseDiff {
+    /// A tape at first, and a program where calls repeat.
+    pub fn adaptive() -> AutoReverseDiff {
+        AutoReverseDiff { schedule: tiers::Schedule { first: tiers::FIRST, bytes: tiers::BYTES } }
+    }
+
+    /// The same that records call `call` of a preparation first, counted from 1. With 1, the first call is compiled at once.
+    pub fn recording_from(self, call: u64) -> AutoReverseDiff {
+        AutoReverseDiff { schedule: tiers::Schedule { first: call, ..self.schedule } }
+    }
+
+    /// The same that stays with the tape if a recording would be larger than `bytes`; 512 MiB by default.
+    pub fn with_memory_limit(self, bytes: usize) -> AutoReverseDiff {
+        AutoReverseDiff { schedule: tiers::Schedule { bytes, ..self.schedule } }
+    }
+
     /// Reverse mode by a recording that is compiled once.
     pub fn compiled() -> AutoCompiledReverseDiff {
         AutoCompiledReverseDiff::default()
     }
 }
+
+/// The route of derivative matrices.
+#[cfg(feature = "compiled")]
+type Matrices = Tiered;
+#[cfg(not(feature = "compiled"))]
+type Matrices = ViaPullback;
 
 impl Backend for AutoReverseDiff {
     const NAME: &'static str = "reverse_diff";
@@ -65,9 +110,9 @@ impl Backend for AutoReverseDiff {
     type Mode = Reverse<Adjoint>;
     type Pushforward = ViaPullback;
     type Pullback = Native;
-    type Derivative = ViaPullback;
-    type Gradient = ViaPullback;
-    type Jacobian = ViaPullback;
+    type Derivative = Matrices;
+    type Gradient = Matrices;
+    type Jacobian = Matrices;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn inject<S: Scalar, L: Lanes>(value: S) -> Var<S> {

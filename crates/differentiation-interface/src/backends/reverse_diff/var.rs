@@ -1,14 +1,17 @@
-//! The tape variable.
+//! The variable of reverse mode: a number of a tape, or of a recording that is compiled.
+//!
+//! Called by the user's function. Its operations on a tape are here, those of a recording in `recorded.rs`.
 
+#[cfg(feature = "compiled")]
+use super::recorded;
 use super::tape::{self, Call, Node, Recorder};
-use crate::backends::over::answered_below;
 use differentiation_interface_core::custom::{CustomRule, pullback_by_rule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, STRAY};
 use differentiation_interface_core::recordings::{EngineScalar, Internals};
 use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
-use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
+use differentiation_interface_core::scalar::{Base, Core, Num, Relation, Scalar};
 use std::cmp::Ordering;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -16,17 +19,22 @@ use std::sync::Arc;
 /// A number of reverse mode over the scalar `S`.
 pub type Var<S> = Num<VarCore<S>>;
 
-/// The engine's part of a [`Var`]: a value, and its derivative with respect to one entry of the tape.
+/// The engine's part of a [`Var`], in one of three states:
 ///
-/// Functions of one argument, and operations with constants or between numbers that depend on the same entry, change only that
-/// derivative and record nothing.
+/// | state | `recording` | `entry` | `derivative` |
+/// |---|---|---|---|
+/// | constant | `None` | 0 | not read |
+/// | of a tape | its tape | below 2³¹: an entry of the tape | with respect to that entry |
+/// | of a recording | its recording | 2³¹ + operand of the recording | not read |
+///
+/// On a tape, functions of one argument, and operations with constants or between numbers that depend on the same entry, change only
+/// the derivative and record nothing. In a recording every operation is recorded. The tag of the operands decides, so that an
+/// operation reads no thread-local storage to find out.
 #[derive(Clone, Copy, Debug)]
 pub struct VarCore<S: Scalar> {
     value: S,
-    /// Derivative with respect to the entry; undefined for a constant.
     derivative: S,
     entry: u32,
-    /// The recording that it belongs to; `None` for a constant.
     recording: Option<NonZeroU32>,
 }
 
@@ -49,6 +57,34 @@ impl<S: Scalar> VarCore<S> {
         Self::entry(value, 0, STRAY)
     }
 
+    /// A number of a recording.
+    #[cfg(feature = "compiled")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn of_recording(value: S, operand: u32, recording: Option<NonZeroU32>) -> Self {
+        VarCore { value, derivative: S::constant(S::Base::ZERO), entry: recorded::TAG | operand, recording }
+    }
+
+    /// The entry or tagged operand, and the tape or recording.
+    #[cfg(feature = "compiled")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn place(&self) -> (u32, Option<NonZeroU32>) {
+        (self.entry, self.recording)
+    }
+
+    /// Whether it is of a recording.
+    #[cfg(feature = "compiled")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn is_recorded(&self) -> bool {
+        recorded::is_tagged::<S>(self.entry)
+    }
+
+    /// Whether it or the other number is of a recording.
+    #[cfg(feature = "compiled")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn either_is_recorded(&self, other: &Self) -> bool {
+        recorded::is_tagged::<S>(self.entry | other.entry)
+    }
+
     /// Whether the number has no derivative by this engine.
     #[cfg(feature = "any")]
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -60,12 +96,6 @@ impl<S: Scalar> VarCore<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn value(&self) -> S {
         self.value
-    }
-
-    /// The recording it belongs to.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn identity(&self) -> Option<NonZeroU32> {
-        self.recording
     }
 
     /// The entry that it depends on in the given recording, and its derivative with respect to the entry.
@@ -94,15 +124,87 @@ impl<S: Scalar> Core for VarCore<S> {
     type Base = S::Base;
     const DEPTH: u32 = 1 + S::DEPTH;
 
-    answered_below!(S, carries: recording);
+    const INTERNALS: &'static Internals<Num<Self>, S::Base> = &Internals {
+        parameter: |index, value| {
+            #[cfg(feature = "compiled")]
+            if let Some(parameter) = recorded::parameter(index, value) {
+                return Num(parameter);
+            }
+            Num(Self::inert(S::parameter(index, value)))
+        },
+        ..Internals::DEFAULT
+    };
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn constant(value: S::Base) -> Self {
+        Self::inert(S::constant(value))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn primal(&self) -> S::Base {
+        self.value.peek()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn observe(&self) -> S::Base {
+        #[cfg(feature = "compiled")]
+        if self.is_recorded() {
+            return recorded::observe(*self);
+        }
+        self.value.primal()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn compare(&self, other: &Self) -> Option<Ordering> {
+        #[cfg(feature = "compiled")]
+        if self.either_is_recorded(other) {
+            return recorded::compare(*self, *other);
+        }
+        self.value.partial_cmp(&other.value)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
+        #[cfg(feature = "compiled")]
+        if self.is_recorded() {
+            return recorded::compare(*self, Self::constant(other));
+        }
+        self.value.partial_cmp(&S::constant(other))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
+        #[cfg(feature = "compiled")]
+        if left.either_is_recorded(&right) {
+            return recorded::select(left, relation, right, then, otherwise);
+        }
+        if relation.holds(left.compare(&right)) { then } else { otherwise }
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn is_constant(&self) -> bool {
+        self.recording.is_none() && self.value.is_constant()
+    }
+    fn spoil(&self, kind: ErrorKind) {
+        if let Some(own) = self.recording {
+            identity::spoil(own, kind);
+        }
+        self.value.spoil(kind);
+    }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary<R: Unary>(self, rule: R) -> Self {
+        #[cfg(feature = "compiled")]
+        if self.is_recorded() {
+            return recorded::unary(self, rule);
+        }
         let y = self.value.apply(rule);
         self.chain(y, || rule.derivative(self.value, y))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
+        #[cfg(feature = "compiled")]
+        if self.either_is_recorded(&other) {
+            return recorded::binary(self, other, rule);
+        }
         let (x, y) = (self.value, other.value);
         let r = x.apply2(y, rule);
         let (Some(recording), Some(others)) = (self.recording, other.recording) else {
@@ -131,20 +233,36 @@ impl<S: Scalar> Core for VarCore<S> {
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
+        #[cfg(feature = "compiled")]
+        if self.is_recorded() {
+            return recorded::binary_right(self, other, rule);
+        }
         let r = self.value.apply2_right(other, rule);
         self.chain(r, || rule.partial_x(self.value, S::constant(other), r))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
+        #[cfg(feature = "compiled")]
+        if second.is_recorded() {
+            return recorded::binary_left(first, second, rule);
+        }
         let r = S::apply2_left(first, second.value, rule);
         second.chain(r, || rule.partial_y(S::constant(first), second.value, r))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fused(self, factor: Self, addend: Self) -> Self {
+        #[cfg(feature = "compiled")]
+        if self.either_is_recorded(&factor) || addend.is_recorded() {
+            return recorded::fused(self, factor, addend);
+        }
         let value = self.value.fused(factor.value, addend.value);
         VarCore { value, ..self.binary(factor, Times).binary(addend, Plus) }
     }
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Var<S>], y: &mut Vec<Var<S>>) {
+        #[cfg(feature = "compiled")]
+        if x.iter().any(|v| v.0.is_recorded()) {
+            return recorded::custom(rule, x, y);
+        }
         let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
         let mut outputs = Vec::new();
         let recording = x.iter().find_map(|v| v.0.recording);
