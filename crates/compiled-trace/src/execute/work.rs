@@ -21,7 +21,7 @@ const PER_NUMBER: f64 = 0.1;
 /// Time of beginning one instruction of a block.
 const OVERHEAD: f64 = 1.0;
 /// Time of an instruction of an unrolled program.
-const PER_UNROLLED: f64 = 0.4;
+const PER_UNROLLED: f64 = 0.15;
 
 impl Executable {
     /// The work of one run.

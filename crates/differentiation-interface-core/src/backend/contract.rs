@@ -91,6 +91,12 @@ pub trait Backend: Clone + Send + Sync + 'static {
         self.clone()
     }
 
+    /// The backend to use for a Jacobian that may be divided among threads, whose parts are the same numbers as those of the whole. An
+    /// engine whose last bits depend on earlier calls returns one for which they do not.
+    fn for_parts(&self) -> Self {
+        self.clone()
+    }
+
     /// Writes the derivative of order `order` of a function of the number `x` to `y`, from values of the function alone. `None` if
     /// `nth_derivative` nests the backend in itself instead. For differences, which have a formula for each order.
     fn nth_from_values<S: Scalar>(

@@ -69,18 +69,16 @@ pub struct AutoReverseDiff {
 
 impl AutoReverseDiff {
     /// Reverse mode by a tape in every call.
-    pub fn tape() -> AutoReverseDiff {
-        AutoReverseDiff::default()
+    pub const fn tape() -> AutoReverseDiff {
+        AutoReverseDiff {
+            #[cfg(feature = "compiled")]
+            schedule: tiers::Schedule::NEVER,
+        }
     }
 }
 
 #[cfg(feature = "compiled")]
 impl AutoReverseDiff {
-    /// A tape at first, and a program where calls repeat.
-    pub fn adaptive() -> AutoReverseDiff {
-        AutoReverseDiff { schedule: tiers::Schedule { first: tiers::FIRST, bytes: tiers::BYTES } }
-    }
-
     /// The same that records call `call` of a preparation first, counted from 1. With 1, the first call is compiled at once.
     pub fn recording_from(self, call: u64) -> AutoReverseDiff {
         AutoReverseDiff { schedule: tiers::Schedule { first: call, ..self.schedule } }
@@ -117,6 +115,9 @@ impl Backend for AutoReverseDiff {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn inject<S: Scalar, L: Lanes>(value: S) -> Var<S> {
         Num(VarCore::inert(value))
+    }
+    fn for_parts(&self) -> Self {
+        AutoReverseDiff::tape()
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn project<S: Scalar, L: Lanes>(number: &Var<S>) -> S {

@@ -47,7 +47,7 @@ impl Reason {
 }
 
 /// What a preparation has done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
     /// The form in use.
@@ -72,6 +72,8 @@ pub struct Report {
     pub loops: usize,
     /// Instructions of its derivative program.
     pub instructions: usize,
+    /// Time of that program over that of the tape, as estimated by counts; 0 without a program.
+    pub estimate: f64,
     /// Why no call is recorded any more; `None` while calls may be.
     pub stays: Option<Reason>,
     /// Time spent on recording and compiling.
@@ -101,7 +103,11 @@ impl fmt::Display for Report {
         };
         let Report { calls, by_tape, recordings, programs, operations, loops, instructions, .. } = self;
         write!(f, "{form}; {calls} calls, {by_tape} by tape; {recordings} recordings, {programs} compiled; ")?;
-        write!(f, "{operations} operations, {loops} loops, {instructions} instructions; {:.1?}", self.spent)?;
+        write!(
+            f,
+            "{operations} operations, {loops} loops, {instructions} instructions; {:.2} of the tape; {:.1?}",
+            self.estimate, self.spent
+        )?;
         match self.stays {
             Some(reason) => write!(f, "; stays a tape, because {reason}"),
             None => Ok(()),

@@ -13,7 +13,7 @@ use differentiation_interface_core::recordings::{Recordable, RecordedMatrix};
 use std::time::Instant;
 
 /// When to go up: the options of [`AutoReverseDiff`](super::AutoReverseDiff).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Schedule {
     /// The first call that may be recorded, counted from 1; 0 if none is.
     pub(super) first: u64,
@@ -21,16 +21,26 @@ pub(super) struct Schedule {
     pub(super) bytes: usize,
 }
 
-/// Calls are recorded for the first time at this one. Most functions of the benchmarks have paid for their program after 11 to 60 calls.
-pub(super) const FIRST: u64 = 24;
-/// Recordings of up to 40 million operations.
-pub(super) const BYTES: usize = 512 << 20;
+impl Schedule {
+    /// Tapes only.
+    pub(super) const NEVER: Schedule = Schedule { first: 0, bytes: 512 << 20 };
+}
+
+impl Default for Schedule {
+    /// Most regular functions have paid for their program after 11 to 60 calls. Recordings have up to 40 million operations.
+    fn default() -> Self {
+        Schedule { first: 24, ..Schedule::NEVER }
+    }
+}
+
 /// The number of recordings that are compiled for points on different paths.
 const MOST_KEPT: usize = 4;
 /// The number of paths that are remembered.
 const MOST_SEEN: usize = 16;
 /// The time of the tape for a recorded operation, with one sweep, in that of an interpreted operation.
 const PER_OPERATION: f64 = 1.3;
+/// The time of a call of the tape with nothing to record, over that of a program with nothing to do.
+const PER_CALL: f64 = 10.0;
 /// The misses of programs that are tolerated before anything is decided.
 const FEW: u64 = 8;
 
@@ -48,7 +58,9 @@ pub(super) enum Step {
 /// The counts of one preparation, and its programs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tiers {
-    calls: u64,
+    /// Calls that the tape has computed, the present one included unless a program computes it.
+    by_tape: u64,
+    by_program: u64,
     /// The call to record next, while the tape is in use; 0 before the first call.
     next: u64,
     /// Why no call is recorded any more.
@@ -56,8 +68,8 @@ pub(super) struct Tiers {
     /// The paths that calls have taken when they were recorded.
     seen: Vec<Fingerprint>,
     programs: Option<Box<CompiledState<f64>>>,
-    /// Calls that programs have computed, and calls at which none was valid, since the last recording was compiled.
-    hits: u64,
+    /// The number of calls when the last recording was compiled, and calls since then at which no program was valid.
+    since: u64,
     misses: u64,
     report: Report,
 }
@@ -66,14 +78,14 @@ impl Tiers {
     /// Begins a call.
     #[inline]
     pub(super) fn step(&mut self, schedule: Schedule) -> Step {
-        self.calls += 1;
+        self.by_tape += 1;
         if self.programs.is_some() {
             return Step::Program;
         }
         if self.next == 0 {
             self.next = schedule.first;
         }
-        if self.calls == self.next && self.settled.is_none() { Step::Record } else { Step::Tape }
+        if self.calls() == self.next && self.settled.is_none() { Step::Record } else { Step::Tape }
     }
 
     /// Whether programs are in use.
@@ -89,13 +101,18 @@ impl Tiers {
 
     /// What has happened so far.
     pub(super) fn report(&self) -> Report {
-        let (by_program, calls) = (self.report.by_program, self.calls);
         let form = match &self.programs {
             Some(programs) if programs.has_code() => Form::MachineCode,
             Some(_) => Form::Interpreter,
             None => Form::Tape,
         };
-        Report { calls, by_tape: calls - by_program, form, stays: self.settled, ..self.report }
+        let (by_tape, by_program) = (self.by_tape, self.by_program);
+        Report { calls: self.calls(), by_tape, by_program, form, stays: self.settled, ..self.report }
+    }
+
+    /// All calls.
+    fn calls(&self) -> u64 {
+        self.by_tape + self.by_program
     }
 
     /// Records the function at `x`, and compiles the recording if the function has taken this path before.
@@ -107,7 +124,7 @@ impl Tiers {
             self.settled = Some(reason);
             self.programs = None;
         }
-        self.next = self.calls.saturating_mul(2);
+        self.next = 2 * self.calls();
         self.report.spent += start.elapsed();
     }
 
@@ -135,13 +152,15 @@ impl Tiers {
         }
         if is_known && programs.count() < MOST_KEPT {
             programs.adopt().map_err(Reason::of_error)?;
-            if let Some(measure) = programs.measure() {
-                (self.report.loops, self.report.instructions) = (measure.loops, measure.instructions);
-            }
-            if is_slower(&programs, trial.operations) {
+            let (Some(measure), Some(outputs)) = (programs.measure(), programs.count_of_outputs()) else {
+                return Err(Reason::Slower);
+            };
+            (self.report.loops, self.report.instructions) = (measure.loops, measure.instructions);
+            self.report.estimate = measure.time / time_of_tape(trial.operations, outputs);
+            if !programs.has_code() && self.report.estimate > 1.0 {
                 return Err(Reason::Slower);
             }
-            (self.hits, self.misses) = (0, 0);
+            (self.since, self.misses) = (self.calls(), 0);
             self.report.programs += 1;
         }
         programs.forget_trial();
@@ -160,8 +179,8 @@ impl Tiers {
         let Some(programs) = &mut self.programs else { return Err(Step::Tape) };
         // An error is found again, and reported, by the tape.
         if f.is_pure() && programs.matrix_by_kept(f, x, with_value, rows).unwrap_or(false) {
-            self.hits += 1;
-            self.report.by_program += 1;
+            self.by_tape -= 1;
+            self.by_program += 1;
             return Ok(());
         }
         Err(self.missed())
@@ -182,9 +201,9 @@ impl Tiers {
 
     /// Leaves the programs if they are not valid at more than a quarter of the points.
     pub(super) fn descend_if_many(&mut self) {
-        if self.misses >= FEW && 4 * self.misses > self.hits + self.misses {
+        if self.misses >= FEW && 4 * self.misses > self.calls() - self.since {
             self.programs = None;
-            self.next = self.calls.saturating_mul(2);
+            self.next = 2 * self.calls();
             self.report.descents += 1;
         }
     }
@@ -210,20 +229,12 @@ impl Tiers {
     ) -> bool {
         let Some(programs) = &mut self.programs else { return false };
         let is_done = programs.fill(f, x, y, rows);
-        if is_done {
-            self.calls += 1;
-            self.hits += 1;
-            self.report.by_program += 1;
-        }
+        self.by_program += u64::from(is_done);
         is_done
     }
 }
 
-/// Whether the interpreter has more to do than the tape, which records once and sweeps once for each output. Machine code never has.
-fn is_slower(programs: &CompiledState<f64>, operations: usize) -> bool {
-    if programs.has_code() {
-        return false;
-    }
-    let (Some(measure), Some(outputs)) = (programs.measure(), programs.count_of_outputs()) else { return true };
-    measure.time > PER_OPERATION * operations as f64 * (1.0 + outputs as f64) / 2.0
+/// The time of a call by the tape, in that of an interpreted operation: one run, and one sweep for each output.
+fn time_of_tape(operations: usize, outputs: usize) -> f64 {
+    PER_CALL + PER_OPERATION * operations as f64 * (1.0 + outputs as f64) / 2.0
 }

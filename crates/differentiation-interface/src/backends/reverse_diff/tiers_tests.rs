@@ -35,7 +35,7 @@ fn close(found: &[f64], expected: &[f64]) {
 const PROGRAM: Form = if cfg!(feature = "native") { Form::MachineCode } else { Form::Interpreter };
 
 fn adaptive() -> AutoReverseDiff {
-    AutoReverseDiff::adaptive()
+    AutoReverseDiff::default()
 }
 
 #[test]

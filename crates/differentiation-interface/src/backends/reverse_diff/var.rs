@@ -57,11 +57,11 @@ impl<S: Scalar> VarCore<S> {
         Self::entry(value, 0, STRAY)
     }
 
-    /// A number of a recording.
+    /// A number of a recording with its tagged operand, or a constant.
     #[cfg(feature = "compiled")]
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn of_recording(value: S, operand: u32, recording: Option<NonZeroU32>) -> Self {
-        VarCore { value, derivative: S::constant(S::Base::ZERO), entry: recorded::TAG | operand, recording }
+    pub(super) fn recorded(value: S, entry: u32, recording: Option<NonZeroU32>) -> Self {
+        VarCore { value, derivative: S::constant(S::Base::ZERO), entry, recording }
     }
 
     /// The entry or tagged operand, and the tape or recording.
@@ -175,7 +175,7 @@ impl<S: Scalar> Core for VarCore<S> {
     fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
         #[cfg(feature = "compiled")]
         if left.either_is_recorded(&right) {
-            return recorded::select(left, relation, right, then, otherwise);
+            return recorded::select([left, right], relation, [then, otherwise]);
         }
         if relation.holds(left.compare(&right)) { then } else { otherwise }
     }
