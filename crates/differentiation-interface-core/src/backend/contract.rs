@@ -91,9 +91,9 @@ pub trait Backend: Clone + Send + Sync + 'static {
         self.clone()
     }
 
-    /// The backend to use for a Jacobian that may be divided among threads, whose parts are the same numbers as those of the whole. An
-    /// engine whose last bits depend on earlier calls returns one for which they do not.
-    fn for_parts(&self) -> Self {
+    /// The backend to use inside another operator, and for a Jacobian that may be divided among threads: every call does the same. An
+    /// engine whose calls depend on the number of earlier ones returns one whose calls do not.
+    fn steady(&self) -> Self {
         self.clone()
     }
 

@@ -2,6 +2,8 @@
 
 mod kept;
 
+pub(in crate::backends) use kept::Trial;
+
 use super::backend::AutoCompiledReverseDiff;
 use super::buffers::{Buffers, Direction};
 use super::fresh::FreshRecording;

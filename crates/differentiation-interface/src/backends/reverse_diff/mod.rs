@@ -128,8 +128,8 @@ impl AutoReverseDiff {
 
 #[cfg(feature = "compiled")]
 impl AutoReverseDiff {
-    /// The same that records call `call` of a preparation first, counted from 1, in place of call 24. With 1, the first recording is
-    /// compiled although nothing has shown that the path repeats; 0 is as [`tape`](Self::tape).
+    /// The same that records call `call` of a preparation first, counted from 1, in place of call 24. With 1, the preparation
+    /// records and compiles, although nothing has shown that the path repeats; 0 is as [`tape`](Self::tape).
     ///
     /// # Example
     /// ```
@@ -181,7 +181,7 @@ impl Backend for AutoReverseDiff {
     fn inject<S: Scalar, L: Lanes>(value: S) -> Var<S> {
         Num(VarCore::inert(value))
     }
-    fn for_parts(&self) -> Self {
+    fn steady(&self) -> Self {
         AutoReverseDiff::tape()
     }
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -65,14 +65,20 @@ impl<S: Scalar, L: Lanes> TieredState<S, L> {
             }
         }
         if step == Step::Record {
-            let mut recorded = AsRecorded { f: &mut *f, numbers: Numbers::new() };
-            self.tiers.record(schedule, &mut recorded, point);
+            self.record(backend, f, x);
             if self.fill(f.recordable(), point, y, rows).is_ok() {
                 return true;
             }
             self.tiers.descend_if_many();
         }
         false
+    }
+
+    /// Records the function at `x`, and compiles the recording if it is of use.
+    fn record<F: Flat<Var<S>>>(&mut self, backend: &AutoReverseDiff, f: &mut F, x: &[S]) {
+        if let Some(&[point]) = doubles(&[x]) {
+            self.tiers.record(backend.schedule, &mut AsRecorded { f, numbers: Numbers::new() }, point);
+        }
     }
 
     /// Fills the matrix by a program.
@@ -113,7 +119,11 @@ impl MatrixRoute<AutoReverseDiff> for Tiered {
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
         state.tiers.restart();
-        ViaPullback::prepare::<S, L, F>(backend, &mut state.tape, f, x, y)
+        ViaPullback::prepare::<S, L, F>(backend, &mut state.tape, f, x, y)?;
+        if backend.schedule.first == 1 {
+            state.record(backend, f, x);
+        }
+        Ok(())
     }
     #[inline]
     fn matrix<S: Scalar, L: Lanes, F: Flat<Var<S>>>(

@@ -5,7 +5,7 @@
 //! are compiled here and not in every crate that differentiates.
 
 use super::report::{Form, Reason, Report};
-use crate::backends::compiled_reverse_diff::CompiledState;
+use crate::backends::compiled_reverse_diff::{CompiledState, Trial};
 use compiled_trace::{Fingerprint, Limits, Recorded};
 use differentiation_interface_core::backend::Rows;
 use differentiation_interface_core::evaluate::Flat;
@@ -39,6 +39,8 @@ const MOST_KEPT: usize = 4;
 const MOST_SEEN: usize = 16;
 /// The time of the tape for a recorded operation, with one sweep, in that of an interpreted operation.
 const PER_OPERATION: f64 = 1.3;
+/// Evaluations of a function by the tape: of its value, and of its derivative unless that follows from the value.
+const PER_FUNCTION: f64 = 1.7;
 /// The time of a call of the tape with nothing to record, over that of a program with nothing to do.
 const PER_CALL: f64 = 10.0;
 /// The misses of programs that are tolerated before anything is decided.
@@ -156,7 +158,7 @@ impl Tiers {
                 return Err(Reason::Slower);
             };
             (self.report.loops, self.report.instructions) = (measure.loops, measure.instructions);
-            self.report.estimate = measure.time / time_of_tape(trial.operations, outputs);
+            self.report.estimate = measure.time / time_of_tape(&trial, outputs);
             if !programs.has_code() && self.report.estimate > 1.0 {
                 return Err(Reason::Slower);
             }
@@ -235,6 +237,6 @@ impl Tiers {
 }
 
 /// The time of a call by the tape, in that of an interpreted operation: one run, and one sweep for each output.
-fn time_of_tape(operations: usize, outputs: usize) -> f64 {
-    PER_CALL + PER_OPERATION * operations as f64 * (1.0 + outputs as f64) / 2.0
+fn time_of_tape(trial: &Trial, outputs: usize) -> f64 {
+    PER_CALL + PER_OPERATION * trial.operations as f64 * (1.0 + outputs as f64) / 2.0 + PER_FUNCTION * trial.functions
 }

@@ -87,7 +87,7 @@ where
             }
             _ => {
                 state.is_shared = false;
-                JacobianBackend::<F, X, C>::matrix(&self.backend().for_parts(), &mut state.serial, f, x, with_value)
+                JacobianBackend::<F, X, C>::matrix(&self.backend().steady(), &mut state.serial, f, x, with_value)
             }
         }
     }
@@ -108,7 +108,7 @@ where
         let plan = if found == expected { self.jacobian_plan::<X>(columns, found.0) } else { None };
         state.is_shared = plan.is_some();
         let Some(plan) = plan else {
-            let backend = &self.backend().for_parts();
+            let backend = &self.backend().steady();
             return JacobianBackend::<F, X, C>::fill(backend, &mut state.serial, f, x, with_value, jac);
         };
         let outputs = state.outputs;

@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub(in crate::backends) struct Trial {
     pub(in crate::backends) fingerprint: Fingerprint,
     pub(in crate::backends) operations: usize,
+    /// The time that its functions take beyond that of additions, in that of an operation.
+    pub(in crate::backends) functions: f64,
 }
 
 impl CompiledState<f64> {
@@ -34,7 +36,11 @@ impl CompiledState<f64> {
     ) -> Result<Trial, Error> {
         self.buffers.read_contexts(f.recordable(), &mut self.plain, &mut self.lengths);
         let graph = self.fresh.record(limits, &mut f, x, &self.plain)?;
-        Ok(Trial { fingerprint: graph.fingerprint(), operations: graph.nodes().len() })
+        Ok(Trial {
+            fingerprint: graph.fingerprint(),
+            operations: graph.nodes().len(),
+            functions: graph.time_of_functions(),
+        })
     }
 
     /// Compiles the last recording of [`try_out`](Self::try_out), and makes it the current one.
