@@ -3,8 +3,9 @@
 //! Called by operators; asks `tiers` what each call does. Over other numbers than `f64`, and where nothing is to be recorded, it is
 //! the route by pullbacks of the tape.
 
-use super::AutoReverseDiff;
-use super::recorded::{AsRecorded, Numbers, Writing};
+use super::as_recorded::{AsRecorded, Numbers};
+use super::backend::AutoReverseDiff;
+use super::recorded::Writing;
 use super::report::Report;
 use super::tiers::{Step, Tiers};
 use super::var::Var;
@@ -122,6 +123,9 @@ impl MatrixRoute<AutoReverseDiff> for Tiered {
         ViaPullback::prepare::<S, L, F>(backend, &mut state.tape, f, x, y)?;
         if backend.schedule.first == 1 {
             state.record(backend, f, x);
+            if let Some(&[point]) = doubles(&[x]) {
+                state.tiers.size(f.recordable(), point);
+            }
         }
         Ok(())
     }
@@ -154,7 +158,7 @@ impl MatrixRoute<AutoReverseDiff> for Tiered {
 
 /// The gradient and its value by a small program.
 impl<S: Scalar, L: Lanes> RecordedMatrix<S> for TieredState<S, L> {
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fill(&mut self, f: Option<&dyn Recordable>, x: &[S], y: Option<&mut [S]>, rows: &mut Rows<'_, S>) -> bool {
         let (slices, mut data) = ([x], [rows.data()]);
         let (Some(&[x]), Some([data])) = (doubles(&slices), doubles_mut(&mut data)) else { return false };

@@ -84,10 +84,12 @@ impl Tiers {
         if self.programs.is_some() {
             return Step::Program;
         }
-        if self.next == 0 {
-            self.next = schedule.first;
+        if self.next == 0 && schedule.first > 0 {
+            // With 1, the preparation has recorded; a call without preparation is not worth it.
+            self.next = schedule.first.max(2);
         }
-        if self.calls() == self.next && self.settled.is_none() { Step::Record } else { Step::Tape }
+        let is_due = self.next != 0 && self.calls() >= self.next && self.settled.is_none();
+        if is_due { Step::Record } else { Step::Tape }
     }
 
     /// Whether programs are in use.
@@ -122,11 +124,12 @@ impl Tiers {
     #[inline(never)]
     pub(super) fn record(&mut self, schedule: Schedule, f: &mut dyn Flat<Recorded>, x: &[f64]) {
         let start = Instant::now();
+        // First, for functions that panic.
+        self.next = 2 * self.calls().max(1);
         if let Err(reason) = self.try_record(schedule, f, x) {
             self.settled = Some(reason);
             self.programs = None;
         }
-        self.next = 2 * self.calls();
         self.report.spent += start.elapsed();
     }
 
@@ -186,6 +189,14 @@ impl Tiers {
             return Ok(());
         }
         Err(self.missed())
+    }
+
+    /// Sizes the memory of a program by a run at `x`, so that later calls allocate nothing.
+    pub(super) fn size(&mut self, f: Option<&dyn Recordable>, x: &[f64]) {
+        if let Some(programs) = &mut self.programs {
+            // An error is found again by the first call.
+            let _ = programs.matrix_by_kept(f, x, true, &mut Rows::growing(&mut Vec::new(), x.len()));
+        }
     }
 
     /// What to do at a point where no program is valid.

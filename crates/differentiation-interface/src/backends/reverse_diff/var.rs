@@ -57,18 +57,19 @@ impl<S: Scalar> VarCore<S> {
         Self::entry(value, 0, STRAY)
     }
 
-    /// A number of a recording with its tagged operand, or a constant.
+    /// What the operations of a recording need of a number.
     #[cfg(feature = "compiled")]
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn recorded(value: S, entry: u32, recording: Option<NonZeroU32>) -> Self {
-        VarCore { value, derivative: S::constant(S::Base::ZERO), entry, recording }
+    pub(super) fn parts(&self) -> recorded::Parts<S> {
+        (self.value, u64::from(self.entry) << 32 | u64::from(self.recording.map_or(0, NonZeroU32::get)))
     }
 
-    /// The entry or tagged operand, and the tape or recording.
+    /// The number of these parts, a constant or of a recording.
     #[cfg(feature = "compiled")]
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn place(&self) -> (u32, Option<NonZeroU32>) {
-        (self.entry, self.recording)
+    pub(super) fn whole((value, place): recorded::Parts<S>) -> Self {
+        let (entry, recording) = ((place >> 32) as u32, NonZeroU32::new(place as u32));
+        VarCore { value, derivative: S::constant(S::Base::ZERO), entry, recording }
     }
 
     /// Whether it is of a recording.
@@ -128,7 +129,7 @@ impl<S: Scalar> Core for VarCore<S> {
         parameter: |index, value| {
             #[cfg(feature = "compiled")]
             if let Some(parameter) = recorded::parameter(index, value) {
-                return Num(parameter);
+                return Num(Self::whole(parameter));
             }
             Num(Self::inert(S::parameter(index, value)))
         },
@@ -148,7 +149,8 @@ impl<S: Scalar> Core for VarCore<S> {
     fn observe(&self) -> S::Base {
         #[cfg(feature = "compiled")]
         if self.is_recorded() {
-            return recorded::observe(*self);
+            let (x, at) = self.parts();
+            return recorded::observe(x, at);
         }
         self.value.primal()
     }
@@ -157,7 +159,8 @@ impl<S: Scalar> Core for VarCore<S> {
     fn compare(&self, other: &Self) -> Option<Ordering> {
         #[cfg(feature = "compiled")]
         if self.either_is_recorded(other) {
-            return recorded::compare(*self, *other);
+            let ((x, at), (y, at_y)) = (self.parts(), other.parts());
+            return recorded::compare(x, at, y, at_y);
         }
         self.value.partial_cmp(&other.value)
     }
@@ -166,7 +169,8 @@ impl<S: Scalar> Core for VarCore<S> {
     fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
         #[cfg(feature = "compiled")]
         if self.is_recorded() {
-            return recorded::compare(*self, Self::constant(other));
+            let ((x, at), (y, at_y)) = (self.parts(), Self::constant(other).parts());
+            return recorded::compare(x, at, y, at_y);
         }
         self.value.partial_cmp(&S::constant(other))
     }
@@ -175,7 +179,8 @@ impl<S: Scalar> Core for VarCore<S> {
     fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
         #[cfg(feature = "compiled")]
         if left.either_is_recorded(&right) {
-            return recorded::select([left, right], relation, [then, otherwise]);
+            let parts = |numbers: [Self; 2]| numbers.map(|number| number.parts());
+            return Self::whole(recorded::select(parts([left, right]), relation, parts([then, otherwise])));
         }
         if relation.holds(left.compare(&right)) { then } else { otherwise }
     }
@@ -194,7 +199,8 @@ impl<S: Scalar> Core for VarCore<S> {
     fn unary<R: Unary>(self, rule: R) -> Self {
         #[cfg(feature = "compiled")]
         if self.is_recorded() {
-            return recorded::unary(self, rule);
+            let (x, at) = self.parts();
+            return Self::whole(recorded::unary(x, at, rule));
         }
         let y = self.value.apply(rule);
         self.chain(y, || rule.derivative(self.value, y))
@@ -203,7 +209,8 @@ impl<S: Scalar> Core for VarCore<S> {
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         #[cfg(feature = "compiled")]
         if self.either_is_recorded(&other) {
-            return recorded::binary(self, other, rule);
+            let ((x, at), (y, at_y)) = (self.parts(), other.parts());
+            return Self::whole(recorded::binary(x, at, y, at_y, rule));
         }
         let (x, y) = (self.value, other.value);
         let r = x.apply2(y, rule);
@@ -235,7 +242,8 @@ impl<S: Scalar> Core for VarCore<S> {
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
         #[cfg(feature = "compiled")]
         if self.is_recorded() {
-            return recorded::binary_right(self, other, rule);
+            let (x, at) = self.parts();
+            return Self::whole(recorded::binary_right(x, at, other, rule));
         }
         let r = self.value.apply2_right(other, rule);
         self.chain(r, || rule.partial_x(self.value, S::constant(other), r))
@@ -244,7 +252,8 @@ impl<S: Scalar> Core for VarCore<S> {
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         #[cfg(feature = "compiled")]
         if second.is_recorded() {
-            return recorded::binary_left(first, second, rule);
+            let (y, at) = second.parts();
+            return Self::whole(recorded::binary_left(first, y, at, rule));
         }
         let r = S::apply2_left(first, second.value, rule);
         second.chain(r, || rule.partial_y(S::constant(first), second.value, r))
@@ -253,7 +262,7 @@ impl<S: Scalar> Core for VarCore<S> {
     fn fused(self, factor: Self, addend: Self) -> Self {
         #[cfg(feature = "compiled")]
         if self.either_is_recorded(&factor) || addend.is_recorded() {
-            return recorded::fused(self, factor, addend);
+            return Self::whole(recorded::fused(self.parts(), factor.parts(), addend.parts()));
         }
         let value = self.value.fused(factor.value, addend.value);
         VarCore { value, ..self.binary(factor, Times).binary(addend, Plus) }
@@ -261,7 +270,10 @@ impl<S: Scalar> Core for VarCore<S> {
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Var<S>], y: &mut Vec<Var<S>>) {
         #[cfg(feature = "compiled")]
         if x.iter().any(|v| v.0.is_recorded()) {
-            return recorded::custom(rule, x, y);
+            let outputs = recorded::custom(rule, x.iter().map(|v| v.0.parts()));
+            y.clear();
+            y.extend(outputs.into_iter().map(|v| Num(Self::whole(v))));
+            return;
         }
         let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
         let mut outputs = Vec::new();
