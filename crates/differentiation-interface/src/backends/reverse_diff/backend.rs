@@ -17,24 +17,22 @@ use crate::backends::AutoCompiledReverseDiff;
 /// **Programs.** With the feature `compiled`, which is on by default, a prepared `gradient`, `jacobian` or `derivative` over `f64`
 /// counts its calls, and no time is measured, so that the same calls have the same results, bit for bit, in every run of a program:
 ///
-/// 1. Call 24 is recorded, then calls 48, 96, 192 and so on, unless there is a program. A recording is compiled if the function took the same
-///    path before: the same operations with the same outcomes of comparisons. So a function without branches becomes a program at call 48, which
-///    takes as long as some hundred calls, and allocates; a function that branches at every call stays a tape.
+/// 1. Call 24 is recorded, then calls 48, 96, 192 and so on, unless there is a program. A recording is compiled if the function took the
+///    same path before: the same operations with the same outcomes of comparisons. So a function without branches becomes a program at
+///    call 48, which takes as long as some hundred calls, and allocates; a function that branches at every call stays a tape.
 /// 2. Programs check their comparisons. Where none is valid, the tape computes the call. At the 8th, 16th, 32nd .. such call the function
-///    is recorded, and compiled if it took this path before, for up to 4 paths.
-///    If more than 8 calls and a quarter of all are such calls, the programs are given up and counting goes on as in 1.
+///    is recorded, and compiled if it took this path before, for up to 4 paths. If such calls are at least 8 and more than a quarter of
+///    all since the last program was made, the programs are given up and counting goes on as in 1.
 /// 3. The preparation stays with the tape for good if the program would have more to do than the tape (an estimate by instructions and
-///    iterations, for the interpreter alone), if the recording is larger than [`with_memory_limit`](Self::with_memory_limit),
-///    if the function cannot be recorded, or if what it reads may change. That is assumed of functions that are not
-///    [pure](crate::Function::is_pure), that have contexts which a recording cannot see, or that are not `Sync`
-///    (they may capture a `Cell`); and of those whose constants were different in two recordings of one path. State that changes behind a lock, an atomic or a
-///    `static` is noticed by the last alone: use [`tape`](Self::tape), or prepare again after a change, as for
-///    [`compiled`](Self::compiled).
+///    iterations, for the interpreter alone), if the recording is larger than `with_memory_limit` allows, if the function cannot be
+///    recorded, or if what it reads may change. That is assumed of functions that are not [pure](crate::Function::is_pure), that have
+///    contexts which a recording cannot see, or that are not `Sync` (they may capture a `Cell`); and of those whose constants were
+///    different in two recordings of one path. State that changes behind a lock, an atomic or a `static` is noticed by the last alone:
+///    use [`tape`](Self::tape), or prepare again after a change, as for `compiled`.
 ///
 /// A program adds long sums in another order than the tape: results differ by rounding. `report()` of the prepared object says what has
-/// been done and why. [`tape`](Self::tape), [`recording_from`](Self::recording_from) and [`compiled`](Self::compiled) set the tier. Other operators, second order, numbers of
-/// another differentiation, `f32`, calls without preparation, [`AnyBackend`](crate::backends::AnyBackend), and Jacobians by
-/// `AutoThreaded` are computed by the tape.
+/// been done and why. [`tape`](Self::tape), `recording_from` and `compiled` set the tier. Other operators, second order, numbers of
+/// another differentiation, `f32`, calls without preparation, `AnyBackend`, and Jacobians by `AutoThreaded` are computed by the tape.
 ///
 /// **Threads.** The tape belongs to the thread that calls the operator. A function that combines its numbers on another thread
 /// (`std::thread::scope`, `rayon`, a worker behind a channel) is refused with

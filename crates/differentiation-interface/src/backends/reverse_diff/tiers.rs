@@ -81,14 +81,17 @@ impl Tiers {
     #[inline]
     pub(super) fn step(&mut self, schedule: Schedule) -> Step {
         self.by_tape += 1;
+        if schedule.first == 0 {
+            return Step::Tape;
+        }
         if self.programs.is_some() {
             return Step::Program;
         }
-        if self.next == 0 && schedule.first > 0 {
+        if self.next == 0 {
             // With 1, the preparation has recorded; a call without preparation is not worth it.
             self.next = schedule.first.max(2);
         }
-        let is_due = self.next != 0 && self.calls() >= self.next && self.settled.is_none();
+        let is_due = self.calls() >= self.next && self.settled.is_none();
         if is_due { Step::Record } else { Step::Tape }
     }
 

@@ -56,7 +56,7 @@ where
         f: &F,
         x: At<'_, P>,
     ) -> Result<(), Error> {
-        JacobianBackend::<F, X, C>::prepare(self.backend(), &mut state.serial, f, x)?;
+        JacobianBackend::<F, X, C>::prepare(&self.backend().steady(), &mut state.serial, f, x)?;
         let outputs = <B as JacobianBackend<F, X, C>>::value(&state.serial).len();
         state.outputs = Some(outputs);
         state.is_shared = false;
