@@ -1,6 +1,6 @@
 //! What a preparation of the compiled engine costs: time and memory, in all and for each recorded operation, beside the figures asked for.
 //!
-//! `cargo bench -p differentiation-interface-benches --bench preparing [--features native] [-- --check] [-- FILTER ...]`: every work runs in a
+//! `cargo bench -p differentiation-interface-benches --bench preparing [-- --check] [-- FILTER ...]`: every work runs in a
 //! process of its own, whose peak memory counts. `--check` ends with an error if a figure is more than a tenth above the one asked for.
 //! Filters select works by parts of their names. Without the argument `--bench`, which `cargo bench` passes and `cargo test` does not,
 //! sizes are small and nothing is compared.

@@ -1,6 +1,6 @@
 //! Gradients of loops that carry a state, over the plain function: forward mode, tape, compiled.
 //!
-//! `cargo bench -p differentiation-interface-benches --bench stateful [--features native] [-- FILTER ... [--check]]` prints times, ratios and preparations; with
+//! `cargo bench -p differentiation-interface-benches --bench stateful [-- FILTER ... [--check]]` prints times, ratios and preparations; with
 //! `--check` the exit status is 1 if a compiled gradient misses its ratio by more than a tenth. Without the argument `--bench`, which `cargo bench` passes and `cargo test`
 //! does not, loops are short and gradients are only compared with those of forward mode, and must not allocate.
 

@@ -28,6 +28,12 @@ pub trait Recordable {
     fn constants_are(&self, _words: &[u64]) -> bool {
         false
     }
+    /// Whether what the function captures could change between calls without a new preparation. A function that is not `Sync` may
+    /// capture a `Cell` or a `RefCell`; what is `Sync` and changes (atomics, locks, statics) is not detected. An engine that records
+    /// functions without being asked to leaves such a function alone.
+    fn may_change(&self) -> bool {
+        true
+    }
     /// Whether a call has failed.
     fn has_failed(&self) -> bool {
         false
@@ -59,6 +65,10 @@ impl Recordable for Option<&dyn Recordable> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn constants_are(&self, words: &[u64]) -> bool {
         self.is_some_and(|f| f.constants_are(words))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn may_change(&self) -> bool {
+        self.is_none_or(|f| f.may_change())
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_failed(&self) -> bool {

@@ -17,6 +17,8 @@ mod internals;
 mod matrix;
 mod number;
 mod plain_data;
+mod report;
+mod sync;
 mod words;
 
 pub use backend::Recordings;
@@ -25,4 +27,6 @@ pub use internals::{Internals, PlainSlices, Tangents};
 pub use matrix::RecordedMatrix;
 pub use number::EngineScalar;
 pub use plain_data::PlainData;
+pub use report::Reports;
+pub(crate) use sync::is_sync;
 pub use words::{Word, Words};

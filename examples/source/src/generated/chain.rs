@@ -2,11 +2,7 @@
 
 /// The gradient of `energy`: `grad[j]` is ∂y/∂x[j].
 /// With the value, `y`.
-#[allow(
-    clippy::manual_memcpy,
-    clippy::manual_slice_fill,
-    clippy::needless_range_loop
-)]
+#[allow(clippy::manual_memcpy, clippy::manual_slice_fill, clippy::needless_range_loop)]
 #[inline]
 pub fn energy_value_and_gradient(x: &[f64; 18], grad: &mut [f64; 18]) -> f64 {
     let mut y = 0.0;
@@ -41,11 +37,7 @@ pub static LINKS_SPARSE_JACOBIAN_COLUMNS: [u32; 36] = [
 /// The Jacobian of `links`: ∂y[i]/∂x[j] where it is not always zero.
 /// 36 entries in compressed rows; their places are in `LINKS_SPARSE_JACOBIAN_STARTS` and `LINKS_SPARSE_JACOBIAN_COLUMNS`.
 /// With the value, `y`.
-#[allow(
-    clippy::manual_memcpy,
-    clippy::manual_slice_fill,
-    clippy::needless_range_loop
-)]
+#[allow(clippy::manual_memcpy, clippy::manual_slice_fill, clippy::needless_range_loop)]
 #[inline]
 pub fn links_value_and_sparse_jacobian(x: &[f64; 18], y: &mut [f64; 10], jac: &mut [f64; 36]) {
     let t0 = x[0];
@@ -88,12 +80,7 @@ pub static LAGRANGIAN_SPARSE_HESSIAN_COLUMNS: [u32; 50] = [
 
 /// The Hessian of `lagrangian`: ∂²y/∂x[i]∂x[j] where it is not always zero.
 /// 50 entries in compressed rows; their places are in `LAGRANGIAN_SPARSE_HESSIAN_STARTS` and `LAGRANGIAN_SPARSE_HESSIAN_COLUMNS`.
-#[allow(
-    unused_variables,
-    clippy::manual_memcpy,
-    clippy::manual_slice_fill,
-    clippy::needless_range_loop
-)]
+#[allow(unused_variables, clippy::manual_memcpy, clippy::manual_slice_fill, clippy::needless_range_loop)]
 #[inline]
 pub fn lagrangian_sparse_hessian(x: &[f64; 18], multipliers: &[f64; 10], hess: &mut [f64; 50]) {
     let mut work = [0.0; 16];
