@@ -524,20 +524,6 @@ impl<'a, F, X: FlatShape, N: Scalar, K> Bound<'a, '_, F, X, (), N, K> {
     }
 }
 
-impl<F, X, C, N, K> Bound<'_, '_, F, X, C, N, K>
-where
-    F: Evaluate<X, C, N>,
-    X: Shape,
-    C: Contexts,
-    N: Scalar,
-{
-    /// Whether a call depends on its arguments alone, some of which are constants.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn depends_on_constants(&self) -> bool {
-        !X::OPAQUE && C::OPAQUE && self.function.is_pure()
-    }
-}
-
 impl<F, X, C, N, K> Flat<N> for Bound<'_, '_, F, X, C, N, K>
 where
     F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
@@ -607,12 +593,14 @@ where
         C::lengths(&self.contexts, lengths);
     }
     fn constants(&self, words: &mut Vec<u64>) -> bool {
-        self.depends_on_constants() && C::constants(&self.contexts, &self.storage.contexts, &mut Words::Keep(words))
+        let words = &mut Words::Keep(words);
+        !X::OPAQUE && self.function.is_pure() && C::constants(&self.contexts, &self.storage.contexts, words)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn constants_are(&self, words: &[u64]) -> bool {
         let mut words = Words::Compare(words);
-        self.depends_on_constants()
+        !X::OPAQUE
+            && self.function.is_pure()
             && C::constants(&self.contexts, &self.storage.contexts, &mut words)
             && words.is_complete()
     }

@@ -104,6 +104,12 @@ impl Fold {
         }
     }
 
+    /// Bytes of the constants that change.
+    pub(crate) fn bytes(&self) -> usize {
+        let all = self.columns.iter().map(|column| column.all.capacity() * size_of::<u32>());
+        self.columns.len() * size_of::<Column>() + all.sum::<usize>()
+    }
+
     /// How many operations it stands for, without the two iterations that are stored.
     pub(crate) fn hidden(&self) -> usize {
         (self.iterations - 2) * self.period + self.partial

@@ -448,6 +448,11 @@ impl<B: Base> Recorder<B> {
         self.graph.nodes.len() + self.fold.as_ref().map_or(0, |fold| fold.hidden())
     }
 
+    /// Bytes of memory that the last recording occupies, with the constants of a folded loop.
+    pub fn bytes(&self) -> usize {
+        self.graph.bytes() + self.fold.as_ref().map_or(0, |fold| fold.bytes())
+    }
+
     /// What is folded away of the last recording.
     pub(crate) fn fold(&self) -> Option<&Fold> {
         self.fold.as_deref()
@@ -477,7 +482,10 @@ impl<B: Base> Recorder<B> {
         limits: Limits,
         f: impl FnOnce(&[Recorded<B>], &[Recorded<B>], &mut Vec<Recorded<B>>),
     ) -> Result<(), Error> {
-        self.run(x, parameters, limits, true, f)
+        let done = self.run(x, parameters, limits, true, f);
+        // The numbers of a long point are larger than the folded recording.
+        (self.x, self.parameters, self.y) = Default::default();
+        done
     }
 
     /// Reserves memory for this many different constants.

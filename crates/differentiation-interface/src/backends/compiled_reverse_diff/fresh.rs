@@ -42,8 +42,17 @@ impl<B: Base> FreshRecording<B> {
         x: &[S],
         parameters: &[f64],
     ) -> Result<&mut Recorder<B>, Error> {
-        self.set_point(x, parameters);
-        let recorded = self.recorder.record_folding(&self.point, &self.parameters, limits, |x, _, y| f.call(x, y));
+        // A plain point is not copied: a long one is larger than the folded recording.
+        let recorded = match S::as_plain(&[x]) {
+            Some([point]) => {
+                self.set_point::<S>(&[], parameters);
+                self.recorder.record_folding(point, &self.parameters, limits, |x, _, y| f.call(x, y))
+            }
+            _ => {
+                self.set_point(x, parameters);
+                self.recorder.record_folding(&self.point, &self.parameters, limits, |x, _, y| f.call(x, y))
+            }
+        };
         if f.recordable().has_failed() {
             // The caller reports the failure.
             return Err(ErrorKind::ForeignNumber.into());

@@ -3,16 +3,17 @@
 use super::*;
 use crate::backends::compiled_reverse_diff::requested::RequestedEntries;
 use crate::backends::forward_diff::Dual;
-use compiled_trace::{Limits, Recorded, record};
+use compiled_trace::{Limits, Recorded, Recorder};
 use differentiation_interface_core::backend::Lane;
 
 /// Results do not show how a program ran.
 #[test]
 fn dual_numbers_are_split() {
     let f = |x: &[Recorded<f64>], _: &[Recorded<f64>], y: &mut Vec<Recorded<f64>>| y.push(x[0] * x[0] * x[1]);
-    let graph = record(&[1.0, 2.0], &[], Limits::default(), f).unwrap();
+    let mut recorder = Recorder::default();
+    recorder.record(&[1.0, 2.0], &[], Limits::default(), f).unwrap();
     let mut held: Held<Dual<f64, Lane<1>>> =
-        Held::new(Arc::new(Recording::new(&graph, &[], &RequestedEntries::default()).unwrap()));
+        Held::new(Arc::new(Recording::new(&mut recorder, &[], &RequestedEntries::default()).unwrap()));
     let mark = NonZeroU32::new(7).unwrap();
     let tangents = <Dual<f64, Lane<1>> as EngineScalar>::tangents().expect("a plain value and one tangent");
     let x = [(tangents.join)(3.0, mark, &[1.0], 1), Dual::constant(5.0)];
@@ -33,8 +34,9 @@ fn gradients_of_small_programs_are_kept_with_their_memory() {
         y.push(x.iter().map(|v| *v * *v).sum());
     };
     let held = |point: &[f64]| {
-        let graph = record(point, &[], Limits::default(), squares).unwrap();
-        Held::<f64>::new(Arc::new(Recording::new(&graph, &[], &RequestedEntries::default()).unwrap()))
+        let mut recorder = Recorder::default();
+        recorder.record(point, &[], Limits::default(), squares).unwrap();
+        Held::<f64>::new(Arc::new(Recording::new(&mut recorder, &[], &RequestedEntries::default()).unwrap()))
     };
     let mut small = held(&[1.0, 2.0]);
     let (mut y, mut gradient) = ([0.0], [0.0; 2]);
