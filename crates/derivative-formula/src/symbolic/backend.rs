@@ -9,7 +9,7 @@ use differentiation_interface_core::error::ErrorKind;
 /// The function runs once, on recording numbers. Every entry of the Jacobian, or of gradient and Hessian, becomes an expression that
 /// shares its parts with the others; zero entries are not computed. Entries that are short are simplified by equality saturation; only
 /// terms and factors are reordered and collected, so that an entry changes by rounding alone, and where that would cost operations the
-/// entries stay as they are. Values of the function are computed as the function does. All of it is compiled by `compiled-trace`.
+/// entries stay as they are. The operations of the function itself are not simplified. All of it is compiled by `compiled-trace`.
 ///
 /// **When.** For functions whose derivatives have few operations for each entry that is not zero: models of a few equations,
 /// residuals that each depend on few inputs, Hessians of separable functions. It needs neither sparsity detector nor colouring: see

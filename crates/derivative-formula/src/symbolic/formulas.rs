@@ -135,6 +135,17 @@ pub(super) fn limits(backend: &AutoSymbolic) -> Limits {
     Limits { bytes: backend.most_operations().saturating_mul(2 * (size_of::<Node>() + size_of::<f64>())) }
 }
 
+/// What to do about a recording that grows too large.
+const TOO_LONG: ErrorKind = ErrorKind::Refused {
+    what: "the recording of the function takes more operations than the limit",
+    instead: "raise it with `with_most_operations`, or use `AutoReverseDiff::compiled()`",
+};
+
+/// The error of a recording, which says what to do where it is too long.
+pub(super) fn recording_error(error: Error) -> Error {
+    if error.kind() == ErrorKind::TapeOverflow { TOO_LONG.into() } else { error }
+}
+
 /// The expressions of the entries, and where they are.
 pub(super) struct Entries {
     pub(super) expressions: Expressions,

@@ -3,7 +3,7 @@
 //! Called by `AutoSparse`, which asks the backend for entries.
 
 use super::backend::AutoSymbolic;
-use super::formulas::{Entries, Order, entries, limits};
+use super::formulas::{Entries, Order, entries, limits, recording_error};
 use super::pattern::CompressedRows;
 use compiled_trace::{Graph, Recorded, Recorder};
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -61,7 +61,7 @@ impl FormulaSparsityDetector {
             // The caller reports the failure.
             return Err(ErrorKind::ForeignNumber.into());
         }
-        let graph: &Graph = recorded?;
+        let graph: &Graph = recorded.map_err(recording_error)?;
         if let Some(place) = graph.guard_places().next() {
             return Err(ErrorKind::ValueDecides { place }.into());
         }

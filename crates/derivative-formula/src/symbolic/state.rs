@@ -3,7 +3,7 @@
 //! Called by the routes; calls the recorder and `held`.
 
 use super::backend::AutoSymbolic;
-use super::formulas::{Formulas, Order, limits};
+use super::formulas::{Formulas, Order, limits, recording_error};
 use super::held::{Failure, Held};
 use compiled_trace::{GuardFailed, Recorded, Recorder, RunError};
 use differentiation_interface_core::backend::{EntryRequest, Rows, Seeds};
@@ -27,12 +27,6 @@ pub struct SymbolicState<S: Scalar> {
     /// Lengths of the contexts.
     lengths: Vec<usize>,
 }
-
-/// What to do about a recording that grows too large.
-const TOO_LONG: ErrorKind = ErrorKind::Refused {
-    what: "the recording of the function takes more operations than the limit",
-    instead: "raise it with `with_most_operations`, or use `AutoReverseDiff::compiled()`",
-};
 
 impl<S: Scalar> SymbolicState<S> {
     /// Computes the outputs and the derivatives of an order at `x`.
@@ -100,11 +94,7 @@ impl<S: Scalar> SymbolicState<S> {
             // The caller reports the failure.
             return Err(ErrorKind::ForeignNumber.into());
         }
-        match recorded {
-            Ok(_) => Ok(()),
-            Err(error) if error.kind() == ErrorKind::TapeOverflow => Err(TOO_LONG.into()),
-            Err(error) => Err(error),
-        }
+        recorded.map(|_| ()).map_err(recording_error)
     }
 
     /// Records a function whose constants may have changed, and selects the formulas of the same operations.

@@ -102,6 +102,10 @@ fn what_it_cannot_do_is_an_error_that_says_what_to_do() {
     let error = gradient(&long, &small, &[1.0, 0.5]).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(error.starts_with("gradient with symbolic: the ") && error.contains("than the limit"), "{error}");
     assert!(error.ends_with("raise it with `with_most_operations`, or use `AutoReverseDiff::compiled()`"), "{error}");
+    let sparse = AutoSparse::new(small).with_detector(FormulaSparsityDetector::of(small)).with_coloring(SeparateColors);
+    let rows = |x: &[_]| [(0..1000).fold(x[0], |y, _| y * x[1] + x[0])];
+    let found = kind(jacobian(&rows, &sparse, &[1.0, 0.5]));
+    assert!(matches!(found, Some(ErrorKind::Refused { .. })), "{found:?}");
     let rule = Custom::new(
         PlainRule::new("doubled", |x: &[f64], y: &mut Vec<f64>| *y = vec![2.0 * x[0]])
             .with_pullback(|_: &[f64], _: &[f64], dy: &[f64], dx: &mut [f64]| dx[0] = 2.0 * dy[0]),
