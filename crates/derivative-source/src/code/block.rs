@@ -40,6 +40,18 @@ impl Rewriter {
         without_dead(&self.nodes, |_| true)
     }
 
+    /// The sum of two numbers, of which the second is added term by term if it is a sum or difference itself: compilers make better
+    /// vectors of a + b - c than of a + (b - c).
+    pub(crate) fn add_by_terms(&mut self, sum: usize, value: usize) -> usize {
+        match self.nodes[value] {
+            Node::Binary(rule @ (PLUS | MINUS), first, second) => {
+                let sum = self.write(Node::Binary(PLUS, sum, first));
+                self.write(Node::Binary(rule, sum, second))
+            }
+            _ => self.write(Node::Binary(PLUS, sum, value)),
+        }
+    }
+
     fn value(&self, i: usize) -> Option<f64> {
         match self.nodes[i] {
             Node::Constant(c) => Some(c),

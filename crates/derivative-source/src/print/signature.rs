@@ -116,7 +116,13 @@ impl Signature {
             lints.push("clippy::approx_constant");
         }
         if code.steps.iter().any(|step| matches!(step, Step::Loop { .. })) {
-            lints.extend(["clippy::manual_memcpy", "clippy::manual_slice_fill", "clippy::needless_range_loop"]);
+            if has_loop_that(&code.steps, &|nodes| matches!(nodes, [Node::Load(_), Node::Store(0, _)])) {
+                lints.push("clippy::manual_memcpy");
+            }
+            if has_loop_that(&code.steps, &|nodes| matches!(nodes, [Node::Constant(_), Node::Store(0, _)])) {
+                lints.push("clippy::manual_slice_fill");
+            }
+            lints.push("clippy::needless_range_loop");
         }
         if self.has_guards {
             lints.extend(["clippy::neg_cmp_op_on_partial_ord", "clippy::nonminimal_bool"]);
@@ -160,6 +166,16 @@ impl Signature {
         }
         head
     }
+}
+
+/// Whether a loop repeats such a block and nothing else.
+fn has_loop_that(steps: &[Step], repeats: &dyn Fn(&[Node]) -> bool) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Loop { body, .. } => {
+            matches!(&body[..], [Step::Block(nodes)] if repeats(nodes)) || has_loop_that(body, repeats)
+        }
+        _ => false,
+    })
 }
 
 /// Constants that have a name in the standard library.
