@@ -52,6 +52,15 @@ impl Rewriter {
         }
     }
 
+    /// Whether a condition on constants holds.
+    fn holds(&self, condition: usize) -> Option<bool> {
+        match self.nodes[condition] {
+            Node::Compare(relation, a, b) => Some(relation.holds(self.value(a)?.partial_cmp(&self.value(b)?))),
+            Node::NotZero(a) => Some(self.value(a)? != 0.0),
+            _ => None,
+        }
+    }
+
     fn value(&self, i: usize) -> Option<f64> {
         match self.nodes[i] {
             Node::Constant(c) => Some(c),
@@ -103,6 +112,20 @@ impl Rewriter {
                 _ => self.once(Node::NotZero(a)),
             },
             Node::Select(_, a, b) if a == b => a,
+            Node::Select(condition, a, b) => match self.holds(condition) {
+                Some(holds) => {
+                    if holds {
+                        a
+                    } else {
+                        b
+                    }
+                }
+                None => self.once(Node::Select(condition, a, b)),
+            },
+            Node::Truth(condition) => match self.holds(condition) {
+                Some(holds) => self.constant(if holds { 1.0 } else { 0.0 }),
+                None => self.once(Node::Truth(condition)),
+            },
             node => self.once(node),
         }
     }
