@@ -147,6 +147,8 @@ pub(crate) fn emitted(recording: &Recording, operator: Operator, tracks: bool) -
     let graph = if tracks { recording.graph.tracking_absent() } else { recording.graph.clone() };
     let value = compile(&graph)?;
     let value = if tracks { value.tracking_absent() } else { value };
+    // Rules without source code are reported as such, whatever the operator makes of them.
+    lower(&value)?;
     let programs = Programs { recording, operator, graph, value };
     let (code, pattern) = programs.code()?;
     let mut code = finished(code);

@@ -355,3 +355,21 @@ fn loops_of_many_shapes_give_what_forward_mode_gives() {
         assert!(wrong.is_empty(), "{language:?}: {}", wrong.join("\n"));
     }
 }
+
+#[test]
+fn rules_whose_code_is_not_known_are_refused_by_name() {
+    let norm2 = PlainRule::new("norm2", |x: &[f64], y: &mut Vec<f64>| {
+        y.clear();
+        y.push(x.iter().map(|v| v * v).sum());
+    });
+    let norm2 = norm2.with_pullback(|x: &[f64], _: &[f64], dy: &[f64], dx: &mut [f64]| {
+        dx.iter_mut().zip(x).for_each(|(dx, x)| *dx = 2.0 * x * dy[0]);
+    });
+    let norm2 = Custom::new(norm2);
+    let recording = Recording::new("f", &|x: &[Recorded]| norm2.number(x) * x[0], &&[1.0, 2.0]).unwrap();
+    for operator in [Operator::VALUE, Operator::GRADIENT, Operator::SPARSE_JACOBIAN, Operator::HESSIAN] {
+        let error = Source::new().with(&recording, operator).unwrap_err();
+        assert_eq!(error, Error::CustomRule { name: "plain rule".to_string() });
+        assert!(error.to_string().ends_with("write it out on numbers"), "{error}");
+    }
+}
