@@ -240,6 +240,19 @@ fn fields_of_a_struct_are_arguments() {
     std::fs::write(folder.join("main.rs"), main).unwrap();
     ran(Command::new("rustc").args(["--edition=2024", "-Dwarnings", "main.rs"]).current_dir(&folder));
     ran(&mut Command::new(folder.join("main")));
+
+    // The same with slices, whose lengths are checked.
+    source.with_std().with_slices().write_rust(&folder, "emitted").unwrap();
+    let main = "include!(\"emitted.rs\");\nfn main() {\n    let (stiffness, ends, load) = (vec![2.0, 3.0], vec![0.5, 1.5, -1.0], [4.0]);\n    \
+        let mut grad = vec![0.0; 6];\n    \
+        assert_eq!(stored_value_and_gradient(&stiffness, &ends, &load, &mut grad), -8.0);\n    \
+        assert_eq!(grad, [0.25, -1.5, 2.0, -3.0, 8.5, -1.0]);\n    \
+        squares_hvp(&stiffness, &ends, &load, &[1.0; 6], &mut grad);\n    \
+        let short = std::panic::catch_unwind(|| stored_value_and_gradient(&[1.0], &[1.0; 3], &[1.0], &mut [0.0; 6]));\n    \
+        assert!(short.is_err());\n}\n";
+    std::fs::write(folder.join("main.rs"), main).unwrap();
+    ran(Command::new("rustc").args(["--edition=2024", "-Dwarnings", "main.rs"]).current_dir(&folder));
+    ran(&mut Command::new(folder.join("main")));
     let other = Layout::of(&vec![1.0; 5]);
     assert_eq!(squares_of.with_fields(&other).unwrap_err(), Error::Fields { expected: 6, found: 0 });
 }
