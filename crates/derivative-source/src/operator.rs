@@ -147,6 +147,8 @@ pub(crate) fn emitted(recording: &Recording, operator: Operator, tracks: bool) -
     let graph = if tracks { recording.graph.tracking_absent() } else { recording.graph.clone() };
     let value = compile(&graph)?;
     let value = if tracks { value.tracking_absent() } else { value };
+    // Rules without source code are reported as such, whatever the operator makes of them.
+    lower(&value)?;
     let programs = Programs { recording, operator, graph, value };
     let (code, pattern) = programs.code()?;
     let mut code = finished(code);
@@ -371,25 +373,25 @@ impl Programs<'_> {
         let last = outputs.last().map_or("", |output| &output.name);
         let mut lines = vec![match self.operator.kind {
             Kind::Value => format!("The value of `{name}`."),
-            Kind::Derivative => format!("The derivative of `{name}`: d{y}/d{x}."),
-            Kind::SecondDerivative => format!("The second derivative of `{name}`: d²{y}/d{x}²."),
-            Kind::Gradient => format!("The gradient of `{name}`: `{last}[j]` is ∂{y}/∂{at}."),
+            Kind::Derivative => format!("The derivative of `{name}`: `d{y}/d{x}`."),
+            Kind::SecondDerivative => format!("The second derivative of `{name}`: `d²{y}/d{x}²`."),
+            Kind::Gradient => format!("The gradient of `{name}`: `{last}[j]` is `∂{y}/∂{at}`."),
             Kind::Jacobian { sparse: false } => {
-                format!("The Jacobian of `{name}`, row by row: `{last}[{width} * i + j]` is ∂{y}/∂{at}.")
+                format!("The Jacobian of `{name}`, row by row: `{last}[{width} * i + j]` is `∂{y}/∂{at}`.")
             }
-            Kind::Pushforward => format!("The Jacobian of `{name}` times `dx`: `{last}[i]` is Σ ∂{y}/∂{at} dx[j]."),
+            Kind::Pushforward => format!("The Jacobian of `{name}` times `dx`: `{last}[i]` is `Σ ∂{y}/∂{at} dx[j]`."),
             Kind::Pullback => {
-                format!("The transposed Jacobian of `{name}` times `dy`: `{last}[j]` is Σ dy[i] ∂{y}/∂{at}.")
+                format!("The transposed Jacobian of `{name}` times `dy`: `{last}[j]` is `Σ dy[i] ∂{y}/∂{at}`.")
             }
-            Kind::Hvp => format!("The Hessian of `{name}` times `v`: `{last}[i]` is Σ ∂²{y}/∂{x}[i]∂{x}[j] v[j]."),
+            Kind::Hvp => format!("The Hessian of `{name}` times `v`: `{last}[i]` is `Σ ∂²{y}/∂{x}[i]∂{x}[j] v[j]`."),
             Kind::Hessian { sparse: false } => {
-                format!("The Hessian of `{name}`, row by row: `{last}[{width} * i + j]` is ∂²{y}/∂{x}[i]∂{x}[j].")
+                format!("The Hessian of `{name}`, row by row: `{last}[{width} * i + j]` is `∂²{y}/∂{x}[i]∂{x}[j]`.")
             }
             Kind::Jacobian { sparse: true } => {
-                format!("The Jacobian of `{name}`: ∂{y}/∂{at} where it is not always zero.")
+                format!("The Jacobian of `{name}`: `∂{y}/∂{at}` where it is not always zero.")
             }
             Kind::Hessian { sparse: true } => {
-                format!("The Hessian of `{name}`: ∂²{y}/∂{x}[i]∂{x}[j] where it is not always zero.")
+                format!("The Hessian of `{name}`: `∂²{y}/∂{x}[i]∂{x}[j]` where it is not always zero.")
             }
         }];
         if !self.recording.fields.is_empty() {

@@ -41,6 +41,7 @@ pub struct Source {
     precision: Option<Precision>,
     command: String,
     std: bool,
+    slices: bool,
     tracks: bool,
 }
 
@@ -80,6 +81,11 @@ impl Source {
         Source { std: true, ..self }
     }
 
+    /// The same Rust code with slices in place of arrays as arguments. The functions panic if a slice is not as long as the array would be.
+    pub fn with_slices(self) -> Source {
+        Source { slices: true, ..self }
+    }
+
     /// The same with the command that makes the file, which is written at its top.
     pub fn made_by(self, command: &str) -> Source {
         Source { command: command.to_string(), ..self }
@@ -97,7 +103,7 @@ impl Source {
     }
 
     fn dialect(&self, language: Language) -> Dialect {
-        Dialect { language, precision: self.precision.unwrap_or_default() }
+        Dialect { language, precision: self.precision.unwrap_or_default(), takes_slices: self.slices }
     }
 
     fn head(&self, comment: &str) -> String {

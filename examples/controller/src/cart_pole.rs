@@ -1,6 +1,6 @@
 // Made by derivative-source 0.1.0; do not edit. Renew it by: cargo run -p derivative-source-examples
 
-/// The Jacobian of `cart_pole`, row by row: `jac[5 * i + j]` is ∂y[i]/∂x[j].
+/// The Jacobian of `cart_pole`, row by row: `jac[5 * i + j]` is `∂y[i]/∂x[j]`.
 /// With the value, `y`.
 #[inline]
 pub fn cart_pole_value_and_jacobian(x: &[f64; 5], y: &mut [f64; 4], jac: &mut [f64; 20]) {

@@ -6,7 +6,7 @@
 extern "C" {
 #endif
 
-/* The Jacobian of `cart_pole`, row by row: `jac[5 * i + j]` is ∂y[i]/∂x[j].
+/* The Jacobian of `cart_pole`, row by row: `jac[5 * i + j]` is `∂y[i]/∂x[j]`.
    With the value, `y`.
    Lengths: x[5], y[4], jac[20]. */
 void cart_pole_value_and_jacobian(

@@ -40,6 +40,27 @@ impl Rewriter {
         without_dead(&self.nodes, |_| true)
     }
 
+    /// The sum of two numbers, of which the second is added term by term if it is a sum or difference itself: compilers make better
+    /// vectors of a + b - c than of a + (b - c).
+    pub(crate) fn add_by_terms(&mut self, sum: usize, value: usize) -> usize {
+        match self.nodes[value] {
+            Node::Binary(rule @ (PLUS | MINUS), first, second) => {
+                let sum = self.write(Node::Binary(PLUS, sum, first));
+                self.write(Node::Binary(rule, sum, second))
+            }
+            _ => self.write(Node::Binary(PLUS, sum, value)),
+        }
+    }
+
+    /// Whether a condition on constants holds.
+    fn holds(&self, condition: usize) -> Option<bool> {
+        match self.nodes[condition] {
+            Node::Compare(relation, a, b) => Some(relation.holds(self.value(a)?.partial_cmp(&self.value(b)?))),
+            Node::NotZero(a) => Some(self.value(a)? != 0.0),
+            _ => None,
+        }
+    }
+
     fn value(&self, i: usize) -> Option<f64> {
         match self.nodes[i] {
             Node::Constant(c) => Some(c),
@@ -91,6 +112,20 @@ impl Rewriter {
                 _ => self.once(Node::NotZero(a)),
             },
             Node::Select(_, a, b) if a == b => a,
+            Node::Select(condition, a, b) => match self.holds(condition) {
+                Some(holds) => {
+                    if holds {
+                        a
+                    } else {
+                        b
+                    }
+                }
+                None => self.once(Node::Select(condition, a, b)),
+            },
+            Node::Truth(condition) => match self.holds(condition) {
+                Some(holds) => self.constant(if holds { 1.0 } else { 0.0 }),
+                None => self.once(Node::Truth(condition)),
+            },
             node => self.once(node),
         }
     }

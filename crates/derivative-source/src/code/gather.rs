@@ -2,7 +2,7 @@
 //!
 //! Called for every function. The adjoint of a stencil adds to neighbouring cells in each iteration, which compilers do not turn into
 //! vectors because the additions of two iterations meet in a cell. Here every cell gets its terms at once and is stored: the values of
-//! an iteration are computed once per term. Where the stencil ends, cells have fewer terms and a loop of their own.
+//! an iteration are computed once per term. A term that is a sum itself is added in parts. Where the stencil ends, cells have fewer terms and a loop of their own.
 
 use super::block::{Rewriter, without_dead};
 use super::ir::{Address, Array, Code, Node, Step, each_node};
@@ -220,7 +220,7 @@ fn sums_from(
             let value = places[term.value];
             sum = Some(match sum {
                 None => value,
-                Some(sum) => out.write(Node::Binary(compiled_trace::rules::PLUS, sum, value)),
+                Some(sum) => out.add_by_terms(sum, value),
             });
         }
         let Some(sum) = sum else { continue };

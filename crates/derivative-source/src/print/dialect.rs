@@ -27,6 +27,8 @@ pub enum Precision {
 pub(crate) struct Dialect {
     pub(crate) language: Language,
     pub(crate) precision: Precision,
+    /// Whether functions in Rust take slices, whose lengths they check.
+    pub(crate) takes_slices: bool,
 }
 
 impl Dialect {
@@ -70,11 +72,12 @@ mod tests {
 
     #[test]
     fn numbers_are_read_back_as_they_are() {
-        let rust = Dialect { language: Language::Rust { std: false }, precision: Precision::Double };
+        let rust =
+            Dialect { language: Language::Rust { std: false }, precision: Precision::Double, takes_slices: false };
         for value in [0.1, -0.0, 1e300, 5e-324, 123456789.0, 1.0 / 3.0] {
             assert_eq!(rust.literal(value).parse::<f64>().unwrap().to_bits(), f64::to_bits(value));
         }
-        let c = Dialect { language: Language::C, precision: Precision::Single };
+        let c = Dialect { language: Language::C, precision: Precision::Single, takes_slices: false };
         assert_eq!(c.literal(0.1), "0.1f");
         assert_eq!(c.literal(f64::NEG_INFINITY), "-INFINITY");
         assert_eq!(rust.literal(f64::NAN), "f64::NAN");

@@ -125,7 +125,7 @@ impl Printer<'_> {
     fn guard(&mut self, texts: &[Text], line: u32, outcome: Outcome, a: usize, b: usize) -> Result<(), Error> {
         let (x, y) = (texts[a].within(3), texts[b].within(3));
         let nan = |x: &Text| match self.dialect.is_rust() {
-            true => format!("{}.is_nan()", x.within(0)),
+            true => format!("{}::is_nan({})", self.dialect.float(), x.text),
             false => format!("isnan({})", x.text),
         };
         let holds = match outcome {
@@ -208,7 +208,7 @@ impl Printer<'_> {
             }
             // A number that equals itself is no NaN.
             Node::Compare(_, a, b) if a == b => match dialect.is_rust() {
-                true => Text::atom(format!("!{}.is_nan()", texts[*a].within(0))),
+                true => Text::atom(format!("!{}::is_nan({})", dialect.float(), texts[*a].text)),
                 false => Text::atom(format!("!isnan({})", texts[*a].text)),
             },
             Node::Compare(relation, a, b) => {

@@ -1,5 +1,10 @@
+//! The text of elementary functions that neither language has in its library, as a table.
+//!
+//! Called by `math`, which replaces the marks: `%F` and `%D` by the number type, `@exp` by a call of the library, and so on. The formulas are
+//! those of the rule table of the core (`rules::{special, planar, fused, polygamma}`); see there for what each avoids.
+
 /// The printed functions: name, Rust, C. Each comes after those it calls.
-const FUNCTIONS: &[(&str, &str, &str)] = &[
+pub(super) const FUNCTIONS: &[(&str, &str, &str)] = &[
     (
         "select",
         "#[inline(always)]

@@ -4,6 +4,7 @@
 //! for what each one avoids.
 
 use super::dialect::{Dialect, Language, Precision};
+use super::functions::FUNCTIONS;
 use crate::error::Error;
 use compiled_trace::rules::*;
 use std::collections::BTreeSet;
@@ -219,5 +220,3 @@ const CONSTANTS: &[(&str, &str, &str)] = &[
     ("%F", "f64", "f32"),
     ("%D", "double", "float"),
 ];
-
-include!("functions.rs");

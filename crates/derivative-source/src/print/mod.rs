@@ -5,6 +5,7 @@
 
 mod dialect;
 mod expressions;
+mod functions;
 mod math;
 mod names;
 mod printer;

@@ -50,6 +50,9 @@ impl<'a> Printer<'a> {
     /// The function.
     pub(crate) fn print(mut self) -> Result<String, Error> {
         let code = self.code;
+        for line in self.signature.lengths(self.dialect, code) {
+            self.line(&line);
+        }
         if code.work > 0 && !takes_work(code) {
             let line = match self.dialect.is_rust() {
                 true => format!("let mut work = [0.0; {}];", code.work),

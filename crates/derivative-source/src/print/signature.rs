@@ -41,21 +41,37 @@ impl Signature {
     /// The arguments, as they are written.
     fn arguments(&self, dialect: Dialect, code: &Code) -> Vec<String> {
         let float = dialect.float();
-        let inputs =
-            self.inputs.iter().filter(|(name, _)| !name.is_empty()).map(|(name, length)| match dialect.is_rust() {
-                true => format!("{name}: &[{float}; {length}]"),
-                false => format!("const {float} *restrict {name}"),
-            });
+        let array = |name: &str, length: usize, is_written: bool| {
+            let mutable = if is_written { "mut " } else { "" };
+            let constant = if is_written { "" } else { "const " };
+            match (dialect.is_rust(), dialect.takes_slices) {
+                (true, false) => format!("{name}: &{mutable}[{float}; {length}]"),
+                (true, true) => format!("{name}: &{mutable}[{float}]"),
+                (false, _) => format!("{constant}{float} *restrict {name}"),
+            }
+        };
+        let inputs = self.inputs.iter().filter(|(name, _)| !name.is_empty());
+        let inputs = inputs.map(|(name, length)| array(name, *length, false));
         let outputs = self.outputs.iter().filter(|output| !(dialect.is_rust() && output.is_returned));
-        let outputs = outputs.map(|Output { name, length, .. }| match dialect.is_rust() {
-            true => format!("{name}: &mut [{float}; {length}]"),
-            false => format!("{float} *restrict {name}"),
-        });
-        let work = takes_work(code).then(|| match dialect.is_rust() {
-            true => format!("work: &mut [{float}; {}]", code.work),
-            false => format!("{float} *restrict work"),
-        });
-        inputs.chain(outputs).chain(work).collect()
+        let outputs = outputs.map(|output| array(&output.name, output.length, true));
+        inputs.chain(outputs).chain(takes_work(code).then(|| array("work", code.work, true))).collect()
+    }
+
+    /// Lines that make arrays of slices.
+    pub(super) fn lengths(&self, dialect: Dialect, code: &Code) -> Vec<String> {
+        if !dialect.takes_slices || !dialect.is_rust() {
+            return Vec::new();
+        }
+        let line = |name: &str, kind: &str, length: usize| {
+            let text = format!("`{name}` has {length} numbers");
+            format!("let {name}: {kind}[{}; {length}] = {name}.try_into().expect(\"{text}\");", dialect.float())
+        };
+        let inputs = self.inputs.iter().filter(|(name, _)| !name.is_empty());
+        let mut lines: Vec<String> = inputs.map(|(name, length)| line(name, "&", *length)).collect();
+        let outputs = self.outputs.iter().filter(|output| !output.is_returned);
+        lines.extend(outputs.map(|output| line(&output.name, "&mut ", output.length)));
+        lines.extend(takes_work(code).then(|| line("work", "&mut ", code.work)));
+        lines
     }
 
     /// The type that the function returns, `None` for none.
@@ -93,6 +109,9 @@ impl Signature {
                 false => "Returns 0, or the line of the function where it takes another branch than at the point where it was recorded; the outputs are then meaningless.".to_string(),
             });
         }
+        if dialect.is_rust() && dialect.takes_slices {
+            lines.push("Panics if a slice has another length than the function needs.".to_string());
+        }
         if takes_work(code) {
             lines.push(format!("`work` is memory of {} numbers, whose contents do not matter.", code.work));
         }
@@ -116,7 +135,13 @@ impl Signature {
             lints.push("clippy::approx_constant");
         }
         if code.steps.iter().any(|step| matches!(step, Step::Loop { .. })) {
-            lints.extend(["clippy::manual_memcpy", "clippy::manual_slice_fill", "clippy::needless_range_loop"]);
+            if has_loop_that(&code.steps, &|nodes| matches!(nodes, [Node::Load(_), Node::Store(0, _)])) {
+                lints.push("clippy::manual_memcpy");
+            }
+            if has_loop_that(&code.steps, &|nodes| matches!(nodes, [Node::Constant(_), Node::Store(0, _)])) {
+                lints.push("clippy::manual_slice_fill");
+            }
+            lints.push("clippy::needless_range_loop");
         }
         if self.has_guards {
             lints.extend(["clippy::neg_cmp_op_on_partial_ord", "clippy::nonminimal_bool"]);
@@ -160,6 +185,16 @@ impl Signature {
         }
         head
     }
+}
+
+/// Whether a loop repeats such a block and nothing else.
+fn has_loop_that(steps: &[Step], repeats: &dyn Fn(&[Node]) -> bool) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Loop { body, .. } => {
+            matches!(&body[..], [Step::Block(nodes)] if repeats(nodes)) || has_loop_that(body, repeats)
+        }
+        _ => false,
+    })
 }
 
 /// Constants that have a name in the standard library.

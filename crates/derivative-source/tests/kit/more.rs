@@ -240,6 +240,149 @@ fn fields_of_a_struct_are_arguments() {
     std::fs::write(folder.join("main.rs"), main).unwrap();
     ran(Command::new("rustc").args(["--edition=2024", "-Dwarnings", "main.rs"]).current_dir(&folder));
     ran(&mut Command::new(folder.join("main")));
+
+    // The same with slices, whose lengths are checked.
+    source.with_std().with_slices().write_rust(&folder, "emitted").unwrap();
+    let main = "include!(\"emitted.rs\");\nfn main() {\n    let (stiffness, ends, load) = (vec![2.0, 3.0], vec![0.5, 1.5, -1.0], [4.0]);\n    \
+        let mut grad = vec![0.0; 6];\n    \
+        assert_eq!(stored_value_and_gradient(&stiffness, &ends, &load, &mut grad), -8.0);\n    \
+        assert_eq!(grad, [0.25, -1.5, 2.0, -3.0, 8.5, -1.0]);\n    \
+        squares_hvp(&stiffness, &ends, &load, &[1.0; 6], &mut grad);\n    \
+        let short = std::panic::catch_unwind(|| stored_value_and_gradient(&[1.0], &[1.0; 3], &[1.0], &mut [0.0; 6]));\n    \
+        assert!(short.is_err());\n}\n";
+    std::fs::write(folder.join("main.rs"), main).unwrap();
+    ran(Command::new("rustc").args(["--edition=2024", "-Dwarnings", "main.rs"]).current_dir(&folder));
+    ran(&mut Command::new(folder.join("main")));
     let other = Layout::of(&vec![1.0; 5]);
     assert_eq!(squares_of.with_fields(&other).unwrap_err(), Error::Fields { expected: 6, found: 0 });
+}
+
+/// Energies with loops of many shapes, each of 36 numbers or more.
+fn structures<T: Real>() -> Vec<(&'static str, usize, fn(&[T]) -> T)> {
+    fn square<T: Real>(v: T) -> T {
+        v * v
+    }
+    fn sheet<T: Real>(x: &[T]) -> T {
+        let at = |i: usize, j: usize| x[6 * i + j];
+        let across: T =
+            (0..6).flat_map(|i| (0..5).map(move |j| (i, j))).map(|(i, j)| square(at(i, j + 1) - at(i, j))).sum();
+        let down: T =
+            (0..5).flat_map(|i| (0..6).map(move |j| (i, j))).map(|(i, j)| (at(i + 1, j) * at(i, j)).sin()).sum();
+        across + down
+    }
+    fn torus<T: Real>(x: &[T]) -> T {
+        let at = |i: usize, j: usize| x[6 * (i % 6) + j % 6];
+        let cells = (0..6).flat_map(|i| (0..6).map(move |j| (i, j)));
+        cells.map(|(i, j)| (at(i + 1, j) + at(i + 5, j) + at(i, j + 1) - 3.0 * at(i, j)).exp() * at(i, j + 5)).sum()
+    }
+    fn wide<T: Real>(x: &[T]) -> T {
+        (0..x.len() - 7).map(|i| square(x[i] - 2.0 * x[i + 3] + x[i + 7]) * x[i + 1]).sum()
+    }
+    fn strided<T: Real>(x: &[T]) -> T {
+        (0..x.len() / 3 - 1)
+            .map(|i| square(x[3 * i] * x[3 * i + 4] - x[3 * i + 3]).sqrt() + x[3 * i + 2].atan2(x[3 * i + 5]))
+            .sum()
+    }
+    fn backwards<T: Real>(x: &[T]) -> T {
+        let n = x.len();
+        (0..n - 1).map(|i| x[n - 1 - i] * square(x[i]) / (2.0 + x[n - 2 - i] * x[n - 2 - i])).sum()
+    }
+    fn running<T: Real>(x: &[T]) -> T {
+        let mut sum = T::constant(0.0);
+        let mut total = T::constant(0.0);
+        for v in x {
+            sum = 0.9 * sum + *v;
+            total += sum.tanh() * *v;
+        }
+        total
+    }
+    fn table<T: Real>(x: &[T]) -> T {
+        (0..x.len()).map(|i| x[i] * square(x[(i * i + 5) % x.len()]) * (1.0 + (i % 7) as f64)).sum()
+    }
+    fn product<T: Real>(x: &[T]) -> T {
+        (0..6).map(|i| square((0..6).map(|j| x[6 * i + j] * x[6 * j + i]).sum::<T>())).sum()
+    }
+    fn single<T: Real>(x: &[T]) -> T {
+        x[0].ln_1p() * x[0].max(T::constant(0.25)) + x[0].cosh()
+    }
+    vec![
+        ("sheet", 36, sheet),
+        ("torus", 36, torus),
+        ("wide", 40, wide),
+        ("strided", 45, strided),
+        ("backwards", 40, backwards),
+        ("running", 50, running),
+        ("table", 41, table),
+        ("product", 36, product),
+        ("single", 1, single),
+    ]
+}
+
+#[test]
+fn loops_of_many_shapes_give_what_forward_mode_gives() {
+    let forward = AutoForwardDiff::default();
+    let twice = SecondOrder(forward, forward);
+    let (mut source, mut cases) = (Source::new(), Vec::new());
+    let mut add = Vec::new();
+    for (((name, n, recorded), (_, _, once)), (_, _, nested)) in
+        structures::<Recorded>().into_iter().zip(structures()).zip(structures())
+    {
+        let start: Vec<f64> = (0..n).map(|i| 0.6 + 0.3 * (i as f64).sin()).collect();
+        let x: Vec<f64> = (0..n).map(|i| 0.5 + 0.4 * (1.3 * i as f64).cos()).collect();
+        let v: Vec<f64> = (0..n).map(|i| (0.7 * i as f64).sin()).collect();
+        let recording = Recording::new(name, &|x: &[_]| recorded(x), &&start).unwrap();
+        for operator in [
+            Operator::GRADIENT,
+            Operator::GRADIENT.and_value(),
+            Operator::HVP.and_value().and_first(),
+            Operator::HVP,
+            Operator::SPARSE_HESSIAN,
+            Operator::HESSIAN.and_first(),
+        ] {
+            source = source.with(&recording, operator).unwrap();
+        }
+        let (y, grad) = value_and_gradient(&|x: &[_]| once(x), &forward, &x).unwrap();
+        let hess = hessian(&|x: &[_]| nested(x), &twice, &x).unwrap();
+        let product: Vec<f64> = (0..n).map(|i| (0..n).map(|j| hess[(i, j)] * v[j]).sum()).collect();
+        add.push((name, x, v, y, grad, hess, product));
+    }
+    for (name, x, v, y, grad, hess, product) in &add {
+        let mut of = |operator: &str, seed: Option<&[f64]>, answers: &[Vec<f64>]| {
+            cases.push(Case::of(&source, &format!("{name}_{operator}"), x, seed, answers));
+        };
+        of("gradient", None, std::slice::from_ref(grad));
+        of("value_and_gradient", None, &[vec![*y], grad.clone()]);
+        of("value_gradient_and_hvp", Some(v), &[vec![*y], grad.clone(), product.clone()]);
+        of("hvp", Some(v), std::slice::from_ref(product));
+        of("gradient_and_hessian", None, &[grad.clone(), flat(hess)]);
+        let sparse = source.functions().find(|f| f.name() == format!("{name}_sparse_hessian")).unwrap();
+        let places = sparse.pattern().unwrap();
+        let entries = places.iter().map(|(i, j)| hess[(*i, *j)]).collect();
+        let outside = |i: usize, j: usize| hess[(i, j)] != 0.0 && !places.contains(&(i, j));
+        assert!((0..x.len()).all(|i| (0..x.len()).all(|j| !outside(i, j))), "{name}: an entry is missing");
+        of("sparse_hessian", None, &[entries]);
+    }
+    for language in [Language::Rust, Language::C] {
+        let found = run(&source, &cases, language, "structures");
+        let wrong: Vec<String> = cases.iter().zip(&found).filter_map(|(case, found)| case.wrong(found)).collect();
+        assert!(wrong.is_empty(), "{language:?}: {}", wrong.join("\n"));
+    }
+}
+
+#[test]
+fn rules_whose_code_is_not_known_are_refused_by_name() {
+    let norm2 = PlainRule::new("norm2", |x: &[f64], y: &mut Vec<f64>| {
+        y.clear();
+        y.push(x.iter().map(|v| v * v).sum());
+    });
+    let norm2 = norm2.with_pullback(|x: &[f64], _: &[f64], dy: &[f64], dx: &mut [f64]| {
+        dx.iter_mut().zip(x).for_each(|(dx, x)| *dx = 2.0 * x * dy[0]);
+    });
+    let norm2 = Custom::new(norm2);
+    let recording = Recording::new("f", &|x: &[Recorded]| norm2.number(x) * x[0], &&[1.0, 2.0]).unwrap();
+    for operator in [Operator::VALUE, Operator::GRADIENT, Operator::SPARSE_JACOBIAN, Operator::HESSIAN] {
+        let error = Source::new().with(&recording, operator).unwrap_err();
+        assert_eq!(error, Error::CustomRule { name: "plain rule".to_string() });
+        assert!(error.to_string().ends_with("write it out on numbers"), "{error}");
+    }
 }

@@ -1,8 +1,8 @@
 // Made by derivative-source 0.1.0; do not edit. Renew it by: cargo run -p derivative-source-examples
 
-/// The gradient of `energy`: `grad[j]` is ∂y/∂x[j].
+/// The gradient of `energy`: `grad[j]` is `∂y/∂x[j]`.
 /// With the value, `y`.
-#[allow(clippy::manual_memcpy, clippy::manual_slice_fill, clippy::needless_range_loop)]
+#[allow(clippy::needless_range_loop)]
 #[inline]
 pub fn energy_value_and_gradient(x: &[f64; 18], grad: &mut [f64; 18]) -> f64 {
     let mut y = 0.0;
@@ -34,10 +34,10 @@ pub static LINKS_SPARSE_JACOBIAN_COLUMNS: [u32; 36] = [
     15, 14, 15, 16, 17, 16, 17,
 ];
 
-/// The Jacobian of `links`: ∂y[i]/∂x[j] where it is not always zero.
+/// The Jacobian of `links`: `∂y[i]/∂x[j]` where it is not always zero.
 /// 36 entries in compressed rows; their places are in `LINKS_SPARSE_JACOBIAN_STARTS` and `LINKS_SPARSE_JACOBIAN_COLUMNS`.
 /// With the value, `y`.
-#[allow(clippy::manual_memcpy, clippy::manual_slice_fill, clippy::needless_range_loop)]
+#[allow(clippy::needless_range_loop)]
 #[inline]
 pub fn links_value_and_sparse_jacobian(x: &[f64; 18], y: &mut [f64; 10], jac: &mut [f64; 36]) {
     let t0 = x[0];
@@ -78,9 +78,9 @@ pub static LAGRANGIAN_SPARSE_HESSIAN_COLUMNS: [u32; 50] = [
     9, 11, 13, 10, 12, 14, 11, 13, 15, 12, 14, 16, 13, 15, 17, 14, 16, 15, 17,
 ];
 
-/// The Hessian of `lagrangian`: ∂²y/∂x[i]∂x[j] where it is not always zero.
+/// The Hessian of `lagrangian`: `∂²y/∂x[i]∂x[j]` where it is not always zero.
 /// 50 entries in compressed rows; their places are in `LAGRANGIAN_SPARSE_HESSIAN_STARTS` and `LAGRANGIAN_SPARSE_HESSIAN_COLUMNS`.
-#[allow(unused_variables, clippy::manual_memcpy, clippy::manual_slice_fill, clippy::needless_range_loop)]
+#[allow(unused_variables, clippy::manual_memcpy, clippy::needless_range_loop)]
 #[inline]
 pub fn lagrangian_sparse_hessian(x: &[f64; 18], multipliers: &[f64; 10], hess: &mut [f64; 50]) {
     let mut work = [0.0; 16];
