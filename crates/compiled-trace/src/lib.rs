@@ -33,8 +33,8 @@
 //! jacobian_entries before compile: every entry is an output         -> Graph
 //! executable      registers, uniform parts, vector dimension        -> Executable, run in a Workspace
 //! ```
-//! [`program`] is the contract for executors. [`Executable`] is the portable one; with the feature `native` the module `native`
-//! compiles a program to machine code, or refuses and leaves it to the portable one.
+//! [`program`] is the contract for executors. [`Executable`] is the portable one; the module [`native`]
+//! makes machine code of a program, or refuses and leaves it to the portable one.
 //!
 //! # When is a recording valid?
 //! At every point where its guards hold. Comparisons, and values that were read into plain code, are recorded with their outcome and checked at every
@@ -49,7 +49,6 @@
 mod compile;
 mod derive;
 mod execute;
-#[cfg(feature = "native")]
 pub mod native;
 mod optimize;
 pub mod program;

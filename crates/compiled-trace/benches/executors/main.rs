@@ -1,12 +1,11 @@
 //! Compiled gradients beside gradients written by hand, by both executors: W1, W2, the GMM of W7, and the logistic map as an
 //! example of a recurrence.
 //!
-//! `cargo bench -p compiled-trace --bench executors` times the portable executor; with `--features native` machine code too.
-//! `-- W2 1000` selects groups by name and size, `-- settings` compares settings of the compiler. A sample takes at
+//! `cargo bench -p compiled-trace --bench executors` times the portable executor and machine code.
+//! `-- W2 1000` selects groups by name and size, `-- irregular` times irregular code. A sample takes at
 //! least 0.5 ms, contenders take turns, ratios are medians over the rounds. Every gradient is first compared with the one by hand.
 //! `LISTING=directory` writes programs and machine code to files there.
 
-#[cfg(feature = "native")]
 mod machine_code;
 mod turns;
 #[path = "../../../../benches/workloads/mod.rs"]
@@ -27,17 +26,12 @@ fn main() {
         [only] => only == name,
         [group, size, ..] => group == name && *size == n.to_string(),
     };
-    #[cfg(feature = "native")]
-    if wanted.is_empty() || wanted[0] == "settings" {
-        machine_code::settings();
+    if wanted.is_empty() || wanted[0] == "irregular" {
+        machine_code::irregular();
     }
-    print!(
-        "work         n  operations  statements  instructions  bytes/op  record ns/op  compile ns/op  by hand ns  interpreter/hand"
+    println!(
+        "work         n  operations  statements  instructions  bytes/op  record ns/op  compile ns/op  by hand ns  interpreter/hand  native/hand  emitted  code bytes  compile ns/emitted"
     );
-    if cfg!(feature = "native") {
-        print!("  native/hand  emitted  code bytes  compile ns/emitted");
-    }
-    println!();
     for n in [10, 100, 1_000, 10_000, 100_000, 1_000_000] {
         if is_wanted("W1", n) {
             measure("W1", &Squares::point(n), Squares::value::<Recorded>, Squares::by_hand);
@@ -91,7 +85,6 @@ fn measure(
     let recording = start.elapsed();
     let start = Instant::now();
     let program = compile(&graph).expect("it compiles").adjoint(1).expect("it has an adjoint");
-    #[cfg(feature = "native")]
     let source = program.clone();
     let (statements, instructions, bytes) = (program.statement_count(), program.instruction_count(), program.bytes());
     let executable = program.executable();
@@ -104,13 +97,9 @@ fn measure(
     let inputs: [&[f64]; 3] = [x, &[], &[1.0]];
     executable.run(&mut memory, &inputs, &mut [&mut y, &mut grad]).expect("the guards hold");
     compare(name, &y, &grad, value, &expected);
-    #[cfg(feature = "native")]
     let (native, columns) = machine_code::compiled(&format!("{name}{}", x.len()), &source);
-    #[cfg(feature = "native")]
     let mut native_memory = native.as_ref().map(|native| native.workspace()).unwrap_or_default();
-    #[cfg(feature = "native")]
     let (mut native_y, mut native_grad) = ([f64::NAN], vec![f64::NAN; x.len()]);
-    #[cfg(feature = "native")]
     if let Some(native) = &native {
         native.run(&mut native_memory, &inputs, &mut [&mut native_y, &mut native_grad]).expect("the guards hold");
         compare(name, &native_y, &native_grad, value, &expected);
@@ -125,7 +114,6 @@ fn measure(
             black_box(executable.run(&mut memory, &inputs, &mut [&mut y, black_box(&mut grad)]).is_ok());
         }),
     ];
-    #[cfg(feature = "native")]
     if let Some(native) = &native {
         contenders.push(Box::new(|| {
             let inputs = [black_box(x), &[], &[1.0]];
@@ -143,7 +131,6 @@ fn measure(
         compiling.as_nanos() as f64 / operations,
         ratios[0],
     );
-    #[cfg(feature = "native")]
     match ratios.get(1) {
         Some(ratio) => print!("  {ratio:11.2}  {columns}"),
         None => print!("  {columns}"),

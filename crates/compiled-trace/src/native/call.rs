@@ -1,24 +1,29 @@
 //! The only unsafe code of the crate: calls of machine code, calls from it, and its release.
 //!
 //! # Invariant
-//! A [`Code`] consists of functions that `emit` wrote for a program that passed `check`, so every cell the code reads or writes
-//! is inside the slice it belongs to, provided that the slices have the lengths the program states; [`Code::run`] compares these
-//! at every call. A [`Single`] owns its constants and work, which have these lengths from the beginning. Pointers to rules and
+//! A [`Code`] consists of functions that a back end made of what `emit` wrote for a program that passed `check`, so every cell the
+//! code reads or writes is inside the slice it belongs to, provided that the slices have the lengths the program states;
+//! [`Code::run`] compares these at every call. Back ends add accesses to the frame of the function alone, and preserve the registers that
+//! the calling convention names. Memory with code is written before it is executable, and never again. A [`Single`] owns its constants and work, which have these lengths from the beginning. Pointers to rules and
 //! tables that are written into the code point to memory that [`Code`] owns and never moves. Inputs and constants are only read:
 //! `check` refuses programs that write to them.
 
 use super::check::SPACES;
+use super::machine::Finished;
 use super::number::Number;
+use super::options::Refused;
 use crate::execute::RunError;
 use crate::recording::rules::Rules;
-use cranelift_codegen::ir::Function;
-use cranelift_jit::JITModule;
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A function of machine code: takes pointers to the slices and counters of enclosing loops; returns 0, or the number of a failed guard plus 1.
+#[cfg(target_arch = "x86_64")]
+type Entry = unsafe extern "sysv64" fn(*const *mut u8, *const u64) -> u32;
+/// The same.
+#[cfg(not(target_arch = "x86_64"))]
 type Entry = unsafe extern "C" fn(*const *mut u8, *const u64) -> u32;
 
 /// Number of slices for which a short table suffices: a gradient has constants, work, point, parameters, seed, value, gradient.
@@ -65,9 +70,21 @@ fn same(expected: usize, found: usize) -> Result<(), RunError> {
     if expected == found { Ok(()) } else { Err(RunError::Length { expected, found }) }
 }
 
+/// The memory that machine code is in.
+enum Pages {
+    /// Of the own generator: memory of the operating system, written and then made executable, never both at once. None if there
+    /// is no code.
+    #[expect(dead_code, reason = "it owns the memory that functions are in")]
+    Own(Option<memmap2::Mmap>),
+    /// Of Cranelift.
+    #[cfg(feature = "native")]
+    Modules(std::sync::Mutex<Vec<cranelift_jit::JITModule>>),
+}
+
 /// Machine code with the memory that it refers to.
 pub(super) struct Code {
-    modules: Mutex<Vec<JITModule>>,
+    #[cfg_attr(not(feature = "native"), expect(dead_code, reason = "it owns the memory that functions are in"))]
+    pages: Pages,
     entries: Vec<Entry>,
     lengths: Lengths,
     /// Memory that the code points to.
@@ -82,23 +99,33 @@ impl std::fmt::Debug for Code {
 }
 
 impl Code {
-    /// Takes ownership of finished modules and the addresses of their functions, which must be functions of type [`Entry`] written
-    /// by `emit` for one checked program.
+    /// Takes finished functions, which must be functions of type [`Entry`] written by `emit` for one checked program.
+    ///
+    /// # Errors
+    /// [`Refused::Compiler`] if the operating system gives no memory for code.
     pub(super) fn new(
-        modules: Vec<JITModule>,
-        addresses: &[*const u8],
+        finished: Finished,
         lengths: Lengths,
         rules: Arc<Rules>,
         tables: Vec<Arc<[u32]>>,
-    ) -> Code {
+    ) -> Result<Code, Refused> {
+        let (pages, addresses): (Pages, Vec<*const u8>) = match finished {
+            Finished::Bytes(code, entries) => {
+                let pages = executable(&code)?;
+                let start = pages.as_ref().map_or(std::ptr::null(), |pages| pages.as_ptr());
+                (Pages::Own(pages), entries.iter().map(|entry| start.wrapping_add(*entry)).collect())
+            }
+            #[cfg(feature = "native")]
+            Finished::Modules(modules, addresses) => (Pages::Modules(modules.into()), addresses),
+        };
         #[expect(unsafe_code, reason = "machine code has no type")]
         let entry = |address: &*const u8| {
-            // SAFETY: the address is that of a finished function with the signature of `Entry` and the calling convention
-            // of the machine, which is that of `extern "C"`; the module that owns its memory is kept beside it.
+            // SAFETY: the address is that of a finished function with the signature and the calling convention of `Entry`; the
+            // owner of its memory is kept beside it.
             unsafe { std::mem::transmute::<*const u8, Entry>(*address) }
         };
         let entries = addresses.iter().map(entry).collect();
-        Code { modules: Mutex::new(modules), entries, lengths, _rules: rules, _tables: tables }
+        Ok(Code { pages, entries, lengths, _rules: rules, _tables: tables })
     }
 
     /// Runs a function on slices; returns 0, or the number of a failed guard plus 1.
@@ -199,9 +226,26 @@ impl<S: Number, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUT
     }
 }
 
+/// Memory with this code that can be executed and not written.
+fn executable(code: &[u8]) -> Result<Option<memmap2::Mmap>, Refused> {
+    if code.is_empty() {
+        return Ok(None);
+    }
+    let made = memmap2::MmapMut::map_anon(code.len()).and_then(|mut pages| {
+        pages[..code.len()].copy_from_slice(code);
+        pages.make_exec()
+    });
+    match made {
+        Ok(pages) => Ok(Some(pages)),
+        Err(error) => Err(Refused::Compiler(error.to_string())),
+    }
+}
+
+#[cfg(feature = "native")]
 impl Drop for Code {
     fn drop(&mut self) {
-        let Ok(modules) = self.modules.get_mut() else { return };
+        let Pages::Modules(modules) = &mut self.pages else { return };
+        let Ok(modules) = modules.get_mut() else { return };
         for module in modules.drain(..) {
             #[expect(unsafe_code, reason = "code may only be freed when it can no longer run")]
             // SAFETY: running needs a reference to this object, and the addresses never leave it.
@@ -235,16 +279,16 @@ fn kept<S: num_traits::Float>(value: impl FnOnce() -> S) -> S {
 }
 
 macro_rules! through_rules {
-    ($unary:ident $binary:ident $Float:ident) => {
+    ($abi:literal $unary:ident $binary:ident $Float:ident) => {
         /// The value of a unary rule by its number, called by machine code.
-        pub(super) extern "C" fn $unary(rules: *const Rules, number: u32, x: $Float) -> $Float {
+        pub(super) extern $abi fn $unary(rules: *const Rules, number: u32, x: $Float) -> $Float {
             #[expect(unsafe_code, reason = "machine code hands pointers")]
             // SAFETY: the pointer was written into the code from the `Arc` that `Code` holds.
             let rules = unsafe { &*rules };
             kept(|| rules.apply(number as u16, x))
         }
         /// The value of a binary rule by its number, called by machine code.
-        pub(super) extern "C" fn $binary(rules: *const Rules, number: u32, x: $Float, y: $Float) -> $Float {
+        pub(super) extern $abi fn $binary(rules: *const Rules, number: u32, x: $Float, y: $Float) -> $Float {
             #[expect(unsafe_code, reason = "machine code hands pointers")]
             // SAFETY: the pointer was written into the code from the `Arc` that `Code` holds.
             let rules = unsafe { &*rules };
@@ -253,10 +297,11 @@ macro_rules! through_rules {
     };
 }
 
-through_rules! { unary_f64 binary_f64 f64 }
-through_rules! { unary_f32 binary_f32 f32 }
-
-/// The intermediate code that `emit` wrote, as text.
-pub(super) fn text(function: &Function) -> String {
-    function.display().to_string()
-}
+#[cfg(target_arch = "x86_64")]
+through_rules! { "sysv64" unary_f64 binary_f64 f64 }
+#[cfg(target_arch = "x86_64")]
+through_rules! { "sysv64" unary_f32 binary_f32 f32 }
+#[cfg(not(target_arch = "x86_64"))]
+through_rules! { "C" unary_f64 binary_f64 f64 }
+#[cfg(not(target_arch = "x86_64"))]
+through_rules! { "C" unary_f32 binary_f32 f32 }

@@ -4,13 +4,12 @@
 //! reduction each are stored without having been cleared. Single cells outside of loops stay in registers as well as in memory.
 
 use super::check::space_number;
+use super::code::{Limit, Place};
 use super::emit::{Emitter, Loops};
 use super::number::Number;
 use super::plan::Plan;
 use super::signed::Signed;
 use crate::program::{Instruction, Space};
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, types};
 
 /// Cells cleared without a loop.
 const CLEARED_AT_ONCE: i64 = 64;
@@ -67,37 +66,34 @@ impl<S: Number> Emitter<'_, '_, S> {
         if self.counters.is_empty() {
             self.known.retain(|(other, cell), _| *other != space || !(start..start + length).contains(cell));
         }
-        let bytes = S::TYPE.bytes() as i64;
+        let bytes = S::BYTES as i64;
         let lanes = self.widest as i64;
-        let zero = self.constant_of(0.0, self.widest > 1);
-        let single = self.constant_of(0.0, false);
+        let zero = self.code.constant(0.0, self.widest as u8);
+        let single = self.code.constant(0.0, 1);
         let mut pointer = self.spaces[space_number(self.program, space)];
         let mut done = 0;
         const COPIES: i64 = 8;
         if length > CLEARED_AT_ONCE {
             let blocks = length / (COPIES * lanes);
-            pointer = self.builder.ins().iadd_imm_s(pointer, start * bytes);
-            let end = self.builder.ins().iadd_imm_s(pointer, blocks * COPIES * lanes * bytes);
-            let variable = self.builder.declare_var(types::I64);
-            self.builder.def_var(variable, pointer);
-            let (body, after) = (self.builder.create_block(), self.builder.create_block());
-            self.builder.ins().jump(body, &[]);
-            self.builder.switch_to_block(body);
-            let place = self.builder.use_var(variable);
+            pointer = self.code.add_constant(pointer, start * bytes);
+            let end = self.code.add_constant(pointer, blocks * COPIES * lanes * bytes);
+            let variable = self.code.variable(pointer);
+            self.code.begin();
+            let place = self.code.get(variable);
             for k in 0..COPIES {
-                self.store(zero, place, k * lanes * bytes);
+                self.store(zero, Place { base: place, index: None, shift: (k * lanes * bytes) as i32 });
             }
-            let next = self.builder.ins().iadd_imm_s(place, COPIES * lanes * bytes);
-            self.builder.def_var(variable, next);
-            let more = self.builder.ins().icmp(IntCC::NotEqual, next, end);
-            self.builder.ins().brif(more, body, &[], after, &[]);
-            self.builder.switch_to_block(after);
+            let next = self.code.add_constant(place, COPIES * lanes * bytes);
+            self.code.set(variable, next);
+            self.code.end(next, Limit::Value(end));
+            pointer = next;
             done = blocks * COPIES * lanes;
         }
-        let shift = if length > CLEARED_AT_ONCE { 0 } else { start };
+        let shift = if length > CLEARED_AT_ONCE { -done } else { start };
         while done < length {
             let wide = length - done >= lanes;
-            self.store(if wide { zero } else { single }, pointer, (shift + done) * bytes);
+            let place = self.near(pointer, None, (shift + done) * bytes);
+            self.store(if wide { zero } else { single }, place);
             done += if wide { lanes } else { 1 };
         }
         if self.counters.is_empty() && length <= REMEMBERED {
@@ -116,14 +112,13 @@ impl<S: Number> Emitter<'_, '_, S> {
     /// Adds to a single cell.
     pub(super) fn add_to_single(&mut self, loops: &Loops, address: u32, cell: (Space, i64), term: Signed) {
         let (pointer, shift) = loops.cells[address as usize];
-        let pointer = loops.pointers[pointer].value;
-        let (pointer, shift) = self.near(pointer, shift);
+        let place = self.near(loops.pointers[pointer].value, None, shift);
         let before = match self.known.get(&cell) {
             Some(before) => *before,
-            None => self.builder.ins().load(S::TYPE, MemFlagsData::new().with_notrap(), pointer, shift as i32),
+            None => self.code.load(1, place),
         };
         let sum = self.sum(before.into(), term);
-        self.store(sum, pointer, shift);
+        self.store(sum, place);
         self.known.insert(cell, sum);
     }
 

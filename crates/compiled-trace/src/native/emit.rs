@@ -8,23 +8,23 @@
 //! addition and one comparison for all addresses.
 
 use super::check::space_number;
+use super::code::{Function, Limit, Place, Value, Variable};
 use super::number::Number;
 use super::plan::{Plan, has_result};
 use super::signed::Signed;
 use crate::program::{Instruction, Nest, Program, Space, Statement};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types};
-use cranelift_codegen::isa::CallConv;
-use cranelift_frontend::{FunctionBuilder, Variable};
 use rustc_hash::FxHashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+/// Lanes of the widest vectors of any machine.
+pub(super) const MAX_LANES: usize = 8;
+
 /// Writes one function.
 pub(super) struct Emitter<'p, 'f, S> {
-    pub(super) builder: FunctionBuilder<'f>,
+    pub(super) code: Function,
     pub(super) program: &'p Program,
     /// The rules, for functions that are called through them.
     pub(super) rules: *const Rules,
@@ -35,10 +35,10 @@ pub(super) struct Emitter<'p, 'f, S> {
     /// Counters of the enclosing loops.
     pub(super) counters: Vec<Value>,
     trips: Vec<u32>,
-    signatures: FxHashMap<(usize, bool), SigRef>,
-    convention: CallConv,
-    failed: Block,
+    /// Lanes of the widest vectors; 1 without vectors.
     pub(super) widest: u32,
+    /// Whether numbers can be rounded to integers without a call.
+    pub(super) can_round: bool,
     /// Cells that must be 0 before the next statement that touches them.
     pub(super) uncleared: Vec<(Space, i64, i64)>,
     /// Single cells outside of all loops whose contents are in a register.
@@ -92,36 +92,26 @@ pub(super) struct Position {
 pub(super) enum Partial {
     /// In a register.
     Register(Variable),
-    /// In memory of the function, at this distance in bytes from the start.
-    Memory(Value, i32),
+    /// In memory of the function.
+    Memory(Place),
 }
 
 impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
     /// Begins a function whose statements are inside loops of these trip counts, which the caller runs.
     pub(super) fn new(
-        mut builder: FunctionBuilder<'f>,
         program: &'p Program,
         rules: *const Rules,
         tables: &'f mut Vec<Arc<[u32]>>,
         loops: &[u32],
-        has_vectors: bool,
+        widest: u32,
+        can_round: bool,
     ) -> Self {
-        let convention = builder.func.signature.call_conv;
-        let entry = builder.create_block();
-        let failed = builder.create_block();
-        builder.append_block_params_for_function_params(entry);
-        builder.append_block_param(failed, types::I32);
-        builder.set_cold_block(failed);
-        builder.switch_to_block(entry);
-        let slices = builder.block_params(entry)[0];
-        let counters = builder.block_params(entry)[1];
-        let flags = MemFlagsData::trusted().with_readonly().with_can_move();
+        let mut code = Function::new(S::BYTES);
         let spaces = 2 + program.inputs.len() + program.outputs.len();
-        let spaces = (0..spaces).map(|i| builder.ins().load(types::I64, flags, slices, 8 * i as i32)).collect();
-        let counters =
-            (0..loops.len()).map(|i| builder.ins().load(types::I64, flags, counters, 8 * i as i32)).collect();
+        let spaces = (0..spaces).map(|i| code.load_integer(Value::SLICES, 8 * i as i32)).collect();
+        let counters = (0..loops.len()).map(|i| code.load_integer(Value::COUNTERS, 8 * i as i32)).collect();
         Emitter {
-            builder,
+            code,
             program,
             rules,
             uses_rules: false,
@@ -129,28 +119,18 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             spaces,
             counters,
             trips: loops.to_vec(),
-            signatures: FxHashMap::default(),
-            convention,
-            failed,
-            widest: if has_vectors { 16 / S::TYPE.bytes() } else { 1 },
+            widest,
+            can_round,
             uncleared: Vec::new(),
             known: FxHashMap::default(),
             number: PhantomData,
         }
     }
 
-    /// Ends the function; returns the number of its instructions.
-    pub(super) fn finish(mut self, config: cranelift_codegen::isa::TargetFrontendConfig) -> usize {
+    /// Ends the function.
+    pub(super) fn finish(mut self) -> Function {
         self.clear_all();
-        let zero = self.builder.ins().iconst(types::I32, 0);
-        self.builder.ins().return_(&[zero]);
-        self.builder.switch_to_block(self.failed);
-        let code = self.builder.block_params(self.failed)[0];
-        self.builder.ins().return_(&[code]);
-        self.builder.seal_all_blocks();
-        let count = self.builder.func.dfg.num_insts();
-        self.builder.finalize(config);
-        count
+        self.code.finish()
     }
 
     pub(super) fn statement(&mut self, statement: &'p Statement) {
@@ -175,7 +155,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         }
         let counter = self.counter(trip, reversed);
         self.trips.push(trip);
-        let value = self.builder.use_var(counter.variable);
+        let value = self.code.get(counter.variable);
         self.counters.push(value);
         for statement in body {
             self.statement(statement);
@@ -189,7 +169,8 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         if nest.dimensions.iter().any(|d| d.trip == 0) {
             return;
         }
-        let mut plan = Plan::new(nest, &self.trips, self.widest, &self.program.rules);
+        let narrower = self.widest.min(16 / S::BYTES);
+        let mut plan = Plan::new(nest, &self.trips, [self.widest, narrower], &self.program.rules);
         self.clear_for(&mut plan);
         if !plan.order.is_empty() {
             self.forget(&plan);
@@ -221,7 +202,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         let mut known: FxHashMap<(usize, bool, Vec<i64>, i64), usize> = FxHashMap::default();
         let mut cells = Vec::with_capacity(plan.nest.addresses.len());
         for (address, strides) in plan.nest.addresses.iter().zip(&plan.strides) {
-            let bytes = if address.table.is_some() { 4 } else { S::TYPE.bytes() as i64 };
+            let bytes = if address.table.is_some() { 4 } else { S::BYTES as i64 };
             let strides: Vec<i64> = strides.iter().map(|stride| stride * bytes).collect();
             let (place, start) = match &address.table {
                 Some(table) => (table.as_ptr() as usize, 0),
@@ -236,17 +217,17 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                     let mut value = match &address.table {
                         Some(table) => {
                             self.tables.push(Arc::clone(table));
-                            self.builder.ins().iconst(types::I64, place as i64)
+                            self.code.integer(place as i64)
                         }
                         None => self.spaces[place],
                     };
                     if far != 0 {
-                        value = self.builder.ins().iadd_imm_s(value, far);
+                        value = self.code.add_constant(value, far);
                     }
                     for (counter, stride) in self.counters.iter().zip(&key.2) {
                         if *stride != 0 {
-                            let shift = self.builder.ins().imul_imm_s(*counter, *stride);
-                            value = self.builder.ins().iadd(value, shift);
+                            let shift = self.code.scale(*counter, *stride);
+                            value = self.code.add_integers(value, shift);
                         }
                     }
                     pointers.push(Pointer { value, strides: key.2.clone() });
@@ -268,10 +249,8 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         }
         for i in 0..loops.plan.sum.len() {
             if loops.plan.sum[i] == Some(level) && level + 1 < depth {
-                let total = self.builder.declare_var(S::TYPE);
-                let zero = self.constant_of(0.0, false);
-                self.builder.def_var(total, zero);
-                loops.totals[i] = Some(total);
+                let zero = self.code.constant(0.0, 1);
+                loops.totals[i] = Some(self.code.variable(zero));
             }
         }
         if level + 1 == depth {
@@ -279,12 +258,12 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         } else {
             let number = loops.plan.order[level];
             let counter = self.counter(loops.plan.trips[number], loops.plan.is_down(number));
-            let value = self.builder.use_var(counter.variable);
+            let value = self.code.get(counter.variable);
             let before: Vec<Value> = loops.pointers.iter().map(|pointer| pointer.value).collect();
             for pointer in &mut loops.pointers {
                 if pointer.strides[number] != 0 {
-                    let shift = self.builder.ins().imul_imm_s(value, pointer.strides[number]);
-                    pointer.value = self.builder.ins().iadd(pointer.value, shift);
+                    let shift = self.code.scale(value, pointer.strides[number]);
+                    pointer.value = self.code.add_integers(pointer.value, shift);
                 }
             }
             self.level(loops, level + 1);
@@ -298,7 +277,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                 continue;
             }
             let sum = match loops.totals[i] {
-                Some(total) => self.builder.use_var(total),
+                Some(total) => self.code.get(total),
                 None => loops.rows[i].expect("the innermost loop has set it"),
             };
             if let Instruction::Accumulate { address, .. } = loops.plan.nest.body[i] {
@@ -306,7 +285,8 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                     self.add_to_single(loops, address, cell, sum.into());
                 } else {
                     let (pointer, shift) = loops.cells[address as usize];
-                    self.add_to(sum.into(), loops.pointers[pointer].value, shift);
+                    let place = self.near(loops.pointers[pointer].value, None, shift);
+                    self.add_to(sum.into(), place);
                 }
             }
         }
@@ -327,12 +307,12 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             };
             match *instruction {
                 Instruction::Constant(c) => {
-                    let value = self.constant_of(self.program.constants[c as usize], at.wide);
+                    let value = self.code.constant(self.program.constants[c as usize], loops.lanes(at));
                     loops.results[i] = Some(value.into());
                 }
                 Instruction::Load(address) => {
                     if let Some(variable) = loops.carried_cells[i] {
-                        let value = self.builder.use_var(variable);
+                        let value = self.code.get(variable);
                         loops.results[i] = Some(value.into());
                         continue;
                     }
@@ -359,7 +339,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                     let value = self.plain(operand(loops, value));
                     self.store_cell(loops, address, at, value, None);
                     if let Some(variable) = loops.carried_cells[i] {
-                        self.builder.def_var(variable, value);
+                        self.code.set(variable, value);
                     }
                     if loops.plan.order.is_empty() {
                         self.forget_cells(&loops.plan, address);
@@ -371,7 +351,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                 Instruction::Accumulate { value, address } => {
                     let value = operand(loops, value);
                     if let Some(partial) = loops.partial[i] {
-                        let sum = self.partial_sum(partial, at.wide);
+                        let sum = self.partial_sum(partial, loops.lanes(at));
                         let sum = self.sum(sum.into(), value);
                         self.set_partial_sum(partial, sum);
                     } else if let Some(window) = loops.plan.window[i] {
@@ -379,9 +359,9 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                     } else if let Some(cell) = self.single_cell(loops, address, level) {
                         self.add_to_single(loops, address, cell, value);
                     } else if let Some(variable) = loops.carried_cells[i] {
-                        let (pointer, shift) = self.locate(loops, address, at.offset);
-                        let sum = self.add_to(value, pointer, shift);
-                        self.builder.def_var(variable, sum);
+                        let place = self.locate(loops, address, at.offset);
+                        let sum = self.add_to(value, place);
+                        self.code.set(variable, sum);
                     } else {
                         if loops.plan.order.is_empty() {
                             self.forget_cells(&loops.plan, address);
@@ -393,35 +373,30 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         }
     }
 
-    /// The pointer of an address `offset` iterations later, and the distance in bytes from it.
-    pub(super) fn locate(&mut self, loops: &Loops, address: u32, offset: i64) -> (Value, i64) {
+    /// The place of an address `offset` iterations later.
+    pub(super) fn locate(&mut self, loops: &Loops, address: u32, offset: i64) -> Place {
         let (pointer, shift) = loops.cells[address as usize];
-        let mut value = loops.pointers[pointer].value;
-        let bytes =
-            if loops.plan.nest.addresses[address as usize].table.is_some() { 4 } else { S::TYPE.bytes() as i64 };
-        let step = loops.plan.step(address) * bytes;
-        if step != 0
-            && let Some((_, index)) = loops.indices.iter().find(|(known, _)| *known == step)
-        {
-            value = self.builder.ins().iadd(value, *index);
-        }
-        let end = if loops.indices.is_empty() { 0 } else { loops.end };
-        let shift = shift + (end + offset) * step;
-        let (value, shift) = self.near(value, shift);
         let info = &loops.plan.nest.addresses[address as usize];
+        let bytes = if info.table.is_some() { 4 } else { S::BYTES as i64 };
+        let step = loops.plan.step(address) * bytes;
+        let index = loops.indices.iter().find(|(known, _)| step != 0 && *known == step).map(|(_, index)| *index);
+        let end = if loops.indices.is_empty() { 0 } else { loops.end };
+        let place = self.near(loops.pointers[pointer].value, index, shift + (end + offset) * step);
         if info.table.is_none() {
-            return (value, shift);
+            return place;
         }
-        let flags = MemFlagsData::trusted().with_readonly();
-        let entry = self.builder.ins().uload32(flags, value, shift as i32);
-        let scaled = self.builder.ins().ishl_imm_u(entry, S::TYPE.bytes().trailing_zeros() as i64);
-        let space = self.spaces[space_number(self.program, info.space)];
-        (self.builder.ins().iadd(space, scaled), 0)
+        let entry = self.code.load_index(place);
+        let scaled = self.code.double(entry, S::BYTES.trailing_zeros() as u8);
+        let base = self.spaces[space_number(self.program, info.space)];
+        Place { base, index: Some(scaled), shift: 0 }
     }
 
-    /// The same place with an offset that fits into an instruction.
-    pub(super) fn near(&mut self, pointer: Value, shift: i64) -> (Value, i64) {
-        if i32::try_from(shift).is_ok() { (pointer, shift) } else { (self.builder.ins().iadd_imm_s(pointer, shift), 0) }
+    /// The same place with a constant that fits into an instruction.
+    pub(super) fn near(&mut self, base: Value, index: Option<Value>, shift: i64) -> Place {
+        match i32::try_from(shift) {
+            Ok(shift) => Place { base, index, shift },
+            Err(_) => Place { base: self.code.add_constant(base, shift), index, shift: 0 },
+        }
     }
 
     /// Whether the lanes of a vector at this address are consecutive cells.
@@ -430,159 +405,89 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
     }
 
     pub(super) fn load_cell(&mut self, loops: &Loops, address: u32, at: Position) -> Value {
-        let constant = matches!(loops.plan.nest.addresses[address as usize].space, Space::Constant | Space::Input(_));
-        let one = |this: &mut Self, offset: i64, kind: Type| {
-            let (pointer, shift) = this.locate(loops, address, offset);
-            let mut flags = MemFlagsData::new().with_notrap();
-            if constant {
-                flags = flags.with_readonly();
-            }
-            this.builder.ins().load(kind, flags, pointer, shift as i32)
-        };
-        if !at.wide {
-            return one(self, at.offset, S::TYPE);
-        }
-        if self.is_consecutive(loops, address) {
-            return one(self, at.offset, self.wide_type());
+        let lanes = loops.lanes(at);
+        if lanes == 1 || self.is_consecutive(loops, address) {
+            let place = self.locate(loops, address, at.offset);
+            return self.code.load(lanes, place);
         }
         if loops.plan.step(address) == 0 {
-            let value = one(self, at.offset, S::TYPE);
-            let kind = self.wide_type();
-            return self.builder.ins().splat(kind, value);
+            let place = self.locate(loops, address, at.offset);
+            let value = self.code.load(1, place);
+            return self.code.splat(value, lanes);
         }
-        let lanes: Vec<Value> = (0..self.lanes() as i64).map(|lane| one(self, at.offset + lane, S::TYPE)).collect();
-        self.join(&lanes)
+        let mut all = [Value::SLICES; MAX_LANES];
+        for lane in 0..lanes {
+            let place = self.locate(loops, address, at.offset + lane as i64);
+            all[lane as usize] = self.code.load(1, place);
+        }
+        self.code.join(&all[..lanes as usize])
     }
 
     /// Stores to a cell, or adds to it (`Some`), with the sign changed if necessary.
     pub(super) fn store_cell(&mut self, loops: &Loops, address: u32, at: Position, value: Value, add: Option<bool>) {
         let one = |this: &mut Self, offset: i64, value: Value| {
-            let (pointer, shift) = this.locate(loops, address, offset);
+            let place = this.locate(loops, address, offset);
             match add {
                 Some(negated) => {
-                    this.add_to(Signed { value, negated }, pointer, shift);
+                    this.add_to(Signed { value, negated }, place);
                 }
-                None => this.store(value, pointer, shift),
+                None => this.store(value, place),
             }
         };
         if !at.wide || self.is_consecutive(loops, address) {
             return one(self, at.offset, value);
         }
-        for lane in 0..self.lanes() {
-            let single = self.builder.ins().extractlane(value, lane as u8);
+        for lane in 0..loops.plan.lanes as u8 {
+            let single = self.code.lane(value, lane);
             one(self, at.offset + lane as i64, single);
         }
     }
 
-    pub(super) fn add_to(&mut self, value: Signed, pointer: Value, shift: i64) -> Value {
-        let (pointer, shift) = self.near(pointer, shift);
-        let kind = self.builder.func.dfg.value_type(value.value);
-        let cell = self.builder.ins().load(kind, MemFlagsData::new().with_notrap(), pointer, shift as i32);
+    /// Adds to a cell, or as many cells as the value has lanes.
+    pub(super) fn add_to(&mut self, value: Signed, place: Place) -> Value {
+        let cell = self.code.load(self.code.lanes(value.value), place);
         let sum = self.sum(cell.into(), value);
-        self.store(sum, pointer, shift);
+        self.store(sum, place);
         sum
     }
 
-    pub(super) fn store(&mut self, value: Value, pointer: Value, shift: i64) {
-        let (pointer, shift) = self.near(pointer, shift);
-        self.builder.ins().store(MemFlagsData::new().with_notrap(), value, pointer, shift as i32);
+    pub(super) fn store(&mut self, value: Value, place: Place) {
+        self.code.store(place, value);
     }
 
-    /// Begins a loop and moves to its body.
+    /// Begins a loop.
     fn counter(&mut self, trip: u32, down: bool) -> Counter {
-        let variable = self.builder.declare_var(types::I64);
-        let start = self.builder.ins().iconst(types::I64, if down { trip as i64 - 1 } else { 0 });
-        self.builder.def_var(variable, start);
-        let body = self.builder.create_block();
-        self.builder.ins().jump(body, &[]);
-        self.builder.switch_to_block(body);
-        Counter { variable, body, step: if down { -1 } else { 1 }, end: if down { -1 } else { trip as i64 } }
+        let start = self.code.integer(if down { trip as i64 - 1 } else { 0 });
+        let variable = self.code.variable(start);
+        self.code.begin();
+        Counter { variable, step: if down { -1 } else { 1 }, end: if down { -1 } else { trip as i64 } }
     }
 
-    /// Ends a loop and moves behind it.
+    /// Ends a loop.
     fn next(&mut self, counter: Counter) {
-        let value = self.builder.use_var(counter.variable);
-        let next = self.builder.ins().iadd_imm_s(value, counter.step);
-        self.builder.def_var(counter.variable, next);
-        let more = self.builder.ins().icmp_imm_s(IntCC::NotEqual, next, counter.end);
-        let after = self.builder.create_block();
-        self.builder.ins().brif(more, counter.body, &[], after, &[]);
-        self.builder.switch_to_block(after);
-    }
-
-    /// Returns `code` unless the condition holds.
-    pub(super) fn leave_unless(&mut self, holds: Value, code: Value) {
-        let after = self.builder.create_block();
-        self.builder.ins().brif(holds, after, &[], self.failed, &[code.into()]);
-        self.builder.switch_to_block(after);
-    }
-
-    /// The signature of functions of this many numbers, called directly or through a rule number.
-    pub(super) fn signature(&mut self, arguments: usize, through_rules: bool) -> SigRef {
-        if let Some(known) = self.signatures.get(&(arguments, through_rules)) {
-            return *known;
-        }
-        let mut signature = Signature::new(self.convention);
-        if through_rules {
-            signature.params.push(AbiParam::new(types::I64));
-            signature.params.push(AbiParam::new(types::I32));
-        }
-        signature.params.extend((0..arguments).map(|_| AbiParam::new(S::TYPE)));
-        signature.returns.push(AbiParam::new(S::TYPE));
-        let imported = self.builder.import_signature(signature);
-        self.signatures.insert((arguments, through_rules), imported);
-        imported
-    }
-
-    /// Lanes of a vector.
-    pub(super) fn lanes(&self) -> u32 {
-        self.widest
-    }
-
-    pub(super) fn wide_type(&self) -> Type {
-        S::TYPE.by(16 / S::TYPE.bytes()).expect("numbers are 4 or 8 bytes long")
-    }
-
-    pub(super) fn is_wide(&self, value: Value) -> bool {
-        self.builder.func.dfg.value_type(value).is_vector()
+        let value = self.code.get(counter.variable);
+        let next = self.code.add_constant(value, counter.step);
+        self.code.set(counter.variable, next);
+        self.code.end(next, Limit::Integer(counter.end));
     }
 
     /// A plain number in as many lanes as `like` has.
     pub(super) fn number(&mut self, number: f64, like: Value) -> Value {
-        self.constant_of(number, self.is_wide(like))
-    }
-
-    pub(super) fn constant_of(&mut self, number: f64, wide: bool) -> Value {
-        let single = S::TYPE == types::F32;
-        if !wide {
-            return if single {
-                self.builder.ins().f32const(number as f32)
-            } else {
-                self.builder.ins().f64const(number)
-            };
-        }
-        let bytes: Vec<u8> =
-            if single { (number as f32).to_le_bytes().repeat(4) } else { number.to_le_bytes().repeat(2) };
-        let constant = self.builder.func.dfg.constants.insert(bytes.into());
-        let kind = self.wide_type();
-        self.builder.ins().vconst(kind, constant)
-    }
-
-    /// A vector of these lanes.
-    pub(super) fn join(&mut self, lanes: &[Value]) -> Value {
-        let kind = self.wide_type();
-        let mut vector = self.builder.ins().scalar_to_vector(kind, lanes[0]);
-        for (lane, value) in lanes.iter().enumerate().skip(1) {
-            vector = self.builder.ins().insertlane(vector, *value, lane as u8);
-        }
-        vector
+        let lanes = self.code.lanes(like);
+        self.code.constant(number, lanes)
     }
 }
 
 /// A loop being written.
 struct Counter {
     variable: Variable,
-    body: Block,
     step: i64,
     end: i64,
+}
+
+impl Loops<'_> {
+    /// Lanes of values in a copy of the body.
+    pub(super) fn lanes(&self, at: Position) -> u8 {
+        if at.wide { self.plan.lanes as u8 } else { 1 }
+    }
 }

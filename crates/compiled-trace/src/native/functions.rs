@@ -4,20 +4,19 @@
 //! the portable executor. Functions that are not listed are called through [`Rules`](crate::recording::rules::Rules) by number, one jump later.
 
 use super::call::{binary_f32, binary_f64, unary_f32, unary_f64};
-use super::number::Number;
-use crate::recording::rules::{self, Rules};
-use cranelift_codegen::ir::{Type, types};
+use super::number::{BinaryFunction, Number, UnaryFunction};
+use crate::recording::rules;
 use differentiation_interface_core::rules::*;
 
 macro_rules! direct_functions {
-    ($Float:ty; $($UNARY:ident $Unary:ident,)*; $($BINARY:ident $Binary:ident,)*) => {
+    ($abi:literal $Float:ty; $($UNARY:ident $Unary:ident,)*; $($BINARY:ident $Binary:ident,)*) => {
         fn direct_unary(number: u16) -> Option<usize> {
             Some(match number {
                 $(rules::$UNARY => {
-                    extern "C" fn value(x: $Float) -> $Float {
+                    extern $abi fn value(x: $Float) -> $Float {
                         $Unary.value(x)
                     }
-                    value as extern "C" fn($Float) -> $Float as usize
+                    value as extern $abi fn($Float) -> $Float as usize
                 })*
                 _ => return None,
             })
@@ -25,10 +24,10 @@ macro_rules! direct_functions {
         fn direct_binary(number: u16) -> Option<usize> {
             Some(match number {
                 $(rules::$BINARY => {
-                    extern "C" fn value(x: $Float, y: $Float) -> $Float {
+                    extern $abi fn value(x: $Float, y: $Float) -> $Float {
                         $Binary.value(x, y)
                     }
-                    value as extern "C" fn($Float, $Float) -> $Float as usize
+                    value as extern $abi fn($Float, $Float) -> $Float as usize
                 })*
                 _ => return None,
             })
@@ -37,12 +36,12 @@ macro_rules! direct_functions {
 }
 
 macro_rules! number {
-    ($Float:ident $TYPE:ident $unary:ident $binary:ident) => {
+    ($abi:literal $Float:ident $unary:ident $binary:ident) => {
         impl Number for $Float {
-            const TYPE: Type = types::$TYPE;
-            const UNARY: extern "C" fn(*const Rules, u32, $Float) -> $Float = $unary;
-            const BINARY: extern "C" fn(*const Rules, u32, $Float, $Float) -> $Float = $binary;
-            direct_functions! { $Float;
+            const BYTES: u32 = size_of::<$Float>() as u32;
+            const UNARY: UnaryFunction<$Float> = $unary;
+            const BINARY: BinaryFunction<$Float> = $binary;
+            direct_functions! { $abi $Float;
                 EXP Exp, EXP2 Exp2, EXP_M1 ExpM1, LN Ln, LOG2 Log2, LOG10 Log10, LN_1P Ln1p, CBRT Cbrt,
                 SIN Sin, COS Cos, TAN Tan, ASIN Asin, ACOS Acos, ATAN Atan, SINH Sinh, COSH Cosh, TANH Tanh,
                 SECH_SQUARED SechSquared, HYPOT_ONE HypotOne, ERF Erf, ERFC Erfc, LOGISTIC Logistic, SOFTPLUS Softplus,
@@ -57,8 +56,14 @@ macro_rules! number {
     };
 }
 
-number! { f64 F64 unary_f64 binary_f64 }
-number! { f32 F32 unary_f32 binary_f32 }
+#[cfg(target_arch = "x86_64")]
+number! { "sysv64" f64 unary_f64 binary_f64 }
+#[cfg(target_arch = "x86_64")]
+number! { "sysv64" f32 unary_f32 binary_f32 }
+#[cfg(not(target_arch = "x86_64"))]
+number! { "C" f64 unary_f64 binary_f64 }
+#[cfg(not(target_arch = "x86_64"))]
+number! { "C" f32 unary_f32 binary_f32 }
 
 /// The address of a unary rule, if it is listed.
 pub(super) fn unary<S: Number>(number: u16) -> Option<usize> {

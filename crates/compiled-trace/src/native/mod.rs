@@ -1,14 +1,18 @@
-//! The native executor: programs compiled to machine code by Cranelift. Needs the feature `native`.
+//! The native executor: programs compiled to machine code.
 //!
 //! Called by users of a [`Program`] where the portable executor is not fast enough. [`Compiled::new`] refuses what it cannot
-//! compile (a machine Cranelift does not know, a program that would become too much code); the caller then falls back to
-//! [`Program::executable`].
+//! compile (a machine without a code generator, a program that would become too much code); the caller then falls back to
+//! [`Program::executable`]. For x86-64 under Unix there is a code generator here; other machines need the feature `native`, with
+//! which Cranelift generates code.
+//!
+//! `plan` orders the loops of a nest; `emit`, `row`, `window`, `operation` and `cells` write intermediate code (`code`); `x64` or
+//! `cranelift` makes machine code of it. Code of a program that was compiled before in this process is used again.
 //!
 //! # Which result?
 //! Every operation has the value it has in the portable executor: arithmetic and roots are instructions of the machine without
 //! contraction, elementary functions are those of the rule table. The order of additions differs:
 //! - a reduction whose cell stays the same in the innermost loop of a nest is kept in registers (in memory of the function if there
-//!   are more than 12): with *L* lanes and *C* copies of the body (C ≤ 4; both are 1 unless the loop may run in any order)
+//!   are more than 12): with *L* lanes (1, or as many as fill 16 or 32 bytes) and *C* copies of the body (C ≤ 4; both are 1 unless the loop may run in any order)
 //!   term `i` goes to partial sum `i/L mod C`, lane `i mod L`; copies are added pairwise, then lanes, then the last terms one by
 //!   one, and the total of the row is added to the cell when the loops in which the cell stays the same have ended;
 //! - terms for neighbouring cells (`y[i] += a; y[i + 1] += b`) are added to each other first, then to the cell;
@@ -20,24 +24,31 @@
 //! # How is it checked?
 //! The code itself checks no index: every address is compared with the lengths of the slices when the program is compiled, and
 //! these lengths with those of the slices at every run. Miri cannot run machine code, so every rule, every operation and random
-//! programs are compared with direct evaluation instead. All unsafe code is in one file, `call.rs`.
+//! programs are compared with direct evaluation instead; random programs and random functions of intermediate code have the
+//! bits of an evaluator of that code. All unsafe code is in one file, `call.rs`.
 
 mod build;
+mod cache;
 mod call;
 mod cells;
 mod check;
+mod code;
 mod cost;
+#[cfg(feature = "native")]
+mod cranelift;
 mod emit;
 mod functions;
+mod machine;
 mod number;
 mod operation;
 mod options;
 mod plan;
 mod row;
 mod signed;
-#[cfg(test)]
+#[cfg(all(test, any(feature = "native", all(target_arch = "x86_64", unix, not(miri)))))]
 mod tests;
 mod window;
+mod x64;
 
 pub use build::Listing;
 pub use call::Single;
@@ -74,7 +85,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Compiled<S> {
     code: Arc<Code>,
-    steps: Vec<Step>,
+    steps: Arc<[Step]>,
     constants: Vec<S>,
     inputs: Vec<usize>,
     outputs: Vec<usize>,
@@ -99,11 +110,13 @@ impl<S: Number> Compiled<S> {
     /// Compiles a program.
     ///
     /// # Errors
-    /// [`Refused`] if Cranelift does not support this machine or the program; the portable executor runs it.
+    /// [`Refused`] if there is no code generator for this machine or it does not take the program; the portable executor runs it.
     pub fn new(program: &Program, options: Options) -> Result<Compiled<S>, Refused> {
-        let Built { code, steps, instructions, bytes, listing, uses_rules } = build::<S>(program, options)?;
+        let make = || build::<S>(program, options);
+        let Built { code, steps, instructions, bytes, listing, uses_rules } =
+            cache::find_or_make::<S, Refused>(program, options, make)?;
         Ok(Compiled {
-            code: Arc::new(code),
+            code,
             loops: build::depth(&steps),
             steps,
             constants: program.constants.iter().map(|c| S::from_f64(*c)).collect(),
@@ -155,7 +168,7 @@ impl<S: Number> Compiled<S> {
         if workspace.cells.len() != self.work || workspace.counters.len() != self.loops {
             self.fit(workspace);
         }
-        let ([Step::Code(entry)], false) = (self.steps.as_slice(), self.uses_rules) else {
+        let ([Step::Code(entry)], false) = (&*self.steps, self.uses_rules) else {
             return self.run_steps(workspace, inputs, outputs);
         };
         let Workspace { cells, counters, .. } = workspace;
@@ -184,7 +197,7 @@ impl<S: Number> Compiled<S> {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn single<const INPUTS: usize, const OUTPUTS: usize>(&self) -> Option<Single<S, INPUTS, OUTPUTS>> {
-        match (self.steps.as_slice(), self.uses_rules) {
+        match (&*self.steps, self.uses_rules) {
             ([Step::Code(entry)], false) => Single::new(&self.code, *entry, &self.constants),
             _ => None,
         }

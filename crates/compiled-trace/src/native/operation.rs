@@ -3,15 +3,14 @@
 //! Called by `emit` for every instruction of a body. Operations with a machine instruction, or a short sequence with exactly
 //! the value of the rule, are expanded; every other function is called, lane by lane.
 
+use super::code::{Call, Condition, Simple, Value};
 use super::cost::MAX_POWER;
 use super::emit::Emitter;
 use super::functions;
 use super::number::Number;
 use super::signed::Signed;
-use crate::recording::graph::{Op, Outcome, guard_parts, relation};
+use crate::recording::graph::{Op, guard_parts, relation};
 use crate::recording::rules::{self, OtherUnary};
-use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
 use differentiation_interface_core::scalar::Relation;
 
 impl<S: Number> Emitter<'_, '_, S> {
@@ -22,17 +21,17 @@ impl<S: Number> Emitter<'_, '_, S> {
         }
         // -0 - x is -x for every x, signed zeros included, and the constant can stay in a register.
         let zero = self.number(-0.0, x.value);
-        self.builder.ins().fsub(zero, x.value)
+        self.code.subtract(zero, x.value)
     }
 
     /// The sum of two numbers.
     pub(super) fn sum(&mut self, x: Signed, y: Signed) -> Value {
         match (x.negated, y.negated) {
-            (false, false) => self.builder.ins().fadd(x.value, y.value),
-            (true, false) => self.builder.ins().fsub(y.value, x.value),
+            (false, false) => self.code.add(x.value, y.value),
+            (true, false) => self.code.subtract(y.value, x.value),
             (_, true) => {
                 let x = self.plain(x);
-                self.builder.ins().fsub(x, y.value)
+                self.code.subtract(x, y.value)
             }
         }
     }
@@ -42,11 +41,11 @@ impl<S: Number> Emitter<'_, '_, S> {
         let negated = x.negated != y.negated;
         match op {
             Op::Unary(rules::NEGATE) => Signed { value: x.value, negated: !x.negated },
-            Op::Unary(rules::ABS) => self.builder.ins().fabs(x.value).into(),
+            Op::Unary(rules::ABS) => self.code.simple(Simple::Abs, x.value).into(),
             Op::Binary(rules::PLUS) => self.sum(x, y).into(),
             Op::Binary(rules::MINUS) => self.sum(x, Signed { value: y.value, negated: !y.negated }).into(),
-            Op::Binary(rules::TIMES) => Signed { value: self.builder.ins().fmul(x.value, y.value), negated },
-            Op::Binary(rules::OVER) => Signed { value: self.builder.ins().fdiv(x.value, y.value), negated },
+            Op::Binary(rules::TIMES) => Signed { value: self.code.multiply(x.value, y.value), negated },
+            Op::Binary(rules::OVER) => Signed { value: self.code.divide(x.value, y.value), negated },
             _ => {
                 let same = x.value == y.value && x.negated == y.negated;
                 let x = self.plain(x);
@@ -63,22 +62,22 @@ impl<S: Number> Emitter<'_, '_, S> {
             Op::Binary(number) => self.binary(number, x, y),
             Op::Compare(number) => {
                 let condition = match relation(number) {
-                    Relation::Less => FloatCC::LessThan,
-                    Relation::LessOrEqual => FloatCC::LessThanOrEqual,
-                    Relation::Greater => FloatCC::GreaterThan,
-                    Relation::GreaterOrEqual => FloatCC::GreaterThanOrEqual,
-                    Relation::Equal => FloatCC::Equal,
+                    Relation::Less => Condition::Less,
+                    Relation::LessOrEqual => Condition::LessOrEqual,
+                    Relation::Greater => Condition::Greater,
+                    Relation::GreaterOrEqual => Condition::GreaterOrEqual,
+                    Relation::Equal => Condition::Equal,
                 };
                 let (one, zero) = (self.number(1.0, x), self.number(0.0, x));
-                self.choose(condition, x, y, one, zero)
+                self.code.choose(condition, x, y, one, zero)
             }
             Op::Keep => {
                 let (zero, nothing) = (self.number(0.0, x), self.number(-0.0, x));
-                self.choose(FloatCC::NotEqual, x, zero, y, nothing)
+                self.code.choose(Condition::NotEqual, x, zero, y, nothing)
             }
             Op::Drop => {
                 let (zero, nothing) = (self.number(0.0, x), self.number(-0.0, x));
-                self.choose(FloatCC::NotEqual, x, zero, nothing, y)
+                self.code.choose(Condition::NotEqual, x, zero, nothing, y)
             }
             // `check` has refused these, or they were handled before.
             Op::Guard(_) | Op::Accumulate | Op::Call | Op::CallOutput => x,
@@ -87,23 +86,26 @@ impl<S: Number> Emitter<'_, '_, S> {
 
     fn unary(&mut self, number: u16, x: Value) -> Value {
         match number {
-            rules::ABS => self.builder.ins().fabs(x),
-            rules::SQRT => self.builder.ins().sqrt(x),
-            rules::FLOOR => self.builder.ins().floor(x),
-            rules::CEIL => self.builder.ins().ceil(x),
-            rules::TRUNC => self.builder.ins().trunc(x),
+            rules::ABS => self.code.simple(Simple::Abs, x),
+            rules::SQRT => self.code.simple(Simple::Sqrt, x),
+            rules::FLOOR | rules::CEIL | rules::TRUNC | rules::FRACT if !self.can_round => {
+                self.call(functions::unary::<S>(number), number, &[x])
+            }
+            rules::FLOOR => self.code.simple(Simple::Floor, x),
+            rules::CEIL => self.code.simple(Simple::Ceil, x),
+            rules::TRUNC => self.code.simple(Simple::Trunc, x),
             rules::FRACT => {
-                let whole = self.builder.ins().trunc(x);
-                self.builder.ins().fsub(x, whole)
+                let whole = self.code.simple(Simple::Trunc, x);
+                self.code.subtract(x, whole)
             }
             rules::RECIP => {
                 let one = self.number(1.0, x);
-                self.builder.ins().fdiv(one, x)
+                self.code.divide(one, x)
             }
             rules::SIGNUM => {
                 let one = self.number(1.0, x);
-                let sign = self.with_sign(one, x);
-                self.choose(FloatCC::Unordered, x, x, x, sign)
+                let sign = self.code.copy_sign(one, x);
+                self.code.choose(Condition::Unordered, x, x, x, sign)
             }
             _ => match self.program.rules.other_unary(number) {
                 Some(OtherUnary::Powi(n)) if n.unsigned_abs() <= MAX_POWER => self.power(x, *n),
@@ -119,24 +121,24 @@ impl<S: Number> Emitter<'_, '_, S> {
 
     fn binary(&mut self, number: u16, x: Value, y: Value) -> Value {
         match number {
-            rules::PLUS | rules::TOGETHER => self.builder.ins().fadd(x, y),
-            rules::MINUS => self.builder.ins().fsub(x, y),
-            rules::TIMES => self.builder.ins().fmul(x, y),
-            rules::OVER => self.builder.ins().fdiv(x, y),
+            rules::PLUS | rules::TOGETHER => self.code.add(x, y),
+            rules::MINUS => self.code.subtract(x, y),
+            rules::TIMES => self.code.multiply(x, y),
+            rules::OVER => self.code.divide(x, y),
             rules::MAX | rules::MIN => {
                 // The first number at a tie, and the other one if one is NaN.
-                let further = if number == rules::MAX { FloatCC::GreaterThan } else { FloatCC::LessThan };
-                let taken = self.choose(further, y, x, y, x);
-                self.choose(FloatCC::Unordered, x, x, y, taken)
+                let further = if number == rules::MAX { Condition::Greater } else { Condition::Less };
+                let taken = self.code.choose(further, y, x, y, x);
+                self.code.choose(Condition::Unordered, x, x, y, taken)
             }
-            rules::AT_LEAST => self.choose(FloatCC::LessThan, x, y, y, x),
-            rules::AT_MOST => self.choose(FloatCC::LessThan, y, x, y, x),
-            rules::COPYSIGN => self.with_sign(x, y),
+            rules::AT_LEAST => self.code.choose(Condition::Less, x, y, y, x),
+            rules::AT_MOST => self.code.choose(Condition::Less, y, x, y, x),
+            rules::COPYSIGN => self.code.copy_sign(x, y),
             rules::ABS_SUB => {
-                let difference = self.builder.ins().fsub(x, y);
+                let difference = self.code.subtract(x, y);
                 let zero = self.number(0.0, x);
                 // A comparison of the numbers, as their difference is NaN if both are infinite.
-                self.choose(FloatCC::LessThanOrEqual, x, y, zero, difference)
+                self.code.choose(Condition::LessOrEqual, x, y, zero, difference)
             }
             _ => self.call(functions::binary::<S>(number), number, &[x, y]),
         }
@@ -146,10 +148,10 @@ impl<S: Number> Emitter<'_, '_, S> {
     fn power(&mut self, x: Value, n: i32) -> Value {
         match n {
             1 => return x,
-            2 => return self.builder.ins().fmul(x, x),
+            2 => return self.code.multiply(x, x),
             3 => {
-                let square = self.builder.ins().fmul(x, x);
-                return self.builder.ins().fmul(square, x);
+                let square = self.code.multiply(x, x);
+                return self.code.multiply(square, x);
             }
             _ => {}
         }
@@ -159,7 +161,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         loop {
             if rest % 2 == 1 {
                 product = Some(match product {
-                    Some(product) => self.builder.ins().fmul(product, square),
+                    Some(product) => self.code.multiply(product, square),
                     None => square,
                 });
             }
@@ -167,88 +169,41 @@ impl<S: Number> Emitter<'_, '_, S> {
             if rest == 0 {
                 break;
             }
-            square = self.builder.ins().fmul(square, square);
+            square = self.code.multiply(square, square);
         }
         let one = self.number(1.0, x);
         let product = product.unwrap_or(one);
-        if n < 0 { self.builder.ins().fdiv(one, product) } else { product }
-    }
-
-    /// The magnitude of one number with the sign of the other.
-    fn with_sign(&mut self, magnitude: Value, sign: Value) -> Value {
-        if !self.is_wide(magnitude) {
-            return self.builder.ins().fcopysign(magnitude, sign);
-        }
-        let bit = self.number(-0.0, magnitude);
-        self.builder.ins().bitselect(bit, sign, magnitude)
-    }
-
-    /// `then` where the comparison holds and `otherwise` elsewhere.
-    fn choose(&mut self, condition: FloatCC, left: Value, right: Value, then: Value, otherwise: Value) -> Value {
-        let holds = self.builder.ins().fcmp(condition, left, right);
-        if !self.is_wide(left) {
-            return self.builder.ins().select(holds, then, otherwise);
-        }
-        let mask = self.reinterpret(self.wide_type(), holds);
-        self.builder.ins().bitselect(mask, then, otherwise)
-    }
-
-    pub(super) fn reinterpret(&mut self, to: Type, value: Value) -> Value {
-        let flags = MemFlagsData::new().with_endianness(Endianness::Little);
-        self.builder.ins().bitcast(to, flags, value)
+        if n < 0 { self.code.divide(one, product) } else { product }
     }
 
     /// Returns the guard's number from the code unless it holds for all lanes.
     pub(super) fn guard(&mut self, guard: u16, x: Value, y: Value) {
-        let wide = self.is_wide(x);
-        let holds = match guard_parts(guard).1 {
-            Outcome::Less => self.builder.ins().fcmp(FloatCC::LessThan, x, y),
-            Outcome::Equal => self.builder.ins().fcmp(FloatCC::Equal, x, y),
-            Outcome::Greater => self.builder.ins().fcmp(FloatCC::GreaterThan, x, y),
-            Outcome::Unordered => self.builder.ins().fcmp(FloatCC::Unordered, x, y),
-            Outcome::Same => {
-                let integer = if wide { self.wide_type().as_int() } else { S::TYPE.as_int() };
-                let (left, right) = (self.reinterpret(integer, x), self.reinterpret(integer, y));
-                let same = self.builder.ins().icmp(IntCC::Equal, left, right);
-                let left = self.builder.ins().fcmp(FloatCC::Unordered, x, x);
-                let right = self.builder.ins().fcmp(FloatCC::Unordered, y, y);
-                let neither = self.builder.ins().band(left, right);
-                self.builder.ins().bor(same, neither)
-            }
-        };
-        let holds = if wide { self.builder.ins().vall_true(holds) } else { holds };
-        let code = self.builder.ins().iconst(types::I32, guard as i64 + 1);
-        self.leave_unless(holds, code);
+        self.code.guard(guard_parts(guard).1, x, y, guard);
     }
 
     /// Calls a function of one or two numbers for every lane: directly if its address is known, through the rules if not.
-    fn call(&mut self, direct: Option<usize>, number: u16, arguments: &[Value]) -> Value {
-        if !self.is_wide(arguments[0]) {
-            return self.call_one(direct, number, arguments);
+    fn call(&mut self, direct: Option<usize>, rule: u16, arguments: &[Value]) -> Value {
+        let lanes = self.code.lanes(arguments[0]);
+        if lanes == 1 {
+            return self.call_one(direct, rule, arguments);
         }
-        let results: Vec<Value> = (0..self.lanes())
+        let results: Vec<Value> = (0..lanes)
             .map(|lane| {
-                let lanes: Vec<Value> =
-                    arguments.iter().map(|argument| self.builder.ins().extractlane(*argument, lane as u8)).collect();
-                self.call_one(direct, number, &lanes)
+                let mut single = [arguments[0]; 2];
+                for (single, argument) in single.iter_mut().zip(arguments) {
+                    *single = self.code.lane(*argument, lane);
+                }
+                self.call_one(direct, rule, &single[..arguments.len()])
             })
             .collect();
-        self.join(&results)
+        self.code.join(&results)
     }
 
-    fn call_one(&mut self, direct: Option<usize>, number: u16, arguments: &[Value]) -> Value {
-        let through_rules = direct.is_none();
-        let signature = self.signature(arguments.len(), through_rules);
+    fn call_one(&mut self, direct: Option<usize>, rule: u16, arguments: &[Value]) -> Value {
         let address = direct.unwrap_or(if arguments.len() == 1 { S::UNARY as usize } else { S::BINARY as usize });
-        let callee = self.builder.ins().iconst(types::I64, address as i64);
-        let mut all = Vec::with_capacity(4);
-        if through_rules {
-            self.uses_rules = true;
-            all.push(self.builder.ins().iconst(types::I64, self.rules as i64));
-            all.push(self.builder.ins().iconst(types::I32, number as i64));
-        }
-        all.extend_from_slice(arguments);
-        let call = self.builder.ins().call_indirect(signature, callee, &all);
-        self.builder.inst_results(call)[0]
+        self.uses_rules |= direct.is_none();
+        let rules = direct.is_none().then_some(self.rules);
+        let both = [arguments[0], arguments[arguments.len() - 1]];
+        self.code.call(Call { address, rule, rules, arguments: both, count: arguments.len() as u8 })
     }
 }

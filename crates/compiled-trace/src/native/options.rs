@@ -2,25 +2,48 @@
 //!
 //! Passed by users to [`Compiled::new`](super::Compiled::new), and returned by it.
 
+/// Maximum stack of a function in bytes: a quarter of the default stack of a thread.
+pub(super) const MAX_STACK: usize = 512 << 10;
+
 /// How a program is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
     /// Maximum number of instructions a program may have; longer code exceeds the instruction cache and gains nothing.
     pub most_instructions: usize,
-    /// Functions of at most this many instructions get the careful register allocator, which gives code that runs up to 1.7
-    /// times as fast but takes time that grows faster than the code.
+    /// Functions of at most this many instructions get the careful register allocator of Cranelift, which gives code that runs up to
+    /// 1.7 times as fast but takes time that grows faster than the code. The own code generator has one register allocator.
     pub optimised: usize,
     /// Whether vectors are used.
     pub vectors: bool,
     /// Whether [`Compiled::listing`](super::Compiled::listing) is kept.
     pub listing: bool,
+    pub(super) generator: Generator,
+}
+
+/// A code generator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Generator {
+    /// The own one if the machine has one, or else Cranelift.
+    Best,
+    /// The own one with SSE2 alone.
+    #[cfg(test)]
+    Sse2,
+    /// Cranelift.
+    #[cfg(all(test, feature = "native"))]
+    Cranelift,
 }
 
 impl Default for Options {
     /// At most 50,000 instructions, the careful register allocator up to 1500, vectors, no listing.
     fn default() -> Options {
-        Options { most_instructions: 50_000, optimised: 1500, vectors: true, listing: false }
+        Options {
+            most_instructions: 50_000,
+            optimised: 1500,
+            vectors: true,
+            listing: false,
+            generator: Generator::Best,
+        }
     }
 }
 
@@ -28,7 +51,7 @@ impl Default for Options {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
-    /// Cranelift does not support this machine.
+    /// There is no code generator for this machine.
     Machine(String),
     /// The code would be too long.
     TooLarge {
@@ -53,7 +76,7 @@ pub enum Refused {
     },
     /// The program refers to a cell or a result that does not exist.
     Inconsistent,
-    /// Cranelift returned an error.
+    /// Cranelift, or the operating system where memory for code was requested, returned an error.
     Compiler(String),
 }
 

@@ -65,7 +65,7 @@ const STALLING: u32 = 8;
 const CALL: f64 = 25.0;
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(nest: &'a Nest, loops: &[u32], widest: u32, rules: &Rules) -> Plan<'a> {
+    pub(super) fn new(nest: &'a Nest, loops: &[u32], widths: [u32; 2], rules: &Rules) -> Plan<'a> {
         let mut trips = loops.to_vec();
         trips.extend(nest.dimensions.iter().map(|d| d.trip));
         let strides = nest.addresses.iter().map(|address| strides(address, &trips)).collect();
@@ -86,7 +86,7 @@ impl<'a> Plan<'a> {
             carried: vec![None; nest.body.len()],
             ranges,
         };
-        plan.choose(widest, rules);
+        plan.choose(widths, rules);
         plan.set_windows();
         plan.set_carried();
         plan
@@ -113,8 +113,8 @@ impl<'a> Plan<'a> {
         self.level.iter().filter(|level| **level == self.order.len()).count()
     }
 
-    /// Chooses the innermost loop and its vectors by an estimate of costs.
-    fn choose(&mut self, widest: u32, rules: &Rules) {
+    /// Chooses the innermost loop and its vectors, of one of two widths, by an estimate of costs.
+    fn choose(&mut self, widths: [u32; 2], rules: &Rules) {
         let given = std::mem::take(&mut self.order);
         let mut best: Option<(f64, Vec<usize>, u32)> = None;
         let mut consider = |plan: &mut Plan, order: Vec<usize>, lanes: u32| {
@@ -133,8 +133,13 @@ impl<'a> Plan<'a> {
             }
             let mut order: Vec<usize> = given.iter().copied().filter(|c| *c != inner).collect();
             order.push(inner);
-            if widest > 1 && self.trips[inner] >= widest {
-                consider(self, order.clone(), widest);
+            let [widest, narrower] = widths;
+            for lanes in [widest, narrower] {
+                // A row is a vector of the wider kind and single numbers, or several of the narrower kind.
+                let is_second = lanes != widest && self.trips[inner] >= widest;
+                if lanes > 1 && self.trips[inner] >= lanes && !is_second {
+                    consider(self, order.clone(), lanes);
+                }
             }
             consider(self, order, 1);
         }

@@ -2,12 +2,11 @@
 //!
 //! Called by `emit`, which writes the loops around it.
 
+use super::code::{Limit, Place, Value, Variable};
 use super::emit::{Emitter, Loops, Partial, Position};
 use super::number::Number;
 use super::plan::{MAX_IN_REGISTERS, UNROLLED};
 use crate::program::Instruction;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value, types};
-use cranelift_frontend::Variable;
 
 impl<S: Number> Emitter<'_, '_, S> {
     pub(super) fn innermost(&mut self, loops: &mut Loops) {
@@ -20,14 +19,14 @@ impl<S: Number> Emitter<'_, '_, S> {
         let before: Vec<Value> = loops.pointers.iter().map(|pointer| pointer.value).collect();
         for pointer in &mut loops.pointers {
             if down && pointer.strides[number] != 0 {
-                pointer.value = self.builder.ins().iadd_imm_s(pointer.value, (trip - 1) * pointer.strides[number]);
+                pointer.value = self.code.add_constant(pointer.value, (trip - 1) * pointer.strides[number]);
             }
         }
         if lanes > 1 {
             self.splat_outer(loops);
         }
         let sums: Vec<usize> = (0..loops.plan.sum.len()).filter(|i| loops.plan.sum[*i].is_some()).collect();
-        let partial = self.begin_sums(&sums, copies.min(trip / lanes), lanes > 1);
+        let partial = self.begin_sums(&sums, copies.min(trip / lanes), lanes as u8);
         let wide = lanes > 1;
         let vectors = trip / lanes;
         self.begin_windows(loops, wide);
@@ -51,29 +50,25 @@ impl<S: Number> Emitter<'_, '_, S> {
             if steps.is_empty() {
                 steps.push(1);
             }
-            let variables: Vec<Variable> = steps.iter().map(|_| self.builder.declare_var(types::I64)).collect();
-            for (variable, step) in variables.iter().zip(&steps) {
-                let start = self.builder.ins().iconst(types::I64, -step * lanes * copies * blocks);
-                self.builder.def_var(*variable, start);
+            let mut variables: Vec<Variable> = Vec::with_capacity(steps.len());
+            for step in &steps {
+                let start = self.code.integer(-step * lanes * copies * blocks);
+                variables.push(self.code.variable(start));
             }
-            let (body, after) = (self.builder.create_block(), self.builder.create_block());
-            self.builder.ins().jump(body, &[]);
-            self.builder.switch_to_block(body);
+            self.code.begin();
             loops.end = lanes * copies * blocks;
-            loops.indices = steps.iter().zip(&variables).map(|(s, v)| (*s, self.builder.use_var(*v))).collect();
+            loops.indices = steps.iter().zip(&variables).map(|(s, v)| (*s, self.code.get(*v))).collect();
             for copy in 0..copies {
                 choose_copy(loops, copy);
                 self.body(loops, depth, Position { offset: copy * lanes, wide });
             }
-            let mut more = None;
             for ((step, index), variable) in loops.indices.iter().zip(&variables) {
-                let next = self.builder.ins().iadd_imm_s(*index, step * lanes * copies);
-                self.builder.def_var(*variable, next);
-                more = more.or(Some(next));
+                let next = self.code.add_constant(*index, step * lanes * copies);
+                self.code.set(*variable, next);
             }
-            let more = more.expect("there is at least one index");
-            self.builder.ins().brif(more, body, &[], after, &[]);
-            self.builder.switch_to_block(after);
+            let last = *variables.last().expect("there is at least one index");
+            let more = self.code.get(last);
+            self.code.end(more, Limit::Integer(0));
             loops.indices.clear();
             loops.end = 0;
         }
@@ -84,14 +79,14 @@ impl<S: Number> Emitter<'_, '_, S> {
         // Partial sums are added pairwise, then lanes, then the remaining terms.
         let mut singles = Vec::new();
         for (i, partial) in sums.iter().zip(&partial) {
-            let mut partial: Vec<Value> = partial.iter().map(|partial| self.partial_sum(*partial, wide)).collect();
+            let mut partial: Vec<Value> =
+                partial.iter().map(|partial| self.partial_sum(*partial, lanes as u8)).collect();
             if wide {
                 let vector = self.pairwise(partial);
-                partial = (0..lanes).map(|lane| self.builder.ins().extractlane(vector, lane as u8)).collect();
+                partial = (0..lanes).map(|lane| self.code.lane(vector, lane as u8)).collect();
             }
             let row = self.pairwise(partial);
-            let variable = self.builder.declare_var(S::TYPE);
-            self.builder.def_var(variable, row);
+            let variable = self.code.variable(row);
             loops.partial[*i] = Some(Partial::Register(variable));
             singles.push((*i, variable));
         }
@@ -103,12 +98,12 @@ impl<S: Number> Emitter<'_, '_, S> {
         }
         self.finish_windows(loops, trip);
         for (i, variable) in singles {
-            let row = self.builder.use_var(variable);
+            let row = self.code.get(variable);
             match loops.totals[i] {
                 Some(total) => {
-                    let sum = self.builder.use_var(total);
-                    let sum = self.builder.ins().fadd(sum, row);
-                    self.builder.def_var(total, sum);
+                    let sum = self.code.get(total);
+                    let sum = self.code.add(sum, row);
+                    self.code.set(total, sum);
                 }
                 None => loops.rows[i] = Some(row),
             }
@@ -125,54 +120,44 @@ impl<S: Number> Emitter<'_, '_, S> {
             let (Some(writer), Instruction::Load(address)) = (loops.plan.carried[i], instruction) else { continue };
             if loops.carried_cells[writer].is_none() {
                 let first = self.load_cell(loops, *address, Position { offset: 0, wide: false });
-                let variable = self.builder.declare_var(S::TYPE);
-                self.builder.def_var(variable, first);
-                loops.carried_cells[writer] = Some(variable);
+                loops.carried_cells[writer] = Some(self.code.variable(first));
             }
             loops.carried_cells[i] = loops.carried_cells[writer];
         }
     }
 
     /// Accumulators of 0, one per copy of the body: in registers if there are few, in memory if there are many.
-    fn begin_sums(&mut self, sums: &[usize], copies: i64, wide: bool) -> Vec<Vec<Partial>> {
-        let zero = self.constant_of(0.0, wide);
-        let kind = self.builder.func.dfg.value_type(zero);
-        let memory = (sums.len() > MAX_IN_REGISTERS).then(|| {
-            let size = 16 * (sums.len() * copies as usize) as u32;
-            let slot = self.builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size, 4));
-            self.builder.ins().stack_addr(types::I64, slot, 0)
-        });
-        let mut place = 0;
-        let mut one = || {
-            let partial = match memory {
-                Some(memory) => {
-                    place += 16;
-                    Partial::Memory(memory, place - 16)
-                }
-                None => Partial::Register(self.builder.declare_var(kind)),
-            };
-            self.set_partial_sum(partial, zero);
-            partial
+    fn begin_sums(&mut self, sums: &[usize], copies: i64, lanes: u8) -> Vec<Vec<Partial>> {
+        let zero = self.code.constant(0.0, lanes);
+        let size = S::BYTES * lanes as u32;
+        let memory =
+            (sums.len() > MAX_IN_REGISTERS).then(|| self.code.memory(size * (sums.len() * copies as usize) as u32));
+        let mut shift = 0;
+        let mut one = || match memory {
+            Some(base) => {
+                let place = Place { base, index: None, shift };
+                shift += size as i32;
+                self.code.store(place, zero);
+                Partial::Memory(place)
+            }
+            None => Partial::Register(self.code.variable(zero)),
         };
         sums.iter().map(|_| (0..copies).map(|_| one()).collect()).collect()
     }
 
     /// The value of an accumulator.
-    pub(super) fn partial_sum(&mut self, partial: Partial, wide: bool) -> Value {
+    pub(super) fn partial_sum(&mut self, partial: Partial, lanes: u8) -> Value {
         match partial {
-            Partial::Register(variable) => self.builder.use_var(variable),
-            Partial::Memory(pointer, shift) => {
-                let kind = if wide { self.wide_type() } else { S::TYPE };
-                self.builder.ins().load(kind, MemFlagsData::new().with_notrap(), pointer, shift)
-            }
+            Partial::Register(variable) => self.code.get(variable),
+            Partial::Memory(place) => self.code.load(lanes, place),
         }
     }
 
     /// Sets an accumulator.
     pub(super) fn set_partial_sum(&mut self, partial: Partial, sum: Value) {
         match partial {
-            Partial::Register(variable) => self.builder.def_var(variable, sum),
-            Partial::Memory(pointer, shift) => self.store(sum, pointer, shift as i64),
+            Partial::Register(variable) => self.code.set(variable, sum),
+            Partial::Memory(place) => self.code.store(place, sum),
         }
     }
 
@@ -183,13 +168,13 @@ impl<S: Number> Emitter<'_, '_, S> {
             if loops.plan.level[i] < depth {
                 continue;
             }
-            let kind = self.wide_type();
+            let lanes = loops.plan.lanes as u8;
             instruction.operands(|operand| {
                 let operand = operand as usize;
                 if loops.plan.level[operand] < depth {
                     let value = loops.results[operand].expect("outer levels are written before inner ones");
                     let value = self.plain(value);
-                    loops.splats[operand] = Some(self.builder.ins().splat(kind, value));
+                    loops.splats[operand] = Some(self.code.splat(value, lanes));
                 }
             });
         }
@@ -199,7 +184,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         while values.len() > 1 {
             let half = values.len().div_ceil(2);
             for i in half..values.len() {
-                values[i - half] = self.builder.ins().fadd(values[i - half], values[i]);
+                values[i - half] = self.code.add(values[i - half], values[i]);
             }
             values.truncate(half);
         }

@@ -1,6 +1,6 @@
 //! Results of machine code with pending changes of sign.
 
-use cranelift_codegen::ir::Value;
+use super::code::Value;
 
 /// A result whose sign may still have to be changed. Signs move exactly through products and into sums and differences, so
 /// most negations cost nothing.

@@ -2,25 +2,19 @@
 //!
 //! Called by `row` and `emit` for the accumulations that `plan` put into a [`Window`](super::plan::Window).
 
+use super::code::Value;
 use super::emit::{Emitter, Loops, Position};
 use super::number::Number;
 use super::signed::Signed;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 impl<S: Number> Emitter<'_, '_, S> {
     /// Nothing is carried into a row.
     pub(super) fn begin_windows(&mut self, loops: &mut Loops, wide: bool) {
-        for (kind, wide) in [(0, wide), (1, false)] {
+        for (kind, lanes) in [(0, if wide { loops.plan.lanes as u8 } else { 1 }), (1, 1)] {
             loops.carried[kind].clear();
             for w in 0..loops.plan.windows.len() {
-                let zero = self.constant_of(0.0, wide);
-                let number = self.builder.func.dfg.value_type(zero);
-                let variables = (0..loops.plan.windows[w].reach).map(|_| {
-                    let variable = self.builder.declare_var(number);
-                    self.builder.def_var(variable, zero);
-                    variable
-                });
-                let variables = variables.collect();
+                let zero = self.code.constant(0.0, lanes);
+                let variables = (0..loops.plan.windows[w].reach).map(|_| self.code.variable(zero)).collect();
                 loops.carried[kind].push(variables);
             }
         }
@@ -51,13 +45,13 @@ impl<S: Number> Emitter<'_, '_, S> {
         if at.wide {
             for (ahead, term) in terms.iter().enumerate().skip(1) {
                 let variable = loops.carried[0][w][ahead - 1];
-                let before = self.builder.use_var(variable);
+                let before = self.code.get(variable);
                 let now = match term {
                     Some(term) => self.plain(*term),
-                    None => self.constant_of(0.0, true),
+                    None => self.code.constant(0.0, loops.plan.lanes as u8),
                 };
-                self.builder.def_var(variable, now);
-                let arriving = self.later(before, now, ahead as u32).into();
+                self.code.set(variable, now);
+                let arriving = self.code.later(before, now, ahead as u8).into();
                 complete = Some(match complete {
                     Some(sum) => self.sum(sum, arriving).into(),
                     None => arriving,
@@ -65,8 +59,7 @@ impl<S: Number> Emitter<'_, '_, S> {
             }
         }
         if !at.wide && terms.len() > 1 {
-            let before: Vec<Value> =
-                loops.carried[1][w].iter().map(|variable| self.builder.use_var(*variable)).collect();
+            let before: Vec<Value> = loops.carried[1][w].iter().map(|variable| self.code.get(*variable)).collect();
             complete = Some(match complete {
                 Some(sum) => self.sum(sum, before[0].into()).into(),
                 None => before[0].into(),
@@ -77,9 +70,9 @@ impl<S: Number> Emitter<'_, '_, S> {
                     (Some(term), Some(earlier)) => self.sum(*term, earlier.into()),
                     (Some(term), None) => self.plain(*term),
                     (None, Some(earlier)) => earlier,
-                    (None, None) => self.constant_of(0.0, false),
+                    (None, None) => self.code.constant(0.0, 1),
                 };
-                self.builder.def_var(loops.carried[1][w][ahead - 1], sum);
+                self.code.set(loops.carried[1][w][ahead - 1], sum);
             }
         }
         let Some(complete) = complete else { return };
@@ -91,38 +84,22 @@ impl<S: Number> Emitter<'_, '_, S> {
         }
     }
 
-    /// The lanes of two consecutive vectors, from `ahead` lanes before the second on.
-    fn later(&mut self, before: Value, now: Value, ahead: u32) -> Value {
-        let lanes = 16 / S::TYPE.bytes();
-        if ahead == lanes {
-            return before;
-        }
-        let first = ((lanes - ahead) * S::TYPE.bytes()) as u8;
-        let mask: Vec<u8> = (first..first + 16).collect();
-        let mask = self.builder.func.dfg.immediates.push(mask.into());
-        let (before, now) = (self.reinterpret(types::I8X16, before), self.reinterpret(types::I8X16, now));
-        let shuffled = self.builder.ins().shuffle(before, now, mask);
-        let kind = self.wide_type();
-        self.reinterpret(kind, shuffled)
-    }
-
     /// Converts vectors of terms to one sum for each coming cell.
     pub(super) fn split_carried(&mut self, loops: &mut Loops) {
         let lanes = loops.plan.lanes as usize;
         for w in 0..loops.plan.windows.len() {
-            let vectors: Vec<Value> =
-                loops.carried[0][w].iter().map(|variable| self.builder.use_var(*variable)).collect();
+            let vectors: Vec<Value> = loops.carried[0][w].iter().map(|variable| self.code.get(*variable)).collect();
             for cell in 0..vectors.len() {
                 let mut sum = None;
                 for ahead in cell + 1..=vectors.len() {
-                    let term = self.builder.ins().extractlane(vectors[ahead - 1], (lanes - ahead + cell) as u8);
+                    let term = self.code.lane(vectors[ahead - 1], (lanes - ahead + cell) as u8);
                     sum = Some(match sum {
-                        Some(sum) => self.builder.ins().fadd(sum, term),
+                        Some(sum) => self.code.add(sum, term),
                         None => term,
                     });
                 }
                 if let Some(sum) = sum {
-                    self.builder.def_var(loops.carried[1][w][cell], sum);
+                    self.code.set(loops.carried[1][w][cell], sum);
                 }
             }
         }
@@ -133,7 +110,7 @@ impl<S: Number> Emitter<'_, '_, S> {
         for w in 0..loops.plan.windows.len() {
             let (address, fresh) = (loops.plan.windows[w].address, loops.plan.windows[w].fresh);
             for cell in 0..loops.plan.windows[w].reach as usize {
-                let sum = self.builder.use_var(loops.carried[1][w][cell]);
+                let sum = self.code.get(loops.carried[1][w][cell]);
                 let at = Position { offset: trip + cell as i64, wide: false };
                 self.store_cell(loops, address, at, sum, (!fresh).then_some(false));
             }

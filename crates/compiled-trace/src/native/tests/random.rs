@@ -99,17 +99,17 @@ fn direct(program: &Program, inputs: &[&[f64]]) -> Vec<Vec<f64>> {
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         z ^ (z >> 31)
     }
-    fn below(&mut self, n: u64) -> u64 {
+    pub(super) fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }
-    fn one_in(&mut self, n: u64) -> bool {
+    pub(super) fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 }
@@ -276,11 +276,8 @@ fn random_programs_agree_with_direct_evaluation_and_the_portable_executor() {
                 );
             }
         };
-        for (k, options) in settings().into_iter().enumerate() {
-            close(
-                ["vectors", "numbers", "quick vectors", "quick numbers"][k],
-                &native(&program, options, &[&x]).expect("there are no guards"),
-            );
+        for (name, options) in settings() {
+            close(name, &native(&program, options, &[&x]).expect("there are no guards"));
         }
         let executable = program.clone().executable();
         let mut outputs: Vec<Vec<f64>> = program.outputs.iter().map(|length| vec![f64::NAN; *length]).collect();
@@ -322,7 +319,7 @@ fn sums_into_neighbouring_cells_are_complete() {
                     let program = program(&[13], &[length], 0, statements);
                     let x: Vec<f64> = (1..=13).map(|i| i as f64).collect();
                     let expected = direct(&program, &[&x]);
-                    for options in settings() {
+                    for (_, options) in settings() {
                         // Small multiples of a quarter: every order of additions gives the same result.
                         assert_eq!(
                             native(&program, options, &[&x]).expect("there are no guards"),
@@ -362,7 +359,7 @@ fn sums_that_are_read_under_way_stay_in_memory() {
         let program = program(&[5], &[5], 1, vec![clear, Statement::Nest(nest)]);
         let x = [1.0, 2.0, 3.0, 4.0, 5.0];
         assert_eq!(direct(&program, &[&x])[0], expected);
-        for options in settings() {
+        for (_, options) in settings() {
             assert_eq!(native(&program, options, &[&x]).expect("there are no guards")[0], expected);
         }
     }
@@ -391,7 +388,7 @@ fn results_of_the_iteration_before_are_found() {
         };
         let clear = Statement::Zero { space: Space::Work, start: 0, length: 6 };
         let program = program(&[5], &[5], 6, vec![clear, Statement::Nest(nest)]);
-        for options in settings() {
+        for (_, options) in settings() {
             let found = native(&program, options, &[&[1.0, 2.0, 3.0, 4.0, 5.0]]).expect("there are no guards");
             assert_eq!(found[0], [0.0, factor, 2.0 * factor, 3.0 * factor, 4.0 * factor]);
         }

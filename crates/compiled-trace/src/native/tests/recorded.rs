@@ -24,7 +24,7 @@ fn check(name: &str, x: &[f64], f: impl Fn(&[Recorded]) -> Vec<Recorded>) {
         let mut expected: Vec<Vec<f64>> = program.outputs.iter().map(|length| vec![f64::NAN; *length]).collect();
         let mut slices: Vec<&mut [f64]> = expected.iter_mut().map(Vec::as_mut_slice).collect();
         executable.run(&mut executable.workspace(), &inputs, &mut slices).expect("the guards hold");
-        for options in settings() {
+        for (_, options) in settings() {
             let found = native(&program, options, &inputs).expect("the guards hold");
             for (found, expected) in found.iter().flatten().zip(expected.iter().flatten()) {
                 assert!(

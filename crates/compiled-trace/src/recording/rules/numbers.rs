@@ -4,7 +4,6 @@
 
 use super::objects::{OneArgument, RuleObject, TwoArguments};
 use super::table::{BINARY_TABLE, UNARY_TABLE, binary_id, binary_name, unary_id, unary_name};
-#[cfg(feature = "native")]
 use crate::recording::operation::{Op, RELATIONS};
 use differentiation_interface_core::rules::{Binary, Polygamma, Powc, Powi, Unary};
 use rustc_hash::FxHashMap;
@@ -107,7 +106,6 @@ impl Rules {
     }
 
     /// Whether an operation is valid: its number stands for a rule here, or for a relation.
-    #[cfg(feature = "native")]
     pub(crate) fn know(&self, op: Op) -> bool {
         match op {
             Op::Unary(rule) => usize::from(rule) < UNARY_TABLE as usize + self.unary.len(),

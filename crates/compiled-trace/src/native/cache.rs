@@ -1,0 +1,148 @@
+//! Code that was made before in this process, found by the content of its program.
+//!
+//! Asked by [`Compiled::new`](super::Compiled::new) before it makes code. Code lives as long as a `Compiled` uses it. Two threads
+//! that ask for the same program at the same time may both make it.
+
+use super::build::{Built, Step};
+use super::call::Code;
+use super::options::Options;
+use crate::program::{Program, Statement};
+use rustc_hash::{FxHashMap, FxHasher};
+use std::any::TypeId;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// Code with the program that it was made of.
+struct Known {
+    number: TypeId,
+    options: Options,
+    program: Program,
+    code: Weak<Code>,
+    steps: Arc<[Step]>,
+    instructions: usize,
+    bytes: usize,
+    uses_rules: bool,
+}
+
+/// By the hash of the program.
+static KNOWN: Mutex<Option<FxHashMap<u64, Vec<Known>>>> = Mutex::new(None);
+
+fn known() -> MutexGuard<'static, Option<FxHashMap<u64, Vec<Known>>>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns code of the same program, or makes it.
+pub(super) fn find_or_make<S: 'static, E>(
+    program: &Program,
+    options: Options,
+    make: impl FnOnce() -> Result<Built, E>,
+) -> Result<Built, E> {
+    // Custom rules are objects without an equality, and a listing is asked for to look at.
+    if options.listing || has_calls(&program.statements) {
+        return make();
+    }
+    let number = TypeId::of::<S>();
+    let key = hash(program, number);
+    if let Some(all) = known().as_ref().and_then(|known| known.get(&key)) {
+        let same = |known: &&Known| known.number == number && known.options == options && same(&known.program, program);
+        if let Some(found) = all.iter().find(same)
+            && let Some(code) = found.code.upgrade()
+        {
+            let Known { steps, instructions, bytes, uses_rules, .. } = found;
+            return Ok(Built {
+                code,
+                steps: Arc::clone(steps),
+                instructions: *instructions,
+                bytes: *bytes,
+                listing: Vec::new(),
+                uses_rules: *uses_rules,
+            });
+        }
+    }
+    let made = make()?;
+    let new = Known {
+        number,
+        options,
+        program: program.clone(),
+        code: Arc::downgrade(&made.code),
+        steps: Arc::clone(&made.steps),
+        instructions: made.instructions,
+        bytes: made.bytes,
+        uses_rules: made.uses_rules,
+    };
+    let mut known = known();
+    let known = known.get_or_insert_default();
+    // From time to time, programs whose code is gone are forgotten.
+    if known.len().is_power_of_two() {
+        known.retain(|_, all| {
+            all.retain(|known| known.code.strong_count() > 0);
+            !all.is_empty()
+        });
+    }
+    let all = known.entry(key).or_default();
+    all.retain(|known| known.code.strong_count() > 0);
+    all.push(new);
+    Ok(made)
+}
+
+fn has_calls(statements: &[Statement]) -> bool {
+    statements.iter().any(|statement| match statement {
+        Statement::Call(_) => true,
+        Statement::Loop { body, .. } => has_calls(body),
+        Statement::Nest(_) | Statement::Zero { .. } => false,
+    })
+}
+
+fn hash(program: &Program, number: TypeId) -> u64 {
+    fn add(statements: &[Statement], hasher: &mut FxHasher) {
+        for statement in statements {
+            match statement {
+                Statement::Nest(nest) => {
+                    nest.dimensions.hash(hasher);
+                    nest.body.hash(hasher);
+                    for address in &nest.addresses {
+                        (address.space, address.base, &address.strides).hash(hasher);
+                        address.table.as_ref().map(|table| table.len()).hash(hasher);
+                    }
+                }
+                Statement::Loop { trip, body, .. } => {
+                    trip.hash(hasher);
+                    add(body, hasher);
+                }
+                Statement::Zero { space, start, length } => (space, start, length).hash(hasher),
+                Statement::Call(_) => {}
+            }
+        }
+    }
+    let mut hasher = FxHasher::default();
+    (number, &program.inputs, &program.outputs, program.work).hash(&mut hasher);
+    program.constants.iter().for_each(|constant| constant.to_bits().hash(&mut hasher));
+    add(&program.statements, &mut hasher);
+    hasher.finish()
+}
+
+/// Whether two programs have the same code.
+fn same(a: &Program, b: &Program) -> bool {
+    fn equal(a: &[Statement], b: &[Statement]) -> bool {
+        let one = |(a, b): (&Statement, &Statement)| match (a, b) {
+            (Statement::Nest(a), Statement::Nest(b)) => a == b,
+            (
+                Statement::Loop { trip, reversed, body },
+                Statement::Loop { trip: other_trip, reversed: other_reversed, body: other },
+            ) => trip == other_trip && reversed == other_reversed && equal(body, other),
+            (
+                Statement::Zero { space, start, length },
+                Statement::Zero { space: other_space, start: other_start, length: other_length },
+            ) => (space, start, length) == (other_space, other_start, other_length),
+            _ => false,
+        };
+        a.len() == b.len() && a.iter().zip(b).all(one)
+    }
+    let bits = |program: &Program| program.constants.iter().map(|constant| constant.to_bits()).collect::<Vec<u64>>();
+    a.inputs == b.inputs
+        && a.outputs == b.outputs
+        && a.work == b.work
+        && bits(a) == bits(b)
+        && a.rules.are(&b.rules)
+        && equal(&a.statements, &b.statements)
+}
