@@ -1,8 +1,8 @@
 //! Compiled recordings through the public operators, beside derivatives by hand and beside the tape that is recorded anew in
 //! each call.
 //!
-//! `cargo bench -p differentiation-interface-benches --bench compiled [--features native] [-- FILTER ...]`: with the feature `native` programs become machine code,
-//! without it they are interpreted. Filters select groups by parts of their names (`gradient`, `W3`, `GMM`, `irregular`,
+//! `cargo bench -p differentiation-interface-benches --bench compiled [-- FILTER ...]`: programs become machine code, with
+//! `RUSTFLAGS="--cfg ad_interpreter"` they are interpreted. Filters select groups by parts of their names (`gradient`, `W3`, `GMM`, `irregular`,
 //! `costs`, `memory`) and by size (`rosenbrock 1000`). Ratios are medians over rounds in which all contenders run one after
 //! the other; every result is first compared with the derivative by hand, and prepared calls must not allocate. Without the
 //! argument `--bench`, which `cargo bench` passes and `cargo test` does not, nothing is timed and sizes are small.
@@ -371,7 +371,6 @@ fn costs<L: Loss>(loss: &L) {
 }
 
 /// The executor of a program, and the time to make it.
-#[cfg(feature = "native")]
 fn execution(program: compiled_trace::Program) -> (String, Duration) {
     use compiled_trace::native::{Compiled, Options};
     let (made, time) = time_of(|| Compiled::<f64>::new(&program, Options::default()));
@@ -384,23 +383,15 @@ fn execution(program: compiled_trace::Program) -> (String, Duration) {
     }
 }
 
-/// The same without machine code.
-#[cfg(not(feature = "native"))]
-fn execution(program: compiled_trace::Program) -> (String, Duration) {
-    let (executable, time) = time_of(|| program.clone().executable());
-    black_box(executable);
-    ("interpreted".into(), time)
-}
-
 fn main() {
     if peak::is_child() {
         return peak::child();
     }
     if timed() {
-        let executor = if cfg!(feature = "native") {
-            "machine code (feature `native`; what is too large for it is interpreted)"
+        let executor = if cfg!(ad_interpreter) {
+            "interpreter (`--cfg ad_interpreter`)"
         } else {
-            "interpreter (no feature `native`)"
+            "machine code where the processor has a code generator (what is too large for it is interpreted)"
         };
         println!("compiled = AutoReverseDiff::compiled(), run by {executor}; tape = AutoReverseDiff::default()\n");
     }

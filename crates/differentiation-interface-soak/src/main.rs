@@ -2,8 +2,8 @@
 //! with an independent reference.
 //!
 //! ```text
-//! cargo run --release -p differentiation-interface-soak --features native -- --minutes 30 --seed 1
-//! cargo run --release -p differentiation-interface-soak --features native -- --show 1 1234
+//! cargo run --release -p differentiation-interface-soak -- --minutes 30 --seed 1
+//! cargo run --release -p differentiation-interface-soak -- --show 1 1234
 //! ```
 //! The crate's README explains the output.
 

@@ -1,7 +1,7 @@
 //! One table of choices and singular points, over all engines: the conventions of `rules`.
 //!
-//! One function type with the number of a line keeps the number of instantiations small. Machine code runs the compiled lines over `f64`
-//! with the feature `native`, the interpreter those over `f32`.
+//! One function type with the number of a line keeps the number of instantiations small. On x86-64 machine code runs the
+//! compiled lines over `f64`, the interpreter those over `f32`.
 
 use differentiation_interface::prelude::*;
 use differentiation_interface::scalar::{Base, Relation};

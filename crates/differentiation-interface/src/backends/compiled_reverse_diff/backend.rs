@@ -36,8 +36,8 @@ use differentiation_interface_core::error::ErrorKind;
 /// [`AutoSparse`](crate::sparse::AutoSparse), is compiled entry by entry: a reverse sweep for each row covers only the operations that
 /// the row depends on. Rows that share long computations are computed by products.
 ///
-/// **Speed.** With the feature `native`, programs over `f64` are compiled to machine code where possible. Otherwise, and for `f32`,
-/// an interpreter runs them: small programs as one list of operations, large ones on blocks of numbers.
+/// **Speed.** On x86-64, and with the feature `native` on other processors, programs over `f64` become machine code where possible.
+/// Otherwise, and for `f32`, an interpreter runs them: small programs as one list of operations, large ones on blocks of numbers.
 ///
 /// # Example
 /// ```

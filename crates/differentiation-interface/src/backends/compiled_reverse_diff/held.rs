@@ -3,7 +3,6 @@
 //! Kept by the state; called by `buffers` with arguments and buffers for the results.
 
 use super::recording::{Failure, KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey, Recording};
-#[cfg(feature = "native")]
 use compiled_trace::native;
 use compiled_trace::{Single, Workspace};
 use differentiation_interface_core::recordings::{EngineScalar, Tangents};
@@ -15,7 +14,6 @@ use std::sync::Arc;
 /// than the computation.
 #[derive(Clone, Debug)]
 enum Small<B: Base> {
-    #[cfg(feature = "native")]
     Code(native::Single<f64, 2, 2>),
     List(Single<B, 2, 2>),
 }
@@ -25,7 +23,6 @@ impl<B: Base> Small<B> {
     fn of(recording: &Recording, tracks: bool) -> Option<Made<Small<B>>> {
         let which = ProgramKey { kind: Kind::Gradient, tangents: 0, tracks };
         let programs = recording.programs(which);
-        #[cfg(feature = "native")]
         if B::as_doubles(&[]).is_some()
             && let Some(Some(made)) = programs.code(which)
         {
@@ -40,7 +37,6 @@ impl<B: Base> Small<B> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(&mut self, inputs: &[&[B]; 2], outputs: &mut [&mut [B]; 2]) -> bool {
         match self {
-            #[cfg(feature = "native")]
             Small::Code(code) => {
                 let (Some(inputs), Some(outputs)) = (B::as_doubles(inputs), B::as_doubles_mut(outputs)) else {
                     return false;
@@ -61,7 +57,6 @@ struct Plain<B: Base> {
     /// Whether the programs that track absent derivatives run.
     tracks: bool,
     workspaces: [[Option<Box<Workspace<B>>>; KEYS]; 2],
-    #[cfg(feature = "native")]
     native: native::Workspace<f64>,
 }
 
@@ -107,7 +102,6 @@ impl<B: Base> Plain<B> {
         inputs: &[&[B]],
         outputs: &mut [&mut [B]],
     ) -> Result<bool, Failure> {
-        #[cfg(feature = "native")]
         if let Some(done) = self.run_natively(recording, which, inputs, outputs) {
             return done;
         }
@@ -129,7 +123,6 @@ impl<B: Base> Plain<B> {
     }
 
     /// Runs machine code, if the numbers are doubles and there is such code.
-    #[cfg(feature = "native")]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run_natively(
         &mut self,

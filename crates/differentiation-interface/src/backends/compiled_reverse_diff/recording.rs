@@ -9,7 +9,6 @@
 mod programs;
 
 use super::requested::RequestedEntries;
-#[cfg(feature = "native")]
 use compiled_trace::native;
 use compiled_trace::{Absence, Executable, Graph, Place, Program, RunError, compile};
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -204,7 +203,6 @@ impl Recording {
     }
 
     /// The machine code, unless the compiler refuses the program: then the portable executor runs it.
-    #[cfg(feature = "native")]
     #[inline]
     pub(super) fn code(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
         match self.programs(which).code(which) {
@@ -213,7 +211,6 @@ impl Recording {
         }
     }
 
-    #[cfg(feature = "native")]
     #[cold]
     #[inline(never)]
     fn new_code(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {

@@ -2,7 +2,6 @@
 //!
 //! Called by `recording`; each program is made when it is first asked for.
 
-#[cfg(feature = "native")]
 use compiled_trace::native;
 use compiled_trace::{Absence, Executable, Program};
 use differentiation_interface_core::recordings::EngineScalar;
@@ -107,7 +106,6 @@ impl<T> Made<T> {
 pub(in super::super) struct Programs {
     executables: [OnceLock<Made<Executable>>; KEYS],
     /// Machine code of the same programs; none where it was refused.
-    #[cfg(feature = "native")]
     codes: [OnceLock<Option<Made<native::Compiled<f64>>>>; KEYS],
 }
 
@@ -124,16 +122,17 @@ impl Programs {
     }
 
     /// The machine code of a program, if that has been tried.
-    #[cfg(feature = "native")]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn code(&self, which: ProgramKey) -> Option<&Option<Made<native::Compiled<f64>>>> {
         self.codes[which.index()].get()
     }
 
-    /// Makes the machine code of a program.
-    #[cfg(feature = "native")]
+    /// Makes the machine code of a program. Builds with `--cfg ad_interpreter` have none: `.ci/soak` tests the interpreter so.
     pub(super) fn make_code(&self, which: ProgramKey, program: Program) -> Option<&Made<native::Compiled<f64>>> {
-        let make = |program: Program| native::Compiled::new(&program, native::Options::default()).ok();
+        let make = |program: Program| match cfg!(ad_interpreter) {
+            true => None,
+            false => native::Compiled::new(&program, native::Options::default()).ok(),
+        };
         let made = || {
             let Made { code, is_doubtful } = Made::of(program, make);
             code.map(|code| Made { code, is_doubtful })
