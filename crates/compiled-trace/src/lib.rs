@@ -55,11 +55,12 @@ mod optimize;
 pub mod program;
 mod recording;
 
-pub use execute::{BLOCK, Executable, RunError, Single, Workspace};
+pub use execute::{BLOCK, Executable, RunError, Single, Work, Workspace};
 pub use program::{GuardFailed, Program};
 pub use recording::absence::Absence;
 pub use recording::constants::Place;
 pub use recording::custom::{CallObject, RuleFunction};
+pub use recording::fingerprint::Fingerprint;
 pub use recording::graph::{CONSTANT, Graph, Node, Op, Outcome, RELATIONS, guard_parts, relation};
 pub use recording::number::{Recorded, RecordedCore};
 pub use recording::recorder::{Limits, Recorder, record};

@@ -21,8 +21,10 @@ mod single;
 #[cfg(test)]
 mod tests;
 mod unrolled;
+mod work;
 
 pub use error::RunError;
 pub use executable::{Executable, Workspace};
 pub use plan::BLOCK;
 pub use unrolled::Single;
+pub use work::Work;

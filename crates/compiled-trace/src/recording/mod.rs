@@ -6,6 +6,7 @@ pub(crate) mod absence;
 mod arithmetic;
 pub(crate) mod constants;
 pub(crate) mod custom;
+pub(crate) mod fingerprint;
 pub(crate) mod graph;
 pub(crate) mod number;
 pub(crate) mod operation;

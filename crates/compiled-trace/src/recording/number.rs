@@ -21,4 +21,17 @@ impl<B: Base> RecordedCore<B> {
     pub(super) fn inert(value: B) -> Self {
         RecordedCore { value, operand: 0, recording: 0 }
     }
+
+    /// The number with these [`parts`](Self::parts). For engines whose number has other states beside that of a recorded one: each
+    /// operation on numbers in that state is one of the numbers made here.
+    #[inline(always)]
+    pub fn from_parts(value: B, operand: u32, recording: u32) -> Self {
+        RecordedCore { value, operand, recording }
+    }
+
+    /// The value, which value of the graph it is (below 2³⁰), and the identity of the recording; the latter is 0 for a constant.
+    #[inline(always)]
+    pub fn parts(&self) -> (B, u32, u32) {
+        (self.value, self.operand, self.recording)
+    }
 }
