@@ -8,7 +8,7 @@ use crate::context::{Contexts, SomeContexts};
 use crate::fault;
 use crate::function::{ContextTypes, Function, FunctionWith};
 use crate::point::{At, FlatShape, Point, Shape};
-use crate::recordings::Recordable;
+use crate::recordings::{Recordable, is_sync};
 use crate::scalar::Scalar;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -579,6 +579,9 @@ where
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_pure(&self) -> bool {
         !X::OPAQUE && !C::OPAQUE && self.function.is_pure()
+    }
+    fn may_change(&self) -> bool {
+        !is_sync::<F>()
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn parameters(&self, values: &mut Vec<f64>) {

@@ -91,6 +91,12 @@ pub trait Backend: Clone + Send + Sync + 'static {
         self.clone()
     }
 
+    /// The backend to use inside another operator, and for a Jacobian that may be divided among threads: every call does the same. An
+    /// engine whose calls depend on the number of earlier ones returns one whose calls do not.
+    fn steady(&self) -> Self {
+        self.clone()
+    }
+
     /// Writes the derivative of order `order` of a function of the number `x` to `y`, from values of the function alone. `None` if
     /// `nth_derivative` nests the backend in itself instead. For differences, which have a formula for each order.
     fn nth_from_values<S: Scalar>(

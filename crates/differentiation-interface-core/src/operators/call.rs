@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Bound, Evaluate, Flat, Output, Storage, handed};
 use crate::fault;
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
+use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
 
 /// Refuses a point of another length than that of the preparation. Nothing to check if the shape `X` fixes the length.
@@ -256,6 +257,20 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K: Default>
         }
         let (f, y) = (&mut handed(&mut f), with_value.then_some(&mut self.y));
         matrix::<B, R, L, _, _>(self.operator, backend, &mut self.state, f, point.coordinates(), y, rows)
+    }
+}
+
+impl<B, R, L, X, C, K> Reports for MatrixWork<B, R, L, X, C, K>
+where
+    B: Backend,
+    R: MatrixRoute<B, State<X::Scalar, L>: Reports>,
+    L: Lanes,
+    X: Shape,
+    C: Contexts,
+{
+    type Report = <R::State<X::Scalar, L> as Reports>::Report;
+    fn report(&self) -> Self::Report {
+        self.state.report()
     }
 }
 

@@ -10,6 +10,7 @@ use crate::context::Contexts;
 use crate::error::Error;
 use crate::evaluate::{Evaluate, KeptBy, Output};
 use crate::point::{At, NumberShape, Point, ScalarOf, Shape};
+use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
 use std::ops::Deref;
 
@@ -120,6 +121,16 @@ pub struct DerivativeWork<B: Backend, X: Shape, C: Contexts, K> {
 impl<B: Backend, X: Shape, C: Contexts, K: Clone> Clone for DerivativeWork<B, X, C, K> {
     fn clone(&self) -> Self {
         DerivativeWork { work: self.work.clone(), der: self.der.clone() }
+    }
+}
+
+impl<B: Backend, X: Shape, C: Contexts, K> Reports for DerivativeWork<B, X, C, K>
+where
+    MatrixWork<B, B::Derivative, Lane<1>, X, C, K>: Reports,
+{
+    type Report = <MatrixWork<B, B::Derivative, Lane<1>, X, C, K> as Reports>::Report;
+    fn report(&self) -> Self::Report {
+        self.work.report()
     }
 }
 
@@ -493,6 +504,14 @@ where
     C: Contexts,
     B: DerivativeBackend<H::Target, X, C>,
 {
+    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    pub fn report(&self) -> <B::State as Reports>::Report
+    where
+        B::State: Reports,
+    {
+        self.state.report()
+    }
+
     /// The backend's state, which may report on the last call: estimated errors of differences, for example.
     pub fn state(&self) -> &B::State {
         &self.state

@@ -10,6 +10,7 @@ use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::{Evaluate, KeptBy, NumberOutput};
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
+use crate::recordings::Reports;
 use crate::scalar::Base;
 use std::ops::Deref;
 
@@ -532,6 +533,14 @@ where
         self.inputs = at.coordinates().len();
         self.memory.prepare();
         Ok(())
+    }
+
+    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    pub fn report(&self) -> <B::State as Reports>::Report
+    where
+        B::State: Reports,
+    {
+        self.state.report()
     }
 
     /// The backend's state, which may report on the last call: estimated errors of differences, for example.

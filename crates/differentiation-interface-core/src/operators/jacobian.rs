@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::evaluate::{ArrayOutput, Evaluate, KeptBy, Output};
 use crate::matrix::{DerivativeMatrix, Matrix, MatrixBuffer};
 use crate::point::{ArrayShape, At, Point, ScalarOf, Shape};
+use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
 use std::ops::Deref;
 
@@ -480,6 +481,14 @@ where
         self.backend.prepare(&mut self.state, &self.function, at)?;
         self.inputs = at.coordinates().len();
         Ok(())
+    }
+
+    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    pub fn report(&self) -> <B::State as Reports>::Report
+    where
+        B::State: Reports,
+    {
+        self.state.report()
     }
 
     /// The backend's state: for a sparse backend it holds the pattern and the colours.

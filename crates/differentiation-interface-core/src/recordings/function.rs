@@ -17,6 +17,12 @@ pub trait Recordable {
     fn parameters(&self, values: &mut Vec<f64>);
     /// Appends the lengths of the contexts, which the function may read.
     fn lengths(&self, lengths: &mut Vec<usize>);
+    /// Whether what the function captures could change between calls without a new preparation. A function that is not `Sync` may
+    /// capture a `Cell` or a `RefCell`; what is `Sync` and changes (atomics, locks, statics) is not detected. An engine that records
+    /// functions without being asked to leaves such a function alone.
+    fn may_change(&self) -> bool {
+        true
+    }
     /// Whether a call has failed.
     fn has_failed(&self) -> bool {
         false
@@ -40,6 +46,10 @@ impl Recordable for Option<&dyn Recordable> {
         if let Some(f) = self {
             f.lengths(lengths);
         }
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn may_change(&self) -> bool {
+        self.is_none_or(|f| f.may_change())
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_failed(&self) -> bool {

@@ -16,9 +16,13 @@ mod function;
 mod internals;
 mod matrix;
 mod number;
+mod report;
+mod sync;
 
 pub use backend::Recordings;
 pub use function::Recordable;
 pub use internals::{Internals, PlainSlices, Tangents};
 pub use matrix::RecordedMatrix;
 pub use number::EngineScalar;
+pub use report::Reports;
+pub(crate) use sync::is_sync;

@@ -38,7 +38,7 @@ where
         }
         let value = self.value.is_some().then_some(&mut *self.inner_value);
         let rows = Rows::fixed(y, x.len());
-        match I::Gradient::matrix(self.inner, self.state, self.f, x, value, rows) {
+        match I::Gradient::matrix(&self.inner.steady(), self.state, self.f, x, value, rows) {
             Ok(()) => {
                 // Only the first evaluation is guaranteed to be at the point itself.
                 if let Some((value, project)) = self.value.take() {

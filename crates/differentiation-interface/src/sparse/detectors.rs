@@ -198,7 +198,7 @@ where
 {
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
         y.resize(x.len(), N::default());
-        let result = D::Gradient::matrix(self.inner, self.state, self.f, x, None, Rows::fixed(y, x.len()));
+        let result = D::Gradient::matrix(&self.inner.steady(), self.state, self.f, x, None, Rows::fixed(y, x.len()));
         self.error = self.error.take().or(result.err());
     }
     fn has_work_memory(&self) -> bool {

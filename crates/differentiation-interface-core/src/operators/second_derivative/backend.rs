@@ -164,7 +164,7 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Flat<N> for Derivati
             return;
         }
         let value = self.value.is_some().then_some(&mut *self.inner_value);
-        match I::Derivative::matrix(self.inner, self.state, self.f, x, value, Rows::growing(y, 1)) {
+        match I::Derivative::matrix(&self.inner.steady(), self.state, self.f, x, value, Rows::growing(y, 1)) {
             Ok(()) => {
                 if let Some((value, project)) = self.value.take() {
                     value.clear();

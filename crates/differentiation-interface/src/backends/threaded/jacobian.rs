@@ -56,7 +56,7 @@ where
         f: &F,
         x: At<'_, P>,
     ) -> Result<(), Error> {
-        JacobianBackend::<F, X, C>::prepare(self.backend(), &mut state.serial, f, x)?;
+        JacobianBackend::<F, X, C>::prepare(&self.backend().steady(), &mut state.serial, f, x)?;
         let outputs = <B as JacobianBackend<F, X, C>>::value(&state.serial).len();
         state.outputs = Some(outputs);
         state.is_shared = false;
@@ -87,7 +87,7 @@ where
             }
             _ => {
                 state.is_shared = false;
-                JacobianBackend::<F, X, C>::matrix(self.backend(), &mut state.serial, f, x, with_value)
+                JacobianBackend::<F, X, C>::matrix(&self.backend().steady(), &mut state.serial, f, x, with_value)
             }
         }
     }
@@ -108,7 +108,8 @@ where
         let plan = if found == expected { self.jacobian_plan::<X>(columns, found.0) } else { None };
         state.is_shared = plan.is_some();
         let Some(plan) = plan else {
-            return JacobianBackend::<F, X, C>::fill(self.backend(), &mut state.serial, f, x, with_value, jac);
+            let backend = &self.backend().steady();
+            return JacobianBackend::<F, X, C>::fill(backend, &mut state.serial, f, x, with_value, jac);
         };
         let outputs = state.outputs;
         let filled = state.shares.fill(self.backend(), &plan, f, x, with_value, Some(jac.as_mut_slice()));
