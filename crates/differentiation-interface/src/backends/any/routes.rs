@@ -24,7 +24,8 @@ impl FirstOrder {
     pub(super) fn engine(self) -> PerEngine<RuntimeForward, AutoReverseDiff, AnyDifferences, AutoCompiledReverseDiff> {
         match self {
             FirstOrder::ForwardDiff(backend) => PerEngine::ForwardDiff(backend),
-            FirstOrder::ReverseDiff(backend) => PerEngine::ReverseDiff(backend),
+            // The numbers of an engine chosen at run time are not recorded by an engine that is a tape by this choice.
+            FirstOrder::ReverseDiff(_) => PerEngine::ReverseDiff(AutoReverseDiff::tape()),
             FirstOrder::FiniteDiff(backend) => PerEngine::FiniteDiff(AnyDifferences::Plain(backend)),
             FirstOrder::FiniteDifferences(backend) => PerEngine::FiniteDiff(AnyDifferences::Extrapolated(backend)),
             FirstOrder::CompiledReverseDiff(backend) => PerEngine::CompiledReverseDiff(backend),

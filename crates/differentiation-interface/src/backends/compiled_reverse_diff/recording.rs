@@ -6,6 +6,7 @@
 //! Programs store an absent derivative as zero, which is correct unless it is multiplied by a factor that is not finite. If results
 //! are NaN, the programs that track absent derivatives run; if these return numbers, later calls run them at once.
 
+mod measure;
 mod programs;
 
 use super::requested::RequestedEntries;
@@ -13,6 +14,7 @@ use super::requested::RequestedEntries;
 use compiled_trace::native;
 use compiled_trace::{Absence, Executable, Graph, Place, Program, RunError, compile};
 use differentiation_interface_core::error::{Error, ErrorKind};
+pub(super) use measure::Measure;
 use programs::Programs;
 pub(super) use programs::{KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey};
 use std::panic::Location;

@@ -1,5 +1,9 @@
 //! The state that the calls of a preparation share: recordings, the point, and buffers.
 
+mod kept;
+
+pub(in crate::backends) use kept::Trial;
+
 use super::backend::AutoCompiledReverseDiff;
 use super::buffers::{Buffers, Direction};
 use super::fresh::FreshRecording;
@@ -41,7 +45,7 @@ impl<S: Scalar> CompiledState<S> {
     }
 
     /// The outputs of the last run.
-    pub(super) fn outputs(&self) -> &[S] {
+    pub(in crate::backends) fn outputs(&self) -> &[S] {
         &self.buffers.y
     }
 

@@ -1,23 +1,40 @@
-//! Reverse mode: a tape of binary operations, recorded anew in each call.
+//! Reverse mode: a tape of binary operations, recorded anew in each call, and programs where calls repeat.
 //!
-//! Reached by operators through the routes below; runs the user's function on [`Var`]. Products with a Hessian by this
-//! backend alone are in `twice.rs`, which runs it on [`TwiceVar`].
+//! Reached by operators through the routes below; runs the user's function on [`Var`]. Gradients, Jacobians and derivatives go through
+//! `tiered.rs`, where `tiers.rs` decides by counts whether the tape or a program computes a call; all other operators run the tape.
+//! Products with a Hessian by this backend alone are in `twice.rs`, which runs it on [`TwiceVar`].
 
 mod along;
+#[cfg(feature = "compiled")]
+mod as_recorded;
+mod backend;
+#[cfg(feature = "compiled")]
+mod recorded;
+#[cfg(feature = "compiled")]
+mod report;
 mod tape;
 #[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
 mod tests;
+#[cfg(feature = "compiled")]
+mod tiered;
+#[cfg(feature = "compiled")]
+mod tiers;
+#[cfg(all(test, feature = "compiled"))]
+mod tiers_tests;
 mod twice;
 mod twice_tape;
 mod twice_var;
 mod var;
 
+pub use backend::AutoReverseDiff;
+#[cfg(feature = "compiled")]
+pub use report::{Form, Reason, Report};
+#[cfg(feature = "compiled")]
+pub use tiered::{Tiered, TieredState};
 pub use twice::TwiceState;
 pub use twice_var::{TwiceVar, TwiceVarCore};
 pub use var::{Var, VarCore};
 
-#[cfg(feature = "compiled")]
-use super::AutoCompiledReverseDiff;
 use differentiation_interface_core::backend::{
     Adjoint, Backend, Lane, Lanes, Lift, Native, PullbackPrimitive, Reverse, Rows, Seeds, ViaPullback,
 };
@@ -28,35 +45,11 @@ use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use num_traits::Float;
 use tape::{Call, Node, Recorder, Spare};
 
-/// Reverse mode by a tape that is recorded anew in each call, so that branches and loops may depend on values.
-///
-/// Exact derivatives at a cost proportional to the number of outputs: best for gradients. Functions of one argument and
-/// operations with constants record nothing: a number carries its derivative with respect to one entry of the tape, and only
-/// operations that combine numbers of different entries are recorded.
-///
-/// **Threads.** The tape belongs to the thread that calls the operator. A function that combines its numbers on another thread
-/// (`std::thread::scope`, `rayon`, a worker behind a channel) is refused with
-/// [`ErrorKind::OtherThread`](crate::error::ErrorKind::OtherThread); compute on the calling thread, or use [`AutoForwardDiff`](super::AutoForwardDiff). Several threads may each call operators, and a function may call one on a worker.
-///
-/// # Example
-/// ```
-/// # use differentiation_interface::prelude::*;
-/// fn norm2<T: Real>(x: &[T]) -> T {
-///     x.iter().map(|v| v * v).sum()
-/// }
-/// assert_eq!(gradient(&norm2, &AutoReverseDiff::default(), &[1.0, 2.0])?, [2.0, 4.0]);
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AutoReverseDiff {}
-
+/// The route of derivative matrices.
 #[cfg(feature = "compiled")]
-impl AutoReverseDiff {
-    /// Reverse mode by a recording that is compiled once.
-    pub fn compiled() -> AutoCompiledReverseDiff {
-        AutoCompiledReverseDiff::default()
-    }
-}
+type Matrices = Tiered;
+#[cfg(not(feature = "compiled"))]
+type Matrices = ViaPullback;
 
 impl Backend for AutoReverseDiff {
     const NAME: &'static str = "reverse_diff";
@@ -65,13 +58,16 @@ impl Backend for AutoReverseDiff {
     type Mode = Reverse<Adjoint>;
     type Pushforward = ViaPullback;
     type Pullback = Native;
-    type Derivative = ViaPullback;
-    type Gradient = ViaPullback;
-    type Jacobian = ViaPullback;
+    type Derivative = Matrices;
+    type Gradient = Matrices;
+    type Jacobian = Matrices;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn inject<S: Scalar, L: Lanes>(value: S) -> Var<S> {
         Num(VarCore::inert(value))
+    }
+    fn steady(&self) -> Self {
+        AutoReverseDiff::tape()
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn project<S: Scalar, L: Lanes>(number: &Var<S>) -> S {

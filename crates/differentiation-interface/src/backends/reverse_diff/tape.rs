@@ -85,6 +85,9 @@ impl<S> fmt::Debug for Call<S> {
     }
 }
 
+/// Indices of inputs and entries are below this number: a higher bit tells a [`Var`](super::Var) of a recording from one of a tape.
+pub(super) const MOST_ENTRIES: usize = 1 << 31;
+
 /// The entries of a running recording.
 pub(super) struct Tape<E: Entry> {
     nodes: Vec<E>,
@@ -101,7 +104,7 @@ impl<E: Entry> Tape<E> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn push(&mut self, node: E) -> Option<u32> {
         let index = self.nodes.len() + self.inputs as usize;
-        if index >= u32::MAX as usize {
+        if index >= MOST_ENTRIES {
             return None;
         }
         self.nodes.push(node);
@@ -111,7 +114,7 @@ impl<E: Entry> Tape<E> {
     /// Appends a custom rule with `outputs` outputs, made by `make` from the entry of the first one, which is returned.
     fn push_call(&mut self, outputs: usize, make: impl FnOnce(u32) -> E::Call) -> Option<u32> {
         let first = self.nodes.len() + self.inputs as usize;
-        if first + outputs > u32::MAX as usize {
+        if first + outputs > MOST_ENTRIES {
             return None;
         }
         self.nodes.resize(self.nodes.len() + outputs, E::source());
@@ -306,7 +309,8 @@ impl<'a, E: Entry> Recorder<'a, E> {
         spare: &'a mut Spare<E>,
         inputs: usize,
     ) -> Result<Self, Error> {
-        let inputs = u32::try_from(inputs).map_err(|_| ErrorKind::TapeOverflow)?;
+        let inputs = u32::try_from(inputs).ok().filter(|&inputs| inputs as usize <= MOST_ENTRIES);
+        let inputs = inputs.ok_or(ErrorKind::TapeOverflow)?;
         let identity = Identity::begin();
         let recording = identity.id();
         nodes.clear();

@@ -1,14 +1,17 @@
-//! The tape variable.
+//! The variable of reverse mode: a number of a tape, or of a recording that is compiled.
+//!
+//! Called by the user's function. Its operations on a tape are here, those of a recording in `recorded.rs`.
 
+#[cfg(feature = "compiled")]
+use super::recorded;
 use super::tape::{self, Call, Node, Recorder};
-use crate::backends::over::answered_below;
 use differentiation_interface_core::custom::{CustomRule, pullback_by_rule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, STRAY};
 use differentiation_interface_core::recordings::{EngineScalar, Internals};
 use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
-use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
+use differentiation_interface_core::scalar::{Base, Core, Num, Relation, Scalar};
 use std::cmp::Ordering;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -16,17 +19,22 @@ use std::sync::Arc;
 /// A number of reverse mode over the scalar `S`.
 pub type Var<S> = Num<VarCore<S>>;
 
-/// The engine's part of a [`Var`]: a value, and its derivative with respect to one entry of the tape.
+/// The engine's part of a [`Var`], in one of three states:
 ///
-/// Functions of one argument, and operations with constants or between numbers that depend on the same entry, change only that
-/// derivative and record nothing.
+/// | state | `recording` | `entry` | `derivative` |
+/// |---|---|---|---|
+/// | constant | `None` | 0 | not read |
+/// | of a tape | its tape | below 2³¹: an entry of the tape | with respect to that entry |
+/// | of a recording | its recording | 2³¹ + operand of the recording | not read |
+///
+/// On a tape, functions of one argument, and operations with constants or between numbers that depend on the same entry, change only
+/// the derivative and record nothing. In a recording every operation is recorded. The tag of the operands decides, so that an
+/// operation reads no thread-local storage to find out.
 #[derive(Clone, Copy, Debug)]
 pub struct VarCore<S: Scalar> {
     value: S,
-    /// Derivative with respect to the entry; undefined for a constant.
     derivative: S,
     entry: u32,
-    /// The recording that it belongs to; `None` for a constant.
     recording: Option<NonZeroU32>,
 }
 
@@ -49,6 +57,35 @@ impl<S: Scalar> VarCore<S> {
         Self::entry(value, 0, STRAY)
     }
 
+    /// What the operations of a recording need of a number.
+    #[cfg(feature = "compiled")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn parts(&self) -> recorded::Parts<S> {
+        (self.value, u64::from(self.entry) << 32 | u64::from(self.recording.map_or(0, NonZeroU32::get)))
+    }
+
+    /// The number of these parts, a constant or of a recording.
+    #[cfg(feature = "compiled")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn whole((value, place): recorded::Parts<S>) -> Self {
+        let (entry, recording) = ((place >> 32) as u32, NonZeroU32::new(place as u32));
+        VarCore { value, derivative: S::constant(S::Base::ZERO), entry, recording }
+    }
+
+    /// Whether it is of a recording.
+    #[cfg(feature = "compiled")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn is_recorded(&self) -> bool {
+        recorded::is_tagged::<S>(self.entry)
+    }
+
+    /// Whether it or the other number is of a recording.
+    #[cfg(feature = "compiled")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn either_is_recorded(&self, other: &Self) -> bool {
+        recorded::is_tagged::<S>(self.entry | other.entry)
+    }
+
     /// Whether the number has no derivative by this engine.
     #[cfg(feature = "any")]
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -60,12 +97,6 @@ impl<S: Scalar> VarCore<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn value(&self) -> S {
         self.value
-    }
-
-    /// The recording it belongs to.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn identity(&self) -> Option<NonZeroU32> {
-        self.recording
     }
 
     /// The entry that it depends on in the given recording, and its derivative with respect to the entry.
@@ -94,15 +125,93 @@ impl<S: Scalar> Core for VarCore<S> {
     type Base = S::Base;
     const DEPTH: u32 = 1 + S::DEPTH;
 
-    answered_below!(S, carries: recording);
+    const INTERNALS: &'static Internals<Num<Self>, S::Base> = &Internals {
+        parameter: |index, value| {
+            #[cfg(feature = "compiled")]
+            if let Some(parameter) = recorded::parameter(index, value) {
+                return Num(Self::whole(parameter));
+            }
+            Num(Self::inert(S::parameter(index, value)))
+        },
+        ..Internals::DEFAULT
+    };
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn constant(value: S::Base) -> Self {
+        Self::inert(S::constant(value))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn primal(&self) -> S::Base {
+        self.value.peek()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn observe(&self) -> S::Base {
+        #[cfg(feature = "compiled")]
+        if self.is_recorded() {
+            let (x, at) = self.parts();
+            return recorded::observe(x, at);
+        }
+        self.value.primal()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn compare(&self, other: &Self) -> Option<Ordering> {
+        #[cfg(feature = "compiled")]
+        if self.either_is_recorded(other) {
+            let ((x, at), (y, at_y)) = (self.parts(), other.parts());
+            return recorded::compare(x, at, y, at_y);
+        }
+        self.value.partial_cmp(&other.value)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
+        #[cfg(feature = "compiled")]
+        if self.is_recorded() {
+            let ((x, at), (y, at_y)) = (self.parts(), Self::constant(other).parts());
+            return recorded::compare(x, at, y, at_y);
+        }
+        self.value.partial_cmp(&S::constant(other))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
+        #[cfg(feature = "compiled")]
+        if left.either_is_recorded(&right) {
+            let parts = |numbers: [Self; 2]| numbers.map(|number| number.parts());
+            return Self::whole(recorded::select(parts([left, right]), relation, parts([then, otherwise])));
+        }
+        if relation.holds(left.compare(&right)) { then } else { otherwise }
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn is_constant(&self) -> bool {
+        self.recording.is_none() && self.value.is_constant()
+    }
+    fn spoil(&self, kind: ErrorKind) {
+        if let Some(own) = self.recording {
+            identity::spoil(own, kind);
+        }
+        self.value.spoil(kind);
+    }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary<R: Unary>(self, rule: R) -> Self {
+        #[cfg(feature = "compiled")]
+        if self.is_recorded() {
+            let (x, at) = self.parts();
+            return Self::whole(recorded::unary(x, at, rule));
+        }
         let y = self.value.apply(rule);
         self.chain(y, || rule.derivative(self.value, y))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
+        #[cfg(feature = "compiled")]
+        if self.either_is_recorded(&other) {
+            let ((x, at), (y, at_y)) = (self.parts(), other.parts());
+            return Self::whole(recorded::binary(x, at, y, at_y, rule));
+        }
         let (x, y) = (self.value, other.value);
         let r = x.apply2(y, rule);
         let (Some(recording), Some(others)) = (self.recording, other.recording) else {
@@ -131,20 +240,41 @@ impl<S: Scalar> Core for VarCore<S> {
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
+        #[cfg(feature = "compiled")]
+        if self.is_recorded() {
+            let (x, at) = self.parts();
+            return Self::whole(recorded::binary_right(x, at, other, rule));
+        }
         let r = self.value.apply2_right(other, rule);
         self.chain(r, || rule.partial_x(self.value, S::constant(other), r))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
+        #[cfg(feature = "compiled")]
+        if second.is_recorded() {
+            let (y, at) = second.parts();
+            return Self::whole(recorded::binary_left(first, y, at, rule));
+        }
         let r = S::apply2_left(first, second.value, rule);
         second.chain(r, || rule.partial_y(S::constant(first), second.value, r))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fused(self, factor: Self, addend: Self) -> Self {
+        #[cfg(feature = "compiled")]
+        if self.either_is_recorded(&factor) || addend.is_recorded() {
+            return Self::whole(recorded::fused(self.parts(), factor.parts(), addend.parts()));
+        }
         let value = self.value.fused(factor.value, addend.value);
         VarCore { value, ..self.binary(factor, Times).binary(addend, Plus) }
     }
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[Var<S>], y: &mut Vec<Var<S>>) {
+        #[cfg(feature = "compiled")]
+        if x.iter().any(|v| v.0.is_recorded()) {
+            let outputs = recorded::custom(rule, x.iter().map(|v| v.0.parts()));
+            y.clear();
+            y.extend(outputs.into_iter().map(|v| Num(Self::whole(v))));
+            return;
+        }
         let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
         let mut outputs = Vec::new();
         let recording = x.iter().find_map(|v| v.0.recording);

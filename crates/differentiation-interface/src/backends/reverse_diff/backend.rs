@@ -1,0 +1,123 @@
+//! The backend type and its options.
+//!
+//! Named by users; its routes are in `mod.rs`.
+
+#[cfg(feature = "compiled")]
+use super::tiers::Schedule;
+#[cfg(feature = "compiled")]
+use crate::backends::AutoCompiledReverseDiff;
+
+/// Reverse mode, by a tape at first and by a compiled program where calls repeat.
+///
+/// Exact derivatives at a cost proportional to the number of outputs: best for gradients. The tape is recorded anew in each call, so
+/// that branches and loops may depend on values. Functions of one argument and
+/// operations with constants record nothing: a number carries its derivative with respect to one entry of the tape, and only
+/// operations that combine numbers of different entries are recorded.
+///
+/// **Programs.** With the feature `compiled`, which is on by default, a prepared `gradient`, `jacobian` or `derivative` over `f64`
+/// counts its calls, and no time is measured, so that the same calls have the same results, bit for bit, in every run of a program:
+///
+/// 1. Call 24 is recorded, then calls 48, 96, 192 and so on, unless there is a program. A recording is compiled if the function took the
+///    same path before: the same operations with the same outcomes of comparisons. So a function without branches becomes a program at
+///    call 48, which takes as long as some hundred calls, and allocates; a function that branches at every call stays a tape.
+/// 2. Programs check their comparisons. Where none is valid, the tape computes the call. At the 8th, 16th, 32nd .. such call the function
+///    is recorded, and compiled if it took this path before, for up to 4 paths. If such calls are at least 8 and more than a quarter of
+///    all since the last program was made, the programs are given up and counting goes on as in 1.
+/// 3. The preparation stays with the tape for good if the program would have more to do than the tape (an estimate by instructions and
+///    iterations, for the interpreter alone), if the recording is larger than `with_memory_limit` allows, if the function cannot be
+///    recorded, or if what it reads may change. That is assumed of functions that are not [pure](crate::Function::is_pure), that have
+///    contexts which a recording cannot see, or that are not `Sync` (they may capture a `Cell`); and of those whose constants were
+///    different in two recordings of one path. State that changes behind a lock, an atomic or a `static` is noticed by the last alone:
+///    use [`tape`](Self::tape), or prepare again after a change, as for `compiled`.
+///
+/// A program adds long sums in another order than the tape: results differ by rounding. `report()` of the prepared object says what has
+/// been done and why. [`tape`](Self::tape), `recording_from` and `compiled` set the tier. Other operators, second order, numbers of
+/// another differentiation, `f32`, calls without preparation, `AnyBackend`, and Jacobians by `AutoThreaded` are computed by the tape.
+///
+/// **Threads.** The tape belongs to the thread that calls the operator. A function that combines its numbers on another thread
+/// (`std::thread::scope`, `rayon`, a worker behind a channel) is refused with
+/// [`ErrorKind::OtherThread`](crate::error::ErrorKind::OtherThread); compute on the calling thread, or use [`AutoForwardDiff`](super::AutoForwardDiff). Several threads may each call operators, and a function may call one on a worker.
+///
+/// # Example
+/// ```
+/// # use differentiation_interface::prelude::*;
+/// fn norm2<T: Real>(x: &[T]) -> T {
+///     x.iter().map(|v| v * v).sum()
+/// }
+/// assert_eq!(gradient(&norm2, &AutoReverseDiff::default(), &[1.0, 2.0])?, [2.0, 4.0]);
+///
+/// let mut prepared = prepare_gradient(&norm2, &AutoReverseDiff::default(), &[0.0, 0.0])?;
+/// for k in 1..=100 {
+///     let k = f64::from(k);
+///     assert_eq!(prepared.gradient(&[k, 0.5])?, [2.0 * k, 1.0]);
+/// }
+/// # #[cfg(feature = "compiled")] {
+/// let report = prepared.report();
+/// assert_eq!((report.by_tape, report.by_program), (47, 53));
+/// # }
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AutoReverseDiff {
+    #[cfg(feature = "compiled")]
+    pub(super) schedule: Schedule,
+}
+
+impl AutoReverseDiff {
+    /// Reverse mode by a tape in every call: for functions whose side effects count, or whose captured state changes between calls.
+    ///
+    /// # Example
+    /// ```
+    /// # use differentiation_interface::prelude::*;
+    /// use std::sync::Mutex;
+    ///
+    /// let factor = Mutex::new(1.0);
+    /// let f = |x: &[_]| x[0] * x[0] * *factor.lock().unwrap();
+    /// let mut prepared = prepare_gradient(&f, &AutoReverseDiff::tape(), &[0.0])?;
+    /// for k in 0..100 {
+    ///     *factor.lock().unwrap() = if k < 90 { 1.0 } else { 2.0 };
+    ///     assert_eq!(prepared.gradient(&[3.0])?, [if k < 90 { 6.0 } else { 12.0 }]);
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub const fn tape() -> AutoReverseDiff {
+        AutoReverseDiff {
+            #[cfg(feature = "compiled")]
+            schedule: Schedule::NEVER,
+        }
+    }
+}
+
+#[cfg(feature = "compiled")]
+impl AutoReverseDiff {
+    /// The same that records call `call` of a preparation first, counted from 1, in place of call 24. With 1, the preparation
+    /// records and compiles, although nothing has shown that the path repeats; 0 is as [`tape`](Self::tape).
+    ///
+    /// # Example
+    /// ```
+    /// # use differentiation_interface::prelude::*;
+    /// use differentiation_interface::backends::reverse_diff::Form;
+    ///
+    /// let f = |x: &[_]| x[0] * x[1];
+    /// let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default().recording_from(3), &[0.0, 0.0])?;
+    /// for call in 1..=6 {
+    ///     assert_eq!(prepared.report().form, Form::Tape);
+    ///     assert_eq!(prepared.gradient(&[2.0, 5.0])?, [5.0, 2.0]);
+    /// }
+    /// assert_ne!(prepared.report().form, Form::Tape); // calls 3 and 6 were recorded
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn recording_from(self, call: u64) -> AutoReverseDiff {
+        AutoReverseDiff { schedule: Schedule { first: call, ..self.schedule } }
+    }
+
+    /// The same that stays with the tape if a recording would be larger than `bytes`; 512 MiB by default.
+    pub fn with_memory_limit(self, bytes: usize) -> AutoReverseDiff {
+        AutoReverseDiff { schedule: Schedule { bytes, ..self.schedule } }
+    }
+
+    /// Reverse mode by a recording that is compiled at the preparation.
+    pub fn compiled() -> AutoCompiledReverseDiff {
+        AutoCompiledReverseDiff::default()
+    }
+}

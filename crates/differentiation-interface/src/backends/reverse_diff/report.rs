@@ -1,0 +1,116 @@
+//! What a preparation of reverse mode has done so far.
+//!
+//! Made by `tiers`; returned to users by `report()` of prepared gradients, Jacobians and derivatives.
+
+use differentiation_interface_core::error::{Error, ErrorKind};
+use std::fmt;
+use std::time::Duration;
+
+/// How calls are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Form {
+    /// By a tape, recorded anew in each call.
+    #[default]
+    Tape,
+    /// By a compiled recording that the portable executor interprets.
+    Interpreter,
+    /// By machine code made of a recording.
+    MachineCode,
+}
+
+/// Why a preparation stays with the tape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The function is not [pure](crate::Function::is_pure), or it has contexts whose numbers a recording cannot see.
+    NotPure,
+    /// The function is not `Sync`: it may capture a `Cell`, through which what it computes could change between calls.
+    MayChange,
+    /// Constants were different in another call that took the same path.
+    ConstantsChange,
+    /// The recording would be larger than its limit.
+    TooLarge,
+    /// The function cannot be recorded, or the recording not compiled.
+    Refused(ErrorKind),
+    /// The program has more to do than the tape.
+    Slower,
+}
+
+impl Reason {
+    pub(super) fn of_error(error: Error) -> Reason {
+        match error.kind() {
+            ErrorKind::TapeOverflow => Reason::TooLarge,
+            kind => Reason::Refused(kind),
+        }
+    }
+}
+
+/// What a preparation has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Report {
+    /// The form in use.
+    pub form: Form,
+    /// Calls in total.
+    pub calls: u64,
+    /// Calls that the tape computed.
+    pub by_tape: u64,
+    /// Calls that a program computed.
+    pub by_program: u64,
+    /// Calls at which programs were in use, but none was valid.
+    pub misses: u64,
+    /// Calls that were recorded.
+    pub recordings: u64,
+    /// Recordings that were compiled.
+    pub programs: u64,
+    /// How often programs were given up because of too many misses.
+    pub descents: u64,
+    /// Operations of the last recording.
+    pub operations: usize,
+    /// Loops found in the last recording that was compiled.
+    pub loops: usize,
+    /// Instructions of its derivative program.
+    pub instructions: usize,
+    /// Time of that program over that of the tape, as estimated by counts; 0 without a program.
+    pub estimate: f64,
+    /// Why no call is recorded any more; `None` while calls may be.
+    pub stays: Option<Reason>,
+    /// Time spent on recording and compiling.
+    pub spent: Duration,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reason::NotPure => "the function is not pure",
+            Reason::MayChange => "the function is not `Sync` and may read what changes",
+            Reason::ConstantsChange => "constants of the function change",
+            Reason::TooLarge => "the recording would be larger than its limit",
+            Reason::Refused(_) => "the function cannot be compiled",
+            Reason::Slower => "the program has more to do than the tape",
+        })
+    }
+}
+
+/// One line: `machine code; 100 calls, 47 by tape; 2 recordings, 1 program; 7992 operations, 3 loops, 57 instructions; 1.2ms`.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let form = match self.form {
+            Form::Tape => "tape",
+            Form::Interpreter => "interpreter",
+            Form::MachineCode => "machine code",
+        };
+        let Report { calls, by_tape, recordings, programs, operations, loops, instructions, .. } = self;
+        write!(f, "{form}; {calls} calls, {by_tape} by tape; {recordings} recordings, {programs} compiled; ")?;
+        write!(
+            f,
+            "{operations} operations, {loops} loops, {instructions} instructions; {:.2} of the tape; {:.1?}",
+            self.estimate, self.spent
+        )?;
+        match self.stays {
+            Some(reason) => write!(f, "; stays a tape, because {reason}"),
+            None => Ok(()),
+        }
+    }
+}

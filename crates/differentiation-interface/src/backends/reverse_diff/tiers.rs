@@ -1,0 +1,256 @@
+//! Decides for each call whether the tape, a new recording or a program computes it.
+//!
+//! Called by the route `tiered`, which runs the tape; calls the compiled engine's state. Everything is decided by counts, so that a run
+//! of a program can be repeated bit for bit. Over `f64` alone and without generic functions, so that this and the compiled engine
+//! are compiled here and not in every crate that differentiates.
+
+use super::report::{Form, Reason, Report};
+use crate::backends::compiled_reverse_diff::{CompiledState, Trial};
+use compiled_trace::{Fingerprint, Limits, Recorded};
+use differentiation_interface_core::backend::Rows;
+use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::{Recordable, RecordedMatrix};
+use std::time::Instant;
+
+/// When to go up: the options of [`AutoReverseDiff`](super::AutoReverseDiff).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Schedule {
+    /// The first call that may be recorded, counted from 1; 0 if none is.
+    pub(super) first: u64,
+    /// How large a recording may be.
+    pub(super) bytes: usize,
+}
+
+impl Schedule {
+    /// Tapes only.
+    pub(super) const NEVER: Schedule = Schedule { first: 0, bytes: 512 << 20 };
+}
+
+impl Default for Schedule {
+    /// Most regular functions have paid for their program after 11 to 60 calls. Recordings have up to 40 million operations.
+    fn default() -> Self {
+        Schedule { first: 24, ..Schedule::NEVER }
+    }
+}
+
+/// The number of recordings that are compiled for points on different paths.
+const MOST_KEPT: usize = 4;
+/// The number of paths that are remembered.
+const MOST_SEEN: usize = 16;
+/// The time of the tape for a recorded operation, with one sweep, in that of an interpreted operation.
+const PER_OPERATION: f64 = 1.3;
+/// Evaluations of a function by the tape: of its value, and of its derivative unless that follows from the value.
+const PER_FUNCTION: f64 = 1.7;
+/// The time of a call of the tape with nothing to record, over that of a program with nothing to do.
+const PER_CALL: f64 = 10.0;
+/// The misses of programs that are tolerated before anything is decided.
+const FEW: u64 = 8;
+
+/// How the next call is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// By the tape.
+    Tape,
+    /// It is recorded; the program computes it if there is one then, else the tape.
+    Record,
+    /// By a program, or else by the tape.
+    Program,
+}
+
+/// The counts of one preparation, and its programs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tiers {
+    /// Calls that the tape has computed, the present one included unless a program computes it.
+    by_tape: u64,
+    by_program: u64,
+    /// The call to record next, while the tape is in use; 0 before the first call.
+    next: u64,
+    /// Why no call is recorded any more.
+    settled: Option<Reason>,
+    /// The paths that calls have taken when they were recorded.
+    seen: Vec<Fingerprint>,
+    programs: Option<Box<CompiledState<f64>>>,
+    /// The number of calls when the last recording was compiled, and calls since then at which no program was valid.
+    since: u64,
+    misses: u64,
+    report: Report,
+}
+
+impl Tiers {
+    /// Begins a call.
+    #[inline]
+    pub(super) fn step(&mut self, schedule: Schedule) -> Step {
+        self.by_tape += 1;
+        if schedule.first == 0 {
+            return Step::Tape;
+        }
+        if self.programs.is_some() {
+            return Step::Program;
+        }
+        if self.next == 0 {
+            // With 1, the preparation has recorded; a call without preparation is not worth it.
+            self.next = schedule.first.max(2);
+        }
+        let is_due = self.calls() >= self.next && self.settled.is_none();
+        if is_due { Step::Record } else { Step::Tape }
+    }
+
+    /// Whether programs are in use.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn has_programs(&self) -> bool {
+        self.programs.is_some()
+    }
+
+    /// Forgets the programs and the counts, for a new preparation.
+    pub(super) fn restart(&mut self) {
+        *self = Tiers::default();
+    }
+
+    /// What has happened so far.
+    pub(super) fn report(&self) -> Report {
+        let form = match &self.programs {
+            Some(programs) if programs.has_code() => Form::MachineCode,
+            Some(_) => Form::Interpreter,
+            None => Form::Tape,
+        };
+        let (by_tape, by_program) = (self.by_tape, self.by_program);
+        Report { calls: self.calls(), by_tape, by_program, form, stays: self.settled, ..self.report }
+    }
+
+    /// All calls.
+    fn calls(&self) -> u64 {
+        self.by_tape + self.by_program
+    }
+
+    /// Records the function at `x`, and compiles the recording if the function has taken this path before.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn record(&mut self, schedule: Schedule, f: &mut dyn Flat<Recorded>, x: &[f64]) {
+        let start = Instant::now();
+        // First, for functions that panic.
+        self.next = 2 * self.calls().max(1);
+        if let Err(reason) = self.try_record(schedule, f, x) {
+            self.settled = Some(reason);
+            self.programs = None;
+        }
+        self.report.spent += start.elapsed();
+    }
+
+    fn try_record(&mut self, schedule: Schedule, f: &mut dyn Flat<Recorded>, x: &[f64]) -> Result<(), Reason> {
+        let of = f.recordable();
+        if !of.is_pure() {
+            return Err(Reason::NotPure);
+        }
+        if of.may_change() {
+            return Err(Reason::MayChange);
+        }
+        let limits = Limits { bytes: schedule.bytes };
+        let mut programs = self.programs.take().unwrap_or_else(|| Box::new(CompiledState::of_matrices(limits)));
+        let trial = programs.try_out(limits, f, x).map_err(Reason::of_error)?;
+        self.report.recordings += 1;
+        self.report.operations = trial.operations;
+        let path = self.seen.iter().find(|seen| seen.operations == trial.fingerprint.operations);
+        let is_known = match path {
+            Some(seen) if seen.constants != trial.fingerprint.constants => return Err(Reason::ConstantsChange),
+            Some(_) => true,
+            None => schedule.first == 1,
+        };
+        if path.is_none() && self.seen.len() < MOST_SEEN {
+            self.seen.push(trial.fingerprint);
+        }
+        if is_known && programs.count() < MOST_KEPT {
+            programs.adopt().map_err(Reason::of_error)?;
+            let (Some(measure), Some(outputs)) = (programs.measure(), programs.count_of_outputs()) else {
+                return Err(Reason::Slower);
+            };
+            (self.report.loops, self.report.instructions) = (measure.loops, measure.instructions);
+            self.report.estimate = measure.time / time_of_tape(&trial, outputs);
+            if !programs.has_code() && self.report.estimate > 1.0 {
+                return Err(Reason::Slower);
+            }
+            (self.since, self.misses) = (self.calls(), 0);
+            self.report.programs += 1;
+        }
+        programs.forget_trial();
+        self.programs = (programs.count() > 0).then_some(programs);
+        Ok(())
+    }
+
+    /// Fills the matrix by a program, if one is valid at `x`. If not, says what the call does instead.
+    pub(super) fn fill(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
+        with_value: bool,
+        rows: &mut Rows<'_, f64>,
+    ) -> Result<(), Step> {
+        let Some(programs) = &mut self.programs else { return Err(Step::Tape) };
+        // An error is found again, and reported, by the tape.
+        if f.is_pure() && programs.matrix_by_kept(f, x, with_value, rows).unwrap_or(false) {
+            self.by_tape -= 1;
+            self.by_program += 1;
+            return Ok(());
+        }
+        Err(self.missed())
+    }
+
+    /// Sizes the memory of a program by a run at `x`, so that later calls allocate nothing.
+    pub(super) fn size(&mut self, f: Option<&dyn Recordable>, x: &[f64]) {
+        if let Some(programs) = &mut self.programs {
+            // An error is found again by the first call.
+            let _ = programs.matrix_by_kept(f, x, true, &mut Rows::growing(&mut Vec::new(), x.len()));
+        }
+    }
+
+    /// What to do at a point where no program is valid.
+    #[cold]
+    #[inline(never)]
+    fn missed(&mut self) -> Step {
+        self.misses += 1;
+        self.report.misses += 1;
+        if self.misses >= FEW && self.misses.is_power_of_two() {
+            return Step::Record;
+        }
+        self.descend_if_many();
+        Step::Tape
+    }
+
+    /// Leaves the programs if they are not valid at more than a quarter of the points.
+    pub(super) fn descend_if_many(&mut self) {
+        if self.misses >= FEW && 4 * self.misses > self.calls() - self.since {
+            self.programs = None;
+            self.next = 2 * self.calls();
+            self.report.descents += 1;
+        }
+    }
+
+    /// The number of outputs of the current program.
+    pub(super) fn outputs(&self) -> Option<usize> {
+        self.programs.as_ref()?.count_of_outputs()
+    }
+
+    /// The outputs of the last [`fill`](Self::fill) with them.
+    pub(super) fn values(&self) -> &[f64] {
+        self.programs.as_ref().map_or(&[], |programs| programs.outputs())
+    }
+
+    /// Fills the matrix by a small program, if there is one that is valid at `x`, and counts the call.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn fill_small(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
+        y: Option<&mut [f64]>,
+        rows: &mut Rows<'_, f64>,
+    ) -> bool {
+        let Some(programs) = &mut self.programs else { return false };
+        let is_done = programs.fill(f, x, y, rows);
+        self.by_program += u64::from(is_done);
+        is_done
+    }
+}
+
+/// The time of a call by the tape, in that of an interpreted operation: one run, and one sweep for each output.
+fn time_of_tape(trial: &Trial, outputs: usize) -> f64 {
+    PER_CALL + PER_OPERATION * trial.operations as f64 * (1.0 + outputs as f64) / 2.0 + PER_FUNCTION * trial.functions
+}

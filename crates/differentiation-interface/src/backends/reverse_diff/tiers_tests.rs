@@ -1,0 +1,317 @@
+//! Tests of the tiers: when a preparation goes up and down, and that its answers are those of the tape all the while.
+
+use super::{AutoReverseDiff, Form, Reason, Var};
+use differentiation_interface_core::backend::SecondOrder;
+use differentiation_interface_core::context::{Constant, Parameter};
+use differentiation_interface_core::error::ErrorKind;
+use differentiation_interface_core::operators::{
+    gradient, prepare_derivative, prepare_gradient, prepare_hessian, prepare_jacobian,
+};
+use differentiation_interface_core::scalar::Real;
+use std::cell::Cell;
+use std::sync::Mutex;
+
+fn rosenbrock<T: Real>(x: &[T]) -> T {
+    x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum()
+}
+
+/// The derivative by hand.
+fn slopes(x: &[f64]) -> Vec<f64> {
+    let mut grad = vec![0.0; x.len()];
+    for i in 0..x.len() - 1 {
+        let t = x[i + 1] - x[i] * x[i];
+        grad[i] += -400.0 * x[i] * t - 2.0 * (1.0 - x[i]);
+        grad[i + 1] += 200.0 * t;
+    }
+    grad
+}
+
+fn close(found: &[f64], expected: &[f64]) {
+    let is_close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * (1.0 + b.abs());
+    assert!(found.len() == expected.len() && found.iter().zip(expected).all(is_close), "{found:?} {expected:?}");
+}
+
+/// The form in which programs run in this build.
+const PROGRAM: Form = if cfg!(feature = "native") { Form::MachineCode } else { Form::Interpreter };
+
+fn adaptive() -> AutoReverseDiff {
+    AutoReverseDiff::default()
+}
+
+#[test]
+fn a_function_that_repeats_becomes_a_program() {
+    let f = |x: &[_]| rosenbrock(x);
+    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.0; 7]).unwrap();
+    let mut forms = Vec::new();
+    for k in 0..100 {
+        let x: Vec<f64> = (0..7).map(|i| 0.1 * i as f64 - 0.01 * k as f64).collect();
+        let (y, grad) = prepared.value_and_gradient(&x).unwrap();
+        close(&grad, &slopes(&x));
+        close(&[y], &[rosenbrock(&x)]);
+        forms.push(prepared.report().form);
+    }
+    // Calls 24 and 48 are recorded; the second takes the same path.
+    assert!(forms[..47].iter().all(|form| *form == Form::Tape));
+    assert!(forms[47..].iter().all(|form| *form == PROGRAM), "{}", prepared.report());
+    let report = prepared.report();
+    assert_eq!((report.calls, report.by_tape, report.by_program), (100, 47, 53));
+    assert_eq!((report.recordings, report.programs, report.misses, report.stays), (2, 1, 0, None));
+    assert_eq!(report.operations, 6 * 8);
+    assert!(report.instructions > 0 && report.spent.as_nanos() > 0);
+    prepared.prepare_again(&[0.0; 3]).unwrap();
+    assert_eq!((prepared.report().form, prepared.report().calls), (Form::Tape, 0));
+    close(&prepared.gradient(&[1.0, 2.0, 3.0]).unwrap(), &slopes(&[1.0, 2.0, 3.0]));
+}
+
+#[test]
+fn the_first_recording_can_be_set() {
+    let f = |x: &[_]| rosenbrock(x);
+    let mut prepared = prepare_gradient(&f, &adaptive().recording_from(3), &[0.0; 7]).unwrap();
+    let form = |call: usize| if call < 6 { Form::Tape } else { PROGRAM };
+    for call in 1..9 {
+        close(&prepared.gradient(&[0.5; 7]).unwrap(), &slopes(&[0.5; 7]));
+        assert_eq!(prepared.report().form, form(call));
+    }
+    let mut prepared = prepare_gradient(&f, &adaptive().recording_from(1), &[0.0; 7]).unwrap();
+    close(&prepared.gradient(&[0.5; 7]).unwrap(), &slopes(&[0.5; 7]));
+    assert_eq!(prepared.report().form, PROGRAM);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::tape(), &[0.0; 7]).unwrap();
+    for _ in 0..100 {
+        prepared.gradient(&[0.5; 7]).unwrap();
+    }
+    assert_eq!((prepared.report().form, prepared.report().recordings), (Form::Tape, 0));
+}
+
+#[test]
+fn jacobians_and_derivatives_go_up_too() {
+    let f = |x: &[_]| x.windows(2).map(|w| w[0] * w[1]).collect::<Vec<_>>();
+    let mut prepared = prepare_jacobian(&f, &adaptive(), &[0.0; 4]).unwrap();
+    for k in 0..60 {
+        let t = f64::from(k);
+        let (y, jac) = prepared.value_and_jacobian(&[t, 2.0, 3.0, 5.0]).unwrap();
+        assert_eq!(y, [2.0 * t, 6.0, 15.0]);
+        assert_eq!(jac, [[2.0, t, 0.0, 0.0], [0.0, 3.0, 2.0, 0.0], [0.0, 0.0, 5.0, 3.0]]);
+    }
+    assert_eq!(prepared.report().form, PROGRAM);
+    let g = |x| [x * x, 3.0 * x];
+    let mut prepared = prepare_derivative(&g, &adaptive(), 0.0).unwrap();
+    for k in 0..60 {
+        assert_eq!(
+            prepared.value_and_derivative(f64::from(k)).unwrap(),
+            ([f64::from(k * k), 3.0 * f64::from(k)], [2.0 * f64::from(k), 3.0])
+        );
+    }
+    assert_eq!(prepared.report().form, PROGRAM);
+}
+
+#[test]
+fn a_function_that_captures_a_cell_stays_a_tape() {
+    let factor = Cell::new(1.0);
+    let f = |x: &[_]| x[0] * x[1] * factor.get();
+    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.0; 2]).unwrap();
+    for k in 0..200 {
+        factor.set(f64::from(k / 100));
+        assert_eq!(prepared.gradient(&[3.0, 5.0]).unwrap(), [5.0 * factor.get(), 3.0 * factor.get()]);
+    }
+    let report = prepared.report();
+    assert_eq!((report.form, report.recordings, report.stays), (Form::Tape, 0, Some(Reason::MayChange)));
+}
+
+#[test]
+fn constants_that_change_between_recordings_are_noticed() {
+    let factor = Mutex::new(0.0);
+    let f = |x: &[_]| x[0] * x[1] * *factor.lock().unwrap();
+    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.0; 2]).unwrap();
+    for k in 0..200 {
+        *factor.lock().unwrap() = f64::from(k);
+        assert_eq!(prepared.gradient(&[3.0, 5.0]).unwrap(), [5.0 * f64::from(k), 3.0 * f64::from(k)]);
+    }
+    assert_eq!((prepared.report().recordings, prepared.report().stays), (2, Some(Reason::ConstantsChange)));
+}
+
+#[test]
+fn parameters_are_read_in_every_call() {
+    let f = |x: &[_], p: &Vec<_>| x[0] * x[1] * p[0] + p[1] * x[0];
+    let mut prepared = prepare_gradient(&f, &adaptive(), (&[0.0; 2], Parameter(&[0.0; 2][..]))).unwrap();
+    for k in 0..100 {
+        let p = [f64::from(k), 1.0];
+        assert_eq!(prepared.gradient((&[3.0, 5.0], Parameter(&p[..]))).unwrap(), [5.0 * p[0] + 1.0, 3.0 * p[0]]);
+    }
+    assert_eq!(prepared.report().form, PROGRAM);
+}
+
+#[test]
+fn constants_as_contexts_are_followed() {
+    let f = |x: &[_], k: &f64| x[0] * x[1] * *k;
+    let mut prepared = prepare_gradient(&f, &adaptive(), (&[0.0; 2], Constant(&0.0))).unwrap();
+    for k in 0..100 {
+        let k = f64::from(k);
+        assert_eq!(prepared.gradient((&[3.0, 5.0], Constant(&k))).unwrap(), [5.0 * k, 3.0 * k]);
+    }
+}
+
+/// Bits of a sequence.
+fn random(state: &mut u64) -> f64 {
+    *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+    (*state >> 33) as f64 / (1u64 << 31) as f64 - 0.5
+}
+
+#[test]
+fn a_function_that_branches_at_every_call_stays_a_tape() {
+    let f = |x: &[_]| x.iter().map(|v| if *v > 0.0 { *v * *v } else { 3.0 * *v }).sum::<Var<f64>>();
+    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.0; 20]).unwrap();
+    let mut state = 1;
+    for _ in 0..2000 {
+        let x: Vec<f64> = (0..20).map(|_| random(&mut state)).collect();
+        let expected: Vec<f64> = x.iter().map(|v| if *v > 0.0 { 2.0 * v } else { 3.0 }).collect();
+        assert_eq!(prepared.gradient(&x).unwrap(), expected);
+    }
+    let report = prepared.report();
+    // Recorded at calls 24, 48, 96, .., 1536.
+    assert_eq!((report.form, report.recordings, report.programs), (Form::Tape, 7, 0), "{report}");
+}
+
+#[test]
+fn two_paths_have_two_programs() {
+    let f = |x: &[_]| if x[0] > 0.0 { x[0] * x[1] } else { x[1] * x[1] };
+    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.0; 2]).unwrap();
+    let mut state = 5;
+    for _ in 0..1000 {
+        let x = [random(&mut state), 2.0];
+        let expected = if x[0] > 0.0 { [2.0, x[0]] } else { [0.0, 4.0] };
+        assert_eq!(prepared.gradient(&x).unwrap(), expected);
+    }
+    let report = prepared.report();
+    assert_eq!((report.form, report.programs), (PROGRAM, 2), "{report}");
+    assert!(report.by_program > 800, "{report:?}");
+}
+
+#[test]
+fn a_path_that_is_left_for_good_is_forgotten() {
+    let f = |x: &[_]| if x[0] > 0.0 { x[0] * x[1] } else { x[1] * x[1] };
+    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.0; 2]).unwrap();
+    for _ in 0..64 {
+        assert_eq!(prepared.gradient(&[1.0, 2.0]).unwrap(), [2.0, 1.0]);
+    }
+    assert_eq!(prepared.report().form, PROGRAM);
+    for _ in 0..1000 {
+        assert_eq!(prepared.gradient(&[-1.0, 2.0]).unwrap(), [0.0, 4.0]);
+    }
+    let report = prepared.report();
+    assert_eq!(report.form, PROGRAM, "{report:?}");
+    assert!(report.misses < 40, "{report:?}");
+}
+
+#[test]
+fn values_read_into_plain_code_keep_the_tape() {
+    let f = |x: &[_]| {
+        let steps = differentiation_interface_core::Scalar::primal(x[0]);
+        x[0] * x[1] * steps
+    };
+    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.0; 2]).unwrap();
+    for k in 0..300 {
+        let x = [f64::from(k), 2.0];
+        assert_eq!(prepared.gradient(&x).unwrap(), [2.0 * x[0], x[0] * x[0]]);
+    }
+    assert_eq!(prepared.report().form, Form::Tape, "{:?}", prepared.report());
+}
+
+#[test]
+fn other_numbers_than_doubles_stay_on_the_tape() {
+    let f = |x: &[_]| rosenbrock_single(x);
+    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.0f32; 3]).unwrap();
+    for _ in 0..100 {
+        assert_eq!(prepared.gradient(&[1.0f32, 1.0, 1.0]).unwrap(), [0.0; 3]);
+    }
+    assert_eq!(prepared.report().form, Form::Tape);
+}
+
+fn rosenbrock_single<T: Real<f32>>(x: &[T]) -> T {
+    x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum()
+}
+
+#[test]
+fn recordings_beyond_the_limit_keep_the_tape() {
+    let f = |x: &[_]| rosenbrock(x);
+    let backend = adaptive().with_memory_limit(1000);
+    let mut prepared = prepare_gradient(&f, &backend, &[0.0; 100]).unwrap();
+    for _ in 0..100 {
+        close(&prepared.gradient(&[0.5; 100]).unwrap(), &slopes(&[0.5; 100]));
+    }
+    assert_eq!(prepared.report().stays, Some(Reason::TooLarge));
+}
+
+#[test]
+fn errors_are_those_of_the_tape_in_every_form() {
+    let f = |x: &[_]| rosenbrock(x);
+    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.0; 3]).unwrap();
+    for _ in 0..60 {
+        assert_eq!(
+            prepared.gradient(&[0.5; 4]).unwrap_err().kind(),
+            ErrorKind::PreparedLength { prepared: 3, found: 4 }
+        );
+        close(&prepared.gradient(&[0.5; 3]).unwrap(), &slopes(&[0.5; 3]));
+    }
+    // A number of an outer differentiation at the same type.
+    let outer = |x: &[_]| {
+        let inner = |y: &[_]| y[0] * x[0];
+        gradient(&inner, &adaptive().recording_from(1), &[1.0]).map(|_| x[0]).unwrap_or(x[0] * x[0])
+    };
+    let mut prepared = prepare_gradient(&outer, &adaptive().recording_from(1), &[0.0]);
+    for call in 0..3 {
+        let kind = match &mut prepared {
+            Ok(prepared) => prepared.gradient(&[3.0]).map_err(|error| error.kind()),
+            Err(error) => Err(error.kind()),
+        };
+        assert_eq!(kind, Err(ErrorKind::ForeignNumber), "{call}");
+    }
+}
+
+#[test]
+fn inner_differentiations_have_tapes_of_their_own() {
+    // d/dx of the sum of x_i² by an inner tape that is prepared outside of the recording: at plain numbers.
+    let outer = |x: &[_]| {
+        let inner = |y: &[_], p: &Vec<_>| y[0] * y[0] * p[0];
+        let slope = gradient(&inner, &adaptive().recording_from(1), (&[2.0], Parameter(&[3.0][..]))).unwrap()[0];
+        x[0] * x[1] * slope
+    };
+    let mut prepared = prepare_gradient(&outer, &adaptive().recording_from(1), &[0.0; 2]).unwrap();
+    for _ in 0..4 {
+        assert_eq!(prepared.gradient(&[2.0, 5.0]).unwrap(), [60.0, 24.0]);
+    }
+    assert_eq!(prepared.report().form, PROGRAM);
+}
+
+#[test]
+fn second_order_is_that_of_the_tape() {
+    let f = |x: &[_]| x[0] * x[0] * x[1];
+    let mut prepared = prepare_hessian(&f, &SecondOrder(adaptive(), adaptive()), &[0.0; 2]).unwrap();
+    for _ in 0..100 {
+        assert_eq!(prepared.hessian(&[3.0, 5.0]).unwrap(), [[10.0, 6.0], [6.0, 0.0]]);
+    }
+}
+
+#[test]
+fn a_thread_that_computes_is_refused_in_every_form() {
+    let f = |x: &[Var<f64>]| {
+        let sum = std::thread::scope(|scope| scope.spawn(|| x[0] * x[1]).join().unwrap());
+        sum + x[0]
+    };
+    for first in [0, 1, 3] {
+        let backend = adaptive().recording_from(first);
+        assert_eq!(gradient(&f, &backend, &[1.0, 2.0]).unwrap_err().kind(), ErrorKind::OtherThread);
+    }
+}
+
+#[test]
+fn a_clone_goes_on_from_where_the_original_is() {
+    let f = |x: &[_]| rosenbrock(x);
+    let mut prepared = prepare_gradient(&f, &adaptive(), &[0.0; 5]).unwrap();
+    for _ in 0..50 {
+        prepared.gradient(&[0.5; 5]).unwrap();
+    }
+    let mut copy = prepared.clone();
+    assert_eq!(copy.report().form, PROGRAM);
+    let found = std::thread::scope(|scope| scope.spawn(move || copy.gradient(&[0.25; 5]).unwrap()).join().unwrap());
+    assert_eq!(found, prepared.gradient(&[0.25; 5]).unwrap());
+}
