@@ -85,7 +85,7 @@ fn gradients<L: Loss>(loss: &L, simd: Option<Gradient<'_>>) {
     let mut rows = vec![by_hand, function];
     rows.extend(simd.map(|simd| simd_row(simd, x, (value, &expected))));
     rows.push(gradient_row("compiled", AutoReverseDiff::compiled(), f, x, (value, &expected)));
-    rows.push(gradient_row("tape", AutoReverseDiff::default(), f, x, (value, &expected)));
+    rows.push(gradient_row("tape", AutoReverseDiff::tape(), f, x, (value, &expected)));
     print(&loss.name(), x.len(), rows);
 }
 
@@ -132,8 +132,7 @@ macro_rules! sparse {
 fn hessians() {
     let (f, n) = (&sums::AsFunction(Differences), if timed() { 1000 } else { 40 });
     let x = &Differences::point(n)[..];
-    let (forward, tape, compiled) =
-        (AutoForwardDiff::default(), AutoReverseDiff::default(), AutoReverseDiff::compiled());
+    let (forward, tape, compiled) = (AutoForwardDiff::default(), AutoReverseDiff::tape(), AutoReverseDiff::compiled());
     if wanted("W3 dense hessian", n) {
         let mut expected = vec![0.0; n * n];
         differences_hessian(|i, j, v| expected[i * n + j] = v, n);
@@ -209,8 +208,7 @@ fn products() {
     let mut expected = vec![0.0; n];
     rosenbrock_product(&mut expected, x, v);
     let mut hand = expected.clone();
-    let (forward, tape, compiled) =
-        (AutoForwardDiff::default(), AutoReverseDiff::default(), AutoReverseDiff::compiled());
+    let (forward, tape, compiled) = (AutoForwardDiff::default(), AutoReverseDiff::tape(), AutoReverseDiff::compiled());
     let by_hand = row("by hand", || {
         rosenbrock_product(black_box(&mut hand), black_box(x), black_box(v));
     });
@@ -250,7 +248,7 @@ fn grids(side: usize) {
         function,
         jacobian!("compiled", AutoReverseDiff::compiled()),
         jacobian!("forward", AutoForwardDiff::default()),
-        jacobian!("tape", AutoReverseDiff::default()),
+        jacobian!("tape", AutoReverseDiff::tape()),
     ];
     print(&format!("W5 {side} x {side} sparse"), n, rows);
 }
@@ -298,7 +296,7 @@ fn jacobians<W: System>(f: &systems::AsFunction<W>) {
         function,
         jacobian_row("compiled", AutoReverseDiff::compiled(), f, x, &expected),
         jacobian_row("forward", AutoForwardDiff::default(), f, x, &expected),
-        jacobian_row("tape", AutoReverseDiff::default(), f, x, &expected),
+        jacobian_row("tape", AutoReverseDiff::tape(), f, x, &expected),
     ];
     print(W::NAME, n, rows);
 }
@@ -402,7 +400,7 @@ fn main() {
         } else {
             "interpreter (no feature `native`)"
         };
-        println!("compiled = AutoReverseDiff::compiled(), run by {executor}; tape = AutoReverseDiff::default()\n");
+        println!("compiled = AutoReverseDiff::compiled(), run by {executor}; tape = AutoReverseDiff::tape()\n");
     }
     let sizes: &[usize] = if timed() { &[10, 100, 1_000, 10_000, 100_000, 1_000_000] } else { &[10, 100] };
     let simd = |n, gradient: fn() -> Gradient<'static>| (n >= 100).then(gradient);

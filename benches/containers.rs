@@ -116,7 +116,7 @@ macro_rules! ways {
     ($($name:literal at $point:expr, $f:expr;)*) => {
         vec![$(
             ($name, "forward", ways!(@way AutoForwardDiff::default(), $point, $f)),
-            ($name, "tape", ways!(@way AutoReverseDiff::default(), $point, $f)),
+            ($name, "tape", ways!(@way AutoReverseDiff::tape(), $point, $f)),
             ($name, "compiled", ways!(@way AutoReverseDiff::compiled(), $point, $f)),
         )*]
     };

@@ -139,7 +139,7 @@ fn gradients<W: Sum>(f: &sums::AsFunction<W>, n: usize, quadratic: bool) {
             black_box(&mut grad4);
         }),
     ];
-    rows.push(gradient_row("reverse_diff", TAPE, AutoReverseDiff::default(), f, x, &expected));
+    rows.push(gradient_row("reverse_diff", TAPE, AutoReverseDiff::tape(), f, x, &expected));
     rows.push(gradient_row("compiled_reverse_diff", TAPE, AutoReverseDiff::compiled(), f, x, &expected));
     if quadratic {
         rows.push(gradient_row("forward_diff", DUALS, AutoForwardDiff::default(), f, x, &expected));
@@ -230,7 +230,7 @@ fn jacobians<W: System>(f: &systems::AsFunction<W>) {
             black_box((&mut y4, &mut jac4));
         }),
     ];
-    rows.push(jacobian_row("reverse_diff", TAPE, AutoReverseDiff::default(), f, x, &expected));
+    rows.push(jacobian_row("reverse_diff", TAPE, AutoReverseDiff::tape(), f, x, &expected));
     rows.push(jacobian_row("compiled_reverse_diff", TAPE, AutoReverseDiff::compiled(), f, x, &expected));
     rows.push(jacobian_row("forward_diff", DUALS, AutoForwardDiff::default(), f, x, &expected));
     rows.push(jacobian_row("finite_diff", DIFFERENCES, AutoFiniteDiff::forward(), f, x, &expected));

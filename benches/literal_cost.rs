@@ -75,8 +75,8 @@ fn run(way: &str, times: usize) -> Option<f64> {
     Some(match way {
         "forward_diff literals" => by_backend!(AutoForwardDiff::default(), literals, times),
         "forward_diff constants" => by_backend!(AutoForwardDiff::default(), constants, times),
-        "reverse_diff literals" => by_backend!(AutoReverseDiff::default(), literals, times),
-        "reverse_diff constants" => by_backend!(AutoReverseDiff::default(), constants, times),
+        "reverse_diff literals" => by_backend!(AutoReverseDiff::tape(), literals, times),
+        "reverse_diff constants" => by_backend!(AutoReverseDiff::tape(), constants, times),
         "textbook literals" => textbook(literals, times),
         "textbook constants" => textbook(constants, times),
         "f64" => black_box(repeat(literals, 0.5, times)),

@@ -243,7 +243,7 @@ macro_rules! by {
 }
 
 fn main() {
-    let (tape, compiled) = (AutoReverseDiff::default(), AutoReverseDiff::compiled());
+    let (tape, compiled) = (AutoReverseDiff::tape(), AutoReverseDiff::compiled());
     for n in [4, 8, 16, 32, 64] {
         let x = points(2 * n * n);
         let x = &x[..];

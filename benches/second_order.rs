@@ -148,7 +148,7 @@ fn hessians() {
     let mut expected = vec![0.0; n * n];
     differences_hessian(&mut expected, n);
     let mut hand = expected.clone();
-    let (forward, reverse) = (AutoForwardDiff::default(), AutoReverseDiff::default());
+    let (forward, reverse) = (AutoForwardDiff::default(), AutoReverseDiff::tape());
     const NESTED: Option<usize> = Some(2);
     let rows = vec![
         row("function", None, || {
@@ -200,7 +200,7 @@ fn products() {
     let mut expected = vec![0.0; n];
     rosenbrock_hvp(&mut expected, x, v);
     let mut hand = expected.clone();
-    let (forward, reverse) = (AutoForwardDiff::default(), AutoReverseDiff::default());
+    let (forward, reverse) = (AutoForwardDiff::default(), AutoReverseDiff::tape());
     const REVERSE: usize = 2;
     const FORWARD: usize = 3;
     let mut held_product = vec![f64::NAN; n];
@@ -251,7 +251,7 @@ macro_rules! second_derivative_row {
 }
 
 fn second_derivatives() {
-    let (x, forward, reverse) = (0.7, AutoForwardDiff::default(), AutoReverseDiff::default());
+    let (x, forward, reverse) = (0.7, AutoForwardDiff::default(), AutoReverseDiff::tape());
     let expected = composite_by_hand(x);
     const NESTED: Option<usize> = Some(2);
     let rows = vec![

@@ -126,7 +126,7 @@ fn hessians() {
     let mut expected = vec![0.0; 3 * n - 2];
     differences_hessian(&mut expected, n);
     let mut hand = expected.clone();
-    let (forward, reverse) = (AutoForwardDiff::default(), AutoReverseDiff::default());
+    let (forward, reverse) = (AutoForwardDiff::default(), AutoReverseDiff::tape());
     let mixed = SecondOrder(forward, reverse);
     // As many lanes as there are colours.
     let three = SecondOrder(AutoForwardDiff::with_chunk::<3>(), reverse);

@@ -91,7 +91,7 @@ fn main() {
         workloads.push((format!("dense Jacobian, Lorenz-96, n = {states}, forward mode"), all));
     }
     if wanted("rows") {
-        let tapes = AutoReverseDiff::default();
+        let tapes = AutoReverseDiff::tape();
         let all = contenders!(&cycle, &x[..], tapes, |jac: &Matrix<f64>| bits(jac.as_slice()));
         workloads.push((format!("dense Jacobian, Lorenz-96, n = {states}, tapes"), all));
     }

@@ -1,0 +1,307 @@
+//! The engine that chooses its tier beside those that are fixed: after 100 calls, and in the first calls.
+//!
+//! `cargo bench -p differentiation-interface-benches --bench tiers [--features native] [-- --check] [FILTER ...]`. Asked: after 100 calls
+//! at most 1.1 times the better of tape and compiled; the first ten calls, preparation included, at most 1.2 times those of the tape.
+//! Ratios are of minima over rounds in which all contenders run one after the other. With `--check` the exit status is 1 if a
+//! ratio misses by more than a tenth. Without `--bench` sizes are small and nothing is timed; results are compared all the same.
+
+mod workloads;
+
+use differentiation_interface::backends::AutoCompiledReverseDiff;
+use differentiation_interface::backends::reverse_diff::Report;
+use differentiation_interface::prelude::*;
+use differentiation_interface::scalar::Real;
+use std::hint::black_box;
+use std::time::Duration;
+use workloads::irregular::{Kepler, RandomGraph, Table};
+use workloads::losses::{AsFunction, Loss, OfLength};
+use workloads::mixture::Mixture;
+use workloads::sums::{Rosenbrock, Squares};
+use workloads::systems::{self, Lorenz96, Quadrotor, System};
+use workloads::table::{check, timed, wanted};
+use workloads::{Random, timing};
+
+/// Calls before the ratio is measured.
+const WARM: usize = 100;
+/// Calls that count as the first ones.
+const FIRST: usize = 10;
+const ASKED: f64 = 1.1;
+const ASKED_FIRST: f64 = 1.2;
+const TAKES: &str = "the backend takes this point";
+
+/// A prepared call that is repeated; it returns the report in place of calling if it is asked for.
+type Call<'a> = Box<dyn FnMut(bool) -> Option<Report> + 'a>;
+
+/// The contenders of one workload.
+struct Contest<'a> {
+    name: String,
+    n: usize,
+    /// Tape, compiled, and the engine that chooses.
+    warm: [Call<'a>; 3],
+    /// Preparation and the first calls, by the tape and by the engine that chooses.
+    first: [Call<'a>; 2],
+}
+
+/// Nanoseconds of `loops` calls.
+fn sample(call: &mut Call<'_>, loops: usize) -> f64 {
+    let start = timing::now();
+    for _ in 0..loops {
+        call(false);
+    }
+    (timing::now() - start).as_nanos() as f64 / loops as f64
+}
+
+/// The least time of each call in nanoseconds.
+fn least<const K: usize>(calls: &mut [Call<'_>; K]) -> [f64; K] {
+    let loops: Vec<usize> = calls
+        .iter_mut()
+        .map(|call| {
+            let once = sample(call, 1).min(sample(call, 1)).max(10.0);
+            ((3e5 / once) as usize).max(1)
+        })
+        .collect();
+    let mut least = [f64::INFINITY; K];
+    let start = timing::now();
+    let mut rounds = 0;
+    while rounds < 5 || (rounds < 60 && timing::now() - start < Duration::from_millis(1500)) {
+        for ((call, &loops), least) in calls.iter_mut().zip(&loops).zip(&mut least) {
+            *least = least.min(sample(call, loops));
+        }
+        rounds += 1;
+    }
+    least
+}
+
+/// Runs a contest and prints its line; returns whether both ratios are met.
+fn run(contest: Contest<'_>) -> bool {
+    let Contest { name, n, mut warm, mut first } = contest;
+    for call in &mut warm {
+        for _ in 0..if timed() { WARM } else { 60 } {
+            call(false);
+        }
+    }
+    if !timed() {
+        return true;
+    }
+    let [tape, compiled, chosen] = least(&mut warm);
+    let [first_tape, first_chosen] = least(&mut first);
+    let (ratio, first) = (chosen / tape.min(compiled), first_chosen / first_tape);
+    let (is_met, is_met_first) = (ratio <= 1.1 * ASKED, first <= 1.1 * ASKED_FIRST);
+    println!(
+        "{name:<26} {n:>7} {tape:>12.0} {compiled:>12.0} {chosen:>12.0} {ratio:>7.2} {} {first:>7.2} {}  {}",
+        if is_met { " " } else { "!" },
+        if is_met_first { " " } else { "!" },
+        warm[2](true).map_or(String::new(), |report| report.to_string()),
+    );
+    is_met && is_met_first
+}
+
+/// Contenders of an operator: the method that prepares, the one that fills, and what it fills.
+macro_rules! contest {
+    ($name:expr, $n:expr, $f:expr, $points:expr, $prepare:ident, $fill:ident, $buffer:expr, $same:expr) => {{
+        let (f, points): (_, &[Vec<f64>]) = ($f, $points);
+        let mut chosen = $prepare(f, &AutoReverseDiff::default(), &points[0]).expect(TAKES);
+        let mut tape = $prepare(f, &AutoReverseDiff::tape(), &points[0]).expect(TAKES);
+        let mut compiled = $prepare(f, &AutoCompiledReverseDiff::default(), &points[0]).expect(TAKES);
+        let [mut by_tape, mut by_compiled, mut by_chosen] = [$buffer, $buffer, $buffer];
+        for (k, x) in points.iter().cycle().take(60).enumerate() {
+            tape.$fill(&mut by_tape, x).expect(TAKES);
+            chosen.$fill(&mut by_chosen, x).expect(TAKES);
+            $same("adaptive", &by_chosen, &by_tape);
+            if k < 3 {
+                compiled.$fill(&mut by_compiled, x).expect(TAKES);
+                $same("compiled", &by_compiled, &by_tape);
+            }
+        }
+        let (mut i, mut j, mut k) = (0, 0, 0);
+        let next = |i: &mut usize| {
+            *i = if *i + 1 < points.len() { *i + 1 } else { 0 };
+            black_box(&points[*i])
+        };
+        let beginning = move |backend: AutoReverseDiff| {
+            let mut buffer = $buffer;
+            move |_| {
+                let mut prepared = $prepare(f, &backend, &points[0]).expect(TAKES);
+                for x in points.iter().cycle().take(FIRST) {
+                    black_box(prepared.$fill(&mut buffer, x).is_ok());
+                }
+                None
+            }
+        };
+        run(Contest {
+            name: $name,
+            n: $n,
+            warm: [
+                Box::new(move |_| {
+                    black_box(tape.$fill(&mut by_tape, next(&mut i)).is_ok());
+                    None
+                }),
+                Box::new(move |_| {
+                    black_box(compiled.$fill(&mut by_compiled, next(&mut j)).is_ok());
+                    None
+                }),
+                Box::new(move |asked| {
+                    if asked {
+                        return Some(chosen.report());
+                    }
+                    black_box(chosen.$fill(&mut by_chosen, next(&mut k)).is_ok());
+                    None
+                }),
+            ],
+            first: [Box::new(beginning(AutoReverseDiff::tape())), Box::new(beginning(AutoReverseDiff::default()))],
+        })
+    }};
+}
+
+/// Measures up to three times, each time with new preparations: the time of a short program depends on where its memory lies, and two
+/// preparations of the same program can differ by a third.
+fn again_if_missed(contest: impl FnMut() -> bool) -> bool {
+    std::iter::repeat_with(contest).take(3).any(|is_met| is_met)
+}
+
+/// Gradients at these points; at that of the loss if there are none.
+fn gradients<L: Loss>(loss: &L, points: Vec<Vec<f64>>) -> bool {
+    let points = if points.is_empty() { vec![loss.point()] } else { points };
+    let n = points[0].len();
+    if !wanted(&format!("{} gradient", loss.name()), n) {
+        return true;
+    }
+    let f = &AsFunction(loss);
+    let same = |what: &str, found: &[f64], expected: &[f64]| check(what, found, expected, 1e-9);
+    let buffer = || vec![f64::NAN; n];
+    again_if_missed(|| contest!(loss.name(), n, f, &points, prepare_gradient, value_and_gradient_into, buffer(), same))
+}
+
+fn jacobians<W: System>(system: W) -> bool
+where
+    systems::AsFunction<W>: Sync,
+{
+    let points = [W::point()];
+    let n = points[0].len();
+    if !wanted(&format!("{} Jacobian", W::NAME), n) {
+        return true;
+    }
+    let f = &systems::AsFunction(system);
+    let same = |what: &str, found: &Matrix<f64>, expected: &Matrix<f64>| {
+        check(what, found.as_slice(), expected.as_slice(), 1e-9);
+    };
+    let buffer = || Matrix::filled(n, n, f64::NAN);
+    let name = || format!("{} Jacobian", W::NAME);
+    again_if_missed(|| contest!(name(), n, f, &points, prepare_jacobian, jacobian_into, buffer(), same))
+}
+
+/// Lotka and Volterra's equations by the classical Runge-Kutta method, compared with data at every tenth step.
+struct RungeKutta {
+    data: Vec<[f64; 2]>,
+}
+
+impl RungeKutta {
+    fn new(steps: usize) -> Self {
+        let mut random = Random::new(11);
+        RungeKutta { data: (0..steps / 10).map(|_| [1.0 + random.unit(), 0.5 + random.unit()]).collect() }
+    }
+}
+
+fn change<T: Real>(p: &[T], u: [T; 2]) -> [T; 2] {
+    [p[0] * u[0] - p[1] * u[0] * u[1], p[2] * u[0] * u[1] - p[3] * u[1] - p[4] * u[1] * u[1]]
+}
+
+impl Loss for RungeKutta {
+    type Memory = ();
+    fn name(&self) -> String {
+        format!("RK4, {} steps", 10 * self.data.len())
+    }
+    fn point(&self) -> Vec<f64> {
+        vec![1.1, 0.6, 0.5, 0.9, 0.05]
+    }
+    fn value<T: Real>(&self, p: &[T]) -> T {
+        let (mut u, h) = ([T::constant(1.0), T::constant(0.5)], 0.01);
+        let add = |u: [T; 2], h: f64, k: [T; 2]| [u[0] + h * k[0], u[1] + h * k[1]];
+        let mut sum = T::zero();
+        for i in 0..10 * self.data.len() {
+            let k1 = change(p, u);
+            let k2 = change(p, add(u, h / 2.0, k1));
+            let k3 = change(p, add(u, h / 2.0, k2));
+            let k4 = change(p, add(u, h, k3));
+            for j in 0..2 {
+                u[j] += h / 6.0 * (k1[j] + 2.0 * k2[j] + 2.0 * k3[j] + k4[j]);
+            }
+            if i % 10 == 9 {
+                (0..2).for_each(|j| sum += (u[j] - self.data[i / 10][j]).powi(2));
+            }
+        }
+        sum
+    }
+    fn memory(&self) {}
+    fn by_hand(&self, _: &mut (), _: &mut [f64], _: &[f64]) -> f64 {
+        f64::NAN
+    }
+}
+
+/// Σ of one of two formulas each, by the sign of the number.
+struct Branches;
+
+impl Loss for Branches {
+    type Memory = ();
+    fn name(&self) -> String {
+        "branches".into()
+    }
+    fn point(&self) -> Vec<f64> {
+        vec![0.5; 7]
+    }
+    fn value<T: Real>(&self, x: &[T]) -> T {
+        let term = |v: &T| {
+            let v = *v;
+            (0..5).fold(v, |s, _| if v > T::zero() { (s * v).sin() + s } else { (s - v).exp() * s })
+        };
+        x.iter().map(term).sum()
+    }
+    fn memory(&self) {}
+    fn by_hand(&self, _: &mut (), _: &mut [f64], _: &[f64]) -> f64 {
+        f64::NAN
+    }
+}
+
+/// Points whose first `signs` numbers have random signs.
+fn points(n: usize, signs: usize) -> Vec<Vec<f64>> {
+    let mut random = Random::new(12);
+    (0..1000)
+        .map(|_| {
+            let sign = |i: usize, v: f64| if i < signs { v } else { v.abs() };
+            (0..n).map(|i| sign(i, 0.9 * random.signed())).collect()
+        })
+        .collect()
+}
+
+fn main() {
+    let (wide, long) = if timed() { (100_000, 1000) } else { (30, 20) };
+    if timed() {
+        println!(
+            "{:<26} {:>7} {:>12} {:>12} {:>12} {:>9} {:>9}  asked: {ASKED} after {WARM} calls, {ASKED_FIRST} in the first {FIRST}",
+            "", "n", "tape ns", "compiled ns", "chosen ns", "/better", "first/tape"
+        );
+    }
+    let mut all = true;
+    for n in [10, 100, 1000, wide] {
+        all &= gradients(&OfLength(Squares, n), Vec::new());
+        all &= gradients(&OfLength(Rosenbrock, n), Vec::new());
+    }
+    all &= gradients(&OfLength(Squares, 1), Vec::new());
+    all &= jacobians(Lorenz96);
+    all &= jacobians(Quadrotor);
+    all &= gradients(&RungeKutta::new(long), Vec::new());
+    all &= gradients(&Branches, points(7, 7));
+    all &= gradients(&Branches, points(7, 1));
+    all &= gradients(&Branches, points(7, 0));
+    all &= gradients(&RandomGraph::new(long), Vec::new());
+    all &= gradients(&RandomGraph::new(16 * long), Vec::new());
+    all &= gradients(&Kepler(long), Vec::new());
+    all &= gradients(&Table::new(long), Vec::new());
+    let mixtures: &[_] = if timed() { &[(10, 25, 1000), (20, 50, 1000)] } else { &[(3, 4, 10)] };
+    for &(d, k, points) in mixtures {
+        all &= gradients(&Mixture::new(d, k, points), Vec::new());
+    }
+    if !all && std::env::args().any(|argument| argument == "--check") {
+        std::process::exit(1);
+    }
+}
