@@ -239,7 +239,7 @@ fn containers_name_their_numbers_and_other_types_run_the_function() {
 #[test]
 fn constants_beside_parameters_and_caches() {
     // Σ p k xᵢ², by work memory.
-    fn f<T: Real>(x: &[T], k: &f64, p: &T, work: &mut Vec<T>) -> T {
+    fn f<T: Real>(x: &[T], k: &f64, p: &T, work: &mut [T]) -> T {
         called();
         for (w, x) in work.iter_mut().zip(x) {
             *w = *x * *x * *p * *k;
