@@ -54,7 +54,12 @@ struct Source {
 
 impl Recording {
     /// Compiles a recording of a function whose constants never change.
-    pub(super) fn new<B: Base>(
+    pub(super) fn new(graph: &Graph, lengths: &[usize], requested: &RequestedEntries) -> Result<Recording, Error> {
+        Recording::of(graph, graph.parameters(), lengths, requested, None)
+    }
+
+    /// The same for the last recording, which may be folded.
+    pub(super) fn of_recorder<B: Base>(
         recorder: &mut Recorder<B>,
         lengths: &[usize],
         requested: &RequestedEntries,
@@ -62,7 +67,7 @@ impl Recording {
         let graph = recorder.graph();
         let (inputs, outputs, parameters) = (graph.inputs(), graph.outputs().len(), graph.parameters());
         if requested.reads_graph(inputs, outputs) {
-            return Recording::of(recorder.unfold(), parameters, lengths, requested, None);
+            return Recording::new(recorder.unfold(), lengths, requested);
         }
         Ok(Recording {
             program: recorder.compile()?,

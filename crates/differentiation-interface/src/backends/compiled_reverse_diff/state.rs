@@ -297,7 +297,7 @@ impl<S: Scalar> CompiledState<S> {
         x: &[S],
     ) -> Result<(), Error> {
         let recorder = self.fresh.record_folding(backend.limits(), f, x, &self.plain)?;
-        let recording = Recording::new(recorder, &self.lengths, &self.requested)?;
+        let recording = Recording::of_recorder(recorder, &self.lengths, &self.requested)?;
         self.keep(backend, recording);
         Ok(())
     }
