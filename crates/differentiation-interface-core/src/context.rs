@@ -146,6 +146,8 @@ pub trait ContextKind: 'static {
     const OPAQUE: bool;
     /// Whether it is work memory.
     const WORK_MEMORY: bool = false;
+    /// Whether a call needs what an earlier one left in the storage.
+    const IS_KEPT: bool = true;
 
     /// Makes the storage.
     fn allocate<N: Scalar>(value: Self::Value<'_>) -> Self::Storage<N>;
@@ -184,6 +186,7 @@ impl<K: ?Sized + 'static> ContextKind for ConstantKind<K> {
     type Storage<N: Scalar> = OnceCell<Option<PlainData<K>>>;
     type Value<'a> = Constant<'a, K>;
     const OPAQUE: bool = true;
+    const IS_KEPT: bool = false;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn allocate<N: Scalar>(_: Constant<'_, K>) -> Self::Storage<N> {
@@ -214,6 +217,7 @@ impl<W: Container<Scalar: Word> + ?Sized + 'static> ContextKind for ConstantNumb
     type Storage<N: Scalar> = ();
     type Value<'a> = ConstantNumbers<'a, W>;
     const OPAQUE: bool = true;
+    const IS_KEPT: bool = false;
 
     fn allocate<N: Scalar>(_: ConstantNumbers<'_, W>) {}
     fn constants<N: Scalar>(value: &ConstantNumbers<'_, W>, (): &(), words: &mut Words<'_>) -> bool {
@@ -325,6 +329,7 @@ macro_rules! context_tuples {
             type Value<'a> = ($($A::Value<'a>,)*);
             const OPAQUE: bool = $($A::OPAQUE)||*;
             const WORK_MEMORY: bool = $($A::WORK_MEMORY)||*;
+            const IS_KEPT: bool = $($A::IS_KEPT)||*;
 
             fn allocate<N: Scalar>(value: Self::Value<'_>) -> Self::Storage<N> {
                 <($($A,)*) as Contexts>::allocate(value)
@@ -355,6 +360,7 @@ macro_rules! context_tuples {
             type Values<'a> = ($($A::Value<'a>,)*);
             const OPAQUE: bool = $($A::OPAQUE)||*;
             const WORK_MEMORY: bool = $($A::WORK_MEMORY)||*;
+            const IS_KEPT: bool = $($A::IS_KEPT)||*;
 
             fn allocate<N: Scalar>(($($a,)*): Self::Values<'_>) -> Self::Storage<N> {
                 ($($A::allocate($a),)*)
@@ -404,6 +410,8 @@ pub trait Contexts: 'static {
     const OPAQUE: bool;
     /// Whether one of them is work memory: a [`Cache`].
     const WORK_MEMORY: bool;
+    /// Whether a call needs what an earlier one left in the storage of one of them.
+    const IS_KEPT: bool;
 
     /// Makes the storage of all contexts.
     fn allocate<N: Scalar>(values: Self::Values<'_>) -> Self::Storage<N>;
@@ -438,6 +446,7 @@ impl Contexts for () {
     type Values<'a> = ();
     const OPAQUE: bool = false;
     const WORK_MEMORY: bool = false;
+    const IS_KEPT: bool = false;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn allocate<N: Scalar>(_: ()) {}

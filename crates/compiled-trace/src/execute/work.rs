@@ -62,11 +62,12 @@ impl Executable {
     /// # Example
     /// ```
     /// use compiled_trace::{Limits, Recorded, compile, record};
+    /// use num_traits::Float;
     /// let work = |n: usize| {
     ///     let graph = record(&vec![1.0; n], &[], Limits::default(), |x: &[Recorded], _, y| {
     ///         y.push(x.iter().fold(x[0], |state, v| (state + *v).sqrt()))
     ///     })?;
-    ///     Ok(compile(&graph)?.executable().work())
+    ///     Ok::<_, differentiation_interface_core::error::Error>(compile(&graph)?.executable().work())
     /// };
     /// let (short, long) = (work(1000)?, work(2000)?);
     /// assert_eq!((long.loops, long.instructions), (short.loops, short.instructions));

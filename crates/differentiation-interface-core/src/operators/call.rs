@@ -276,7 +276,7 @@ where
 
 /// Whether point or contexts keep data in a preparation.
 pub(super) const fn has_storage<X: Shape, C: Contexts, N: Scalar>() -> bool {
-    size_of::<X::Held<N>>() > 0 || size_of::<C::Storage<N>>() > 0
+    size_of::<X::Held<N>>() > 0 || C::IS_KEPT
 }
 
 /// Fills the matrix on the stack, and the value if a buffer is given. Returns `false` if a state is needed.
