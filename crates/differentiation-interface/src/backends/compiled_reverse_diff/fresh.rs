@@ -73,11 +73,6 @@ impl<B: Base> FreshRecording<B> {
         self.recorder.unfold()
     }
 
-    /// The recorder, which compiles the last recording.
-    pub(super) fn recorder(&mut self) -> &mut Recorder<B> {
-        &mut self.recorder
-    }
-
     /// Reserves memory for recordings of the size of the last one with all constants distinct.
     pub(super) fn make_room(&mut self) {
         let most = self.recorder.unfold().places_of_constants().len();

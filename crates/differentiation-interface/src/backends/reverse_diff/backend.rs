@@ -36,7 +36,7 @@ use crate::backends::AutoCompiledReverseDiff;
 ///
 /// **Threads.** The tape belongs to the thread that calls the operator. A function that combines its numbers on another thread
 /// (`std::thread::scope`, `rayon`, a worker behind a channel) is refused with
-/// [`ErrorKind::OtherThread`](crate::error::ErrorKind::OtherThread); compute on the calling thread, or use [`AutoForwardDiff`](super::AutoForwardDiff). Several threads may each call operators, and a function may call one on a worker.
+/// [`ErrorKind::OtherThread`](crate::error::ErrorKind::OtherThread); compute on the calling thread, or use [`AutoForwardDiff`](crate::backends::forward_diff::AutoForwardDiff). Several threads may each call operators, and a function may call one on a worker.
 ///
 /// # Example
 /// ```

@@ -159,7 +159,7 @@ impl Tiers {
             self.seen.push(trial.fingerprint);
         }
         if is_known && programs.count() < MOST_KEPT {
-            programs.adopt().map_err(Reason::of_error)?;
+            programs.adopt(limits, f, x).map_err(Reason::of_error)?;
             let (Some(measure), Some(outputs)) = (programs.measure(), programs.count_of_outputs()) else {
                 return Err(Reason::Slower);
             };

@@ -27,7 +27,7 @@ impl CompiledState<f64> {
         CompiledState { requested: RequestedEntries::jacobian(limits), ..CompiledState::default() }
     }
 
-    /// Records the function at `x`, for [`adopt`](Self::adopt).
+    /// Records the function at `x`, to compare the recording with earlier ones.
     pub(in crate::backends) fn try_out(
         &mut self,
         limits: Limits,
@@ -43,9 +43,16 @@ impl CompiledState<f64> {
         })
     }
 
-    /// Compiles the last recording of [`try_out`](Self::try_out), and makes it the current one.
-    pub(in crate::backends) fn adopt(&mut self) -> Result<(), Error> {
-        let recording = Recording::new(self.fresh.recorder(), &self.lengths, &self.requested)?;
+    /// Records the function once more with its outermost loop folded, which makes a shorter program with its constants in rows, compiles that
+    /// and makes it the current one. Call it after [`try_out`](Self::try_out) at the same point.
+    pub(in crate::backends) fn adopt(
+        &mut self,
+        limits: Limits,
+        mut f: &mut dyn Flat<Recorded>,
+        x: &[f64],
+    ) -> Result<(), Error> {
+        let recorder = self.fresh.record_folding(limits, &mut f, x, &self.plain)?;
+        let recording = Recording::new(recorder, &self.lengths, &self.requested)?;
         self.current = self.recordings.len();
         self.recordings.push(Held::new(Arc::new(recording)));
         Ok(())
