@@ -5,8 +5,6 @@
 //! Filters select works by parts of their names. Without the argument `--bench`, which `cargo bench` passes and `cargo test` does not,
 //! sizes are small and nothing is compared.
 
-#![allow(dead_code, reason = "this benchmark shares the workloads with others and uses a part of them")]
-
 mod workloads;
 
 use compiled_trace::{Limits, Recorded, Recorder, record};

@@ -114,13 +114,13 @@ impl Source {
         head
     }
 
-    /// The file in Rust, for `include!`, as a module, or as a crate of its own.
-    ///
-    /// # Errors
-    /// [`Error::NoSource`] if an elementary function has no source code.
-    pub fn rust(&self) -> Result<String, Error> {
-        let dialect = self.dialect(Language::Rust { std: self.std });
-        let mut used = Used::default();
+    /// All functions, each pattern before the first that has it.
+    fn functions_in(
+        &self,
+        dialect: Dialect,
+        used: &mut Used,
+        print_pattern: impl Fn(&Layout<'_>) -> String,
+    ) -> Result<String, Error> {
         let mut functions = String::new();
         let mut patterns = BTreeSet::new();
         for Emitted { signature, code, pattern } in &self.functions {
@@ -128,10 +128,21 @@ impl Source {
             if let Some((name, pattern)) = pattern
                 && patterns.insert(name.as_str())
             {
-                functions += &Layout::new(name, pattern).rust();
+                functions += &print_pattern(&Layout::new(name, pattern));
             }
-            functions += &Printer::new(dialect, signature, code, &mut used).print()?;
+            functions += &Printer::new(dialect, signature, code, used).print()?;
         }
+        Ok(functions)
+    }
+
+    /// The file in Rust, for `include!`, as a module, or as a crate of its own.
+    ///
+    /// # Errors
+    /// [`Error::NoSource`] if an elementary function has no source code.
+    pub fn rust(&self) -> Result<String, Error> {
+        let dialect = self.dialect(Language::Rust { std: self.std });
+        let mut used = Used::default();
+        let functions = self.functions_in(dialect, &mut used, |layout| layout.rust())?;
         let mut text = self.head("//") + "\n";
         if self.functions.iter().any(|emitted| emitted.signature.has_guards) {
             text += BRANCH_CHANGED;
@@ -146,17 +157,7 @@ impl Source {
     pub fn c(&self, header: &str) -> Result<String, Error> {
         let dialect = self.dialect(Language::C);
         let mut used = Used::default();
-        let mut functions = String::new();
-        let mut patterns = BTreeSet::new();
-        for Emitted { signature, code, pattern } in &self.functions {
-            functions.push('\n');
-            if let Some((name, pattern)) = pattern
-                && patterns.insert(name.as_str())
-            {
-                functions += &Layout::new(name, pattern).c();
-            }
-            functions += &Printer::new(dialect, signature, code, &mut used).print()?;
-        }
+        let functions = self.functions_in(dialect, &mut used, |layout| layout.c())?;
         let mut text = self.head("/*") + " */\n";
         let _ = writeln!(text, "#include \"{header}\"");
         text += "\n#include <float.h>\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n";
