@@ -4,19 +4,19 @@ use super::{Number, Random};
 use differentiation_interface::{FunctionInPlace, Real};
 
 /// Numbers of a camera: rotation vector, centre, focal length, principal point, two radial distortions.
-const CAMERA: usize = 11;
+pub(crate) const CAMERA: usize = 11;
 const POINT: usize = 3;
 /// Entries of the Jacobian in the row of a residual, which does not depend on the other coordinate of the principal point.
-const ENTRIES: usize = CAMERA - 1 + POINT + 1;
+pub(crate) const ENTRIES: usize = CAMERA - 1 + POINT + 1;
 
 /// Observation `i` is one of point `i` mod `points` by camera `i` mod `cameras`.
 ///
 /// Inputs: cameras, points, a weight per observation. Outputs: two residuals per observation, then 1 - weight² of each.
 pub(crate) struct Bundle {
-    cameras: usize,
+    pub(crate) cameras: usize,
     points: usize,
     start: Vec<f64>,
-    features: Vec<[f64; 2]>,
+    pub(crate) features: Vec<[f64; 2]>,
 }
 
 impl Bundle {
@@ -46,7 +46,7 @@ impl Bundle {
 
     /// Camera, point and weight of an observation.
     #[inline(always)]
-    fn seen<'a, T: Copy>(&self, x: &'a [T], i: usize) -> (&'a [T; CAMERA], &'a [T; POINT], T) {
+    pub(crate) fn seen<'a, T: Copy>(&self, x: &'a [T], i: usize) -> (&'a [T; CAMERA], &'a [T; POINT], T) {
         let (cameras, rest) = x.split_at(CAMERA * self.cameras);
         let (points, weights) = rest.split_at(POINT * self.points);
         (&cameras.as_chunks().0[i % self.cameras], &points.as_chunks().0[i % self.points], weights[i])
@@ -102,7 +102,12 @@ fn combine<T: Number>((a, x): (T, [T; 3]), (b, y): (T, [T; 3]), (c, z): (T, [T; 
 
 /// The image of the point, minus the feature, times the weight.
 #[inline(always)]
-fn reprojection<T: Number>(camera: &[T; CAMERA], point: &[T; POINT], weight: T, feature: &[f64; 2]) -> [T; 2] {
+pub(crate) fn reprojection<T: Number>(
+    camera: &[T; CAMERA],
+    point: &[T; POINT],
+    weight: T,
+    feature: &[f64; 2],
+) -> [T; 2] {
     let &[r1, r2, r3, c1, c2, c3, focal, pp1, pp2, k1, k2] = camera;
     let v = [point[0] - c1, point[1] - c2, point[2] - c3];
     let theta = dot([r1, r2, r3], [r1, r2, r3]).sqrt();

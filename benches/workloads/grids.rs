@@ -25,7 +25,7 @@ impl Brusselator {
         Random::around(5, self.size(), 0.0, 1.0)
     }
     /// Diffusion over the square of the spacing.
-    fn diffusion(self) -> f64 {
+    pub(crate) fn diffusion(self) -> f64 {
         10.0 * ((self.side - 1) * (self.side - 1)) as f64
     }
     /// The cells before and after.

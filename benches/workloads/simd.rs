@@ -1,4 +1,4 @@
-//! W1, W2 and the mixture of W7 by hand in vector instructions: the best that compiled recordings are compared with.
+//! The works by hand in vector instructions: the limit that compiled recordings are compared with.
 //!
 //! `pulp` chooses the instructions at run time and falls back to scalars if it supports no vectors. With its features
 //! as set here these are AVX2 with fused multiplication on x86-64, four numbers per vector, and two on AArch64. The machine code
@@ -8,14 +8,27 @@
 //! from what users get. With it these gradients took less time by 2 to 5 % (W2), 11 % and 4 % (mixture, d = 10 and 20) on a Zen 4,
 //! which executes such vectors in halves.
 //!
-//! Called by the benchmark of compiled recordings; the mixture's kernels are in [`mixture`].
+//! Called by the benchmarks of compiled recordings and of emitted code. W1 and W2 with their values are here, without them and W3 and W4 in
+//! [`sums`], W5 in [`grids`], W6 and W8 in [`numbers`], W7 in [`mixture`] and [`bundle`].
 
+pub(crate) mod bundle;
+pub(crate) mod grids;
 pub(crate) mod mixture;
+pub(crate) mod numbers;
+pub(crate) mod sums;
 
 use pulp::{Arch, Simd, WithSimd, as_arrays, as_arrays_mut};
 
 /// Writes the gradient and returns the value.
 pub(crate) type Gradient<'a> = Box<dyn FnMut(&mut [f64], &[f64]) -> f64 + 'a>;
+
+/// Whether the processor has the instructions for which [`sums`], [`grids`], [`numbers`] and [`bundle`] are compiled.
+pub(crate) fn is_supported() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") && is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    true
+}
 
 /// W1: Σ xᵢ².
 pub(crate) fn squares() -> Gradient<'static> {

@@ -55,10 +55,10 @@ pub(crate) struct Quadrotor;
 
 const MASS: f64 = 1.2;
 const GRAVITY: f64 = 9.81;
-const INERTIA: [f64; 3] = [0.03, 0.04, 0.05];
-const LIFT: f64 = 13.0 / MASS;
+pub(crate) const INERTIA: [f64; 3] = [0.03, 0.04, 0.05];
+pub(crate) const LIFT: f64 = 13.0 / MASS;
 const TORQUE: [f64; 3] = [0.01, -0.02, 0.03];
-const DRAG: f64 = 0.1 / MASS;
+pub(crate) const DRAG: f64 = 0.1 / MASS;
 
 impl System for Quadrotor {
     const NAME: &'static str = "W6 quadrotor";
