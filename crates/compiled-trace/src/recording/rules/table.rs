@@ -15,12 +15,16 @@ macro_rules! numbered_rules {
         $(#[doc = concat!("Number of the rule [`", stringify!($Rule), "`](differentiation_interface_core::rules::", stringify!($Rule), ").")]
         pub const $CONST: u16 = $count::$CONST as u16;)*
 
-        /// The number of a rule of the table. The comparisons are evaluated at compile time.
+        /// The number of a rule of the table. The search is evaluated at compile time, by the name; a rule of another crate may have the name
+        /// of one of the table, so that the type decides.
         #[inline(always)]
-        pub(super) fn $id<R: 'static>() -> Option<u16> {
-            let own = TypeId::of::<R>();
-            $(if own == TypeId::of::<$Rule>() { return Some($CONST); })*
-            None
+        pub(super) fn $id<R: $Trait>() -> Option<u16> {
+            const TYPES: &[TypeId] = &[$(TypeId::of::<$Rule>(),)*];
+            struct Search<R>(std::marker::PhantomData<R>);
+            impl<R: $Trait> Search<R> {
+                const FOUND: Option<u16> = position(R::NAME, &[$($Rule::NAME,)*]);
+            }
+            Search::<R>::FOUND.filter(|number| TYPES[usize::from(*number)] == TypeId::of::<R>())
         }
         /// The value of a rule of the table; a rule of one argument ignores `y`.
         #[inline(always)]
@@ -54,6 +58,26 @@ macro_rules! numbered_rules {
     };
 }
 
+/// Where a name is in a list.
+const fn position(name: &str, names: &[&str]) -> Option<u16> {
+    let mut at = 0;
+    while at < names.len() {
+        if is_same(name.as_bytes(), names[at].as_bytes()) {
+            return Some(at as u16);
+        }
+        at += 1;
+    }
+    None
+}
+
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
 macro_rules! apply_one {
     ($Rule:ident, $x:expr, $y:expr) => {
         $x.apply($Rule)
@@ -85,3 +109,42 @@ numbered_rules! { Binary BinaryCount binary_id binary_value binary_block binary_
 /// Rules of the table without a parameter come first; the numbers of the others depend on the recording.
 pub(super) const UNARY_TABLE: u16 = UnaryCount::LENGTH as u16;
 pub(super) const BINARY_TABLE: u16 = BinaryCount::LENGTH as u16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use differentiation_interface_core::scalar::Base;
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct OtherExp;
+    impl Unary for OtherExp {
+        const NAME: &'static str = Exp::NAME;
+        fn value<B: Base>(self, x: B) -> B {
+            x
+        }
+        fn derivative<S: Scalar>(self, _: S, _: S) -> Partial<S> {
+            Partial::One
+        }
+    }
+
+    struct Count(u16);
+    impl RuleVisitor for Count {
+        fn unary<R: Unary>(&mut self, _: R) {
+            assert_eq!(unary_id::<R>(), Some(self.0), "{}", R::NAME);
+        }
+        fn binary<R: Binary>(&mut self, _: R) {
+            assert_eq!(binary_id::<R>(), Some(self.0), "{}", R::NAME);
+        }
+    }
+
+    #[test]
+    fn rules_have_the_numbers_of_the_table() {
+        (0..UNARY_TABLE).for_each(|rule| visit_unary(rule, &mut Count(rule)));
+        (0..BINARY_TABLE).for_each(|rule| visit_binary(rule, &mut Count(rule)));
+    }
+
+    #[test]
+    fn another_rule_of_the_same_name_is_not_in_the_table() {
+        assert_eq!((unary_id::<Exp>(), unary_id::<OtherExp>()), (Some(EXP), None));
+    }
+}
