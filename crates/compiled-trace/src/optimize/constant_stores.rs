@@ -2,12 +2,20 @@
 //!
 //! Called when a program is optimised. Entries of a Jacobian or Hessian that no input changes are stored from a table of constants to a
 //! table of cells, in the order in which the loops were found. Copied in the order of the cells they need no table, and become a copy of
-//! consecutive numbers in vectors.
+//! consecutive numbers in vectors. Long runs that repeat a few constants, as the bands of a matrix do, are written from these: a copy would
+//! read as many numbers from memory as it writes.
 
 use crate::program::*;
 
 /// Runs of consecutive cells are copied if they are at least so long on average.
 const RUN: usize = 8;
+/// The largest period of constants that are repeated, and the shortest sequence that is worth a loop of its own.
+const PERIOD: usize = 8;
+const LONG: usize = 256;
+/// Repetitions are looked for until there are so many statements: each search reads all that is left.
+const MOST_PARTS: usize = 32;
+/// Vectors have at most so many numbers in the usual case; the repeated part is a multiple of it.
+const LANES: usize = 4;
 
 /// Replaces copies of constants through tables by copies of consecutive constants, which are appended to `constants`.
 pub(crate) fn order_constants(statements: &mut Vec<Statement>, constants: &mut Vec<f64>) {
@@ -23,7 +31,8 @@ pub(crate) fn order_constants(statements: &mut Vec<Statement>, constants: &mut V
             at += 1;
             continue;
         }
-        let ordered: Vec<Statement> = runs().map(|run| copy(space, run, constants)).collect();
+        let mut ordered = Vec::new();
+        runs().for_each(|run| write(space, run, constants, &mut ordered));
         let count = ordered.len();
         statements.splice(at..=at, ordered);
         at += count;
@@ -60,17 +69,56 @@ fn copies(statement: &Statement, constants: &[f64]) -> Option<(Space, Vec<(u32, 
     Some((to.space, pairs))
 }
 
-/// Copies constants to consecutive cells.
-fn copy(space: Space, run: &[(u32, f64)], constants: &mut Vec<f64>) -> Statement {
-    let address = |space, base| Address { space, base, strides: vec![1], table: None };
-    let addresses = vec![address(Space::Constant, constants.len() as u32), address(space, run[0].0)];
-    constants.extend(run.iter().map(|(_, value)| *value));
-    Statement::Nest(Nest {
-        dimensions: vec![Dimension { trip: run.len() as u32, parallel: true }],
-        reversed: false,
-        addresses,
-        body: vec![Instruction::Load(0), Instruction::Store { value: 0, address: 1 }],
-    })
+/// Writes constants to consecutive cells.
+fn write(space: Space, run: &[(u32, f64)], constants: &mut Vec<f64>, out: &mut Vec<Statement>) {
+    let found = if out.len() < MOST_PARTS { longest_repetition(run) } else { None };
+    match found {
+        Some((start, length, period)) => {
+            let part = (period..).step_by(period).find(|part| part % LANES == 0 && *part > LANES).unwrap_or(period);
+            let copies = length / part;
+            let end = start + copies * part;
+            write(space, &run[..start], constants, out);
+            out.push(copy(space, &run[start..start + part], copies, constants));
+            write(space, &run[end..], constants, out);
+        }
+        None if run.is_empty() => {}
+        None => out.push(copy(space, run, 1, constants)),
+    }
+}
+
+/// The start, the length and the period of the longest sequence that repeats a few constants, if it is long.
+fn longest_repetition(run: &[(u32, f64)]) -> Option<(usize, usize, usize)> {
+    let mut best = (0, LONG - 1, 0);
+    for period in 1..=PERIOD.min(run.len()) {
+        let mut start = 0;
+        for i in period..=run.len() {
+            if i < run.len() && run[i].1.to_bits() == run[i - period].1.to_bits() {
+                continue;
+            }
+            if i - start > best.1 {
+                best = (start, i - start, period);
+            }
+            start = i + 1 - period;
+        }
+    }
+    (best.2 > 0).then_some(best)
+}
+
+/// Copies constants to consecutive cells, several times one after the other.
+fn copy(space: Space, part: &[(u32, f64)], copies: usize, constants: &mut Vec<f64>) -> Statement {
+    let mut dimensions = vec![Dimension { trip: part.len() as u32, parallel: true }];
+    let mut addresses = vec![
+        Address { space: Space::Constant, base: constants.len() as u32, strides: vec![1], table: None },
+        Address { space, base: part[0].0, strides: vec![1], table: None },
+    ];
+    if copies > 1 {
+        dimensions.insert(0, Dimension { trip: copies as u32, parallel: true });
+        addresses[0].strides.insert(0, 0);
+        addresses[1].strides.insert(0, part.len() as i32);
+    }
+    constants.extend(part.iter().map(|(_, value)| *value));
+    let body = vec![Instruction::Load(0), Instruction::Store { value: 0, address: 1 }];
+    Statement::Nest(Nest { dimensions, reversed: false, addresses, body })
 }
 
 #[cfg(test)]
@@ -111,6 +159,31 @@ mod tests {
         (1..99).for_each(|_| expected.extend([-2.0, 4.0, -2.0]));
         expected.extend([-2.0, 2.0]);
         assert_eq!(run(program, &[5.0; 100]), expected);
+    }
+
+    #[test]
+    fn repeated_constants_are_written_from_a_few() {
+        let n = 500;
+        let program = second_differences(n);
+        assert!(program.constants.len() < 40, "{} constants\n{program}", program.constants.len());
+        assert!(program.statement_count() <= 3, "{program}");
+        let mut expected = vec![2.0, -2.0];
+        (1..n - 1).for_each(|_| expected.extend([-2.0, 4.0, -2.0]));
+        expected.extend([-2.0, 2.0]);
+        assert_eq!(run(program, &vec![5.0; n]), expected);
+    }
+
+    #[test]
+    fn the_longest_repetition_is_found() {
+        let run = |values: &[f64]| values.iter().enumerate().map(|(i, v)| (i as u32, *v)).collect::<Vec<_>>();
+        let ramp: Vec<f64> = (0..300).map(f64::from).collect();
+        assert_eq!(longest_repetition(&run(&ramp)), None);
+        assert_eq!(longest_repetition(&run(&[[7.0].repeat(LONG - 1), ramp.clone()].concat())), None);
+        let mixed = [ramp.clone(), [1.0, 2.0, 2.0].repeat(100), ramp, [0.0, -0.0].repeat(140)].concat();
+        // The ramp ends with 299, and the next one begins with 0.
+        assert_eq!(longest_repetition(&run(&mixed)), Some((300, 300, 3)));
+        assert_eq!(longest_repetition(&run(&[0.0, -0.0].repeat(140))), Some((0, 280, 2)));
+        assert_eq!(longest_repetition(&[]), None);
     }
 
     fn through_tables(cells: &[u32], values: &[u32]) -> Vec<Statement> {
