@@ -3,7 +3,7 @@
 //!
 //! `cargo bench -p differentiation-interface-benches --bench compiled [-- FILTER ...]`: programs become machine code, with
 //! `RUSTFLAGS="--cfg ad_interpreter"` they are interpreted. Filters select groups by parts of their names (`gradient`, `W3`, `GMM`, `irregular`,
-//! `constants`, `costs`, `memory`) and by size (`rosenbrock 1000`). Ratios are medians over rounds in which all contenders run one after
+//! `blocks`, `constants`, `costs`, `memory`) and by size (`rosenbrock 1000`). Ratios are medians over rounds in which all contenders run one after
 //! the other; every result is first compared with the derivative by hand, and prepared calls must not allocate. Without the
 //! argument `--bench`, which `cargo bench` passes and `cargo test` does not, nothing is timed and sizes are small.
 

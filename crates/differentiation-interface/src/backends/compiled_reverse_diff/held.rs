@@ -144,12 +144,27 @@ impl<S: Scalar> Held<S> {
 
     /// Runs the program that fills the derivative matrix: of the gradient or of the entries.
     pub(super) fn fill(&mut self, kind: Kind, inputs: &[&[S]; 2], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
+        if let Some(small) = &mut self.small
+            && small.tracks == self.plain.tracks
+        {
+            if small.run(kind, inputs, outputs) {
+                return Ok(());
+            }
+            // The run below returns the result, by a program that tracks absent derivatives, or the error.
+        }
         self.run(ProgramKey::of(kind, 0), inputs, outputs)?;
+        self.keep_small(kind);
+        Ok(())
+    }
+
+    /// Keeps the program that has run if later calls may run it. Out of line, because most calls have it.
+    #[cold]
+    #[inline(never)]
+    fn keep_small(&mut self, kind: Kind) {
         let is_of_use = self.small.as_ref().is_some_and(|small| small.tracks == self.plain.tracks);
         if !is_of_use && !self.recording.once && S::as_plain(&[]).is_some() {
             self.small = Small::of(&self.recording, kind, self.plain.tracks);
         }
-        Ok(())
     }
 
     /// Runs a program. `inputs` are the point, the parameters, the seeds and the tangents of the point; `outputs` the outputs

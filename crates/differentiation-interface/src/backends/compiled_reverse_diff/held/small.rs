@@ -112,4 +112,25 @@ impl<B: Base> Small<B> {
             (Either::Entries(_), Some(_)) => false,
         }
     }
+
+    /// Runs the program on its slices, if it is of this kind; returns whether there is a result.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn run<S: Scalar<Base = B>>(
+        &mut self,
+        kind: Kind,
+        inputs: &[&[S]; 2],
+        outputs: &mut [&mut [S]],
+    ) -> bool {
+        let Some(Some(&[_, parameters])) = S::as_plain(inputs).map(B::as_doubles) else { return false };
+        let x = inputs[0];
+        match (&mut self.program, kind) {
+            (Either::Gradient(made), Kind::Gradient) => {
+                outputs.try_into().is_ok_and(|outputs| made.fill(kind, x, parameters, outputs))
+            }
+            (Either::Entries(made), Kind::Entries) => {
+                outputs.try_into().is_ok_and(|outputs| made.fill(kind, x, parameters, outputs))
+            }
+            _ => false,
+        }
+    }
 }
