@@ -3,7 +3,7 @@
 //!
 //! `cargo bench -p differentiation-interface-benches --bench compiled [-- FILTER ...]`: programs become machine code, with
 //! `RUSTFLAGS="--cfg ad_interpreter"` they are interpreted. Filters select groups by parts of their names (`gradient`, `W3`, `GMM`, `irregular`,
-//! `constants`, `costs`, `memory`) and by size (`rosenbrock 1000`). Ratios are medians over rounds in which all contenders run one after
+//! `blocks`, `constants`, `costs`, `memory`) and by size (`rosenbrock 1000`). Ratios are medians over rounds in which all contenders run one after
 //! the other; every result is first compared with the derivative by hand, and prepared calls must not allocate. Without the
 //! argument `--bench`, which `cargo bench` passes and `cargo test` does not, nothing is timed and sizes are small.
 
@@ -11,11 +11,12 @@ mod workloads;
 
 use compiled_trace::{Limits, Recorded, compile, record};
 use differentiation_interface::backend::{Backend, SecondOrder};
+use differentiation_interface::context::Parameter;
 use differentiation_interface::prelude::*;
 use std::hint::black_box;
 use std::sync::Once;
 use std::time::Duration;
-use workloads::bundle::Bundle;
+use workloads::bundle::{Bundle, Observation};
 use workloads::grids::Brusselator;
 use workloads::irregular::{Kepler, RandomGraph, Table};
 use workloads::losses::{AsFunction, Loss, OfLength};
@@ -335,6 +336,49 @@ fn bundles() {
     print(Bundle::NAME, x.len(), rows);
 }
 
+/// The dense Jacobians of all observations one by one, by one prepared object with the feature as a parameter.
+macro_rules! blocks_row {
+    ($engine:expr, $backend:expr, $bundle:expr, $x:expr, $expected:expr) => {{
+        let (bundle, x) = ($bundle, $x);
+        let mut numbers = [0.0; Observation::INPUTS];
+        let feature = *bundle.observation(&mut numbers, x, 0);
+        let prepare = || prepare_jacobian(&Observation, &$backend, (&numbers, Parameter(&feature))).expect(TAKES);
+        let (mut state, time) = time_of(prepare);
+        let mut jac = Matrix::filled(2, Observation::INPUTS, f64::NAN);
+        let mut blocks = vec![f64::NAN; Observation::NNZ * bundle.observations()];
+        let mut all = move |blocks: &mut [f64], x: &[f64]| {
+            for (i, block) in blocks.chunks_exact_mut(Observation::NNZ).enumerate() {
+                let feature = bundle.observation(&mut numbers, x, i);
+                black_box(state.jacobian_into(&mut jac, (&numbers, Parameter(feature))).is_ok());
+                block.copy_from_slice(jac.as_slice());
+            }
+        };
+        all(&mut blocks, x);
+        check($engine, &blocks, $expected, 1e-10);
+        prepared($engine, time, move || all(black_box(&mut blocks), black_box(x)))
+    }};
+}
+
+fn blocks() {
+    let (cameras, points, observations) = if timed() { (49, 7776, 31_843) } else { (3, 7, 20) };
+    let bundle = &Bundle::new(cameras, points, observations);
+    let x = bundle.point();
+    if !wanted(&format!("{} blocks jacobian", Bundle::NAME), Observation::INPUTS) {
+        return;
+    }
+    let mut expected = vec![f64::NAN; Observation::NNZ * observations];
+    bundle.blocks_by_hand(&mut expected, x);
+    let mut hand = expected.clone();
+    let by_hand = row("by hand", || bundle.blocks_by_hand(black_box(&mut hand), black_box(x)));
+    let rows = vec![
+        by_hand,
+        blocks_row!("compiled", AutoReverseDiff::compiled(), bundle, x, &expected),
+        blocks_row!("forward", AutoForwardDiff::default(), bundle, x, &expected),
+        blocks_row!("tape", AutoReverseDiff::tape(), bundle, x, &expected),
+    ];
+    print(&format!("{} blocks 2 x 15", Bundle::NAME), observations, rows);
+}
+
 /// Costs of recording and compiling a gradient per recorded operation, which the operator includes in its preparation.
 fn costs<L: Loss>(loss: &L) {
     let x = &loss.point()[..];
@@ -406,6 +450,7 @@ fn main() {
     let mixtures = mixtures.iter().map(|&(d, k, n)| Mixture::new(d, k, n)).collect::<Vec<_>>();
     mixtures.iter().for_each(|mixture| gradients(mixture, Some(simd::mixture::gradient(mixture))));
     bundles();
+    blocks();
     let steps: &[usize] = if timed() { &[1000, 16_000, 64_000] } else { &[200] };
     steps.iter().for_each(|&steps| gradients(&RandomGraph::new(steps), None));
     let inputs = if timed() { 1000 } else { 20 };

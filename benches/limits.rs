@@ -11,7 +11,7 @@ mod workloads;
 use differentiation_interface::prelude::*;
 use std::hint::black_box;
 use std::time::Duration;
-use workloads::bundle::{Bundle, ENTRIES, reprojection};
+use workloads::bundle::{Bundle, ENTRIES, Observation};
 use workloads::grids::Brusselator;
 use workloads::losses::{AsFunction, Loss, OfLength};
 use workloads::mixture::Mixture;
@@ -286,28 +286,24 @@ fn bundles(table: &mut Table) {
         );
     }
     if wanted("W7 BA by blocks", observations) {
-        let blocks: Vec<[f64; 15]> = (0..observations).map(|i| block(bundle, x, i)).collect();
-        let f = &in_place(
-            |y: &mut [_], x: &[_], feature: &[_; 2]| {
-                let ((camera, rest), w) = (x.split_first_chunk().expect("a camera"), x[14]);
-                let image = reprojection(camera, rest.first_chunk().expect("a point"), w, &[0.0; 2]);
-                (y[0], y[1]) = (image[0] - w * feature[0], image[1] - w * feature[1]);
-            },
-            2,
-        );
-        let first = (&blocks[0][..], Parameter(&bundle.features[0]));
-        let mut prepared = prepare_jacobian(f, &AutoReverseDiff::compiled(), first).expect(TAKES);
-        let (mut jac, mut hand) = (Matrix::filled(2, 15, f64::NAN), Buffer::new(bundle.nnz()));
-        let mut own = Buffer::new(30 * observations);
+        let mut numbers = [0.0; Observation::INPUTS];
+        let first = *bundle.observation(&mut numbers, x, 0);
+        let at = (&numbers, Parameter(&first));
+        let mut prepared = prepare_jacobian(&Observation, &AutoReverseDiff::compiled(), at).expect(TAKES);
+        let (mut jac, mut hand) = (Matrix::filled(2, Observation::INPUTS, f64::NAN), Buffer::new(bundle.nnz()));
+        let mut own = Buffer::new(Observation::NNZ * observations);
         by_hand(hand.at(0), x);
-        let mut blocks = |own: &mut [f64]| {
-            for ((own, x), feature) in own.as_chunks_mut::<30>().0.iter_mut().zip(&blocks).zip(&bundle.features) {
-                black_box(prepared.jacobian_into(&mut jac, (&x[..], Parameter(feature))).is_ok());
+        let mut blocks = move |own: &mut [f64]| {
+            for (i, own) in own.as_chunks_mut::<{ Observation::NNZ }>().0.iter_mut().enumerate() {
+                let feature = bundle.observation(&mut numbers, x, i);
+                black_box(prepared.jacobian_into(&mut jac, (&numbers, Parameter(feature))).is_ok());
                 own.copy_from_slice(jac.as_slice());
             }
         };
         blocks(own.at(0));
-        for (own, hand) in own.at(0).as_chunks::<15>().0.iter().zip(hand.at(0).as_chunks::<ENTRIES>().0) {
+        for (own, hand) in
+            own.at(0).as_chunks::<{ Observation::INPUTS }>().0.iter().zip(hand.at(0).as_chunks::<ENTRIES>().0)
+        {
             let stored: Vec<f64> = own.iter().copied().filter(|entry| *entry != 0.0).collect();
             check("W7 BA by blocks", &stored, hand, 1e-10);
         }
@@ -319,16 +315,6 @@ fn bundles(table: &mut Table) {
             slices(own, blocks),
         );
     }
-}
-
-/// What an observation depends on: camera, point and weight.
-fn block(bundle: &Bundle, x: &[f64], i: usize) -> [f64; 15] {
-    let (camera, point, weight) = bundle.seen(x, i);
-    std::array::from_fn(|k| match k {
-        0..11 => camera[k],
-        11..14 => point[k - 11],
-        _ => weight,
-    })
 }
 
 /// W8, the second derivative of a number.

@@ -1,7 +1,9 @@
-//! W7: bundle adjustment. Reprojection errors of points seen by cameras, with the sparse Jacobian by hand.
+//! W7: bundle adjustment. Reprojection errors of points seen by cameras, with the sparse Jacobian by hand, and with the dense Jacobians
+//! of single observations.
 
 use super::{Number, Random};
-use differentiation_interface::{FunctionInPlace, Real};
+use differentiation_interface::{Const, FunctionInPlace, FunctionWith, Real};
+use std::ops::Sub;
 
 /// Numbers of a camera: rotation vector, centre, focal length, principal point, two radial distortions.
 pub(crate) const CAMERA: usize = 11;
@@ -77,6 +79,58 @@ impl Bundle {
     }
 }
 
+/// One observation: a camera, a point and a weight in one slice, with the feature as a parameter.
+pub(crate) struct Observation;
+
+impl Observation {
+    /// Numbers of an observation.
+    pub(crate) const INPUTS: usize = CAMERA + POINT + 1;
+    /// Entries of the Jacobian of its two residuals.
+    pub(crate) const NNZ: usize = 2 * Self::INPUTS;
+}
+
+impl<T: Real> FunctionWith<[T], (Const<[T; 2]>,)> for Observation {
+    type Output = [T; 2];
+    #[inline]
+    fn call_with(&self, x: &[T], (feature,): (&[T; 2],)) -> [T; 2] {
+        let (camera, rest) = x.split_first_chunk().expect("an observation has a camera");
+        let (point, weight) = rest.split_first_chunk().expect("an observation has a point");
+        reprojection(camera, point, weight[0], feature)
+    }
+}
+
+impl Bundle {
+    pub(crate) fn observations(&self) -> usize {
+        self.features.len()
+    }
+
+    /// Writes the numbers of observation `i`, and returns its feature.
+    #[inline]
+    pub(crate) fn observation(&self, numbers: &mut [f64; Observation::INPUTS], x: &[f64], i: usize) -> &[f64; 2] {
+        let (camera, point, weight) = self.seen(x, i);
+        numbers[..CAMERA].copy_from_slice(camera);
+        numbers[CAMERA..][..POINT].copy_from_slice(point);
+        numbers[CAMERA + POINT] = weight;
+        &self.features[i]
+    }
+
+    /// The dense Jacobians of all observations, one after the other.
+    pub(crate) fn blocks_by_hand(&self, blocks: &mut [f64], x: &[f64]) {
+        let blocks = blocks.as_chunks_mut::<{ Observation::INPUTS }>().0.as_chunks_mut::<2>().0;
+        for (i, block) in blocks.iter_mut().enumerate() {
+            let (camera, point, weight) = self.seen(x, i);
+            let mut rows = [[0.0; ENTRIES]; 2];
+            reprojection_by_hand(&mut rows, camera, point, weight, &self.features[i]);
+            // A residual depends on its own coordinate of the principal point, the eighth and ninth number.
+            for (k, (row, entries)) in block.iter_mut().zip(rows).enumerate() {
+                row[..7].copy_from_slice(&entries[..7]);
+                (row[7], row[8]) = if k == 0 { (entries[7], 0.0) } else { (0.0, entries[7]) };
+                row[9..].copy_from_slice(&entries[8..]);
+            }
+        }
+    }
+}
+
 impl<T: Real> FunctionInPlace<T, [T]> for &Bundle {
     #[inline]
     fn call_in_place(&self, y: &mut [T], x: &[T]) {
@@ -102,12 +156,11 @@ fn combine<T: Number>((a, x): (T, [T; 3]), (b, y): (T, [T; 3]), (c, z): (T, [T; 
 
 /// The image of the point, minus the feature, times the weight.
 #[inline(always)]
-pub(crate) fn reprojection<T: Number>(
-    camera: &[T; CAMERA],
-    point: &[T; POINT],
-    weight: T,
-    feature: &[f64; 2],
-) -> [T; 2] {
+fn reprojection<T, P>(camera: &[T; CAMERA], point: &[T; POINT], weight: T, feature: &[P; 2]) -> [T; 2]
+where
+    T: Number + Sub<P, Output = T>,
+    P: Copy,
+{
     let &[r1, r2, r3, c1, c2, c3, focal, pp1, pp2, k1, k2] = camera;
     let v = [point[0] - c1, point[1] - c2, point[2] - c3];
     let theta = dot([r1, r2, r3], [r1, r2, r3]).sqrt();

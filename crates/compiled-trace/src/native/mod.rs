@@ -179,8 +179,8 @@ impl<S: Number> Compiled<S> {
         }
     }
 
-    /// The program with its own memory, for short calls; `None` if it is more than one function, calls custom rules, or has
-    /// another number of slices.
+    /// The program with its own memory, for short calls; `None` if it is more than one function, calls custom rules, has
+    /// another number of slices, or has more than 2¹⁶ constants and work cells, which would be kept twice.
     ///
     /// # Example
     /// ```
@@ -197,8 +197,9 @@ impl<S: Number> Compiled<S> {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn single<const INPUTS: usize, const OUTPUTS: usize>(&self) -> Option<Single<S, INPUTS, OUTPUTS>> {
+        let is_small = self.constants.len() + self.work <= MOST_OF_SINGLE;
         match (&*self.steps, self.uses_rules) {
-            ([Step::Code(entry)], false) => Single::new(&self.code, *entry, &self.constants),
+            ([Step::Code(entry)], false) if is_small => Single::new(&self.code, *entry, &self.constants),
             _ => None,
         }
     }
@@ -233,6 +234,9 @@ impl<S: Number> Compiled<S> {
         RunError::Guard(GuardFailed { place: self.places.get(place).copied() })
     }
 }
+
+/// The largest number of constants and work cells that a [`Single`] copies.
+const MOST_OF_SINGLE: usize = 1 << 16;
 
 /// One run.
 struct Run<'a, 'i, 'o, S> {

@@ -4,13 +4,16 @@
 //! nest's results, gives the one loop a careful programmer writes: values are computed once and stay in the iteration.
 
 mod access;
+mod constant_stores;
 mod fuse;
 pub(crate) mod intervals;
+mod kept_outputs;
 mod single_store;
 
 use crate::derive::builder::without_dead;
 use crate::derive::expressions::Shared;
 use crate::optimize::access::{Access, Kind, accesses};
+use crate::optimize::constant_stores::order_constants;
 use crate::optimize::fuse::{fuse, rewritten};
 use crate::optimize::intervals::Intervals;
 use crate::optimize::single_store::store_single_terms;
@@ -27,6 +30,7 @@ impl Program {
         fuse(&mut statements, &mut shared, &[]);
         store_single_terms(&mut statements);
         drop_dead_stores(&mut statements);
+        order_constants(&mut statements, &mut shared.constants);
         Program { constants: shared.constants, rules: shared.rules, statements, ..self }
     }
 }

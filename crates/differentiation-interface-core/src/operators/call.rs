@@ -248,13 +248,34 @@ impl<B: Backend, R: MatrixRoute<B>, L: Lanes, X: Shape, C: Contexts, K: Default>
         F: Evaluate<X, C, NumOf<B, X, L>, Output: Output<NumOf<B, X, L>, Kept = K>>,
     {
         let mut rows = rows.expecting(self.outputs);
-        let mut f = Bound::new(function, point, &mut self.storage, &mut self.kept);
-        let y = with_value.then_some(&mut self.y[..]);
-        if let Some(recorded) = R::recorded(&mut self.state)
-            && recorded.fill(f.recordable(), point.coordinates(), y, &mut rows)
-        {
-            return Ok(());
+        if let Some(recorded) = R::recorded(&mut self.state) {
+            // This binding lives in registers; the one that the route gets is made again where it is needed.
+            let f = Bound::new(function, point, &mut self.storage, &mut self.kept);
+            let y = with_value.then_some(&mut self.y[..]);
+            if recorded.fill(f.recordable(), point.coordinates(), y, &mut rows) {
+                return Ok(());
+            }
+        } else {
+            Bound::new(function, point, &mut self.storage, &mut self.kept);
         }
+        self.by_route(backend, function, point, with_value, rows)
+    }
+
+    /// Fills the matrix by the route; the storage has been fitted to the point.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn by_route<P, F>(
+        &mut self,
+        backend: &B,
+        function: &F,
+        point: At<'_, P>,
+        with_value: bool,
+        rows: Rows<'_, ScalarOf<P>>,
+    ) -> Result<(), Error>
+    where
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, NumOf<B, X, L>, Output: Output<NumOf<B, X, L>, Kept = K>>,
+    {
+        let mut f = Bound::fitted(function, point.contexts(), &mut self.storage, &mut self.kept);
         let (f, y) = (&mut handed(&mut f), with_value.then_some(&mut self.y));
         matrix::<B, R, L, _, _>(self.operator, backend, &mut self.state, f, point.coordinates(), y, rows)
     }

@@ -19,7 +19,8 @@ use crate::scalar::Scalar;
 /// 3. `products` also writes the gradient if `gradient` is given. The seeds may be empty, `Seeds::all(0)`.
 /// 4. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing, and write every entry.
 /// 5. The state has no fixed size, and must be usable after an error or a panic in `f`.
-/// 6. A clone of the state holds what the state holds: after [`record_twice`](Self::record_twice), products of the clone are at the same point.
+/// 6. `products_at` may be called in place of `record_twice` and `products`; later products need `record_twice`.
+/// 7. A clone of the state holds what the state holds: after [`record_twice`](Self::record_twice), products of the clone are at the same point.
 pub trait SecondAdjointPrimitive: PullbackPrimitive {
     /// The number type that the function runs on, which records first and second derivatives on the tape.
     type NumTwice<S: Scalar>: Scalar<Base = S::Base>;
@@ -45,6 +46,30 @@ pub trait SecondAdjointPrimitive: PullbackPrimitive {
         gradient: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+
+    /// Multiplies the second derivatives at `x` with tangents, as [`record_twice`](Self::record_twice) and [`products`](Self::products) do,
+    /// and writes value and gradient where there is room for them. An engine that does not need them for the products implements this.
+    ///
+    /// # Errors
+    /// Those of [`record_twice`](Self::record_twice) and [`products`](Self::products).
+    #[expect(clippy::too_many_arguments, reason = "three results")]
+    #[inline]
+    fn products_at<S: Scalar, F: Flat<Self::NumTwice<S>>>(
+        &self,
+        state: &mut Self::StateTwice<S>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        value: Option<&mut S>,
+        gradient: Option<&mut Vec<S>>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        let found = self.record_twice(state, f, x)?;
+        if let Some(value) = value {
+            *value = found;
+        }
+        self.products(state, seeds, gradient, rows)
+    }
 
     /// Fills entries of the Hessian at `x`, and value and gradient if given. Returns `false` if products with seeds are cheaper; then
     /// the entries may be unwritten and the operator computes the products. All calls with one state request the same entries.
@@ -107,9 +132,9 @@ impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
         request: Request,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        state.value = pair.1.record_twice(&mut state.twice, f, x)?;
+        let value = (request >= Request::Value).then_some(&mut state.value);
         let gradient = (request >= Request::Gradient).then_some(&mut state.gradient);
-        pair.1.products(&mut state.twice, seeds, gradient, rows)
+        pair.1.products_at(&mut state.twice, f, x, seeds, value, gradient, rows)
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         pair: &(O, I),

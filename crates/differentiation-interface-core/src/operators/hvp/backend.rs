@@ -71,6 +71,23 @@ pub trait HvpBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         tangents: &[&[X::Scalar]; T],
         request: Request,
     ) -> Result<(), Error>;
+    /// Writes the product of the only tangent, `T` = 1, to `out`, which has the length of the point.
+    ///
+    /// # Errors
+    /// Those of [`products`](Self::products).
+    #[inline]
+    fn product<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        tangents: &[&[X::Scalar]; T],
+        out: &mut [X::Scalar],
+    ) -> Result<(), Error> {
+        self.products(state, f, x, tangents, Request::Products)?;
+        Self::copy_product(state, 0, out);
+        Ok(())
+    }
     /// Writes product `k` of the last call into `out`.
     fn copy_product(state: &Self::State, k: usize, out: &mut [X::Scalar]);
     /// The gradient that the last call left.
@@ -259,6 +276,7 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
         x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
         request: Request,
+        out: Option<&mut [X::Scalar]>,
     ) -> Result<(), Error>
     where
         F: Evaluate<X, C, Lanes<B, X, T>>,
@@ -268,7 +286,10 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> HvpWork<B, X,
         let mut kept = Default::default();
         let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
         let columns = if B::Hvp::seeds_are_rows(&self.pair) { flat.len() } else { T };
-        let rows = Rows::growing(&mut self.products, columns);
+        let rows = match out {
+            None => Rows::growing(&mut self.products, columns),
+            Some(out) => Rows::fixed(out, columns),
+        };
         products::<B, _, _, T>(&self.pair, &mut self.state, &mut handed(&mut f), flat, tangents, request, rows)
     }
 
@@ -329,7 +350,7 @@ where
         let inputs = x.coordinates().len();
         state.accept(inputs)?;
         let dense = dense_tangent::<B, _>(&state.pair, inputs);
-        state.products(f, x, &sizing_tangents(tangents, &dense), Request::Value)
+        state.products(f, x, &sizing_tangents(tangents, &dense), Request::Value, None)
     }
     fn products<P: Point<Shape = X, Contexts = C>>(
         &self,
@@ -339,7 +360,19 @@ where
         tangents: &[&[X::Scalar]; T],
         request: Request,
     ) -> Result<(), Error> {
-        state.products(f, x, tangents, request)
+        state.products(f, x, tangents, request, None)
+    }
+    #[inline]
+    fn product<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        tangents: &[&[X::Scalar]; T],
+        out: &mut [X::Scalar],
+    ) -> Result<(), Error> {
+        // One row and one column have the same memory.
+        state.products(f, x, tangents, Request::Products, Some(out))
     }
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
         &self,

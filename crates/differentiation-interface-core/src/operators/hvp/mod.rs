@@ -304,6 +304,15 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.check_buffers(&products)?;
+        if T == 1 {
+            for product in products {
+                let PreparedHvp { function, backend, state, inputs, memory, tangents: seeds } = self;
+                let at = At::new(&x, &mut memory.point);
+                let tangents = checked::<X, _, T>(*inputs, at.coordinates(), &tangents, seeds, B::BACKEND)?;
+                product.write(&mut memory.result, |out| backend.product(state, function, at, &tangents, out))?;
+            }
+            return Ok(());
+        }
         self.run(&x, &tangents, Request::Products)?;
         self.copy_products(products);
         Ok(())
@@ -428,9 +437,7 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         let at = At::new(x, &mut self.memory.point);
-        check_point::<X>(self.inputs, at.coordinates().len()).map_err(|kind| error(kind, B::BACKEND))?;
-        let tangents = flat_seeds(tangents, &mut self.tangents);
-        check_seeds(&tangents, self.inputs, B::BACKEND)?;
+        let tangents = checked::<X, _, T>(self.inputs, at.coordinates(), tangents, &mut self.tangents, B::BACKEND)?;
         self.backend.products(&mut self.state, &self.function, at, &tangents, request)
     }
 
@@ -451,4 +458,19 @@ where
             write(product, &mut self.memory.result, |out| B::copy_product(&self.state, k, out));
         }
     }
+}
+
+/// The numbers of the tangents, after a check of the lengths of point and tangents.
+#[inline]
+fn checked<'a, X: Shape, D: Point<Shape: Shape<Scalar = X::Scalar>>, const T: usize>(
+    inputs: usize,
+    x: &[X::Scalar],
+    tangents: &'a [D; T],
+    memory: &'a mut [Vec<X::Scalar>; T],
+    backend: &'static str,
+) -> Result<[&'a [X::Scalar]; T], Error> {
+    check_point::<X>(inputs, x.len()).map_err(|kind| error(kind, backend))?;
+    let tangents = flat_seeds(tangents, memory);
+    check_seeds(&tangents, inputs, backend)?;
+    Ok(tangents)
 }

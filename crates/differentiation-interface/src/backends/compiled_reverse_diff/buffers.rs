@@ -36,10 +36,7 @@ impl<S: Scalar> Buffers<S> {
     /// Reads the parameters, which are also written to `plain`, and the lengths of the contexts.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn read_contexts(&mut self, f: Option<&dyn Recordable>, plain: &mut Vec<f64>, lengths: &mut Vec<usize>) {
-        plain.clear();
-        f.parameters(plain);
-        lengths.clear();
-        f.lengths(lengths);
+        read_numbers(f, plain, lengths);
         self.parameters.clear();
         // Most functions have no parameters; then nothing is called.
         if !plain.is_empty() {
@@ -88,7 +85,7 @@ impl<S: Scalar> Buffers<S> {
         values: &mut [S],
         with_value: bool,
     ) -> Result<(), Failure> {
-        held.run(ProgramKey::of(Kind::Entries, 0), &[x, &self.parameters], &mut [values])?;
+        held.fill(Kind::Entries, &[x, &self.parameters], &mut [values])?;
         if with_value { self.value(held, x) } else { Ok(()) }
     }
 
@@ -96,7 +93,7 @@ impl<S: Scalar> Buffers<S> {
     pub(super) fn gradient(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {
         self.y.resize(1, S::default());
         self.gradient.resize(held.recording.inputs, S::default());
-        held.gradient(&[x, &self.parameters], &mut [&mut self.y, &mut self.gradient])
+        held.fill(Kind::Gradient, &[x, &self.parameters], &mut [&mut self.y, &mut self.gradient])
     }
 
     /// Fills the derivative matrix by the program of the entries if there is one, else in the direction that needs fewer seeds. Leaves
@@ -115,7 +112,7 @@ impl<S: Scalar> Buffers<S> {
         } else if outputs == 1 && inputs > 0 {
             rows.set_rows(1)?;
             self.y.resize(1, S::default());
-            held.gradient(&[x, &self.parameters], &mut [&mut self.y, rows.data()])
+            held.fill(Kind::Gradient, &[x, &self.parameters], &mut [&mut self.y, rows.data()])
         } else if inputs < outputs {
             self.products(held, x, Direction::Forward, &Seeds::all(inputs), rows)
         } else {
@@ -238,17 +235,24 @@ impl<S: Scalar> Buffers<S> {
         }
     }
 
-    /// Runs the pushforward of the gradient program until all tangents are propagated; leaves value and gradient too.
+    /// Propagates all tangents through the derivative of the gradient at `x`; leaves value and gradient too if `with_gradient`.
+    ///
+    /// The first tangents then run the pushforward of the gradient program; other ones the program of the products alone. A call that asks
+    /// for the gradient, as preparations do, makes both.
     pub(super) fn hessian_products(
         &mut self,
         held: &mut Held<S>,
+        x: &[S],
         seeds: &Seeds<'_, S>,
+        with_gradient: bool,
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Failure> {
         let (n, total) = (held.recording.inputs, seeds.count());
         rows.set_rows(total)?;
-        self.y.resize(1, S::default());
-        self.gradient.resize(n, S::default());
+        if with_gradient {
+            self.y.resize(1, S::default());
+            self.gradient.resize(n, S::default());
+        }
         self.make_room(n, total);
         let mut first = 0;
         loop {
@@ -259,22 +263,36 @@ impl<S: Scalar> Buffers<S> {
             };
             let staged = stage(&mut self.seeds, seeds, first, tangents, n);
             let mut arguments: [&[S]; 2 + LANES] = [&[]; 2 + LANES];
-            (arguments[0], arguments[1]) = (&self.x, &self.parameters);
+            (arguments[0], arguments[1]) = (x, &self.parameters);
             arguments[2..].copy_from_slice(&staged);
+            let arguments = &arguments[..2 + tangents];
             let count = tangents.min(total - first);
             // Rows are written in place, unless some lanes are empty.
             let in_place = count == tangents;
             self.products.resize(if in_place { 0 } else { tangents * n }, S::default());
-            let mut slopes = [S::default(); LANES];
-            let mut results: [&mut [S]; 2 + 2 * LANES] = Default::default();
-            (results[0], results[1]) = (&mut self.y, &mut self.gradient);
-            let mut rest = if in_place { rows.part(first, 0, count * n) } else { &mut self.products[..] };
-            for (pair, slope) in results[2..2 + 2 * tangents].chunks_mut(2).zip(slopes.chunks_mut(1)) {
-                pair[0] = slope;
-                (pair[1], rest) = rest.split_at_mut(n);
+            let products = if in_place { rows.part(first, 0, count * n) } else { &mut self.products[..] };
+            let has_gradient = with_gradient && first == 0;
+            let alone = &mut held.has_products[usize::from(tangents > 1)];
+            if tangents > 0 && !(has_gradient && *alone) {
+                *alone = true;
+                let mut results: [&mut [S]; LANES] = Default::default();
+                let mut rest = &mut *products;
+                for result in &mut results[..tangents] {
+                    (*result, rest) = rest.split_at_mut(n);
+                }
+                held.run(ProgramKey::of(Kind::HessianProducts, tangents), arguments, &mut results[..tangents])?;
             }
-            let which = ProgramKey::of(Kind::Gradient, tangents);
-            held.run(which, &arguments[..2 + tangents], &mut results[..2 + 2 * tangents])?;
+            if has_gradient {
+                let mut slopes = [S::default(); LANES];
+                let mut results: [&mut [S]; 2 + 2 * LANES] = Default::default();
+                (results[0], results[1]) = (&mut self.y, &mut self.gradient);
+                let mut rest = products;
+                for (pair, slope) in results[2..2 + 2 * tangents].chunks_mut(2).zip(slopes.chunks_mut(1)) {
+                    pair[0] = slope;
+                    (pair[1], rest) = rest.split_at_mut(n);
+                }
+                held.run(ProgramKey::of(Kind::Gradient, tangents), arguments, &mut results[..2 + 2 * tangents])?;
+            }
             if !in_place {
                 rows.part(first, 0, count * n).copy_from_slice(&self.products[..count * n]);
             }
@@ -284,6 +302,15 @@ impl<S: Scalar> Buffers<S> {
             }
         }
     }
+}
+
+/// Reads the parameters and the lengths of the contexts.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn read_numbers(f: Option<&dyn Recordable>, plain: &mut Vec<f64>, lengths: &mut Vec<usize>) {
+    plain.clear();
+    f.parameters(plain);
+    lengths.clear();
+    f.lengths(lengths);
 }
 
 /// The seeds from `first` on, one per lane; lanes without a seed are zero. Vectors are borrowed; other seeds are written to `memory`.

@@ -2,55 +2,16 @@
 //!
 //! Kept by the state; called by `buffers` with arguments and buffers for the results.
 
+mod small;
+
 use super::constants::KnownConstants;
 use super::recording::{Failure, KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey, Recording};
-use compiled_trace::native;
-use compiled_trace::{Single, Workspace};
+use compiled_trace::{Workspace, native};
 use differentiation_interface_core::recordings::{EngineScalar, Tangents};
 use differentiation_interface_core::scalar::{Base, Scalar};
+pub(super) use small::Small;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-
-/// The gradient program on plain numbers if it is small, with its own memory: for ten inputs, finding program and memory takes longer
-/// than the computation.
-#[derive(Clone, Debug)]
-enum Small<B: Base> {
-    Code(native::Single<f64, 2, 2>),
-    List(Single<B, 2, 2>),
-}
-
-impl<B: Base> Small<B> {
-    /// Makes it from a recording whose gradient program has run.
-    fn of(recording: &Recording, tracks: bool) -> Option<Made<Small<B>>> {
-        let which = ProgramKey { kind: Kind::Gradient, tangents: 0, tracks };
-        let programs = recording.programs(which);
-        if B::as_doubles(&[]).is_some()
-            && let Some(Some(made)) = programs.code(which)
-        {
-            let code = Small::Code(made.code.single()?);
-            return Some(Made { code, is_doubtful: made.is_doubtful });
-        }
-        let made = programs.executable(which)?;
-        Some(Made { code: Small::List(made.code.single()?), is_doubtful: made.is_doubtful })
-    }
-
-    /// Returns whether there is a result; otherwise the outputs are undefined.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn run(&mut self, inputs: &[&[B]; 2], outputs: &mut [&mut [B]; 2]) -> bool {
-        match self {
-            Small::Code(code) => {
-                let (Some(inputs), Some(outputs)) = (B::as_doubles(inputs), B::as_doubles_mut(outputs)) else {
-                    return false;
-                };
-                match (inputs.try_into(), outputs.try_into()) {
-                    (Ok(inputs), Ok(outputs)) => code.run(inputs, outputs),
-                    _ => false,
-                }
-            }
-            Small::List(list) => list.run(inputs, outputs),
-        }
-    }
-}
 
 /// The memory that programs run in on plain numbers.
 #[derive(Clone, Debug, Default)]
@@ -159,10 +120,10 @@ pub(super) struct Held<S: Scalar> {
     pub(super) recording: Arc<Recording>,
     /// The constants for which it is right.
     pub(super) constants: KnownConstants,
-    /// The small gradient program, once it has run and if later calls may run it; and whether it tracks absent derivatives.
-    gradient: Option<Small<S::Base>>,
-    gradient_is_doubtful: bool,
-    gradient_tracks: bool,
+    /// The program that fills the derivative matrix, once it has run and if later calls may run it.
+    pub(super) small: Option<Small<S::Base>>,
+    /// Whether the programs of Hessian-vector products alone have run, with one tangent and with [`LANES`].
+    pub(super) has_products: [bool; 2],
     plain: Plain<S::Base>,
     split: SplitNumbers<S::Base>,
     workspaces: [[Option<Box<Workspace<S>>>; KEYS]; 2],
@@ -173,49 +134,37 @@ impl<S: Scalar> Held<S> {
         Held {
             recording,
             constants: KnownConstants::default(),
-            gradient: None,
-            gradient_is_doubtful: false,
-            gradient_tracks: false,
+            small: None,
+            has_products: [false; 2],
             plain: Plain::default(),
             split: SplitNumbers::default(),
             workspaces: Default::default(),
         }
     }
 
-    /// Whether there is a small gradient program.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn has_small_gradient(&self) -> bool {
-        self.gradient.is_some()
-    }
-
-    /// Runs the small gradient program, and returns whether there is a result. If not, [`run`](Self::run) returns the result or the
-    /// error. The caller has compared the lengths of the contexts, and need not check more.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn small_gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> bool {
-        let Some(small) = &mut self.gradient else { return false };
-        let (Some(inputs), Some(outputs)) = (S::as_plain(inputs), S::as_plain_mut(outputs)) else { return false };
-        match (inputs.try_into(), outputs.try_into()) {
-            (Ok(inputs), Ok(outputs)) => {
-                let outputs: &mut [&mut [S::Base]; 2] = outputs;
-                let is_doubtful = self.gradient_is_doubtful;
-                small.run(inputs, outputs) && !(is_doubtful && ProgramKey::of(Kind::Gradient, 0).is_spoilt(outputs))
+    /// Runs the program that fills the derivative matrix: of the gradient or of the entries.
+    pub(super) fn fill(&mut self, kind: Kind, inputs: &[&[S]; 2], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
+        if let Some(small) = &mut self.small
+            && small.tracks == self.plain.tracks
+        {
+            if small.run(kind, inputs, outputs) {
+                return Ok(());
             }
-            _ => false,
+            // The run below returns the result, by a program that tracks absent derivatives, or the error.
         }
+        self.run(ProgramKey::of(kind, 0), inputs, outputs)?;
+        self.keep_small(kind);
+        Ok(())
     }
 
-    /// Runs the gradient program, small or not.
-    pub(super) fn gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> Result<(), Failure> {
-        self.run(ProgramKey::of(Kind::Gradient, 0), inputs, outputs)?;
-        let is_of_use = self.gradient.is_some() && self.gradient_tracks == self.plain.tracks;
+    /// Keeps the program that has run if later calls may run it. Out of line, because most calls have it.
+    #[cold]
+    #[inline(never)]
+    fn keep_small(&mut self, kind: Kind) {
+        let is_of_use = self.small.as_ref().is_some_and(|small| small.tracks == self.plain.tracks);
         if !is_of_use && !self.recording.once && S::as_plain(&[]).is_some() {
-            self.gradient_tracks = self.plain.tracks;
-            self.gradient = Small::of(&self.recording, self.plain.tracks).map(|made| {
-                self.gradient_is_doubtful = made.is_doubtful;
-                made.code
-            });
+            self.small = Small::of(&self.recording, kind, self.plain.tracks);
         }
-        Ok(())
     }
 
     /// Runs a program. `inputs` are the point, the parameters, the seeds and the tangents of the point; `outputs` the outputs

@@ -226,6 +226,7 @@ impl Recording {
             Kind::Pushforward => value.tangent(1)?,
             Kind::Pushforwards => value.tangent(LANES)?,
             Kind::Entries => self.program_of_entries(which.tracks)?,
+            Kind::HessianProducts => return products_alone(value, which.tangents),
         };
         if which.tangents == 0 { Ok(program) } else { program.tangent(which.tangents) }
     }
@@ -256,6 +257,12 @@ impl Recording {
     fn new_code(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
         Ok(self.programs(which).make_code(which, self.program_of(which)?))
     }
+}
+
+/// The program of Hessian-vector products without value, gradient, and the slopes of the value.
+fn products_alone(value: &Program, tangents: usize) -> Result<Program, Error> {
+    let products: Vec<usize> = (0..tangents).map(|lane| 3 + 2 * lane).collect();
+    Ok(value.gradient()?.tangent(tangents)?.keeping_outputs(&products))
 }
 
 /// The reason why a recording gave no result.

@@ -37,6 +37,8 @@ const MOST_OPERATIONS: usize = 1 << 25;
 const MOST_ENTRIES: usize = 1 << 24;
 /// Programs up to this number of instructions are used whatever products would cost.
 const SHORT: usize = 1 << 14;
+/// A graph of entries may have so many operations whatever products would have: lanes of products are padded, those of entries are not.
+const FEW_OPERATIONS: usize = 1 << 11;
 /// A product with a Hessian runs the gradient program and its derivative, each with several operations per operation of the
 /// function.
 const PER_HESSIAN_PRODUCT: usize = 8;
@@ -99,7 +101,8 @@ impl RequestedEntries {
         if *order == Order::Second {
             products = products.saturating_mul(PER_HESSIAN_PRODUCT);
         }
-        let bound = products.saturating_mul(graph.nodes().len()).min(self.most_bytes / size_of::<Node>());
+        let by_products = products.saturating_mul(graph.nodes().len()).max(FEW_OPERATIONS);
+        let bound = by_products.min(self.most_bytes / size_of::<Node>());
         let most = if is_limited { bound.min(MOST_OPERATIONS) } else { MOST_OPERATIONS };
         let entries = match order {
             Order::First => graph.jacobian_entries(starts, columns, most),
@@ -137,6 +140,17 @@ mod tests {
             x.iter().map(|v| *v * state).collect()
         };
         assert_eq!(length(4, coupled), None);
+    }
+
+    #[test]
+    fn blocks_of_a_few_operations_have_a_program() {
+        // Two rows that share most of some twenty operations.
+        let projection = |x: &[Recorded]| {
+            let square = (x[0] * x[0] + x[1] * x[1]) / (x[2] * x[2]);
+            let distortion = x[3] * (square * x[4] + square * square * x[5] + 1.0) / x[2];
+            vec![x[6] * (x[0] * distortion - 1.0), x[6] * (x[1] * distortion - 2.0)]
+        };
+        assert!(length(7, projection).is_some());
     }
 
     #[test]

@@ -275,6 +275,18 @@ impl SecondAdjointPrimitive for AutoCompiledReverseDiff {
     ) -> Result<(), Error> {
         state.held_hessian_products(&seeds, gradient, &mut rows)
     }
+    fn products_at<S: Scalar, F: Flat<Recorded<S::Base>>>(
+        &self,
+        state: &mut CompiledState<S>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        value: Option<&mut S>,
+        gradient: Option<&mut Vec<S>>,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        state.hessian_products(self, f, x, &seeds, value, gradient, &mut rows)
+    }
     fn hessian_entries<S: Scalar, F: Flat<Recorded<S::Base>>>(
         &self,
         state: &mut CompiledState<S>,

@@ -5,7 +5,7 @@ mod kept;
 pub(in crate::backends) use kept::Trial;
 
 use super::backend::AutoCompiledReverseDiff;
-use super::buffers::{Buffers, Direction};
+use super::buffers::{Buffers, Direction, read_numbers};
 use super::fresh::FreshRecording;
 use super::held::Held;
 use super::recording::{Failure, Recording};
@@ -193,7 +193,32 @@ impl<S: Scalar> CompiledState<S> {
         done
     }
 
-    /// Propagates tangents through the derivative of the gradient at the last point, and returns the gradient.
+    /// Propagates tangents through the derivative of the gradient at `x`, and returns value and gradient if there is room for them.
+    #[expect(clippy::too_many_arguments, reason = "three results")]
+    pub(super) fn hessian_products<F: Flat<Recorded<S::Base>>>(
+        &mut self,
+        backend: &AutoCompiledReverseDiff,
+        f: &mut F,
+        x: &[S],
+        seeds: &Seeds<'_, S>,
+        value: Option<&mut S>,
+        gradient: Option<&mut Vec<S>>,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Error> {
+        let with_gradient = value.is_some() || gradient.is_some();
+        self.with_recording(backend, f, x, |held, buffers| {
+            buffers.hessian_products(held, x, seeds, with_gradient, rows)
+        })?;
+        if let (Some(value), [found]) = (value, &self.buffers.y[..]) {
+            *value = *found;
+        }
+        if let Some(gradient) = gradient {
+            gradient.clone_from(&self.buffers.gradient);
+        }
+        Ok(())
+    }
+
+    /// The same at the last point, without the value.
     pub(super) fn held_hessian_products(
         &mut self,
         seeds: &Seeds<'_, S>,
@@ -201,9 +226,10 @@ impl<S: Scalar> CompiledState<S> {
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Error> {
         let held = self.recordings.get_mut(self.current).ok_or(ErrorKind::ForeignNumber)?;
-        if seeds.count() > 0 || gradient.is_some() {
-            self.buffers.hessian_products(held, seeds, rows).map_err(final_error)?;
-        }
+        let x = std::mem::take(&mut self.buffers.x);
+        let done = self.buffers.hessian_products(held, &x, seeds, gradient.is_some(), rows).map_err(final_error);
+        self.buffers.x = x;
+        done?;
         if let Some(gradient) = gradient {
             gradient.clone_from(&self.buffers.gradient);
         }
@@ -372,26 +398,30 @@ impl<S: Scalar> CompiledState<S> {
     }
 }
 
-/// The gradient and its value by a small program.
+/// The derivative matrix by a small program.
 impl<S: Scalar> RecordedMatrix<S> for CompiledState<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fill(&mut self, f: Option<&dyn Recordable>, x: &[S], y: Option<&mut [S]>, rows: &mut Rows<'_, S>) -> bool {
         let CompiledState { recordings, current, buffers, plain, lengths, .. } = self;
-        let Some(held) = recordings.get_mut(*current).filter(|held| held.has_small_gradient()) else {
+        let Some(Held { small: Some(small), recording, constants, .. }) = recordings.get_mut(*current) else {
             return false;
         };
         let is_pure = f.is_pure();
-        if !is_pure && held.constants.is_empty() {
+        if !is_pure && constants.is_empty() {
             return false;
         }
-        buffers.read_contexts(f, plain, lengths);
-        if !held.recording.is_for(lengths) || !(is_pure || buffers.read_constants(f, &mut held.constants, plain.len()))
-        {
+        read_numbers(f, plain, lengths);
+        if !recording.is_for(lengths) {
             return false;
         }
-        // Before the first call the length differs, and the program gives no result.
-        let value = y.unwrap_or(&mut buffers.y);
-        held.small_gradient(&[x, &buffers.parameters], &mut [value, rows.data()])
+        if !is_pure {
+            match constants.find(f) {
+                Some(values) => plain.extend_from_slice(values),
+                None => return false,
+            }
+        }
+        // Before the first call lengths differ, and the program gives no result.
+        small.fill(x, plain, y, &mut buffers.y, rows.data())
     }
 }
 

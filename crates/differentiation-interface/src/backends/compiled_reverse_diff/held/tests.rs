@@ -38,17 +38,37 @@ fn gradients_of_small_programs_are_kept_with_their_memory() {
         recorder.record(point, &[], Limits::default(), squares).unwrap();
         Held::<f64>::new(Arc::new(Recording::new(&mut recorder, &[], &RequestedEntries::default()).unwrap()))
     };
-    let mut small = held(&[1.0, 2.0]);
+    let mut kept = held(&[1.0, 2.0]);
     let (mut y, mut gradient) = ([0.0], [0.0; 2]);
-    assert!(!small.small_gradient(&[&[3.0, 5.0], &[]], &mut [&mut y, &mut gradient]), "nothing has been run");
-    assert!(small.gradient(&[&[3.0, 5.0], &[]], &mut [&mut y, &mut gradient]).is_ok());
-    assert!(small.has_small_gradient());
-    assert!(small.small_gradient(&[&[1.0, -2.0], &[]], &mut [&mut y, &mut gradient]));
+    assert!(kept.small.is_none(), "nothing has been run");
+    assert!(kept.fill(Kind::Gradient, &[&[3.0, 5.0], &[]], &mut [&mut y, &mut gradient]).is_ok());
+    let small = kept.small.as_mut().expect("one function");
+    assert!(small.fill(&[1.0, -2.0], &[], Some(&mut y), &mut [], &mut gradient));
     assert_eq!((y, gradient), ([5.0], [2.0, -4.0]));
+    let mut scratch = [0.0];
+    assert!(small.fill(&[4.0, 1.0], &[], None, &mut scratch, &mut gradient));
+    assert_eq!((scratch, gradient), ([17.0], [8.0, 2.0]));
+    assert!(!small.fill(&[4.0, 1.0, 0.0], &[], None, &mut scratch, &mut gradient), "one number too many");
 
     // On numbers that carry tangents there is none.
-    let mut dual: Held<Dual<f64, Lane<1>>> = Held::new(Arc::clone(&small.recording));
+    let mut dual: Held<Dual<f64, Lane<1>>> = Held::new(Arc::clone(&kept.recording));
     let (x, mut y, mut gradient) = ([Dual::constant(3.0); 2], [Dual::constant(0.0)], [Dual::constant(0.0); 2]);
-    assert!(dual.gradient(&[&x, &[]], &mut [&mut y, &mut gradient]).is_ok());
-    assert!(!dual.has_small_gradient());
+    assert!(dual.fill(Kind::Gradient, &[&x, &[]], &mut [&mut y, &mut gradient]).is_ok());
+    assert!(dual.small.is_none());
+}
+
+#[test]
+fn entries_of_small_programs_are_kept_with_their_memory() {
+    let f = |x: &[Recorded<f64>], p: &[Recorded<f64>], y: &mut Vec<Recorded<f64>>| y.extend([x[0] * x[1], x[0] * p[0]]);
+    let mut recorder = Recorder::default();
+    recorder.record(&[1.0, 2.0], &[3.0], Limits::default(), f).unwrap();
+    let requested = RequestedEntries::jacobian(Limits::default());
+    let mut kept = Held::<f64>::new(Arc::new(Recording::new(&mut recorder, &[], &requested).unwrap()));
+    let mut jacobian = [f64::NAN; 4];
+    assert!(kept.fill(Kind::Entries, &[&[1.0, 2.0], &[3.0]], &mut [&mut jacobian]).is_ok());
+    assert_eq!(jacobian, [2.0, 1.0, 3.0, 0.0]);
+    let small = kept.small.as_mut().expect("one function");
+    assert!(small.fill(&[5.0, 7.0], &[11.0], None, &mut [], &mut jacobian));
+    assert_eq!(jacobian, [7.0, 5.0, 11.0, 0.0]);
+    assert!(!small.fill(&[5.0, 7.0], &[11.0], Some(&mut [0.0; 2]), &mut [], &mut jacobian), "it has no outputs");
 }

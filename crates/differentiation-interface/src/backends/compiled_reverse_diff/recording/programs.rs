@@ -26,11 +26,13 @@ pub(in super::super) enum Kind {
     Pushforwards,
     /// The requested entries, in place of the outputs.
     Entries,
+    /// Products of the Hessian with tangents of the point, in place of the outputs.
+    HessianProducts,
 }
 
 /// The number of seeds that a program with several lanes propagates at once.
 pub(in super::super) const LANES: usize = 4;
-const KINDS: usize = 7;
+const KINDS: usize = 8;
 /// The largest number of input slices of a program: point, parameters, seeds, and tangents of the point.
 pub(in super::super) const MOST_INPUTS: usize = 2 + 2 * LANES;
 /// The largest number of output slices: outputs, products, and the tangents of both.
@@ -81,13 +83,26 @@ impl ProgramKey {
     /// Whether one of the derivatives among the results is NaN.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn is_spoilt<S: Scalar>(self, outputs: &[&mut [S]]) -> bool {
-        let first = if self.kind == Kind::Entries { 0 } else { 1 };
-        outputs[first..].iter().any(|slice| slice.iter().fold(false, |found, v| found | v.peek().is_nan()))
+        let first = if matches!(self.kind, Kind::Entries | Kind::HessianProducts) { 0 } else { 1 };
+        outputs[first..].iter().any(|slice| has_nan(slice))
     }
 }
 
+/// Whether a number is NaN. In pieces without branches, which the compiler turns into vectors; two numbers are compared at once.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn has_nan<S: Scalar>(numbers: &[S]) -> bool {
+    let (pieces, rest) = numbers.as_chunks::<16>();
+    let is_nan = |number: &S| number.peek().is_nan();
+    let in_piece = |piece: &[S; 16]| {
+        let (low, high) = piece.split_at(8);
+        low.iter().zip(high).fold(false, |found, (a, b)| found | (is_nan(a) | is_nan(b)))
+    };
+    pieces.iter().fold(false, |found, piece| found | in_piece(piece))
+        | rest.iter().fold(false, |found, number| found | is_nan(number))
+}
+
 /// An executable or machine code of a program, and whether its results can be doubtful.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in super::super) struct Made<T> {
     pub(in super::super) code: T,
     /// Whether a NaN result may be a number if absent derivatives are tracked.
