@@ -45,6 +45,10 @@ pub(super) struct Class {
     pub(super) members: usize,
     /// For each segment: inputs, parameters, outputs, places of entries, constants.
     rows: Vec<u32>,
+    /// The columns of a row at which places of entries and constants begin, and their number.
+    first_entry: usize,
+    first_constant: usize,
+    width: usize,
 }
 
 impl Class {
@@ -52,21 +56,19 @@ impl Class {
         self.inputs + self.parameters
     }
     pub(super) fn first_entry(&self) -> usize {
-        self.first_output() + self.outputs.len()
+        self.first_entry
     }
     pub(super) fn first_constant(&self) -> usize {
-        self.first_entry() + self.pairs.len()
+        self.first_constant
     }
-    fn width(&self) -> usize {
-        self.first_constant() + self.constants
-    }
+    #[inline]
     pub(super) fn at(&self, member: u32, column: usize) -> u32 {
-        self.rows[member as usize * self.width() + column]
+        self.rows[member as usize * self.width + column]
     }
     /// The addresses of a segment.
     pub(super) fn addresses(&self, member: u32) -> &[u32] {
-        let start = member as usize * self.width();
-        &self.rows[start..start + self.first_constant()]
+        let start = member as usize * self.width;
+        &self.rows[start..start + self.first_constant]
     }
 }
 
@@ -183,14 +185,36 @@ impl Finder<'_> {
         if outputs.is_empty() && !nodes.iter().any(|node| matches!(node.op, Op::Guard(_))) {
             return Some(());
         }
-        self.serial += 1;
         self.segments += 1;
+        let expected = self.follower.get(self.last).copied();
+        let class = match expected {
+            Some(class) if self.read_as(class, start, end, outputs) => class,
+            _ => {
+                self.read(start, end, outputs);
+                self.class(outputs)?
+            }
+        };
+        if let Some(follower) = self.follower.get_mut(self.last) {
+            *follower = class;
+        }
+        self.last = class;
+        self.append(class, outputs)
+    }
+
+    fn begin(&mut self) {
+        self.serial += 1;
         self.nodes.clear();
         self.outputs.clear();
         self.inputs.clear();
         self.parameters.clear();
         self.constants.clear();
-        for node in nodes {
+    }
+
+    /// Reads a segment.
+    fn read(&mut self, start: usize, end: usize, outputs: &[u32]) {
+        self.begin();
+        let graph = self.graph;
+        for node in &graph.nodes[start..end] {
             let a = self.tagged(node.a, start);
             let b = if matches!(node.op, Op::Unary(_)) { 0 } else { self.tagged(node.b, start) };
             self.nodes.push(Node { op: node.op, a, b });
@@ -199,12 +223,56 @@ impl Finder<'_> {
             let operand = self.tagged(graph.outputs[*output as usize], start);
             self.outputs.push(operand);
         }
-        let class = self.class(outputs)?;
-        if let Some(follower) = self.follower.get_mut(self.last) {
-            *follower = class;
+    }
+
+    /// Reads a segment that is of this class, except for its shape; `false` if it is of another one.
+    fn read_as(&mut self, class: usize, start: usize, end: usize, outputs: &[u32]) -> bool {
+        self.begin();
+        let Finder { graph, classes, seen, serial, inputs, parameters, constants, .. } = self;
+        let (graph, class) = (*graph, &classes[class]);
+        if class.nodes.len() != end - start || class.outputs.len() != outputs.len() {
+            return false;
         }
-        self.last = class;
-        self.append(class, outputs)
+        let offset = (graph.first_node() + start) as u32;
+        let mut value = |found: &mut Vec<u32>, expected: u32, operand: u32, first: usize, end: usize| {
+            let number = (expected & NUMBER) as usize;
+            if let Some(known) = found.get(number) {
+                return first as u32 + *known == operand;
+            }
+            let is_new = (first..end).contains(&(operand as usize)) && seen[operand as usize].0 != *serial;
+            if is_new {
+                seen[operand as usize] = (*serial, expected);
+                found.push(operand - first as u32);
+            }
+            is_new
+        };
+        let mut fits = |expected: u32, operand: u32| {
+            if expected & CONSTANT != 0 {
+                if operand & CONSTANT == 0 {
+                    return false;
+                }
+                let index = operand & !CONSTANT;
+                constants.push(index);
+                (graph.constants[index as usize] == 0.0) == (expected & ZERO != 0)
+            } else if expected & INPUT != 0 {
+                value(inputs, expected, operand, 0, graph.inputs)
+            } else if expected & PARAMETER != 0 {
+                value(parameters, expected, operand, graph.inputs, graph.first_node())
+            } else {
+                operand == expected + offset
+            }
+        };
+        let nodes = graph.nodes[start..end].iter().zip(&class.nodes);
+        let mut all = nodes.map(|(node, expected)| {
+            node.op == expected.op
+                && fits(expected.a, node.a)
+                && (matches!(node.op, Op::Unary(_)) || fits(expected.b, node.b))
+        });
+        all.all(|fits| fits)
+            && outputs
+                .iter()
+                .zip(&class.outputs)
+                .all(|(output, expected)| fits(*expected, graph.outputs[*output as usize]))
     }
 
     fn tagged(&mut self, operand: u32, start: usize) -> u32 {
@@ -236,11 +304,6 @@ impl Finder<'_> {
     /// The class of the segment, which may be new.
     fn class(&mut self, outputs: &[u32]) -> Option<usize> {
         let fits = |class: &Class| class.nodes == self.nodes && class.outputs == self.outputs;
-        if let Some(next) = self.follower.get(self.last)
-            && fits(&self.classes[*next])
-        {
-            return Some(*next);
-        }
         let mut hasher = FxHasher::default();
         for node in &self.nodes {
             (node.op, node.a, node.b).hash(&mut hasher);
@@ -269,6 +332,8 @@ impl Finder<'_> {
                 pairs.push((row as u32, input as u32));
             }
         }
+        let first_entry = width + self.parameters.len() + outputs.len();
+        let first_constant = first_entry + pairs.len();
         self.classes.push(Class {
             nodes: self.nodes.clone(),
             outputs: self.outputs.clone(),
@@ -279,6 +344,9 @@ impl Finder<'_> {
             pairs,
             members: 0,
             rows: Vec::new(),
+            first_entry,
+            first_constant,
+            width: first_constant + self.constants.len(),
         });
         Some(class)
     }
