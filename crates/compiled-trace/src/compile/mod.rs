@@ -9,6 +9,7 @@ mod lower;
 mod reductions;
 mod regroup;
 mod reroll;
+mod separable;
 
 use crate::program::Program;
 use crate::recording::graph::Graph;

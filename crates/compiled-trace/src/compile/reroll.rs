@@ -377,8 +377,10 @@ impl Powers {
             let power = |power: &u64| Some(power.wrapping_mul(factor));
             std::iter::successors(Some(1u64), power).take(count).collect::<Vec<_>>()
         };
-        let low = table(MULTIPLIER, (1 << Powers::BITS) + 1);
-        let high = table(low[1 << Powers::BITS], (most >> Powers::BITS) + 1);
+        let low = table(MULTIPLIER, (1 << Powers::BITS).min(most) + 1);
+        // The factor is not used if there is no second power of it.
+        let factor = low.get(1 << Powers::BITS).copied().unwrap_or(1);
+        let high = table(factor, (most >> Powers::BITS) + 1);
         Powers { low, high }
     }
     fn of(&self, exponent: usize) -> u64 {
@@ -396,18 +398,21 @@ impl Words {
         let powers = Powers::new(tokens.len());
         let mut words = Words { prefix, powers, next: Vec::new() };
         let bits = (usize::BITS - tokens.len().leading_zeros()).clamp(8, 20);
-        let mut seen = vec![(0u64, u32::MAX); 1 << bits];
+        // The last place with a word of each hash; the hash itself is computed again, as the table is then small.
+        let mut seen = vec![u32::MAX; 1 << bits];
         for (length, _) in WORDS {
             let mut next = vec![u32::MAX; tokens.len()];
-            seen.fill((0, u32::MAX));
+            seen.fill(u32::MAX);
             if tokens.len() >= length {
+                let power = words.powers.of(length);
+                let hash = |p: usize| words.prefix[p + length].wrapping_sub(words.prefix[p].wrapping_mul(power));
                 for p in (0..=tokens.len() - length).rev() {
-                    let hash = words.hash(p, length);
-                    let place = &mut seen[(hash.wrapping_mul(MULTIPLIER) >> (64 - bits)) as usize];
-                    if place.0 == hash {
-                        next[p] = place.1;
+                    let own = hash(p);
+                    let place = &mut seen[(own.wrapping_mul(MULTIPLIER) >> (64 - bits)) as usize];
+                    if *place != u32::MAX && hash(*place as usize) == own {
+                        next[p] = *place;
                     }
-                    *place = (hash, p as u32);
+                    *place = p as u32;
                 }
             }
             words.next.push(next);
@@ -419,7 +424,7 @@ impl Words {
         self.prefix[p + length].wrapping_sub(self.prefix[p].wrapping_mul(self.powers.of(length)))
     }
 
-    /// Offers `accept` the periods that may begin at `p`, until it accepts one.
+    /// Offers `accept` the periods that may begin at `p` and last for [`MIN_ITERATIONS`], until it accepts one.
     fn periods(&self, p: usize, mut accept: impl FnMut(usize) -> bool) {
         let tokens = self.prefix.len() - 1;
         let mut tried = [0; 16];
@@ -432,7 +437,8 @@ impl Words {
                 }
                 q = next[q] as usize;
                 let period = q - p;
-                if q + period > tokens {
+                let rest = (MIN_ITERATIONS - 1) * period;
+                if q + rest > tokens {
                     break;
                 }
                 if tried[..count].contains(&period) {
@@ -440,7 +446,7 @@ impl Words {
                 }
                 tried[count] = period;
                 count += 1;
-                if self.hash(p, period) == self.hash(q, period) && accept(period) {
+                if self.hash(p, rest) == self.hash(q, rest) && accept(period) {
                     return;
                 }
             }

@@ -9,24 +9,33 @@ use crate::recording::graph::Op;
 use crate::recording::rules::{PLUS, TIMES};
 use rustc_hash::FxHashMap;
 
+/// Sentinel: no instruction.
+const NONE: u32 = u32::MAX;
+/// Maximum number of operations that are found by their later operand; further ones are found by a hash.
+const MAX_USERS: usize = 8;
+
 /// A body being written.
 pub(crate) struct Builder<'a> {
     pub(crate) shared: &'a mut Shared,
     pub(crate) nest: Nest,
     addresses: FxHashMap<Address, u32>,
     known: FxHashMap<Instruction, u32>,
+    /// For each instruction, the last operation whose later operand it is; and, if it is an operation, the one before it with the same later
+    /// operand. An operation is looked for there first: in a long body that is much faster than a hash table.
+    users: Vec<[u32; 2]>,
 }
 
 impl<'a> Builder<'a> {
     pub(crate) fn new(shared: &'a mut Shared, dimensions: Vec<Dimension>, reversed: bool) -> Builder<'a> {
         let nest = Nest { dimensions, reversed, addresses: Vec::new(), body: Vec::new() };
-        Builder { shared, nest, addresses: FxHashMap::default(), known: FxHashMap::default() }
+        Builder { shared, nest, addresses: FxHashMap::default(), known: FxHashMap::default(), users: Vec::new() }
     }
 
     /// Reserves memory for so many instructions.
     pub(crate) fn reserve(&mut self, instructions: usize) {
         self.nest.body.reserve(instructions);
-        self.known.reserve(instructions);
+        self.users.reserve(instructions);
+        self.known.reserve(instructions / 4);
     }
 
     pub(crate) fn address(&mut self, address: &Address) -> u32 {
@@ -41,7 +50,27 @@ impl<'a> Builder<'a> {
 
     fn push(&mut self, instruction: Instruction) -> u32 {
         self.nest.body.push(instruction);
+        self.users.push([NONE; 2]);
         (self.nest.body.len() - 1) as u32
+    }
+
+    /// An operation, which is written if it is new.
+    fn operation_once(&mut self, op: Op, a: u32, b: u32) -> u32 {
+        let (instruction, later) = (Instruction::Apply { op, a, b }, a.max(b) as usize);
+        let mut user = self.users[later][0];
+        for _ in 0..MAX_USERS {
+            if user == NONE {
+                let index = self.push(instruction);
+                self.users[index as usize][1] = self.users[later][0];
+                self.users[later][0] = index;
+                return index;
+            }
+            if self.nest.body[user as usize] == instruction {
+                return user;
+            }
+            user = self.users[user as usize][1];
+        }
+        self.once(instruction)
     }
 
     fn once(&mut self, instruction: Instruction) -> u32 {
@@ -125,7 +154,7 @@ impl Expressions for Builder<'_> {
         }
         match op {
             Op::Guard(_) => self.push(Instruction::Apply { op, a, b }),
-            _ => self.once(Instruction::Apply { op, a, b }),
+            _ => self.operation_once(op, a, b),
         }
     }
 }

@@ -113,7 +113,7 @@ impl Graph {
 }
 
 /// Checks that compressed rows are those of a matrix of this size.
-fn check_pattern(expected: (usize, usize), starts: &[u32], columns: &[u32]) -> Result<(), Error> {
+pub(crate) fn check_pattern(expected: (usize, usize), starts: &[u32], columns: &[u32]) -> Result<(), Error> {
     let width = columns.iter().map(|column| *column as usize + 1).max().unwrap_or(0);
     let found = (starts.len().saturating_sub(1), width.max(expected.1));
     if found != expected {

@@ -8,3 +8,5 @@ mod adjoint_tangent;
 pub(crate) mod builder;
 mod entries;
 pub(crate) mod expressions;
+
+pub(crate) use entries::check_pattern;

@@ -9,6 +9,7 @@ pub(crate) mod custom;
 pub(crate) mod fingerprint;
 pub(crate) mod fold;
 pub(crate) mod graph;
+pub(crate) mod limits;
 pub(crate) mod number;
 pub(crate) mod operation;
 pub(crate) mod recorder;

@@ -9,6 +9,7 @@
 
 use crate::recording::fold::{FIRST_SEARCH, Fold, Growing, search};
 use crate::recording::graph::Graph;
+use crate::recording::limits::Limits;
 use crate::recording::number::{Recorded, RecordedCore};
 use crate::recording::operation::{CONSTANT, MAX_VALUES, Node, Op};
 use crate::recording::rules::{POWF, Rules};
@@ -21,24 +22,6 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-
-/// How large a recording may grow. The operation that would exceed the limit ends the function, which unwinds without a message, and
-/// the recording with [`ErrorKind::TapeOverflow`]. If panics abort, the function runs to its end and records nothing more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Maximum number of bytes of the recording, including capacity that is not used yet: operations, constants, rules with
-    /// parameters, calls of custom rules and their arguments, places of guards. Allocations of the function itself and of the
-    /// compiler do not count.
-    pub bytes: usize,
-}
-
-impl Default for Limits {
-    /// No limit but that of the operand numbers, about 2³⁰ values, and the available memory: an allocation that fails ends the
-    /// recording as a limit does.
-    fn default() -> Self {
-        Limits { bytes: usize::MAX }
-    }
-}
 
 /// A running recording.
 pub(super) struct Running {

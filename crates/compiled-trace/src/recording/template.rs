@@ -5,9 +5,10 @@
 //! derivative of a user's rule that branches stays an opaque rule.
 
 use crate::recording::graph::Graph;
+use crate::recording::limits::Limits;
 use crate::recording::number::Recorded;
 use crate::recording::operation::{CONSTANT, Node, Op};
-use crate::recording::recorder::{Limits, record};
+use crate::recording::recorder::record;
 use crate::recording::rules::{OtherUnary, RuleObject, Rules, visit_binary, visit_unary};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::rules::*;

@@ -34,24 +34,26 @@ impl<B: Base> FreshRecording<B> {
         recorded
     }
 
-    /// The same, with a loop folded if there is one.
-    pub(super) fn record_folding<S: Scalar<Base = B>, F: Flat<Recorded<B>>>(
+    /// The same for a program. A loop is folded if there is one and `folds` asks for it.
+    pub(super) fn record_for_program<S: Scalar<Base = B>, F: Flat<Recorded<B>>>(
         &mut self,
         limits: Limits,
         f: &mut F,
         x: &[S],
         parameters: &[f64],
+        folds: bool,
     ) -> Result<&mut Recorder<B>, Error> {
         // A plain point is not copied: a long one is larger than the folded recording.
-        let recorded = match S::as_plain(&[x]) {
-            Some([point]) => {
-                self.set_point::<S>(&[], parameters);
-                self.recorder.record_folding(point, &self.parameters, limits, |x, _, y| f.call(x, y))
-            }
-            _ => {
-                self.set_point(x, parameters);
-                self.recorder.record_folding(&self.point, &self.parameters, limits, |x, _, y| f.call(x, y))
-            }
+        let slices = [x];
+        let plain = match S::as_plain(&slices) {
+            Some([point]) => Some(*point),
+            _ => None,
+        };
+        self.set_point::<S>(if plain.is_some() { &[] } else { x }, parameters);
+        let (point, parameters) = (plain.unwrap_or(&self.point), &self.parameters[..]);
+        let recorded = match folds {
+            true => self.recorder.record_folding(point, parameters, limits, |x, _, y| f.call(x, y)),
+            false => self.recorder.record(point, parameters, limits, |x, _, y| f.call(x, y)).map(|_| ()),
         };
         if f.recordable().has_failed() {
             // The caller reports the failure.

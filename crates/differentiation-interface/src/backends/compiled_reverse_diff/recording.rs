@@ -113,8 +113,14 @@ impl Recording {
         requested: &RequestedEntries,
         source: Option<Source>,
     ) -> Result<Recording, Error> {
-        let program = compile(graph)?;
-        let entries = requested.program(graph, &program);
+        let (program, entries) = match requested.separable_programs(graph, true) {
+            Some((program, entries)) => (program, Some(entries)),
+            None => {
+                let program = compile(graph)?;
+                let entries = requested.program(graph, &program);
+                (program, entries)
+            }
+        };
         let is_doubtful = entries.as_ref().is_some_and(|entries| entries.absence == Absence::Doubtful);
         Ok(Recording {
             entries,

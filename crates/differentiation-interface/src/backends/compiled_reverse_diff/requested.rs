@@ -60,6 +60,11 @@ impl RequestedEntries {
         self.entries.is_none()
     }
 
+    /// Whether entries of a pattern are requested, so that the recording is read operation by operation.
+    pub(super) fn has_pattern(&self) -> bool {
+        self.entries.as_ref().is_some_and(|entries| entries.pattern.is_some())
+    }
+
     /// Whether there may be a program of the requested entries, which is made from the operations of a recording.
     pub(super) fn reads_graph(&self, inputs: usize, outputs: usize) -> bool {
         self.entries.as_ref().is_some_and(|entries| {
@@ -71,13 +76,34 @@ impl RequestedEntries {
     /// The program of the requested entries; `None` if products are cheaper. `value` is the program of the outputs.
     pub(super) fn program(&self, graph: &Graph, value: &Program) -> Option<Program> {
         let (program, products) = self.program_and_products(graph, true)?;
-        let length = program.instruction_count();
-        (length <= SHORT || length <= products.saturating_mul(value.instruction_count())).then_some(program)
+        is_short(&program, value, products).then_some(program)
     }
 
     /// The program of the requested entries, of any length, for entries that have a program already.
     pub(super) fn program_of_any_length(&self, graph: &Graph) -> Option<Program> {
-        self.program_and_products(graph, false).map(|(program, _)| program)
+        let separable = self.separable_programs(graph, false).map(|(_, entries)| entries);
+        separable.or_else(|| self.program_and_products(graph, false).map(|(program, _)| program))
+    }
+
+    /// The programs of the outputs and of the requested entries, where independent parts of the recording give both at a lower cost;
+    /// `None` if products are cheaper.
+    pub(super) fn separable_programs(&self, graph: &Graph, is_limited: bool) -> Option<(Program, Program)> {
+        let EntrySet { order: Order::First, pattern: Some((starts, columns)), products } = &**self.entries.as_ref()?
+        else {
+            return None;
+        };
+        let products = graph.outputs().len().min(graph.inputs()).min(*products);
+        let most = self.most_operations(graph, products, is_limited);
+        let (value, entries) = graph.separable_programs(starts, columns, most).ok()??;
+        let is_short = !is_limited || is_short(&entries, &value, products);
+        is_short.then_some((value, entries))
+    }
+
+    /// The largest number of operations of a graph of entries.
+    fn most_operations(&self, graph: &Graph, products: usize, is_limited: bool) -> usize {
+        let by_products = products.saturating_mul(graph.nodes().len()).max(FEW_OPERATIONS);
+        let bound = by_products.min(self.most_bytes / size_of::<Node>());
+        if is_limited { bound.min(MOST_OPERATIONS) } else { MOST_OPERATIONS }
     }
 
     /// The program of the requested entries, and the number of products that would give the same.
@@ -101,9 +127,7 @@ impl RequestedEntries {
         if *order == Order::Second {
             products = products.saturating_mul(PER_HESSIAN_PRODUCT);
         }
-        let by_products = products.saturating_mul(graph.nodes().len()).max(FEW_OPERATIONS);
-        let bound = by_products.min(self.most_bytes / size_of::<Node>());
-        let most = if is_limited { bound.min(MOST_OPERATIONS) } else { MOST_OPERATIONS };
+        let most = self.most_operations(graph, products, is_limited);
         let entries = match order {
             Order::First => graph.jacobian_entries(starts, columns, most),
             Order::Second => graph.hessian_entries(starts, columns, most),
@@ -111,6 +135,12 @@ impl RequestedEntries {
         // If the entries cannot be computed directly, products are used, which also report the errors.
         Some((compile_owned(entries.ok()??).ok()?, products))
     }
+}
+
+/// Whether a program of entries is cheaper than products with seeds.
+fn is_short(entries: &Program, value: &Program, products: usize) -> bool {
+    let length = entries.instruction_count();
+    length <= SHORT || length <= products.saturating_mul(value.instruction_count())
 }
 
 #[cfg(test)]

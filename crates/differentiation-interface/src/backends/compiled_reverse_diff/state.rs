@@ -326,7 +326,8 @@ impl<S: Scalar> CompiledState<S> {
         f: &mut F,
         x: &[S],
     ) -> Result<(), Error> {
-        let recorder = self.fresh.record_folding(backend.limits(), f, x, &self.plain)?;
+        let folds = !self.requested.has_pattern();
+        let recorder = self.fresh.record_for_program(backend.limits(), f, x, &self.plain, folds)?;
         let recording = Recording::new(recorder, &self.lengths, &self.requested)?;
         self.keep(backend, recording);
         Ok(())

@@ -51,7 +51,7 @@ impl CompiledState<f64> {
         mut f: &mut dyn Flat<Recorded>,
         x: &[f64],
     ) -> Result<(), Error> {
-        let recorder = self.fresh.record_folding(limits, &mut f, x, &self.plain)?;
+        let recorder = self.fresh.record_for_program(limits, &mut f, x, &self.plain, true)?;
         let recording = Recording::new(recorder, &self.lengths, &self.requested)?;
         self.current = self.recordings.len();
         self.recordings.push(Held::new(Arc::new(recording)));
