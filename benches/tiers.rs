@@ -11,6 +11,7 @@ use differentiation_interface::backends::AutoCompiledReverseDiff;
 use differentiation_interface::backends::reverse_diff::Report;
 use differentiation_interface::prelude::*;
 use differentiation_interface::scalar::Real;
+use differentiation_interface::{Const, FunctionWith};
 use std::hint::black_box;
 use std::time::Duration;
 use workloads::irregular::{Kepler, RandomGraph, Table};
@@ -99,12 +100,12 @@ fn run(contest: Contest<'_>) -> bool {
 /// Contenders of an operator: the method that prepares, the one that fills, and what it fills.
 macro_rules! contest {
     ($name:expr, $n:expr, $f:expr, $points:expr, $prepare:ident, $fill:ident, $buffer:expr, $same:expr) => {{
-        let (f, points): (_, &[Vec<f64>]) = ($f, $points);
-        let mut chosen = $prepare(f, &AutoReverseDiff::default(), &points[0]).expect(TAKES);
-        let mut tape = $prepare(f, &AutoReverseDiff::tape(), &points[0]).expect(TAKES);
-        let mut compiled = $prepare(f, &AutoCompiledReverseDiff::default(), &points[0]).expect(TAKES);
+        let (f, points) = ($f, $points);
+        let mut chosen = $prepare(f, &AutoReverseDiff::default(), points[0]).expect(TAKES);
+        let mut tape = $prepare(f, &AutoReverseDiff::tape(), points[0]).expect(TAKES);
+        let mut compiled = $prepare(f, &AutoCompiledReverseDiff::default(), points[0]).expect(TAKES);
         let [mut by_tape, mut by_compiled, mut by_chosen] = [$buffer, $buffer, $buffer];
-        for (k, x) in points.iter().cycle().take(60).enumerate() {
+        for (k, x) in points.iter().copied().cycle().take(60).enumerate() {
             tape.$fill(&mut by_tape, x).expect(TAKES);
             chosen.$fill(&mut by_chosen, x).expect(TAKES);
             $same("adaptive", &by_chosen, &by_tape);
@@ -116,13 +117,13 @@ macro_rules! contest {
         let (mut i, mut j, mut k) = (0, 0, 0);
         let next = |i: &mut usize| {
             *i = if *i + 1 < points.len() { *i + 1 } else { 0 };
-            black_box(&points[*i])
+            black_box(points[*i])
         };
         let beginning = move |backend: AutoReverseDiff| {
             let mut buffer = $buffer;
             move |_| {
-                let mut prepared = $prepare(f, &backend, &points[0]).expect(TAKES);
-                for x in points.iter().cycle().take(FIRST) {
+                let mut prepared = $prepare(f, &backend, points[0]).expect(TAKES);
+                for x in points.iter().copied().cycle().take(FIRST) {
                     black_box(prepared.$fill(&mut buffer, x).is_ok());
                 }
                 None
@@ -167,17 +168,18 @@ fn gradients<L: Loss>(loss: &L, points: Vec<Vec<f64>>) -> bool {
         return true;
     }
     let f = &AsFunction(loss);
+    let points: &[&[f64]] = &points.iter().map(|x| &x[..]).collect::<Vec<_>>();
     let same = |what: &str, found: &[f64], expected: &[f64]| check(what, found, expected, 1e-9);
     let buffer = || vec![f64::NAN; n];
-    again_if_missed(|| contest!(loss.name(), n, f, &points, prepare_gradient, value_and_gradient_into, buffer(), same))
+    again_if_missed(|| contest!(loss.name(), n, f, points, prepare_gradient, value_and_gradient_into, buffer(), same))
 }
 
 fn jacobians<W: System>(system: W) -> bool
 where
     systems::AsFunction<W>: Sync,
 {
-    let points = [W::point()];
-    let n = points[0].len();
+    let point = W::point();
+    let (n, points) = (point.len(), &[&point[..]]);
     if !wanted(&format!("{} Jacobian", W::NAME), n) {
         return true;
     }
@@ -187,7 +189,31 @@ where
     };
     let buffer = || Matrix::filled(n, n, f64::NAN);
     let name = || format!("{} Jacobian", W::NAME);
-    again_if_missed(|| contest!(name(), n, f, &points, prepare_jacobian, jacobian_into, buffer(), same))
+    again_if_missed(|| contest!(name(), n, f, points, prepare_jacobian, jacobian_into, buffer(), same))
+}
+
+/// Σ (xᵢ - dᵢ)² with the data as a constant.
+struct Fit;
+
+impl<T: Real> FunctionWith<[T], (Const<Vec<f64>>,)> for Fit {
+    type Output = T;
+    fn call_with(&self, x: &[T], (data,): (&Vec<f64>,)) -> T {
+        x.iter().zip(data).map(|(x, d)| (*x - *d) * (*x - *d)).sum()
+    }
+}
+
+/// Gradients with constants: call `k` has those with the number `which(k)`, modulo the number of constants.
+fn fits(n: usize, what: &str, count: usize, calls: usize, which: impl Fn(usize) -> usize) -> bool {
+    let name = || format!("constants, {what}");
+    if !wanted(&name(), n) {
+        return true;
+    }
+    let (x, data) = (Random::around(5, n, 0.0, 1.0), Random::around(6, n + count, 0.0, 1.0));
+    let data: Vec<Vec<f64>> = (0..count).map(|k| data[k..k + n].to_vec()).collect();
+    let points: &[_] = &(0..calls).map(|k| (&x[..], Constant(&data[which(k) % count]))).collect::<Vec<_>>();
+    let same = |what: &str, found: &[f64], expected: &[f64]| check(what, found, expected, 1e-9);
+    let buffer = || vec![f64::NAN; n];
+    again_if_missed(|| contest!(name(), n, &Fit, points, prepare_gradient, value_and_gradient_into, buffer(), same))
 }
 
 /// Lotka and Volterra's equations by the classical Runge-Kutta method, compared with data at every tenth step.
@@ -297,6 +323,12 @@ fn main() {
     all &= gradients(&RandomGraph::new(16 * long), Vec::new());
     all &= gradients(&Kepler(long), Vec::new());
     all &= gradients(&Table::new(long), Vec::new());
+    for n in [8, 1000] {
+        all &= fits(n, "fixed", 1, 1, |_| 0);
+        all &= fits(n, "new at every call", 1000, 1000, |k| k);
+        all &= fits(n, "new at every 200th call", 50, 10_000, |k| k / 200);
+        all &= fits(n, "four in turn", 4, 4, |k| k);
+    }
     let mixtures: &[_] = if timed() { &[(10, 25, 1000), (20, 50, 1000)] } else { &[(3, 4, 10)] };
     for &(d, k, points) in mixtures {
         all &= gradients(&Mixture::new(d, k, points), Vec::new());

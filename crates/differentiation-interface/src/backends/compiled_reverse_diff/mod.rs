@@ -20,4 +20,4 @@ pub use backend::AutoCompiledReverseDiff;
 pub(in crate::backends) use routes::constant_of;
 pub use routes::{PlainConstant, Replay};
 pub use state::CompiledState;
-pub(in crate::backends) use state::Trial;
+pub(in crate::backends) use state::{ByKept, Trial};

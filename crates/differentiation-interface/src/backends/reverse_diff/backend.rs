@@ -26,9 +26,15 @@ use crate::backends::AutoCompiledReverseDiff;
 /// 3. The preparation stays with the tape for good if the program would have more to do than the tape (an estimate by instructions and
 ///    iterations, for the interpreter alone), if the recording is larger than `with_memory_limit` allows, if the function cannot be
 ///    recorded, or if what it reads may change. That is assumed of functions that are not [pure](crate::Function::is_pure), that have
-///    contexts which a recording cannot see, or that are not `Sync` (they may capture a `Cell`); and of those whose constants were
+///    contexts which a recording cannot see, or that are not `Sync` (they may capture a `Cell`); and of those whose captured data were
 ///    different in two recordings of one path. State that changes behind a lock, an atomic or a `static` is noticed by the last alone:
 ///    use [`tape`](Self::tape), or prepare again after a change, as for `compiled`.
+/// 4. A [`Parameter`](crate::context::Parameter) is an input of the program. A [`Constant`](crate::context::Constant) made of numbers is
+///    compared in each call with those for which the programs are right, up to 8 different ones each. The tape computes a call with other
+///    constants, and the function is recorded when 8 such calls had the same ones, or as in 2; from the third change on at the latest
+///    constants are parameters of the program, so that a recording is all that a change costs. Where the constants of a recorded call
+///    are not those of the recording before it, nothing is compiled unless they are still the same 8 calls later. Programs that are given
+///    up twice because of constants are not made again.
 ///
 /// A program adds long sums in another order than the tape: results differ by rounding. `report()` of the prepared object says what has
 /// been done and why. [`tape`](Self::tape), `recording_from` and `compiled` set the tier. Other operators, second order, numbers of

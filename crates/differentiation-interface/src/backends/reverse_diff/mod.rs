@@ -9,6 +9,10 @@ mod along;
 mod as_recorded;
 mod backend;
 #[cfg(feature = "compiled")]
+mod lasting;
+#[cfg(all(test, feature = "compiled"))]
+mod lasting_tests;
+#[cfg(feature = "compiled")]
 mod recorded;
 #[cfg(feature = "compiled")]
 mod report;

@@ -4,8 +4,9 @@
 //! of a program can be repeated bit for bit. Over `f64` alone and without generic functions, so that this and the compiled engine
 //! are compiled here and not in every crate that differentiates.
 
+use super::lasting::LastConstants;
 use super::report::{Form, Reason, Report};
-use crate::backends::compiled_reverse_diff::{CompiledState, Trial};
+use crate::backends::compiled_reverse_diff::{ByKept, CompiledState, Trial};
 use compiled_trace::{Fingerprint, Limits, Recorded};
 use differentiation_interface_core::backend::Rows;
 use differentiation_interface_core::evaluate::Flat;
@@ -43,8 +44,14 @@ const PER_OPERATION: f64 = 1.3;
 const PER_FUNCTION: f64 = 1.7;
 /// The time of a call of the tape with nothing to record, over that of a program with nothing to do.
 const PER_CALL: f64 = 10.0;
-/// The misses of programs that are tolerated before anything is decided.
+/// The misses of programs that are tolerated before anything is decided, and the calls in a row after which new constants are expected
+/// to last: a recording takes as long as some ten calls.
 const FEW: u64 = 8;
+/// The programs that it takes at most until all constants are parameters. Others follow only if the number of calls has doubled since the
+/// last one.
+const FIRST_PROGRAMS: u64 = 4;
+/// The number of times that programs are given up after which constants are taken to change too often.
+const MOST_DESCENTS: u64 = 2;
 
 /// How the next call is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +80,12 @@ pub(super) struct Tiers {
     /// The number of calls when the last recording was compiled, and calls since then at which no program was valid.
     since: u64,
     misses: u64,
+    /// The constants of the last recording by the tape, or of the last call whose constants no program knew.
+    constants: LastConstants,
+    /// Whether a call with other constants than at the last recording is to be recorded soon after that.
+    waits: bool,
+    /// Whether there was a call whose constants no program knew.
+    has_changed: bool,
     report: Report,
 }
 
@@ -138,41 +151,71 @@ impl Tiers {
 
     fn try_record(&mut self, schedule: Schedule, f: &mut dyn Flat<Recorded>, x: &[f64]) -> Result<(), Reason> {
         let of = f.recordable();
-        if !of.is_pure() {
-            return Err(Reason::NotPure);
-        }
+        // A program of a function that is not pure knows for which constants it is right.
+        let is_pure = of.is_pure();
+        let times = match self.programs {
+            None if !is_pure => self.constants.note(of).ok_or(Reason::NotPure)?,
+            _ => u64::MAX,
+        };
         if of.may_change() {
             return Err(Reason::MayChange);
         }
         let limits = Limits { bytes: schedule.bytes };
+        let had_programs = self.programs.is_some();
         let mut programs = self.programs.take().unwrap_or_else(|| Box::new(CompiledState::of_matrices(limits)));
         let trial = programs.try_out(limits, f, x).map_err(Reason::of_error)?;
         self.report.recordings += 1;
         self.report.operations = trial.operations;
+        if times == 1 {
+            // Other constants than at the last recording. If they are those of a call soon after this one, they last.
+            self.seen.clear();
+            self.waits = self.report.recordings > 1 && !self.waits;
+            if self.waits {
+                self.next = self.calls() + FEW;
+            }
+        }
         let path = self.seen.iter().find(|seen| seen.operations == trial.fingerprint.operations);
+        let follows = had_programs && !is_pure;
         let is_known = match path {
-            Some(seen) if seen.constants != trial.fingerprint.constants => return Err(Reason::ConstantsChange),
+            Some(seen) if !follows && seen.constants != trial.fingerprint.constants => {
+                return Err(Reason::ConstantsChange);
+            }
             Some(_) => true,
-            None => schedule.first == 1,
+            None => schedule.first == 1 && !had_programs,
         };
         if path.is_none() && self.seen.len() < MOST_SEEN {
             self.seen.push(trial.fingerprint);
         }
-        if is_known && programs.count() < MOST_KEPT {
+        let is_compiled = if follows {
+            let is_due = self.report.programs < FIRST_PROGRAMS || self.calls() >= 2 * self.since;
+            let most = if is_known && is_due { MOST_KEPT } else { 0 };
+            programs.follow(f.recordable(), most).map_err(Reason::of_error)?
+        } else if is_known && programs.count() < MOST_KEPT {
             programs.adopt(limits, f, x).map_err(Reason::of_error)?;
-            let (Some(measure), Some(outputs)) = (programs.measure(), programs.count_of_outputs()) else {
-                return Err(Reason::Slower);
-            };
-            (self.report.loops, self.report.instructions) = (measure.loops, measure.instructions);
-            self.report.estimate = measure.time / time_of_tape(&trial, outputs);
-            if !programs.has_code() && self.report.estimate > 1.0 {
-                return Err(Reason::Slower);
-            }
-            (self.since, self.misses) = (self.calls(), 0);
-            self.report.programs += 1;
+            true
+        } else {
+            false
+        };
+        if is_compiled {
+            self.note_program(&programs, &trial)?;
         }
         programs.forget_trial();
         self.programs = (programs.count() > 0).then_some(programs);
+        Ok(())
+    }
+
+    /// Reports a new program, and refuses one that has more to do than the tape.
+    fn note_program(&mut self, programs: &CompiledState<f64>, trial: &Trial) -> Result<(), Reason> {
+        let (Some(measure), Some(outputs)) = (programs.measure(), programs.count_of_outputs()) else {
+            return Err(Reason::Slower);
+        };
+        (self.report.loops, self.report.instructions) = (measure.loops, measure.instructions);
+        self.report.estimate = measure.time / time_of_tape(trial, outputs);
+        if !programs.has_code() && self.report.estimate > 1.0 {
+            return Err(Reason::Slower);
+        }
+        (self.since, self.misses) = (self.calls(), 0);
+        self.report.programs += 1;
         Ok(())
     }
 
@@ -186,12 +229,19 @@ impl Tiers {
     ) -> Result<(), Step> {
         let Some(programs) = &mut self.programs else { return Err(Step::Tape) };
         // An error is found again, and reported, by the tape.
-        if f.is_pure() && programs.matrix_by_kept(f, x, with_value, rows).unwrap_or(false) {
-            self.by_tape -= 1;
-            self.by_program += 1;
-            return Ok(());
+        match programs.matrix_by_kept(f, x, with_value, rows).unwrap_or(ByKept::OtherPath) {
+            ByKept::Done => {
+                self.by_tape -= 1;
+                self.by_program += 1;
+                Ok(())
+            }
+            ByKept::OtherPath => Err(self.missed(false)),
+            ByKept::OtherConstants => {
+                self.has_changed = true;
+                let times = self.constants.note(f).unwrap_or(0);
+                Err(self.missed(times >= FEW && times.is_power_of_two()))
+            }
         }
-        Err(self.missed())
     }
 
     /// Sizes the memory of a program by a run at `x`, so that later calls allocate nothing.
@@ -202,13 +252,13 @@ impl Tiers {
         }
     }
 
-    /// What to do at a point where no program is valid.
+    /// What to do in a call for which no program is valid; `lasts` if that is for constants that are expected to last.
     #[cold]
     #[inline(never)]
-    fn missed(&mut self) -> Step {
+    fn missed(&mut self, lasts: bool) -> Step {
         self.misses += 1;
         self.report.misses += 1;
-        if self.misses >= FEW && self.misses.is_power_of_two() {
+        if lasts || (self.misses >= FEW && self.misses.is_power_of_two()) {
             return Step::Record;
         }
         self.descend_if_many();
@@ -221,6 +271,9 @@ impl Tiers {
             self.programs = None;
             self.next = 2 * self.calls();
             self.report.descents += 1;
+            if self.has_changed && self.report.descents >= MOST_DESCENTS {
+                self.settled = Some(Reason::ConstantsChange);
+            }
         }
     }
 

@@ -12,6 +12,20 @@ use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::Recordable;
 use std::sync::Arc;
 
+/// The number of different constants that a recording knows.
+const MOST_CONSTANTS: usize = 8;
+
+/// What a call by kept recordings came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::backends) enum ByKept {
+    /// The results are there.
+    Done,
+    /// No recording is valid at the point.
+    OtherPath,
+    /// No recording is known to be right for the constants of the call.
+    OtherConstants,
+}
+
 /// A recording that is not compiled.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::backends) struct Trial {
@@ -44,7 +58,8 @@ impl CompiledState<f64> {
     }
 
     /// Records the function once more with its outermost loop folded, which makes a shorter program with its constants in rows, compiles that
-    /// and makes it the current one. Call it after [`try_out`](Self::try_out) at the same point.
+    /// and makes it the current one. Call it after [`try_out`](Self::try_out) at the same point. The program of a function that is not pure
+    /// has its constants in it, and is right for them alone.
     pub(in crate::backends) fn adopt(
         &mut self,
         limits: Limits,
@@ -53,9 +68,48 @@ impl CompiledState<f64> {
     ) -> Result<(), Error> {
         let recorder = self.fresh.record_folding(limits, &mut f, x, &self.plain)?;
         let recording = Recording::new(recorder, &self.lengths, &self.requested)?;
+        let mut held = Held::new(Arc::new(recording));
+        if !f.recordable().is_pure() {
+            self.words.clear();
+            if f.recordable().constants(&mut self.words) {
+                held.constants.keep(MOST_CONSTANTS, &self.words, &[]);
+            }
+        }
         self.current = self.recordings.len();
-        self.recordings.push(Held::new(Arc::new(recording)));
+        self.recordings.push(held);
         Ok(())
+    }
+
+    /// Makes a kept recording right for the constants of this call too, which [`try_out`](Self::try_out) has recorded: its program takes
+    /// them as parameters. If that needs another program, nothing is done unless there may be one: `most` is the number of recordings
+    /// that may be kept then, and 0 if nothing is to be compiled. Returns whether a program was compiled.
+    pub(in crate::backends) fn follow(&mut self, f: Option<&dyn Recordable>, most: usize) -> Result<bool, Error> {
+        self.words.clear();
+        if !f.constants(&mut self.words) {
+            return Ok(false);
+        }
+        let graph = self.fresh.graph();
+        let found = self.recordings.iter().position(|held| held.recording.compare(graph, &mut self.more));
+        let compiles = found.is_none() || !self.more.is_empty();
+        if compiles && (most == 0 || (found.is_none() && self.recordings.len() >= most)) {
+            return Ok(false);
+        }
+        let recording = match found {
+            None => Some(Recording::comparable(graph, &self.lengths, &self.requested, true)?),
+            Some(index) if compiles => Some(self.recordings[index].recording.widened(&self.more, &self.requested)?),
+            Some(_) => None,
+        };
+        self.current = found.unwrap_or(self.recordings.len());
+        match recording.map(|recording| Held::new(Arc::new(recording))) {
+            Some(held) if found.is_some() => self.recordings[self.current] = held,
+            Some(held) => self.recordings.push(held),
+            None => {}
+        }
+        let held = &mut self.recordings[self.current];
+        self.plain.clear();
+        held.recording.constants(self.fresh.graph(), &mut self.plain);
+        held.constants.keep(MOST_CONSTANTS, &self.words, &self.plain);
+        Ok(compiles)
     }
 
     /// The number of compiled recordings.
@@ -84,32 +138,38 @@ impl CompiledState<f64> {
         self.fresh = Default::default();
     }
 
-    /// Fills the derivative matrix by a recording that is valid at `x` and has this many outputs, and leaves the outputs if `with_value`.
-    /// Returns `false` if there is none; nothing is recorded.
+    /// Fills the derivative matrix by a recording that is valid at `x` and for the constants, and has this many outputs; leaves the outputs
+    /// if `with_value`. Nothing is recorded if there is none.
     pub(in crate::backends) fn matrix_by_kept(
         &mut self,
         f: Option<&dyn Recordable>,
         x: &[f64],
         with_value: bool,
         rows: &mut Rows<'_, f64>,
-    ) -> Result<bool, Error> {
+    ) -> Result<ByKept, Error> {
         self.buffers.read_contexts(f, &mut self.plain, &mut self.lengths);
+        let is_pure = f.is_pure();
         let known = self.recordings.len();
+        let mut result = if is_pure { ByKept::OtherPath } else { ByKept::OtherConstants };
         for k in 0..known {
             let index = if self.current + k < known { self.current + k } else { self.current + k - known };
             let held = &mut self.recordings[index];
             if !held.recording.fits(x.len(), self.plain.len(), &self.lengths) {
                 continue;
             }
+            if !is_pure && !self.buffers.read_constants(f, &mut held.constants, self.plain.len()) {
+                continue;
+            }
+            result = ByKept::OtherPath;
             match self.buffers.matrix(held, x, with_value, rows) {
                 Ok(()) => {
                     self.current = index;
-                    return Ok(true);
+                    return Ok(ByKept::Done);
                 }
                 Err(Failure::Invalid(RunError::Guard(_)) | Failure::Size(_)) => {}
                 Err(failure) => return Err(super::final_error(failure)),
             }
         }
-        Ok(false)
+        Ok(result)
     }
 }
