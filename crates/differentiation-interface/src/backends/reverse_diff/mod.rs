@@ -12,6 +12,8 @@ mod backend;
 mod lasting;
 #[cfg(all(test, feature = "compiled"))]
 mod lasting_tests;
+#[cfg(all(test, feature = "compiled"))]
+mod products_tests;
 #[cfg(feature = "compiled")]
 mod recorded;
 #[cfg(feature = "compiled")]
@@ -21,6 +23,10 @@ mod tape;
 mod tests;
 #[cfg(feature = "compiled")]
 mod tiered;
+#[cfg(feature = "compiled")]
+mod tiered_products;
+#[cfg(feature = "compiled")]
+mod tiered_twice;
 #[cfg(feature = "compiled")]
 mod tiers;
 #[cfg(all(test, feature = "compiled"))]
@@ -35,13 +41,17 @@ pub use backend::AutoReverseDiff;
 pub use report::{Form, Reason, Report};
 #[cfg(feature = "compiled")]
 pub use tiered::{Tiered, TieredState};
+#[cfg(feature = "compiled")]
+pub use tiered_products::{TieredPullbackState, TieredPushforwardState};
 pub use twice::TwiceState;
 pub use twice_var::{TwiceVar, TwiceVarCore};
 pub use var::{Var, VarCore};
 
 use differentiation_interface_core::backend::{
-    Adjoint, Backend, Lane, Lanes, Lift, Native, PullbackPrimitive, Reverse, Rows, Seeds, ViaPullback,
+    Adjoint, Backend, Lane, Lanes, Lift, PullbackPrimitive, Reverse, Rows, Seeds,
 };
+#[cfg(not(feature = "compiled"))]
+use differentiation_interface_core::backend::{Native, ViaPullback};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::EngineScalar;
@@ -54,14 +64,23 @@ use tape::{Call, Node, Recorder, Spare};
 type Matrices = Tiered;
 #[cfg(not(feature = "compiled"))]
 type Matrices = ViaPullback;
+/// The routes of products.
+#[cfg(feature = "compiled")]
+type Pullbacks = Tiered;
+#[cfg(not(feature = "compiled"))]
+type Pullbacks = Native;
+#[cfg(feature = "compiled")]
+type Pushforwards = Tiered;
+#[cfg(not(feature = "compiled"))]
+type Pushforwards = ViaPullback;
 
 impl Backend for AutoReverseDiff {
     const NAME: &'static str = "reverse_diff";
     type Lanes = Lane<1>;
     type Num<S: Scalar, L: Lanes> = Var<S>;
     type Mode = Reverse<Adjoint>;
-    type Pushforward = ViaPullback;
-    type Pullback = Native;
+    type Pushforward = Pushforwards;
+    type Pullback = Pullbacks;
     type Derivative = Matrices;
     type Gradient = Matrices;
     type Jacobian = Matrices;

@@ -2,11 +2,12 @@
 //!
 //! Over `f64` alone and without generic functions, so that this is compiled here and not in every crate that uses that engine.
 
-use super::{CompiledState, Held, Recording};
-use crate::backends::compiled_reverse_diff::recording::{Failure, Measure};
+use super::{Buffers, CompiledState, Held, Recording};
+use crate::backends::compiled_reverse_diff::buffers::Direction;
+use crate::backends::compiled_reverse_diff::recording::{Failure, Measure, Task};
 use crate::backends::compiled_reverse_diff::requested::RequestedEntries;
 use compiled_trace::{Fingerprint, Limits, Recorded, RunError};
-use differentiation_interface_core::backend::Rows;
+use differentiation_interface_core::backend::{Rows, Seeds};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::Recordable;
@@ -36,9 +37,9 @@ pub(in crate::backends) struct Trial {
 }
 
 impl CompiledState<f64> {
-    /// For dense derivative matrices.
-    pub(in crate::backends) fn of_matrices(limits: Limits) -> Self {
-        CompiledState { requested: RequestedEntries::jacobian(limits), ..CompiledState::default() }
+    /// For these entries.
+    pub(in crate::backends) fn for_entries(requested: RequestedEntries) -> Self {
+        CompiledState { requested, ..CompiledState::default() }
     }
 
     /// Records the function at `x`, to compare the recording with earlier ones.
@@ -123,14 +124,24 @@ impl CompiledState<f64> {
         self.recordings.get(self.current).map(|held| held.recording.outputs)
     }
 
-    /// The program of the current recording that fills the derivative matrix.
-    pub(in crate::backends) fn measure(&self) -> Option<Measure> {
-        self.recordings.get(self.current)?.recording.measure()
+    /// The program of the current recording for a task.
+    pub(in crate::backends) fn measure(&self, task: Task) -> Option<Measure> {
+        self.recordings.get(self.current)?.recording.measure(task)
     }
 
     /// Whether that program is machine code.
-    pub(in crate::backends) fn has_code(&self) -> bool {
-        self.recordings.get(self.current).is_some_and(|held| held.recording.has_code())
+    pub(in crate::backends) fn has_code(&self, task: Task) -> bool {
+        self.recordings.get(self.current).is_some_and(|held| held.recording.has_code(task))
+    }
+
+    /// Whether all recordings have a program of the requested entries.
+    pub(in crate::backends) fn have_entries(&self) -> bool {
+        self.recordings.iter().all(|held| held.recording.has_entries())
+    }
+
+    /// The gradient of the last run that computed it.
+    pub(in crate::backends) fn gradient(&self) -> &[f64] {
+        &self.buffers.gradient
     }
 
     /// Drops the last recording and the memory for further ones.
@@ -138,14 +149,87 @@ impl CompiledState<f64> {
         self.fresh = Default::default();
     }
 
-    /// Fills the derivative matrix by a recording that is valid at `x` and for the constants, and has this many outputs; leaves the outputs
-    /// if `with_value`. Nothing is recorded if there is none.
+    /// Fills the derivative matrix, and leaves the outputs if `with_value`.
     pub(in crate::backends) fn matrix_by_kept(
         &mut self,
         f: Option<&dyn Recordable>,
         x: &[f64],
         with_value: bool,
         rows: &mut Rows<'_, f64>,
+    ) -> Result<ByKept, Error> {
+        self.by_kept(f, x, |held, buffers| buffers.matrix(held, x, with_value, rows))
+    }
+
+    /// Computes the outputs, for [`pullbacks_of_kept`](Self::pullbacks_of_kept).
+    pub(in crate::backends) fn value_by_kept(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
+    ) -> Result<ByKept, Error> {
+        let done = self.by_kept(f, x, |held, buffers| buffers.value(held, x))?;
+        self.buffers.x.clear();
+        self.buffers.x.extend_from_slice(x);
+        Ok(done)
+    }
+
+    /// Propagates cotangents back at the point of the last [`value_by_kept`](Self::value_by_kept).
+    pub(in crate::backends) fn pullbacks_of_kept(
+        &mut self,
+        seeds: &Seeds<'_, f64>,
+        rows: &mut Rows<'_, f64>,
+    ) -> Result<(), Error> {
+        self.held_products(Direction::Backward, seeds, rows)
+    }
+
+    /// Propagates tangents, and leaves the outputs.
+    pub(in crate::backends) fn pushforwards_by_kept(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
+        seeds: &Seeds<'_, f64>,
+        rows: &mut Rows<'_, f64>,
+    ) -> Result<ByKept, Error> {
+        self.by_kept(f, x, |held, buffers| buffers.products(held, x, Direction::Forward, seeds, rows))
+    }
+
+    /// Propagates tangents through the derivative of the gradient, and leaves value and gradient.
+    pub(in crate::backends) fn hessian_products_by_kept(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
+        seeds: &Seeds<'_, f64>,
+        rows: &mut Rows<'_, f64>,
+    ) -> Result<ByKept, Error> {
+        self.by_kept(f, x, |held, buffers| {
+            buffers.x.clear();
+            buffers.x.extend_from_slice(x);
+            buffers.hessian_products(held, seeds, rows)
+        })
+    }
+
+    /// Fills the requested entries, and leaves the outputs if `with_value` and their gradient if `with_gradient`. All recordings
+    /// [have entries](Self::have_entries).
+    pub(in crate::backends) fn entries_by_kept(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
+        values: &mut [f64],
+        with_value: bool,
+        with_gradient: bool,
+    ) -> Result<ByKept, Error> {
+        self.by_kept(f, x, |held, buffers| {
+            buffers.entries(held, x, values, with_value && !with_gradient)?;
+            if with_gradient { buffers.gradient(held, x) } else { Ok(()) }
+        })
+    }
+
+    /// Runs `go` on a recording that is valid at `x` and for the constants of the call. Nothing is recorded if there is none.
+    #[inline]
+    fn by_kept(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
+        mut go: impl FnMut(&mut Held<f64>, &mut Buffers<f64>) -> Result<(), Failure>,
     ) -> Result<ByKept, Error> {
         self.buffers.read_contexts(f, &mut self.plain, &mut self.lengths);
         let is_pure = f.is_pure();
@@ -161,7 +245,7 @@ impl CompiledState<f64> {
                 continue;
             }
             result = ByKept::OtherPath;
-            match self.buffers.matrix(held, x, with_value, rows) {
+            match go(held, &mut self.buffers) {
                 Ok(()) => {
                     self.current = index;
                     return Ok(ByKept::Done);
