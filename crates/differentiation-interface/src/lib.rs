@@ -8,6 +8,7 @@
 )]
 
 pub mod backends;
+pub mod checkpoints;
 #[cfg(feature = "sparse")]
 pub mod sparse;
 
