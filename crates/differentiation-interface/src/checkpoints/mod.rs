@@ -44,7 +44,7 @@ pub trait Step: Send + Sync + 'static {
 /// | snapshots | each step is run again at most | for 10⁶ steps |
 /// |---|---|---|
 /// | l - 1 | once | 999 999 |
-/// | √(2 l) | twice | 1414 |
+/// | √(2 l) | twice | 1413 |
 /// | ∛(6 l), the default | three times | 180 |
 /// | 1 | l - 1 times | 1 |
 ///

@@ -1,8 +1,9 @@
 //! Reverse mode: a tape of binary operations, recorded anew in each call, and programs where calls repeat.
 //!
 //! Reached by operators through the routes below; runs the user's function on [`Var`]. Gradients, Jacobians and derivatives go through
-//! `tiered.rs`, where `tiers.rs` decides by counts whether the tape or a program computes a call; all other operators run the tape.
-//! Products with a Hessian by this backend alone are in `twice.rs`, which runs it on [`TwiceVar`].
+//! `tiered.rs`, pullbacks and pushforwards through `tiered_products.rs`, where `tiers.rs` decides by counts whether the tape or a program
+//! computes a call. Products with a Hessian by this backend alone are in `twice.rs`, which runs the function on [`TwiceVar`], and in
+//! `tiered_twice.rs` by programs.
 
 mod along;
 #[cfg(feature = "compiled")]

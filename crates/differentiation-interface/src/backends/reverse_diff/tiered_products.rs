@@ -156,7 +156,7 @@ impl PullbackRoute<AutoReverseDiff> for Tiered {
             return Ok(false);
         }
         let Some(&[point]) = doubles(&slices) else { return Ok(false) };
-        if !state.tiers.has_request() {
+        if state.tiers.wants_request(backend.schedule) {
             let limits = Limits { bytes: backend.schedule.bytes };
             state.tiers.request(RequestedEntries::of(Order::First, &entries, limits));
         }

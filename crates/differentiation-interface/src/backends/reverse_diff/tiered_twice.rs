@@ -93,7 +93,7 @@ impl Chosen {
         if !self.tiers.is_on() {
             return false;
         }
-        if !self.tiers.has_request() {
+        if self.tiers.wants_request(schedule) {
             self.tiers.request(RequestedEntries::of(Order::Second, &entries, Limits { bytes: schedule.bytes }));
         }
         let slices = [x];

@@ -26,6 +26,12 @@ pub(super) struct Schedule {
 impl Schedule {
     /// Tapes only.
     pub(super) const NEVER: Schedule = Schedule { first: 0, bytes: 512 << 20 };
+
+    /// The first call that may be recorded where the preparation has recorded nothing; not the first call itself, since one without
+    /// preparation is not worth it.
+    fn first_of_calls(self) -> u64 {
+        if self.first == 1 { Schedule::default().first } else { self.first }
+    }
 }
 
 impl Default for Schedule {
@@ -112,8 +118,7 @@ impl Tiers {
             return Step::Program;
         }
         if self.next == 0 {
-            // With 1, the preparation has recorded; a call without preparation is not worth it.
-            self.next = schedule.first.max(2);
+            self.next = schedule.first_of_calls();
         }
         let is_due = self.calls() >= self.next && self.settled.is_none();
         if is_due { Step::Record } else { Step::Tape }
@@ -270,9 +275,7 @@ impl Tiers {
     /// Sets whether calls of [`serve`](Self::serve) are counted, from now on and with no programs.
     pub(super) fn adapt(&mut self, schedule: Schedule, adapts: bool) {
         let is_on = adapts && schedule.first > 0;
-        // With 1, the first call is recorded and compiled.
-        let next = if schedule.first == 1 { 1 } else { 0 };
-        *self = Tiers { is_on, next, requested: Some(RequestedEntries::default()), ..Tiers::default() };
+        *self = Tiers { is_on, requested: Some(RequestedEntries::default()), ..Tiers::default() };
     }
 
     /// Whether calls of [`serve`](Self::serve) are counted.
@@ -286,9 +289,11 @@ impl Tiers {
         self.task = task;
     }
 
-    /// Whether it is known which entries are requested.
-    pub(super) fn has_request(&self) -> bool {
-        self.requested.as_ref().is_some_and(|requested| !requested.is_nothing())
+    /// Whether the entries that programs are made for are to be set before the next call: it is recorded, and they are not known.
+    pub(super) fn wants_request(&self, schedule: Schedule) -> bool {
+        let is_unknown = self.requested.as_ref().is_some_and(|requested| requested.is_nothing());
+        let next = if self.next == 0 { schedule.first_of_calls() } else { self.next };
+        is_unknown && self.settled.is_none() && self.calls() + 1 >= next
     }
 
     /// Sets the entries that programs are made for.
