@@ -11,6 +11,8 @@ use differentiation_interface::backends::AutoCompiledReverseDiff;
 use differentiation_interface::backends::reverse_diff::Report;
 use differentiation_interface::prelude::*;
 use differentiation_interface::scalar::Real;
+use differentiation_interface::sparse::SparseMatrix;
+use differentiation_interface::{Const, FunctionWith};
 use std::hint::black_box;
 use std::time::Duration;
 use workloads::irregular::{Kepler, RandomGraph, Table};
@@ -96,34 +98,46 @@ fn run(contest: Contest<'_>) -> bool {
     is_met && is_met_first
 }
 
-/// Contenders of an operator: the method that prepares, the one that fills, and what it fills.
+/// Contenders of an operator: how to prepare, how to fill, and what it fills.
 macro_rules! contest {
-    ($name:expr, $n:expr, $f:expr, $points:expr, $prepare:ident, $fill:ident, $buffer:expr, $same:expr) => {{
-        let (f, points): (_, &[Vec<f64>]) = ($f, $points);
-        let mut chosen = $prepare(f, &AutoReverseDiff::default(), &points[0]).expect(TAKES);
-        let mut tape = $prepare(f, &AutoReverseDiff::tape(), &points[0]).expect(TAKES);
-        let mut compiled = $prepare(f, &AutoCompiledReverseDiff::default(), &points[0]).expect(TAKES);
+    ($name:expr, $n:expr, $f:expr, $points:expr, |$g:ident, $backend:ident, $at:ident| $prepare:expr, |$call:ident, $out:ident, $x:ident| $fill:expr,
+     |$asked:ident| $report:expr, $buffer:expr, $same:expr) => {{
+        let (f, points) = ($f, $points);
+        macro_rules! prepare {
+            ($of:expr) => {{
+                let ($g, $backend, $at) = (f, &$of, points[0]);
+                $prepare.expect(TAKES)
+            }};
+        }
+        macro_rules! fill {
+            ($prepared:expr, $buffer_:expr, $point:expr) => {{
+                let ($call, $out, $x) = (&mut $prepared, &mut $buffer_, $point);
+                $fill
+            }};
+        }
+        let (mut chosen, mut tape) = (prepare!(AutoReverseDiff::default()), prepare!(AutoReverseDiff::tape()));
+        let mut compiled = prepare!(AutoCompiledReverseDiff::default());
         let [mut by_tape, mut by_compiled, mut by_chosen] = [$buffer, $buffer, $buffer];
-        for (k, x) in points.iter().cycle().take(60).enumerate() {
-            tape.$fill(&mut by_tape, x).expect(TAKES);
-            chosen.$fill(&mut by_chosen, x).expect(TAKES);
+        for (k, x) in points.iter().copied().cycle().take(60).enumerate() {
+            fill!(tape, by_tape, x).expect(TAKES);
+            fill!(chosen, by_chosen, x).expect(TAKES);
             $same("adaptive", &by_chosen, &by_tape);
             if k < 3 {
-                compiled.$fill(&mut by_compiled, x).expect(TAKES);
+                fill!(compiled, by_compiled, x).expect(TAKES);
                 $same("compiled", &by_compiled, &by_tape);
             }
         }
         let (mut i, mut j, mut k) = (0, 0, 0);
         let next = |i: &mut usize| {
             *i = if *i + 1 < points.len() { *i + 1 } else { 0 };
-            black_box(&points[*i])
+            black_box(points[*i])
         };
         let beginning = move |backend: AutoReverseDiff| {
             let mut buffer = $buffer;
             move |_| {
-                let mut prepared = $prepare(f, &backend, &points[0]).expect(TAKES);
-                for x in points.iter().cycle().take(FIRST) {
-                    black_box(prepared.$fill(&mut buffer, x).is_ok());
+                let mut prepared = prepare!(backend);
+                for x in points.iter().copied().cycle().take(FIRST) {
+                    black_box(fill!(prepared, buffer, x).is_ok());
                 }
                 None
             }
@@ -133,18 +147,19 @@ macro_rules! contest {
             n: $n,
             warm: [
                 Box::new(move |_| {
-                    black_box(tape.$fill(&mut by_tape, next(&mut i)).is_ok());
+                    black_box(fill!(tape, by_tape, next(&mut i)).is_ok());
                     None
                 }),
                 Box::new(move |_| {
-                    black_box(compiled.$fill(&mut by_compiled, next(&mut j)).is_ok());
+                    black_box(fill!(compiled, by_compiled, next(&mut j)).is_ok());
                     None
                 }),
                 Box::new(move |asked| {
                     if asked {
-                        return Some(chosen.report());
+                        let $asked = &chosen;
+                        return $report;
                     }
-                    black_box(chosen.$fill(&mut by_chosen, next(&mut k)).is_ok());
+                    black_box(fill!(chosen, by_chosen, next(&mut k)).is_ok());
                     None
                 }),
             ],
@@ -167,17 +182,30 @@ fn gradients<L: Loss>(loss: &L, points: Vec<Vec<f64>>) -> bool {
         return true;
     }
     let f = &AsFunction(loss);
+    let points: &[&[f64]] = &points.iter().map(|x| &x[..]).collect::<Vec<_>>();
     let same = |what: &str, found: &[f64], expected: &[f64]| check(what, found, expected, 1e-9);
     let buffer = || vec![f64::NAN; n];
-    again_if_missed(|| contest!(loss.name(), n, f, &points, prepare_gradient, value_and_gradient_into, buffer(), same))
+    again_if_missed(|| {
+        contest!(
+            loss.name(),
+            n,
+            f,
+            points,
+            |f, b, x| prepare_gradient(f, b, x),
+            |p, out, x| p.value_and_gradient_into(out, x),
+            |p| Some(p.report()),
+            buffer(),
+            same
+        )
+    })
 }
 
 fn jacobians<W: System>(system: W) -> bool
 where
     systems::AsFunction<W>: Sync,
 {
-    let points = [W::point()];
-    let n = points[0].len();
+    let point = W::point();
+    let (n, points) = (point.len(), &[&point[..]]);
     if !wanted(&format!("{} Jacobian", W::NAME), n) {
         return true;
     }
@@ -187,7 +215,216 @@ where
     };
     let buffer = || Matrix::filled(n, n, f64::NAN);
     let name = || format!("{} Jacobian", W::NAME);
-    again_if_missed(|| contest!(name(), n, f, &points, prepare_jacobian, jacobian_into, buffer(), same))
+    again_if_missed(|| {
+        contest!(
+            name(),
+            n,
+            f,
+            points,
+            |f, b, x| prepare_jacobian(f, b, x),
+            |p, out, x| p.jacobian_into(out, x),
+            |p| Some(p.report()),
+            buffer(),
+            same
+        )
+    })
+}
+
+/// Σ (xᵢ - dᵢ)² with the data as a constant.
+struct Fit;
+
+impl<T: Real> FunctionWith<[T], (Const<Vec<f64>>,)> for Fit {
+    type Output = T;
+    fn call_with(&self, x: &[T], (data,): (&Vec<f64>,)) -> T {
+        x.iter().zip(data).map(|(x, d)| (*x - *d) * (*x - *d)).sum()
+    }
+}
+
+/// Gradients with constants: call `k` has those with the number `which(k)`, modulo the number of constants.
+fn fits(n: usize, what: &str, count: usize, calls: usize, which: impl Fn(usize) -> usize) -> bool {
+    let name = || format!("constants, {what}");
+    if !wanted(&name(), n) {
+        return true;
+    }
+    let (x, data) = (Random::around(5, n, 0.0, 1.0), Random::around(6, n + count, 0.0, 1.0));
+    let data: Vec<Vec<f64>> = (0..count).map(|k| data[k..k + n].to_vec()).collect();
+    let points: &[_] = &(0..calls).map(|k| (&x[..], Constant(&data[which(k) % count]))).collect::<Vec<_>>();
+    let same = |what: &str, found: &[f64], expected: &[f64]| check(what, found, expected, 1e-9);
+    let buffer = || vec![f64::NAN; n];
+    again_if_missed(|| {
+        contest!(
+            name(),
+            n,
+            &Fit,
+            points,
+            |f, b, x| prepare_gradient(f, b, x),
+            |p, out, x| p.value_and_gradient_into(out, x),
+            |p| Some(p.report()),
+            buffer(),
+            same
+        )
+    })
+}
+
+/// Hessians, their sparse form and their products at the point of the loss.
+fn second_order<L: Loss>(loss: &L) -> bool {
+    let point = loss.point();
+    let (n, points, f) = (point.len(), &[&point[..]], &AsFunction(loss));
+    let close = |what: &str, found: &[f64], expected: &[f64]| check(what, found, expected, 1e-9);
+    let tangent = &vec![0.5; n][..];
+    let mut all = true;
+    let name = |what: &str| format!("{} {what}", loss.name());
+    if wanted(&name("Hessian"), n) && n <= 100 {
+        let same = |what: &str, found: &Matrix<f64>, expected: &Matrix<f64>| {
+            close(what, found.as_slice(), expected.as_slice());
+        };
+        let buffer = || Matrix::filled(n, n, f64::NAN);
+        all &= again_if_missed(|| {
+            contest!(
+                name("Hessian"),
+                n,
+                f,
+                points,
+                |f, b, x| prepare_hessian(f, b, x),
+                |p, out, x| p.hessian_into(out, x),
+                |p| Some(p.report()),
+                buffer(),
+                same
+            )
+        });
+    }
+    if wanted(&name("sparse Hessian"), n) {
+        let same = |what: &str, found: &SparseMatrix<f64>, expected: &SparseMatrix<f64>| {
+            close(what, found.values(), expected.values());
+        };
+        let buffer = || hessian(f, &AutoSparse::new(AutoReverseDiff::tape()), &point[..]).expect(TAKES);
+        all &= again_if_missed(|| {
+            contest!(
+                name("sparse Hessian"),
+                n,
+                f,
+                points,
+                |f, b, x| prepare_hessian(f, &AutoSparse::new(*b), x),
+                |p, out, x| p.hessian_into(out, x),
+                |_p| None,
+                buffer(),
+                same
+            )
+        });
+    }
+    if wanted(&name("hvp"), n) {
+        let buffer = || vec![f64::NAN; n];
+        all &= again_if_missed(|| {
+            contest!(
+                name("hvp"),
+                n,
+                f,
+                points,
+                |f, b, x| prepare_hvp(f, b, x, [tangent]),
+                |p, out, x| p.hvp_into([&mut out[..]], x, [tangent]),
+                |p| Some(p.report()),
+                buffer(),
+                close
+            )
+        });
+    }
+    all
+}
+
+/// Pullbacks, pushforwards and sparse Jacobians.
+fn products<W: System>(system: W) -> bool
+where
+    systems::AsFunction<W>: Sync,
+{
+    let point = W::point();
+    let (n, points, f) = (point.len(), &[&point[..]], &systems::AsFunction(system));
+    let close = |what: &str, found: &Vec<f64>, expected: &Vec<f64>| check(what, found, expected, 1e-9);
+    let seed = &vec![0.5; n][..];
+    let mut all = true;
+    let name = |what: &str| format!("{} {what}", W::NAME);
+    let buffer = || vec![f64::NAN; n];
+    if wanted(&name("pullback"), n) {
+        all &= again_if_missed(|| {
+            contest!(
+                name("pullback"),
+                n,
+                f,
+                points,
+                |f, b, x| prepare_pullback(f, b, x, [seed]),
+                |p, out, x| p.pullback_into([&mut out[..]], x, [seed]),
+                |p| Some(p.report()),
+                buffer(),
+                close
+            )
+        });
+    }
+    if wanted(&name("pushforward"), n) {
+        all &= again_if_missed(|| {
+            contest!(
+                name("pushforward"),
+                n,
+                f,
+                points,
+                |f, b, x| prepare_pushforward(f, b, x, [seed]),
+                |p, out, x| p.pushforward_into([&mut out[..]], x, [seed]),
+                |p| Some(p.report()),
+                buffer(),
+                close
+            )
+        });
+    }
+    if wanted(&name("sparse Jacobian"), n) {
+        let same = |what: &str, found: &SparseMatrix<f64>, expected: &SparseMatrix<f64>| {
+            check(what, found.values(), expected.values(), 1e-9);
+        };
+        let buffer = || jacobian(f, &AutoSparse::new(AutoReverseDiff::tape()), &point[..]).expect(TAKES);
+        all &= again_if_missed(|| {
+            contest!(
+                name("sparse Jacobian"),
+                n,
+                f,
+                points,
+                |f, b, x| prepare_jacobian(f, &AutoSparse::new(*b), x),
+                |p, out, x| p.jacobian_into(out, x),
+                |_p| None,
+                buffer(),
+                same
+            )
+        });
+    }
+    all
+}
+
+/// exp(sin x) ln(1 + x²) / (2 + cos 3x).
+struct Elementary;
+
+impl<T: Real> Function<T> for Elementary {
+    type Output = T;
+    fn call(&self, x: &T) -> T {
+        let x = *x;
+        x.sin().exp() * (x * x).ln_1p() / ((3.0 * x).cos() + 2.0)
+    }
+}
+
+fn second_derivatives() -> bool {
+    let name = || "second derivative".to_string();
+    if !wanted(&name(), 1) {
+        return true;
+    }
+    let same = |what: &str, found: &f64, expected: &f64| check(what, &[*found], &[*expected], 1e-9);
+    again_if_missed(|| {
+        contest!(
+            name(),
+            1,
+            &Elementary,
+            &[0.7],
+            |f, b, x| prepare_second_derivative(f, b, x),
+            |p, out, x| p.second_derivative(x).map(|found| *out = found),
+            |p| Some(p.report()),
+            f64::NAN,
+            same
+        )
+    })
 }
 
 /// Lotka and Volterra's equations by the classical Runge-Kutta method, compared with data at every tenth step.
@@ -297,6 +534,18 @@ fn main() {
     all &= gradients(&RandomGraph::new(16 * long), Vec::new());
     all &= gradients(&Kepler(long), Vec::new());
     all &= gradients(&Table::new(long), Vec::new());
+    all &= second_order(&OfLength(Rosenbrock, 10));
+    all &= second_order(&OfLength(Rosenbrock, 100));
+    all &= second_order(&RungeKutta::new(long));
+    all &= products(Lorenz96);
+    all &= products(Quadrotor);
+    all &= second_derivatives();
+    for n in [8, 1000] {
+        all &= fits(n, "fixed", 1, 1, |_| 0);
+        all &= fits(n, "new at every call", 1000, 1000, |k| k);
+        all &= fits(n, "new at every 200th call", 50, 10_000, |k| k / 200);
+        all &= fits(n, "four in turn", 4, 4, |k| k);
+    }
     let mixtures: &[_] = if timed() { &[(10, 25, 1000), (20, 50, 1000)] } else { &[(3, 4, 10)] };
     for &(d, k, points) in mixtures {
         all &= gradients(&Mixture::new(d, k, points), Vec::new());

@@ -59,7 +59,7 @@ macro_rules! gradient_row {
 }
 
 fn rows<F: OfData>(name: &str, f: &F, x: &[f64], data: &Vec<f64>) {
-    let (compiled, tape) = (AutoReverseDiff::compiled(), AutoReverseDiff::default());
+    let (compiled, tape) = (AutoReverseDiff::compiled(), AutoReverseDiff::tape());
     let (function, captured, hidden) = (&AsFunction(f), &Captured(f, data), &Hidden(data.clone()));
     let expected = &gradient(captured, &tape, x).expect(TAKES);
     let plain = row("function", || {

@@ -8,6 +8,7 @@
 )]
 
 pub mod backends;
+pub mod checkpoints;
 #[cfg(feature = "sparse")]
 pub mod sparse;
 
@@ -43,6 +44,8 @@ mod book {
     #[cfg(feature = "faer")]
     #[doc = include_str!("../book/matrix_rules.md")]
     mod matrix_rules {}
+    #[doc = include_str!("../book/checkpoints.md")]
+    mod checkpoints {}
     #[doc = include_str!("../book/performance.md")]
     mod performance {}
     #[doc = include_str!("../book/compare_backends.md")]

@@ -156,6 +156,9 @@ pub trait PushforwardRoute<B: Backend> {
     fn seeds_per_pass<L: Lanes>(_backend: &B, seeds: usize) -> usize {
         seeds.max(1)
     }
+    /// Called with `true` at the end of a preparation by an operator that lets the same calls be computed in another way where they repeat, and
+    /// with `false` before another one. A state without this call computes all calls in one way.
+    fn adapt<S: Scalar, L: Lanes>(_backend: &B, _state: &mut Self::State<S, L>, _adapts: bool) {}
     /// Fills entries of the Jacobian at `x`, and leaves the outputs in `y` if given. Returns `false` where products with seeds are
     /// cheaper; then the entries may be unwritten and the operator computes the products. All calls with one state request the same
     /// entries.
@@ -199,6 +202,19 @@ pub trait PullbackRoute<B: Backend> {
     fn seeds_per_pass<L: Lanes>(_backend: &B, seeds: usize) -> usize {
         seeds.max(1)
     }
+    /// The same as [`PushforwardRoute::adapt`].
+    fn adapt<S: Scalar, L: Lanes>(_backend: &B, _state: &mut Self::State<S, L>, _adapts: bool) {}
+    /// The same as [`PushforwardRoute::entries`], for a Jacobian by cotangents.
+    fn entries<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        _backend: &B,
+        _state: &mut Self::State<S, L>,
+        _f: &mut F,
+        _x: &[S],
+        _entries: EntryRequest<'_, S>,
+        _y: Option<&mut Vec<S>>,
+    ) -> Result<bool, Error> {
+        Ok(false)
+    }
 }
 
 /// How `derivative`, `gradient` and `jacobian` reach the backend `B`: each is the matrix ∂y/∂x, row-major, with one column per
@@ -226,6 +242,8 @@ pub trait MatrixRoute<B: Backend> {
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+    /// Forgets what earlier calls of a state have shown of the function, which may have changed. [`prepare`](Self::prepare) does this too.
+    fn restart<S: Scalar, L: Lanes>(_state: &mut Self::State<S, L>) {}
     /// Whether the matrix can be divided among threads: by columns, pushforwards of basis vectors of the input, or by rows, pullbacks of
     /// basis vectors of the output. The parts are the same numbers, bit for bit, as those of [`matrix`](Self::matrix). `None`, the default,
     /// if the matrix is computed as a whole.

@@ -70,6 +70,9 @@ pub trait JacobianBackend<F, X: Shape, C: Contexts>: Clone {
         with_value: bool,
         jac: &mut Self::Matrix,
     ) -> Result<(), Error>;
+    /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
+    /// computed in another way than the first ones.
+    fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -361,6 +364,7 @@ where
     let at = At::new(&x, &mut memory.point);
     let mut state = backend.unprepared(at)?;
     backend.prepare(&mut state, &f, at)?;
+    backend.adapt(&mut state, true);
     let inputs = at.coordinates().len();
     Ok(PreparedJacobian { function: f, backend: backend.clone(), state, inputs, memory })
 }
@@ -478,8 +482,10 @@ where
     /// Those of [`jacobian`].
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
         let at = At::new(&x, &mut self.memory.point);
+        self.backend.adapt(&mut self.state, false);
         self.backend.prepare(&mut self.state, &self.function, at)?;
         self.inputs = at.coordinates().len();
+        self.backend.adapt(&mut self.state, true);
         Ok(())
     }
 

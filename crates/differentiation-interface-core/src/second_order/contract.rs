@@ -195,6 +195,10 @@ pub trait HvpRoute<O: Backend, I: Backend> {
         seeds.max(1)
     }
 
+    /// Called with `true` at the end of a preparation by an operator that lets the same calls be computed in another way where they repeat, and
+    /// with `false` before another one. A state without this call computes all calls in one way.
+    fn adapt<S: Scalar, L: Lanes>(_pair: &(O, I), _state: &mut Self::State<S, L>, _adapts: bool) {}
+
     /// Fills entries of the Hessian at `x`, and leaves what `request` names in the state. Returns `false` if products are cheaper. All
     /// calls with one state request the same entries.
     fn entries<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(

@@ -6,6 +6,7 @@ use super::contract::{ForcedRoute, HvpRoute, Request};
 use crate::backend::{Backend, EntryRequest, Lanes, PullbackPrimitive, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
+use crate::recordings::Reports;
 use crate::scalar::Scalar;
 
 /// Products with the Hessian from one recording of the function, without a second tape: the second-order adjoint.
@@ -71,6 +72,10 @@ pub trait SecondAdjointPrimitive: PullbackPrimitive {
         self.products(state, seeds, gradient, rows)
     }
 
+    /// Sets whether [`products_at`](Self::products_at) and [`hessian_entries`](Self::hessian_entries) may compute the same calls in another way
+    /// where they repeat; see [`HvpRoute::adapt`].
+    fn adapt<S: Scalar>(&self, _state: &mut Self::StateTwice<S>, _adapts: bool) {}
+
     /// Fills entries of the Hessian at `x`, and value and gradient if given. Returns `false` if products with seeds are cheaper; then
     /// the entries may be unwritten and the operator computes the products. All calls with one state request the same entries.
     fn hessian_entries<S: Scalar, F: Flat<Self::NumTwice<S>>>(
@@ -96,6 +101,13 @@ pub struct SecondAdjointState<State, S> {
     twice: State,
     gradient: Vec<S>,
     value: S,
+}
+
+impl<State: Reports, S> Reports for SecondAdjointState<State, S> {
+    type Report = State::Report;
+    fn report(&self) -> State::Report {
+        self.twice.report()
+    }
 }
 
 impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
@@ -135,6 +147,9 @@ impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
         let value = (request >= Request::Value).then_some(&mut state.value);
         let gradient = (request >= Request::Gradient).then_some(&mut state.gradient);
         pair.1.products_at(&mut state.twice, f, x, seeds, value, gradient, rows)
+    }
+    fn adapt<S: Scalar, L: Lanes>(pair: &(O, I), state: &mut Self::State<S, L>, adapts: bool) {
+        pair.1.adapt(&mut state.twice, adapts);
     }
     fn hold<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         pair: &(O, I),

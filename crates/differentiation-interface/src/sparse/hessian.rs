@@ -251,6 +251,9 @@ where
         colors.decompress_into(hess.values_mut(), &state.compressed).map_err(|error| named::<D>(coloring_error(error)))
     }
 
+    fn adapt(&self, state: &mut Self::State, adapts: bool) {
+        either!(&mut state.work, |work| work.adapt(adapts));
+    }
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,

@@ -363,6 +363,21 @@ where
         .map_err(|error| named::<D>(coloring_error(error)))
     }
 
+    fn adapt(&self, state: &mut Self::State, adapts: bool) {
+        let sides = self.sides();
+        match &mut state.forward {
+            Some(Forward::Wide(work)) => {
+                <D::Forward as Backend>::Pushforward::adapt(&sides.forward, &mut work.state, adapts)
+            }
+            Some(Forward::Few(work)) => {
+                <D::Forward as Backend>::Pushforward::adapt(&sides.forward, &mut work.state, adapts)
+            }
+            None => {}
+        }
+        if let Some(work) = &mut state.reverse {
+            <D::Reverse as Backend>::Pullback::adapt(&sides.reverse, work, adapts);
+        }
+    }
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -420,7 +435,7 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         }
     }
 
-    /// Fills the entries directly, and the value if requested, if the forward backend can and that is cheaper than products.
+    /// Fills the entries directly, and the value if requested, if the backend can and that is cheaper than products.
     fn entries<F, X, C, P, Y>(
         &self,
         state: &mut SparseJacobianState<D, X, C, K, Y>,
@@ -434,16 +449,22 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         C: Contexts,
         P: Point<Shape = X, Contexts = C>,
         K: DecompressionKind,
-        F: Evaluate<X, C, ForwardNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>>,
+        F: Evaluate<X, C, ForwardNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>> + Evaluate<X, C, ReverseNum<D, X>>,
     {
         let products = state.ncolors();
-        let (Some(work), Some((pattern, _))) = (&mut state.forward, &state.plan) else { return Ok(false) };
+        let Some((pattern, _)) = &state.plan else { return Ok(false) };
         let entries = EntryRequest { pattern: Some(pattern.csr()), values, products };
         let sides = self.sides();
         let y = with_value.then_some(&mut state.y);
-        fault::watch(|| match work {
-            Forward::Wide(work) => work.entries(&sides.forward, f, x, entries, y),
-            Forward::Few(work) => work.entries(&sides.forward, f, x, entries, y),
+        fault::watch(|| match (&mut state.forward, &mut state.reverse) {
+            (Some(Forward::Wide(work)), _) => work.entries(&sides.forward, f, x, entries, y),
+            (Some(Forward::Few(work)), _) => work.entries(&sides.forward, f, x, entries, y),
+            (None, Some(work)) => {
+                let mut kept = Default::default();
+                let mut f = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, &mut state.reverse_storage, &mut kept);
+                <D::Reverse as Backend>::Pullback::entries(&sides.reverse, work, &mut f, x.coordinates(), entries, y)
+            }
+            (None, None) => Ok(false),
         })
         .map_err(|error| named::<D>(sides.explained(error)))
     }

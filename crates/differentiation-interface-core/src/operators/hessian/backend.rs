@@ -10,6 +10,7 @@ use crate::fault;
 use crate::matrix::{DerivativeMatrix, Matrix};
 use crate::operators::call::Evaluation;
 use crate::point::{At, Point, Shape};
+use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
 
 type Route<B> = <B as SecondOrderBackend>::Hvp;
@@ -69,6 +70,9 @@ pub trait HessianBackend<F, X: Shape, C: Contexts>: Clone {
         request: Request,
         hess: &mut Self::Matrix,
     ) -> Result<(), Error>;
+    /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
+    /// computed in another way than the first ones.
+    fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
         &self,
         state: &mut Self::State,
@@ -139,6 +143,16 @@ fn entry_values<B: SecondOrderBackend, L: Lanes, S: Scalar, F: Flat<Number<B, S,
     fault::watch(|| B::Hvp::entries(pair, state, f, x, entries, want)).map_err(named::<B>)
 }
 
+impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> Reports for HessianWork<B, X, C, L>
+where
+    State<B, X::Scalar, L>: Reports,
+{
+    type Report = <State<B, X::Scalar, L> as Reports>::Report;
+    fn report(&self) -> Self::Report {
+        self.state.report()
+    }
+}
+
 /// Names the operator in an error.
 fn named<B: SecondOrderBackend>(error: impl Into<Error>) -> Error {
     error.into().during("hessian", B::NAME)
@@ -179,6 +193,10 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
     /// Writes the lengths of a point that its type does not tell, for what is valid at points of one shape only.
     pub fn lengths<P: Point<Shape = X, Contexts = C>>(&mut self, x: At<'_, P>, lengths: &mut Vec<usize>) {
         self.storage.lengths(x, lengths);
+    }
+    /// Called around a preparation; see [`HvpRoute::adapt`].
+    pub fn adapt(&mut self, adapts: bool) {
+        B::Hvp::adapt(&self.pair, &mut self.state, adapts);
     }
     /// The state of the route, for what an engine reports of the last call.
     pub fn route_state(&self) -> &State<B, X::Scalar, L> {
@@ -360,6 +378,9 @@ where
         let (n, mut scratch) = (state.inputs, Vec::new());
         let entries = EntryRequest { pattern: None, values: Rows::growing(&mut scratch, n), products: n };
         if state.entries(f, x, entries, Request::Value)? { Ok(()) } else { state.prepare(f, x, Seeds::all(n)) }
+    }
+    fn adapt(&self, state: &mut Self::State, adapts: bool) {
+        state.adapt(adapts);
     }
     fn matrix<P: Point<Shape = X, Contexts = C>>(
         &self,

@@ -14,6 +14,7 @@ use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::matrix::MatrixBuffer;
 use crate::point::{ArrayShape, At, LikeOf, Point, ScalarOf, Shape};
+use crate::recordings::Reports;
 use crate::scalar::Base;
 use std::ops::Deref;
 
@@ -267,6 +268,14 @@ where
         Ok(result[0])
     }
 
+    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    pub fn report(&self) -> <B::State as Reports>::Report
+    where
+        B::State: Reports,
+    {
+        self.state.report()
+    }
+
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may
     /// have changed.
     ///
@@ -274,9 +283,11 @@ where
     /// Those of [`hessian`].
     pub fn prepare_again<P: Point<Shape = X, Contexts = C>>(&mut self, x: P) -> Result<(), Error> {
         let at = At::new(&x, &mut self.memory.point);
+        self.backend.adapt(&mut self.state, false);
         self.backend.prepare(&mut self.state, &self.function, at)?;
         self.inputs = at.coordinates().len();
         self.memory.prepare();
+        self.backend.adapt(&mut self.state, true);
         Ok(())
     }
 

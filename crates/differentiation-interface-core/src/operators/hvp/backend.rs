@@ -9,6 +9,7 @@ use crate::evaluate::{Bound, Evaluate, Flat, NumberOutput, Storage, handed};
 use crate::fault;
 use crate::operators::call::Evaluation;
 use crate::point::{At, Point, Shape};
+use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
 
 /// The number type of `hvp` with `T` tangents.
@@ -92,6 +93,9 @@ pub trait HvpBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
     fn copy_product(state: &Self::State, k: usize, out: &mut [X::Scalar]);
     /// The gradient that the last call left.
     fn gradient(state: &Self::State) -> &[X::Scalar];
+    /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
+    /// computed in another way than the first ones.
+    fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
     /// Writes `f(x)` to `y`, without derivatives.
     ///
     /// # Errors
@@ -183,6 +187,16 @@ impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> Clone for Hvp
             products: self.products.clone(),
             evaluation: self.evaluation.clone(),
         }
+    }
+}
+
+impl<B: SecondOrderBackend, X: Shape, const T: usize, C: Contexts> Reports for HvpWork<B, X, T, C>
+where
+    State<B, X::Scalar, T>: Reports,
+{
+    type Report = <State<B, X::Scalar, T> as Reports>::Report;
+    fn report(&self) -> Self::Report {
+        self.state.report()
     }
 }
 
@@ -351,6 +365,9 @@ where
         state.accept(inputs)?;
         let dense = dense_tangent::<B, _>(&state.pair, inputs);
         state.products(f, x, &sizing_tangents(tangents, &dense), Request::Value, None)
+    }
+    fn adapt(&self, state: &mut Self::State, adapts: bool) {
+        B::Hvp::adapt(&state.pair, &mut state.state, adapts);
     }
     fn products<P: Point<Shape = X, Contexts = C>>(
         &self,

@@ -16,6 +16,7 @@ use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
+use crate::recordings::Reports;
 use crate::scalar::Base;
 use std::ops::Deref;
 use tangents::{check_seeds, error};
@@ -412,6 +413,14 @@ where
         Ok(result[0])
     }
 
+    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    pub fn report(&self) -> <B::State as Reports>::Report
+    where
+        B::State: Reports,
+    {
+        self.state.report()
+    }
+
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may
     /// have changed.
     ///
@@ -425,9 +434,11 @@ where
         let at = At::new(&x, &mut self.memory.point);
         let tangents = flat_seeds(&tangents, &mut self.tangents);
         check_seeds(&tangents, at.coordinates().len(), B::BACKEND)?;
+        self.backend.adapt(&mut self.state, false);
         self.backend.prepare(&mut self.state, &self.function, at, &tangents)?;
         self.inputs = at.coordinates().len();
         self.memory.prepare();
+        self.backend.adapt(&mut self.state, true);
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use crate::fault;
 use crate::operators::NumOf;
 use crate::operators::call::Evaluation;
 use crate::point::{At, Point, Shape};
+use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
 
 /// The number type of `pullback` with a single backend.
@@ -75,6 +76,9 @@ pub trait PullbackBackend<F, X: Shape, C: Contexts>: Clone {
         x: At<'_, P>,
         cotangents: &[&[X::Scalar]],
     ) -> Result<(), Error>;
+    /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
+    /// computed in another way than the first ones.
+    fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
     /// Writes `f(x)` to `y`, without derivatives.
     ///
     /// # Errors
@@ -117,6 +121,16 @@ impl<B: Backend, X: Shape, C: Contexts, K: Clone> Clone for PullbackWork<B, X, C
             y: self.y.clone(),
             dx: self.dx.clone(),
         }
+    }
+}
+
+impl<B: Backend, X: Shape, C: Contexts, K> Reports for PullbackWork<B, X, C, K>
+where
+    State<B, X::Scalar>: Reports,
+{
+    type Report = <State<B, X::Scalar> as Reports>::Report;
+    fn report(&self) -> Self::Report {
+        self.state.report()
     }
 }
 
@@ -180,6 +194,9 @@ where
             state.state = fresh;
         }
         Ok(())
+    }
+    fn adapt(&self, state: &mut Self::State, adapts: bool) {
+        B::Pullback::adapt(self, &mut state.state, adapts);
     }
     fn record<P: Point<Shape = X, Contexts = C>>(
         &self,

@@ -13,6 +13,7 @@ use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::Output;
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
+use crate::recordings::Reports;
 use crate::scalar::Base;
 use std::ops::Deref;
 
@@ -345,6 +346,14 @@ where
         Ok(B::Output::build(result, B::kept(&self.state)))
     }
 
+    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    pub fn report(&self) -> <B::State as Reports>::Report
+    where
+        B::State: Reports,
+    {
+        self.state.report()
+    }
+
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may
     /// have changed.
     ///
@@ -355,9 +364,12 @@ where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
+        self.backend.adapt(&mut self.state, false);
         self.backend.prepare(&mut self.state, At::new(&x, &mut self.memory.point))?;
         self.record(&x)?;
-        self.sweep(&x, &cotangents)
+        self.sweep(&x, &cotangents)?;
+        self.backend.adapt(&mut self.state, true);
+        Ok(())
     }
 
     /// Evaluates the function at `x`, of any length, and keeps the data for the products.

@@ -10,6 +10,7 @@ use crate::fault;
 use crate::operators::NumOf;
 use crate::operators::call::Evaluation;
 use crate::point::{At, Point, Shape};
+use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
 
 /// The number type of `pushforward` with `T` tangents and a single backend.
@@ -91,6 +92,9 @@ pub trait PushforwardBackend<F, X: Shape, C: Contexts, const T: usize>: Clone {
         x: At<'_, P>,
         tangents: &[&[X::Scalar]; T],
     ) -> Result<(), Error>;
+    /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
+    /// computed in another way than the first ones.
+    fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
     /// Writes `f(x)` to `y`, without derivatives.
     ///
     /// # Errors
@@ -156,6 +160,16 @@ impl<B: Backend, X: Shape, const T: usize, C: Contexts, K> PushforwardWork<B, X,
         }
         self.outputs = None;
         Ok(())
+    }
+}
+
+impl<B: Backend, X: Shape, const T: usize, C: Contexts, K> Reports for PushforwardWork<B, X, T, C, K>
+where
+    State<B, X::Scalar, T>: Reports,
+{
+    type Report = <State<B, X::Scalar, T> as Reports>::Report;
+    fn report(&self) -> Self::Report {
+        self.state.report()
     }
 }
 
@@ -241,6 +255,9 @@ where
         state.outputs = Some(state.y.len());
         state.column.clone_from(&state.y);
         Ok(())
+    }
+    fn adapt(&self, state: &mut Self::State, adapts: bool) {
+        B::Pushforward::adapt(self, &mut state.state, adapts);
     }
     fn products<P: Point<Shape = X, Contexts = C>>(
         &self,

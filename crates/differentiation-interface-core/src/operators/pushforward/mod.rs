@@ -13,6 +13,7 @@ use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::Output;
 use crate::point::{At, Point, ScalarOf, Shape};
+use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
 use std::ops::Deref;
 
@@ -371,6 +372,14 @@ where
         Ok(B::Output::build(result, B::kept(&self.state)))
     }
 
+    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    pub fn report(&self) -> <B::State as Reports>::Report
+    where
+        B::State: Reports,
+    {
+        self.state.report()
+    }
+
     /// Prepares again for points of the length of `x`, keeping function, backend and memory. Values that the function captures may
     /// have changed.
     ///
@@ -384,8 +393,10 @@ where
         let at = At::new(&x, &mut self.memory.point);
         let tangents = flat_seeds(&tangents, &mut self.tangents);
         check_seeds(&tangents, at.coordinates().len(), B::BACKEND)?;
+        self.backend.adapt(&mut self.state, false);
         self.backend.prepare(&mut self.state, &self.function, at, &tangents)?;
         self.inputs = at.coordinates().len();
+        self.backend.adapt(&mut self.state, true);
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use crate::fault;
 use crate::operators::NumOf;
 use crate::operators::call::{Evaluation, has_storage};
 use crate::point::{At, Point, Shape};
-use crate::recordings::Recordable;
+use crate::recordings::{Recordable, Reports};
 use crate::scalar::{Base, Scalar};
 use std::marker::PhantomData;
 
@@ -110,10 +110,15 @@ pub trait SecondDerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     }
 }
 
+/// State of the route of the outer derivative.
+type OuterState<B, X> = <<<B as SecondOrderBackend>::Outer as Backend>::Derivative as MatrixRoute<
+    <B as SecondOrderBackend>::Outer,
+>>::State<<X as Shape>::Scalar, Lane<1>>;
+
 /// State of a second derivative by two backends.
 pub struct SecondDerivativeWork<B: SecondOrderBackend, X: Shape, C: Contexts, K> {
     pair: (B::Outer, B::Inner),
-    outer: <<B::Outer as Backend>::Derivative as MatrixRoute<B::Outer>>::State<X::Scalar, Lane<1>>,
+    outer: OuterState<B, X>,
     inner: <<B::Inner as Backend>::Derivative as MatrixRoute<B::Inner>>::State<OuterNum<B, X>, Lane<1>>,
     storage: Storage<X, C, Twice<B, X>>,
     kept: K,
@@ -144,6 +149,16 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, K: Clone> Clone for SecondDer
             der: self.der.clone(),
             der2: self.der2.clone(),
         }
+    }
+}
+
+impl<B: SecondOrderBackend, X: Shape, C: Contexts, K> Reports for SecondDerivativeWork<B, X, C, K>
+where
+    OuterState<B, X>: Reports,
+{
+    type Report = <OuterState<B, X> as Reports>::Report;
+    fn report(&self) -> Self::Report {
+        self.outer.report()
     }
 }
 
@@ -197,6 +212,9 @@ impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Recordable for Deriv
     }
     fn constants_are(&self, words: &[u64]) -> bool {
         self.f.recordable().constants_are(words)
+    }
+    fn may_change(&self) -> bool {
+        self.f.recordable().may_change()
     }
     fn has_failed(&self) -> bool {
         self.error.is_some() || self.f.recordable().has_failed()
@@ -364,7 +382,9 @@ where
         x: At<'_, P>,
     ) -> Result<(), Error> {
         state.outputs = None;
+        <B::Outer as Backend>::Derivative::restart::<X::Scalar, Lane<1>>(&mut state.outer);
         state.run(f, x, true, None)?;
+        <B::Outer as Backend>::Derivative::restart::<X::Scalar, Lane<1>>(&mut state.outer);
         state.outputs = Some(state.y.len());
         Ok(())
     }

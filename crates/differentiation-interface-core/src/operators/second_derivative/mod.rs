@@ -12,6 +12,7 @@ use crate::context::Contexts;
 use crate::error::Error;
 use crate::evaluate::Output;
 use crate::point::{At, NumberShape, Point, ScalarOf, Shape};
+use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
 use std::ops::Deref;
 
@@ -368,6 +369,14 @@ where
             }
             Ok(())
         })
+    }
+
+    /// What the engine has done for this preparation so far, for backends that decide by themselves how to compute: `AutoReverseDiff`.
+    pub fn report(&self) -> <B::State as Reports>::Report
+    where
+        B::State: Reports,
+    {
+        self.state.report()
     }
 
     /// Returns `f(x)`, without derivatives: the function runs on constants.

@@ -16,8 +16,10 @@ mod state;
 mod tests;
 
 pub use backend::AutoCompiledReverseDiff;
+pub(in crate::backends) use recording::Task;
+pub(in crate::backends) use requested::{Order, RequestedEntries};
 #[cfg(feature = "any")]
 pub(in crate::backends) use routes::constant_of;
 pub use routes::{PlainConstant, Replay};
 pub use state::CompiledState;
-pub(in crate::backends) use state::Trial;
+pub(in crate::backends) use state::{ByKept, Trial};

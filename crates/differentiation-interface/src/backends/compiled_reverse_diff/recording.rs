@@ -14,7 +14,7 @@ use compiled_trace::native;
 use compiled_trace::{Absence, Executable, Graph, Place, Program, Recorder, RunError, compile};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::Base;
-pub(super) use measure::Measure;
+pub(in crate::backends) use measure::{Measure, Task};
 use programs::Programs;
 pub(super) use programs::{KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey};
 use std::panic::Location;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// The entries that a preparation requests.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RequestedEntries {
+pub(in crate::backends) struct RequestedEntries {
     entries: Option<Arc<EntrySet>>,
     most_bytes: usize,
 }
@@ -24,7 +24,7 @@ struct EntrySet {
 
 /// The matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(in crate::backends) enum Order {
     /// The Jacobian.
     First,
     /// The Hessian.
@@ -45,18 +45,18 @@ const PER_HESSIAN_PRODUCT: usize = 8;
 
 impl RequestedEntries {
     /// These entries.
-    pub(super) fn of<S>(order: Order, entries: &EntryRequest<'_, S>, limits: Limits) -> RequestedEntries {
+    pub(in crate::backends) fn of<S>(order: Order, entries: &EntryRequest<'_, S>, limits: Limits) -> RequestedEntries {
         let pattern = entries.pattern.map(|(starts, columns)| (starts.to_vec(), columns.to_vec()));
         let chosen = EntrySet { order, pattern, products: entries.products };
         RequestedEntries { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes }
     }
     /// All entries of the Jacobian.
-    pub(super) fn jacobian(limits: Limits) -> RequestedEntries {
+    pub(in crate::backends) fn jacobian(limits: Limits) -> RequestedEntries {
         let chosen = EntrySet { order: Order::First, pattern: None, products: usize::MAX };
         RequestedEntries { entries: Some(Arc::new(chosen)), most_bytes: limits.bytes }
     }
     /// Whether nothing is requested yet.
-    pub(super) fn is_nothing(&self) -> bool {
+    pub(in crate::backends) fn is_nothing(&self) -> bool {
         self.entries.is_none()
     }
 

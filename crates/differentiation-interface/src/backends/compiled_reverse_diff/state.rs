@@ -2,7 +2,7 @@
 
 mod kept;
 
-pub(in crate::backends) use kept::Trial;
+pub(in crate::backends) use kept::{ByKept, Trial};
 
 use super::backend::AutoCompiledReverseDiff;
 use super::buffers::{Buffers, Direction, read_numbers};

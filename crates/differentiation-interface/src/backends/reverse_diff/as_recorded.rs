@@ -1,43 +1,36 @@
 //! A function of tape variables as a function of recording numbers.
 //!
-//! Called by the recorder of `compiled-trace` for the route `tiered`; runs the user's function on variables in the state of `recorded`.
+//! Called by the recorder of `compiled-trace` for the routes in `tiered`, `tiered_products` and `tiered_twice`; runs the user's function on
+//! variables in the state of `recorded`.
 
-use super::recorded::{Writing, lowered, raised};
-use super::var::{Var, VarCore};
+use super::recorded::{InRecording, Writing, lowered, raised};
 use compiled_trace::Recorded;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::Recordable;
-use differentiation_interface_core::scalar::{Base, Num, Scalar};
+use differentiation_interface_core::scalar::{Base, Num};
 
-/// Memory of [`AsRecorded`].
-#[derive(Clone, Debug)]
-pub(super) struct Numbers<S: Scalar> {
-    x: Vec<Var<S>>,
-    y: Vec<Var<S>>,
+/// A function of variables `N` as a function of recording numbers, for recorders.
+pub(super) struct AsRecorded<'a, N, F> {
+    f: &'a mut F,
+    x: Vec<N>,
+    y: Vec<N>,
 }
 
-impl<S: Scalar> Numbers<S> {
-    pub(super) const fn new() -> Self {
-        Numbers { x: Vec::new(), y: Vec::new() }
+impl<'a, N, F> AsRecorded<'a, N, F> {
+    pub(super) const fn new(f: &'a mut F) -> Self {
+        AsRecorded { f, x: Vec::new(), y: Vec::new() }
     }
 }
 
-/// A function of [`Var`]s as a function of recording numbers, for recorders.
-pub(super) struct AsRecorded<'a, S: Scalar, F> {
-    pub(super) f: &'a mut F,
-    pub(super) numbers: Numbers<S>,
-}
-
-impl<S: Scalar, B: Base, F: Flat<Var<S>>> Flat<Recorded<B>> for AsRecorded<'_, S, F> {
+impl<N: InRecording, B: Base, F: Flat<N>> Flat<Recorded<B>> for AsRecorded<'_, N, F> {
     fn call(&mut self, x: &[Recorded<B>], y: &mut Vec<Recorded<B>>) {
-        let Numbers { x: inputs, y: outputs } = &mut self.numbers;
-        inputs.clear();
-        inputs.extend(x.iter().map(|v| Num(VarCore::whole(raised(v.0)))));
+        self.x.clear();
+        self.x.extend(x.iter().map(|v| N::of_parts(raised(v.0))));
         let writing = Writing::begin(true);
-        self.f.call(inputs, outputs);
+        self.f.call(&self.x, &mut self.y);
         drop(writing);
         y.clear();
-        y.extend(outputs.iter().map(|v| Num(lowered(v.0.parts()))));
+        y.extend(self.y.iter().map(|v| Num(lowered(v.to_parts()))));
     }
     fn recordable(&self) -> Option<&dyn Recordable> {
         self.f.recordable()

@@ -14,8 +14,8 @@ use crate::backends::AutoCompiledReverseDiff;
 /// operations with constants record nothing: a number carries its derivative with respect to one entry of the tape, and only
 /// operations that combine numbers of different entries are recorded.
 ///
-/// **Programs.** With the feature `compiled`, which is on by default, a prepared `gradient`, `jacobian` or `derivative` over `f64`
-/// counts its calls, and no time is measured, so that the same calls have the same results, bit for bit, in every run of a program:
+/// **Programs.** With the feature `compiled`, which is on by default, a prepared `gradient`, `jacobian`, `derivative`, `pullback`,
+/// `pushforward`, `hvp`, `hessian` or `second_derivative` over `f64`, and a sparse Jacobian or Hessian, counts its calls, and no time is measured, so that the same calls have the same results, bit for bit, in every run of a program:
 ///
 /// 1. Call 24 is recorded, then calls 48, 96, 192 and so on, unless there is a program. A recording is compiled if the function took the
 ///    same path before: the same operations with the same outcomes of comparisons. So a function without branches becomes a program at
@@ -26,13 +26,22 @@ use crate::backends::AutoCompiledReverseDiff;
 /// 3. The preparation stays with the tape for good if the program would have more to do than the tape (an estimate by instructions and
 ///    iterations, for the interpreter alone), if the recording is larger than `with_memory_limit` allows, if the function cannot be
 ///    recorded, or if what it reads may change. That is assumed of functions that are not [pure](crate::Function::is_pure), that have
-///    contexts which a recording cannot see, or that are not `Sync` (they may capture a `Cell`); and of those whose constants were
+///    contexts which a recording cannot see, or that are not `Sync` (they may capture a `Cell`); and of those whose captured data were
 ///    different in two recordings of one path. State that changes behind a lock, an atomic or a `static` is noticed by the last alone:
 ///    use [`tape`](Self::tape), or prepare again after a change, as for `compiled`.
+/// 4. A [`Parameter`](crate::context::Parameter) is an input of the program. A [`Constant`](crate::context::Constant) made of numbers is
+///    compared in each call with those for which the programs are right, up to 8 different ones each. The tape computes a call with other
+///    constants, and the function is recorded when 8 such calls had the same ones; from the third change on at the latest constants are
+///    parameters of the program, so that a recording is all that a change costs. Where the constants of a recorded call are not those of
+///    the recording before it, nothing is compiled unless they are still the same 8 calls later. Programs are given up as in 2 if
+///    constants are new at more than a quarter of the calls, or after 8 changes if they last for fewer than 32 calls on average; given up
+///    twice, they are not made again.
 ///
 /// A program adds long sums in another order than the tape: results differ by rounding. `report()` of the prepared object says what has
-/// been done and why. [`tape`](Self::tape), `recording_from` and `compiled` set the tier. Other operators, second order, numbers of
-/// another differentiation, `f32`, calls without preparation, `AnyBackend`, and Jacobians by `AutoThreaded` are computed by the tape.
+/// been done and why; a sparse matrix has no report. [`tape`](Self::tape), `recording_from` and `compiled` set the tier. The tape computes
+/// numbers of another differentiation (the inner derivatives of [`SecondOrder`](crate::backend::SecondOrder) with another engine outside),
+/// `f32`, calls without preparation, products at a fixed point, `AnyBackend`, and everything but gradients and derivatives by
+/// `AutoThreaded`. The value that `value_derivative_and_second_derivative` returns takes a run of the function on a tape.
 ///
 /// **Threads.** The tape belongs to the thread that calls the operator. A function that combines its numbers on another thread
 /// (`std::thread::scope`, `rayon`, a worker behind a channel) is refused with
@@ -90,8 +99,9 @@ impl AutoReverseDiff {
 
 #[cfg(feature = "compiled")]
 impl AutoReverseDiff {
-    /// The same that records call `call` of a preparation first, counted from 1, in place of call 24. With 1, the preparation
-    /// records and compiles, although nothing has shown that the path repeats; 0 is as [`tape`](Self::tape).
+    /// The same that records call `call` of a preparation first, counted from 1, in place of call 24. With 1, the preparation of a gradient,
+    /// Jacobian or derivative records and compiles, although nothing has shown that the path repeats, and other operators record
+    /// call 24; 0 is as [`tape`](Self::tape).
     ///
     /// # Example
     /// ```

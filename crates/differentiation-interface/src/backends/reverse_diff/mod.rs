@@ -1,13 +1,20 @@
 //! Reverse mode: a tape of binary operations, recorded anew in each call, and programs where calls repeat.
 //!
 //! Reached by operators through the routes below; runs the user's function on [`Var`]. Gradients, Jacobians and derivatives go through
-//! `tiered.rs`, where `tiers.rs` decides by counts whether the tape or a program computes a call; all other operators run the tape.
-//! Products with a Hessian by this backend alone are in `twice.rs`, which runs it on [`TwiceVar`].
+//! `tiered.rs`, pullbacks and pushforwards through `tiered_products.rs`, where `tiers.rs` decides by counts whether the tape or a program
+//! computes a call. Products with a Hessian by this backend alone are in `twice.rs`, which runs the function on [`TwiceVar`], and in
+//! `tiered_twice.rs` by programs.
 
 mod along;
 #[cfg(feature = "compiled")]
 mod as_recorded;
 mod backend;
+#[cfg(feature = "compiled")]
+mod lasting;
+#[cfg(all(test, feature = "compiled"))]
+mod lasting_tests;
+#[cfg(all(test, feature = "compiled"))]
+mod products_tests;
 #[cfg(feature = "compiled")]
 mod recorded;
 #[cfg(feature = "compiled")]
@@ -17,6 +24,10 @@ mod tape;
 mod tests;
 #[cfg(feature = "compiled")]
 mod tiered;
+#[cfg(feature = "compiled")]
+mod tiered_products;
+#[cfg(feature = "compiled")]
+mod tiered_twice;
 #[cfg(feature = "compiled")]
 mod tiers;
 #[cfg(all(test, feature = "compiled"))]
@@ -31,13 +42,17 @@ pub use backend::AutoReverseDiff;
 pub use report::{Form, Reason, Report};
 #[cfg(feature = "compiled")]
 pub use tiered::{Tiered, TieredState};
+#[cfg(feature = "compiled")]
+pub use tiered_products::{TieredPullbackState, TieredPushforwardState};
 pub use twice::TwiceState;
 pub use twice_var::{TwiceVar, TwiceVarCore};
 pub use var::{Var, VarCore};
 
 use differentiation_interface_core::backend::{
-    Adjoint, Backend, Lane, Lanes, Lift, Native, PullbackPrimitive, Reverse, Rows, Seeds, ViaPullback,
+    Adjoint, Backend, Lane, Lanes, Lift, PullbackPrimitive, Reverse, Rows, Seeds,
 };
+#[cfg(not(feature = "compiled"))]
+use differentiation_interface_core::backend::{Native, ViaPullback};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::EngineScalar;
@@ -50,14 +65,23 @@ use tape::{Call, Node, Recorder, Spare};
 type Matrices = Tiered;
 #[cfg(not(feature = "compiled"))]
 type Matrices = ViaPullback;
+/// The routes of products.
+#[cfg(feature = "compiled")]
+type Pullbacks = Tiered;
+#[cfg(not(feature = "compiled"))]
+type Pullbacks = Native;
+#[cfg(feature = "compiled")]
+type Pushforwards = Tiered;
+#[cfg(not(feature = "compiled"))]
+type Pushforwards = ViaPullback;
 
 impl Backend for AutoReverseDiff {
     const NAME: &'static str = "reverse_diff";
     type Lanes = Lane<1>;
     type Num<S: Scalar, L: Lanes> = Var<S>;
     type Mode = Reverse<Adjoint>;
-    type Pushforward = ViaPullback;
-    type Pullback = Native;
+    type Pushforward = Pushforwards;
+    type Pullback = Pullbacks;
     type Derivative = Matrices;
     type Gradient = Matrices;
     type Jacobian = Matrices;

@@ -1,11 +1,12 @@
-//! The second state of a [`Var`](super::Var): a number of a recording that is compiled.
+//! The second state of a [`Var`](super::Var) and of a [`TwiceVar`](super::TwiceVar): a number of a recording that is compiled.
 //!
-//! Called by the operations of the variable where an operand is in this state; each is the same operation of the recording number of
+//! Called by the operations of the variables where an operand is in this state; each is the same operation of the recording number of
 //! `compiled-trace`. They are not inlined, because most functions run on tapes.
 //!
 //! Only numbers over plain ones are recorded, so that there are no derivatives of the scalar to lose.
 
 use super::tape::{self, Node};
+use super::twice_tape::TwiceNode;
 use compiled_trace::{Recorded, RecordedCore};
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::identity::STRAY;
@@ -37,11 +38,31 @@ pub(super) fn lowered<S: Scalar, B: Base>((value, place): Parts<S>) -> RecordedC
     let (entry, recording) = ((place >> 32) as u32, place as u32);
     match NonZeroU32::new(recording) {
         Some(tape) if !is_tagged::<S>(entry) => {
-            tape::note_foreign::<Node<S>>([tape; 2]);
+            note_foreign::<S>(tape);
             RecordedCore::from_parts(value, 0, STRAY.get())
         }
         _ => RecordedCore::from_parts(value, entry & !TAG, recording),
     }
+}
+
+/// Reports a number of a tape, of first or second derivatives, in an operation of a recording.
+#[cold]
+fn note_foreign<S: Scalar>(recording: NonZeroU32) {
+    if tape::is_open::<TwiceNode<S>>(recording) {
+        tape::note_foreign::<TwiceNode<S>>([recording; 2]);
+    } else {
+        tape::note_foreign::<Node<S>>([recording; 2]);
+    }
+}
+
+/// A number of this engine that may be in the state of a recording.
+pub(super) trait InRecording: Scalar {
+    /// The number below.
+    type Below: Scalar;
+    /// The number of these parts, a constant or of a recording.
+    fn of_parts(parts: Parts<Self::Below>) -> Self;
+    /// What a recording needs of the number.
+    fn to_parts(&self) -> Parts<Self::Below>;
 }
 
 /// The parts of which [`lowered`] makes the recording number.

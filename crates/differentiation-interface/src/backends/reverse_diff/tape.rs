@@ -235,6 +235,12 @@ fn note_stray(recording: NonZeroU32) {
     identity::spoil(recording, ErrorKind::OtherThread);
 }
 
+/// Whether a recording runs on this thread, on a tape of these entries.
+#[cfg(feature = "compiled")]
+pub(super) fn is_open<E: Entry>(recording: NonZeroU32) -> bool {
+    with_tape::<E, _>(recording, |_| ()).is_some()
+}
+
 /// Reports an operation on numbers of two recordings.
 #[cold]
 #[inline(never)]

@@ -3,7 +3,7 @@
 //! Called by operators; asks `tiers` what each call does. Over other numbers than `f64`, and where nothing is to be recorded, it is
 //! the route by pullbacks of the tape.
 
-use super::as_recorded::{AsRecorded, Numbers};
+use super::as_recorded::AsRecorded;
 use super::backend::AutoReverseDiff;
 use super::recorded::Writing;
 use super::report::Report;
@@ -31,13 +31,13 @@ pub struct TieredState<S: Scalar, L: Lanes> {
 
 /// The slices as doubles.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn doubles<'s, 'a, S: Scalar>(slices: &'s [&'a [S]]) -> Option<&'s [&'a [f64]]> {
+pub(super) fn doubles<'s, 'a, S: Scalar>(slices: &'s [&'a [S]]) -> Option<&'s [&'a [f64]]> {
     S::Base::as_doubles(S::as_plain(slices)?)
 }
 
 /// The same for mutable slices.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn doubles_mut<'s, 'a, S: Scalar>(slices: &'s mut [&'a mut [S]]) -> Option<&'s mut [&'a mut [f64]]> {
+pub(super) fn doubles_mut<'s, 'a, S: Scalar>(slices: &'s mut [&'a mut [S]]) -> Option<&'s mut [&'a mut [f64]]> {
     S::Base::as_doubles_mut(S::as_plain_mut(slices)?)
 }
 
@@ -78,7 +78,7 @@ impl<S: Scalar, L: Lanes> TieredState<S, L> {
     /// Records the function at `x`, and compiles the recording if it is of use.
     fn record<F: Flat<Var<S>>>(&mut self, backend: &AutoReverseDiff, f: &mut F, x: &[S]) {
         if let Some(&[point]) = doubles(&[x]) {
-            self.tiers.record(backend.schedule, &mut AsRecorded { f, numbers: Numbers::new() }, point);
+            self.tiers.record(backend.schedule, &mut AsRecorded::<Var<S>, _>::new(f), point);
         }
     }
 
@@ -146,6 +146,9 @@ impl MatrixRoute<AutoReverseDiff> for Tiered {
             return ViaPullback::matrix::<S, L, F>(backend, &mut state.tape, f, x, y, rows);
         }
         ViaPullback::matrix::<S, L, F>(backend, &mut state.tape, f, x, y, rows)
+    }
+    fn restart<S: Scalar, L: Lanes>(state: &mut TieredState<S, L>) {
+        state.tiers.restart();
     }
     fn divides(backend: &AutoReverseDiff) -> Option<Direction> {
         <ViaPullback as MatrixRoute<AutoReverseDiff>>::divides(backend)

@@ -4,10 +4,12 @@
 //! of a program can be repeated bit for bit. Over `f64` alone and without generic functions, so that this and the compiled engine
 //! are compiled here and not in every crate that differentiates.
 
+use super::lasting::EarlierConstants;
 use super::report::{Form, Reason, Report};
-use crate::backends::compiled_reverse_diff::{CompiledState, Trial};
+use crate::backends::compiled_reverse_diff::{ByKept, CompiledState, RequestedEntries, Task, Trial};
 use compiled_trace::{Fingerprint, Limits, Recorded};
 use differentiation_interface_core::backend::Rows;
+use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::{Recordable, RecordedMatrix};
 use std::time::Instant;
@@ -24,6 +26,12 @@ pub(super) struct Schedule {
 impl Schedule {
     /// Tapes only.
     pub(super) const NEVER: Schedule = Schedule { first: 0, bytes: 512 << 20 };
+
+    /// The first call that may be recorded where the preparation has recorded nothing; not the first call itself, since one without
+    /// preparation is not worth it.
+    fn first_of_calls(self) -> u64 {
+        if self.first == 1 { Schedule::default().first } else { self.first }
+    }
 }
 
 impl Default for Schedule {
@@ -43,8 +51,18 @@ const PER_OPERATION: f64 = 1.3;
 const PER_FUNCTION: f64 = 1.7;
 /// The time of a call of the tape with nothing to record, over that of a program with nothing to do.
 const PER_CALL: f64 = 10.0;
-/// The misses of programs that are tolerated before anything is decided.
+/// The time of the tape of second order over that of the tape, for a recording and for each pair of sweeps.
+const PER_SECOND_ORDER: f64 = 2.0;
+/// The misses of programs that are tolerated before anything is decided, and the calls with the same new constants after which these are
+/// expected to last: a recording takes as long as some ten calls.
 const FEW: u64 = 8;
+/// The calls that new constants are to last on average, so that recording them pays. Counted from the first `FEW` ones on.
+const LASTING: u64 = 32;
+/// The programs that it takes at most until all constants are parameters. Others follow only if the number of calls has doubled since the
+/// last one.
+const FIRST_PROGRAMS: u64 = 4;
+/// The number of times that programs are given up after which constants are taken to change too often.
+const MOST_DESCENTS: u64 = 2;
 
 /// How the next call is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +91,18 @@ pub(super) struct Tiers {
     /// The number of calls when the last recording was compiled, and calls since then at which no program was valid.
     since: u64,
     misses: u64,
+    constants: EarlierConstants,
+    /// Recordings since then for other constants.
+    followed: u64,
+    /// Whether a call with other constants than at the last recording is to be recorded soon after that.
+    waits: bool,
+    /// Whether there was a call whose constants no program knew.
+    has_changed: bool,
+    /// Whether calls of [`serve`](Self::serve) are counted: not before an operator has prepared.
+    is_on: bool,
+    task: Task,
+    /// The entries that programs are made for; those of a dense Jacobian if `None`.
+    requested: Option<RequestedEntries>,
     report: Report,
 }
 
@@ -88,8 +118,7 @@ impl Tiers {
             return Step::Program;
         }
         if self.next == 0 {
-            // With 1, the preparation has recorded; a call without preparation is not worth it.
-            self.next = schedule.first.max(2);
+            self.next = schedule.first_of_calls();
         }
         let is_due = self.calls() >= self.next && self.settled.is_none();
         if is_due { Step::Record } else { Step::Tape }
@@ -109,7 +138,7 @@ impl Tiers {
     /// What has happened so far.
     pub(super) fn report(&self) -> Report {
         let form = match &self.programs {
-            Some(programs) if programs.has_code() => Form::MachineCode,
+            Some(programs) if programs.has_code(self.task) => Form::MachineCode,
             Some(_) => Form::Interpreter,
             None => Form::Tape,
         };
@@ -138,41 +167,81 @@ impl Tiers {
 
     fn try_record(&mut self, schedule: Schedule, f: &mut dyn Flat<Recorded>, x: &[f64]) -> Result<(), Reason> {
         let of = f.recordable();
-        if !of.is_pure() {
-            return Err(Reason::NotPure);
-        }
+        // A program of a function that is not pure knows for which constants it is right.
+        let is_pure = of.is_pure();
+        let are_new = match self.programs {
+            None if !is_pure => !self.constants.are_recorded_again(of).ok_or(Reason::NotPure)?,
+            _ => false,
+        };
         if of.may_change() {
             return Err(Reason::MayChange);
         }
         let limits = Limits { bytes: schedule.bytes };
-        let mut programs = self.programs.take().unwrap_or_else(|| Box::new(CompiledState::of_matrices(limits)));
+        let had_programs = self.programs.is_some();
+        let mut programs = match self.programs.take() {
+            Some(programs) => programs,
+            None => {
+                let requested = self.requested.clone().unwrap_or_else(|| RequestedEntries::jacobian(limits));
+                Box::new(CompiledState::for_entries(requested))
+            }
+        };
         let trial = programs.try_out(limits, f, x).map_err(Reason::of_error)?;
         self.report.recordings += 1;
         self.report.operations = trial.operations;
+        if are_new {
+            // Other constants than at the last recording. If they are those of a call soon after this one, they last.
+            self.seen.clear();
+            self.waits = self.report.recordings > 1 && !self.waits;
+            if self.waits {
+                self.next = self.calls() + FEW;
+            }
+        }
         let path = self.seen.iter().find(|seen| seen.operations == trial.fingerprint.operations);
+        let follows = had_programs && !is_pure;
         let is_known = match path {
-            Some(seen) if seen.constants != trial.fingerprint.constants => return Err(Reason::ConstantsChange),
+            Some(seen) if !follows && seen.constants != trial.fingerprint.constants => {
+                return Err(Reason::ConstantsChange);
+            }
             Some(_) => true,
-            None => schedule.first == 1,
+            None => schedule.first == 1 && !had_programs,
         };
         if path.is_none() && self.seen.len() < MOST_SEEN {
             self.seen.push(trial.fingerprint);
         }
-        if is_known && programs.count() < MOST_KEPT {
+        let is_compiled = if follows {
+            let is_due = self.report.programs < FIRST_PROGRAMS || self.calls() >= 2 * self.since;
+            let most = if is_known && is_due { MOST_KEPT } else { 0 };
+            self.followed += 1;
+            programs.follow(f.recordable(), most).map_err(Reason::of_error)?
+        } else if is_known && programs.count() < MOST_KEPT {
             programs.adopt(limits, f, x).map_err(Reason::of_error)?;
-            let (Some(measure), Some(outputs)) = (programs.measure(), programs.count_of_outputs()) else {
-                return Err(Reason::Slower);
-            };
-            (self.report.loops, self.report.instructions) = (measure.loops, measure.instructions);
-            self.report.estimate = measure.time / time_of_tape(&trial, outputs);
-            if !programs.has_code() && self.report.estimate > 1.0 {
-                return Err(Reason::Slower);
-            }
-            (self.since, self.misses) = (self.calls(), 0);
-            self.report.programs += 1;
+            true
+        } else {
+            false
+        };
+        if is_compiled {
+            self.note_program(&programs, &trial)?;
         }
         programs.forget_trial();
         self.programs = (programs.count() > 0).then_some(programs);
+        if self.followed > FEW && LASTING * self.followed > self.calls() - self.since {
+            self.descend();
+        }
+        Ok(())
+    }
+
+    /// Reports a new program, and refuses one that has more to do than the tape.
+    fn note_program(&mut self, programs: &CompiledState<f64>, trial: &Trial) -> Result<(), Reason> {
+        let (Some(measure), Some(outputs)) = (programs.measure(self.task), programs.count_of_outputs()) else {
+            return Err(Reason::Slower);
+        };
+        (self.report.loops, self.report.instructions) = (measure.loops, measure.instructions);
+        self.report.estimate = measure.time / time_of_tape(trial, self.task, outputs);
+        if !programs.has_code(self.task) && self.report.estimate > 1.0 {
+            return Err(Reason::Slower);
+        }
+        (self.since, self.misses, self.followed) = (self.calls(), 0, 0);
+        self.report.programs += 1;
         Ok(())
     }
 
@@ -185,13 +254,102 @@ impl Tiers {
         rows: &mut Rows<'_, f64>,
     ) -> Result<(), Step> {
         let Some(programs) = &mut self.programs else { return Err(Step::Tape) };
+        let result = programs.matrix_by_kept(f, x, with_value, rows);
+        self.note_result(result, f)
+    }
+
+    /// Counts a call by programs, and says what it does instead where none was valid.
+    fn note_result(&mut self, result: Result<ByKept, Error>, f: Option<&dyn Recordable>) -> Result<(), Step> {
         // An error is found again, and reported, by the tape.
-        if f.is_pure() && programs.matrix_by_kept(f, x, with_value, rows).unwrap_or(false) {
-            self.by_tape -= 1;
-            self.by_program += 1;
-            return Ok(());
+        match result.unwrap_or(ByKept::OtherPath) {
+            ByKept::Done => {
+                self.by_tape -= 1;
+                self.by_program += 1;
+                Ok(())
+            }
+            ByKept::OtherPath => Err(self.missed()),
+            ByKept::OtherConstants => Err(self.missed_constants(f)),
         }
-        Err(self.missed())
+    }
+
+    /// Sets whether calls of [`serve`](Self::serve) are counted, from now on and with no programs.
+    pub(super) fn adapt(&mut self, schedule: Schedule, adapts: bool) {
+        let is_on = adapts && schedule.first > 0;
+        *self = Tiers { is_on, requested: Some(RequestedEntries::default()), ..Tiers::default() };
+    }
+
+    /// Whether calls of [`serve`](Self::serve) are counted.
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Sets what programs are for, which is the same in all calls.
+    pub(super) fn set_task(&mut self, task: Task) {
+        self.task = task;
+    }
+
+    /// Whether the entries that programs are made for are to be set before the next call: it is recorded, and they are not known.
+    pub(super) fn wants_request(&self, schedule: Schedule) -> bool {
+        let is_unknown = self.requested.as_ref().is_some_and(|requested| requested.is_nothing());
+        let next = if self.next == 0 { schedule.first_of_calls() } else { self.next };
+        is_unknown && self.settled.is_none() && self.calls() + 1 >= next
+    }
+
+    /// Sets the entries that programs are made for.
+    pub(super) fn request(&mut self, requested: RequestedEntries) {
+        self.requested = Some(requested);
+    }
+
+    /// The programs.
+    pub(super) fn programs(&mut self) -> Option<&mut CompiledState<f64>> {
+        self.programs.as_deref_mut()
+    }
+
+    /// Computes a call by the programs in use, all of which have one of the requested entries. Otherwise says what the call does instead;
+    /// `None` if there are no such programs, and the call is not counted.
+    pub(super) fn serve_entries(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        go: &mut Compute<'_>,
+    ) -> Option<Result<(), Step>> {
+        let programs = self.programs.as_deref_mut().filter(|programs| programs.have_entries())?;
+        self.by_tape += 1;
+        let result = go(programs, f);
+        Some(self.note_result(result, f))
+    }
+
+    /// Computes a call by a program if there is one, or records it. Returns whether `go` has computed the results; if not, the tape has
+    /// to. With `instead`, the call is already counted, and does that.
+    pub(super) fn serve(
+        &mut self,
+        schedule: Schedule,
+        instead: Option<Step>,
+        f: &mut dyn Flat<Recorded>,
+        x: &[f64],
+        go: &mut Compute<'_>,
+    ) -> bool {
+        let mut step = instead.unwrap_or_else(|| self.step(schedule));
+        if step == Step::Program {
+            match self.run(f.recordable(), go) {
+                Ok(()) => return true,
+                Err(instead) => step = instead,
+            }
+        }
+        if step == Step::Record {
+            self.record(schedule, f, x);
+            if self.run(f.recordable(), go).is_ok() {
+                return true;
+            }
+            self.descend_if_many();
+        }
+        false
+    }
+
+    fn run(&mut self, f: Option<&dyn Recordable>, go: &mut Compute<'_>) -> Result<(), Step> {
+        let Some(programs) = self.programs.as_deref_mut() else { return Err(Step::Tape) };
+        let result = go(programs, f);
+        self.note_result(result, f)
     }
 
     /// Sizes the memory of a program by a run at `x`, so that later calls allocate nothing.
@@ -215,12 +373,37 @@ impl Tiers {
         Step::Tape
     }
 
+    /// What to do in a call whose constants no program knows.
+    #[cold]
+    #[inline(never)]
+    fn missed_constants(&mut self, f: Option<&dyn Recordable>) -> Step {
+        self.has_changed = true;
+        self.report.misses += 1;
+        let times = self.constants.count(f);
+        if times >= FEW && times.is_power_of_two() {
+            return Step::Record;
+        }
+        // Constants that return are waited for.
+        if times == 1 || times > FEW {
+            self.misses += 1;
+            self.descend_if_many();
+        }
+        Step::Tape
+    }
+
     /// Leaves the programs if they are not valid at more than a quarter of the points.
     pub(super) fn descend_if_many(&mut self) {
         if self.misses >= FEW && 4 * self.misses > self.calls() - self.since {
-            self.programs = None;
-            self.next = 2 * self.calls();
-            self.report.descents += 1;
+            self.descend();
+        }
+    }
+
+    fn descend(&mut self) {
+        self.programs = None;
+        self.next = 2 * self.calls();
+        self.report.descents += 1;
+        if self.has_changed && self.report.descents >= MOST_DESCENTS {
+            self.settled = Some(Reason::ConstantsChange);
         }
     }
 
@@ -250,7 +433,16 @@ impl Tiers {
     }
 }
 
-/// The time of a call by the tape, in that of an interpreted operation: one run, and one sweep for each output.
-fn time_of_tape(trial: &Trial, outputs: usize) -> f64 {
-    PER_CALL + PER_OPERATION * trial.operations as f64 * (1.0 + outputs as f64) / 2.0 + PER_FUNCTION * trial.functions
+/// Computes a call by programs.
+pub(super) type Compute<'a> = dyn FnMut(&mut CompiledState<f64>, Option<&dyn Recordable>) -> Result<ByKept, Error> + 'a;
+
+/// The time of a call by the tape, in that of an interpreted operation: one run, and one sweep for each row.
+fn time_of_tape(trial: &Trial, task: Task, outputs: usize) -> f64 {
+    let (rows, factor) = match task {
+        Task::Matrix | Task::Pushforwards(_) => (outputs, 1.0),
+        Task::Pullbacks(rows) => (rows, 1.0),
+        Task::HessianProducts(rows) => (rows, PER_SECOND_ORDER),
+    };
+    let operations = PER_OPERATION * trial.operations as f64 * (1.0 + rows as f64) / 2.0;
+    PER_CALL + factor * (operations + PER_FUNCTION * trial.functions)
 }

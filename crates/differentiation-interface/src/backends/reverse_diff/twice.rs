@@ -3,10 +3,16 @@
 //! Called by the route [`SecondAdjoint`](differentiation_interface_core::backend::SecondAdjoint); runs the user's function
 //! on [`TwiceVar`] and sweeps over the tape of `twice_tape.rs`.
 
+#[cfg(feature = "compiled")]
+use super::recorded::Writing;
 use super::tape::{Recorder, Spare};
+#[cfg(feature = "compiled")]
+use super::tiered_twice::Chosen;
 use super::twice_tape::{Sweep, TwiceCall, TwiceNode};
 use super::twice_var::{TwiceVar, TwiceVarCore};
 use super::{AutoReverseDiff, InLanes};
+#[cfg(feature = "compiled")]
+use differentiation_interface_core::backend::EntryRequest;
 use differentiation_interface_core::backend::{LiftPair, Rows, SecondAdjointPrimitive, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -30,6 +36,9 @@ pub struct TwiceState<S: Scalar> {
     /// Whether the adjoints are those of the last recording.
     has_adjoints: bool,
     products: Vec<S>,
+    /// What computes calls that repeat.
+    #[cfg(feature = "compiled")]
+    pub(super) chosen: Chosen,
 }
 
 impl<S: Scalar> LiftPair<AutoReverseDiff, S, TwiceVar<S>> for AutoReverseDiff {
@@ -55,6 +64,8 @@ impl SecondAdjointPrimitive for AutoReverseDiff {
             adjoints: Vec::new(),
             has_adjoints: false,
             products: Vec::new(),
+            #[cfg(feature = "compiled")]
+            chosen: Chosen::default(),
         })
     }
 
@@ -67,6 +78,8 @@ impl SecondAdjointPrimitive for AutoReverseDiff {
     ) -> Result<S, Error> {
         state.has_adjoints = false;
         state.output = None;
+        #[cfg(feature = "compiled")]
+        let _writing = (const { S::DEPTH == 0 }).then(|| Writing::begin(false));
         let recorder = Recorder::<TwiceNode<S>>::begin(&mut state.nodes, &mut state.calls, &mut state.spare, x.len())?;
         let recording = recorder.recording();
         state.x.clear();
@@ -78,6 +91,57 @@ impl SecondAdjointPrimitive for AutoReverseDiff {
         state.output = output.0.depends_on(recording);
         recorder.finish()?;
         Ok(output.0.value())
+    }
+
+    #[cfg(feature = "compiled")]
+    #[inline]
+    fn products_at<S: Scalar, F: Flat<TwiceVar<S>>>(
+        &self,
+        state: &mut TwiceState<S>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        value: Option<&mut S>,
+        mut gradient: Option<&mut Vec<S>>,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        let mut found = None;
+        if const { S::DEPTH == 0 && S::Base::IS_DOUBLE } {
+            let gradient = gradient.as_deref_mut();
+            found = state.chosen.products(self.schedule, f, x, &seeds, gradient, &mut rows);
+        }
+        let found = match found {
+            Some(found) => found,
+            None => {
+                let found = self.record_twice(state, f, x)?;
+                self.products(state, seeds, gradient, rows)?;
+                found
+            }
+        };
+        if let Some(value) = value {
+            *value = found;
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "compiled")]
+    fn adapt<S: Scalar>(&self, state: &mut TwiceState<S>, adapts: bool) {
+        state.chosen.adapt(self.schedule, adapts);
+    }
+
+    #[cfg(feature = "compiled")]
+    #[inline]
+    fn hessian_entries<S: Scalar, F: Flat<TwiceVar<S>>>(
+        &self,
+        state: &mut TwiceState<S>,
+        f: &mut F,
+        x: &[S],
+        entries: EntryRequest<'_, S>,
+        value: Option<&mut S>,
+        gradient: Option<&mut Vec<S>>,
+    ) -> Result<bool, Error> {
+        let is_plain = const { S::DEPTH == 0 && S::Base::IS_DOUBLE };
+        Ok(is_plain && state.chosen.entries(self.schedule, f.recordable(), x, entries, value, gradient))
     }
 
     fn products<S: Scalar>(

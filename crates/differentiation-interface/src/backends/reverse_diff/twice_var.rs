@@ -1,18 +1,20 @@
 //! The tape variable of second order.
 //!
-//! Used in `hvp` and `hessian` if both backends are this one; it records entries on the tape of `twice_tape.rs`.
+//! Used in `hvp` and `hessian` if both backends are this one; it records entries on the tape of `twice_tape.rs`, or operations of a
+//! recording that is compiled by `recorded.rs`.
 
 use super::along::{Along, along, fixed};
+#[cfg(feature = "compiled")]
+use super::recorded;
 use super::tape;
 use super::twice_tape::{AppliedRule, TwiceCall, TwiceNode};
-use crate::backends::over::answered_below;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, STRAY};
 use differentiation_interface_core::recordings::{EngineScalar, Internals};
 use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
-use differentiation_interface_core::scalar::{Base, Core, Num, Scalar};
+use differentiation_interface_core::scalar::{Base, Core, Num, Relation, Scalar};
 use std::cmp::Ordering;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -24,6 +26,8 @@ pub type TwiceVar<S> = Num<TwiceVarCore<S>>;
 ///
 /// As with a [`Var`](super::Var), only operations that combine numbers of two entries are recorded. A dual number along
 /// the entry differentiates the rules.
+///
+/// It has the three states of a [`Var`](super::Var), told by `recording` and `entry`; in a recording the derivatives are not read.
 #[derive(Clone, Copy, Debug)]
 pub struct TwiceVarCore<S: Scalar> {
     value: S,
@@ -73,10 +77,33 @@ impl<S: Scalar> TwiceVarCore<S> {
         self.value
     }
 
-    /// The recording it belongs to.
+    /// What the operations of a recording need of a number.
+    #[cfg(feature = "compiled")]
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn identity(&self) -> Option<NonZeroU32> {
-        self.recording
+    fn parts(&self) -> recorded::Parts<S> {
+        (self.value, u64::from(self.entry) << 32 | u64::from(self.recording.map_or(0, NonZeroU32::get)))
+    }
+
+    /// The number of these parts, a constant or of a recording.
+    #[cfg(feature = "compiled")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn whole((value, place): recorded::Parts<S>) -> Self {
+        let (entry, recording) = ((place >> 32) as u32, NonZeroU32::new(place as u32));
+        TwiceVarCore { value, first: zero(), second: zero(), entry, recording }
+    }
+
+    /// Whether it is of a recording.
+    #[cfg(feature = "compiled")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn is_recorded(&self) -> bool {
+        recorded::is_tagged::<S>(self.entry)
+    }
+
+    /// Whether it or the other number is of a recording.
+    #[cfg(feature = "compiled")]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn either_is_recorded(&self, other: &Self) -> bool {
+        recorded::is_tagged::<S>(self.entry | other.entry)
     }
 
     /// The entry that it depends on in the given recording, and its two derivatives with respect to the entry.
@@ -164,14 +191,98 @@ impl<S: Scalar> TwiceVarCore<S> {
     }
 }
 
+#[cfg(feature = "compiled")]
+impl<S: Scalar> recorded::InRecording for TwiceVar<S> {
+    type Below = S;
+    fn of_parts(parts: recorded::Parts<S>) -> Self {
+        Num(TwiceVarCore::whole(parts))
+    }
+    fn to_parts(&self) -> recorded::Parts<S> {
+        self.0.parts()
+    }
+}
+
 impl<S: Scalar> Core for TwiceVarCore<S> {
     type Base = S::Base;
     const DEPTH: u32 = 1 + S::DEPTH;
 
-    answered_below!(S, carries: recording);
+    const INTERNALS: &'static Internals<Num<Self>, S::Base> = &Internals {
+        parameter: |index, value| {
+            #[cfg(feature = "compiled")]
+            if let Some(parameter) = recorded::parameter(index, value) {
+                return Num(Self::whole(parameter));
+            }
+            Num(Self::inert(S::parameter(index, value)))
+        },
+        ..Internals::DEFAULT
+    };
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn constant(value: S::Base) -> Self {
+        Self::inert(S::constant(value))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn primal(&self) -> S::Base {
+        self.value.peek()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn observe(&self) -> S::Base {
+        #[cfg(feature = "compiled")]
+        if self.is_recorded() {
+            let (x, at) = self.parts();
+            return recorded::observe(x, at);
+        }
+        self.value.primal()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn compare(&self, other: &Self) -> Option<Ordering> {
+        #[cfg(feature = "compiled")]
+        if self.either_is_recorded(other) {
+            let ((x, at), (y, at_y)) = (self.parts(), other.parts());
+            return recorded::compare(x, at, y, at_y);
+        }
+        self.value.partial_cmp(&other.value)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
+        #[cfg(feature = "compiled")]
+        if self.is_recorded() {
+            let ((x, at), (y, at_y)) = (self.parts(), Self::constant(other).parts());
+            return recorded::compare(x, at, y, at_y);
+        }
+        self.value.partial_cmp(&S::constant(other))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
+        #[cfg(feature = "compiled")]
+        if left.either_is_recorded(&right) {
+            let parts = |numbers: [Self; 2]| numbers.map(|number| number.parts());
+            return Self::whole(recorded::select(parts([left, right]), relation, parts([then, otherwise])));
+        }
+        if relation.holds(left.compare(&right)) { then } else { otherwise }
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn is_constant(&self) -> bool {
+        self.recording.is_none() && self.value.is_constant()
+    }
+    fn spoil(&self, kind: ErrorKind) {
+        if let Some(own) = self.recording {
+            identity::spoil(own, kind);
+        }
+        self.value.spoil(kind);
+    }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary<R: Unary>(self, rule: R) -> Self {
+        #[cfg(feature = "compiled")]
+        if self.is_recorded() {
+            let (x, at) = self.parts();
+            return Self::whole(recorded::unary(x, at, rule));
+        }
         if self.recording.is_none() {
             return Self::inert(self.value.apply(rule));
         }
@@ -181,6 +292,11 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
+        #[cfg(feature = "compiled")]
+        if self.either_is_recorded(&other) {
+            let ((x, at), (y, at_y)) = (self.parts(), other.parts());
+            return Self::whole(recorded::binary(x, at, y, at_y, rule));
+        }
         match (self.recording, other.recording) {
             (None, None) => Self::inert(self.value.apply2(other.value, rule)),
             (Some(_), None) => {
@@ -207,6 +323,11 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
+        #[cfg(feature = "compiled")]
+        if self.is_recorded() {
+            let (x, at) = self.parts();
+            return Self::whole(recorded::binary_right(x, at, other, rule));
+        }
         if self.recording.is_none() {
             return Self::inert(self.value.apply2_right(other, rule));
         }
@@ -216,6 +337,11 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
+        #[cfg(feature = "compiled")]
+        if second.is_recorded() {
+            let (y, at) = second.parts();
+            return Self::whole(recorded::binary_left(first, y, at, rule));
+        }
         if second.recording.is_none() {
             return Self::inert(S::apply2_left(first, second.value, rule));
         }
@@ -225,10 +351,21 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fused(self, factor: Self, addend: Self) -> Self {
+        #[cfg(feature = "compiled")]
+        if self.either_is_recorded(&factor) || addend.is_recorded() {
+            return Self::whole(recorded::fused(self.parts(), factor.parts(), addend.parts()));
+        }
         let value = self.value.fused(factor.value, addend.value);
         TwiceVarCore { value, ..self.binary(factor, Times).binary(addend, Plus) }
     }
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[TwiceVar<S>], y: &mut Vec<TwiceVar<S>>) {
+        #[cfg(feature = "compiled")]
+        if x.iter().any(|v| v.0.is_recorded()) {
+            let outputs = recorded::custom(rule, x.iter().map(|v| v.0.parts()));
+            y.clear();
+            y.extend(outputs.into_iter().map(|v| Num(Self::whole(v))));
+            return;
+        }
         let values: Vec<S> = x.iter().map(|v| v.0.value).collect();
         let mut outputs = Vec::new();
         let recording = x.iter().find_map(|v| v.0.recording);

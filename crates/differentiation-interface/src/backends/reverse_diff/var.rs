@@ -121,6 +121,17 @@ impl<S: Scalar> VarCore<S> {
     }
 }
 
+#[cfg(feature = "compiled")]
+impl<S: Scalar> recorded::InRecording for Var<S> {
+    type Below = S;
+    fn of_parts(parts: recorded::Parts<S>) -> Self {
+        Num(VarCore::whole(parts))
+    }
+    fn to_parts(&self) -> recorded::Parts<S> {
+        self.0.parts()
+    }
+}
+
 impl<S: Scalar> Core for VarCore<S> {
     type Base = S::Base;
     const DEPTH: u32 = 1 + S::DEPTH;

@@ -4,37 +4,59 @@
 
 use super::{Kind, LANES, ProgramKey, Recording};
 
-/// The program that fills the derivative matrix.
+/// What programs are for, with the number of seeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::backends) enum Task {
+    /// The derivative matrix.
+    #[default]
+    Matrix,
+    /// Cotangents of one point.
+    Pullbacks(usize),
+    /// Tangents.
+    Pushforwards(usize),
+    /// Tangents of the gradient.
+    HessianProducts(usize),
+}
+
+/// A program for a task.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::backends) struct Measure {
     /// Loops in the program.
     pub(in crate::backends) loops: usize,
     /// Instructions of the program.
     pub(in crate::backends) instructions: usize,
-    /// Estimated time of filling the matrix by the portable executor, in that of an operation.
+    /// Estimated time of the task by the portable executor, in that of an operation.
     pub(in crate::backends) time: f64,
 }
 
 impl Recording {
-    /// The program that fills the derivative matrix, and how often it runs for that.
-    fn of_matrix(&self) -> (ProgramKey, usize) {
-        let (kind, runs) = match (self.has_entries(), self.inputs, self.outputs) {
-            (true, ..) => (Kind::Entries, 1),
-            (_, inputs, 1) if inputs > 0 => (Kind::Gradient, 1),
-            (_, inputs, outputs) if inputs < outputs => (Kind::pushforward_of(inputs).0, inputs.div_ceil(LANES)),
-            (_, _, outputs) => (Kind::pullback_of(outputs).0, outputs.div_ceil(LANES)),
+    /// The program for a task, and how often it runs for that.
+    fn of_task(&self, task: Task) -> (ProgramKey, usize) {
+        let (kind, seeds) = match (task, self.inputs, self.outputs) {
+            (Task::Matrix | Task::Pullbacks(_) | Task::HessianProducts(_), ..) if self.has_entries() => {
+                return (ProgramKey::of(Kind::Entries, 0), 1);
+            }
+            (Task::Matrix, inputs, 1) if inputs > 0 => (Kind::Gradient, 1),
+            (Task::Matrix, inputs, outputs) if inputs < outputs => (Kind::pushforward_of(inputs).0, inputs),
+            (Task::Matrix, _, outputs) => (Kind::pullback_of(outputs).0, outputs),
+            (Task::Pullbacks(seeds), ..) => (Kind::pullback_of(seeds).0, seeds),
+            (Task::Pushforwards(seeds), ..) => (Kind::pushforward_of(seeds).0, seeds),
+            (Task::HessianProducts(seeds), ..) => {
+                let tangents = if seeds <= 1 { seeds } else { LANES };
+                return (ProgramKey::of(Kind::Gradient, tangents), seeds.div_ceil(LANES));
+            }
         };
-        (ProgramKey::of(kind, 0), runs)
+        (ProgramKey::of(kind, 0), seeds.div_ceil(LANES))
     }
 
     /// Whether that program is machine code.
-    pub(in super::super) fn has_code(&self) -> bool {
-        matches!(self.code(self.of_matrix().0), Ok(Some(_)))
+    pub(in super::super) fn has_code(&self, task: Task) -> bool {
+        matches!(self.code(self.of_task(task).0), Ok(Some(_)))
     }
 
-    /// The size of that program, and how long the portable executor needs for it; `None` if it cannot be made.
-    pub(in super::super) fn measure(&self) -> Option<Measure> {
-        let (which, runs) = self.of_matrix();
+    /// The size of that program, and how long the portable executor needs for the task; `None` if it cannot be made.
+    pub(in super::super) fn measure(&self, task: Task) -> Option<Measure> {
+        let (which, runs) = self.of_task(task);
         let work = self.executable(which).ok()?.code.work();
         Some(Measure { loops: work.loops, instructions: work.instructions, time: work.time * runs as f64 })
     }

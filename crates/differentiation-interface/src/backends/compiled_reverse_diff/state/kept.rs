@@ -2,15 +2,30 @@
 //!
 //! Over `f64` alone and without generic functions, so that this is compiled here and not in every crate that uses that engine.
 
-use super::{CompiledState, Held, Recording};
-use crate::backends::compiled_reverse_diff::recording::{Failure, Measure};
+use super::{Buffers, CompiledState, Held, Recording};
+use crate::backends::compiled_reverse_diff::buffers::Direction;
+use crate::backends::compiled_reverse_diff::recording::{Failure, Measure, Task};
 use crate::backends::compiled_reverse_diff::requested::RequestedEntries;
 use compiled_trace::{Fingerprint, Limits, Recorded, RunError};
-use differentiation_interface_core::backend::Rows;
+use differentiation_interface_core::backend::{Rows, Seeds};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::Recordable;
 use std::sync::Arc;
+
+/// The number of different constants that a recording knows.
+const MOST_CONSTANTS: usize = 8;
+
+/// What a call by kept recordings came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::backends) enum ByKept {
+    /// The results are there.
+    Done,
+    /// No recording is valid at the point.
+    OtherPath,
+    /// No recording is known to be right for the constants of the call.
+    OtherConstants,
+}
 
 /// A recording that is not compiled.
 #[derive(Clone, Copy, Debug)]
@@ -22,9 +37,9 @@ pub(in crate::backends) struct Trial {
 }
 
 impl CompiledState<f64> {
-    /// For dense derivative matrices.
-    pub(in crate::backends) fn of_matrices(limits: Limits) -> Self {
-        CompiledState { requested: RequestedEntries::jacobian(limits), ..CompiledState::default() }
+    /// For these entries.
+    pub(in crate::backends) fn for_entries(requested: RequestedEntries) -> Self {
+        CompiledState { requested, ..CompiledState::default() }
     }
 
     /// Records the function at `x`, to compare the recording with earlier ones.
@@ -44,7 +59,8 @@ impl CompiledState<f64> {
     }
 
     /// Records the function once more with its outermost loop folded, which makes a shorter program with its constants in rows, compiles that
-    /// and makes it the current one. Call it after [`try_out`](Self::try_out) at the same point.
+    /// and makes it the current one. Call it after [`try_out`](Self::try_out) at the same point. The program of a function that is not pure
+    /// has its constants in it, and is right for them alone.
     pub(in crate::backends) fn adopt(
         &mut self,
         limits: Limits,
@@ -53,9 +69,48 @@ impl CompiledState<f64> {
     ) -> Result<(), Error> {
         let recorder = self.fresh.record_for_program(limits, &mut f, x, &self.plain, true)?;
         let recording = Recording::new(recorder, &self.lengths, &self.requested)?;
+        let mut held = Held::new(Arc::new(recording));
+        if !f.recordable().is_pure() {
+            self.words.clear();
+            if f.recordable().constants(&mut self.words) {
+                held.constants.keep(MOST_CONSTANTS, &self.words, &[]);
+            }
+        }
         self.current = self.recordings.len();
-        self.recordings.push(Held::new(Arc::new(recording)));
+        self.recordings.push(held);
         Ok(())
+    }
+
+    /// Makes a kept recording right for the constants of this call too, which [`try_out`](Self::try_out) has recorded: its program takes
+    /// them as parameters. If that needs another program, nothing is done unless there may be one: `most` is the number of recordings
+    /// that may be kept then, and 0 if nothing is to be compiled. Returns whether a program was compiled.
+    pub(in crate::backends) fn follow(&mut self, f: Option<&dyn Recordable>, most: usize) -> Result<bool, Error> {
+        self.words.clear();
+        if !f.constants(&mut self.words) {
+            return Ok(false);
+        }
+        let graph = self.fresh.graph();
+        let found = self.recordings.iter().position(|held| held.recording.compare(graph, &mut self.more));
+        let compiles = found.is_none() || !self.more.is_empty();
+        if compiles && (most == 0 || (found.is_none() && self.recordings.len() >= most)) {
+            return Ok(false);
+        }
+        let recording = match found {
+            None => Some(Recording::comparable(graph, &self.lengths, &self.requested, true)?),
+            Some(index) if compiles => Some(self.recordings[index].recording.widened(&self.more, &self.requested)?),
+            Some(_) => None,
+        };
+        self.current = found.unwrap_or(self.recordings.len());
+        match recording.map(|recording| Held::new(Arc::new(recording))) {
+            Some(held) if found.is_some() => self.recordings[self.current] = held,
+            Some(held) => self.recordings.push(held),
+            None => {}
+        }
+        let held = &mut self.recordings[self.current];
+        self.plain.clear();
+        held.recording.constants(self.fresh.graph(), &mut self.plain);
+        held.constants.keep(MOST_CONSTANTS, &self.words, &self.plain);
+        Ok(compiles)
     }
 
     /// The number of compiled recordings.
@@ -69,14 +124,24 @@ impl CompiledState<f64> {
         self.recordings.get(self.current).map(|held| held.recording.outputs)
     }
 
-    /// The program of the current recording that fills the derivative matrix.
-    pub(in crate::backends) fn measure(&self) -> Option<Measure> {
-        self.recordings.get(self.current)?.recording.measure()
+    /// The program of the current recording for a task.
+    pub(in crate::backends) fn measure(&self, task: Task) -> Option<Measure> {
+        self.recordings.get(self.current)?.recording.measure(task)
     }
 
     /// Whether that program is machine code.
-    pub(in crate::backends) fn has_code(&self) -> bool {
-        self.recordings.get(self.current).is_some_and(|held| held.recording.has_code())
+    pub(in crate::backends) fn has_code(&self, task: Task) -> bool {
+        self.recordings.get(self.current).is_some_and(|held| held.recording.has_code(task))
+    }
+
+    /// Whether all recordings have a program of the requested entries.
+    pub(in crate::backends) fn have_entries(&self) -> bool {
+        self.recordings.iter().all(|held| held.recording.has_entries())
+    }
+
+    /// The gradient of the last run that computed it.
+    pub(in crate::backends) fn gradient(&self) -> &[f64] {
+        &self.buffers.gradient
     }
 
     /// Drops the last recording and the memory for further ones.
@@ -84,32 +149,111 @@ impl CompiledState<f64> {
         self.fresh = Default::default();
     }
 
-    /// Fills the derivative matrix by a recording that is valid at `x` and has this many outputs, and leaves the outputs if `with_value`.
-    /// Returns `false` if there is none; nothing is recorded.
+    /// Fills the derivative matrix, and leaves the outputs if `with_value`.
     pub(in crate::backends) fn matrix_by_kept(
         &mut self,
         f: Option<&dyn Recordable>,
         x: &[f64],
         with_value: bool,
         rows: &mut Rows<'_, f64>,
-    ) -> Result<bool, Error> {
+    ) -> Result<ByKept, Error> {
+        self.by_kept(f, x, |held, buffers| buffers.matrix(held, x, with_value, rows))
+    }
+
+    /// Computes the outputs, for [`pullbacks_of_kept`](Self::pullbacks_of_kept).
+    pub(in crate::backends) fn value_by_kept(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
+    ) -> Result<ByKept, Error> {
+        let done = self.by_kept(f, x, |held, buffers| buffers.value(held, x))?;
+        self.buffers.x.clear();
+        self.buffers.x.extend_from_slice(x);
+        Ok(done)
+    }
+
+    /// Propagates cotangents back at the point of the last [`value_by_kept`](Self::value_by_kept).
+    pub(in crate::backends) fn pullbacks_of_kept(
+        &mut self,
+        seeds: &Seeds<'_, f64>,
+        rows: &mut Rows<'_, f64>,
+    ) -> Result<(), Error> {
+        self.held_products(Direction::Backward, seeds, rows)
+    }
+
+    /// Propagates tangents, and leaves the outputs.
+    pub(in crate::backends) fn pushforwards_by_kept(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
+        seeds: &Seeds<'_, f64>,
+        rows: &mut Rows<'_, f64>,
+    ) -> Result<ByKept, Error> {
+        self.by_kept(f, x, |held, buffers| buffers.products(held, x, Direction::Forward, seeds, rows))
+    }
+
+    /// Propagates tangents through the derivative of the gradient, and leaves value and gradient.
+    pub(in crate::backends) fn hessian_products_by_kept(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
+        seeds: &Seeds<'_, f64>,
+        rows: &mut Rows<'_, f64>,
+    ) -> Result<ByKept, Error> {
+        self.by_kept(f, x, |held, buffers| {
+            buffers.x.clear();
+            buffers.x.extend_from_slice(x);
+            buffers.hessian_products(held, seeds, rows)
+        })
+    }
+
+    /// Fills the requested entries, and leaves the outputs if `with_value` and their gradient if `with_gradient`. All recordings
+    /// [have entries](Self::have_entries).
+    pub(in crate::backends) fn entries_by_kept(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
+        values: &mut [f64],
+        with_value: bool,
+        with_gradient: bool,
+    ) -> Result<ByKept, Error> {
+        self.by_kept(f, x, |held, buffers| {
+            buffers.entries(held, x, values, with_value && !with_gradient)?;
+            if with_gradient { buffers.gradient(held, x) } else { Ok(()) }
+        })
+    }
+
+    /// Runs `go` on a recording that is valid at `x` and for the constants of the call. Nothing is recorded if there is none.
+    #[inline]
+    fn by_kept(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
+        mut go: impl FnMut(&mut Held<f64>, &mut Buffers<f64>) -> Result<(), Failure>,
+    ) -> Result<ByKept, Error> {
         self.buffers.read_contexts(f, &mut self.plain, &mut self.lengths);
+        let is_pure = f.is_pure();
         let known = self.recordings.len();
+        let mut result = if is_pure { ByKept::OtherPath } else { ByKept::OtherConstants };
         for k in 0..known {
             let index = if self.current + k < known { self.current + k } else { self.current + k - known };
             let held = &mut self.recordings[index];
             if !held.recording.fits(x.len(), self.plain.len(), &self.lengths) {
                 continue;
             }
-            match self.buffers.matrix(held, x, with_value, rows) {
+            if !is_pure && !self.buffers.read_constants(f, &mut held.constants, self.plain.len()) {
+                continue;
+            }
+            result = ByKept::OtherPath;
+            match go(held, &mut self.buffers) {
                 Ok(()) => {
                     self.current = index;
-                    return Ok(true);
+                    return Ok(ByKept::Done);
                 }
                 Err(Failure::Invalid(RunError::Guard(_)) | Failure::Size(_)) => {}
                 Err(failure) => return Err(super::final_error(failure)),
             }
         }
-        Ok(false)
+        Ok(result)
     }
 }

@@ -1,0 +1,140 @@
+//! Tests of functions with constants by the engine that chooses: programs follow constants that last, and the tape those that do not.
+
+use super::{AutoReverseDiff, Form, Reason, Report};
+use differentiation_interface_core::context::{Constant, ConstantNumbers};
+use differentiation_interface_core::operators::{prepare_gradient, prepare_jacobian};
+use std::cell::Cell;
+use std::sync::Mutex;
+
+/// Calls with the constant `at(call)`, compared with the derivative by hand.
+fn calls(count: usize, at: impl Fn(usize) -> f64) -> Report {
+    let f = |x: &[_], k: &f64| x[0] * x[1] * (2.0 * *k);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), (&[0.0; 2], Constant(&at(0)))).unwrap();
+    for call in 1..=count {
+        let (k, x) = (at(call), [3.0, call as f64]);
+        let (y, grad) = prepared.value_and_gradient((&x, Constant(&k))).unwrap();
+        assert_eq!((y, grad), (2.0 * k * x[0] * x[1], vec![2.0 * k * x[1], 2.0 * k * x[0]]), "call {call}");
+    }
+    prepared.report()
+}
+
+#[test]
+fn constants_that_stay_are_in_a_program() {
+    let report = calls(100, |_| 7.0);
+    assert_ne!(report.form, Form::Tape);
+    assert_eq!((report.recordings, report.programs, report.by_tape, report.by_program), (2, 1, 47, 53), "{report}");
+}
+
+#[test]
+fn constants_that_change_at_every_call_stay_on_the_tape() {
+    let report = calls(1000, |call| call as f64);
+    assert_eq!((report.form, report.programs, report.by_program), (Form::Tape, 0, 0), "{report}");
+    // Calls 24, 48, 56, 112, 120, 240, 248, 496, 504.
+    assert_eq!((report.recordings, report.stays), (9, None), "{report}");
+}
+
+#[test]
+fn constants_that_change_now_and_then_are_parameters() {
+    let report = calls(10_000, |call| (call / 100) as f64);
+    // With the first constants, then for a comparison, then with the constant as a parameter.
+    assert_eq!((report.programs, report.descents, report.stays), (3, 0, None), "{report}");
+    // Eight calls after each change, and those before the programs.
+    assert!(report.by_program > 10_000 - 100 * 8 - 400, "{report}");
+    assert!(report.recordings < 120, "{report}");
+}
+
+#[test]
+fn constants_that_alternate_are_all_known() {
+    let report = calls(1000, |call| [3.0, 5.0][call % 2]);
+    assert!(report.by_program > 800, "{report}");
+}
+
+#[test]
+fn constants_that_change_too_often_for_a_program_end_on_the_tape() {
+    // Eight calls with the same constants, of which a program would compute few or none.
+    let report = calls(5000, |call| (call / 9) as f64);
+    assert_eq!(report.form, Form::Tape, "{report}");
+    assert!(report.by_program < 200 && report.programs <= 4 && report.recordings < 40, "{report}");
+}
+
+#[test]
+fn one_change_for_good_is_followed() {
+    let report = calls(3000, |call| if call < 1000 { 2.0 } else { -0.5 });
+    // The eighth call with the new constants is recorded, and the program computes it.
+    assert_eq!((report.programs, report.misses, report.by_tape), (2, 8, 47 + 7), "{report}");
+}
+
+#[test]
+fn bits_of_constants_count() {
+    let f = |x: &[_], k: &f64| x[0] / *k;
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), (&[1.0], Constant(&0.0))).unwrap();
+    for _ in 0..60 {
+        assert_eq!(prepared.gradient((&[1.0], Constant(&0.0))).unwrap(), [f64::INFINITY]);
+    }
+    assert_ne!(prepared.report().form, Form::Tape);
+    assert_eq!(prepared.gradient((&[1.0], Constant(&-0.0))).unwrap(), [f64::NEG_INFINITY]);
+    assert!(prepared.gradient((&[1.0], Constant(&f64::NAN))).unwrap()[0].is_nan());
+    assert_eq!(prepared.value((&[1.0], Constant(&2.0))).unwrap(), 0.5);
+}
+
+#[test]
+fn data_in_slices_and_containers() {
+    let f = |x: &[_], data: &[f64]| data.iter().map(|d| x[0] * *d).collect::<Vec<_>>();
+    let mut data = vec![1.0, 2.0, 3.0];
+    let mut prepared = prepare_jacobian(&f, &AutoReverseDiff::default(), (&[0.0], Constant(&data[..]))).unwrap();
+    for call in 0..400 {
+        if call % 100 == 99 {
+            data[call / 100 % 3] += 0.5;
+        }
+        let (y, jac) = prepared.value_and_jacobian((&[2.0], Constant(&data[..]))).unwrap();
+        assert_eq!(y, data.iter().map(|d| 2.0 * d).collect::<Vec<_>>());
+        assert_eq!(jac.as_slice(), data);
+    }
+    assert!(prepared.report().by_program > 250, "{}", prepared.report());
+
+    let f = |x: &[_], data: &(Vec<f64>, [f64; 99])| x[0] * x[0] * data.0[0] * data.1[98];
+    let data = (vec![2.0], [3.0; 99]);
+    let point = |x| (x, ConstantNumbers(&data));
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), point(&[0.0])).unwrap();
+    for _ in 0..60 {
+        assert_eq!(prepared.gradient(point(&[5.0])).unwrap(), [60.0]);
+    }
+    assert_ne!(prepared.report().form, Form::Tape);
+}
+
+#[test]
+fn constants_that_set_the_number_of_operations() {
+    let f = |x: &[_], steps: &usize| (0..*steps).fold(x[0], |y, _| y * x[1]);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), (&[0.0; 2], Constant(&0))).unwrap();
+    for call in 0..2000_i32 {
+        let steps = [3, 4, 5, 3, 0][call as usize / 400];
+        let found = prepared.gradient((&[3.0, 2.0], Constant(&(steps as usize)))).unwrap();
+        assert_eq!(found, [2f64.powi(steps), f64::from(3 * steps) * 2f64.powi(steps - 1)], "{call}");
+    }
+    assert!(prepared.report().by_program > 1500, "{}", prepared.report());
+}
+
+#[test]
+fn data_that_is_not_made_of_numbers_stays_on_the_tape() {
+    struct Opaque(Cell<f64>);
+    let f = |x: &[_], k: &Opaque| x[0] * x[0] * k.0.get();
+    let k = Opaque(Cell::new(1.0));
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), (&[0.0], Constant(&k))).unwrap();
+    for call in 0..100 {
+        k.0.set(f64::from(call));
+        assert_eq!(prepared.gradient((&[3.0], Constant(&k))).unwrap(), [6.0 * f64::from(call)]);
+    }
+    assert_eq!((prepared.report().form, prepared.report().stays), (Form::Tape, Some(Reason::NotPure)));
+}
+
+#[test]
+fn hidden_state_beside_constants_is_noticed() {
+    let factor = Mutex::new(0.0);
+    let f = |x: &[_], k: &f64| x[0] * x[0] * *k * *factor.lock().unwrap();
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), (&[0.0], Constant(&1.0))).unwrap();
+    for call in 0..200 {
+        *factor.lock().unwrap() = f64::from(call);
+        assert_eq!(prepared.gradient((&[3.0], Constant(&1.0))).unwrap(), [6.0 * f64::from(call)]);
+    }
+    assert_eq!(prepared.report().stays, Some(Reason::ConstantsChange));
+}

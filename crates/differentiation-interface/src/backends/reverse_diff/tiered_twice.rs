@@ -1,0 +1,133 @@
+//! Second order by a tape at first, and by programs where they pay.
+//!
+//! Called by the primitive in `twice.rs` before it runs the tape; asks `tiers` what each call does.
+
+use super::as_recorded::AsRecorded;
+use super::report::Report;
+use super::tiered::{doubles, doubles_mut};
+use super::tiered_products::seeds_of_doubles;
+use super::tiers::{Schedule, Step, Tiers};
+use super::twice::TwiceState;
+use super::twice_var::TwiceVar;
+use crate::backends::compiled_reverse_diff::{ByKept, Order, RequestedEntries, Task};
+use compiled_trace::Limits;
+use differentiation_interface_core::backend::{EntryRequest, Rows, Seeds};
+use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::{Recordable, Reports};
+use differentiation_interface_core::scalar::{Base, Scalar};
+
+/// What computes the products with a Hessian, or its entries.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chosen {
+    tiers: Tiers,
+    /// What the present call does, if the request for entries has decided it.
+    decided: Option<Step>,
+}
+
+/// A number of the scalar.
+fn number<S: Scalar>(value: f64) -> S {
+    S::constant(S::Base::from_f64(value))
+}
+
+/// Writes numbers of a program.
+fn write<S: Scalar>(to: Option<&mut Vec<S>>, values: &[f64]) {
+    if let Some(to) = to {
+        to.clear();
+        to.extend(values.iter().map(|&v| number::<S>(v)));
+    }
+}
+
+impl Chosen {
+    pub(super) fn adapt(&mut self, schedule: Schedule, adapts: bool) {
+        self.decided = None;
+        self.tiers.adapt(schedule, adapts);
+    }
+
+    /// Computes products by a program, and returns the value; `None` if the tape has to compute them.
+    pub(super) fn products<S: Scalar, F: Flat<TwiceVar<S>>>(
+        &mut self,
+        schedule: Schedule,
+        f: &mut F,
+        x: &[S],
+        seeds: &Seeds<'_, S>,
+        gradient: Option<&mut Vec<S>>,
+        rows: &mut Rows<'_, S>,
+    ) -> Option<S> {
+        if !self.tiers.is_on() {
+            return None;
+        }
+        let slices = [x];
+        let (&[point], seeds) = (doubles(&slices)?, seeds_of_doubles(seeds)?) else { return None };
+        self.tiers.set_task(Task::HessianProducts(seeds.count()));
+        let decided = self.decided.take();
+        let served = self.tiers.serve(
+            schedule,
+            decided,
+            &mut AsRecorded::<TwiceVar<S>, _>::new(f),
+            point,
+            &mut |programs, f| {
+                rows.set_rows(seeds.count())?;
+                let mut slices = [rows.data()];
+                let Some([data]) = doubles_mut(&mut slices) else { return Ok(ByKept::OtherPath) };
+                programs.hessian_products_by_kept(f, point, &seeds, &mut Rows::fixed(data, point.len()))
+            },
+        );
+        if !served {
+            return None;
+        }
+        let programs = self.tiers.programs()?;
+        write(gradient, programs.gradient());
+        programs.outputs().first().map(|&v| number(v))
+    }
+
+    /// Fills entries by a program. Returns whether there is one that is valid.
+    pub(super) fn entries<S: Scalar>(
+        &mut self,
+        schedule: Schedule,
+        f: Option<&dyn Recordable>,
+        x: &[S],
+        entries: EntryRequest<'_, S>,
+        value: Option<&mut S>,
+        gradient: Option<&mut Vec<S>>,
+    ) -> bool {
+        if !self.tiers.is_on() {
+            return false;
+        }
+        if self.tiers.wants_request(schedule) {
+            self.tiers.request(RequestedEntries::of(Order::Second, &entries, Limits { bytes: schedule.bytes }));
+        }
+        let slices = [x];
+        let Some(&[point]) = doubles(&slices) else { return false };
+        let (with_value, with_gradient) = (value.is_some(), gradient.is_some());
+        let rows = if entries.pattern.is_some() { 1 } else { point.len() };
+        let mut values = entries.values;
+        let done = self.tiers.serve_entries(f, &mut |programs, f| {
+            values.set_rows(rows)?;
+            let mut slices = [values.data()];
+            let Some([data]) = doubles_mut(&mut slices) else { return Ok(ByKept::OtherPath) };
+            programs.entries_by_kept(f, point, data, with_value, with_gradient)
+        });
+        match done {
+            None => false,
+            Some(Err(instead)) => {
+                self.decided = Some(instead);
+                false
+            }
+            Some(Ok(())) => {
+                let Some(programs) = self.tiers.programs() else { return false };
+                if let (Some(value), [found]) = (value, programs.outputs()) {
+                    *value = number(*found);
+                }
+                write(gradient, programs.gradient());
+                true
+            }
+        }
+    }
+}
+
+impl<S: Scalar> Reports for TwiceState<S> {
+    type Report = Report;
+    fn report(&self) -> Report {
+        self.chosen.tiers.report()
+    }
+}

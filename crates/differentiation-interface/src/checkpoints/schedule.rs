@@ -1,0 +1,109 @@
+//! The binomial schedule: which states to keep while a loop is run backwards with a limited number of snapshots.
+//!
+//! Called by the reverse sweep in `mod.rs`. A. Griewank, A. Walther: Algorithm 799: revolve, ACM Transactions on Mathematical Software
+//! 26 (2000) 19-45. With s snapshots, the initial state among them, and every step run again at most r times, the longest loop that can
+//! be reversed has β(s, r) = (s + r)! / (s! r!) steps; a loop of l steps with β(s, r - 1) < l ≤ β(s, r) takes r l - β(s + 1, r - 1) steps
+//! that are run again, and no schedule takes fewer.
+
+/// β(s, r), or the largest number if that is larger.
+fn beta(snapshots: usize, repeats: usize) -> u64 {
+    let (small, large) = (snapshots.min(repeats) as u128, snapshots.max(repeats) as u128);
+    let mut product = 1u128;
+    for k in 1..=small {
+        // Exact: the product of k consecutive numbers is divisible by k!.
+        product = product * (large + k) / k;
+        if product > u128::from(u64::MAX) {
+            return u64::MAX;
+        }
+    }
+    product as u64
+}
+
+/// The least r with `steps` ≤ β(s, r).
+pub(super) fn repeats(steps: usize, snapshots: usize) -> usize {
+    if snapshots == 1 {
+        return steps.saturating_sub(1);
+    }
+    (0..).find(|r| steps as u64 <= beta(snapshots, *r)).unwrap_or(0)
+}
+
+/// The number of steps that are run again, beside one for each step that is differentiated.
+pub(super) fn repeated_steps(steps: usize, snapshots: usize) -> u64 {
+    match repeats(steps, snapshots) {
+        0 => 0,
+        r => r as u64 * steps as u64 - beta(snapshots + 1, r - 1),
+    }
+}
+
+/// The steps from the last snapshot to the next one, for a loop of at least two steps and with at least two snapshots, the last one
+/// among them.
+pub(super) fn lead(steps: usize, snapshots: usize) -> usize {
+    let r = repeats(steps, snapshots);
+    let least = if r >= 2 { beta(snapshots, r - 2) } else { 1 };
+    least.max((steps as u64).saturating_sub(beta(snapshots - 1, r))) as usize
+}
+
+/// The least number of snapshots with which each of the steps is run again at most `most` times.
+pub(super) fn snapshots_for(steps: usize, most: usize) -> usize {
+    let (mut low, mut high) = (1, steps.max(1));
+    while low < high {
+        let middle = low.midpoint(high);
+        if steps as u64 <= beta(middle, most) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binomials() {
+        assert_eq!([beta(3, 0), beta(1, 4), beta(2, 2), beta(3, 3), beta(10, 3)], [1, 5, 6, 20, 286]);
+        assert_eq!(beta(1000, 1000), u64::MAX);
+    }
+
+    /// The least number of steps that are run again, by trying all positions of the next snapshot.
+    fn least(steps: usize, snapshots: usize) -> Vec<Vec<u64>> {
+        let mut least = vec![vec![0u64; snapshots + 1]; steps + 1];
+        for l in 2..=steps {
+            for s in 1..=snapshots {
+                least[l][s] = match s {
+                    1 => (l * (l - 1) / 2) as u64,
+                    _ => (1..l).map(|m| m as u64 + least[m][s] + least[l - m][s - 1]).min().unwrap_or(0),
+                };
+            }
+        }
+        least
+    }
+
+    #[test]
+    fn schedules_take_the_least_number_of_steps() {
+        let least = least(70, 9);
+        for steps in 1..=70 {
+            for snapshots in 1..=9 {
+                assert_eq!(repeated_steps(steps, snapshots), least[steps][snapshots], "{steps} {snapshots}");
+                if steps >= 2 && snapshots >= 2 {
+                    let m = lead(steps, snapshots);
+                    assert!((1..steps).contains(&m));
+                    let by_lead = m as u64 + least[m][snapshots] + least[steps - m][snapshots - 1];
+                    assert_eq!(by_lead, least[steps][snapshots], "{steps} {snapshots} {m}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn default_snapshots() {
+        assert_eq!(
+            [snapshots_for(0, 3), snapshots_for(1, 3), snapshots_for(20, 3), snapshots_for(21, 3)],
+            [1, 1, 3, 4]
+        );
+        assert_eq!(snapshots_for(1_000_000, 3), 180);
+        assert_eq!(repeats(1_000_000, 180), 3);
+    }
+}
