@@ -161,10 +161,8 @@ impl<'p, S: Number> Builder<'p, S> {
         let mut functions = Vec::with_capacity(loops.len());
         for statement in loops {
             let Statement::Loop { trip, body, .. } = statement else { return Err(Refused::Inconsistent) };
-            let mut together = body.iter().collect();
-            let mut made = Vec::new();
-            self.flush(&mut together, &[*trip], &mut made)?;
-            let [Step::Code(function)] = made[..] else { return Err(Refused::Inconsistent) };
+            let write = |emitter: &mut Emitter<'p, '_, S>| emitter.chunk(body);
+            let function = self.function(&[*trip], body.iter().map(instructions).sum(), write)?;
             functions.push((function, *trip));
         }
         steps.push(Step::AtOnce(functions));
@@ -189,11 +187,26 @@ impl<'p, S: Number> Builder<'p, S> {
         }
         let statements = std::mem::take(together);
         let size: usize = statements.iter().map(|statement| instructions(statement)).sum();
+        let write = |emitter: &mut Emitter<'p, '_, S>| {
+            for statement in statements {
+                emitter.statement(statement);
+            }
+        };
+        let function = self.function(loops, size, write)?;
+        steps.push(Step::Code(function));
+        Ok(())
+    }
+
+    /// Makes a function inside loops of these trip counts, of about so many instructions, and returns its number.
+    fn function(
+        &mut self,
+        loops: &[u32],
+        size: usize,
+        write: impl FnOnce(&mut Emitter<'p, '_, S>),
+    ) -> Result<usize, Refused> {
         let (widest, can_round) = (self.widest, self.can_round);
         let mut emitter = Emitter::<S>::new(self.program, self.rules, &mut self.tables, loops, widest, can_round);
-        for statement in statements {
-            emitter.statement(statement);
-        }
+        write(&mut emitter);
         self.uses_rules |= emitter.uses_rules;
         let function = emitter.finish();
         self.instructions += function.len();
@@ -207,9 +220,8 @@ impl<'p, S: Number> Builder<'p, S> {
         if let Some(code) = code {
             self.listing.push(Listing { text: function.to_string(), code });
         }
-        steps.push(Step::Code(self.functions));
         self.functions += 1;
-        Ok(())
+        Ok(self.functions - 1)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Divides large nests into chunks that may run at once, on several threads.
 //!
 //! Called by [`Compiled::new`](super::Compiled::new) if [`Options::threads`](super::Options::threads) is set; `owner` proves that chunks do not
-//! disturb each other, `build` makes a function of each loop over chunks, and `call` runs it.
+//! disturb each other, `build` makes a function of each loop over chunks, which `emit` writes, and `call` runs it.
 //!
 //! # What becomes of a nest?
 //! One of its dimensions is cut into chunks of equal length, whose number follows from the work of the nest alone, so that results do
@@ -14,6 +14,7 @@
 //! ```
 //! A nest stays as it is if it is small, or if a cell that one chunk writes may be read or written by another one in any other way.
 
+use super::cells::Region;
 use super::cost::cost;
 use super::owner::{Cells, Division, Uses};
 use crate::program::{Address, Dimension, Instruction, Nest, Program, Space, Statement};
@@ -43,8 +44,8 @@ impl Least {
 const MOST_CHUNKS: u32 = 64;
 /// A nest is divided into this many chunks at least, or not at all.
 const LEAST_CHUNKS: u32 = 4;
-/// The maximum of chunks where each has cells for sums of its own: adding these is work of one thread.
-const MOST_WITH_SUMS: u32 = 32;
+/// The maximum of chunks where each has more than a few cells for sums of its own: adding these is work of one thread.
+const MOST_WITH_SUMS: u32 = 16;
 /// Chunks of longer dimensions have a multiple of this many iterations, which are whole vectors.
 const WHOLE: u32 = 16;
 /// Cells for sums begin at multiples of this many, so that two chunks do not write to one cache line.
@@ -119,7 +120,11 @@ impl Divider<'_> {
     fn nest(&mut self, nest: &Nest) -> Option<()> {
         let work = work(nest, self.rules);
         let most = (work / f64::from(self.least.work)).min(f64::from(MOST_CHUNKS)) as u32;
-        let (division, sums) = (0..nest.dimensions.len()).find_map(|at| find(nest, at, most, work, self.least))?;
+        // Chunks with many sums of their own do work that others do not.
+        let few_sums =
+            (0..nest.dimensions.len()).find_map(|at| find(nest, at, most, f64::from(LINE), work, self.least));
+        let any = || (0..nest.dimensions.len()).find_map(|at| find(nest, at, most, f64::INFINITY, work, self.least));
+        let (division, sums) = few_sums.or_else(any)?;
         let (chunks, rest) = (division.chunks, division.rest(nest));
         let all = chunks + u32::from(rest > 0);
         let sums = Sums::new(nest, &sums, self.begin);
@@ -188,15 +193,22 @@ impl Divider<'_> {
     }
 }
 
-/// Finds chunks of one dimension that do not disturb each other, and the addresses of the cells that all of them add to.
-fn find(nest: &Nest, at: usize, most: u32, work: f64, least: Least) -> Option<(Division, Vec<u32>)> {
+/// Finds chunks of one dimension that do not disturb each other, and the addresses of the cells that all of them add to, at most so
+/// many cells.
+fn find(nest: &Nest, at: usize, most: u32, most_sums: f64, work: f64, least: Least) -> Option<(Division, Vec<u32>)> {
     let Dimension { trip, .. } = nest.dimensions[at];
     let uses = Uses::new(nest);
     let sums = uses.sums(nest, at)?;
     let mut chunks = most.min(trip);
     if !sums.is_empty() {
         let cells = sums.iter().map(|address| f64::from(cells_of_sum(nest, *address))).sum::<f64>();
-        chunks = chunks.min(MOST_WITH_SUMS).min((work / (f64::from(least.work_of_sum) * cells)) as u32);
+        if cells > most_sums {
+            return None;
+        }
+        if cells > f64::from(LINE) {
+            chunks = chunks.min(MOST_WITH_SUMS);
+        }
+        chunks = chunks.min((work / (f64::from(least.work_of_sum) * cells)) as u32);
     }
     if chunks < LEAST_CHUNKS {
         return None;
@@ -268,6 +280,37 @@ fn clearing(zero: u32, space: Space, first: u32, each: u32) -> Nest {
         addresses: vec![Address { space, base: first, strides: vec![each as i32, 1], table: None }],
         body: vec![Instruction::Constant(zero), Instruction::Store { value: 0, address: 0 }],
     }
+}
+
+/// The cells that a statement in a loop over chunks clears.
+pub(super) fn cleared(statement: &Statement, constants: &[f64]) -> Option<Region> {
+    let Statement::Nest(Nest { dimensions, addresses, body, .. }) = statement else { return None };
+    let [Instruction::Constant(zero), Instruction::Store { value: 0, address: 0 }] = body[..] else { return None };
+    let ([Dimension { trip, .. }], [Address { space, base, strides, table: None }]) = (&dimensions[..], &addresses[..])
+    else {
+        return None;
+    };
+    let [step, 1] = strides[..] else { return None };
+    let is_zero = constants[zero as usize].to_bits() == 0;
+    let (start, length, step) = (i64::from(*base), i64::from(*trip), i64::from(step));
+    is_zero.then_some(Region { space: *space, start, length, step })
+}
+
+/// Whether addresses that may mean the same cell in any chunk are as far apart in all chunks as in the first one.
+pub(super) fn moves_as_one(statement: &Statement, chunks: u32) -> bool {
+    let Statement::Nest(nest) = statement else { return false };
+    let trips = nest.trips(&[chunks]);
+    let uses = Uses::new(nest);
+    let moved = |address: &Address| if address.table.is_some() { None } else { address.strides.first().copied() };
+    let all = || nest.addresses.iter().enumerate();
+    all().filter(|(number, _)| uses.is_written(*number)).all(|(_, written)| {
+        let (low, high) = written.range(&trips);
+        let cells = Cells { space: written.space, low, high };
+        all().all(|(_, other)| {
+            let is_apart = !cells.meets(other.space, other.range(&trips));
+            is_apart || std::ptr::eq(written, other) || (moved(written).is_some() && moved(written) == moved(other))
+        })
+    })
 }
 
 /// The dimensions in which the cell of a sum moves.

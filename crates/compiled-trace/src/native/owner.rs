@@ -19,7 +19,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    fn meets(&self, space: Space, (low, high): (u32, u32)) -> bool {
+    pub(super) fn meets(&self, space: Space, (low, high): (u32, u32)) -> bool {
         self.space == space && self.low <= high && low <= self.high
     }
 
@@ -54,6 +54,11 @@ impl Uses {
             }
         }
         Uses(uses)
+    }
+
+    /// Whether the nest writes through an address.
+    pub(super) fn is_written(&self, address: usize) -> bool {
+        self.0[address].is_stored || self.0[address].is_added_to
     }
 
     /// The addresses of sums: cells that a nest adds to in every iteration of a dimension, and neither reads nor stores. `None` if it
