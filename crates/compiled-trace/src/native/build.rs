@@ -11,6 +11,7 @@ use super::number::Number;
 use super::options::{Options, Refused};
 use crate::program::{Program, RuleCall, Statement};
 use crate::recording::rules::Rules;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Statements are combined into one function up to this many instructions.
@@ -22,6 +23,9 @@ pub(super) enum Step {
     Code(usize),
     /// Repeats steps; the functions get the counter.
     Loop { trip: u32, reversed: bool, body: Vec<Step> },
+    /// Runs each function so many times with the number of the time as its counter, all at once.
+    #[cfg(feature = "rayon")]
+    AtOnce(Vec<(usize, u32)>),
     /// Calls a custom rule.
     Call { call: RuleCall, trips: Vec<u32> },
 }
@@ -41,6 +45,8 @@ pub(super) struct Built {
 pub(super) fn depth(steps: &[Step]) -> usize {
     let of = |step: &Step| match step {
         Step::Loop { body, .. } => 1 + depth(body),
+        #[cfg(feature = "rayon")]
+        Step::AtOnce(_) => 1,
         _ => 0,
     };
     steps.iter().map(of).max().unwrap_or(0)
@@ -55,8 +61,8 @@ pub struct Listing {
     pub code: Vec<u8>,
 }
 
-/// Compiles a program.
-pub(super) fn build<S: Number>(program: &Program, options: Options) -> Result<Built, Refused> {
+/// Compiles a program, of which the iterations of some groups of loops may run at once.
+pub(super) fn build<S: Number>(program: &Program, groups: &[Range<usize>], options: Options) -> Result<Built, Refused> {
     check(program)?;
     let found = program.instruction_count();
     if found > options.most_instructions {
@@ -80,7 +86,14 @@ pub(super) fn build<S: Number>(program: &Program, options: Options) -> Result<Bu
         uses_rules: false,
         number: std::marker::PhantomData,
     };
-    let steps = builder.steps(&program.statements, &mut Vec::new())?;
+    let mut steps = Vec::new();
+    let mut done = 0;
+    for group in groups {
+        steps.append(&mut builder.steps(&program.statements[done..group.start], &mut Vec::new())?);
+        builder.at_once(&program.statements[group.clone()], &mut steps)?;
+        done = group.end;
+    }
+    steps.append(&mut builder.steps(&program.statements[done..], &mut Vec::new())?);
     let Builder { tables, machine, instructions, bytes, listing, uses_rules, .. } = builder;
     let lengths = Lengths {
         constants: program.constants.len(),
@@ -142,6 +155,27 @@ impl<'p, S: Number> Builder<'p, S> {
         Ok(steps)
     }
 
+    /// Makes a function of the body of each loop.
+    #[cfg(feature = "rayon")]
+    fn at_once(&mut self, loops: &'p [Statement], steps: &mut Vec<Step>) -> Result<(), Refused> {
+        let mut functions = Vec::with_capacity(loops.len());
+        for statement in loops {
+            let Statement::Loop { trip, body, .. } = statement else { return Err(Refused::Inconsistent) };
+            let write = |emitter: &mut Emitter<'p, '_, S>| emitter.chunk(body);
+            let function = self.function(&[*trip], body.iter().map(instructions).sum(), write)?;
+            functions.push((function, *trip));
+        }
+        steps.push(Step::AtOnce(functions));
+        Ok(())
+    }
+
+    /// Without threads there are no groups.
+    #[cfg(not(feature = "rayon"))]
+    fn at_once(&mut self, loops: &'p [Statement], steps: &mut Vec<Step>) -> Result<(), Refused> {
+        steps.append(&mut self.steps(loops, &mut Vec::new())?);
+        Ok(())
+    }
+
     fn flush(
         &mut self,
         together: &mut Vec<&'p Statement>,
@@ -153,11 +187,26 @@ impl<'p, S: Number> Builder<'p, S> {
         }
         let statements = std::mem::take(together);
         let size: usize = statements.iter().map(|statement| instructions(statement)).sum();
+        let write = |emitter: &mut Emitter<'p, '_, S>| {
+            for statement in statements {
+                emitter.statement(statement);
+            }
+        };
+        let function = self.function(loops, size, write)?;
+        steps.push(Step::Code(function));
+        Ok(())
+    }
+
+    /// Makes a function inside loops of these trip counts, of about so many instructions, and returns its number.
+    fn function(
+        &mut self,
+        loops: &[u32],
+        size: usize,
+        write: impl FnOnce(&mut Emitter<'p, '_, S>),
+    ) -> Result<usize, Refused> {
         let (widest, can_round) = (self.widest, self.can_round);
         let mut emitter = Emitter::<S>::new(self.program, self.rules, &mut self.tables, loops, widest, can_round);
-        for statement in statements {
-            emitter.statement(statement);
-        }
+        write(&mut emitter);
         self.uses_rules |= emitter.uses_rules;
         let function = emitter.finish();
         self.instructions += function.len();
@@ -171,9 +220,8 @@ impl<'p, S: Number> Builder<'p, S> {
         if let Some(code) = code {
             self.listing.push(Listing { text: function.to_string(), code });
         }
-        steps.push(Step::Code(self.functions));
         self.functions += 1;
-        Ok(())
+        Ok(self.functions - 1)
     }
 }
 

@@ -7,6 +7,9 @@
 //! the calling convention names. Memory with code is written before it is executable, and never again. A [`Single`] owns its constants and work, which have these lengths from the beginning. Pointers to rules and
 //! tables that are written into the code point to memory that [`Code`] owns and never moves. Inputs and constants are only read:
 //! `check` refuses programs that write to them.
+//!
+//! Functions that run at once share these slices. `chunks` makes them of one nest, for which `owner` has proved that what one run writes
+//! no other run reads or writes: every cell that two of them share is only read, until all of them have ended.
 
 use super::check::SPACES;
 use super::machine::Finished;
@@ -18,6 +21,8 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+#[cfg(feature = "rayon")]
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// A function of machine code: takes pointers to the slices and counters of enclosing loops; returns 0, or the number of a failed guard plus 1.
 #[cfg(target_arch = "x86_64")]
@@ -48,9 +53,15 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Checks the slices of a run.
+    /// Checks the slices and counters of a run.
     #[inline(always)]
     pub(super) fn check<S>(&self, memory: &Memory<S>, counters: &[u64]) -> Result<(), RunError> {
+        self.check_slices(memory)?;
+        same(self.loops, counters.len())
+    }
+
+    #[inline(always)]
+    fn check_slices<S>(&self, memory: &Memory<S>) -> Result<(), RunError> {
         same(self.inputs.len(), memory.inputs.len())?;
         same(self.outputs.len(), memory.outputs.len())?;
         for (expected, slice) in self.inputs.iter().zip(memory.inputs) {
@@ -60,8 +71,7 @@ impl Lengths {
             same(*expected, slice.len())?;
         }
         same(self.constants, memory.constants.len())?;
-        same(self.work, memory.cells.len())?;
-        same(self.loops, counters.len())
+        same(self.work, memory.cells.len())
     }
 }
 
@@ -149,9 +159,91 @@ impl Code {
     }
 }
 
+#[cfg(feature = "rayon")]
+impl Code {
+    /// Runs each function so many times, with the number of the time as its counter, on up to so many threads; returns 0, or the
+    /// number plus 1 of the guard that failed in the first of the runs that failed, as they are listed. A rule that panics does so on this thread.
+    ///
+    /// # Errors
+    /// [`RunError::Length`] if a slice has another length than the program states.
+    pub(super) fn run_at_once<S: Number>(
+        &self,
+        functions: &[(usize, u32)],
+        threads: usize,
+        memory: &mut Memory<S>,
+    ) -> Result<u32, RunError> {
+        self.lengths.check_slices(memory)?;
+        let slices = Slices(pointers::<S, SPACES>(memory));
+        let runs: usize = functions.iter().map(|(_, times)| *times as usize).sum();
+        let next = AtomicUsize::new(0);
+        let failed = AtomicU64::new(u64::MAX);
+        let work = || {
+            let slices = &slices;
+            loop {
+                let run = next.fetch_add(1, Ordering::Relaxed);
+                let mut counter = run;
+                let Some((entry, _)) = functions.iter().find(|(_, times)| {
+                    let is_this = counter < *times as usize;
+                    counter -= if is_this { 0 } else { *times as usize };
+                    is_this
+                }) else {
+                    return;
+                };
+                let counters = [counter as u64];
+                #[expect(unsafe_code, reason = "machine code checks nothing itself")]
+                // SAFETY: the slices were compared with the lengths the program was checked with, and are borrowed until all runs have
+                // ended. The function takes one counter, which is below its trip count. Runs of these functions do not write what
+                // another one reads or writes, see above. They are of numbers `S` as the code is.
+                let code = unsafe { (self.entries[*entry])(slices.0.as_ptr(), counters.as_ptr()) };
+                resume_panic();
+                if code != 0 {
+                    failed.fetch_min((run as u64) << 32 | u64::from(code), Ordering::Relaxed);
+                }
+            }
+        };
+        on_threads(threads.min(runs), &work);
+        match failed.into_inner() {
+            u64::MAX => Ok(0),
+            first => Ok(first as u32),
+        }
+    }
+}
+
+/// Does the same on so many threads of `rayon`, one of which may be this one.
+#[cfg(feature = "rayon")]
+fn on_threads(threads: usize, work: &(impl Fn() + Sync)) {
+    if threads <= 1 {
+        return work();
+    }
+    rayon::join(|| on_threads(threads - threads / 2, work), || on_threads(threads / 2, work));
+}
+
+/// Pointers to the slices of a run, for several threads.
+#[cfg(feature = "rayon")]
+struct Slices([*mut u8; SPACES]);
+
+#[cfg(feature = "rayon")]
+#[expect(unsafe_code, reason = "several threads write to the slices")]
+// SAFETY: only `run_at_once` makes one. The threads write to different cells, see the invariant above.
+unsafe impl Sync for Slices {}
+
 /// Runs a function on slices that were checked, at most `N` with constants and work.
 #[inline(always)]
 fn enter<S: Number, const N: usize>(entry: Entry, memory: &mut Memory<S>, counters: &[u64]) -> u32 {
+    let slices = pointers::<S, N>(memory);
+    #[expect(unsafe_code, reason = "machine code checks nothing itself")]
+    // SAFETY: `Code::run` and `Single::run`, the only callers, have compared the slices with the lengths the program was checked
+    // with; constants and work of a `Single` have them since they were made. The slices are all in the table (an index of it would
+    // have panicked), and are borrowed, mutably where the code writes, until it returns. They are of numbers `S` as the code is,
+    // which `Compiled` makes and keeps together. The callers own the code.
+    unsafe {
+        entry(slices.as_ptr(), counters.as_ptr())
+    }
+}
+
+/// Pointers to the slices of a run, at most `N` with constants and work.
+#[inline(always)]
+fn pointers<S: Number, const N: usize>(memory: &mut Memory<S>) -> [*mut u8; N] {
     let mut slices = [std::ptr::null_mut::<u8>(); N];
     slices[0] = memory.constants.as_ptr().cast_mut().cast();
     slices[1] = memory.cells.as_mut_ptr().cast();
@@ -164,14 +256,7 @@ fn enter<S: Number, const N: usize>(entry: Entry, memory: &mut Memory<S>, counte
         slices[at] = output.as_mut_ptr().cast();
         at += 1;
     }
-    #[expect(unsafe_code, reason = "machine code checks nothing itself")]
-    // SAFETY: `Code::run` and `Single::run`, the only callers, have compared the slices with the lengths the program was checked
-    // with; constants and work of a `Single` have them since they were made. The slices are all in the table (an index of it would
-    // have panicked), and are borrowed, mutably where the code writes, until it returns. They are of numbers `S` as the code is,
-    // which `Compiled` makes and keeps together. The callers own the code.
-    unsafe {
-        entry(slices.as_ptr(), counters.as_ptr())
-    }
+    slices
 }
 
 /// A program that is one function, with constants and work of its own: a call compares the lengths of the slices and runs.

@@ -11,6 +11,16 @@ use super::plan::Plan;
 use super::signed::Signed;
 use crate::program::{Instruction, Space};
 
+/// Cells that must be 0 before the next statement that touches them.
+#[derive(Clone, Copy)]
+pub(super) struct Region {
+    pub(super) space: Space,
+    pub(super) start: i64,
+    pub(super) length: i64,
+    /// How many cells further they begin for each chunk, in the function of a chunk.
+    pub(super) step: i64,
+}
+
 /// Cells cleared without a loop.
 const CLEARED_AT_ONCE: i64 = 64;
 /// Cells whose contents are remembered when they are cleared.
@@ -19,15 +29,17 @@ const REMEMBERED: i64 = 4;
 impl<S: Number> Emitter<'_, '_, S> {
     /// Clears the cells that are still uncleared.
     pub(super) fn clear_all(&mut self) {
-        for (space, start, length) in std::mem::take(&mut self.uncleared) {
-            self.clear(space, start, length);
+        for region in std::mem::take(&mut self.uncleared) {
+            self.clear(region);
         }
     }
 
     /// Clears the cells a nest accesses, except for those that it writes only by adding to them once: these are stored.
     pub(super) fn clear_for(&mut self, plan: &mut Plan) {
         let nest = plan.nest;
-        for (space, start, length) in std::mem::take(&mut self.uncleared) {
+        let is_once = self.counters.is_empty() || self.is_chunk;
+        for region in std::mem::take(&mut self.uncleared) {
+            let Region { space, start, length, step } = region;
             let touches: Vec<(usize, i64, i64)> = nest
                 .body
                 .iter()
@@ -44,25 +56,25 @@ impl<S: Number> Emitter<'_, '_, S> {
                 })
                 .collect();
             if touches.is_empty() {
-                self.uncleared.push((space, start, length));
+                self.uncleared.push(region);
                 continue;
             }
             let window = plan.window[touches[0].0];
             let alone = window.is_some() && touches.iter().all(|touch| plan.window[touch.0] == window);
             let cells = window.filter(|_| alone).and_then(|w| plan.dense(&plan.windows[w]));
             match (window, cells) {
-                (Some(w), Some((low, high))) if start <= low && high < start + length && self.counters.is_empty() => {
+                (Some(w), Some((low, high))) if start <= low && high < start + length && is_once => {
                     plan.windows[w].fresh = true;
-                    self.uncleared.push((space, start, low - start));
-                    self.uncleared.push((space, high + 1, start + length - high - 1));
-                    self.uncleared.retain(|rest| rest.2 > 0);
+                    self.uncleared.push(Region { space, start, length: low - start, step });
+                    self.uncleared.push(Region { space, start: high + 1, length: start + length - high - 1, step });
+                    self.uncleared.retain(|rest| rest.length > 0);
                 }
-                _ => self.clear(space, start, length),
+                _ => self.clear(region),
             }
         }
     }
 
-    fn clear(&mut self, space: Space, start: i64, length: i64) {
+    fn clear(&mut self, Region { space, start, length, step }: Region) {
         if self.counters.is_empty() {
             self.known.retain(|(other, cell), _| *other != space || !(start..start + length).contains(cell));
         }
@@ -71,6 +83,10 @@ impl<S: Number> Emitter<'_, '_, S> {
         let zero = self.code.constant(0.0, self.widest as u8);
         let single = self.code.constant(0.0, 1);
         let mut pointer = self.spaces[space_number(self.program, space)];
+        if step != 0 {
+            let shift = self.code.scale(self.counters[0], step * bytes);
+            pointer = self.code.add_integers(pointer, shift);
+        }
         let mut done = 0;
         const COPIES: i64 = 8;
         if length > CLEARED_AT_ONCE {

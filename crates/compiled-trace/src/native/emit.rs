@@ -7,6 +7,7 @@
 //! constant in the instruction. In the innermost loop one index per distinct stride is added, so an iteration costs one
 //! addition and one comparison for all addresses.
 
+use super::cells::Region;
 use super::check::space_number;
 use super::code::{Function, Limit, Place, Value, Variable};
 use super::number::Number;
@@ -40,7 +41,10 @@ pub(super) struct Emitter<'p, 'f, S> {
     /// Whether numbers can be rounded to integers without a call.
     pub(super) can_round: bool,
     /// Cells that must be 0 before the next statement that touches them.
-    pub(super) uncleared: Vec<(Space, i64, i64)>,
+    pub(super) uncleared: Vec<Region>,
+    /// Whether the one counter is that of chunks: all that is known of cells is then known of those of the first chunk, and others are
+    /// as far away as the strides of the counter say.
+    pub(super) is_chunk: bool,
     /// Single cells outside of all loops whose contents are in a register.
     pub(super) known: FxHashMap<(Space, i64), Value>,
     number: PhantomData<S>,
@@ -122,6 +126,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             widest,
             can_round,
             uncleared: Vec::new(),
+            is_chunk: false,
             known: FxHashMap::default(),
             number: PhantomData,
         }
@@ -131,6 +136,21 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
     pub(super) fn finish(mut self) -> Function {
         self.clear_all();
         self.code.finish()
+    }
+
+    /// Writes the statements of a loop over chunks, for one of them.
+    #[cfg(feature = "rayon")]
+    pub(super) fn chunk(&mut self, statements: &'p [Statement]) {
+        self.is_chunk = statements.iter().all(|statement| super::chunks::moves_as_one(statement, self.trips[0]));
+        if self.is_chunk {
+            self.trips = vec![1];
+        }
+        for statement in statements {
+            match super::chunks::cleared(statement, &self.program.constants) {
+                Some(region) if self.is_chunk => self.uncleared.push(region),
+                _ => self.statement(statement),
+            }
+        }
     }
 
     pub(super) fn statement(&mut self, statement: &'p Statement) {
@@ -143,7 +163,10 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                 self.clear_all();
                 self.known.clear();
             }
-            Statement::Zero { space, start, length } => self.uncleared.push((*space, *start as i64, *length as i64)),
+            Statement::Zero { space, start, length } => {
+                let (start, length) = (*start as i64, *length as i64);
+                self.uncleared.push(Region { space: *space, start, length, step: 0 });
+            }
             // The caller of the code runs it.
             Statement::Call(_) => {}
         }

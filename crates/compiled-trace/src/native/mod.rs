@@ -21,6 +21,11 @@
 //! The order is fixed when a program is compiled, and the same on every run. If several guards fail in one run, this executor may
 //! report another one than the portable executor.
 //!
+//! # Threads
+//! With the feature `rayon` and [`Options::threads`], large nests are cut into chunks (`chunks`) that are proved not to disturb each
+//! other (`owner`) and run on the threads of `rayon`. Which chunks there are depends on the program alone, and each has sums of its own,
+//! so the results are those of one thread that runs all chunks.
+//!
 //! # How is it checked?
 //! The code itself checks no index: every address is compared with the lengths of the slices when the program is compiled, and
 //! these lengths with those of the slices at every run. Miri cannot run machine code, so every rule, every operation and random
@@ -32,6 +37,8 @@ mod cache;
 mod call;
 mod cells;
 mod check;
+#[cfg(feature = "rayon")]
+mod chunks;
 mod code;
 mod cost;
 #[cfg(feature = "native")]
@@ -42,6 +49,8 @@ mod machine;
 mod number;
 mod operation;
 mod options;
+#[cfg(feature = "rayon")]
+mod owner;
 mod plan;
 mod row;
 mod signed;
@@ -96,6 +105,8 @@ pub struct Compiled<S> {
     instructions: usize,
     bytes: usize,
     listing: Vec<Listing>,
+    #[cfg(feature = "rayon")]
+    threads: usize,
 }
 
 /// The memory for runs of a [`Compiled`] program, reused from run to run. One per thread.
@@ -112,7 +123,22 @@ impl<S: Number> Compiled<S> {
     /// # Errors
     /// [`Refused`] if there is no code generator for this machine or it does not take the program; the portable executor runs it.
     pub fn new(program: &Program, options: Options) -> Result<Compiled<S>, Refused> {
-        let make = || build::<S>(program, options);
+        #[cfg(feature = "rayon")]
+        let threads = options.threads;
+        // Code does not depend on the number of threads.
+        #[cfg(feature = "rayon")]
+        let options = Options { threads: threads.min(1), ..options };
+        #[cfg(feature = "rayon")]
+        let divided = if threads > 0 { chunks::divide(program, options.least) } else { None }
+            .filter(|divided| divided.program.instruction_count() <= options.most_instructions);
+        #[cfg(feature = "rayon")]
+        let (program, groups) = match &divided {
+            Some(divided) => (&divided.program, &divided.groups[..]),
+            None => (program, &[][..]),
+        };
+        #[cfg(not(feature = "rayon"))]
+        let groups = &[];
+        let make = || build::<S>(program, groups, options);
         let Built { code, steps, instructions, bytes, listing, uses_rules } =
             cache::find_or_make::<S, Refused>(program, options, make)?;
         Ok(Compiled {
@@ -128,6 +154,8 @@ impl<S: Number> Compiled<S> {
             instructions,
             bytes,
             listing,
+            #[cfg(feature = "rayon")]
+            threads,
         })
     }
 
@@ -252,6 +280,13 @@ impl<S: Number> Run<'_, '_, '_, S> {
             match step {
                 Step::Code(entry) => {
                     let code = self.compiled.code.run(*entry, &mut self.memory, self.counters)?;
+                    if code != 0 {
+                        return Err(self.compiled.failed(code));
+                    }
+                }
+                #[cfg(feature = "rayon")]
+                Step::AtOnce(functions) => {
+                    let code = self.compiled.code.run_at_once(functions, self.compiled.threads, &mut self.memory)?;
                     if code != 0 {
                         return Err(self.compiled.failed(code));
                     }

@@ -2,6 +2,9 @@
 //!
 //! Passed by users to [`Compiled::new`](super::Compiled::new), and returned by it.
 
+#[cfg(feature = "rayon")]
+use super::chunks::Least;
+
 /// Maximum stack of a function in bytes: a quarter of the default stack of a thread.
 pub(super) const MAX_STACK: usize = 512 << 10;
 
@@ -18,7 +21,14 @@ pub struct Options {
     pub vectors: bool,
     /// Whether [`Compiled::listing`](super::Compiled::listing) is kept.
     pub listing: bool,
+    /// On how many threads at most large nests run, in chunks; 0 for nests that are not divided, by default. The division does not
+    /// depend on this number, so that every number from 1 on has the same results, bit for bit; those of 0 may differ from them by
+    /// rounding, as chunks add their sums separately.
+    #[cfg(feature = "rayon")]
+    pub threads: usize,
     pub(super) generator: Generator,
+    #[cfg(feature = "rayon")]
+    pub(super) least: Least,
 }
 
 /// A code generator.
@@ -35,14 +45,18 @@ pub(super) enum Generator {
 }
 
 impl Default for Options {
-    /// At most 50,000 instructions, the careful register allocator up to 1500, vectors, no listing.
+    /// At most 50,000 instructions, the careful register allocator up to 1500, vectors, no listing, one thread.
     fn default() -> Options {
         Options {
             most_instructions: 50_000,
             optimised: 1500,
             vectors: true,
             listing: false,
+            #[cfg(feature = "rayon")]
+            threads: 0,
             generator: Generator::Best,
+            #[cfg(feature = "rayon")]
+            least: Least::STANDARD,
         }
     }
 }

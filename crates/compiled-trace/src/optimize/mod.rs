@@ -3,7 +3,7 @@
 //! Called at the end of every pass that makes a program. Fusing a nest with its adjoint, if nothing in between needs the
 //! nest's results, gives the one loop a careful programmer writes: values are computed once and stay in the iteration.
 
-mod access;
+pub(crate) mod access;
 mod constant_stores;
 mod fuse;
 pub(crate) mod intervals;

@@ -1,5 +1,7 @@
 //! Machine code against direct evaluation: every rule, every operation, guards, custom rules, refusals.
 
+#[cfg(feature = "rayon")]
+mod chunks;
 mod evaluate;
 mod generated;
 mod random;

@@ -56,11 +56,19 @@ pub struct AutoCompiledReverseDiff {
     most_recordings: usize,
     refuse: bool,
     limits: Limits,
+    #[cfg(feature = "rayon")]
+    threads: usize,
 }
 
 impl Default for AutoCompiledReverseDiff {
     fn default() -> Self {
-        AutoCompiledReverseDiff { most_recordings: 8, refuse: false, limits: Limits::default() }
+        AutoCompiledReverseDiff {
+            most_recordings: 8,
+            refuse: false,
+            limits: Limits::default(),
+            #[cfg(feature = "rayon")]
+            threads: 0,
+        }
     }
 }
 
@@ -87,6 +95,46 @@ impl AutoCompiledReverseDiff {
     /// Without a limit, the recording grows until the system refuses an allocation, which is the same error.
     pub fn with_memory_limit(self, bytes: usize) -> Self {
         AutoCompiledReverseDiff { limits: Limits { bytes }, ..self }
+    }
+
+    /// The same whose machine code runs large loops in chunks, on up to `threads` threads of the `rayon` pool in which the call runs; 0,
+    /// the default, does not divide loops. Feature `rayon`.
+    ///
+    /// A loop is divided if its chunks touch different cells, but for sums, of which each chunk has its own: the gradient of a sum over many
+    /// terms, the entries of a large sparse Jacobian. The chunks depend on the recording alone, so that every number of threads from 1 on has
+    /// the same results, bit for bit. Those with 0 differ from them by rounding where sums are divided. Loops that carry a state, the
+    /// interpreter, and everything that takes less than some 50 µs run on the calling thread. Calls allocate nothing, except that `rayon`
+    /// allocates a block of its queue once in some dozens of calls. [`AnyBackend`](crate::backends::AnyBackend) has no name for this
+    /// setting.
+    ///
+    /// # Example
+    /// ```
+    /// # use differentiation_interface::prelude::*;
+    /// fn rosenbrock<T: Real>(x: &[T]) -> T {
+    ///     x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum()
+    /// }
+    /// let x = vec![1.5; 100_000];
+    /// let grad = |threads| {
+    ///     let backend = AutoReverseDiff::compiled().with_threads(threads);
+    ///     prepare_gradient(&rosenbrock, &backend, &x)?.gradient(&x)
+    /// };
+    /// let one = grad(1)?;
+    /// assert_eq!((one[0], one[1], one[99_999]), (451.0, 301.0, -150.0));
+    /// assert_eq!(grad(2)?, one);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[cfg(feature = "rayon")]
+    pub fn with_threads(self, threads: usize) -> Self {
+        AutoCompiledReverseDiff { threads, ..self }
+    }
+
+    #[cfg(feature = "rayon")]
+    pub(super) fn threads(&self) -> usize {
+        self.threads
+    }
+    #[cfg(not(feature = "rayon"))]
+    pub(super) fn threads(&self) -> usize {
+        0
     }
 
     pub(in crate::backends) fn most_recordings(&self) -> usize {

@@ -42,6 +42,8 @@ pub(super) struct Recording {
     source: Option<Source>,
     /// Whether it has no guards, and so is valid only for the call that made it.
     pub(super) once: bool,
+    /// On how many threads its machine code runs large loops; 0 for loops that are not divided.
+    threads: usize,
 }
 
 /// The original recording, and the places of the constants that are parameters of the programs.
@@ -77,7 +79,13 @@ impl Recording {
             lengths: lengths.to_vec(),
             source: None,
             once: false,
+            threads: 0,
         })
+    }
+
+    /// The same on up to so many threads.
+    pub(super) fn on_threads(self, threads: usize) -> Recording {
+        Recording { threads, ..self }
     }
 
     /// Compiles a recording for its own point only. Programs add sums in another order than the function, so a comparison of numbers
@@ -134,6 +142,7 @@ impl Recording {
             lengths: lengths.to_vec(),
             source,
             once: false,
+            threads: 0,
         })
     }
 
@@ -261,7 +270,7 @@ impl Recording {
     #[cold]
     #[inline(never)]
     fn new_code(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
-        Ok(self.programs(which).make_code(which, self.program_of(which)?))
+        Ok(self.programs(which).make_code(which, self.program_of(which)?, self.threads))
     }
 }
 

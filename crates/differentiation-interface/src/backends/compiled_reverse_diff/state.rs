@@ -304,7 +304,7 @@ impl<S: Scalar> CompiledState<S> {
             Err(Failure::Invalid(RunError::Guard(_))) => {
                 let recording = Recording::once(self.fresh.graph(), &self.lengths, &self.requested)?;
                 if is_new {
-                    self.recordings[self.current] = Held::new(Arc::new(recording));
+                    self.recordings[self.current] = Held::new(Arc::new(recording.on_threads(backend.threads())));
                 } else {
                     self.keep(backend, recording);
                 }
@@ -354,7 +354,7 @@ impl<S: Scalar> CompiledState<S> {
                 self.current = index;
                 if !self.more.is_empty() {
                     let recording = self.recordings[index].recording.widened(&self.more, &self.requested)?;
-                    self.recordings[index] = Held::new(Arc::new(recording));
+                    self.recordings[index] = Held::new(Arc::new(recording.on_threads(backend.threads())));
                 }
             }
             None => {
@@ -384,7 +384,7 @@ impl<S: Scalar> CompiledState<S> {
 
     /// Makes a recording the current one. It replaces a recording for a single call, or the oldest one if there are too many.
     fn keep(&mut self, backend: &AutoCompiledReverseDiff, recording: Recording) {
-        let held = Held::new(Arc::new(recording));
+        let held = Held::new(Arc::new(recording.on_threads(backend.threads())));
         let spent = self.recordings.iter().position(|held| held.recording.once);
         self.current = match spent {
             Some(spent) => spent,

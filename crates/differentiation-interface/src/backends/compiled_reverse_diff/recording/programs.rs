@@ -143,10 +143,15 @@ impl Programs {
     }
 
     /// Makes the machine code of a program. Builds with `--cfg ad_interpreter` have none: `.ci/soak` tests the interpreter so.
-    pub(super) fn make_code(&self, which: ProgramKey, program: Program) -> Option<&Made<native::Compiled<f64>>> {
+    pub(super) fn make_code(
+        &self,
+        which: ProgramKey,
+        program: Program,
+        threads: usize,
+    ) -> Option<&Made<native::Compiled<f64>>> {
         let make = |program: Program| match cfg!(ad_interpreter) {
             true => None,
-            false => native::Compiled::new(&program, native::Options::default()).ok(),
+            false => native::Compiled::new(&program, options(threads)).ok(),
         };
         let made = || {
             let Made { code, is_doubtful } = Made::of(program, make);
@@ -154,4 +159,18 @@ impl Programs {
         };
         self.codes[which.index()].get_or_init(made).as_ref()
     }
+}
+
+/// The settings of machine code on up to so many threads.
+#[cfg(feature = "rayon")]
+fn options(threads: usize) -> native::Options {
+    let mut options = native::Options::default();
+    options.threads = threads;
+    options
+}
+
+/// Without threads, the number is 0.
+#[cfg(not(feature = "rayon"))]
+fn options(_: usize) -> native::Options {
+    native::Options::default()
 }
