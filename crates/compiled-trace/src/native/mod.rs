@@ -5,7 +5,7 @@
 //! [`Program::executable`]. For x86-64 under Unix there is a code generator here; other machines need the feature `native`, with
 //! which Cranelift generates code.
 //!
-//! `plan` orders the loops of a nest; `emit`, `row`, `window`, `operation` and `cells` write intermediate code (`code`); `x64` or
+//! `fills` and `boxes` rewrite the program; `plan` orders the loops of a nest; `emit`, `row`, `window`, `operation` and `cells` write intermediate code (`code`); `x64` or
 //! `cranelift` makes machine code of it. Code of a program that was compiled before in this process is used again.
 //!
 //! # Which result?
@@ -27,6 +27,7 @@
 //! programs are compared with direct evaluation instead; random programs and random functions of intermediate code have the
 //! bits of an evaluator of that code. All unsafe code is in one file, `call.rs`.
 
+mod boxes;
 mod build;
 mod cache;
 mod call;
@@ -37,6 +38,7 @@ mod cost;
 #[cfg(feature = "native")]
 mod cranelift;
 mod emit;
+mod fills;
 mod functions;
 mod machine;
 mod number;
@@ -60,6 +62,7 @@ use crate::program::{GuardFailed, Program, RuleCall, Space};
 use crate::recording::graph::guard_parts;
 use build::{Built, Step, build};
 use call::{Code, Memory};
+use std::borrow::Cow;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -112,6 +115,8 @@ impl<S: Number> Compiled<S> {
     /// # Errors
     /// [`Refused`] if there is no code generator for this machine or it does not take the program; the portable executor runs it.
     pub fn new(program: &Program, options: Options) -> Result<Compiled<S>, Refused> {
+        let rewritten = rewritten(program);
+        let program = &*rewritten;
         let make = || build::<S>(program, options);
         let Built { code, steps, instructions, bytes, listing, uses_rules } =
             cache::find_or_make::<S, Refused>(program, options, make)?;
@@ -231,6 +236,15 @@ impl<S: Number> Compiled<S> {
     fn failed(&self, code: u32) -> RunError {
         let (place, _) = guard_parts((code - 1) as u16);
         RunError::Guard(GuardFailed { place: self.places.get(place).copied() })
+    }
+}
+
+/// The program as it is compiled: with constants stored at once, and with nests split where tables are regular.
+fn rewritten(program: &Program) -> Cow<'_, Program> {
+    let program = fills::gather(program).map_or(Cow::Borrowed(program), Cow::Owned);
+    match boxes::split(&program.statements, &mut Vec::new()) {
+        Some(statements) => Cow::Owned(Program { statements, ..program.into_owned() }),
+        None => program,
     }
 }
 

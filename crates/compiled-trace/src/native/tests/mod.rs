@@ -4,6 +4,7 @@ mod evaluate;
 mod generated;
 mod random;
 mod recorded;
+mod rewritten;
 
 use super::options::Generator;
 use super::*;

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Evaluates a program as its contract says, one iteration after the other.
-fn direct(program: &Program, inputs: &[&[f64]]) -> Vec<Vec<f64>> {
+pub(super) fn direct(program: &Program, inputs: &[&[f64]]) -> Vec<Vec<f64>> {
     fn slice<'a>(
         space: Space,
         constants: &'a [f64],
