@@ -5,7 +5,7 @@
 //! [`Program::executable`]. For x86-64 under Unix there is a code generator here; other machines need the feature `native`, with
 //! which Cranelift generates code.
 //!
-//! `plan` orders the loops of a nest; `emit`, `row`, `window`, `operation` and `cells` write intermediate code (`code`); `x64` or
+//! `fills` and `boxes` rewrite the program; `plan` orders the loops of a nest; `emit`, `row`, `window`, `operation` and `cells` write intermediate code (`code`); `x64` or
 //! `cranelift` makes machine code of it. Code of a program that was compiled before in this process is used again.
 //!
 //! # Which result?
@@ -32,6 +32,7 @@
 //! programs are compared with direct evaluation instead; random programs and random functions of intermediate code have the
 //! bits of an evaluator of that code. All unsafe code is in one file, `call.rs`.
 
+mod boxes;
 mod build;
 mod cache;
 mod call;
@@ -44,6 +45,7 @@ mod cost;
 #[cfg(feature = "native")]
 mod cranelift;
 mod emit;
+mod fills;
 mod functions;
 mod machine;
 mod number;
@@ -69,6 +71,7 @@ use crate::program::{GuardFailed, Program, RuleCall, Space};
 use crate::recording::graph::guard_parts;
 use build::{Built, Step, build};
 use call::{Code, Memory};
+use std::borrow::Cow;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -123,6 +126,8 @@ impl<S: Number> Compiled<S> {
     /// # Errors
     /// [`Refused`] if there is no code generator for this machine or it does not take the program; the portable executor runs it.
     pub fn new(program: &Program, options: Options) -> Result<Compiled<S>, Refused> {
+        let rewritten = rewritten(program);
+        let program = &*rewritten;
         #[cfg(feature = "rayon")]
         let threads = options.threads;
         // Code does not depend on the number of threads.
@@ -265,6 +270,15 @@ impl<S: Number> Compiled<S> {
 
 /// The largest number of constants and work cells that a [`Single`] copies.
 const MOST_OF_SINGLE: usize = 1 << 16;
+
+/// The program as it is compiled: with constants stored at once, and with nests split where tables are regular.
+fn rewritten(program: &Program) -> Cow<'_, Program> {
+    let program = fills::gather(program).map_or(Cow::Borrowed(program), Cow::Owned);
+    match boxes::split(&program.statements, &mut Vec::new()) {
+        Some(statements) => Cow::Owned(Program { statements, ..program.into_owned() }),
+        None => program,
+    }
+}
 
 /// One run.
 struct Run<'a, 'i, 'o, S> {

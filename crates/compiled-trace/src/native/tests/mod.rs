@@ -6,6 +6,7 @@ mod evaluate;
 mod generated;
 mod random;
 mod recorded;
+mod rewritten;
 
 use super::options::Generator;
 use super::*;

@@ -1,0 +1,163 @@
+//! Programs that are rewritten before they are compiled: constants stored at once, tables that are regular in pieces.
+
+use super::*;
+use crate::native::{boxes, fills};
+use random::{Random, direct};
+
+fn tabled(space: Space, table: Vec<u32>) -> Address {
+    Address { space, base: 0, strides: Vec::new(), table: Some(table.into()) }
+}
+
+fn check(program: &Program, inputs: &[&[f64]]) {
+    let expected = direct(program, inputs);
+    for (name, options) in settings() {
+        let found = native(program, options, inputs).expect("there are no guards");
+        for (found, expected) in found.iter().zip(&expected) {
+            for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
+                assert!(same(*found, *expected), "{name}: number {i} is {found}, expected {expected}\n{program}");
+            }
+        }
+    }
+}
+
+/// A matrix with a row of four constants and one product per row, whose place differs at both ends.
+fn matrix(rows: u32, values: [u32; 2]) -> Program {
+    let place = |row: u32| 5 * row + if row == 0 { 0 } else { 1 + u32::from(row + 1 == rows) };
+    let others = (0..rows).flat_map(|row| (5 * row..5 * row + 5).filter(move |cell| *cell != place(row)));
+    let others: Vec<u32> = others.collect();
+    let constants = Nest {
+        dimensions: across(others.len()),
+        reversed: false,
+        addresses: vec![
+            tabled(Space::Constant, (0..others.len()).map(|i| values[i % 2]).collect()),
+            tabled(Space::Output(0), others),
+        ],
+        body: vec![Instruction::Load(0), Instruction::Store { value: 0, address: 1 }],
+    };
+    let products = Nest {
+        dimensions: across(rows as usize),
+        reversed: false,
+        addresses: vec![
+            affine(Space::Input(0), 0, &[1]),
+            tabled(Space::Output(0), (0..rows).map(place).collect()),
+        ],
+        body: vec![
+            Instruction::Load(0),
+            Instruction::Apply { op: Op::Binary(rules::TIMES), a: 0, b: 0 },
+            Instruction::Store { value: 1, address: 1 },
+        ],
+    };
+    let length = 5 * rows as usize;
+    program(&[rows as usize], &[length], 0, vec![Statement::Nest(products), Statement::Nest(constants)])
+}
+
+#[test]
+fn constants_between_other_entries_are_stored_at_once() {
+    let x: Vec<f64> = (0..37).map(|i| 0.5 * i as f64 - 3.0).collect();
+    for rows in [5, 8, 37] {
+        for values in [[0, 0], [1, 2]] {
+            let program = matrix(rows, values);
+            let rewritten = fills::gather(&program).expect("constants are stored from a table");
+            assert_eq!(rewritten.statements.len(), 2);
+            let Statement::Nest(first) = &rewritten.statements[0] else { panic!("the first statement stores constants") };
+            // The first cell of the matrix is a product, as is the place of the last one, before the last constant.
+            assert_eq!(first.dimensions, across(5 * rows as usize - 1));
+            assert!(first.addresses.iter().all(|address| address.table.is_none()));
+            check(&program, &[&x[..rows as usize]]);
+        }
+    }
+}
+
+#[test]
+fn constants_stay_where_other_cells_would_be_changed() {
+    let program = matrix(8, [0, 0]);
+    // The product is not stored any more: nothing is known about these cells.
+    let mut unknown = program.clone();
+    unknown.statements.remove(0);
+    assert!(fills::gather(&unknown).is_none_or(|made| made.statements.len() > 2), "{unknown}");
+    // Products are added to cells that were cleared before.
+    let mut added = program.clone();
+    added.statements.insert(0, Statement::Zero { space: Space::Output(0), start: 0, length: 40 });
+    let Statement::Nest(nest) = &mut added.statements[1] else { panic!("it is a nest") };
+    nest.body[2] = Instruction::Accumulate { value: 1, address: 1 };
+    assert!(fills::gather(&added).is_none());
+    let x: Vec<f64> = (0..8).map(|i| 0.5 * i as f64 - 3.0).collect();
+    check(&added, &[&x]);
+    // A table that is too short is refused, not read.
+    let mut short = program.clone();
+    let Statement::Nest(nest) = &mut short.statements[1] else { panic!("it is a nest") };
+    nest.addresses[1].table = Some(vec![1, 2].into());
+    assert_eq!(Compiled::<f64>::new(&short, Options::default()).err(), Some(Refused::Inconsistent));
+}
+
+/// y[table] = 2 x[table], with tables of random pieces in a loop of three iterations.
+#[test]
+fn tables_of_pieces_have_vectors() {
+    let mut random = Random(5);
+    let mut split = 0;
+    for case in 0..200 {
+        let (outer, trip) = (1 + random.below(3) as u32, 8 + random.below(33) as u32);
+        // Up to three short pieces beside a long one.
+        let mut cuts: Vec<u32> = (0..random.below(4)).map(|_| random.below(4) as u32).collect();
+        cuts.sort_unstable();
+        cuts.dedup();
+        let mut table = |stretch: u32| -> Vec<u32> {
+            let gap = random.below(3) as u32;
+            let row = outer * stretch + random.below(5) as u32;
+            let cell = |i: u32, k: u32| i * row + k + gap * cuts.iter().filter(|cut| **cut < k).count() as u32;
+            (0..outer).flat_map(|i| (0..trip).map(move |k| (i, k))).map(|(i, k)| cell(i, k)).collect()
+        };
+        let (from, to) = (table(60), table(60));
+        let length = 3 * (3 * 60 + 5);
+        let in_loop = random.one_in(2);
+        let nest = Nest {
+            dimensions: across(trip as usize),
+            reversed: random.one_in(2),
+            addresses: vec![
+                tabled(Space::Input(0), from),
+                tabled(Space::Output(0), to),
+                affine(Space::Input(0), 7, if in_loop { &[40, 1] } else { &[1] }),
+            ],
+            body: vec![
+                Instruction::Load(0),
+                Instruction::Load(2),
+                Instruction::Apply { op: Op::Binary(rules::PLUS), a: 0, b: 1 },
+                Instruction::Store { value: 2, address: 1 },
+            ],
+        };
+        let clear = Statement::Zero { space: Space::Output(0), start: 0, length };
+        let statement = if in_loop {
+            Statement::Loop { trip: outer, reversed: random.one_in(2), body: vec![Statement::Nest(nest)] }
+        } else {
+            let mut nest = nest;
+            nest.dimensions = vec![Dimension { trip: outer, parallel: true }, nest.dimensions[0]];
+            nest.addresses[2].strides = vec![40, 1];
+            Statement::Nest(nest)
+        };
+        let program = program(&[length as usize], &[length as usize], 0, vec![clear, statement]);
+        split += usize::from(boxes::split(&program.statements, &mut Vec::new()).is_some());
+        let x: Vec<f64> = (0..length).map(|i| 1.0 + i as f64).collect();
+        let expected = direct(&program, &[&x]);
+        for (name, options) in settings() {
+            let found = native(&program, options, &[&x]).expect("there are no guards");
+            assert_eq!(found, expected, "case {case}, {name}\n{program}");
+        }
+    }
+    assert!(split >= 150, "{split} of 200 programs were split");
+}
+
+#[test]
+fn tables_without_pieces_and_loops_in_order_stay() {
+    let nest = |table: Vec<u32>, parallel: bool| {
+        let trip = table.len() as u32;
+        let addresses = vec![tabled(Space::Input(0), table), affine(Space::Output(0), 0, &[1])];
+        let body = vec![Instruction::Load(0), Instruction::Store { value: 0, address: 1 }];
+        Statement::Nest(Nest { dimensions: vec![Dimension { trip, parallel }], reversed: false, addresses, body })
+    };
+    let is_split = |statement: Statement| boxes::split(&[statement], &mut Vec::new()).is_some();
+    assert!(is_split(nest((10..30).collect(), true)));
+    assert!(!is_split(nest((10..30).collect(), false)));
+    assert!(!is_split(nest((0..20).map(|i| 7 * i % 20).collect(), true)), "every cell would be a piece");
+    assert!(!is_split(nest((0..20).map(|i| i + i / 5).collect(), true)), "no piece is most of the row");
+    assert!(!is_split(nest((0..6).collect(), true)), "the row is short");
+}
