@@ -4,50 +4,33 @@
 
 use super::constants::KnownConstants;
 use super::recording::{Failure, KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey, Recording};
+use compiled_trace::Workspace;
 use compiled_trace::native;
-use compiled_trace::{Single, Workspace};
 use differentiation_interface_core::recordings::{EngineScalar, Tangents};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// The gradient program on plain numbers if it is small, with its own memory: for ten inputs, finding program and memory takes longer
-/// than the computation.
+/// The machine code of the gradient program, with its own memory, if it is one function: for ten inputs, finding program and memory
+/// takes longer than the computation.
 #[derive(Clone, Debug)]
-enum Small<B: Base> {
-    Code(native::Single<f64, 2, 2>),
-    List(Single<B, 2, 2>),
-}
+struct Small(native::Single<f64, 2, 2>);
 
-impl<B: Base> Small<B> {
+impl Small {
     /// Makes it from a recording whose gradient program has run.
-    fn of(recording: &Recording, tracks: bool) -> Option<Made<Small<B>>> {
+    fn of(recording: &Recording, tracks: bool) -> Option<Made<Small>> {
         let which = ProgramKey { kind: Kind::Gradient, tangents: 0, tracks };
-        let programs = recording.programs(which);
-        if B::as_doubles(&[]).is_some()
-            && let Some(Some(made)) = programs.code(which)
-        {
-            let code = Small::Code(made.code.single()?);
-            return Some(Made { code, is_doubtful: made.is_doubtful });
-        }
-        let made = programs.executable(which)?;
-        Some(Made { code: Small::List(made.code.single()?), is_doubtful: made.is_doubtful })
+        let made = recording.programs(which).code(which)?.as_ref()?;
+        Some(Made { code: Small(made.code.single()?), is_doubtful: made.is_doubtful })
     }
 
     /// Returns whether there is a result; otherwise the outputs are undefined.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn run(&mut self, inputs: &[&[B]; 2], outputs: &mut [&mut [B]; 2]) -> bool {
-        match self {
-            Small::Code(code) => {
-                let (Some(inputs), Some(outputs)) = (B::as_doubles(inputs), B::as_doubles_mut(outputs)) else {
-                    return false;
-                };
-                match (inputs.try_into(), outputs.try_into()) {
-                    (Ok(inputs), Ok(outputs)) => code.run(inputs, outputs),
-                    _ => false,
-                }
-            }
-            Small::List(list) => list.run(inputs, outputs),
+    fn run<B: Base>(&mut self, inputs: &[&[B]; 2], outputs: &mut [&mut [B]; 2]) -> bool {
+        let (Some(inputs), Some(outputs)) = (B::as_doubles(inputs), B::as_doubles_mut(outputs)) else { return false };
+        match (inputs.try_into(), outputs.try_into()) {
+            (Ok(inputs), Ok(outputs)) => self.0.run(inputs, outputs),
+            _ => false,
         }
     }
 }
@@ -160,7 +143,7 @@ pub(super) struct Held<S: Scalar> {
     /// The constants for which it is right.
     pub(super) constants: KnownConstants,
     /// The small gradient program, once it has run and if later calls may run it; and whether it tracks absent derivatives.
-    gradient: Option<Small<S::Base>>,
+    gradient: Option<Small>,
     gradient_is_doubtful: bool,
     gradient_tracks: bool,
     plain: Plain<S::Base>,
@@ -208,7 +191,8 @@ impl<S: Scalar> Held<S> {
     pub(super) fn gradient(&mut self, inputs: &[&[S]; 2], outputs: &mut [&mut [S]; 2]) -> Result<(), Failure> {
         self.run(ProgramKey::of(Kind::Gradient, 0), inputs, outputs)?;
         let is_of_use = self.gradient.is_some() && self.gradient_tracks == self.plain.tracks;
-        if !is_of_use && !self.recording.once && S::as_plain(&[]).is_some() {
+        let are_doubles = S::as_plain(&[]).is_some() && S::Base::as_doubles(&[]).is_some();
+        if !is_of_use && !self.recording.once && are_doubles {
             self.gradient_tracks = self.plain.tracks;
             self.gradient = Small::of(&self.recording, self.plain.tracks).map(|made| {
                 self.gradient_is_doubtful = made.is_doubtful;
