@@ -56,7 +56,7 @@ mod optimize;
 pub mod program;
 mod recording;
 
-pub use execute::{BLOCK, Executable, RunError, Single, Work, Workspace};
+pub use execute::{BLOCK, Executable, RunError, Work, Workspace};
 pub use program::{GuardFailed, Program};
 pub use recording::absence::Absence;
 pub use recording::constants::Place;

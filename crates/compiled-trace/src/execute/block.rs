@@ -5,7 +5,7 @@
 
 use super::executable::{Memory, Run};
 use super::plan::{BlockStep, Plan, Source};
-use super::single::{compare, drop_kept, guard_holds, keep};
+use super::single::{compare, drop_kept, guard_holds, keep, result};
 use crate::program::{Address, GuardFailed, Instruction};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
@@ -81,29 +81,20 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
             let value = match plan.nest.body[*i as usize] {
                 Instruction::Constant(c) => self.memory.constants[c as usize],
                 Instruction::Load(address) => {
-                    let space = plan.nest.addresses[address as usize].space;
+                    let space = plan.spaces[address as usize];
                     self.memory.slice(space)[self.rows[address as usize] as usize]
                 }
                 Instruction::Apply { op, a, b } => {
                     let (x, y) = (self.values[a as usize], self.values[b as usize]);
-                    match op {
-                        Op::Unary(rule) => rules.apply(rule, x),
-                        Op::Binary(rule) => rules.apply2(rule, x, y),
-                        Op::Compare(number) => compare(number, x, y),
-                        Op::Keep => keep(x, y),
-                        Op::Drop => drop_kept(x, y),
-                        Op::Guard(guard) => {
-                            if !guard_holds(guard, x, y) {
-                                return Err(self.failed(guard));
-                            }
-                            continue;
-                        }
-                        Op::Accumulate | Op::Call | Op::CallOutput => continue,
+                    match result(rules, op, x, y) {
+                        Ok(Some(value)) => value,
+                        Ok(None) => continue,
+                        Err(guard) => return Err(self.failed(guard)),
                     }
                 }
                 Instruction::Store { value, address } => {
                     let cell = self.rows[address as usize] as usize;
-                    let space = plan.nest.addresses[address as usize].space;
+                    let space = plan.spaces[address as usize];
                     self.memory.slice_mut(space)[cell] = self.values[value as usize];
                     continue;
                 }
@@ -156,7 +147,7 @@ macro_rules! numbers {
             Source::Buffer(buffer) => Numbers::Each(&$block.buffers[buffer as usize][..$block.length]),
             Source::Cells(address) => {
                 let first = $block.rows[address as usize] as usize + $block.start;
-                let space = $block.plan.nest.addresses[address as usize].space;
+                let space = $block.plan.spaces[address as usize];
                 Numbers::Each(&$block.memory.slice(space)[first..first + $block.length])
             }
         }

@@ -3,10 +3,8 @@
 //! Made and run by `run`; `block` and `single` work on a run.
 
 use super::plan::Plan;
-use super::unrolled::{Slots, Unrolled};
 use crate::program::{Program, RuleCall, Space};
 use differentiation_interface_core::scalar::Scalar;
-use std::sync::Arc;
 
 /// A program prepared for the portable executor. Immutable; share it between threads in an `Arc`.
 #[derive(Clone, Debug)]
@@ -15,8 +13,6 @@ pub struct Executable {
     pub(super) plans: Vec<Plan>,
     /// The statements with nests replaced by plan numbers.
     pub(super) steps: Vec<Step>,
-    /// The program unrolled for plain numbers, if it is small.
-    pub(super) unrolled: Option<Arc<Unrolled>>,
     pub(super) buffers: usize,
     pub(super) values: usize,
     pub(super) sums: usize,
@@ -33,8 +29,6 @@ pub(super) enum Step {
 /// The memory for runs of one executable on the scalar `S`, reused from run to run. One per thread.
 #[derive(Clone, Debug)]
 pub struct Workspace<S> {
-    /// For a small program on plain numbers.
-    pub(super) slots: Slots<S>,
     pub(super) cells: Vec<S>,
     pub(super) constants: Vec<S>,
     pub(super) buffers: Vec<Vec<S>>,

@@ -2,9 +2,10 @@
 //!
 //! Called by users of a [`Program`]; calls kernels that the compiler vectorises. `pulp` chooses one per block for the vector
 //! width of the machine. Nests with the same work in many iterations run a block of [`BLOCK`] iterations (fewer if the body needs
-//! many buffers) instruction by instruction, so that results stay in cache; the rest runs number by number. Small programs are
-//! unrolled to one list of operations when they are prepared, see `unrolled`: a run then costs little more than the operations,
-//! where nests in blocks cost some hundred nanoseconds each time.
+//! many buffers) instruction by instruction, so that results stay in cache; the rest runs number by number.
+//!
+//! It is the fallback of machine code, which is the default where there is a code generator, and is kept simple: a program of ten
+//! numbers takes some hundred nanoseconds. [`Executable::work`] estimates the time.
 //!
 //! # Which result?
 //! The order of additions is fixed by the program, and the same for every machine and vector width: a sum over a vectorised
@@ -20,11 +21,9 @@ mod run;
 mod single;
 #[cfg(test)]
 mod tests;
-mod unrolled;
 mod work;
 
 pub use error::RunError;
 pub use executable::{Executable, Workspace};
 pub use plan::BLOCK;
-pub use unrolled::Single;
 pub use work::Work;

@@ -2,7 +2,7 @@
 //!
 //! Made once per nest when a program is prepared; read by the block executor.
 
-use crate::program::{Instruction, Nest};
+use crate::program::{Instruction, Nest, Space};
 use crate::recording::graph::Op;
 
 /// Maximum number of iterations of a block.
@@ -24,6 +24,9 @@ pub(super) struct Plan {
     pub(super) block: usize,
     /// Distance between cells of neighbouring iterations of the vectorised counter, per address; between table entries if there is a table.
     pub(super) strides: Vec<i64>,
+    /// Per address, its space, and its cell where all counters are 0: what is read again and again is close together.
+    pub(super) spaces: Vec<Space>,
+    pub(super) first: Vec<i64>,
 }
 
 /// Where the numbers of an operand are.
@@ -92,6 +95,12 @@ impl Plan {
             sums: 0,
             block: BLOCK,
             strides: Vec::new(),
+            spaces: nest.addresses.iter().map(|address| address.space).collect(),
+            first: nest
+                .addresses
+                .iter()
+                .map(|address| i64::from(address.table.as_ref().map_or(address.base, |table| table[0])))
+                .collect(),
             nest,
         };
         plan.vector = plan.choose(loops.len());

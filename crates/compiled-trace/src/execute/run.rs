@@ -1,18 +1,16 @@
 //! Prepares programs and runs them: statements in order, nests in blocks or number by number.
 //!
-//! Called by users of a [`Program`]; calls `unrolled` for small programs, else `block` and `single`.
+//! Called by users of a [`Program`]; calls `block` and `single`.
 
 use super::error::RunError;
 use super::executable::{Executable, Memory, Run, Step, Workspace};
 use super::plan::{BLOCK, Plan};
-use super::unrolled::{Single, unrolled};
 use crate::program::{Address, GuardFailed, Program, RuleCall, Statement};
 use crate::recording::custom::{call_as_rule, is_plain};
 use crate::recording::graph::guard_parts;
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use std::any::Any;
-use std::sync::Arc;
 
 impl Program {
     /// Prepares the program for the portable executor.
@@ -22,11 +20,10 @@ impl Program {
         let buffers = plans.iter().map(|plan: &Plan| plan.buffers).max().unwrap_or(0);
         let values = plans.iter().map(|plan: &Plan| plan.nest.body.len()).max().unwrap_or(0);
         let sums = plans.iter().map(|plan: &Plan| plan.sums).max().unwrap_or(0);
-        let unrolled = unrolled(&self, &steps, &plans).map(Arc::new);
         let mut program = self;
         // The plans own the nests.
         program.statements = Vec::new();
-        Executable { program, plans, steps, unrolled, buffers, values, sums }
+        Executable { program, plans, steps, buffers, values, sums }
     }
 }
 
@@ -60,9 +57,7 @@ impl Executable {
         let constants = self.program.constants.iter().map(|c| S::constant(S::Base::from_f64(*c))).collect();
         let addresses = self.plans.iter().map(|plan| plan.nest.addresses.len()).max().unwrap_or(0);
         let counters = self.plans.iter().map(|plan| plan.trips.len()).max().unwrap_or(0);
-        let unrolled = self.unrolled.as_ref().filter(|_| is_plain::<S>());
         Workspace {
-            slots: unrolled.map(|unrolled| unrolled.workspace()).unwrap_or_default(),
             cells: vec![zero; self.program.work],
             constants,
             buffers: vec![vec![zero; BLOCK]; self.buffers],
@@ -101,31 +96,12 @@ impl Executable {
         let done = if const { S::DEPTH == 0 && S::Base::IS_DOUBLE } {
             self.run_given_doubles(workspace, inputs, outputs)
         } else if const { S::DEPTH == 0 } {
-            self.run_plain(workspace, inputs, outputs)
+            self.run_by(workspace, inputs, outputs, in_blocks)
         } else {
             // Blocks of numbers that carry derivatives gain nothing, and their kernels would take minutes to compile.
             self.run_by(workspace, inputs, outputs, one_by_one)
         };
         done.map_err(RunError::Guard)
-    }
-
-    /// The program with its own memory, for short calls on plain numbers; `None` if it is not a small program, has another number
-    /// of slices, or the numbers are not plain.
-    ///
-    /// # Example
-    /// ```
-    /// use compiled_trace::{Limits, compile, record};
-    /// let graph = record(&[1.0, 2.0], &[], Limits::default(), |x, _, y| y.push(x[0] * x[1] + 3.0))?;
-    /// let mut single = compile(&graph)?.executable().single::<f64, 2, 1>().unwrap();
-    /// let mut y = [0.0];
-    /// assert!(single.run(&[&[4.0, 5.0], &[]], &mut [&mut y]));
-    /// assert_eq!(y, [23.0]);
-    /// assert!(!single.run(&[&[4.0], &[]], &mut [&mut y]), "a number is missing");
-    /// # Ok::<(), differentiation_interface_core::error::Error>(())
-    /// ```
-    pub fn single<S: Scalar, const INPUTS: usize, const OUTPUTS: usize>(&self) -> Option<Single<S, INPUTS, OUTPUTS>> {
-        let unrolled = self.unrolled.as_ref().filter(|_| is_plain::<S>())?;
-        Single::new(unrolled, &self.program.inputs, &self.program.outputs)
     }
 
     /// Runs on doubles; the caller has checked that `S` is `f64`.
@@ -153,23 +129,7 @@ impl Executable {
         inputs: &[&[f64]],
         outputs: &mut [&mut [f64]],
     ) -> Result<(), GuardFailed> {
-        self.run_plain(workspace, inputs, outputs)
-    }
-
-    /// Runs on plain numbers.
-    #[inline(always)]
-    fn run_plain<S: Scalar>(
-        &self,
-        workspace: &mut Workspace<S>,
-        inputs: &[&[S]],
-        outputs: &mut [&mut [S]],
-    ) -> Result<(), GuardFailed> {
-        match &self.unrolled {
-            Some(unrolled) => {
-                unrolled.run(workspace.slots.numbers(), inputs, outputs).map_err(|guard| self.failed(guard))
-            }
-            None => self.run_by(workspace, inputs, outputs, in_blocks),
-        }
+        self.run_by(workspace, inputs, outputs, in_blocks)
     }
 
     /// The place of the guard that failed.
@@ -179,14 +139,14 @@ impl Executable {
         GuardFailed { place: self.program.places.get(place).copied() }
     }
 
-    fn run_by<S: Scalar>(
+    pub(super) fn run_by<S: Scalar>(
         &self,
         workspace: &mut Workspace<S>,
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
         nest: RunNest<S>,
     ) -> Result<(), GuardFailed> {
-        let Workspace { cells, constants, slots: _, buffers, values, sums, rows, counters, call } = workspace;
+        let Workspace { cells, constants, buffers, values, sums, rows, counters, call } = workspace;
         let mut run = Run {
             executable: self,
             memory: Memory { constants, inputs, cells, outputs },
@@ -202,13 +162,14 @@ impl Executable {
 }
 
 /// How a nest runs: in blocks where that pays, or number by number.
-type RunNest<S> = for<'r, 'a, 'i, 'o, 'p> fn(&'r mut Run<'a, 'i, 'o, S>, &'p Plan) -> Result<(), GuardFailed>;
+pub(super) type RunNest<S> =
+    for<'r, 'a, 'i, 'o, 'p> fn(&'r mut Run<'a, 'i, 'o, S>, &'p Plan) -> Result<(), GuardFailed>;
 
-fn in_blocks<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<(), GuardFailed> {
+pub(super) fn in_blocks<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<(), GuardFailed> {
     run.nest(plan)
 }
 
-fn one_by_one<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<(), GuardFailed> {
+pub(super) fn one_by_one<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<(), GuardFailed> {
     run.singly(plan)
 }
 

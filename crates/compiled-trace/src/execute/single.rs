@@ -7,6 +7,7 @@ use super::plan::Plan;
 use crate::program::{GuardFailed, Instruction};
 use crate::recording::custom::is_plain;
 use crate::recording::graph::{Op, Outcome, guard_parts, relation};
+use crate::recording::rules::{MINUS, NEGATE, PLUS, Rules, TIMES};
 use differentiation_interface_core::scalar::{Base, Relation, Scalar};
 use num_traits::Float;
 use std::cmp::Ordering;
@@ -65,6 +66,25 @@ pub(super) fn drop_kept<S: Scalar>(mask: S, x: S) -> S {
     if mask.primal() != S::Base::ZERO { S::constant(-S::Base::ZERO) } else { x }
 }
 
+/// The result of an operation, if it has one, or the guard that failed.
+#[inline(always)]
+pub(super) fn result<S: Scalar>(rules: &Rules, op: Op, x: S, y: S) -> Result<Option<S>, u16> {
+    Ok(Some(match op {
+        // Most operations are these; the table of rules is long.
+        Op::Binary(TIMES) => x * y,
+        Op::Binary(PLUS) => x + y,
+        Op::Binary(MINUS) => x - y,
+        Op::Unary(NEGATE) => -x,
+        Op::Unary(rule) => rules.apply(rule, x),
+        Op::Binary(rule) => rules.apply2(rule, x, y),
+        Op::Compare(number) => compare(number, x, y),
+        Op::Keep => keep(x, y),
+        Op::Drop => drop_kept(x, y),
+        Op::Guard(guard) if !guard_holds(guard, x, y) => return Err(guard),
+        Op::Guard(_) | Op::Accumulate | Op::Call | Op::CallOutput => return Ok(None),
+    }))
+}
+
 impl<S: Scalar> Run<'_, '_, '_, S> {
     pub(super) fn singly(&mut self, plan: &Plan) -> Result<(), GuardFailed> {
         let loops = plan.trips.len() - plan.nest.dimensions.len();
@@ -95,6 +115,10 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
 
     /// The cells of all addresses at the present counters.
     pub(super) fn rows(&mut self, plan: &Plan) {
+        if plan.trips.is_empty() {
+            self.rows[..plan.first.len()].copy_from_slice(&plan.first);
+            return;
+        }
         let counters = &self.counters[..plan.trips.len()];
         for (row, address) in self.rows.iter_mut().zip(&plan.nest.addresses) {
             *row = if address.table.is_some() {
@@ -113,34 +137,25 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
             let value = match *instruction {
                 Instruction::Constant(c) => self.memory.constants[c as usize],
                 Instruction::Load(address) => {
-                    let space = plan.nest.addresses[address as usize].space;
+                    let space = plan.spaces[address as usize];
                     self.memory.slice(space)[self.rows[address as usize] as usize]
                 }
                 Instruction::Apply { op, a, b } => {
                     let (x, y) = (self.values[a as usize], self.values[b as usize]);
-                    match op {
-                        Op::Unary(rule) => rules.apply(rule, x),
-                        Op::Binary(rule) => rules.apply2(rule, x, y),
-                        Op::Compare(number) => compare(number, x, y),
-                        Op::Keep => keep(x, y),
-                        Op::Drop => drop_kept(x, y),
-                        Op::Guard(guard) => {
-                            if !guard_holds(guard, x, y) {
-                                return Err(self.failed(guard));
-                            }
-                            continue;
-                        }
-                        Op::Accumulate | Op::Call | Op::CallOutput => continue,
+                    match result(rules, op, x, y) {
+                        Ok(Some(value)) => value,
+                        Ok(None) => continue,
+                        Err(guard) => return Err(self.failed(guard)),
                     }
                 }
                 Instruction::Store { value, address } => {
-                    let space = plan.nest.addresses[address as usize].space;
+                    let space = plan.spaces[address as usize];
                     let cell = self.rows[address as usize] as usize;
                     self.memory.slice_mut(space)[cell] = self.values[value as usize];
                     continue;
                 }
                 Instruction::Accumulate { value, address } => {
-                    let space = plan.nest.addresses[address as usize].space;
+                    let space = plan.spaces[address as usize];
                     let cell = self.rows[address as usize] as usize;
                     self.memory.slice_mut(space)[cell] += self.values[value as usize];
                     continue;

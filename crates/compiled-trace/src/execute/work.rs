@@ -15,7 +15,7 @@ pub struct Work {
     pub loops: usize,
     /// Instructions of all bodies.
     pub instructions: usize,
-    /// Estimated time, in that of an operation that is interpreted by itself.
+    /// Estimated time, in that of an operation on a tape with its sweep, some 5 ns.
     pub time: f64,
 }
 
@@ -49,12 +49,16 @@ impl Graph {
     }
 }
 
-/// Time of the work on one number of a block, whose [`OVERHEAD`] is that of an operation by itself.
-const PER_NUMBER: f64 = 0.1;
+/// Time of a run, and of a row of blocks: a program of ten numbers takes little else. Fitted, like those below, to the gradients of the
+/// benchmarks' W1 and W2 with 10 to 1000 numbers and I1.
+const PER_RUN: f64 = 10.0;
+const PER_ROW: f64 = 25.0;
+/// Time of an instruction by itself.
+const PER_SINGLE: f64 = 0.6;
+/// Time of the work on one number of a block.
+const PER_NUMBER: f64 = 0.04;
 /// Time of beginning one instruction of a block.
-const OVERHEAD: f64 = 1.0;
-/// Time of an instruction of an unrolled program.
-const PER_UNROLLED: f64 = 0.15;
+const OVERHEAD: f64 = 3.5;
 
 impl Executable {
     /// The work of one run.
@@ -77,11 +81,7 @@ impl Executable {
     pub fn work(&self) -> Work {
         let bodies: usize = self.plans.iter().map(|plan| plan.nest.body.len()).sum();
         let loops = self.plans.iter().filter(|plan| plan.iterations() > 1.0).count();
-        let time = if self.unrolled.is_some() {
-            self.plans.iter().map(|plan| plan.iterations() * plan.nest.body.len() as f64 * PER_UNROLLED).sum()
-        } else {
-            self.plans.iter().map(Plan::time).sum::<f64>() + calls(&self.steps, 1.0)
-        };
+        let time = PER_RUN + self.plans.iter().map(Plan::time).sum::<f64>() + calls(&self.steps, 1.0);
         let functions: f64 = self.plans.iter().map(|plan| plan.time_of_functions(&self.program.rules)).sum();
         Work { loops, instructions: bodies, time: time + functions }
     }
@@ -106,12 +106,12 @@ impl Plan {
     }
 
     fn time(&self) -> f64 {
-        let Some(vector) = self.vector else { return self.iterations() * self.nest.body.len() as f64 };
+        let Some(vector) = self.vector else { return PER_SINGLE * self.iterations() * self.nest.body.len() as f64 };
         let trip = f64::from(self.trips[vector]);
         let rows = self.iterations() / trip;
         let blocks = (trip / self.block as f64).ceil();
         let steps = self.steps.len() as f64;
-        rows * (self.uniform.len() as f64 + steps * (OVERHEAD * blocks + PER_NUMBER * trip))
+        rows * (PER_ROW + self.uniform.len() as f64 + steps * (OVERHEAD * blocks + PER_NUMBER * trip))
     }
 }
 

@@ -5,21 +5,11 @@
 
 use super::check::space_number;
 use super::code::{Limit, Place};
-use super::emit::{Emitter, Loops};
+use super::emit::{Emitter, Loops, Region};
 use super::number::Number;
 use super::plan::Plan;
 use super::signed::Signed;
 use crate::program::{Instruction, Space};
-
-/// Cells that must be 0 before the next statement that touches them.
-#[derive(Clone, Copy)]
-pub(super) struct Region {
-    pub(super) space: Space,
-    pub(super) start: i64,
-    pub(super) length: i64,
-    /// How many cells further they begin for each chunk, in the function of a chunk.
-    pub(super) step: i64,
-}
 
 /// Cells cleared without a loop.
 const CLEARED_AT_ONCE: i64 = 64;

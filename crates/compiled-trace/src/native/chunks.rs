@@ -14,31 +14,12 @@
 //! ```
 //! A nest stays as it is if it is small, or if a cell that one chunk writes may be read or written by another one in any other way.
 
-use super::cells::Region;
 use super::cost::cost;
+use super::options::Least;
 use super::owner::{Cells, Division, Uses};
 use crate::program::{Address, Dimension, Instruction, Nest, Program, Space, Statement};
 use crate::recording::rules::Rules;
 use std::ops::Range;
-
-/// What is too small to be divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Least {
-    /// Work of a chunk, in operations.
-    work: u32,
-    /// Work of a nest for each cell and chunk that holds a sum, in operations.
-    work_of_sum: u32,
-    /// Regions with fewer cells are cleared by the caller.
-    cleared: u32,
-}
-
-impl Least {
-    /// A chunk takes some 10 µs, ten times as long as its start; adding sums takes little of the work of a nest.
-    pub(super) const STANDARD: Least = Least { work: 40_000, work_of_sum: 64, cleared: 4096 };
-    /// Everything is divided.
-    #[cfg(test)]
-    pub(super) const NOTHING: Least = Least { work: 1, work_of_sum: 0, cleared: 1 };
-}
 
 /// The maximum number of chunks.
 const MOST_CHUNKS: u32 = 64;
@@ -280,37 +261,6 @@ fn clearing(zero: u32, space: Space, first: u32, each: u32) -> Nest {
         addresses: vec![Address { space, base: first, strides: vec![each as i32, 1], table: None }],
         body: vec![Instruction::Constant(zero), Instruction::Store { value: 0, address: 0 }],
     }
-}
-
-/// The cells that a statement in a loop over chunks clears.
-pub(super) fn cleared(statement: &Statement, constants: &[f64]) -> Option<Region> {
-    let Statement::Nest(Nest { dimensions, addresses, body, .. }) = statement else { return None };
-    let [Instruction::Constant(zero), Instruction::Store { value: 0, address: 0 }] = body[..] else { return None };
-    let ([Dimension { trip, .. }], [Address { space, base, strides, table: None }]) = (&dimensions[..], &addresses[..])
-    else {
-        return None;
-    };
-    let [step, 1] = strides[..] else { return None };
-    let is_zero = constants[zero as usize].to_bits() == 0;
-    let (start, length, step) = (i64::from(*base), i64::from(*trip), i64::from(step));
-    is_zero.then_some(Region { space: *space, start, length, step })
-}
-
-/// Whether addresses that may mean the same cell in any chunk are as far apart in all chunks as in the first one.
-pub(super) fn moves_as_one(statement: &Statement, chunks: u32) -> bool {
-    let Statement::Nest(nest) = statement else { return false };
-    let trips = nest.trips(&[chunks]);
-    let uses = Uses::new(nest);
-    let moved = |address: &Address| if address.table.is_some() { None } else { address.strides.first().copied() };
-    let all = || nest.addresses.iter().enumerate();
-    all().filter(|(number, _)| uses.is_written(*number)).all(|(_, written)| {
-        let (low, high) = written.range(&trips);
-        let cells = Cells { space: written.space, low, high };
-        all().all(|(_, other)| {
-            let is_apart = !cells.meets(other.space, other.range(&trips));
-            is_apart || std::ptr::eq(written, other) || (moved(written).is_some() && moved(written) == moved(other))
-        })
-    })
 }
 
 /// The dimensions in which the cell of a sum moves.

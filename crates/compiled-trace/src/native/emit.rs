@@ -7,7 +7,6 @@
 //! constant in the instruction. In the innermost loop one index per distinct stride is added, so an iteration costs one
 //! addition and one comparison for all addresses.
 
-use super::cells::Region;
 use super::check::space_number;
 use super::code::{Function, Limit, Place, Value, Variable};
 use super::number::Number;
@@ -48,6 +47,16 @@ pub(super) struct Emitter<'p, 'f, S> {
     /// Single cells outside of all loops whose contents are in a register.
     pub(super) known: FxHashMap<(Space, i64), Value>,
     number: PhantomData<S>,
+}
+
+/// Cells that must be 0 before the next statement that touches them.
+#[derive(Clone, Copy)]
+pub(super) struct Region {
+    pub(super) space: Space,
+    pub(super) start: i64,
+    pub(super) length: i64,
+    /// How many cells further they begin for each chunk, in the function of a chunk.
+    pub(super) step: i64,
 }
 
 /// A pointer that several addresses share.
@@ -141,13 +150,16 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
     /// Writes the statements of a loop over chunks, for one of them.
     #[cfg(feature = "rayon")]
     pub(super) fn chunk(&mut self, statements: &'p [Statement]) {
-        self.is_chunk = statements.iter().all(|statement| super::chunks::moves_as_one(statement, self.trips[0]));
+        self.is_chunk = statements.iter().all(|statement| super::owner::moves_as_one(statement, self.trips[0]));
         if self.is_chunk {
             self.trips = vec![1];
         }
         for statement in statements {
-            match super::chunks::cleared(statement, &self.program.constants) {
-                Some(region) if self.is_chunk => self.uncleared.push(region),
+            match super::owner::cleared(statement, &self.program.constants) {
+                Some((cells, step)) if self.is_chunk => {
+                    let (start, length) = (i64::from(cells.low), i64::from(cells.high - cells.low) + 1);
+                    self.uncleared.push(Region { space: cells.space, start, length, step: i64::from(step) });
+                }
                 _ => self.statement(statement),
             }
         }

@@ -2,9 +2,6 @@
 //!
 //! Passed by users to [`Compiled::new`](super::Compiled::new), and returned by it.
 
-#[cfg(feature = "rayon")]
-use super::chunks::Least;
-
 /// Maximum stack of a function in bytes: a quarter of the default stack of a thread.
 pub(super) const MAX_STACK: usize = 512 << 10;
 
@@ -29,6 +26,27 @@ pub struct Options {
     pub(super) generator: Generator,
     #[cfg(feature = "rayon")]
     pub(super) least: Least,
+}
+
+/// What is too small to be divided.
+#[cfg(feature = "rayon")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Least {
+    /// Work of a chunk, in operations.
+    pub(super) work: u32,
+    /// Work of a nest for each cell and chunk that holds a sum, in operations.
+    pub(super) work_of_sum: u32,
+    /// Regions with fewer cells are cleared by the caller.
+    pub(super) cleared: u32,
+}
+
+#[cfg(feature = "rayon")]
+impl Least {
+    /// A chunk takes some 10 µs, ten times as long as its start; adding sums takes little of the work of a nest.
+    pub(super) const STANDARD: Least = Least { work: 40_000, work_of_sum: 64, cleared: 4096 };
+    /// Everything is divided.
+    #[cfg(test)]
+    pub(super) const NOTHING: Least = Least { work: 1, work_of_sum: 0, cleared: 1 };
 }
 
 /// A code generator.

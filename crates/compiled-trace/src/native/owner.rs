@@ -1,6 +1,6 @@
 //! Which chunk of a nest touches which cells: proves that chunks may run at once.
 //!
-//! Called by `chunks`, which divides nests.
+//! Called by `chunks`, which divides nests, and by `emit`, which writes them.
 //!
 //! # What is proved?
 //! Of two chunks, none writes a cell that the other one reads or writes, but for the sums, which `chunks` moves to cells that each
@@ -8,7 +8,7 @@
 //! entries of the chunk), and the intervals of different chunks are compared; intervals that overlap are taken for a conflict.
 
 use crate::optimize::access::{Access, accesses};
-use crate::program::{Address, Instruction, Nest, Space, Statement};
+use crate::program::{Address, Dimension, Instruction, Nest, Space, Statement};
 
 /// An interval of cells.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    pub(super) fn meets(&self, space: Space, (low, high): (u32, u32)) -> bool {
+    fn meets(&self, space: Space, (low, high): (u32, u32)) -> bool {
         self.space == space && self.low <= high && low <= self.high
     }
 
@@ -57,7 +57,7 @@ impl Uses {
     }
 
     /// Whether the nest writes through an address.
-    pub(super) fn is_written(&self, address: usize) -> bool {
+    fn is_written(&self, address: usize) -> bool {
         self.0[address].is_stored || self.0[address].is_added_to
     }
 
@@ -188,6 +188,36 @@ impl Division {
         let each = u32::try_from(i32::try_from(each).ok()?).ok()?;
         fits.then_some((u32::try_from(low).ok()?, each))
     }
+}
+
+/// The cells that a statement in a loop over chunks clears for the first chunk, and how many cells further those of the next one are.
+pub(super) fn cleared(statement: &Statement, constants: &[f64]) -> Option<(Cells, i32)> {
+    let Statement::Nest(Nest { dimensions, addresses, body, .. }) = statement else { return None };
+    let [Instruction::Constant(zero), Instruction::Store { value: 0, address: 0 }] = body[..] else { return None };
+    let ([Dimension { trip, .. }], [Address { space, base, strides, table: None }]) = (&dimensions[..], &addresses[..])
+    else {
+        return None;
+    };
+    let [step, 1] = strides[..] else { return None };
+    let cells = Cells { space: *space, low: *base, high: base + trip - 1 };
+    (constants[zero as usize].to_bits() == 0).then_some((cells, step))
+}
+
+/// Whether addresses that may mean the same cell in any chunk are as far apart in all chunks as in the first one.
+pub(super) fn moves_as_one(statement: &Statement, chunks: u32) -> bool {
+    let Statement::Nest(nest) = statement else { return false };
+    let trips = nest.trips(&[chunks]);
+    let uses = Uses::new(nest);
+    let moved = |address: &Address| if address.table.is_some() { None } else { address.strides.first().copied() };
+    let all = || nest.addresses.iter().enumerate();
+    all().filter(|(number, _)| uses.is_written(*number)).all(|(_, written)| {
+        let (low, high) = written.range(&trips);
+        let cells = Cells { space: written.space, low, high };
+        all().all(|(_, other)| {
+            let is_apart = !cells.meets(other.space, other.range(&trips));
+            is_apart || std::ptr::eq(written, other) || (moved(written).is_some() && moved(written) == moved(other))
+        })
+    })
 }
 
 /// First and last cell of an address without a table.

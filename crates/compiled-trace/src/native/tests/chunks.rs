@@ -1,6 +1,7 @@
 //! Nests in chunks: the same bits on any number of threads and in any order of chunks, results close to those without chunks.
 
-use super::super::chunks::{Divided, Least, divide};
+use super::super::chunks::{Divided, divide};
+use super::super::options::Least;
 use super::random::{INPUT, Random, direct, random_program};
 use super::*;
 use crate::{Limits, Recorded, compile, record};
@@ -134,7 +135,7 @@ fn nests_whose_chunks_disturb_each_other_are_not_divided() {
     let columns = nest(vec![work(0, &[1, 20]), work(1, &[1, 20])], dimensions);
     let divided = divide(&columns, Least::NOTHING).expect("columns are apart");
     let Statement::Loop { trip, .. } = divided.program.statements[0] else { unreachable!("groups are of loops") };
-    assert_eq!((divided.groups, trip), (vec![0..1], 10));
+    assert_eq!((divided.groups.len(), trip), (1, 10));
     // Too little work.
     assert!(divide(&nest(vec![work(0, &[1]), work(100, &[1])], across(100)), Least::STANDARD).is_none());
 }

@@ -38,7 +38,8 @@ use differentiation_interface_core::error::ErrorKind;
 /// the row depends on. Rows that share long computations are computed by products.
 ///
 /// **Speed.** On x86-64, and with the feature `native` on other processors, programs over `f64` become machine code where possible.
-/// Otherwise, and for `f32`, an interpreter runs them: small programs as one list of operations, large ones on blocks of numbers.
+/// Otherwise, and for `f32`, an interpreter runs them on blocks of numbers. It takes a small part of the time of the tape for a hundred numbers
+/// and more, but as much or up to a third more for ten, and more for loops that carry a state: there the default engine stays with the tape.
 ///
 /// # Example
 /// ```

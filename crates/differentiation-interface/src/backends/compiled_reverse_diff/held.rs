@@ -121,7 +121,7 @@ pub(super) struct Held<S: Scalar> {
     /// The constants for which it is right.
     pub(super) constants: KnownConstants,
     /// The program that fills the derivative matrix, once it has run and if later calls may run it.
-    pub(super) small: Option<Small<S::Base>>,
+    pub(super) small: Option<Small>,
     /// Whether the programs of Hessian-vector products alone have run, with one tangent and with [`LANES`].
     pub(super) has_products: [bool; 2],
     plain: Plain<S::Base>,

@@ -3,54 +3,22 @@
 //! Kept by [`Held`](super::Held) after a first run; called by `state` before anything else of a call.
 
 use crate::backends::compiled_reverse_diff::recording::{Kind, Made, ProgramKey, Recording};
-use compiled_trace::{Single, native};
+use compiled_trace::native::Single;
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Scalar};
 
-/// A program of point and parameters on plain numbers.
-#[derive(Clone, Debug)]
-enum Program<B: Base, const OUTPUTS: usize> {
-    Code(native::Single<f64, 2, OUTPUTS>),
-    /// With memory for parameters that are not doubles.
-    List(Single<B, 2, OUTPUTS>, Vec<B>),
+/// Machine code of point and parameters, on doubles.
+type Program<const OUTPUTS: usize> = Single<f64, 2, OUTPUTS>;
+
+/// The machine code of a recording whose program has run.
+fn code<const OUTPUTS: usize>(recording: &Recording, which: ProgramKey) -> Option<Made<Program<OUTPUTS>>> {
+    let made = recording.programs(which).code(which)?.as_ref()?;
+    Some(Made { code: made.code.single()?, is_doubtful: made.is_doubtful })
 }
 
-impl<B: Base, const OUTPUTS: usize> Program<B, OUTPUTS> {
-    /// Makes it from a recording whose program has run.
-    fn of(recording: &Recording, which: ProgramKey) -> Option<Made<Self>> {
-        let programs = recording.programs(which);
-        if B::as_doubles(&[]).is_some()
-            && let Some(Some(made)) = programs.code(which)
-        {
-            let code = Program::Code(made.code.single()?);
-            return Some(Made { code, is_doubtful: made.is_doubtful });
-        }
-        let made = programs.executable(which)?;
-        let parameters = Vec::with_capacity(made.code.inputs()[1]);
-        Some(Made { code: Program::List(made.code.single()?, parameters), is_doubtful: made.is_doubtful })
-    }
-
+impl<const OUTPUTS: usize> Made<Program<OUTPUTS>> {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn run(&mut self, x: &[B], parameters: &[f64], outputs: &mut [&mut [B]; OUTPUTS]) -> bool {
-        match self {
-            Program::Code(code) => {
-                let (Some(&[x]), Some(outputs)) = (B::as_doubles(&[x]), B::as_doubles_mut(outputs)) else {
-                    return false;
-                };
-                outputs.try_into().is_ok_and(|outputs| code.run(&[x, parameters], outputs))
-            }
-            Program::List(list, memory) => {
-                memory.clear();
-                memory.extend(parameters.iter().map(|v| B::from_f64(*v)));
-                list.run(&[x, memory], outputs)
-            }
-        }
-    }
-}
-
-impl<B: Base, const OUTPUTS: usize> Made<Program<B, OUTPUTS>> {
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fill<S: Scalar<Base = B>>(
+    fn fill<S: Scalar>(
         &mut self,
         kind: Kind,
         x: &[S],
@@ -58,34 +26,38 @@ impl<B: Base, const OUTPUTS: usize> Made<Program<B, OUTPUTS>> {
         outputs: &mut [&mut [S]; OUTPUTS],
     ) -> bool {
         let (Some(&[x]), Some(outputs)) = (S::as_plain(&[x]), S::as_plain_mut(outputs)) else { return false };
-        let Ok(outputs) = <&mut [&mut [B]; OUTPUTS]>::try_from(outputs) else { return false };
-        self.code.run(x, parameters, outputs) && !(self.is_doubtful && ProgramKey::of(kind, 0).is_spoilt(outputs))
+        let Ok(outputs) = <&mut [&mut [S::Base]; OUTPUTS]>::try_from(outputs) else { return false };
+        let has_run = match (S::Base::as_doubles(&[x]), S::Base::as_doubles_mut(outputs).map(TryInto::try_into)) {
+            (Some(&[x]), Some(Ok(outputs))) => self.code.run(&[x, parameters], outputs),
+            _ => false,
+        };
+        has_run && !(self.is_doubtful && ProgramKey::of(kind, 0).is_spoilt(outputs))
     }
 }
 
-/// The program that fills the derivative matrix, of a recording whose program has run on plain numbers.
+/// The machine code that fills the derivative matrix, of a recording whose program has run on doubles.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Small<B: Base> {
-    program: Either<B>,
+pub(in super::super) struct Small {
+    program: Either,
     /// Whether it tracks absent derivatives.
     pub(super) tracks: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Either<B: Base> {
+enum Either {
     /// Of the one output and its gradient.
-    Gradient(Made<Program<B, 2>>),
+    Gradient(Made<Program<2>>),
     /// Of the entries of the matrix.
-    Entries(Made<Program<B, 1>>),
+    Entries(Made<Program<1>>),
 }
 
-impl<B: Base> Small<B> {
+impl Small {
     /// `None` if a run needs more than slices and memory of its own.
-    pub(super) fn of(recording: &Recording, kind: Kind, tracks: bool) -> Option<Small<B>> {
+    pub(super) fn of(recording: &Recording, kind: Kind, tracks: bool) -> Option<Small> {
         let which = ProgramKey { kind, tangents: 0, tracks };
         let program = match kind {
-            Kind::Gradient => Either::Gradient(Program::of(recording, which)?),
-            Kind::Entries => Either::Entries(Program::of(recording, which)?),
+            Kind::Gradient => Either::Gradient(code(recording, which)?),
+            Kind::Entries => Either::Entries(code(recording, which)?),
             _ => return None,
         };
         Some(Small { program, tracks })
@@ -95,7 +67,7 @@ impl<B: Base> Small<B> {
     /// and the programs of the recording return the result or the error. The caller has compared the lengths of the contexts, and need
     /// not check more. `scratch` takes a value that is not asked for.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in super::super) fn fill<S: Scalar<Base = B>>(
+    pub(in super::super) fn fill<S: Scalar>(
         &mut self,
         x: &[S],
         parameters: &[f64],
@@ -115,13 +87,13 @@ impl<B: Base> Small<B> {
 
     /// Runs the program on its slices, if it is of this kind; returns whether there is a result.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn run<S: Scalar<Base = B>>(
+    pub(super) fn run<S: Scalar>(
         &mut self,
         kind: Kind,
         inputs: &[&[S]; 2],
         outputs: &mut [&mut [S]],
     ) -> bool {
-        let Some(Some(&[_, parameters])) = S::as_plain(inputs).map(B::as_doubles) else { return false };
+        let Some(Some(&[_, parameters])) = S::as_plain(inputs).map(S::Base::as_doubles) else { return false };
         let x = inputs[0];
         match (&mut self.program, kind) {
             (Either::Gradient(made), Kind::Gradient) => {
