@@ -13,8 +13,9 @@ struct Oscillator;
 impl Step for Oscillator {
     fn step<T: Real>(&self, _: usize, u: &mut [T], p: &[T]) {
         let h = 1e-3;
-        u[1] = u[1] - h * (p[0] * u[0] + p[1] * u[1]);
-        u[0] = u[0] + h * u[1];
+        u[1] -= h * (p[0] * u[0] + p[1] * u[1]);
+        let v = u[1];
+        u[0] += h * v;
     }
 }
 
