@@ -13,8 +13,9 @@ struct Oscillator;
 impl Step for Oscillator {
     fn step<T: Real>(&self, _: usize, u: &mut [T], p: &[T]) {
         let h = 1e-3;
-        u[1] = u[1] - h * (p[0] * u[0] + p[1] * u[1]);
-        u[0] = u[0] + h * u[1];
+        u[1] -= h * (p[0] * u[0] + p[1] * u[1]);
+        let v = u[1];
+        u[0] += h * v;
     }
 }
 
@@ -35,7 +36,7 @@ fn counted(gradient: impl FnOnce() -> Result<Vec<f64>, Error>) -> (Vec<f64>, usi
 fn memory_does_not_grow_with_the_number_of_steps() {
     assert!(counts_allocations());
     let (x, tape) = (&[1.0, 2.0, 0.5][..], AutoReverseDiff::tape());
-    for steps in [1000, 10_000, 100_000] {
+    for steps in [1000, 30_000] {
         let of = Checkpointed::new(Oscillator, 2, steps).with_snapshots(20);
         let (found, bytes) = counted(|| gradient(&|x: &[_]| of.run(&[x[0], x[0] * 0.0], &x[1..])[0], &tape, x));
         let (expected, on_tape) = counted(|| gradient(&|x: &[_]| looped(steps, x), &tape, x));

@@ -269,3 +269,71 @@ fn points_without_numbers() {
         assert_eq!((y, grad.len(), hess.as_slice().len()), (4.0, 0, 0));
     }
 }
+
+/// Counts its runs. A counter that is atomic is not seen as state that changes.
+#[cfg(feature = "sparse")]
+struct Counted(std::sync::atomic::AtomicUsize);
+
+#[cfg(feature = "sparse")]
+impl Counted {
+    fn new() -> Self {
+        Counted(std::sync::atomic::AtomicUsize::new(0))
+    }
+    fn runs(&self) -> usize {
+        self.0.load(std::sync::atomic::Ordering::Relaxed)
+    }
+    /// Notes a run, and returns xᵢ³ xᵢ₊₁ for each i.
+    fn terms<T: Real>(&self, x: &[T]) -> Vec<T> {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        x.windows(2).map(|w| w[0] * w[0] * w[0] * w[1]).collect()
+    }
+}
+
+/// The outputs, or their sum.
+#[cfg(feature = "sparse")]
+struct Of<'a, const SUM: bool>(&'a Counted);
+
+#[cfg(feature = "sparse")]
+impl<T: Real> differentiation_interface_core::Function<[T]> for Of<'_, false> {
+    type Output = Vec<T>;
+    fn call(&self, x: &[T]) -> Vec<T> {
+        self.0.terms(x)
+    }
+}
+
+#[cfg(feature = "sparse")]
+impl<T: Real> differentiation_interface_core::Function<[T]> for Of<'_, true> {
+    type Output = T;
+    fn call(&self, x: &[T]) -> T {
+        self.0.terms(x).into_iter().sum()
+    }
+}
+
+#[cfg(feature = "sparse")]
+#[test]
+fn sparse_matrices_go_up() {
+    use crate::sparse::AutoSparse;
+    use differentiation_interface_core::operators::prepare_jacobian;
+    let counts = [Counted::new(), Counted::new()];
+    let (f, g) = (Of::<false>(&counts[0]), Of::<true>(&counts[1]));
+    let backend = AutoSparse::new(adaptive());
+    let mut jacobian = prepare_jacobian(&f, &backend, &[0.0; 4]).unwrap();
+    let mut hessian = prepare_hessian(&g, &backend, &[0.0; 4]).unwrap();
+    let before = counts.each_ref().map(Counted::runs);
+    for call in 0..100 {
+        let (t, u) = (f64::from(call), 2.0);
+        let x = [t, u, 1.0, 3.0];
+        let (y, jac) = jacobian.value_and_jacobian(&x).unwrap();
+        assert_eq!(y, [t * t * t * u, 8.0, 3.0]);
+        assert_eq!(jac.values(), [3.0 * t * t * u, t * t * t, 12.0, 8.0, 9.0, 1.0]);
+        let (value, grad, hess) = hessian.value_gradient_and_hessian(&x).unwrap();
+        close(&[value], &[y.iter().sum()]);
+        close(&grad, &[3.0 * t * t * u, t * t * t + 12.0, 8.0 + 9.0, 1.0]);
+        let (a, b) = (3.0 * t * t, 12.0);
+        close(hess.values(), &[6.0 * t * u, a, a, 12.0, b, b, 18.0, 3.0, 3.0]);
+        if call >= 48 {
+            // 47 calls by the tape, and recordings of calls 24 and 48, of which the second is recorded once more with its loop folded.
+            assert_eq!([0, 1].map(|k| counts[k].runs() - before[k]), [50; 2], "{call}");
+        }
+    }
+}

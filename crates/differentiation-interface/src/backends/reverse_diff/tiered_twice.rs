@@ -7,13 +7,12 @@ use super::report::Report;
 use super::tiered::{doubles, doubles_mut};
 use super::tiered_products::seeds_of_doubles;
 use super::tiers::{Schedule, Step, Tiers};
-use super::twice::TwiceState;
 use super::twice_var::TwiceVar;
 use crate::backends::compiled_reverse_diff::{ByKept, Order, RequestedEntries, Task};
 use compiled_trace::Limits;
 use differentiation_interface_core::backend::{EntryRequest, Rows, Seeds};
 use differentiation_interface_core::evaluate::Flat;
-use differentiation_interface_core::recordings::{Recordable, Reports};
+use differentiation_interface_core::recordings::Recordable;
 use differentiation_interface_core::scalar::{Base, Scalar};
 
 /// What computes the products with a Hessian, or its entries.
@@ -38,6 +37,10 @@ fn write<S: Scalar>(to: Option<&mut Vec<S>>, values: &[f64]) {
 }
 
 impl Chosen {
+    pub(super) fn report(&self) -> Report {
+        self.tiers.report()
+    }
+
     pub(super) fn adapt(&mut self, schedule: Schedule, adapts: bool) {
         self.decided = None;
         self.tiers.adapt(schedule, adapts);
@@ -122,12 +125,5 @@ impl Chosen {
                 true
             }
         }
-    }
-}
-
-impl<S: Scalar> Reports for TwiceState<S> {
-    type Report = Report;
-    fn report(&self) -> Report {
-        self.chosen.tiers.report()
     }
 }

@@ -5,6 +5,8 @@
 
 #[cfg(feature = "compiled")]
 use super::recorded::Writing;
+#[cfg(feature = "compiled")]
+use super::report::Report;
 use super::tape::{Recorder, Spare};
 #[cfg(feature = "compiled")]
 use super::tiered_twice::Chosen;
@@ -17,6 +19,8 @@ use differentiation_interface_core::backend::{LiftPair, Rows, SecondAdjointPrimi
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::EngineScalar;
+#[cfg(feature = "compiled")]
+use differentiation_interface_core::recordings::Reports;
 use differentiation_interface_core::scalar::{Base, Num, Scalar};
 use num_traits::Float;
 use std::cell::Cell;
@@ -38,7 +42,7 @@ pub struct TwiceState<S: Scalar> {
     products: Vec<S>,
     /// What computes calls that repeat.
     #[cfg(feature = "compiled")]
-    pub(super) chosen: Chosen,
+    chosen: Chosen,
 }
 
 impl<S: Scalar> LiftPair<AutoReverseDiff, S, TwiceVar<S>> for AutoReverseDiff {
@@ -160,6 +164,14 @@ impl SecondAdjointPrimitive for AutoReverseDiff {
             gradient.extend_from_slice(&state.adjoints[..state.x.len()]);
         }
         Ok(())
+    }
+}
+
+#[cfg(feature = "compiled")]
+impl<S: Scalar> Reports for TwiceState<S> {
+    type Report = Report;
+    fn report(&self) -> Report {
+        self.chosen.report()
     }
 }
 
