@@ -37,10 +37,7 @@ fn matrix(rows: u32, values: [u32; 2]) -> Program {
     let products = Nest {
         dimensions: across(rows as usize),
         reversed: false,
-        addresses: vec![
-            affine(Space::Input(0), 0, &[1]),
-            tabled(Space::Output(0), (0..rows).map(place).collect()),
-        ],
+        addresses: vec![affine(Space::Input(0), 0, &[1]), tabled(Space::Output(0), (0..rows).map(place).collect())],
         body: vec![
             Instruction::Load(0),
             Instruction::Apply { op: Op::Binary(rules::TIMES), a: 0, b: 0 },
@@ -59,7 +56,9 @@ fn constants_between_other_entries_are_stored_at_once() {
             let program = matrix(rows, values);
             let rewritten = fills::gather(&program).expect("constants are stored from a table");
             assert_eq!(rewritten.statements.len(), 2);
-            let Statement::Nest(first) = &rewritten.statements[0] else { panic!("the first statement stores constants") };
+            let Statement::Nest(first) = &rewritten.statements[0] else {
+                panic!("the first statement stores constants")
+            };
             // The first cell of the matrix is a product, as is the place of the last one, before the last constant.
             assert_eq!(first.dimensions, across(5 * rows as usize - 1));
             assert!(first.addresses.iter().all(|address| address.table.is_none()));

@@ -46,21 +46,24 @@ impl Chosen {
         self.tiers.adapt(schedule, adapts);
     }
 
-    /// Computes products by a program, and returns the value; `None` if the tape has to compute them.
+    /// Computes products by a program, value and gradient too if there is room for them. Returns whether there is one that is valid.
+    #[expect(clippy::too_many_arguments, reason = "three results")]
     pub(super) fn products<S: Scalar, F: Flat<TwiceVar<S>>>(
         &mut self,
         schedule: Schedule,
         f: &mut F,
         x: &[S],
         seeds: &Seeds<'_, S>,
+        value: Option<&mut S>,
         gradient: Option<&mut Vec<S>>,
         rows: &mut Rows<'_, S>,
-    ) -> Option<S> {
+    ) -> bool {
         if !self.tiers.is_on() {
-            return None;
+            return false;
         }
         let slices = [x];
-        let (&[point], seeds) = (doubles(&slices)?, seeds_of_doubles(seeds)?) else { return None };
+        let (Some(&[point]), Some(seeds)) = (doubles(&slices), seeds_of_doubles(seeds)) else { return false };
+        let with_gradient = value.is_some() || gradient.is_some();
         self.tiers.set_task(Task::HessianProducts(seeds.count()));
         let decided = self.decided.take();
         let served = self.tiers.serve(
@@ -72,15 +75,17 @@ impl Chosen {
                 rows.set_rows(seeds.count())?;
                 let mut slices = [rows.data()];
                 let Some([data]) = doubles_mut(&mut slices) else { return Ok(ByKept::OtherPath) };
-                programs.hessian_products_by_kept(f, point, &seeds, &mut Rows::fixed(data, point.len()))
+                let rows = &mut Rows::fixed(data, point.len());
+                programs.hessian_products_by_kept(f, point, &seeds, with_gradient, rows)
             },
         );
-        if !served {
-            return None;
+        if served && let Some(programs) = self.tiers.programs() {
+            write(gradient, programs.gradient());
+            if let (Some(value), Some(&found)) = (value, programs.outputs().first()) {
+                *value = number(found);
+            }
         }
-        let programs = self.tiers.programs()?;
-        write(gradient, programs.gradient());
-        programs.outputs().first().map(|&v| number(v))
+        served
     }
 
     /// Fills entries by a program. Returns whether there is one that is valid.

@@ -105,27 +105,21 @@ impl SecondAdjointPrimitive for AutoReverseDiff {
         f: &mut F,
         x: &[S],
         seeds: Seeds<'_, S>,
-        value: Option<&mut S>,
+        mut value: Option<&mut S>,
         mut gradient: Option<&mut Vec<S>>,
         mut rows: Rows<'_, S>,
     ) -> Result<(), Error> {
-        let mut found = None;
         if const { S::DEPTH == 0 && S::Base::IS_DOUBLE } {
-            let gradient = gradient.as_deref_mut();
-            found = state.chosen.products(self.schedule, f, x, &seeds, gradient, &mut rows);
-        }
-        let found = match found {
-            Some(found) => found,
-            None => {
-                let found = self.record_twice(state, f, x)?;
-                self.products(state, seeds, gradient, rows)?;
-                found
+            let (value, gradient) = (value.as_deref_mut(), gradient.as_deref_mut());
+            if state.chosen.products(self.schedule, f, x, &seeds, value, gradient, &mut rows) {
+                return Ok(());
             }
-        };
+        }
+        let found = self.record_twice(state, f, x)?;
         if let Some(value) = value {
             *value = found;
         }
-        Ok(())
+        self.products(state, seeds, gradient, rows)
     }
 
     #[cfg(feature = "compiled")]

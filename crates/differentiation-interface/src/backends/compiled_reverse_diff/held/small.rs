@@ -18,13 +18,7 @@ fn code<const OUTPUTS: usize>(recording: &Recording, which: ProgramKey) -> Optio
 
 impl<const OUTPUTS: usize> Made<Program<OUTPUTS>> {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fill<S: Scalar>(
-        &mut self,
-        kind: Kind,
-        x: &[S],
-        parameters: &[f64],
-        outputs: &mut [&mut [S]; OUTPUTS],
-    ) -> bool {
+    fn fill<S: Scalar>(&mut self, kind: Kind, x: &[S], parameters: &[f64], outputs: &mut [&mut [S]; OUTPUTS]) -> bool {
         let (Some(&[x]), Some(outputs)) = (S::as_plain(&[x]), S::as_plain_mut(outputs)) else { return false };
         let Ok(outputs) = <&mut [&mut [S::Base]; OUTPUTS]>::try_from(outputs) else { return false };
         let has_run = match (S::Base::as_doubles(&[x]), S::Base::as_doubles_mut(outputs).map(TryInto::try_into)) {
@@ -87,12 +81,7 @@ impl Small {
 
     /// Runs the program on its slices, if it is of this kind; returns whether there is a result.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn run<S: Scalar>(
-        &mut self,
-        kind: Kind,
-        inputs: &[&[S]; 2],
-        outputs: &mut [&mut [S]],
-    ) -> bool {
+    pub(super) fn run<S: Scalar>(&mut self, kind: Kind, inputs: &[&[S]; 2], outputs: &mut [&mut [S]]) -> bool {
         let Some(Some(&[_, parameters])) = S::as_plain(inputs).map(S::Base::as_doubles) else { return false };
         let x = inputs[0];
         match (&mut self.program, kind) {

@@ -192,19 +192,16 @@ impl CompiledState<f64> {
         self.by_kept(f, x, |held, buffers| buffers.products(held, x, Direction::Forward, seeds, rows))
     }
 
-    /// Propagates tangents through the derivative of the gradient, and leaves value and gradient.
+    /// Propagates tangents through the derivative of the gradient, and leaves value and gradient if `with_gradient`.
     pub(in crate::backends) fn hessian_products_by_kept(
         &mut self,
         f: Option<&dyn Recordable>,
         x: &[f64],
         seeds: &Seeds<'_, f64>,
+        with_gradient: bool,
         rows: &mut Rows<'_, f64>,
     ) -> Result<ByKept, Error> {
-        self.by_kept(f, x, |held, buffers| {
-            buffers.x.clear();
-            buffers.x.extend_from_slice(x);
-            buffers.hessian_products(held, seeds, rows)
-        })
+        self.by_kept(f, x, |held, buffers| buffers.hessian_products(held, x, seeds, with_gradient, rows))
     }
 
     /// Fills the requested entries, and leaves the outputs if `with_value` and their gradient if `with_gradient`. All recordings
