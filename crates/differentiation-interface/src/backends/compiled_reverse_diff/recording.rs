@@ -146,6 +146,11 @@ impl Recording {
         })
     }
 
+    /// Whether it can be compared with later recordings.
+    pub(super) fn is_comparable(&self) -> bool {
+        self.source.is_some()
+    }
+
     /// Whether a new recording has the same operations with other constants. Writes the places of constants that differ and are not
     /// parameters yet to `more`.
     pub(super) fn compare(&self, graph: &Graph, more: &mut Vec<Place>) -> bool {

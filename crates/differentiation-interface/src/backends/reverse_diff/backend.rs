@@ -34,7 +34,7 @@ use crate::backends::AutoCompiledReverseDiff;
 ///    constants, and the function is recorded when 8 such calls had the same ones; from the third change on at the latest constants are
 ///    parameters of the program, so that a recording is all that a change costs. Where the constants of a recorded call are not those of
 ///    the recording before it, nothing is compiled unless they are still the same 8 calls later. Programs are given up as in 2 if
-///    constants are new at more than a quarter of the calls, or after 8 changes if they last for fewer than 32 calls on average; given up
+///    constants are new at more than a quarter of the calls, or after 16 changes if they last for fewer than 32 calls on average; given up
 ///    twice, they are not made again.
 ///
 /// A program adds long sums in another order than the tape: results differ by rounding. `report()` of the prepared object says what has

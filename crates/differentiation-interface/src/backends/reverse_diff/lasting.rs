@@ -38,6 +38,12 @@ impl EarlierConstants {
         Some(self.recorded.replace(hash) == Some(hash))
     }
 
+    /// Forgets the constants of which `few` calls or more have been counted: a new program does not know those of the one that it
+    /// replaces, and counts them anew.
+    pub(super) fn forget_from(&mut self, few: u64) {
+        self.missed.retain(|(_, times)| *times < few);
+    }
+
     /// Notes a call whose constants no program knows, and returns the number of such calls with the same ones, this one included.
     pub(super) fn count(&mut self, f: Option<&dyn Recordable>) -> u64 {
         let Some(hash) = self.hash(f) else { return 1 };

@@ -45,8 +45,10 @@ fn constants_that_change_now_and_then_are_parameters() {
 
 #[test]
 fn constants_that_alternate_are_all_known() {
-    let report = calls(1000, |call| [3.0, 5.0][call % 2]);
-    assert!(report.by_program > 800, "{report}");
+    for count in [2, 4, 7] {
+        let report = calls(1000, |call| [3.0, 5.0, -1.5, 7.0, 8.0, 0.25, 1e9][call % count]);
+        assert!(report.by_program > 800 && report.programs <= 3, "{report}");
+    }
 }
 
 #[test]

@@ -56,7 +56,7 @@ const PER_SECOND_ORDER: f64 = 2.0;
 /// The misses of programs that are tolerated before anything is decided, and the calls with the same new constants after which these are
 /// expected to last: a recording takes as long as some ten calls.
 const FEW: u64 = 8;
-/// The calls that new constants are to last on average, so that recording them pays. Counted from the first `FEW` ones on.
+/// The calls that new constants are to last on average, so that recording them pays, after twice `FEW` recordings.
 const LASTING: u64 = 32;
 /// The programs that it takes at most until all constants are parameters. Others follow only if the number of calls has doubled since the
 /// last one.
@@ -220,11 +220,12 @@ impl Tiers {
             false
         };
         if is_compiled {
+            self.constants.forget_from(FEW);
             self.note_program(&programs, &trial)?;
         }
         programs.forget_trial();
         self.programs = (programs.count() > 0).then_some(programs);
-        if self.followed > FEW && LASTING * self.followed > self.calls() - self.since {
+        if self.followed > 2 * FEW && LASTING * self.followed > self.calls() - self.since {
             self.descend();
         }
         Ok(())

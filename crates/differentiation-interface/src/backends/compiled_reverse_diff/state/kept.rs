@@ -102,7 +102,13 @@ impl CompiledState<f64> {
         };
         self.current = found.unwrap_or(self.recordings.len());
         match recording.map(|recording| Held::new(Arc::new(recording))) {
-            Some(held) if found.is_some() => self.recordings[self.current] = held,
+            Some(held) if found.is_some() => {
+                self.recordings[self.current] = held;
+                // Programs with their constants in them would be in use by turns with this one, which can take any.
+                self.current -=
+                    self.recordings[..self.current].iter().filter(|held| !held.recording.is_comparable()).count();
+                self.recordings.retain(|held| held.recording.is_comparable());
+            }
             Some(held) => self.recordings.push(held),
             None => {}
         }
