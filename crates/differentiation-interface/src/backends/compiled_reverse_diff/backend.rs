@@ -39,7 +39,7 @@ use differentiation_interface_core::error::ErrorKind;
 ///
 /// **Speed.** On x86-64, and with the feature `native` on other processors, programs over `f64` become machine code where possible.
 /// Otherwise, and for `f32`, an interpreter runs them on blocks of numbers. It takes a small part of the time of the tape for a hundred numbers
-/// and more, but as much or up to a third more for ten, and more for loops that carry a state: there the default engine stays with the tape.
+/// and more, but as much or up to half more for ten, and more for loops that carry a state: there the default engine may stay with the tape.
 ///
 /// # Example
 /// ```
