@@ -33,6 +33,7 @@
 //!                 memory, optimisation
 //! adjoint/tangent statement by statement, optimised again           -> Program
 //! jacobian_entries before compile: every entry is an output         -> Graph
+//! separable_programs  both at once for independent segments         -> Programs
 //! executable      registers, uniform parts, vector dimension        -> Executable, run in a Workspace
 //! ```
 //! [`program`] is the contract for executors. [`Executable`] is the portable one; the module [`native`]

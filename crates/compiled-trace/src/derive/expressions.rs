@@ -6,7 +6,7 @@
 use crate::recording::absence::Absence;
 use crate::recording::graph::{CONSTANT, Op};
 use crate::recording::rules::{MINUS, NEGATE, PLUS, Rules, TIMES};
-use crate::recording::template::{Template, TemplatePartial};
+use crate::recording::template::{Template, TemplatePartial, of_table};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -46,6 +46,12 @@ impl Shared {
             return Ok(Arc::clone(known));
         }
         let templates: Arc<[Template]> = match op {
+            Op::Unary(rule) if self.rules.other_unary(rule).is_none() => {
+                of_table(op, || self.rules.unary_templates(rule))?
+            }
+            Op::Binary(rule) if self.rules.other_binary(rule).is_none() => {
+                of_table(op, || self.rules.binary_templates(rule))?
+            }
             Op::Unary(rule) => self.rules.unary_templates(rule)?.into(),
             Op::Binary(rule) => self.rules.binary_templates(rule)?.into(),
             _ => Arc::new([]),

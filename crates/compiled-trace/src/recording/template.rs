@@ -13,8 +13,9 @@ use crate::recording::rules::{OtherUnary, RuleObject, Rules, visit_binary, visit
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::rules::*;
 use differentiation_interface_core::scalar::{Base, Real, Scalar};
+use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// A partial derivative as a function of the arguments of a rule and its value.
 #[derive(Clone, Debug)]
@@ -146,6 +147,25 @@ pub(super) fn templates(object: &Arc<dyn RuleObject>, arguments: usize) -> Resul
         let opaque: Option<Vec<_>> = (0..arguments).map(|i| object.opaque(i)).collect();
         opaque.ok_or(error)?.iter().map(|derivative| Template::opaque(derivative, arguments)).collect()
     })
+}
+
+/// The derivatives of the table's rules that have been used in this process. Recording them again would take longer than the rest of
+/// a small program's adjoint.
+static TABLE: LazyLock<Mutex<FxHashMap<Op, Arc<[Template]>>>> = LazyLock::new(Mutex::default);
+
+/// The derivatives of a rule of the table, which `record` records if they are used for the first time.
+pub(crate) fn of_table(
+    op: Op,
+    record: impl FnOnce() -> Result<Vec<Template>, Error>,
+) -> Result<Arc<[Template]>, Error> {
+    // A panic leaves the table as it was or with one more rule.
+    let table = || TABLE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = table().get(&op) {
+        return Ok(Arc::clone(known));
+    }
+    let templates: Arc<[Template]> = record()?.into();
+    table().insert(op, Arc::clone(&templates));
+    Ok(templates)
 }
 
 /// Records the derivatives of a rule of the table.

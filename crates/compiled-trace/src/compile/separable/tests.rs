@@ -235,6 +235,14 @@ fn other_recordings_are_left_to_the_usual_passes() {
 }
 
 #[test]
+fn absent_derivatives_are_tracked() {
+    let graph = recorded(90, |x, _, y| y.extend(x.windows(2).map(|w| (w[0] - 1.0).abs().max(w[1] * w[0]).sqrt())));
+    let (_, entries) = compared(&graph).expect("rows share no operation");
+    let (_, tracked) = compared(&graph.tracking_absent()).expect("rows share no operation");
+    assert_eq!((entries.absence, tracked.absence), (crate::Absence::Doubtful, crate::Absence::Tracked));
+}
+
+#[test]
 fn limits_and_patterns_count() {
     let graph = recorded(100, |x, _, y| y.extend(x.iter().map(|v| v.sin() * 2.0)));
     let (starts, columns) = pattern(&graph);
