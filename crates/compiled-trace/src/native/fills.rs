@@ -34,8 +34,7 @@ pub(super) fn gather(program: &Program) -> Option<Program> {
     let mut made = Program { statements: Vec::new(), ..program.clone() };
     let mut replaced = vec![false; program.statements.len()];
     for output in 0..program.outputs.len().min(256) as u16 {
-        let own: Vec<usize> =
-            candidates.iter().filter(|(_, other)| *other as u16 == output).map(|(i, _)| *i).collect();
+        let own: Vec<usize> = candidates.iter().filter(|(_, other)| *other as u16 == output).map(|(i, _)| *i).collect();
         if !own.is_empty() && fill(program, output as u8, &own, &mut made).is_some() {
             own.iter().for_each(|i| replaced[*i] = true);
         }
@@ -75,7 +74,9 @@ fn stored(nest: &Nest) -> Option<u8> {
 
 /// Whether cells are not stored in the order in which they lie.
 fn is_scattered(nest: &Nest) -> bool {
-    nest.addresses.iter().any(|address| address.table.is_some() || !matches!(address.strides.last(), None | Some(0 | 1)))
+    nest.addresses
+        .iter()
+        .any(|address| address.table.is_some() || !matches!(address.strides.last(), None | Some(0 | 1)))
 }
 
 /// Adds statements that store the constants of these nests, and of all cells between them that are stored to later.
