@@ -9,6 +9,7 @@
 
 use super::check::space_number;
 use super::code::{Function, Limit, Place, Value, Variable};
+use super::functions::Calls;
 use super::number::Number;
 use super::plan::{Plan, has_result};
 use super::signed::Signed;
@@ -39,6 +40,8 @@ pub(super) struct Emitter<'p, 'f, S> {
     pub(super) widest: u32,
     /// Whether numbers can be rounded to integers without a call.
     pub(super) can_round: bool,
+    /// Which functions are called.
+    pub(super) calls: Calls,
     /// Cells that must be 0 before the next statement that touches them.
     pub(super) uncleared: Vec<(Space, i64, i64)>,
     /// Single cells outside of all loops whose contents are in a register.
@@ -105,6 +108,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         loops: &[u32],
         widest: u32,
         can_round: bool,
+        calls: Calls,
     ) -> Self {
         let mut code = Function::new(S::BYTES);
         let spaces = 2 + program.inputs.len() + program.outputs.len();
@@ -121,6 +125,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             trips: loops.to_vec(),
             widest,
             can_round,
+            calls,
             uncleared: Vec::new(),
             known: FxHashMap::default(),
             number: PhantomData,
@@ -170,7 +175,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             return;
         }
         let narrower = self.widest.min(16 / S::BYTES);
-        let mut plan = Plan::new(nest, &self.trips, [self.widest, narrower], &self.program.rules);
+        let mut plan = Plan::new(nest, &self.trips, [self.widest, narrower], &self.program.rules, self.calls);
         self.clear_for(&mut plan);
         if !plan.order.is_empty() {
             self.forget(&plan);
