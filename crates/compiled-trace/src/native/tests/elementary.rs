@@ -46,7 +46,7 @@ impl Twice {
     fn series(self, first: u32, step: u32, alternating: bool) -> Twice {
         let (mut term, mut sum) = (Twice(1.0, 0.0), Twice(0.0, 0.0));
         for n in 0..34 {
-            if n >= first && (n - first) % step == 0 {
+            if n >= first && (n - first).is_multiple_of(step) {
                 let sign = if alternating && (n - first) / step % 2 == 1 { -1.0 } else { 1.0 };
                 sum = sum.plus(term.scaled(sign));
             }
