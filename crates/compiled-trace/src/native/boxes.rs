@@ -2,9 +2,9 @@
 //!
 //! Called by [`Compiled::new`](super::Compiled::new) before a program is compiled. A recording of a periodic grid, for example, has
 //! other cells at its ends than in its middle, so the addresses of the whole row are a table. Each piece of the row has vectors of
-//! consecutive cells again, which a table has not.
+//! consecutive cells again, which a table has not. The first iteration of a loop becomes statements of its own where that makes tables regular.
 
-use crate::program::{Address, Nest, Statement};
+use crate::program::{Address, Nest, RuleCall, Statement};
 use std::sync::Arc;
 
 /// Maximum number of pieces.
@@ -18,12 +18,15 @@ pub(super) fn split(statements: &[Statement], trips: &mut Vec<u32>) -> Option<Ve
     for (i, statement) in statements.iter().enumerate() {
         let new: Option<Vec<Statement>> = match statement {
             Statement::Nest(nest) => pieces(nest, trips).map(|all| all.into_iter().map(Statement::Nest).collect()),
-            Statement::Loop { trip, reversed, body } => {
-                trips.push(*trip);
-                let body = split(body, trips);
-                trips.pop();
-                body.map(|body| vec![Statement::Loop { trip: *trip, reversed: *reversed, body }])
-            }
+            Statement::Loop { trip, reversed, body } => match peeled(*trip, *reversed, body, trips) {
+                Some(parts) => Some(split(&parts, trips).unwrap_or(parts)),
+                None => {
+                    trips.push(*trip);
+                    let body = split(body, trips);
+                    trips.pop();
+                    body.map(|body| vec![Statement::Loop { trip: *trip, reversed: *reversed, body }])
+                }
+            },
             Statement::Zero { .. } | Statement::Call(_) => None,
         };
         match (new, &mut made) {
@@ -34,6 +37,69 @@ pub(super) fn split(statements: &[Statement], trips: &mut Vec<u32>) -> Option<Ve
         }
     }
     made
+}
+
+/// A loop without its first or last iteration, and that iteration, if some nest has pieces in one of them only: a recording of a
+/// recurrence reads the results of the step before, which for the first step of a loop are elsewhere.
+fn peeled(trip: u32, reversed: bool, body: &[Statement], trips: &[u32]) -> Option<Vec<Statement>> {
+    if !trips.is_empty() || trip < 3 {
+        return None;
+    }
+    for first in [1, 0] {
+        let gains = body.iter().any(|statement| match statement {
+            Statement::Nest(nest) if nest.addresses.iter().any(|address| address.table.is_some()) => {
+                let rest = || iterations(statement, trip, first, trip - 1);
+                pieces(nest, &[trip]).is_none()
+                    && matches!(rest(), Some(Statement::Nest(rest)) if pieces(&rest, &[trip - 1]).is_some())
+            }
+            _ => false,
+        });
+        if !gains {
+            continue;
+        }
+        let of = |start: u32, count: u32| -> Option<Vec<Statement>> {
+            body.iter().map(|statement| iterations(statement, trip, start, count)).collect()
+        };
+        let alone = of(if first == 1 { 0 } else { trip - 1 }, 1)?;
+        let rest = vec![Statement::Loop { trip: trip - 1, reversed, body: of(first, trip - 1)? }];
+        let alone_first = (first == 1) != reversed;
+        return Some(if alone_first { [alone, rest].concat() } else { [rest, alone].concat() });
+    }
+    None
+}
+
+/// A statement of a loop for `count` of its iterations from `start` on; for one, without the counter.
+fn iterations(statement: &Statement, trip: u32, start: u32, count: u32) -> Option<Statement> {
+    let address = |address: &Address| {
+        let mut made = address.clone();
+        match &address.table {
+            Some(table) => {
+                let row = table.len() / trip as usize;
+                made.table = Some(table.get(start as usize * row..(start + count) as usize * row)?.into());
+            }
+            None => {
+                let base = address.base as i64 + *address.strides.first()? as i64 * start as i64;
+                made.base = u32::try_from(base).ok()?;
+            }
+        }
+        if count == 1 && !made.strides.is_empty() {
+            made.strides.remove(0);
+        }
+        Some(made)
+    };
+    let all = |addresses: &[Address]| addresses.iter().map(address).collect::<Option<Vec<Address>>>();
+    Some(match statement {
+        Statement::Nest(nest) => Statement::Nest(Nest { addresses: all(&nest.addresses)?, ..nest.clone() }),
+        Statement::Loop { trip: inner, reversed, body } => {
+            let body = body.iter().map(|statement| iterations(statement, trip, start, count)).collect::<Option<_>>()?;
+            Statement::Loop { trip: *inner, reversed: *reversed, body }
+        }
+        Statement::Call(call) => {
+            let (arguments, results) = (all(&call.arguments)?, all(&call.results)?);
+            Statement::Call(RuleCall { arguments, results, ..call.clone() })
+        }
+        Statement::Zero { .. } => statement.clone(),
+    })
 }
 
 /// What a table is in each of the pieces: the first cell and the strides.

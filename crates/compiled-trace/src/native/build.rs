@@ -6,6 +6,7 @@
 use super::call::{Code, Lengths};
 use super::check::check;
 use super::emit::Emitter;
+use super::functions::Calls;
 use super::machine::Machine;
 use super::number::Number;
 use super::options::{Options, Refused};
@@ -79,6 +80,7 @@ pub(super) fn build<S: Number>(program: &Program, groups: &[Range<usize>], optio
         machine,
         widest: if options.vectors { widest } else { 1 },
         can_round,
+        calls: Calls::of::<S>(program, widest),
         functions: 0,
         instructions: 0,
         bytes: 0,
@@ -114,6 +116,7 @@ struct Builder<'p, S> {
     machine: Machine,
     widest: u32,
     can_round: bool,
+    calls: Calls,
     functions: usize,
     instructions: usize,
     bytes: usize,
@@ -204,8 +207,9 @@ impl<'p, S: Number> Builder<'p, S> {
         size: usize,
         write: impl FnOnce(&mut Emitter<'p, '_, S>),
     ) -> Result<usize, Refused> {
-        let (widest, can_round) = (self.widest, self.can_round);
-        let mut emitter = Emitter::<S>::new(self.program, self.rules, &mut self.tables, loops, widest, can_round);
+        let (widest, can_round, calls) = (self.widest, self.can_round, self.calls);
+        let mut emitter =
+            Emitter::<S>::new(self.program, self.rules, &mut self.tables, loops, widest, can_round, calls);
         write(&mut emitter);
         self.uses_rules |= emitter.uses_rules;
         let function = emitter.finish();

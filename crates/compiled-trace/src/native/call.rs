@@ -1,4 +1,4 @@
-//! The only unsafe code of the crate: calls of machine code, calls from it, and its release.
+//! Unsafe code: calls of machine code, calls from it, and its release. (There is more in `elementary/lanes.rs`.)
 //!
 //! # Invariant
 //! A [`Code`] consists of functions that a back end made of what `emit` wrote for a program that passed `check`, so every cell the

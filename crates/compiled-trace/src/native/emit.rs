@@ -9,6 +9,7 @@
 
 use super::check::space_number;
 use super::code::{Function, Limit, Place, Value, Variable};
+use super::functions::Calls;
 use super::number::Number;
 use super::plan::{Plan, has_result};
 use super::signed::Signed;
@@ -39,6 +40,8 @@ pub(super) struct Emitter<'p, 'f, S> {
     pub(super) widest: u32,
     /// Whether numbers can be rounded to integers without a call.
     pub(super) can_round: bool,
+    /// Which functions are called.
+    pub(super) calls: Calls,
     /// Cells that must be 0 before the next statement that touches them.
     pub(super) uncleared: Vec<Region>,
     /// Whether the one counter is that of chunks: all that is known of cells is then known of those of the first chunk, and others are
@@ -118,6 +121,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         loops: &[u32],
         widest: u32,
         can_round: bool,
+        calls: Calls,
     ) -> Self {
         let mut code = Function::new(S::BYTES);
         let spaces = 2 + program.inputs.len() + program.outputs.len();
@@ -134,6 +138,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             trips: loops.to_vec(),
             widest,
             can_round,
+            calls,
             uncleared: Vec::new(),
             is_chunk: false,
             known: FxHashMap::default(),
@@ -205,7 +210,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
             return;
         }
         let narrower = self.widest.min(16 / S::BYTES);
-        let mut plan = Plan::new(nest, &self.trips, [self.widest, narrower], &self.program.rules);
+        let mut plan = Plan::new(nest, &self.trips, [self.widest, narrower], &self.program.rules, self.calls);
         self.clear_for(&mut plan);
         if !plan.order.is_empty() {
             self.forget(&plan);

@@ -1,10 +1,15 @@
 //! Addresses of elementary functions for machine code.
 //!
-//! Called by `operation` when code is emitted. Each function is the value of the rule table itself, so that numbers are those of
-//! the portable executor. Functions that are not listed are called through [`Rules`](crate::recording::rules::Rules) by number, one jump later.
+//! Called by `operation` when code is emitted. Most functions are the value of the rule table itself, so that numbers are those of
+//! the portable executor; some are vector functions of `elementary` in programs with vectors. Functions that are not listed are called through [`Rules`](crate::recording::rules::Rules) by number, one jump later.
 
 use super::call::{binary_f32, binary_f64, unary_f32, unary_f64};
+use super::dependence;
+#[cfg(target_arch = "x86_64")]
+use super::elementary;
 use super::number::{BinaryFunction, Number, UnaryFunction};
+use crate::program::{Instruction, Nest, Program, Statement};
+use crate::recording::graph::{Op, Outcome, guard_parts};
 use crate::recording::rules;
 use differentiation_interface_core::rules::*;
 
@@ -73,4 +78,106 @@ pub(super) fn unary<S: Number>(number: u16) -> Option<usize> {
 /// The address of a binary rule, if it is listed.
 pub(super) fn binary<S: Number>(number: u16) -> Option<usize> {
     S::direct_binary(number)
+}
+
+/// Functions of machine code that are not those of the rule table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Calls {
+    /// Whether there are any.
+    own: bool,
+    /// Lanes for which there are such, besides 1.
+    lanes: u8,
+}
+
+/// The value of an own function, if there is one.
+#[cfg(test)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no own functions"))]
+pub(super) fn own(rule: u16, x: f64) -> Option<f64> {
+    #[cfg(target_arch = "x86_64")]
+    return elementary::one(rule).map(|function| function(x));
+    #[cfg(not(target_arch = "x86_64"))]
+    None
+}
+
+/// Iterations from which on vectors are worthwhile.
+const FEWEST: u32 = 4;
+
+impl Calls {
+    /// The functions for a program. All its calls of a rule are of the same function, so that a number does not depend on the
+    /// place where it is computed. Own functions pay where there are vectors; programs that compare bits of their recording need
+    /// the rules with which it was recorded.
+    pub(super) fn of<S: Number>(program: &Program, widest: u32) -> Calls {
+        let mut found = Found::default();
+        if cfg!(target_arch = "x86_64") && S::BYTES == 8 {
+            found.statements(&program.statements, &mut Vec::new());
+        }
+        Calls { own: found.vectors && !found.equalities, lanes: if widest * S::BYTES == 32 { 4 } else { 1 } }
+    }
+
+    /// The address of a function of one number.
+    pub(super) fn one(self, rule: u16) -> Option<usize> {
+        #[cfg(target_arch = "x86_64")]
+        return elementary::one(rule).filter(|_| self.own).map(|function| function as usize);
+        #[cfg(not(target_arch = "x86_64"))]
+        None
+    }
+
+    /// The address of a function of so many numbers.
+    pub(super) fn all(self, rule: u16, lanes: u8) -> Option<usize> {
+        #[cfg(target_arch = "x86_64")]
+        return elementary::four(rule).filter(|_| self.own && lanes == 4 && self.lanes == 4);
+        #[cfg(not(target_arch = "x86_64"))]
+        None
+    }
+
+    /// For how many numbers at once there is a function, besides one.
+    pub(super) fn lanes(self, op: Op) -> u8 {
+        match op {
+            Op::Unary(rule) if self.all(rule, self.lanes).is_some() => self.lanes,
+            _ => 1,
+        }
+    }
+}
+
+/// What a program has.
+#[derive(Default)]
+struct Found {
+    /// Loops that may run in any order and call a function that there are vectors of.
+    vectors: bool,
+    /// Guards that hold if two numbers are equal.
+    equalities: bool,
+}
+
+impl Found {
+    fn statements(&mut self, statements: &[Statement], trips: &mut Vec<u32>) {
+        for statement in statements {
+            match statement {
+                Statement::Loop { trip, body, .. } => {
+                    trips.push(*trip);
+                    self.statements(body, trips);
+                    trips.pop();
+                }
+                Statement::Nest(nest) => self.nest(nest, trips),
+                Statement::Zero { .. } | Statement::Call(_) => {}
+            }
+        }
+    }
+
+    fn nest(&mut self, nest: &Nest, loops: &[u32]) {
+        let mut calls = false;
+        for instruction in &nest.body {
+            match *instruction {
+                Instruction::Apply { op: Op::Guard(guard), .. } => {
+                    self.equalities |= matches!(guard_parts(guard).1, Outcome::Same | Outcome::Equal);
+                }
+                #[cfg(target_arch = "x86_64")]
+                Instruction::Apply { op: Op::Unary(rule), .. } => calls |= elementary::four(rule).is_some(),
+                _ => {}
+            }
+        }
+        if calls && !self.vectors {
+            let parallel = dependence::parallel(nest, &nest.trips(loops), loops.len());
+            self.vectors = nest.dimensions.iter().zip(parallel).any(|(d, parallel)| parallel && d.trip >= FEWEST);
+        }
+    }
 }

@@ -187,6 +187,10 @@ impl<S: Number> Emitter<'_, '_, S> {
         if lanes == 1 {
             return self.call_one(direct, rule, arguments);
         }
+        if let (Some(address), [x]) = (self.calls.all(rule, lanes), arguments) {
+            let call = Call { address, rule, rules: None, arguments: [*x; 2], count: 1, lanes, own: true };
+            return self.code.call(call);
+        }
         let results: Vec<Value> = (0..lanes)
             .map(|lane| {
                 let mut single = [arguments[0]; 2];
@@ -200,10 +204,15 @@ impl<S: Number> Emitter<'_, '_, S> {
     }
 
     fn call_one(&mut self, direct: Option<usize>, rule: u16, arguments: &[Value]) -> Value {
+        if let (Some(address), [x]) = (self.calls.one(rule), arguments) {
+            let call = Call { address, rule, rules: None, arguments: [*x; 2], count: 1, lanes: 1, own: true };
+            return self.code.call(call);
+        }
         let address = direct.unwrap_or(if arguments.len() == 1 { S::UNARY as usize } else { S::BINARY as usize });
         self.uses_rules |= direct.is_none();
         let rules = direct.is_none().then_some(self.rules);
         let both = [arguments[0], arguments[arguments.len() - 1]];
-        self.code.call(Call { address, rule, rules, arguments: both, count: arguments.len() as u8 })
+        let count = arguments.len() as u8;
+        self.code.call(Call { address, rule, rules, arguments: both, count, lanes: 1, own: false })
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Called once per nest by `emit`, which writes the loops as planned.
 
-use super::check::range;
+use super::dependence::{self, cells};
+use super::functions::Calls;
 use crate::program::{Address, Instruction, Nest};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
@@ -22,6 +23,8 @@ pub(super) struct Plan<'a> {
     pub(super) copies: u32,
     /// Whether the iterations of the innermost loop may run in any order.
     pub(super) parallel: bool,
+    /// Per dimension of the nest, whether its iterations may.
+    free: Vec<bool>,
     /// Per instruction, the number of loops it runs in.
     pub(super) level: Vec<usize>,
     /// Per accumulation whose cell stays the same in the innermost loop, the number of loops in which its cell moves.
@@ -65,7 +68,7 @@ const STALLING: u32 = 8;
 const CALL: f64 = 25.0;
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(nest: &'a Nest, loops: &[u32], widths: [u32; 2], rules: &Rules) -> Plan<'a> {
+    pub(super) fn new(nest: &'a Nest, loops: &[u32], widths: [u32; 2], rules: &Rules, calls: Calls) -> Plan<'a> {
         let mut trips = loops.to_vec();
         trips.extend(nest.dimensions.iter().map(|d| d.trip));
         let strides = nest.addresses.iter().map(|address| strides(address, &trips)).collect();
@@ -74,6 +77,7 @@ impl<'a> Plan<'a> {
             nest,
             loops: loops.len(),
             order: (loops.len()..trips.len()).filter(|c| trips[*c] > 1).collect(),
+            free: dependence::parallel(nest, &trips, loops.len()),
             trips,
             lanes: 1,
             copies: 1,
@@ -86,14 +90,14 @@ impl<'a> Plan<'a> {
             carried: vec![None; nest.body.len()],
             ranges,
         };
-        plan.choose(widths, rules);
+        plan.choose(widths, rules, calls);
         plan.set_windows();
         plan.set_carried();
         plan
     }
 
     fn is_parallel(&self, counter: usize) -> bool {
-        self.nest.dimensions[counter - self.loops].parallel
+        self.free[counter - self.loops]
     }
 
     /// Whether a loop runs downwards.
@@ -114,14 +118,14 @@ impl<'a> Plan<'a> {
     }
 
     /// Chooses the innermost loop and its vectors, of one of two widths, by an estimate of costs.
-    fn choose(&mut self, widths: [u32; 2], rules: &Rules) {
+    fn choose(&mut self, widths: [u32; 2], rules: &Rules, calls: Calls) {
         let given = std::mem::take(&mut self.order);
         let mut best: Option<(f64, Vec<usize>, u32)> = None;
         let mut consider = |plan: &mut Plan, order: Vec<usize>, lanes: u32| {
             plan.order = order;
             plan.lanes = lanes;
             plan.set_levels();
-            let cost = plan.cost(rules);
+            let cost = plan.cost(rules, calls);
             if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
                 best = Some((cost, plan.order.clone(), lanes));
             }
@@ -160,7 +164,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn cost(&self, rules: &Rules) -> f64 {
+    fn cost(&self, rules: &Rules, calls: Calls) -> f64 {
         let depth = self.order.len();
         let lanes = self.lanes as f64;
         let mut per_level = vec![2.0; depth + 1];
@@ -188,6 +192,7 @@ impl<'a> Plan<'a> {
                 },
                 Instruction::Apply { op, .. } => match super::cost::cost(op, rules) {
                     Some(cost) => cost,
+                    None if calls.lanes(op) as f64 == wide => CALL,
                     None => wide * (CALL + if wide > 1.0 { 1.5 } else { 0.0 }),
                 },
             };
@@ -423,15 +428,5 @@ fn strides(address: &Address, trips: &[u32]) -> Vec<i64> {
             strides
         }
         None => address.strides.iter().map(|stride| *stride as i64).collect(),
-    }
-}
-
-fn cells(address: &Address, trips: &[u32]) -> (i64, i64) {
-    match &address.table {
-        Some(table) => {
-            let (low, high) = table.iter().fold((u32::MAX, 0), |(low, high), cell| (low.min(*cell), high.max(*cell)));
-            (low as i64, high as i64)
-        }
-        None => range(address, trips),
     }
 }

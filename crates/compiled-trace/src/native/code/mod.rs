@@ -153,7 +153,7 @@ pub(super) struct Line {
     pub(super) result: Option<Value>,
 }
 
-/// A call of a rule on single numbers.
+/// A call of a rule on single numbers, or of an own function on as many as a vector has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     /// The address of the function.
@@ -165,6 +165,10 @@ pub(super) struct Call {
     pub(super) arguments: [Value; 2],
     /// 1 or 2.
     pub(super) count: u8,
+    /// Numbers per argument.
+    pub(super) lanes: u8,
+    /// Whether it is a function of `elementary`.
+    pub(super) own: bool,
 }
 
 /// A value that changes from iteration to iteration.
@@ -230,6 +234,8 @@ pub(super) struct Function {
     /// Bytes of memory of the function.
     pub(super) memory: u32,
     pooled: FxHashMap<(u64, u8), Value>,
+    /// Integers that have been computed: the operation, its first operand, its second operand or constant.
+    integers: FxHashMap<(u8, u32, i64), Value>,
     /// What parameters that turned out not to change stand for. Applied when the function is finished.
     same: FxHashMap<u32, Value>,
     variables: Vec<State>,

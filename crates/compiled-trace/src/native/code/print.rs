@@ -65,8 +65,9 @@ impl Display for Function {
                     write!(f, "join {:?}", &self.joined[*start as usize..][..*count as usize])?;
                 }
                 Operation::Call(call) => {
-                    let Call { rule, arguments, count, .. } = &self.calls[*call as usize];
-                    write!(f, "call {rule} {:?}", &arguments[..*count as usize])?;
+                    let Call { rule, arguments, count, own, .. } = &self.calls[*call as usize];
+                    let own = if *own { "own " } else { "" };
+                    write!(f, "call {own}{rule} {:?}", &arguments[..*count as usize])?;
                 }
                 other => write!(f, "{other:?}")?,
             }

@@ -19,6 +19,7 @@ impl Function {
             pool: Vec::new(),
             memory: 0,
             pooled: FxHashMap::default(),
+            integers: FxHashMap::default(),
             same: FxHashMap::default(),
             variables: Vec::new(),
             open: Vec::new(),
@@ -81,8 +82,26 @@ impl Function {
         value
     }
 
+    /// The result of an operation on integers. A value may be used anywhere after its line, so it is computed once.
+    fn once(&mut self, operation: Operation) -> Value {
+        let key = match operation {
+            Operation::Integer(value) => (0, 0, value),
+            Operation::AddIntegers(x, y) => (1, x.0, y.0 as i64),
+            Operation::AddConstant(x, constant) => (2, x.0, constant),
+            Operation::Scale(x, factor) => (3, x.0, factor),
+            Operation::Double(x, times) => (4, x.0, times as i64),
+            _ => return self.line(operation, Kind::Integer),
+        };
+        if let Some(known) = self.integers.get(&key) {
+            return *known;
+        }
+        let value = self.line(operation, Kind::Integer);
+        self.integers.insert(key, value);
+        value
+    }
+
     pub(in super::super) fn integer(&mut self, value: i64) -> Value {
-        self.line(Operation::Integer(value), Kind::Integer)
+        self.once(Operation::Integer(value))
     }
 
     pub(in super::super) fn load_integer(&mut self, base: Value, shift: i32) -> Value {
@@ -101,22 +120,22 @@ impl Function {
     }
 
     pub(in super::super) fn add_integers(&mut self, x: Value, y: Value) -> Value {
-        self.line(Operation::AddIntegers(x, y), Kind::Integer)
+        self.once(Operation::AddIntegers(x, y))
     }
 
     pub(in super::super) fn add_constant(&mut self, x: Value, constant: i64) -> Value {
-        if constant == 0 { x } else { self.line(Operation::AddConstant(x, constant), Kind::Integer) }
+        if constant == 0 { x } else { self.once(Operation::AddConstant(x, constant)) }
     }
 
     pub(in super::super) fn scale(&mut self, x: Value, factor: i64) -> Value {
         if factor > 0 && factor.count_ones() == 1 {
             return self.double(x, factor.trailing_zeros() as u8);
         }
-        self.line(Operation::Scale(x, factor), Kind::Integer)
+        self.once(Operation::Scale(x, factor))
     }
 
     pub(in super::super) fn double(&mut self, x: Value, times: u8) -> Value {
-        if times == 0 { x } else { self.line(Operation::Double(x, times), Kind::Integer) }
+        if times == 0 { x } else { self.once(Operation::Double(x, times)) }
     }
 
     pub(in super::super) fn load(&mut self, lanes: u8, place: Place) -> Value {
@@ -200,7 +219,7 @@ impl Function {
 
     pub(in super::super) fn call(&mut self, call: Call) -> Value {
         self.calls.push(call);
-        self.line(Operation::Call(self.calls.len() as u32 - 1), Kind::Numbers(1))
+        self.line(Operation::Call(self.calls.len() as u32 - 1), Kind::Numbers(call.lanes))
     }
 
     pub(in super::super) fn guard(&mut self, outcome: Outcome, x: Value, y: Value, number: u16) {

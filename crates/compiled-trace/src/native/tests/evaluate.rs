@@ -203,12 +203,17 @@ impl<'a, S: Number> Evaluation<'a, S> {
                 }
                 Operation::Call(call) => {
                     let call = &function.calls[call as usize];
-                    let [x, y] = call.arguments.map(|value| self.numbers(value)[0]);
-                    let number = match call.count {
-                        1 => self.rules.apply(call.rule, x),
-                        _ => self.rules.apply2(call.rule, x, y),
+                    let [x, y] = call.arguments.map(|value| self.numbers(value));
+                    let number = |lane: usize| match (call.own, call.count) {
+                        (true, _) => {
+                            S::from_f64(functions::own(call.rule, x[lane].as_f64()).expect("it is an own function"))
+                        }
+                        (_, 1) => self.rules.apply(call.rule, x[lane]),
+                        _ => self.rules.apply2(call.rule, x[lane], y[lane]),
                     };
-                    Some(Found::Numbers([number; 8]))
+                    let mut numbers = [S::nan(); 8];
+                    (0..lanes as usize).for_each(|lane| numbers[lane] = number(lane));
+                    Some(Found::Numbers(numbers))
                 }
                 Operation::Guard(outcome, x, y, guard) => {
                     let (lanes, x, y) = (function.lanes(x) as usize, self.numbers(x), self.numbers(y));

@@ -36,7 +36,8 @@ fn check_program<S: Number>(case: usize, program: &Program) {
             let (widest, can_round) = machine.abilities(S::BYTES).expect("there is such a generator");
             let mut tables = Vec::new();
             let widest = if vectors { widest } else { 1 };
-            let mut emitter = Emitter::<S>::new(program, &program.rules, &mut tables, &[], widest, can_round);
+            let calls = functions::Calls::of::<S>(program, widest);
+            let mut emitter = Emitter::<S>::new(program, &program.rules, &mut tables, &[], widest, can_round, calls);
             program.statements.iter().for_each(|statement| emitter.statement(statement));
             let function = emitter.finish();
             let mut slices = vec![program.constants.iter().map(|c| S::from_f64(*c)).collect()];
@@ -172,7 +173,8 @@ impl Draft<'_> {
                     (_, true) => (functions::binary::<f32>(rules::ATAN2), rules::ATAN2),
                 };
                 let address = address.expect("it is listed");
-                self.code.call(Call { address, rule, rules: None, arguments: [x, y], count: 1 + two as u8 })
+                let count = 1 + two as u8;
+                self.code.call(Call { address, rule, rules: None, arguments: [x, y], count, lanes: 1, own: false })
             }
             18 => {
                 let variable = self.random.below(self.variables[wide].len() as u64) as usize;

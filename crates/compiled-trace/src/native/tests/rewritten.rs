@@ -145,6 +145,45 @@ fn tables_of_pieces_have_vectors() {
     assert!(split >= 150, "{split} of 200 programs were split");
 }
 
+/// A loop whose first or last iteration reads elsewhere: y[i] = x[table], w += y[i] over all iterations.
+#[test]
+fn an_iteration_that_is_different_leaves_the_loop() {
+    for different in [0, 5] {
+        for reversed in [false, true] {
+            let (trip, length) = (6, 20);
+            let row = |i: u32| if i == different { 150 } else { 20 * i };
+            let table = (0..trip).flat_map(|i| (0..length).map(move |k| row(i) + k + u32::from(k > 0))).collect();
+            let nest = Nest {
+                dimensions: across(length as usize),
+                reversed,
+                addresses: vec![
+                    tabled(Space::Input(0), table),
+                    affine(Space::Output(0), 0, &[20, 1]),
+                    affine(Space::Work, 0, &[1, 0]),
+                    affine(Space::Work, 1, &[1, 0]),
+                ],
+                body: vec![
+                    Instruction::Load(0),
+                    Instruction::Load(2),
+                    Instruction::Apply { op: Op::Binary(rules::TIMES), a: 0, b: 1 },
+                    Instruction::Store { value: 2, address: 1 },
+                    Instruction::Accumulate { value: 0, address: 3 },
+                ],
+            };
+            let statements = vec![
+                Statement::Zero { space: Space::Work, start: 0, length: 7 },
+                Statement::Loop { trip, reversed, body: vec![Statement::Nest(nest)] },
+            ];
+            let made = boxes::split(&statements, &mut Vec::new()).expect("the rest of the loop is regular");
+            let loops = |statement: &Statement| matches!(statement, Statement::Loop { trip: 5, .. });
+            assert_eq!(made.iter().position(loops), Some(if (different == 0) != reversed { 3 } else { 1 }));
+            let program = program(&[200], &[120], 7, statements);
+            let x: Vec<f64> = (0..200).map(f64::from).collect();
+            check(&program, &[&x]);
+        }
+    }
+}
+
 #[test]
 fn tables_without_pieces_and_loops_in_order_stay() {
     let nest = |table: Vec<u32>, parallel: bool| {

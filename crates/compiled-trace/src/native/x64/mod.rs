@@ -1,7 +1,7 @@
 //! The back end for x86-64: bytes from intermediate code.
 //!
 //! Called by `machine`. One pass backwards finds the next uses of values (`lifetimes`), one pass forwards assigns registers
-//! (`registers`, `loops`) and writes instructions (`select`, `encode`) at the same time.
+//! (`registers`, `loops`) and writes instructions (`select`, `shuffle`, `encode`) at the same time.
 //!
 //! # What does the code assume?
 //! The System V calling convention, on every operating system: the callers and the functions called are declared so. Vectors of
@@ -13,6 +13,7 @@ mod lifetimes;
 mod loops;
 mod registers;
 mod select;
+mod shuffle;
 
 use super::code::{Function, Value};
 use encode::{Bytes, RAX, RDI, RSI, RSP, Rm};

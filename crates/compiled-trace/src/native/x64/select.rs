@@ -14,9 +14,6 @@ const XOR: u8 = 0x57;
 const MIN: u8 = 0x5D;
 const MAX: u8 = 0x5F;
 const COMPARE: u8 = 0xC2;
-const UNPACK_LOW: u8 = 0x14;
-const UNPACK_HIGH: u8 = 0x15;
-const SHUFFLE: u8 = 0xC6;
 
 /// Numbers of comparisons in instructions.
 const EQUAL: u8 = 0;
@@ -121,13 +118,13 @@ impl Writer<'_> {
     }
 
     /// A place with its integers in registers.
-    fn place(&mut self, place: Place) -> Rm {
+    pub(super) fn place(&mut self, place: Place) -> Rm {
         let base = self.in_register(place.base);
         let index = place.index.map(|index| self.in_register(index));
         Rm::Memory { base, index, shift: place.shift }
     }
 
-    fn release_place(&mut self, place: Place) {
+    pub(super) fn release_place(&mut self, place: Place) {
         self.release(place.base);
         if let Some(index) = place.index {
             self.release(index);
@@ -194,7 +191,7 @@ impl Writer<'_> {
     }
 
     /// An instruction of two numbers: result = first, operand. In the two-operand encoding the first is copied.
-    fn two(&mut self, simd: Simd, long: bool, register: u8, first: u8, rm: Rm, immediate: Option<u8>) {
+    pub(super) fn two(&mut self, simd: Simd, long: bool, register: u8, first: u8, rm: Rm, immediate: Option<u8>) {
         if self.bytes.vex {
             return self.bytes.simd(simd, long, register, first, rm, immediate);
         }
@@ -394,179 +391,11 @@ impl Writer<'_> {
         self.two(Simd::new(packed, 1, OR), long, SCRATCH, SCRATCH, Rm::Register(one), None);
     }
 
-    fn splat(&mut self, x: Value, result: Value) {
-        let lanes = self.function.lanes(result);
-        let long = self.is_long(lanes);
-        let double = self.function.bytes == 8;
-        if self.bytes.vex {
-            let from = match self.folded {
-                Some((folded, rm)) if folded == x => rm,
-                _ => Rm::Register(self.in_register(x)),
-            };
-            self.release(x);
-            let register = self.define(result);
-            let simd = match (double, long) {
-                (false, _) => Simd::new(1, 2, 0x18),
-                (true, true) => Simd::new(1, 2, 0x19),
-                (true, false) => Simd::new(3, 1, 0x12),
-            };
-            return self.bytes.simd(simd, long, register, 0, from, None);
-        }
-        let from = self.in_register(x);
-        self.release(x);
-        let register = self.define_in(result, from);
-        self.copy(false, register, from);
-        self.spread(register, 0);
-    }
-
-    /// Copies a lane of a register of 16 bytes to all of them, in the two-operand encoding.
-    fn spread(&mut self, register: u8, lane: u8) {
-        let (prefix, how) = if self.function.bytes == 8 { (1, lane * 3) } else { (0, lane * 0x55) };
-        self.bytes.simd(Simd::new(prefix, 1, SHUFFLE), false, register, register, Rm::Register(register), Some(how));
-    }
-
-    /// Stores a lane that is not in a register of its own.
-    fn store_lane(&mut self, place: Place, value: Value) {
-        let Some((_, (register, is_second))) = self.stored_lane.take() else { return };
-        let to = self.place(place);
-        if is_second {
-            self.bytes.simd(Simd::new(1, 1, 0x17), false, register, 0, to, None);
-        } else {
-            self.store_numbers(1, to, register);
-        }
-        self.release(value);
-        self.release_place(place);
-    }
-
-    /// Takes a lane of a vector of doubles for the next line, which stores it from the vector's register.
-    fn lane_for_store(&mut self, vector: Value, lane: u8, result: Value) {
-        let mut register = self.in_register(vector);
-        if lane >= 2 {
-            if self.upper != Some(vector) {
-                self.bytes.simd(Simd::new(1, 3, 0x19), true, register, 0, Rm::Register(SCRATCH), Some(1));
-                self.upper = Some(vector);
-            }
-            register = SCRATCH;
-        }
-        // The vector's register keeps its contents until the next line, which needs general registers only.
-        self.release(vector);
-        self.take(result);
-        self.stored_lane = Some((result, (register, lane % 2 == 1)));
-    }
-
-    fn lane(&mut self, i: usize, vector: Value, lane: u8, result: Value) {
-        let is_stored = || match self.function.lines.get(i + 1).map(|line| line.operation) {
-            Some(Operation::Store(_, value)) => value == result && self.lifetimes.uses[result.index()] == 1,
-            _ => false,
-        };
-        if self.function.bytes == 8 && is_stored() {
-            return self.lane_for_store(vector, lane, result);
-        }
-        self.upper = None;
-        let long = self.is_long(self.function.lanes(vector));
-        let half = (16 / self.function.bytes) as u8;
-        let mut from = self.in_register(vector);
-        self.release(vector);
-        let register = self.define_in(result, if lane == 0 { from } else { NOWHERE });
-        if long && lane >= half {
-            // The upper half.
-            let to = if lane == half { register } else { SCRATCH };
-            self.bytes.simd(Simd::new(1, 3, 0x19), true, from, 0, Rm::Register(to), Some(1));
-            from = to;
-        }
-        let lane = lane % half;
-        if lane == 0 {
-            return self.copy(false, register, from);
-        }
-        let simd = match self.function.bytes {
-            8 => Simd::new(1, 1, UNPACK_HIGH),
-            _ => Simd::new(0, 1, SHUFFLE),
-        };
-        let how = (self.function.bytes == 4).then_some(lane * 0x55);
-        if self.bytes.vex {
-            self.bytes.simd(simd, false, register, from, Rm::Register(from), how);
-        } else {
-            self.copy(false, register, from);
-            self.bytes.simd(simd, false, register, register, Rm::Register(register), how);
-        }
-    }
-
-    fn join(&mut self, values: &[Value], result: Value) {
-        let mut registers = [0; 8];
-        for (register, value) in registers.iter_mut().zip(values) {
-            *register = self.in_register(*value);
-        }
-        let register = self.define(result);
-        let packed = self.packed();
-        let unpack = Simd::new(packed, 1, UNPACK_LOW);
-        let move_low_to_high = Simd::new(0, 1, 0x16);
-        let long = self.is_long(values.len() as u8);
-        let of = |i: usize| Rm::Register(registers[i]);
-        match (self.function.bytes, values.len()) {
-            (8, 2) => self.two(unpack, false, register, registers[0], of(1), None),
-            (8, _) => {
-                self.two(unpack, false, SCRATCH, registers[2], of(3), None);
-                self.two(unpack, false, register, registers[0], of(1), None);
-            }
-            (_, 4) => {
-                self.two(unpack, false, SCRATCH, registers[2], of(3), None);
-                self.two(unpack, false, register, registers[0], of(1), None);
-                self.two(move_low_to_high, false, register, register, Rm::Register(SCRATCH), None);
-            }
-            _ => {
-                // Inserts one number after the other into each half.
-                let insert = Simd::new(1, 3, 0x21);
-                for (to, first) in [(SCRATCH, 4), (register, 0)] {
-                    self.bytes.simd(insert, false, to, registers[first], of(first + 1), Some(1 << 4));
-                    self.bytes.simd(insert, false, to, to, of(first + 2), Some(2 << 4));
-                    self.bytes.simd(insert, false, to, to, of(first + 3), Some(3 << 4));
-                }
-            }
-        }
-        if long {
-            self.bytes.simd(Simd::new(1, 3, 0x18), true, register, register, Rm::Register(SCRATCH), Some(1));
-        }
-        values.iter().for_each(|value| self.release(*value));
-    }
-
-    fn later(&mut self, before: Value, now: Value, ahead: u8, result: Value) {
-        let lanes = self.function.lanes(result);
-        let (long, bytes) = (self.is_long(lanes), self.function.bytes as u8);
-        let (first, second) = (self.in_register(before), self.in_register(now));
-        let register = self.define(result);
-        let skipped = (lanes - ahead) * bytes;
-        // Bytes of two registers behind each other, in each half.
-        let align = Simd::new(1, 3, 0x0F);
-        match (self.bytes.vex, long) {
-            (true, false) => self.bytes.simd(align, false, register, second, Rm::Register(first), Some(skipped)),
-            (true, true) => {
-                // The upper half of the first, the lower half of the second.
-                let middle = if skipped == 16 { register } else { SCRATCH };
-                self.bytes.simd(Simd::new(1, 3, 0x06), true, middle, first, Rm::Register(second), Some(0x21));
-                if skipped < 16 {
-                    self.bytes.simd(align, true, register, middle, Rm::Register(first), Some(skipped));
-                } else if skipped > 16 {
-                    self.bytes.simd(align, true, register, second, Rm::Register(middle), Some(skipped - 16));
-                }
-            }
-            (false, _) => {
-                // Shifts whole registers by bytes: /3 to the right, /7 to the left.
-                let shift = Simd::new(1, 1, 0x73);
-                self.copy(false, SCRATCH, first);
-                self.bytes.simd(shift, false, 3, 0, Rm::Register(SCRATCH), Some(skipped));
-                self.copy(false, register, second);
-                self.bytes.simd(shift, false, 7, 0, Rm::Register(register), Some(16 - skipped));
-                self.bytes.simd(Simd::new(0, 1, OR), false, register, register, Rm::Register(SCRATCH), None);
-            }
-        }
-        self.release(before);
-        self.release(now);
-    }
-
-    /// Calls a function of the System V convention: numbers in `xmm0` and `xmm1`, the rules and the number of one in `rdi` and `rsi`.
+    /// Calls a function of the System V convention: numbers in `xmm0` and `xmm1`, vectors of 32 bytes in all of `ymm0`, the rules and the number of one in `rdi` and `rsi`.
     fn call(&mut self, number: u32, result: Value) {
         let call = self.function.calls[number as usize];
         let arguments = &call.arguments[..call.count as usize];
+        let long = self.is_long(call.lanes);
         for register in 0..16u8 {
             if PRESERVED & 1 << register == 0 {
                 self.evict(INTEGERS, register);
@@ -582,8 +411,8 @@ impl Writer<'_> {
             register => Rm::Register(register),
         };
         let move_to = |this: &mut Self, to: u8, from: Rm| match from {
-            Rm::Register(from) => this.copy(false, to, from),
-            from => this.load_numbers(1, to, from),
+            Rm::Register(from) => this.copy(long, to, from),
+            from => this.load_numbers(call.lanes, to, from),
         };
         match *arguments {
             [x] => {
@@ -615,12 +444,12 @@ impl Writer<'_> {
         }
         arguments.iter().for_each(|value| self.release(*value));
         self.bytes.set(RAX, call.address as i64);
-        if self.uses_long() {
+        if self.uses_long() && !long {
             self.bytes.clear_upper_halves();
         }
         self.bytes.call(RAX);
         self.take(result);
-        debug_assert!(self.function.kind(result) == Kind::Numbers(1));
+        debug_assert!(self.function.kind(result) == Kind::Numbers(call.lanes));
         self.hold(result, NUMBERS, 0);
         self.release(result);
     }

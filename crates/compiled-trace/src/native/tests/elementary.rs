@@ -1,0 +1,275 @@
+//! Errors of elementary functions, against arithmetic of twice the precision.
+
+#![expect(clippy::excessive_precision, reason = "numbers have the digits of the sources")]
+
+use super::*;
+use crate::native::elementary::one;
+use differentiation_interface_core::rules::{Cos, Exp, Ln, SechSquared, Sin, Tanh};
+use random::Random;
+
+/// The sum of two numbers, of which the second is below half an ulp of the first.
+#[derive(Clone, Copy, Debug)]
+struct Twice(f64, f64);
+
+impl Twice {
+    fn sum(x: f64, y: f64) -> Twice {
+        let sum = x + y;
+        let of_y = sum - x;
+        Twice(sum, (x - (sum - of_y)) + (y - of_y))
+    }
+    fn product(x: f64, y: f64) -> Twice {
+        Twice(x * y, x.mul_add(y, -(x * y)))
+    }
+    fn plus(self, other: Twice) -> Twice {
+        let (high, low) = (Twice::sum(self.0, other.0), Twice::sum(self.1, other.1));
+        let middle = Twice::sum(high.0, high.1 + low.0);
+        Twice::sum(middle.0, middle.1 + low.1)
+    }
+    fn minus(self, other: Twice) -> Twice {
+        self.plus(Twice(-other.0, -other.1))
+    }
+    fn times(self, other: Twice) -> Twice {
+        let Twice(high, low) = Twice::product(self.0, other.0);
+        Twice::sum(high, low + (self.0 * other.1 + self.1 * other.0))
+    }
+    fn over(self, other: Twice) -> Twice {
+        let first = self.0 / other.0;
+        let rest = self.minus(other.times(Twice(first, 0.0)));
+        let second = rest.0 / other.0;
+        let rest = rest.minus(other.times(Twice(second, 0.0)));
+        Twice::sum(first, second).plus(Twice(rest.0 / other.0, 0.0))
+    }
+    fn scaled(self, factor: f64) -> Twice {
+        Twice(self.0 * factor, self.1 * factor)
+    }
+    /// Σ x^n / n! over every `step`-th n from `first` on, with signs that alternate if wanted.
+    fn series(self, first: u32, step: u32, alternating: bool) -> Twice {
+        let (mut term, mut sum) = (Twice(1.0, 0.0), Twice(0.0, 0.0));
+        for n in 0..34 {
+            if n >= first && (n - first).is_multiple_of(step) {
+                let sign = if alternating && (n - first) / step % 2 == 1 { -1.0 } else { 1.0 };
+                sum = sum.plus(term.scaled(sign));
+            }
+            term = term.times(self).over(Twice(f64::from(n + 1), 0.0));
+        }
+        sum
+    }
+}
+
+fn exp_of(x: Twice) -> Twice {
+    let k = (x.0 / std::f64::consts::LN_2).round();
+    let ln_2 = Twice(std::f64::consts::LN_2, 2.319046813846299558e-17);
+    let mut power = x.minus(ln_2.times(Twice(k, 0.0))).scaled(1.0 / 512.0).series(0, 1, false);
+    for _ in 0..9 {
+        power = power.times(power);
+    }
+    // In two steps: 2^k itself may be too small.
+    let half = (k / 2.0).floor() as i32;
+    power.scaled(2f64.powi(half)).scaled(2f64.powi(k as i32 - half))
+}
+
+fn reference(rule: u16, x: f64) -> Twice {
+    let plain = Twice(x, 0.0);
+    match rule {
+        rules::EXP => exp_of(plain),
+        rules::LN if (x - 1.0).abs() < 0.01 => {
+            // 2 artanh(f / (2 + f)).
+            let f = Twice(x - 1.0, 0.0);
+            let s = f.over(f.plus(Twice(2.0, 0.0)));
+            let (square, mut power, mut sum) = (s.times(s), s, s);
+            for n in 1..12 {
+                power = power.times(square);
+                sum = sum.plus(power.over(Twice(f64::from(2 * n + 1), 0.0)));
+            }
+            sum.scaled(2.0)
+        }
+        rules::LN => {
+            let first = x.ln();
+            let rest = plain.times(exp_of(Twice(-first, 0.0))).minus(Twice(1.0, 0.0));
+            Twice(first, 0.0).plus(rest).minus(rest.times(rest).scaled(0.5))
+        }
+        rules::SIN | rules::COS => {
+            let k = (x / std::f64::consts::FRAC_PI_2).round();
+            let parts = [std::f64::consts::FRAC_PI_2, 6.123233995736766036e-17, -1.497384904859169777e-33];
+            let r = parts.iter().fold(plain, |r, part| r.minus(Twice::product(k, *part)));
+            let quadrant = (k as i64 + i64::from(rule == rules::COS)).rem_euclid(4);
+            let value = r.series(1 - (quadrant % 2) as u32, 2, true);
+            value.scaled(if quadrant >= 2 { -1.0 } else { 1.0 })
+        }
+        rules::TANH if x.abs() < 1e-5 => {
+            let cube = plain.times(plain).times(plain);
+            plain.minus(cube.over(Twice(3.0, 0.0)))
+        }
+        rules::TANH => {
+            let (e, one) = (exp_of(plain.scaled(2.0)), Twice(1.0, 0.0));
+            if x > 300.0 { one } else { e.minus(one).over(e.plus(one)) }
+        }
+        _ => {
+            let u = exp_of(plain.scaled(-2.0 * x.signum()));
+            let d = u.plus(Twice(1.0, 0.0));
+            u.scaled(4.0).over(d.times(d))
+        }
+    }
+}
+
+/// The error in units of the last place of the result.
+fn error(rule: u16, x: f64) -> f64 {
+    let found = one(rule).expect("it is here")(x);
+    let Twice(high, low) = reference(rule, x);
+    let unit = f64::from_bits(high.abs().to_bits() + 1) - high.abs();
+    ((found - high) - low).abs() / unit
+}
+
+fn uniform(random: &mut Random, low: f64, high: f64) -> f64 {
+    low + (high - low) * (random.below(1 << 53) as f64 / (1u64 << 53) as f64)
+}
+
+/// A number of either sign whose exponent is uniform.
+fn scattered(random: &mut Random, low: f64, high: f64) -> f64 {
+    let x = 2f64.powf(uniform(random, low, high));
+    if random.one_in(2) { x } else { -x }
+}
+
+fn argument(rule: u16, random: &mut Random) -> f64 {
+    match (rule, random.below(3)) {
+        // Below, the rest of the reference is subnormal.
+        (rules::EXP, 0) => uniform(random, -670.0, 707.9),
+        (rules::EXP, 1) => uniform(random, -2.0, 2.0),
+        (rules::LN, 0) => scattered(random, -1021.0, 1023.0).abs(),
+        (rules::LN, 1) => uniform(random, 0.5, 2.0),
+        (rules::LN, _) => 1.0 + scattered(random, -50.0, -1.0),
+        (rules::SIN | rules::COS, 0) => uniform(random, -999_999.0, 999_999.0),
+        (rules::SIN | rules::COS, 1) => uniform(random, -7.0, 7.0),
+        (rules::SIN | rules::COS, _) => scattered(random, -60.0, 19.0),
+        (rules::TANH, 0) => uniform(random, -20.0, 20.0),
+        (rules::TANH, 1) => uniform(random, -1.0, 1.0),
+        (rules::TANH, _) => scattered(random, -60.0, 8.0),
+        (rules::SECH_SQUARED, 0) => uniform(random, -349.0, 349.0),
+        (rules::SECH_SQUARED, 1) => uniform(random, -2.0, 2.0),
+        _ => scattered(random, -60.0, 8.0),
+    }
+}
+
+/// The rules with the errors that the documentation states.
+const STATED: [(u16, f64); 6] = [
+    (rules::EXP, 1.0),
+    (rules::LN, 1.0),
+    (rules::SIN, 1.0),
+    (rules::COS, 1.0),
+    (rules::TANH, 1.0),
+    (rules::SECH_SQUARED, 2.0),
+];
+
+fn measure(count: usize) {
+    for (rule, stated) in STATED {
+        let mut random = Random(u64::from(rule) + 1);
+        let (mut worst, mut at) = (0.0, 0.0);
+        for _ in 0..count {
+            let x = argument(rule, &mut random);
+            let error = error(rule, x);
+            if error.is_nan() || error > worst {
+                (worst, at) = (error, x);
+            }
+        }
+        println!("rule {rule}: {worst:.3} ulp at {at:e}");
+        assert!(worst < stated, "rule {rule}: {worst} ulp at {at:e}, stated are {stated}");
+    }
+}
+
+#[test]
+fn errors_are_below_those_stated() {
+    measure(20_000);
+}
+
+#[test]
+#[ignore = "ten million arguments of each function take a minute of optimised code"]
+fn errors_are_below_those_stated_for_ten_million_arguments() {
+    measure(10_000_000);
+}
+
+#[test]
+fn special_arguments_have_the_values_of_the_rules() {
+    let special = [
+        0.0,
+        f64::INFINITY,
+        f64::NAN,
+        f64::MIN_POSITIVE,
+        f64::MIN_POSITIVE / 8.0,
+        5e-324,
+        1e-200,
+        f64::MAX,
+        1e300,
+        1e22,
+        1e6,
+        709.7,
+        709.8,
+        744.9,
+        746.0,
+        20.0,
+        350.0,
+        354.5,
+        400.0,
+    ];
+    for (rule, _) in STATED {
+        let function = one(rule).expect("it is here");
+        for x in special.into_iter().flat_map(|x| [x, -x]) {
+            let expected: f64 = match rule {
+                rules::EXP => Exp.value(x),
+                rules::LN => Ln.value(x),
+                rules::SIN => Sin.value(x),
+                rules::COS => Cos.value(x),
+                rules::TANH => Tanh.value(x),
+                _ => SechSquared.value(x),
+            };
+            let found = function(x);
+            let close = (found - expected).abs() <= 4.0 * f64::EPSILON * expected.abs();
+            let signs = found.is_sign_negative() == expected.is_sign_negative();
+            assert!(
+                found.is_nan() && expected.is_nan() || (found == expected || close) && signs,
+                "rule {rule} at {x:e}: {found:e}, expected {expected:e}"
+            );
+        }
+    }
+    let zero = |rule: u16| one(rule).expect("it is here")(-0.0);
+    assert!([rules::SIN, rules::TANH].into_iter().all(|rule| zero(rule).to_bits() == (-0.0f64).to_bits()));
+    assert!([rules::EXP, rules::COS, rules::SECH_SQUARED].into_iter().all(|rule| zero(rule) == 1.0));
+    assert_eq!(one(rules::LN).expect("it is here")(1.0).to_bits(), 0);
+}
+
+/// Four numbers have the bits of one: machine code of four lanes and of one lane.
+#[test]
+fn lanes_have_the_bits_of_single_numbers() {
+    use crate::{Limits, compile, record};
+    use num_traits::Float;
+    let mut random = Random(3);
+    for (rule, _) in STATED {
+        let mut x: Vec<f64> = (0..402).map(|_| argument(rule, &mut random)).collect();
+        x.extend([0.0, -0.0, 1e300, -1e7, 5e-324, f64::INFINITY, f64::NAN, 1.0, 800.0, -800.0, 2.0]);
+        let point = vec![0.5; x.len()];
+        let graph = record(&point, &[], Limits::default(), |x, _, y| {
+            y.extend(x.iter().map(|x| match rule {
+                rules::EXP => x.exp(),
+                rules::LN => x.ln(),
+                rules::SIN => x.sin(),
+                rules::COS => x.cos(),
+                _ => x.tanh(),
+            }));
+        });
+        let mut program = compile(&graph.expect("it is recorded")).expect("it compiles");
+        if rule == rules::SECH_SQUARED {
+            program = program.tangent(1).expect("it has a tangent");
+        }
+        let seeds = vec![1.0; x.len()];
+        let inputs: Vec<&[f64]> = [&x[..], &[], &seeds[..]][..program.inputs.len()].to_vec();
+        let compiled = Compiled::<f64>::new(&program, Options::default()).expect("this machine has native code");
+        let mut outputs: Vec<Vec<f64>> = program.outputs.iter().map(|length| vec![f64::NAN; *length]).collect();
+        let mut slices: Vec<&mut [f64]> = outputs.iter_mut().map(Vec::as_mut_slice).collect();
+        compiled.run(&mut compiled.workspace(), &inputs, &mut slices).expect("there are no guards");
+        let found = outputs.last().expect("there is an output");
+        for (x, found) in x.iter().zip(found) {
+            let expected = one(rule).expect("it is here")(*x);
+            let same = expected.to_bits() == found.to_bits() || expected.is_nan() && found.is_nan();
+            assert!(same, "rule {rule} at {x:e}: {found:e}, expected {expected:e}");
+        }
+    }
+}
