@@ -1,6 +1,6 @@
 //! Programs that compute some of the outputs of another one.
 //!
-//! Called by users of a [`Program`]. The outputs that nobody asked for become work cells, and what is stored there and never read leaves
+//! Called by users of a [`Program`]. The outputs that are not kept become work cells, and what is stored there and never read leaves
 //! with everything that only it needs.
 
 use super::touched;
