@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(run(&all, &x, &v), [vec![30.0], vec![15.0, 10.0, 6.0], vec![15.0], vec![0.0, 5.0, 3.0]]);
         let two = all.keeping_outputs(&[3, 0]);
         assert_eq!(run(&two, &x, &v), [vec![0.0, 5.0, 3.0], vec![30.0]]);
-        assert_eq!(run(&all.keeping_outputs(&[]), &x, &v), [vec![0.0; 0]; 0]);
+        assert!(run(&all.keeping_outputs(&[]), &x, &v).is_empty());
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
+use crate::derive::builder::without_dead;
 use crate::derive::check_pattern;
 use crate::program::{Address, Dimension, Instruction, Nest, Program, Space, Statement};
 use crate::recording::absence::Absence;
@@ -150,7 +151,8 @@ impl<'a> ProgramWriter<'a> {
             });
         }
         let dimensions = piece.trips.iter().map(|trip| Dimension { trip: *trip, parallel: true }).collect();
-        self.program.statements.push(Statement::Nest(Nest { dimensions, reversed: false, addresses, body: own }));
+        let nest = Nest { dimensions, reversed: false, addresses, body: own };
+        self.program.statements.extend(apart(nest).into_iter().map(Statement::Nest));
         Ok(())
     }
 
@@ -175,6 +177,29 @@ impl<'a> ProgramWriter<'a> {
     fn finish(self) -> Program {
         self.program
     }
+}
+
+/// Stores of constants in a nest of their own, if they are half of the stores or more: machine code writes them together with those of
+/// other pieces, in the order of their cells.
+fn apart(nest: Nest) -> Vec<Nest> {
+    let is_constant = |instruction: &Instruction| match *instruction {
+        Instruction::Store { value, .. } => matches!(nest.body[value as usize], Instruction::Constant(_)),
+        _ => false,
+    };
+    let constants = nest.body.iter().filter(|instruction| is_constant(instruction)).count();
+    let stores = nest.body.iter().filter(|instruction| instruction.has_effect()).count();
+    if constants == stores || 2 * constants < stores {
+        return vec![nest];
+    }
+    let part = |of_constants: bool| {
+        let kept = |instruction: &Instruction| !instruction.has_effect() || is_constant(instruction) == of_constants;
+        // A result that no effect needs, in place of a store.
+        let without =
+            |instruction: &Instruction| if kept(instruction) { *instruction } else { Instruction::Constant(0) };
+        let body = nest.body.iter().map(without).collect();
+        without_dead(Nest { body, ..nest.clone() })
+    };
+    vec![part(true), part(false)]
 }
 
 impl Piece {

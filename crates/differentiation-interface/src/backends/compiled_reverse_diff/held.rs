@@ -144,13 +144,12 @@ impl<S: Scalar> Held<S> {
 
     /// Runs the program that fills the derivative matrix: of the gradient or of the entries.
     pub(super) fn fill(&mut self, kind: Kind, inputs: &[&[S]; 2], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
+        // If it does not, the run below returns the result, by a program that tracks absent derivatives, or the error.
         if let Some(small) = &mut self.small
             && small.tracks == self.plain.tracks
+            && small.run(kind, inputs, outputs)
         {
-            if small.run(kind, inputs, outputs) {
-                return Ok(());
-            }
-            // The run below returns the result, by a program that tracks absent derivatives, or the error.
+            return Ok(());
         }
         self.run(ProgramKey::of(kind, 0), inputs, outputs)?;
         self.keep_small(kind);
