@@ -26,7 +26,7 @@
 //! report another one than the portable executor.
 //!
 //! # Threads
-//! With the feature `rayon` and [`Options::threads`], large nests are cut into chunks (`chunks`) that are proved not to disturb each
+//! With the feature `rayon` and `Options::threads`, large nests are cut into chunks (`chunks`) that are proved not to disturb each
 //! other (`owner`) and run on the threads of `rayon`. Which chunks there are depends on the program alone, and each has sums of its own,
 //! so the results are those of one thread that runs all chunks.
 //!
