@@ -11,9 +11,20 @@ mod as_recorded;
 mod backend;
 #[cfg(feature = "compiled")]
 mod lasting;
-#[cfg(all(test, feature = "compiled"))]
+// Of machine code: programs of a few operations, which the tape computes faster than the interpreter.
+#[cfg(all(
+    test,
+    feature = "compiled",
+    not(ad_interpreter),
+    any(feature = "native", all(target_arch = "x86_64", unix))
+))]
 mod lasting_tests;
-#[cfg(all(test, feature = "compiled"))]
+#[cfg(all(
+    test,
+    feature = "compiled",
+    not(ad_interpreter),
+    any(feature = "native", all(target_arch = "x86_64", unix))
+))]
 mod products_tests;
 #[cfg(feature = "compiled")]
 mod recorded;
@@ -30,7 +41,12 @@ mod tiered_products;
 mod tiered_twice;
 #[cfg(feature = "compiled")]
 mod tiers;
-#[cfg(all(test, feature = "compiled"))]
+#[cfg(all(
+    test,
+    feature = "compiled",
+    not(ad_interpreter),
+    any(feature = "native", all(target_arch = "x86_64", unix))
+))]
 mod tiers_tests;
 mod twice;
 mod twice_tape;
