@@ -88,6 +88,9 @@ impl Drop for Clearing {
 
 const RECENT: usize = 256;
 
+/// The number of operations for which a recording that folds keeps the memory of the one before.
+const MOST_KEPT_FOR_FOLDING: usize = 1 << 16;
+
 impl Running {
     /// Begins a recording in the memory of `graph` and `recent`.
     fn new(
@@ -99,6 +102,10 @@ impl Running {
     ) -> Running {
         let identity = Identity::begin();
         graph.clear(inputs, parameters);
+        if folds && graph.nodes.capacity() > MOST_KEPT_FOR_FOLDING {
+            // An earlier recording of the same function that was not folded. Its memory would count beside the operations that are folded away.
+            graph.nodes = Vec::new();
+        }
         recent.clear();
         recent.resize(RECENT, (0, u32::MAX));
         let mut running = Running {

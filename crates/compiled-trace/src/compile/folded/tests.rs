@@ -257,6 +257,17 @@ fn folded_operations_count_for_the_limit() {
     assert_eq!(ends.kind(), ErrorKind::TapeOverflow);
 }
 
+/// As the default engine does: a recording to compare with others, then one for the program.
+#[test]
+fn a_recording_that_was_not_folded_leaves_room_for_one_that_is() {
+    let (mut recorder, x) = (Recorder::default(), numbers(100_000));
+    let f = |x: &[Recorded], p: &[Recorded], y: &mut Vec<Recorded>| Rosenbrock.call(x, p, y);
+    let bytes = recorder.record(&x, &[], Limits::default(), f).unwrap().bytes();
+    let limits = Limits { bytes: bytes + bytes / 4 };
+    recorder.record_folding(&x, &[], limits, f).unwrap();
+    assert!(recorder.graph().bytes() < bytes / 8);
+}
+
 /// The numbers that stand for constants are no results.
 #[test]
 fn constants_that_look_like_the_standing_ones_are_refused() {
