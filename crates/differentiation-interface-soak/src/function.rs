@@ -165,8 +165,9 @@ impl<B: Base, T: Real<B>> Algebra for Numbers<B, T> {
     }
 }
 
+/// The outputs of a program on an engine's numbers.
 #[inline(never)]
-fn run<B: Base, T: Real<B>>(program: &Program, x: &[T]) -> Vec<T> {
+pub(crate) fn run<B: Base, T: Real<B>>(program: &Program, x: &[T]) -> Vec<T> {
     program.run(&mut Numbers::<B, T>(PhantomData), x)
 }
 

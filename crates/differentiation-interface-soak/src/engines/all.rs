@@ -1,9 +1,17 @@
 //! All engines in one list.
 
 use super::candidate::Candidate;
-use super::{first_order, second_order, sparse};
+use super::{batches, constants, first_order, rounds, second_order, sparse};
 
 /// All candidates.
 pub fn all() -> Vec<Candidate> {
-    [first_order::candidates(), second_order::candidates(), sparse::candidates()].concat()
+    [
+        first_order::candidates(),
+        second_order::candidates(),
+        sparse::candidates(),
+        batches::candidates(),
+        constants::candidates(),
+        rounds::candidates(),
+    ]
+    .concat()
 }

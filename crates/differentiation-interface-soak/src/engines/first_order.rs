@@ -108,8 +108,17 @@ pub(super) fn candidates() -> Vec<Candidate> {
     all.push(one_shot!("compiled", f64, AutoReverseDiff::compiled()));
     all.extend(products!("compiled", AutoReverseDiff::compiled()));
     all.push(lines!("compiled", AutoReverseDiff::compiled()));
+    all.extend(gradients!("default", f64, rising()));
+    all.extend(gradients!("default f32", f32, rising()));
+    all.extend(products!("default", rising()));
+    all.push(lines!("default", rising()));
     others(&mut all);
     all
+}
+
+/// The default engine; half of the calls at the points of a program come after it has recorded twice.
+pub(super) fn rising() -> AutoReverseDiff {
+    AutoReverseDiff::default().recording_from(2)
 }
 
 #[cfg(not(feature = "all-engines"))]
@@ -118,16 +127,16 @@ fn others(_: &mut Vec<Candidate>) {}
 #[cfg(feature = "all-engines")]
 fn others(all: &mut Vec<Candidate>) {
     all.extend(gradients!("forward", f64, AutoForwardDiff::default()));
-    all.extend(gradients!("tape", f64, AutoReverseDiff::default()));
+    all.extend(gradients!("tape", f64, AutoReverseDiff::tape()));
     all.extend(gradients!("forward f32", f32, AutoForwardDiff::default()));
-    all.extend(gradients!("tape f32", f32, AutoReverseDiff::default()));
+    all.extend(gradients!("tape f32", f32, AutoReverseDiff::tape()));
     all.extend(gradients!("any forward", f64, named("ForwardDiff")));
     all.extend(gradients!("any tape", f64, named("ReverseDiff")));
     all.extend(gradients!("any compiled", f64, named("ReverseDiff(compile=true)")));
     all.push(one_shot!("forward", f64, AutoForwardDiff::default()));
-    all.push(one_shot!("tape", f64, AutoReverseDiff::default()));
+    all.push(one_shot!("tape", f64, AutoReverseDiff::tape()));
     all.extend(products!("forward", AutoForwardDiff::default()));
-    all.extend(products!("tape", AutoReverseDiff::default()));
+    all.extend(products!("tape", AutoReverseDiff::tape()));
     all.push(lines!("forward", AutoForwardDiff::default()));
-    all.push(lines!("tape", AutoReverseDiff::default()));
+    all.push(lines!("tape", AutoReverseDiff::tape()));
 }

@@ -3,8 +3,11 @@
 //! Called by `check`. Each candidate is one instantiation of the operator, so this list determines the compile time of the crate.
 
 mod all;
+mod batches;
 mod candidate;
+mod constants;
 mod first_order;
+mod rounds;
 mod second_order;
 mod sparse;
 

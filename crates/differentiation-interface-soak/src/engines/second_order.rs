@@ -4,6 +4,7 @@
 
 use super::candidate::Quantity::{First, Gradient, Hessian, Hvp, LineFirst, LineSecond, LineValue};
 use super::candidate::{Call, Candidate, Precision, candidate, rounded, widened};
+use super::first_order::rising;
 use crate::function::{self, Line, TANGENTS};
 use crate::program::Program;
 use differentiation_interface::prelude::*;
@@ -62,6 +63,9 @@ pub(super) fn candidates() -> Vec<Candidate> {
         hessians!("compiled f32", f32, AutoReverseDiff::compiled()),
         products!("compiled", AutoReverseDiff::compiled()),
         lines!("compiled", AutoReverseDiff::compiled()),
+        hessians!("default", f64, rising()),
+        products!("default", rising()),
+        lines!("default", rising()),
     ];
     all.extend(others());
     all.extend(run_time_pairs());
@@ -77,19 +81,19 @@ fn others() -> Vec<Candidate> {
 fn others() -> Vec<Candidate> {
     vec![
         hessians!("forward", f64, AutoForwardDiff::default()),
-        hessians!("tape", f64, AutoReverseDiff::default()),
-        hessians!("forward over tape", f64, SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default())),
-        hessians!("tape over forward", f64, SecondOrder(AutoReverseDiff::default(), AutoForwardDiff::default())),
+        hessians!("tape", f64, AutoReverseDiff::tape()),
+        hessians!("forward over tape", f64, SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::tape())),
+        hessians!("tape over forward", f64, SecondOrder(AutoReverseDiff::tape(), AutoForwardDiff::default())),
         hessians!("forward over compiled", f64, SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::compiled())),
-        hessians!("tape over compiled", f64, SecondOrder(AutoReverseDiff::default(), AutoReverseDiff::compiled())),
+        hessians!("tape over compiled", f64, SecondOrder(AutoReverseDiff::tape(), AutoReverseDiff::compiled())),
         hessians!("compiled over forward", f64, SecondOrder(AutoReverseDiff::compiled(), AutoForwardDiff::default())),
-        hessians!("compiled over tape", f64, SecondOrder(AutoReverseDiff::compiled(), AutoReverseDiff::default())),
-        hessians!("tape f32", f32, AutoReverseDiff::default()),
+        hessians!("compiled over tape", f64, SecondOrder(AutoReverseDiff::compiled(), AutoReverseDiff::tape())),
+        hessians!("tape f32", f32, AutoReverseDiff::tape()),
         products!("forward", AutoForwardDiff::default()),
-        products!("tape", AutoReverseDiff::default()),
+        products!("tape", AutoReverseDiff::tape()),
         products!("forward over compiled", SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::compiled())),
         lines!("forward", AutoForwardDiff::default()),
-        lines!("tape", AutoReverseDiff::default()),
+        lines!("tape", AutoReverseDiff::tape()),
     ]
 }
 

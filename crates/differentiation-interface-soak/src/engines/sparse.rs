@@ -4,6 +4,7 @@
 
 use super::candidate::Quantity::{Gradient, Hessian, Jacobian, Value};
 use super::candidate::{Call, Candidate, Precision, candidate, rounded};
+use super::first_order::rising;
 use crate::function::{First, Outputs};
 use crate::program::Program;
 use differentiation_interface::prelude::*;
@@ -70,6 +71,8 @@ pub(super) fn candidates() -> Vec<Candidate> {
     let mut all = vec![
         jacobians!("compiled", AutoReverseDiff::compiled()),
         hessians!("compiled", AutoReverseDiff::compiled()),
+        jacobians!("default", rising()),
+        hessians!("default", rising()),
         local_jacobians!("compiled", AutoReverseDiff::compiled()),
         local_hessians!("compiled", AutoReverseDiff::compiled()),
     ];
@@ -86,9 +89,9 @@ fn others() -> Vec<Candidate> {
 fn others() -> Vec<Candidate> {
     vec![
         jacobians!("forward", AutoForwardDiff::default()),
-        jacobians!("tape", AutoReverseDiff::default()),
+        jacobians!("tape", AutoReverseDiff::tape()),
         local_jacobians!("forward", AutoForwardDiff::default()),
-        hessians!("forward over tape", SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default())),
-        local_hessians!("forward over tape", SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::default())),
+        hessians!("forward over tape", SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::tape())),
+        local_hessians!("forward over tape", SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::tape())),
     ]
 }
