@@ -17,7 +17,7 @@ pub(super) enum Machine {
         entries: Vec<usize>,
     },
     #[cfg(feature = "native")]
-    Cranelift(Cranelift),
+    Cranelift(Box<Cranelift>),
 }
 
 /// Finished functions.
@@ -49,7 +49,7 @@ impl Machine {
             #[cfg(test)]
             (Generator::Sse2, Some(_)) => Ok(own(Level::Sse2)),
             #[cfg(feature = "native")]
-            _ => Ok(Machine::Cranelift(Cranelift::new())),
+            _ => Ok(Machine::Cranelift(Box::new(Cranelift::new()))),
             #[cfg(not(feature = "native"))]
             _ => Err(Refused::Machine(
                 "only x86-64 with Unix conventions has an own code generator; the feature `native` has others"
