@@ -5,7 +5,6 @@ mod error;
 mod files;
 mod layout;
 mod operator;
-mod pattern;
 mod print;
 mod record;
 mod source;

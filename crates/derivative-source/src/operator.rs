@@ -9,11 +9,11 @@ use crate::code::{
 };
 use crate::error::Error;
 use crate::layout::Layout;
-use crate::pattern;
 use crate::print::{Output, Signature};
 use crate::record::Recording;
 use compiled_trace::{Graph, Program, compile};
 use matrix_coloring::Pattern;
+use sparsity_tracer::{hessian_of_recording, jacobian_of_recording};
 use std::rc::Rc;
 
 /// What an emitted function computes. The names are those of the interface's operators.
@@ -209,7 +209,7 @@ impl Programs<'_> {
             Kind::Jacobian { sparse: false } if outputs == 1 => (self.gradient()?, None),
             Kind::Jacobian { sparse: false } => (self.jacobian()?, None),
             Kind::Jacobian { sparse: true } => {
-                let pattern = pattern::jacobian(&self.recording.graph)?;
+                let pattern = jacobian_of_recording(&self.recording.graph)?;
                 let code = self.entries(pattern.csr(), false)?.ok_or(self.too_large(&pattern))?;
                 (self.with_value(code)?, Some(pattern))
             }
@@ -221,7 +221,7 @@ impl Programs<'_> {
             }
             Kind::Hessian { sparse: false } => (self.hessian()?, None),
             Kind::Hessian { sparse: true } => {
-                let pattern = pattern::hessian(&self.recording.graph)?;
+                let pattern = hessian_of_recording(&self.recording.graph)?;
                 let code = self.entries(pattern.csr(), true)?.ok_or(self.too_large(&pattern))?;
                 (self.with_first(code)?, Some(pattern))
             }

@@ -39,6 +39,8 @@ mod events;
 mod handles;
 mod number;
 mod probe;
+#[cfg(feature = "recordings")]
+mod recordings;
 mod sets;
 
 pub use arena::release_memory;
@@ -49,6 +51,8 @@ pub use differentiation_interface_core::error::{Error, ErrorKind};
 pub use handles::{Gradient, Hessian};
 pub use matrix_coloring::Pattern;
 pub use number::{Global, Local, Scope, Tracer, TracerCore, dense_dependence};
+#[cfg(feature = "recordings")]
+pub use recordings::{hessian_of_recording, jacobian_of_recording};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

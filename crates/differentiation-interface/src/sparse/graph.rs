@@ -1,21 +1,21 @@
 //! Detectors that record the function once and read the pattern off the recording.
 //!
-//! The recording is replayed on tracers of `sparsity-tracer`, so that there is one algebra of index sets.
+//! Called for sparse operators; records, and calls `sparsity-tracer`, which replays the recording on its tracers.
 
 use crate::backends::compiled_reverse_diff::fresh::FreshRecording;
-use compiled_trace::{Graph, Limits, Recorded};
+use compiled_trace::{Limits, Recorded};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::Recordable;
 use differentiation_interface_core::scalar::{Base, Scalar};
 use matrix_coloring::Pattern;
-use sparsity_tracer::{Global, Gradient, Hessian, SparsityDetector, Tracer, TracerSparsityDetector, dense_dependence};
+use sparsity_tracer::{SparsityDetector, hessian_of_recording, jacobian_of_recording};
 
 /// Detects patterns for all points from a recording of the function.
 ///
 /// The function runs once, at the point, on the recording numbers of
 /// [`AutoReverseDiff::compiled`](crate::backends::AutoReverseDiff::compiled) and no others. So with that backend, a closure, which has
-/// one number type, has sparse derivatives too. The pattern is that of [`TracerSparsityDetector`], except for elementary functions that
+/// one number type, has sparse derivatives too. The pattern is that of [`TracerSparsityDetector`](sparsity_tracer::TracerSparsityDetector), except for elementary functions that
 /// are not in the rule table: they count as dense to second order, as custom rules do. It takes longer than the tracer.
 ///
 /// A function that branches on a value, casts it or tests it is refused; the error has the place in the code.
@@ -73,10 +73,10 @@ macro_rules! graph_detector {
             type HessianNum<B: Base> = Recorded<B>;
 
             fn jacobian<S: Scalar>(&self, f: &mut impl Flat<Recorded<S::Base>>, x: &[S]) -> Result<Pattern, Error> {
-                jacobian_of(recording(f, x, $branches)?.graph())
+                jacobian_of_recording(recording(f, x, $branches)?.graph())
             }
             fn hessian<S: Scalar>(&self, f: &mut impl Flat<Recorded<S::Base>>, x: &[S]) -> Result<Pattern, Error> {
-                hessian_of(recording(f, x, $branches)?.graph())
+                hessian_of_recording(recording(f, x, $branches)?.graph())
             }
         }
     };
@@ -97,34 +97,3 @@ fn recording<S: Scalar>(
     let decided = if branches { None } else { graph.guard_places().next() };
     decided.map_or(Ok(fresh), |place| Err(ErrorKind::ValueDecides { place }.into()))
 }
-
-// Tracers carry no values, so one number type is enough for recordings over all plain numbers, and the code below is compiled once.
-
-fn jacobian_of(graph: &Graph) -> Result<Pattern, Error> {
-    TracerSparsityDetector.jacobian(&mut RecordedFunction(graph), &vec![0.0; graph.inputs()])
-}
-
-fn hessian_of(graph: &Graph) -> Result<Pattern, Error> {
-    TracerSparsityDetector.hessian(&mut RecordedFunction(graph), &vec![0.0; graph.inputs()])
-}
-
-/// A recording as a function of tracers.
-struct RecordedFunction<'a>(&'a Graph);
-
-/// The function of the recording at tracers of one order.
-macro_rules! replayed {
-    ($($order:ty),*) => {$(
-        impl Flat<Tracer<f64, Global, $order>> for RecordedFunction<'_> {
-            fn call(&mut self, x: &[Tracer<f64, Global, $order>], y: &mut Vec<Tracer<f64, Global, $order>>) {
-                let parameters = vec![Tracer::constant(f64::NAN); self.0.parameters()];
-                let dense = |x: &[_], y: &mut [_]| y.fill(dense_dependence(x, f64::NAN));
-                let done = self.0.evaluate(x, &parameters, dense, y);
-                done.expect("the detection makes a tracer per input");
-            }
-            fn has_work_memory(&self) -> bool {
-                false
-            }
-        }
-    )*};
-}
-replayed! { Gradient, Hessian }
