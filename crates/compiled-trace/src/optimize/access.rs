@@ -81,8 +81,8 @@ pub(crate) fn accesses(statement: &Statement, loops: &mut Vec<u32>, out: &mut Ve
     }
 }
 
-/// The cells a statement accesses, per space and kind.
-#[derive(Clone, Debug)]
+/// The cells that statements access, per space and kind.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Summary {
     parts: Vec<(Space, Kind, Intervals)>,
 }
@@ -100,7 +100,17 @@ impl Summary {
         Summary { parts: parts.map(summarised).collect() }
     }
 
-    /// Whether two statements may not change places.
+    /// Adds the cells of other statements.
+    pub(crate) fn insert(&mut self, other: &Summary) {
+        for (space, kind, cells) in &other.parts {
+            match self.parts.iter_mut().find(|part| (part.0, part.1) == (*space, *kind)) {
+                Some((_, _, known)) => known.unite(cells),
+                None => self.parts.push((*space, *kind, cells.clone())),
+            }
+        }
+    }
+
+    /// Whether statements may not change places with those of another summary.
     pub(crate) fn conflicts(&self, other: &Summary) -> bool {
         self.parts.iter().any(|(space, kind, cells)| {
             other.parts.iter().any(|(other_space, other_kind, other_cells)| {

@@ -7,6 +7,7 @@ use crate::derive::builder::{Builder, interval, is_injective};
 use crate::derive::expressions::Shared;
 use crate::optimize::access::{Access, Kind, Summary};
 use crate::program::*;
+use std::ops::Range;
 
 /// Bodies longer than this are not fused further, except outside of loops.
 const MAX_BODY: usize = 4096;
@@ -27,26 +28,31 @@ pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: 
     while i < statements.len() {
         // Scalar nests become long: collect all partners first and write the body once.
         let mut group = vec![i];
+        let mut grouped = summaries[i].clone();
+        // What those of the statements between access that cannot come before the group.
+        let mut behind = Summary::default();
         let mut j = i + 1;
         while j < statements.len() && j < i + MAX_DISTANCE {
-            if let Some(between) = partners(statements, &summaries, &group, j, loops) {
+            if !summaries[j].conflicts(&behind) && can_join(statements, &group, j, loops) {
                 // The statements that the partner needs come first, then the group, then the rest.
-                let end = *group.last().expect("a group has a first nest");
-                let mut order: Vec<usize> = (0..group[0]).collect();
-                order.extend(&between);
-                order.extend(&group);
-                order.push(j);
-                let moved: Vec<usize> = (end + 1..j).filter(|k| !between.contains(k)).collect();
-                order.extend(&moved);
-                order.extend(j + 1..statements.len());
-                let first = group[0] + between.len();
-                let count = group.len() + 1;
-                permute(statements, &order);
-                permute(&mut summaries, &order);
+                let end = group[group.len() - 1];
+                let between = needed(&summaries, end + 1..j, j);
+                let (first, count) = (group[0] + between.len(), group.len() + 1);
+                grouped.insert(&summaries[j]);
+                for (place, k) in between.iter().enumerate().map(|(at, k)| (group[0] + at, *k)) {
+                    move_up(statements, k, place);
+                    move_up(&mut summaries, k, place);
+                }
+                move_up(statements, j, first + count - 1);
+                move_up(&mut summaries, j, first + count - 1);
                 group = (first..first + count).collect();
+                behind = Summary::default();
                 i = first;
                 j = first + count;
             } else {
+                if summaries[j].conflicts(&grouped) || summaries[j].conflicts(&behind) {
+                    behind.insert(&summaries[j]);
+                }
                 j += 1;
             }
         }
@@ -68,60 +74,47 @@ pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: 
     }
 }
 
-fn permute<T>(items: &mut Vec<T>, order: &[usize]) {
-    let mut old: Vec<Option<T>> = std::mem::take(items).into_iter().map(Some).collect();
-    items.extend(order.iter().filter_map(|k| old[*k].take()));
+/// Moves an item to an earlier place, and those between by one.
+fn move_up<T>(items: &mut [T], from: usize, to: usize) {
+    items[to..=from].rotate_right(1);
 }
 
-/// The statements between that must come before the group, if the nest at `j` can join it.
-fn partners(
-    statements: &[Statement],
-    summaries: &[Summary],
-    group: &[usize],
-    j: usize,
-    loops: &[u32],
-) -> Option<Vec<usize>> {
+/// Whether the nest at `j` has the iterations of the group, and may run after it in each of them.
+fn can_join(statements: &[Statement], group: &[usize], j: usize, loops: &[u32]) -> bool {
     let (Statement::Nest(first), Statement::Nest(second)) = (&statements[group[0]], &statements[j]) else {
-        return None;
+        return false;
     };
     if first.dimensions != second.dimensions {
-        return None;
+        return false;
     }
-    let scalar = first.dimensions.is_empty();
-    if !scalar {
-        if !first.dimensions.iter().all(|d| d.parallel) || !worthwhile(first, second) {
-            return None;
-        }
-        let length: usize = group
-            .iter()
-            .map(|k| match &statements[*k] {
-                Statement::Nest(nest) => nest.body.len(),
-                _ => 0,
-            })
-            .sum();
-        if length + second.body.len() > MAX_BODY {
-            return None;
-        }
+    if first.dimensions.is_empty() {
+        return true;
     }
-    let agree = |k: &usize| match &statements[*k] {
-        Statement::Nest(nest) => scalar || iterations_agree(nest, second, loops),
-        _ => false,
+    let nests = || {
+        group.iter().filter_map(|k| match &statements[*k] {
+            Statement::Nest(nest) => Some(nest),
+            _ => None,
+        })
     };
-    if !group.iter().all(agree) {
-        return None;
-    }
-    let end = *group.last()?;
-    let mut before: Vec<usize> = Vec::new();
-    for k in (end + 1..j).rev() {
-        if summaries[k].conflicts(&summaries[j]) || before.iter().any(|d| summaries[k].conflicts(&summaries[*d])) {
-            if group.iter().any(|member| summaries[k].conflicts(&summaries[*member])) {
-                return None;
-            }
-            before.push(k);
+    let length: usize = nests().map(|nest| nest.body.len()).sum();
+    first.dimensions.iter().all(|d| d.parallel)
+        && worthwhile(first, second)
+        && length + second.body.len() <= MAX_BODY
+        && nests().all(|nest| iterations_agree(nest, second, loops))
+}
+
+/// The statements of the range that must stay before the one at `j`.
+fn needed(summaries: &[Summary], range: Range<usize>, j: usize) -> Vec<usize> {
+    let mut behind = summaries[j].clone();
+    let mut needed = Vec::new();
+    for k in range.rev() {
+        if summaries[k].conflicts(&behind) {
+            behind.insert(&summaries[k]);
+            needed.push(k);
         }
     }
-    before.reverse();
-    Some(before)
+    needed.reverse();
+    needed
 }
 
 /// Whether two nests share loads, or one loads what the other stores.

@@ -26,6 +26,13 @@ impl Intervals {
         true
     }
 
+    /// Adds the cells of another set.
+    pub(crate) fn unite(&mut self, other: &Intervals) {
+        for (low, high) in &other.merged {
+            self.insert(*low, *high);
+        }
+    }
+
     /// Whether any of the cells `low..=high` is in the set.
     pub(crate) fn overlaps(&self, low: u32, high: u32) -> bool {
         let next = self.merged.partition_point(|(_, end)| *end < low);
