@@ -20,6 +20,7 @@ impl Function {
             memory: 0,
             pooled: FxHashMap::default(),
             integers: FxHashMap::default(),
+            pairs: FxHashMap::default(),
             same: FxHashMap::default(),
             variables: Vec::new(),
             open: Vec::new(),
@@ -222,6 +223,24 @@ impl Function {
         self.line(Operation::Call(self.calls.len() as u32 - 1), Kind::Numbers(call.lanes))
     }
 
+    /// A call of a function that comes in a pair: the value of the other one for the same argument is had with it, if it is asked
+    /// for later.
+    pub(in super::super) fn call_in_pair(&mut self, call: Call, second: Second) -> Value {
+        let argument = call.arguments[0];
+        if let Some(InPair { value, call, is_second }) = self.pairs.get(&(argument, call.rule)) {
+            if let (Some(second), true) = (&mut self.calls[*call as usize].second, is_second) {
+                second.is_wanted = true;
+            }
+            return *value;
+        }
+        let number = self.calls.len() as u32;
+        let first = self.call(Call { second: Some(second), ..call });
+        let other = self.like(Operation::Second(first), first);
+        self.pairs.insert((argument, call.rule), InPair { value: first, call: number, is_second: false });
+        self.pairs.insert((argument, second.rule), InPair { value: other, call: number, is_second: true });
+        first
+    }
+
     pub(in super::super) fn guard(&mut self, outcome: Outcome, x: Value, y: Value, number: u16) {
         self.effect(Operation::Guard(outcome, x, y, number));
     }
@@ -308,7 +327,8 @@ impl Operation {
             | Operation::Double(x, _)
             | Operation::Simple(_, x)
             | Operation::Splat(x)
-            | Operation::Lane(x, _) => act(x),
+            | Operation::Lane(x, _)
+            | Operation::Second(x) => act(x),
             Operation::AddIntegers(x, y)
             | Operation::Arithmetic(_, x, y)
             | Operation::CopySign(x, y)

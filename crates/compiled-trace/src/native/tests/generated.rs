@@ -163,7 +163,9 @@ impl Draft<'_> {
                 let all: Vec<Value> = (0..lanes).map(|_| self.any(0)).collect();
                 self.code.join(&all)
             }
+            17 if lanes == 4 && self.code.bytes == 8 && self.can_round && self.random.one_in(2) => self.in_pair(x, 4),
             17 if wide == 1 => self.code.later(x, y, 1 + self.random.below(lanes as u64) as u8),
+            14 if wide == 0 && self.code.bytes == 8 && self.random.one_in(2) => self.in_pair(x, 1),
             14 if wide == 0 => {
                 let two = self.random.one_in(2);
                 let (address, rule) = match (self.code.bytes, two) {
@@ -174,7 +176,16 @@ impl Draft<'_> {
                 };
                 let address = address.expect("it is listed");
                 let count = 1 + two as u8;
-                self.code.call(Call { address, rule, rules: None, arguments: [x, y], count, lanes: 1, own: false })
+                self.code.call(Call {
+                    address,
+                    rule,
+                    rules: None,
+                    arguments: [x, y],
+                    count,
+                    lanes: 1,
+                    own: false,
+                    second: None,
+                })
             }
             18 => {
                 let variable = self.random.below(self.variables[wide].len() as u64) as usize;
@@ -194,6 +205,22 @@ impl Draft<'_> {
             }
         };
         self.values[wide].push(value);
+    }
+
+    /// A call of a function that comes in a pair.
+    #[cfg(target_arch = "x86_64")]
+    fn in_pair(&mut self, x: Value, lanes: u8) -> Value {
+        let rule = if self.random.one_in(2) { rules::SIN } else { rules::COS };
+        let own = lanes == 4 || self.random.one_in(2);
+        let address = match (own, lanes) {
+            (true, 4) => crate::native::elementary::four(rule),
+            (true, _) => crate::native::elementary::one(rule).map(|function| function as usize),
+            (false, _) => functions::unary::<f64>(rule),
+        };
+        let address = address.expect("it is listed");
+        let call = Call { address, rule, rules: None, arguments: [x; 2], count: 1, lanes, own, second: None };
+        let second = functions::second(&call).expect("it has a pair");
+        self.code.call_in_pair(call, second)
     }
 
     fn block(&mut self, depth: usize) {

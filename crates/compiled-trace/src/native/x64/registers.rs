@@ -68,6 +68,8 @@ pub(super) struct Writer<'f> {
     pub(super) stored_lane: Option<(Value, (u8, bool))>,
     /// The vector whose upper half is in the scratch register, while lanes are stored one after the other.
     pub(super) upper: Option<Value>,
+    /// Where the second result of the call in the line before is.
+    pub(super) second: Slot,
     /// The integer that the flags belong to.
     pub(super) flags_of: Option<Value>,
     /// Failed guards: the place of the distance of the jump, the guard.
@@ -101,6 +103,7 @@ impl<'f> Writer<'f> {
             folded: None,
             stored_lane: None,
             upper: None,
+            second: NO_SLOT,
             flags_of: None,
             exits: Vec::new(),
             open: Vec::new(),

@@ -106,7 +106,8 @@ impl Writer<'_> {
                 self.join(&function.joined[start as usize..][..count as usize], result);
             }
             (Operation::Later(before, now, ahead), Some(result)) => self.later(before, now, ahead, result),
-            (Operation::Call(call), Some(result)) => self.call(call, result),
+            (Operation::Call(call), Some(result)) => self.call(i, call, result),
+            (Operation::Second(first), Some(result)) => self.second(first, result),
             (Operation::Begin(_) | Operation::End(_), _) => {}
         }
         if !matches!(operation, Operation::Load(_)) {
@@ -392,10 +393,13 @@ impl Writer<'_> {
     }
 
     /// Calls a function of the System V convention: numbers in `xmm0` and `xmm1`, vectors of 32 bytes in all of `ymm0`, the rules and the number of one in `rdi` and `rsi`.
-    fn call(&mut self, number: u32, result: Value) {
+    ///
+    /// A function that has a second result writes it to the place in `rdi`, one of the frame.
+    fn call(&mut self, i: usize, number: u32, result: Value) {
         let call = self.function.calls[number as usize];
         let arguments = &call.arguments[..call.count as usize];
         let long = self.is_long(call.lanes);
+        let second = call.second.filter(|_| self.lifetimes.idle.get(i + 1) == Some(&false));
         for register in 0..16u8 {
             if PRESERVED & 1 << register == 0 {
                 self.evict(INTEGERS, register);
@@ -443,7 +447,12 @@ impl Writer<'_> {
             self.empty_number(register);
         }
         arguments.iter().for_each(|value| self.release(*value));
-        self.bytes.set(RAX, call.address as i64);
+        if second.is_some() {
+            let slot = self.new_slot(call.lanes as i32 * self.function.bytes as i32);
+            self.bytes.address(RDI, Rm::frame(slot));
+            self.second = slot;
+        }
+        self.bytes.set(RAX, second.map_or(call.address, |second| second.both) as i64);
         if self.uses_long() && !long {
             self.bytes.clear_upper_halves();
         }
@@ -452,6 +461,14 @@ impl Writer<'_> {
         debug_assert!(self.function.kind(result) == Kind::Numbers(call.lanes));
         self.hold(result, NUMBERS, 0);
         self.release(result);
+    }
+
+    /// The second result of the call in the line before, which is in the frame.
+    fn second(&mut self, first: Value, result: Value) {
+        self.release(first);
+        self.take(result);
+        let at = self.at(result);
+        self.slot[at] = self.second;
     }
 
     fn empty_number(&mut self, register: u8) {
