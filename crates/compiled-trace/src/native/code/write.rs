@@ -75,6 +75,10 @@ impl Function {
     /// A constant in so many lanes.
     pub(in super::super) fn constant(&mut self, number: f64, lanes: u8) -> Value {
         let bits = if self.bytes == 4 { (number as f32).to_bits() as u64 } else { number.to_bits() };
+        self.pooled(bits, lanes)
+    }
+
+    fn pooled(&mut self, bits: u64, lanes: u8) -> Value {
         let next = Value::of_pool(self.pool.len());
         let value = *self.pooled.entry((bits, lanes)).or_insert(next);
         if value == next {
@@ -152,20 +156,32 @@ impl Function {
         self.line(operation, kind)
     }
 
+    fn arithmetic(&mut self, which: Arithmetic, x: Value, y: Value) -> Value {
+        if let (Some(first), Some(second)) = (x.pool(), y.pool()) {
+            let ((first, lanes), (second, _)) = (self.pool[first], self.pool[second]);
+            let bits = match self.bytes {
+                4 => u64::from(which.of(f32::from_bits(first as u32), f32::from_bits(second as u32)).to_bits()),
+                _ => which.of(f64::from_bits(first), f64::from_bits(second)).to_bits(),
+            };
+            return self.pooled(bits, lanes);
+        }
+        self.like(Operation::Arithmetic(which, x, y), x)
+    }
+
     pub(in super::super) fn add(&mut self, x: Value, y: Value) -> Value {
-        self.like(Operation::Arithmetic(Arithmetic::Add, x, y), x)
+        self.arithmetic(Arithmetic::Add, x, y)
     }
 
     pub(in super::super) fn subtract(&mut self, x: Value, y: Value) -> Value {
-        self.like(Operation::Arithmetic(Arithmetic::Subtract, x, y), x)
+        self.arithmetic(Arithmetic::Subtract, x, y)
     }
 
     pub(in super::super) fn multiply(&mut self, x: Value, y: Value) -> Value {
-        self.like(Operation::Arithmetic(Arithmetic::Multiply, x, y), x)
+        self.arithmetic(Arithmetic::Multiply, x, y)
     }
 
     pub(in super::super) fn divide(&mut self, x: Value, y: Value) -> Value {
-        self.like(Operation::Arithmetic(Arithmetic::Divide, x, y), x)
+        self.arithmetic(Arithmetic::Divide, x, y)
     }
 
     pub(in super::super) fn simple(&mut self, function: Simple, x: Value) -> Value {
@@ -298,6 +314,17 @@ impl Function {
         let repeat = &mut self.loops[number as usize];
         (repeat.carried, repeat.counter, repeat.limit) = (carried, counter, limit);
         self.effect(Operation::End(number));
+    }
+}
+
+impl Arithmetic {
+    fn of<S: num_traits::Float>(self, x: S, y: S) -> S {
+        match self {
+            Arithmetic::Add => x + y,
+            Arithmetic::Subtract => x - y,
+            Arithmetic::Multiply => x * y,
+            Arithmetic::Divide => x / y,
+        }
     }
 }
 

@@ -62,6 +62,8 @@ pub(super) struct Writer<'f> {
     pub(super) touched: u16,
     /// Constants: those of the function, and masks.
     pub(super) pool: Vec<(u64, u8)>,
+    /// Whether there are vectors of 32 bytes.
+    pub(super) has_long: bool,
     /// A load that becomes part of the next instruction.
     pub(super) folded: Option<(Value, Rm)>,
     /// A lane that the next line stores: its register, and whether it is the second number there.
@@ -81,7 +83,11 @@ pub(super) struct Writer<'f> {
 impl<'f> Writer<'f> {
     pub(super) fn new(function: &'f Function, lifetimes: &'f Lifetimes, vex: bool) -> Writer<'f> {
         let count = function.kinds.len() + function.pool.len();
-        let bytes = Bytes { code: Vec::with_capacity(8 * function.len() + 256), vex, pooled: Vec::new(), flags: false };
+        let code = Vec::with_capacity(8 * function.len() + 256);
+        let bytes = Bytes { code, vex, pooled: Vec::new(), upper: false, flags: false };
+        let numbers =
+            function.kinds.iter().copied().chain(function.pool.iter().map(|(_, lanes)| Kind::Numbers(*lanes)));
+        let is_long = |kind| matches!(kind, Kind::Numbers(lanes) if u32::from(lanes) * function.bytes == 32);
         Writer {
             function,
             lifetimes,
@@ -100,6 +106,7 @@ impl<'f> Writer<'f> {
             frame: function.memory as i32,
             touched: 0,
             pool: function.pool.clone(),
+            has_long: numbers.into_iter().any(is_long),
             folded: None,
             stored_lane: None,
             upper: None,
@@ -131,6 +138,15 @@ impl<'f> Writer<'f> {
         self.left -= 1;
         let at = self.at(value);
         self.next[at] = self.lifetimes.next[self.left];
+    }
+
+    /// Keeps an operand of the present line in its register, if it is in one: after [`take`](Writer::take), a last use looks like none.
+    #[inline(always)]
+    pub(super) fn lock(&mut self, value: Value) {
+        let register = self.register[self.at(value)];
+        if register != NOWHERE {
+            self.locked[self.class(value)] |= 1 << register;
+        }
     }
 
     /// Bytes of a value.

@@ -37,7 +37,10 @@ impl Writer<'_> {
             _ => {}
         }
         let function = self.function;
-        function.operands(&operation, |value| self.take(value));
+        function.operands(&operation, |value| {
+            self.take(value);
+            self.lock(value);
+        });
         match (operation, result) {
             (Operation::Store(place, value), _) if self.stored_lane.is_some_and(|(lane, _)| lane == value) => {
                 self.store_lane(place, value);
@@ -212,6 +215,10 @@ impl Writer<'_> {
             Arithmetic::Subtract => (0x5C, false),
             Arithmetic::Divide => (0x5E, false),
         };
+        let is_negation = x.pool().is_some_and(|constant| self.pool[constant].0 == self.sign_bit());
+        if which == Arithmetic::Subtract && is_negation {
+            return self.negate(y, result);
+        }
         let (mut x, mut y) = (x, y);
         if commutes && x != y {
             let in_memory = |this: &Self, value: Value| {
@@ -233,6 +240,25 @@ impl Writer<'_> {
         let lanes = self.function.lanes(result);
         let register = self.define_in(result, first);
         self.two(Simd::new(self.prefix(lanes), 1, opcode), self.is_long(lanes), register, first, rm, None);
+    }
+
+    /// -0 - x: the other sign.
+    fn negate(&mut self, x: Value, result: Value) {
+        let lanes = self.function.lanes(result);
+        let (register, from) = match self.folded {
+            Some((folded, rm)) if folded == x => {
+                let register = self.define(result);
+                self.load_numbers(lanes, register, rm);
+                (register, register)
+            }
+            _ => {
+                let from = self.in_register(x);
+                self.release(x);
+                (self.define_in(result, from), from)
+            }
+        };
+        let mask = self.mask(self.sign_bit(), lanes);
+        self.two(Simd::new(self.packed(), 1, XOR), self.is_long(lanes), register, from, mask, None);
     }
 
     fn sign_bit(&self) -> u64 {
@@ -453,10 +479,11 @@ impl Writer<'_> {
             self.second = slot;
         }
         self.bytes.set(RAX, second.map_or(call.address, |second| second.both) as i64);
-        if self.uses_long() && !long {
+        if self.bytes.upper && !long {
             self.bytes.clear_upper_halves();
         }
         self.bytes.call(RAX);
+        self.bytes.upper |= long;
         self.take(result);
         debug_assert!(self.function.kind(result) == Kind::Numbers(call.lanes));
         self.hold(result, NUMBERS, 0);
@@ -475,10 +502,5 @@ impl Writer<'_> {
         if register != SCRATCH {
             self.empty(NUMBERS, register);
         }
-    }
-
-    /// Whether vectors of 32 bytes are used.
-    pub(super) fn uses_long(&self) -> bool {
-        self.bytes.vex
     }
 }
