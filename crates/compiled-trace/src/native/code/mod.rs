@@ -12,7 +12,10 @@
 //! `f64` or all `f32`. Numbers that are constants have no line; they are in a [pool](Function::constant).
 
 mod print;
+mod superword;
 mod write;
+
+pub(super) use superword::LEAST;
 
 use crate::recording::graph::Outcome;
 use crate::recording::rules::Rules;
