@@ -5,6 +5,7 @@
 
 use super::call::{Code, Lengths};
 use super::check::check;
+use super::code::LEAST;
 use super::emit::Emitter;
 use super::functions::Calls;
 use super::machine::Machine;
@@ -212,7 +213,11 @@ impl<'p, S: Number> Builder<'p, S> {
             Emitter::<S>::new(self.program, self.rules, &mut self.tables, loops, widest, can_round, calls);
         write(&mut emitter);
         self.uses_rules |= emitter.uses_rules;
-        let function = emitter.finish();
+        let mut function = emitter.finish();
+        // Vectors of 32 bytes say that the processor has AVX2, whose instructions take operands that are not aligned from memory.
+        if self.widest * S::BYTES == 32 {
+            function = function.with_superwords(LEAST);
+        }
         self.instructions += function.len();
         // Copies of bodies count as well.
         if self.instructions > 4 * self.options.most_instructions {

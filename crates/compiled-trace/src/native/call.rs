@@ -311,6 +311,30 @@ impl<S: Number, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUT
     }
 }
 
+/// Sine and cosine, with the bits of the functions of one of them: the C library computes both in little more time than one.
+#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", not(miri)))]
+#[inline(always)]
+pub(super) fn sine_and_cosine(x: f64) -> (f64, f64) {
+    #[expect(unsafe_code, reason = "`f64::sin_cos` calls the C library twice; this is one call of it")]
+    unsafe extern "C" {
+        fn sincos(x: f64, sine: *mut f64, cosine: *mut f64);
+    }
+    let (mut sine, mut cosine) = (0.0, 0.0);
+    #[expect(unsafe_code, reason = "the function is one of C")]
+    // SAFETY: glibc's `sincos` writes one number to each pointer, and both are of live variables.
+    unsafe {
+        sincos(x, &raw mut sine, &raw mut cosine);
+    }
+    (sine, cosine)
+}
+
+/// Sine and cosine.
+#[cfg(all(target_arch = "x86_64", not(all(target_os = "linux", target_env = "gnu", not(miri)))))]
+#[inline(always)]
+pub(super) fn sine_and_cosine(x: f64) -> (f64, f64) {
+    x.sin_cos()
+}
+
 /// Memory with this code that can be executed and not written.
 fn executable(code: &[u8]) -> Result<Option<memmap2::Mmap>, Refused> {
     if code.is_empty() {

@@ -145,6 +145,8 @@ struct Translation<'f> {
     /// Bodies of open loops.
     open: Vec<Block>,
     convention: CallConv,
+    /// The last call.
+    called: Option<&'f Call>,
 }
 
 impl<'f> Translation<'f> {
@@ -170,6 +172,7 @@ impl<'f> Translation<'f> {
             signatures: HashMap::new(),
             open: Vec::new(),
             convention,
+            called: None,
         }
     }
 
@@ -368,7 +371,16 @@ impl<'f> Translation<'f> {
                 let shuffled = self.builder.ins().shuffle(before, now, mask);
                 self.reinterpret(kind, shuffled)
             }
-            Operation::Call(call) => self.call(&self.function.calls[*call as usize]),
+            Operation::Call(call) => {
+                let call = &self.function.calls[*call as usize];
+                self.called = Some(call);
+                self.call(call)
+            }
+            Operation::Second(_) => {
+                let call = self.called?;
+                let second = call.second.filter(|second| second.is_wanted)?;
+                self.call(&Call { address: second.alone, rule: second.rule, ..*call })
+            }
             Operation::Guard(outcome, x, y, guard) => {
                 self.guard(*outcome, *x, *y, *guard);
                 return None;

@@ -188,8 +188,9 @@ impl<S: Number> Emitter<'_, '_, S> {
             return self.call_one(direct, rule, arguments);
         }
         if let (Some(address), [x]) = (self.calls.all(rule, lanes), arguments) {
-            let call = Call { address, rule, rules: None, arguments: [*x; 2], count: 1, lanes, own: true };
-            return self.code.call(call);
+            let call =
+                Call { address, rule, rules: None, arguments: [*x; 2], count: 1, lanes, own: true, second: None };
+            return self.call_of_one(call);
         }
         let results: Vec<Value> = (0..lanes)
             .map(|lane| {
@@ -205,14 +206,24 @@ impl<S: Number> Emitter<'_, '_, S> {
 
     fn call_one(&mut self, direct: Option<usize>, rule: u16, arguments: &[Value]) -> Value {
         if let (Some(address), [x]) = (self.calls.one(rule), arguments) {
-            let call = Call { address, rule, rules: None, arguments: [*x; 2], count: 1, lanes: 1, own: true };
-            return self.code.call(call);
+            let call =
+                Call { address, rule, rules: None, arguments: [*x; 2], count: 1, lanes: 1, own: true, second: None };
+            return self.call_of_one(call);
         }
         let address = direct.unwrap_or(if arguments.len() == 1 { S::UNARY as usize } else { S::BINARY as usize });
         self.uses_rules |= direct.is_none();
         let rules = direct.is_none().then_some(self.rules);
         let both = [arguments[0], arguments[arguments.len() - 1]];
         let count = arguments.len() as u8;
-        self.code.call(Call { address, rule, rules, arguments: both, count, lanes: 1, own: false })
+        let call = Call { address, rule, rules, arguments: both, count, lanes: 1, own: false, second: None };
+        if count == 1 { self.call_of_one(call) } else { self.code.call(call) }
+    }
+
+    /// A call of a function of one argument, with that of its pair if there is one.
+    fn call_of_one(&mut self, call: Call) -> Value {
+        match functions::second(&call) {
+            Some(second) if S::BYTES == 8 => self.code.call_in_pair(call, second),
+            _ => self.code.call(call),
+        }
     }
 }

@@ -12,7 +12,10 @@
 //! `f64` or all `f32`. Numbers that are constants have no line; they are in a [pool](Function::constant).
 
 mod print;
+mod superword;
 mod write;
+
+pub(super) use superword::LEAST;
 
 use crate::recording::graph::Outcome;
 use crate::recording::rules::Rules;
@@ -138,6 +141,8 @@ pub(super) enum Operation {
     Later(Value, Value, u8),
     /// A call; see `calls` of the function.
     Call(u32),
+    /// The second result of the call in the line before, whose first result this is.
+    Second(Value),
     /// Returns the number plus 1 from the function unless the comparison has this outcome in all lanes.
     Guard(Outcome, Value, Value, u16),
     /// The beginning of a loop.
@@ -169,6 +174,30 @@ pub(super) struct Call {
     pub(super) lanes: u8,
     /// Whether it is a function of `elementary`.
     pub(super) own: bool,
+    /// If the line behind it is a [`Operation::Second`]: how the second result is had.
+    pub(super) second: Option<Second>,
+}
+
+/// A function of the same argument as another one, with which it has a function of both.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Second {
+    /// The number of the rule.
+    pub(super) rule: u16,
+    /// The address of the function of both: it takes the argument and a pointer to where it writes the second value.
+    pub(super) both: usize,
+    /// The address of the function of this rule alone, for generators that do not call functions of both.
+    #[cfg_attr(not(feature = "native"), expect(dead_code, reason = "the own generator calls functions of both"))]
+    pub(super) alone: usize,
+    /// Whether the second value is asked for.
+    pub(super) is_wanted: bool,
+}
+
+/// A result of a call of a function that comes in a pair.
+struct InPair {
+    value: Value,
+    /// The call.
+    call: u32,
+    is_second: bool,
 }
 
 /// A value that changes from iteration to iteration.
@@ -236,6 +265,8 @@ pub(super) struct Function {
     pooled: FxHashMap<(u64, u8), Value>,
     /// Integers that have been computed: the operation, its first operand, its second operand or constant.
     integers: FxHashMap<(u8, u32, i64), Value>,
+    /// Results of calls of functions that come in pairs, by argument and rule.
+    pairs: FxHashMap<(Value, u16), InPair>,
     /// What parameters that turned out not to change stand for. Applied when the function is finished.
     same: FxHashMap<u32, Value>,
     variables: Vec<State>,
@@ -283,7 +314,8 @@ impl Function {
             | Operation::Double(x, _)
             | Operation::Simple(_, x)
             | Operation::Splat(x)
-            | Operation::Lane(x, _) => act(*x),
+            | Operation::Lane(x, _)
+            | Operation::Second(x) => act(*x),
             Operation::AddIntegers(x, y)
             | Operation::Arithmetic(_, x, y)
             | Operation::CopySign(x, y)

@@ -20,6 +20,7 @@ impl Function {
             memory: 0,
             pooled: FxHashMap::default(),
             integers: FxHashMap::default(),
+            pairs: FxHashMap::default(),
             same: FxHashMap::default(),
             variables: Vec::new(),
             open: Vec::new(),
@@ -74,6 +75,10 @@ impl Function {
     /// A constant in so many lanes.
     pub(in super::super) fn constant(&mut self, number: f64, lanes: u8) -> Value {
         let bits = if self.bytes == 4 { (number as f32).to_bits() as u64 } else { number.to_bits() };
+        self.pooled(bits, lanes)
+    }
+
+    fn pooled(&mut self, bits: u64, lanes: u8) -> Value {
         let next = Value::of_pool(self.pool.len());
         let value = *self.pooled.entry((bits, lanes)).or_insert(next);
         if value == next {
@@ -151,20 +156,32 @@ impl Function {
         self.line(operation, kind)
     }
 
+    fn arithmetic(&mut self, which: Arithmetic, x: Value, y: Value) -> Value {
+        if let (Some(first), Some(second)) = (x.pool(), y.pool()) {
+            let ((first, lanes), (second, _)) = (self.pool[first], self.pool[second]);
+            let bits = match self.bytes {
+                4 => u64::from(which.of(f32::from_bits(first as u32), f32::from_bits(second as u32)).to_bits()),
+                _ => which.of(f64::from_bits(first), f64::from_bits(second)).to_bits(),
+            };
+            return self.pooled(bits, lanes);
+        }
+        self.like(Operation::Arithmetic(which, x, y), x)
+    }
+
     pub(in super::super) fn add(&mut self, x: Value, y: Value) -> Value {
-        self.like(Operation::Arithmetic(Arithmetic::Add, x, y), x)
+        self.arithmetic(Arithmetic::Add, x, y)
     }
 
     pub(in super::super) fn subtract(&mut self, x: Value, y: Value) -> Value {
-        self.like(Operation::Arithmetic(Arithmetic::Subtract, x, y), x)
+        self.arithmetic(Arithmetic::Subtract, x, y)
     }
 
     pub(in super::super) fn multiply(&mut self, x: Value, y: Value) -> Value {
-        self.like(Operation::Arithmetic(Arithmetic::Multiply, x, y), x)
+        self.arithmetic(Arithmetic::Multiply, x, y)
     }
 
     pub(in super::super) fn divide(&mut self, x: Value, y: Value) -> Value {
-        self.like(Operation::Arithmetic(Arithmetic::Divide, x, y), x)
+        self.arithmetic(Arithmetic::Divide, x, y)
     }
 
     pub(in super::super) fn simple(&mut self, function: Simple, x: Value) -> Value {
@@ -220,6 +237,24 @@ impl Function {
     pub(in super::super) fn call(&mut self, call: Call) -> Value {
         self.calls.push(call);
         self.line(Operation::Call(self.calls.len() as u32 - 1), Kind::Numbers(call.lanes))
+    }
+
+    /// A call of a function that comes in a pair: the value of the other one for the same argument is had with it, if it is asked
+    /// for later.
+    pub(in super::super) fn call_in_pair(&mut self, call: Call, second: Second) -> Value {
+        let argument = call.arguments[0];
+        if let Some(InPair { value, call, is_second }) = self.pairs.get(&(argument, call.rule)) {
+            if let (Some(second), true) = (&mut self.calls[*call as usize].second, is_second) {
+                second.is_wanted = true;
+            }
+            return *value;
+        }
+        let number = self.calls.len() as u32;
+        let first = self.call(Call { second: Some(second), ..call });
+        let other = self.like(Operation::Second(first), first);
+        self.pairs.insert((argument, call.rule), InPair { value: first, call: number, is_second: false });
+        self.pairs.insert((argument, second.rule), InPair { value: other, call: number, is_second: true });
+        first
     }
 
     pub(in super::super) fn guard(&mut self, outcome: Outcome, x: Value, y: Value, number: u16) {
@@ -282,6 +317,17 @@ impl Function {
     }
 }
 
+impl Arithmetic {
+    fn of<S: num_traits::Float>(self, x: S, y: S) -> S {
+        match self {
+            Arithmetic::Add => x + y,
+            Arithmetic::Subtract => x - y,
+            Arithmetic::Multiply => x * y,
+            Arithmetic::Divide => x / y,
+        }
+    }
+}
+
 impl Operation {
     /// Calls `act` with the operands that are in the operation itself.
     fn each_mut(&mut self, act: impl Fn(&mut Value)) {
@@ -308,7 +354,8 @@ impl Operation {
             | Operation::Double(x, _)
             | Operation::Simple(_, x)
             | Operation::Splat(x)
-            | Operation::Lane(x, _) => act(x),
+            | Operation::Lane(x, _)
+            | Operation::Second(x) => act(x),
             Operation::AddIntegers(x, y)
             | Operation::Arithmetic(_, x, y)
             | Operation::CopySign(x, y)

@@ -110,6 +110,17 @@ impl Lanes for f64 {
 #[derive(Clone, Copy)]
 pub(super) struct Four(pub(super) __m256d);
 
+#[cfg(target_arch = "x86_64")]
+impl Four {
+    /// Writes the numbers.
+    #[expect(unsafe_code, reason = "instructions of AVX2 may only run on machines that have it")]
+    #[inline(always)]
+    pub(super) fn store(self, to: &mut [f64; 4]) {
+        // SAFETY: the invariant of this file, and the array has four numbers.
+        unsafe { _mm256_storeu_pd(to.as_mut_ptr(), self.0) }
+    }
+}
+
 /// A method by an instruction.
 #[cfg(target_arch = "x86_64")]
 macro_rules! by {

@@ -17,6 +17,8 @@
 
 mod lanes;
 
+#[cfg(target_arch = "x86_64")]
+use super::code::Second;
 use crate::recording::rules;
 use differentiation_interface_core::rules::{Cos, Exp, Ln, SechSquared, Sin, Tanh, Unary};
 #[cfg(target_arch = "x86_64")]
@@ -248,4 +250,42 @@ macro_rules! entries {
     };
 }
 
+macro_rules! pairs {
+    ($($RULE:ident $name:ident with $OTHER:ident $other:ident,)*) => {
+        /// The rule that forms a pair with another one, for one number or four, if it is here. With four, the machine must have AVX2.
+        #[cfg(target_arch = "x86_64")]
+        pub(super) fn second(rule: u16, lanes: u8) -> Option<Second> {
+            use std::arch::x86_64::__m256d;
+            let (rule, one, four) = match rule {
+                $(rules::$RULE => {
+                    extern "sysv64" fn one(x: f64, other: &mut f64) -> f64 {
+                        *other = $other(x);
+                        $name(x)
+                    }
+                    #[expect(improper_ctypes_definitions, reason = "vectors are in registers; machine code calls it")]
+                    #[target_feature(enable = "avx2")]
+                    extern "sysv64" fn four(x: __m256d, other: &mut [f64; 4]) -> __m256d {
+                        $other(Four(x)).store(other);
+                        $name(Four(x)).0
+                    }
+                    let one: extern "sysv64" fn(f64, &mut f64) -> f64 = one;
+                    (rules::$OTHER, one as usize, four as *const () as usize)
+                })*
+                _ => return None,
+            };
+            let (both, alone) = match lanes {
+                1 => (one, self::one(rule)? as usize),
+                4 => (four, self::four(rule)?),
+                _ => return None,
+            };
+            Some(Second { rule, both, alone, is_wanted: false })
+        }
+    };
+}
+
+// What is the same in both functions is computed once, as they are inlined.
+pairs! {
+    SIN sin with COS cos, COS cos with SIN sin,
+    TANH tanh with SECH_SQUARED sech_squared, SECH_SQUARED sech_squared with TANH tanh,
+}
 entries! { EXP exp, LN ln, SIN sin, COS cos, TANH tanh, SECH_SQUARED sech_squared, }

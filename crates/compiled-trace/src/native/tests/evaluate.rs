@@ -215,6 +215,20 @@ impl<'a, S: Number> Evaluation<'a, S> {
                     (0..lanes as usize).for_each(|lane| numbers[lane] = number(lane));
                     Some(Found::Numbers(numbers))
                 }
+                Operation::Second(_) => {
+                    let Operation::Call(call) = function.lines[line - 1].operation else { panic!("it follows a call") };
+                    let call = &function.calls[call as usize];
+                    let (second, x) = (call.second.expect("it has two results"), self.numbers(call.arguments[0]));
+                    let number = |lane: usize| match call.own {
+                        true => {
+                            S::from_f64(functions::own(second.rule, x[lane].as_f64()).expect("it is an own function"))
+                        }
+                        false => self.rules.apply(second.rule, x[lane]),
+                    };
+                    let mut numbers = [S::nan(); 8];
+                    (0..lanes as usize).for_each(|lane| numbers[lane] = number(lane));
+                    Some(Found::Numbers(numbers))
+                }
                 Operation::Guard(outcome, x, y, guard) => {
                     let (lanes, x, y) = (function.lanes(x) as usize, self.numbers(x), self.numbers(y));
                     let (x, y) = (x.map(|x| x.as_f64()), y.map(|y| y.as_f64()));

@@ -9,6 +9,8 @@ mod generated;
 mod random;
 mod recorded;
 mod rewritten;
+#[cfg(target_arch = "x86_64")]
+mod superwords;
 
 use super::options::Generator;
 use super::*;

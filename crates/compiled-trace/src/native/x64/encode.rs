@@ -50,6 +50,8 @@ pub(super) struct Bytes {
     pub(super) vex: bool,
     /// Where distances to constants are to be filled in, with the end of the instruction and the constant.
     pub(super) pooled: Vec<(u32, u32, u32)>,
+    /// Whether upper halves of vector registers may be in use.
+    pub(super) upper: bool,
     /// Whether the sign and zero flags are those of the last integer that was written.
     pub(super) flags: bool,
 }
@@ -121,6 +123,7 @@ impl Bytes {
     pub(super) fn simd(&mut self, simd: Simd, long: bool, register: u8, first: u8, rm: Rm, immediate: Option<u8>) {
         let (x, b) = Bytes::extension(rm);
         let r = register >> 3;
+        self.upper |= long;
         if self.vex {
             let rest = (!first & 15) << 3 | (long as u8) << 2 | simd.prefix;
             if x == 0 && b == 0 && simd.table == 1 {
@@ -282,6 +285,7 @@ impl Bytes {
 
     /// Clears the upper halves of all vector registers, without which code in the two-operand encoding would be slow.
     pub(super) fn clear_upper_halves(&mut self) {
+        self.upper = false;
         self.code.extend_from_slice(&[0xC5, 0xF8, 0x77]);
     }
 

@@ -82,6 +82,8 @@ impl Writer<'_> {
             }
         }
         self.flags_of = None;
+        // An iteration may follow another one.
+        self.bytes.upper = self.has_long;
         if life.innermost {
             self.bytes.align(16);
         }
@@ -295,7 +297,7 @@ impl Writer<'_> {
                     let (class, to, ..) = moves[0];
                     let aside = if class == NUMBERS { SCRATCH } else { RAX };
                     match class {
-                        NUMBERS => self.copy(self.bytes.vex, aside, to),
+                        NUMBERS => self.copy(self.has_long, aside, to),
                         _ => self.bytes.load(aside, Rm::Register(to)),
                     }
                     moves.iter_mut().filter(|(c, _, from, _)| *c == class && *from == to).for_each(|m| m.2 = aside);

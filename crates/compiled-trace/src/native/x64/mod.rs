@@ -67,7 +67,8 @@ pub(super) fn assemble(function: &Function, level: Level) -> Assembled {
     if used.len().is_multiple_of(2) {
         frame += 8;
     }
-    let long = writer.uses_long();
+    // Guards leave from anywhere.
+    let long = writer.has_long;
     let Writer { bytes: mut code, exits, pool, .. } = writer;
     code.result(0);
     let end = code.code.len();
@@ -96,7 +97,8 @@ pub(super) fn assemble(function: &Function, level: Level) -> Assembled {
 
 /// Saves registers and makes the frame.
 fn beginning(used: &[u8], frame: i32) -> Vec<u8> {
-    let mut bytes = Bytes { code: Vec::with_capacity(BEGINNING), vex: false, pooled: Vec::new(), flags: false };
+    let mut bytes =
+        Bytes { code: Vec::with_capacity(BEGINNING), vex: false, pooled: Vec::new(), upper: false, flags: false };
     used.iter().for_each(|register| bytes.push(*register));
     if frame > PAGE {
         bytes.set(RAX, (frame / PAGE) as i64);

@@ -62,12 +62,16 @@ pub(super) struct Writer<'f> {
     pub(super) touched: u16,
     /// Constants: those of the function, and masks.
     pub(super) pool: Vec<(u64, u8)>,
+    /// Whether there are vectors of 32 bytes.
+    pub(super) has_long: bool,
     /// A load that becomes part of the next instruction.
     pub(super) folded: Option<(Value, Rm)>,
     /// A lane that the next line stores: its register, and whether it is the second number there.
     pub(super) stored_lane: Option<(Value, (u8, bool))>,
     /// The vector whose upper half is in the scratch register, while lanes are stored one after the other.
     pub(super) upper: Option<Value>,
+    /// Where the second result of the call in the line before is.
+    pub(super) second: Slot,
     /// The integer that the flags belong to.
     pub(super) flags_of: Option<Value>,
     /// Failed guards: the place of the distance of the jump, the guard.
@@ -79,7 +83,11 @@ pub(super) struct Writer<'f> {
 impl<'f> Writer<'f> {
     pub(super) fn new(function: &'f Function, lifetimes: &'f Lifetimes, vex: bool) -> Writer<'f> {
         let count = function.kinds.len() + function.pool.len();
-        let bytes = Bytes { code: Vec::with_capacity(8 * function.len() + 256), vex, pooled: Vec::new(), flags: false };
+        let code = Vec::with_capacity(8 * function.len() + 256);
+        let bytes = Bytes { code, vex, pooled: Vec::new(), upper: false, flags: false };
+        let numbers =
+            function.kinds.iter().copied().chain(function.pool.iter().map(|(_, lanes)| Kind::Numbers(*lanes)));
+        let is_long = |kind| matches!(kind, Kind::Numbers(lanes) if u32::from(lanes) * function.bytes == 32);
         Writer {
             function,
             lifetimes,
@@ -98,9 +106,11 @@ impl<'f> Writer<'f> {
             frame: function.memory as i32,
             touched: 0,
             pool: function.pool.clone(),
+            has_long: numbers.into_iter().any(is_long),
             folded: None,
             stored_lane: None,
             upper: None,
+            second: NO_SLOT,
             flags_of: None,
             exits: Vec::new(),
             open: Vec::new(),
@@ -128,6 +138,15 @@ impl<'f> Writer<'f> {
         self.left -= 1;
         let at = self.at(value);
         self.next[at] = self.lifetimes.next[self.left];
+    }
+
+    /// Keeps an operand of the present line in its register, if it is in one: after [`take`](Writer::take), a last use looks like none.
+    #[inline(always)]
+    pub(super) fn lock(&mut self, value: Value) {
+        let register = self.register[self.at(value)];
+        if register != NOWHERE {
+            self.locked[self.class(value)] |= 1 << register;
+        }
     }
 
     /// Bytes of a value.

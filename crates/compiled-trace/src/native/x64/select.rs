@@ -37,7 +37,10 @@ impl Writer<'_> {
             _ => {}
         }
         let function = self.function;
-        function.operands(&operation, |value| self.take(value));
+        function.operands(&operation, |value| {
+            self.take(value);
+            self.lock(value);
+        });
         match (operation, result) {
             (Operation::Store(place, value), _) if self.stored_lane.is_some_and(|(lane, _)| lane == value) => {
                 self.store_lane(place, value);
@@ -106,7 +109,8 @@ impl Writer<'_> {
                 self.join(&function.joined[start as usize..][..count as usize], result);
             }
             (Operation::Later(before, now, ahead), Some(result)) => self.later(before, now, ahead, result),
-            (Operation::Call(call), Some(result)) => self.call(call, result),
+            (Operation::Call(call), Some(result)) => self.call(i, call, result),
+            (Operation::Second(first), Some(result)) => self.second(first, result),
             (Operation::Begin(_) | Operation::End(_), _) => {}
         }
         if !matches!(operation, Operation::Load(_)) {
@@ -211,6 +215,10 @@ impl Writer<'_> {
             Arithmetic::Subtract => (0x5C, false),
             Arithmetic::Divide => (0x5E, false),
         };
+        let is_negation = x.pool().is_some_and(|constant| self.pool[constant].0 == self.sign_bit());
+        if which == Arithmetic::Subtract && is_negation {
+            return self.negate(y, result);
+        }
         let (mut x, mut y) = (x, y);
         if commutes && x != y {
             let in_memory = |this: &Self, value: Value| {
@@ -232,6 +240,25 @@ impl Writer<'_> {
         let lanes = self.function.lanes(result);
         let register = self.define_in(result, first);
         self.two(Simd::new(self.prefix(lanes), 1, opcode), self.is_long(lanes), register, first, rm, None);
+    }
+
+    /// -0 - x: the other sign.
+    fn negate(&mut self, x: Value, result: Value) {
+        let lanes = self.function.lanes(result);
+        let (register, from) = match self.folded {
+            Some((folded, rm)) if folded == x => {
+                let register = self.define(result);
+                self.load_numbers(lanes, register, rm);
+                (register, register)
+            }
+            _ => {
+                let from = self.in_register(x);
+                self.release(x);
+                (self.define_in(result, from), from)
+            }
+        };
+        let mask = self.mask(self.sign_bit(), lanes);
+        self.two(Simd::new(self.packed(), 1, XOR), self.is_long(lanes), register, from, mask, None);
     }
 
     fn sign_bit(&self) -> u64 {
@@ -392,10 +419,13 @@ impl Writer<'_> {
     }
 
     /// Calls a function of the System V convention: numbers in `xmm0` and `xmm1`, vectors of 32 bytes in all of `ymm0`, the rules and the number of one in `rdi` and `rsi`.
-    fn call(&mut self, number: u32, result: Value) {
+    ///
+    /// A function that has a second result writes it to the place in `rdi`, one of the frame.
+    fn call(&mut self, i: usize, number: u32, result: Value) {
         let call = self.function.calls[number as usize];
         let arguments = &call.arguments[..call.count as usize];
         let long = self.is_long(call.lanes);
+        let second = call.second.filter(|_| self.lifetimes.idle.get(i + 1) == Some(&false));
         for register in 0..16u8 {
             if PRESERVED & 1 << register == 0 {
                 self.evict(INTEGERS, register);
@@ -443,25 +473,34 @@ impl Writer<'_> {
             self.empty_number(register);
         }
         arguments.iter().for_each(|value| self.release(*value));
-        self.bytes.set(RAX, call.address as i64);
-        if self.uses_long() && !long {
+        if second.is_some() {
+            let slot = self.new_slot(call.lanes as i32 * self.function.bytes as i32);
+            self.bytes.address(RDI, Rm::frame(slot));
+            self.second = slot;
+        }
+        self.bytes.set(RAX, second.map_or(call.address, |second| second.both) as i64);
+        if self.bytes.upper && !long {
             self.bytes.clear_upper_halves();
         }
         self.bytes.call(RAX);
+        self.bytes.upper |= long;
         self.take(result);
         debug_assert!(self.function.kind(result) == Kind::Numbers(call.lanes));
         self.hold(result, NUMBERS, 0);
         self.release(result);
     }
 
+    /// The second result of the call in the line before, which is in the frame.
+    fn second(&mut self, first: Value, result: Value) {
+        self.release(first);
+        self.take(result);
+        let at = self.at(result);
+        self.slot[at] = self.second;
+    }
+
     fn empty_number(&mut self, register: u8) {
         if register != SCRATCH {
             self.empty(NUMBERS, register);
         }
-    }
-
-    /// Whether vectors of 32 bytes are used.
-    pub(super) fn uses_long(&self) -> bool {
-        self.bytes.vex
     }
 }
