@@ -4,7 +4,7 @@
 
 use super::constants::KnownConstants;
 use super::held::Held;
-use super::recording::{Failure, Kind, LANES, ProgramKey};
+use super::recording::{Failure, Filling, Kind, LANES, ProgramKey};
 use differentiation_interface_core::backend::{Rows, Seeds};
 use differentiation_interface_core::recordings::{EngineScalar, Recordable};
 use differentiation_interface_core::scalar::{Base, Scalar};
@@ -77,7 +77,7 @@ impl<S: Scalar> Buffers<S> {
         }
     }
 
-    /// Runs the program of the requested entries.
+    /// Fills the requested entries; leaves the outputs if `with_value`.
     pub(super) fn entries(
         &mut self,
         held: &mut Held<S>,
@@ -85,15 +85,15 @@ impl<S: Scalar> Buffers<S> {
         values: &mut [S],
         with_value: bool,
     ) -> Result<(), Failure> {
-        held.fill(Kind::Entries, &[x, &self.parameters], &mut [values])?;
-        if with_value { self.value(held, x) } else { Ok(()) }
+        self.y.resize(held.recording.outputs, S::default());
+        held.fill(Filling::Entries, &[x, &self.parameters], &mut self.y, with_value, values)
     }
 
-    /// Runs the program of the gradient of the one output.
+    /// Computes the one output and its gradient.
     pub(super) fn gradient(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {
         self.y.resize(1, S::default());
         self.gradient.resize(held.recording.inputs, S::default());
-        held.fill(Kind::Gradient, &[x, &self.parameters], &mut [&mut self.y, &mut self.gradient])
+        held.fill(Filling::Gradient, &[x, &self.parameters], &mut self.y, true, &mut self.gradient)
     }
 
     /// Fills the derivative matrix by the program of the entries if there is one, else in the direction that needs fewer seeds. Leaves
@@ -112,7 +112,7 @@ impl<S: Scalar> Buffers<S> {
         } else if outputs == 1 && inputs > 0 {
             rows.set_rows(1)?;
             self.y.resize(1, S::default());
-            held.fill(Kind::Gradient, &[x, &self.parameters], &mut [&mut self.y, rows.data()])
+            held.fill(Filling::Gradient, &[x, &self.parameters], &mut self.y, with_value, rows.data())
         } else if inputs < outputs {
             self.products(held, x, Direction::Forward, &Seeds::all(inputs), rows)
         } else {

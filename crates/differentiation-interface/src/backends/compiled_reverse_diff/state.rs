@@ -404,7 +404,7 @@ impl<S: Scalar> RecordedMatrix<S> for CompiledState<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fill(&mut self, f: Option<&dyn Recordable>, x: &[S], y: Option<&mut [S]>, rows: &mut Rows<'_, S>) -> bool {
         let CompiledState { recordings, current, buffers, plain, lengths, .. } = self;
-        let Some(Held { small: Some(small), recording, constants, .. }) = recordings.get_mut(*current) else {
+        let Some(Held { small: Some(small), second, recording, constants, .. }) = recordings.get_mut(*current) else {
             return false;
         };
         let is_pure = f.is_pure();
@@ -422,7 +422,7 @@ impl<S: Scalar> RecordedMatrix<S> for CompiledState<S> {
             }
         }
         // Before the first call lengths differ, and the program gives no result.
-        small.fill(x, plain, y, &mut buffers.y, rows.data())
+        small.fill(x, plain, y, &mut buffers.y, rows.data(), second)
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Kept by [`Held`](super::Held) after a first run; called by `state` before anything else of a call.
 
-use crate::backends::compiled_reverse_diff::recording::{Kind, Made, ProgramKey, Recording};
+use super::second::Second;
+use crate::backends::compiled_reverse_diff::recording::{Filling, Kind, Made, ProgramKey, Recording};
 use compiled_trace::native::Single;
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Scalar};
@@ -32,34 +33,28 @@ impl<const OUTPUTS: usize> Made<Program<OUTPUTS>> {
 /// The machine code that fills the derivative matrix, of a recording whose program has run on doubles.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Small {
-    program: Either,
+    filling: Filling,
+    /// Of the matrix alone.
+    alone: Option<Made<Program<1>>>,
+    /// Of the outputs and the matrix.
+    with_value: Option<Made<Program<2>>>,
     /// Whether it tracks absent derivatives.
     pub(super) tracks: bool,
 }
 
-#[derive(Clone, Debug)]
-enum Either {
-    /// Of the one output and its gradient.
-    Gradient(Made<Program<2>>),
-    /// Of the entries of the matrix.
-    Entries(Made<Program<1>>),
-}
-
 impl Small {
     /// `None` if a run needs more than slices and memory of its own.
-    pub(super) fn of(recording: &Recording, kind: Kind, tracks: bool) -> Option<Small> {
-        let which = ProgramKey { kind, tangents: 0, tracks };
-        let program = match kind {
-            Kind::Gradient => Either::Gradient(code(recording, which)?),
-            Kind::Entries => Either::Entries(code(recording, which)?),
-            _ => return None,
-        };
-        Some(Small { program, tracks })
+    pub(super) fn of(recording: &Recording, filling: Filling, tracks: bool) -> Option<Small> {
+        let key = |kind| ProgramKey { kind, tangents: 0, tracks };
+        let alone = code(recording, key(filling.alone()));
+        let with_value = code(recording, key(filling.with_value()));
+        let is_one = alone.is_some() || with_value.is_some();
+        is_one.then_some(Small { filling, alone, with_value, tracks })
     }
 
     /// Fills the matrix, and the value if there is room for it; returns whether there is a result. If not, the buffers are undefined,
     /// and the programs of the recording return the result or the error. The caller has compared the lengths of the contexts, and need
-    /// not check more. `scratch` takes a value that is not asked for.
+    /// not check more. `scratch` takes a value that is not asked for; it is taken only while `second` does not wait for this call.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn fill<S: Scalar>(
         &mut self,
@@ -68,30 +63,14 @@ impl Small {
         value: Option<&mut [S]>,
         scratch: &mut [S],
         matrix: &mut [S],
+        second: &mut Second,
     ) -> bool {
-        match (&mut self.program, value) {
-            (Either::Gradient(made), value) => {
-                made.fill(Kind::Gradient, x, parameters, &mut [value.unwrap_or(scratch), matrix])
-            }
-            (Either::Entries(made), None) => made.fill(Kind::Entries, x, parameters, &mut [matrix]),
-            // The entries are computed without the outputs.
-            (Either::Entries(_), Some(_)) => false,
-        }
-    }
-
-    /// Runs the program on its slices, if it is of this kind; returns whether there is a result.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn run<S: Scalar>(&mut self, kind: Kind, inputs: &[&[S]; 2], outputs: &mut [&mut [S]]) -> bool {
-        let Some(Some(&[_, parameters])) = S::as_plain(inputs).map(S::Base::as_doubles) else { return false };
-        let x = inputs[0];
-        match (&mut self.program, kind) {
-            (Either::Gradient(made), Kind::Gradient) => {
-                outputs.try_into().is_ok_and(|outputs| made.fill(kind, x, parameters, outputs))
-            }
-            (Either::Entries(made), Kind::Entries) => {
-                outputs.try_into().is_ok_and(|outputs| made.fill(kind, x, parameters, outputs))
-            }
-            _ => false,
+        let with_value = self.filling.with_value();
+        match (value, &mut self.alone, &mut self.with_value) {
+            (None, Some(made), _) => made.fill(self.filling.alone(), x, parameters, &mut [matrix]),
+            (None, None, Some(made)) => second.passes() && made.fill(with_value, x, parameters, &mut [scratch, matrix]),
+            (Some(value), _, Some(made)) => made.fill(with_value, x, parameters, &mut [value, matrix]),
+            (Some(_), _, None) | (None, None, None) => false,
         }
     }
 }
