@@ -147,7 +147,37 @@ impl<S: Scalar> Buffers<S> {
         }
         rows.set_rows(1)?;
         let row = rows.part(0, 0, held.recording.inputs);
-        held.run(ProgramKey::of(Kind::Pullback, 0), &[x, &self.parameters, seed], &mut [&mut self.y, row])
+        held.run_seeded(ProgramKey::of(Kind::Pullback, 0), &[x, &self.parameters, seed], &mut [&mut self.y, row])
+    }
+
+    /// The same for one pushforward, whose product is a column.
+    fn pushforward(
+        &mut self,
+        held: &mut Held<S>,
+        x: &[S],
+        tangent: &[S],
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
+        rows.set_rows(held.recording.outputs)?;
+        if self.y.len() != held.recording.outputs {
+            self.y.resize(held.recording.outputs, S::default());
+        }
+        let which = ProgramKey::of(Kind::Pushforward, 0);
+        held.run_seeded(which, &[x, &self.parameters, tangent], &mut [&mut self.y, rows.data()])
+    }
+
+    /// The same for one product with the Hessian.
+    fn hessian_product(
+        &mut self,
+        held: &mut Held<S>,
+        x: &[S],
+        tangent: &[S],
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
+        rows.set_rows(1)?;
+        held.has_products[0] = true;
+        let row = rows.part(0, 0, held.recording.inputs);
+        held.run_seeded(ProgramKey::of(Kind::HessianProducts, 1), &[x, &self.parameters, tangent], &mut [row])
     }
 
     /// Runs programs until all seeds are propagated; leaves the outputs too.
@@ -160,10 +190,10 @@ impl<S: Scalar> Buffers<S> {
         seeds: &Seeds<'_, S>,
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Failure> {
-        if direction == Direction::Backward && seeds.count() == 1 {
-            self.pullback(held, x, seeds, rows)
-        } else {
-            self.lanes(held, x, direction, seeds, rows)
+        match (direction, seeds) {
+            (Direction::Backward, seeds) if seeds.count() == 1 => self.pullback(held, x, seeds, rows),
+            (Direction::Forward, Seeds::Vectors([tangent])) => self.pushforward(held, x, tangent, rows),
+            _ => self.lanes(held, x, direction, seeds, rows),
         }
     }
 
@@ -247,6 +277,22 @@ impl<S: Scalar> Buffers<S> {
         with_gradient: bool,
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Failure> {
+        if let (Seeds::Vectors([tangent]), false) = (seeds, with_gradient) {
+            return self.hessian_product(held, x, tangent, rows);
+        }
+        self.hessian_lanes(held, x, seeds, with_gradient, rows)
+    }
+
+    /// The same for several tangents, or with the gradient. Out of line, because most calls do not come here.
+    #[inline(never)]
+    fn hessian_lanes(
+        &mut self,
+        held: &mut Held<S>,
+        x: &[S],
+        seeds: &Seeds<'_, S>,
+        with_gradient: bool,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
         let (n, total) = (held.recording.inputs, seeds.count());
         rows.set_rows(total)?;
         if with_gradient {
@@ -280,7 +326,11 @@ impl<S: Scalar> Buffers<S> {
                 for result in &mut results[..tangents] {
                     (*result, rest) = rest.split_at_mut(n);
                 }
-                held.run(ProgramKey::of(Kind::HessianProducts, tangents), arguments, &mut results[..tangents])?;
+                let which = ProgramKey::of(Kind::HessianProducts, tangents);
+                match arguments {
+                    &[x, parameters, tangent] => held.run_seeded(which, &[x, parameters, tangent], &mut results[..1])?,
+                    _ => held.run(which, arguments, &mut results[..tangents])?,
+                }
             }
             if has_gradient {
                 let mut slopes = [S::default(); LANES];

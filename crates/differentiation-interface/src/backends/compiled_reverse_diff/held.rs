@@ -12,6 +12,7 @@ use differentiation_interface_core::recordings::{EngineScalar, Tangents};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use second::Second;
 pub(super) use small::Small;
+use small::SmallProduct;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -124,7 +125,9 @@ pub(super) struct Held<S: Scalar> {
     pub(super) constants: KnownConstants,
     /// The program that fills the derivative matrix, once it has run and if later calls may run it.
     pub(super) small: Option<Small>,
-    /// The state of the second program for it.
+    /// The program of products with one seed, likewise.
+    product: Option<SmallProduct>,
+    /// The state of the second program for the matrix.
     pub(super) second: Second,
     /// Whether the programs of Hessian-vector products alone have run, with one tangent and with [`LANES`].
     pub(super) has_products: [bool; 2],
@@ -139,6 +142,7 @@ impl<S: Scalar> Held<S> {
             recording,
             constants: KnownConstants::default(),
             small: None,
+            product: None,
             second: Second::default(),
             has_products: [false; 2],
             plain: Plain::default(),
@@ -220,6 +224,50 @@ impl<S: Scalar> Held<S> {
         if !is_of_use && !self.recording.once && S::as_plain(&[]).is_some() {
             self.small = Small::of(&self.recording, filling, self.plain.tracks);
         }
+    }
+
+    /// Runs a program on point, parameters and one seed.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn run_seeded(
+        &mut self,
+        which: ProgramKey,
+        inputs: &[&[S]; 3],
+        outputs: &mut [&mut [S]],
+    ) -> Result<(), Failure> {
+        // If it does not, the run below returns the result, by a program that tracks absent derivatives, or the error.
+        let &[x, _, seed] = inputs;
+        if let Some(Some(&[_, parameters, _])) = S::as_plain(inputs).map(S::Base::as_doubles)
+            && self.run_small_product(which, x, parameters, seed, outputs)
+        {
+            return Ok(());
+        }
+        self.run_and_keep(which, inputs, outputs)
+    }
+
+    /// Runs the kept program of products with one seed, if it is this one; returns whether there is a result. If not, the buffers are undefined.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn run_small_product(
+        &mut self,
+        which: ProgramKey,
+        x: &[S],
+        parameters: &[f64],
+        seed: &[S],
+        outputs: &mut [&mut [S]],
+    ) -> bool {
+        let which = ProgramKey { tracks: self.plain.tracks, ..which };
+        self.product.as_mut().is_some_and(|product| product.is(which) && product.run(x, parameters, seed, outputs))
+    }
+
+    /// The same by the programs, one of which is kept if later calls may run it at once.
+    #[inline(never)]
+    fn run_and_keep(&mut self, which: ProgramKey, inputs: &[&[S]; 3], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
+        self.run(which, inputs, outputs)?;
+        let which = ProgramKey { tracks: self.plain.tracks, ..which };
+        let is_of_use = self.product.as_ref().is_some_and(|product| product.is(which));
+        if !is_of_use && S::as_plain(&[]).is_some() {
+            self.product = SmallProduct::of(&self.recording, which, outputs.len());
+        }
+        Ok(())
     }
 
     /// Runs a program. `inputs` are the point, the parameters, the seeds and the tangents of the point; `outputs` the outputs

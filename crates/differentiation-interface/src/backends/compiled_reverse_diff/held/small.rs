@@ -10,9 +10,14 @@ use differentiation_interface_core::scalar::{Base, Scalar};
 
 /// Machine code of point and parameters, on doubles.
 type Program<const OUTPUTS: usize> = Single<f64, 2, OUTPUTS>;
+/// The same with a seed.
+type SeededProgram<const OUTPUTS: usize> = Single<f64, 3, OUTPUTS>;
 
 /// The machine code of a recording whose program has run.
-fn code<const OUTPUTS: usize>(recording: &Recording, which: ProgramKey) -> Option<Made<Program<OUTPUTS>>> {
+fn code<const INPUTS: usize, const OUTPUTS: usize>(
+    recording: &Recording,
+    which: ProgramKey,
+) -> Option<Made<Single<f64, INPUTS, OUTPUTS>>> {
     let made = recording.programs(which).code(which)?.as_ref()?;
     Some(Made { code: made.code.single()?, is_doubtful: made.is_doubtful })
 }
@@ -72,5 +77,58 @@ impl Small {
             (Some(value), _, Some(made)) => made.fill(with_value, x, parameters, &mut [value, matrix]),
             (Some(_), _, None) | (None, None, None) => false,
         }
+    }
+}
+
+/// The machine code of products with one seed, of a recording whose program has run on doubles.
+#[derive(Clone, Debug)]
+pub(super) struct SmallProduct {
+    /// The program, with what it tracks.
+    which: ProgramKey,
+    program: Either,
+}
+
+#[derive(Clone, Debug)]
+enum Either {
+    /// Of the product alone.
+    Alone(Made<SeededProgram<1>>),
+    /// Of the outputs and the product.
+    WithValue(Made<SeededProgram<2>>),
+}
+
+impl SmallProduct {
+    /// `None` if a run needs more than slices and memory of its own.
+    pub(super) fn of(recording: &Recording, which: ProgramKey, results: usize) -> Option<SmallProduct> {
+        let program = match results {
+            1 => Either::Alone(code(recording, which)?),
+            2 => Either::WithValue(code(recording, which)?),
+            _ => return None,
+        };
+        Some(SmallProduct { which, program })
+    }
+
+    /// Whether it is this program.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn is(&self, which: ProgramKey) -> bool {
+        self.which == which
+    }
+
+    /// Runs the program; returns whether there is a result, as [`Small::fill`] does.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn run<S: Scalar>(&mut self, x: &[S], parameters: &[f64], seed: &[S], outputs: &mut [&mut [S]]) -> bool {
+        let given = [x, seed];
+        let Some(Some(&[x, seed])) = S::as_plain(&given).map(S::Base::as_doubles) else { return false };
+        let Some(outputs) = S::as_plain_mut(outputs) else { return false };
+        let inputs = &[x, parameters, seed];
+        let (has_run, is_doubtful) = match (&mut self.program, S::Base::as_doubles_mut(outputs)) {
+            (Either::Alone(made), Some(outputs)) => {
+                (outputs.try_into().is_ok_and(|outputs| made.code.run(inputs, outputs)), made.is_doubtful)
+            }
+            (Either::WithValue(made), Some(outputs)) => {
+                (outputs.try_into().is_ok_and(|outputs| made.code.run(inputs, outputs)), made.is_doubtful)
+            }
+            (_, None) => return false,
+        };
+        has_run && !(is_doubtful && self.which.is_spoilt(outputs))
     }
 }
