@@ -328,7 +328,9 @@ impl<S: Scalar> Buffers<S> {
                 }
                 let which = ProgramKey::of(Kind::HessianProducts, tangents);
                 match arguments {
-                    &[x, parameters, tangent] => held.run_seeded(which, &[x, parameters, tangent], &mut results[..1])?,
+                    &[x, parameters, tangent] => {
+                        held.run_seeded(which, &[x, parameters, tangent], &mut results[..1])?
+                    }
                     _ => held.run(which, arguments, &mut results[..tangents])?,
                 }
             }
