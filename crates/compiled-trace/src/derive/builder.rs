@@ -152,10 +152,7 @@ impl Expressions for Builder<'_> {
         if matches!(op, Op::Binary(PLUS | TIMES)) && a > b {
             std::mem::swap(&mut a, &mut b);
         }
-        match op {
-            Op::Guard(_) => self.push(Instruction::Apply { op, a, b }),
-            _ => self.operation_once(op, a, b),
-        }
+        self.operation_once(op, a, b)
     }
 }
 

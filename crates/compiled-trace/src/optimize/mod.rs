@@ -4,6 +4,7 @@
 //! nest's results, gives the one loop a careful programmer writes: values are computed once and stay in the iteration.
 
 pub(crate) mod access;
+mod combined;
 mod constant_stores;
 mod fuse;
 pub(crate) mod intervals;

@@ -87,10 +87,14 @@ impl Rules {
 
     /// Whether equal numbers mean equal rules here and there.
     pub(crate) fn are(&self, other: &Rules) -> bool {
-        self.unary.len() == other.unary.len()
-            && self.binary.len() == other.binary.len()
-            && self.unary.iter().zip(&other.unary).all(|(a, b)| a.is(b))
-            && self.binary.iter().zip(&other.binary).all(|(a, b)| a.is(b.rule()))
+        self.others() == other.others() && self.begin_with(other)
+    }
+
+    /// Whether the numbers of `other` mean equal rules here, which may have more.
+    pub(crate) fn begin_with(&self, other: &Rules) -> bool {
+        let (unary, binary) = (self.unary.get(..other.unary.len()), self.binary.get(..other.binary.len()));
+        unary.is_some_and(|all| all.iter().zip(&other.unary).all(|(a, b)| a.is(b)))
+            && binary.is_some_and(|all| all.iter().zip(&other.binary).all(|(a, b)| a.is(b.rule())))
     }
 
     /// Whether a rule is in the table.

@@ -4,7 +4,7 @@
 
 use super::constants::KnownConstants;
 use super::held::Held;
-use super::recording::{Failure, Kind, LANES, ProgramKey};
+use super::recording::{Failure, Filling, Kind, LANES, ProgramKey};
 use differentiation_interface_core::backend::{Rows, Seeds};
 use differentiation_interface_core::recordings::{EngineScalar, Recordable};
 use differentiation_interface_core::scalar::{Base, Scalar};
@@ -77,7 +77,7 @@ impl<S: Scalar> Buffers<S> {
         }
     }
 
-    /// Runs the program of the requested entries.
+    /// Fills the requested entries; leaves the outputs if `with_value`.
     pub(super) fn entries(
         &mut self,
         held: &mut Held<S>,
@@ -85,15 +85,15 @@ impl<S: Scalar> Buffers<S> {
         values: &mut [S],
         with_value: bool,
     ) -> Result<(), Failure> {
-        held.fill(Kind::Entries, &[x, &self.parameters], &mut [values])?;
-        if with_value { self.value(held, x) } else { Ok(()) }
+        self.y.resize(held.recording.outputs, S::default());
+        held.fill(Filling::Entries, &[x, &self.parameters], &mut self.y, with_value, values)
     }
 
-    /// Runs the program of the gradient of the one output.
+    /// Computes the one output and its gradient.
     pub(super) fn gradient(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {
         self.y.resize(1, S::default());
         self.gradient.resize(held.recording.inputs, S::default());
-        held.fill(Kind::Gradient, &[x, &self.parameters], &mut [&mut self.y, &mut self.gradient])
+        held.fill(Filling::Gradient, &[x, &self.parameters], &mut self.y, true, &mut self.gradient)
     }
 
     /// Fills the derivative matrix by the program of the entries if there is one, else in the direction that needs fewer seeds. Leaves
@@ -112,7 +112,7 @@ impl<S: Scalar> Buffers<S> {
         } else if outputs == 1 && inputs > 0 {
             rows.set_rows(1)?;
             self.y.resize(1, S::default());
-            held.fill(Kind::Gradient, &[x, &self.parameters], &mut [&mut self.y, rows.data()])
+            held.fill(Filling::Gradient, &[x, &self.parameters], &mut self.y, with_value, rows.data())
         } else if inputs < outputs {
             self.products(held, x, Direction::Forward, &Seeds::all(inputs), rows)
         } else {
@@ -147,7 +147,37 @@ impl<S: Scalar> Buffers<S> {
         }
         rows.set_rows(1)?;
         let row = rows.part(0, 0, held.recording.inputs);
-        held.run(ProgramKey::of(Kind::Pullback, 0), &[x, &self.parameters, seed], &mut [&mut self.y, row])
+        held.run_seeded(ProgramKey::of(Kind::Pullback, 0), &[x, &self.parameters, seed], &mut [&mut self.y, row])
+    }
+
+    /// The same for one pushforward, whose product is a column.
+    fn pushforward(
+        &mut self,
+        held: &mut Held<S>,
+        x: &[S],
+        tangent: &[S],
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
+        rows.set_rows(held.recording.outputs)?;
+        if self.y.len() != held.recording.outputs {
+            self.y.resize(held.recording.outputs, S::default());
+        }
+        let which = ProgramKey::of(Kind::Pushforward, 0);
+        held.run_seeded(which, &[x, &self.parameters, tangent], &mut [&mut self.y, rows.data()])
+    }
+
+    /// The same for one product with the Hessian.
+    fn hessian_product(
+        &mut self,
+        held: &mut Held<S>,
+        x: &[S],
+        tangent: &[S],
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
+        rows.set_rows(1)?;
+        held.has_products[0] = true;
+        let row = rows.part(0, 0, held.recording.inputs);
+        held.run_seeded(ProgramKey::of(Kind::HessianProducts, 1), &[x, &self.parameters, tangent], &mut [row])
     }
 
     /// Runs programs until all seeds are propagated; leaves the outputs too.
@@ -160,10 +190,10 @@ impl<S: Scalar> Buffers<S> {
         seeds: &Seeds<'_, S>,
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Failure> {
-        if direction == Direction::Backward && seeds.count() == 1 {
-            self.pullback(held, x, seeds, rows)
-        } else {
-            self.lanes(held, x, direction, seeds, rows)
+        match (direction, seeds) {
+            (Direction::Backward, seeds) if seeds.count() == 1 => self.pullback(held, x, seeds, rows),
+            (Direction::Forward, Seeds::Vectors([tangent])) => self.pushforward(held, x, tangent, rows),
+            _ => self.lanes(held, x, direction, seeds, rows),
         }
     }
 
@@ -247,6 +277,22 @@ impl<S: Scalar> Buffers<S> {
         with_gradient: bool,
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Failure> {
+        if let (Seeds::Vectors([tangent]), false) = (seeds, with_gradient) {
+            return self.hessian_product(held, x, tangent, rows);
+        }
+        self.hessian_lanes(held, x, seeds, with_gradient, rows)
+    }
+
+    /// The same for several tangents, or with the gradient. Out of line, because most calls do not come here.
+    #[inline(never)]
+    fn hessian_lanes(
+        &mut self,
+        held: &mut Held<S>,
+        x: &[S],
+        seeds: &Seeds<'_, S>,
+        with_gradient: bool,
+        rows: &mut Rows<'_, S>,
+    ) -> Result<(), Failure> {
         let (n, total) = (held.recording.inputs, seeds.count());
         rows.set_rows(total)?;
         if with_gradient {
@@ -280,7 +326,13 @@ impl<S: Scalar> Buffers<S> {
                 for result in &mut results[..tangents] {
                     (*result, rest) = rest.split_at_mut(n);
                 }
-                held.run(ProgramKey::of(Kind::HessianProducts, tangents), arguments, &mut results[..tangents])?;
+                let which = ProgramKey::of(Kind::HessianProducts, tangents);
+                match arguments {
+                    &[x, parameters, tangent] => {
+                        held.run_seeded(which, &[x, parameters, tangent], &mut results[..1])?
+                    }
+                    _ => held.run(which, arguments, &mut results[..tangents])?,
+                }
             }
             if has_gradient {
                 let mut slopes = [S::default(); LANES];

@@ -18,6 +18,8 @@ pub(super) struct KnownConstants {
 
 #[derive(Clone, Debug, Default)]
 struct Known {
+    /// The constants of the call that last followed one with these.
+    next: usize,
     /// Their bits, as [`Recordable::constants`] writes them.
     words: Vec<u64>,
     parameters: Vec<f64>,
@@ -35,10 +37,11 @@ impl KnownConstants {
     #[inline]
     pub(super) fn find(&mut self, f: Option<&dyn Recordable>) -> Option<&[f64]> {
         let count = self.count;
-        // Most calls have the constants of the last one.
-        let mut index = self.current;
+        // Most calls have the constants of the last one, or those that followed it before.
+        let mut index = self.known.get(self.current)?.next;
         for _ in 0..count {
             if f.constants_are(&self.known[index].words) {
+                self.known[self.current].next = index;
                 self.current = index;
                 return Some(&self.known[index].parameters);
             }
@@ -51,6 +54,7 @@ impl KnownConstants {
     pub(super) fn keep(&mut self, most: usize, words: &[u64], parameters: &[f64]) {
         if self.known.is_empty() && words.len() + parameters.len() <= RESERVED {
             self.known.resize_with(most, || Known {
+                next: 0,
                 words: Vec::with_capacity(words.len()),
                 parameters: Vec::with_capacity(parameters.len()),
             });
@@ -69,7 +73,9 @@ impl KnownConstants {
                 oldest
             }
         };
-        let Known { words: known, parameters: values } = &mut self.known[self.current];
+        let at = self.current;
+        let Known { next, words: known, parameters: values } = &mut self.known[at];
+        *next = at;
         known.clear();
         known.extend_from_slice(words);
         values.clear();

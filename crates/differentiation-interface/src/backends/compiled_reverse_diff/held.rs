@@ -2,14 +2,17 @@
 //!
 //! Kept by the state; called by `buffers` with arguments and buffers for the results.
 
+mod second;
 mod small;
 
 use super::constants::KnownConstants;
-use super::recording::{Failure, KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey, Recording};
+use super::recording::{Failure, Filling, KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey, Recording};
 use compiled_trace::{Workspace, native};
 use differentiation_interface_core::recordings::{EngineScalar, Tangents};
 use differentiation_interface_core::scalar::{Base, Scalar};
+use second::Second;
 pub(super) use small::Small;
+use small::SmallProduct;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -122,6 +125,10 @@ pub(super) struct Held<S: Scalar> {
     pub(super) constants: KnownConstants,
     /// The program that fills the derivative matrix, once it has run and if later calls may run it.
     pub(super) small: Option<Small>,
+    /// The program of products with one seed, likewise.
+    product: Option<SmallProduct>,
+    /// The state of the second program for the matrix.
+    pub(super) second: Second,
     /// Whether the programs of Hessian-vector products alone have run, with one tangent and with [`LANES`].
     pub(super) has_products: [bool; 2],
     plain: Plain<S::Base>,
@@ -135,6 +142,8 @@ impl<S: Scalar> Held<S> {
             recording,
             constants: KnownConstants::default(),
             small: None,
+            product: None,
+            second: Second::default(),
             has_products: [false; 2],
             plain: Plain::default(),
             split: SplitNumbers::default(),
@@ -142,28 +151,123 @@ impl<S: Scalar> Held<S> {
         }
     }
 
-    /// Runs the program that fills the derivative matrix: of the gradient or of the entries.
-    pub(super) fn fill(&mut self, kind: Kind, inputs: &[&[S]; 2], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
-        // If it does not, the run below returns the result, by a program that tracks absent derivatives, or the error.
+    /// Fills the derivative matrix, and the outputs in `y` if `with_value`; otherwise they may be overwritten.
+    pub(super) fn fill(
+        &mut self,
+        filling: Filling,
+        inputs: &[&[S]; 2],
+        y: &mut [S],
+        with_value: bool,
+        matrix: &mut [S],
+    ) -> Result<(), Failure> {
+        // If it does not, a run below returns the result, by a program that tracks absent derivatives, or the error.
         if let Some(small) = &mut self.small
             && small.tracks == self.plain.tracks
-            && small.run(kind, inputs, outputs)
+            && let Some(Some(&[_, parameters])) = S::as_plain(inputs).map(S::Base::as_doubles)
         {
-            return Ok(());
+            let (value, scratch): (_, &mut [S]) = if with_value { (Some(&mut *y), &mut []) } else { (None, &mut *y) };
+            if small.fill(inputs[0], parameters, value, scratch, matrix, &mut self.second) {
+                return Ok(());
+            }
         }
-        self.run(ProgramKey::of(kind, 0), inputs, outputs)?;
-        self.keep_small(kind);
+        self.fill_by_programs(filling, inputs, y, with_value, matrix)
+    }
+
+    /// The same by programs that are found first, and are kept if later calls may run them at once.
+    #[inline(never)]
+    fn fill_by_programs(
+        &mut self,
+        filling: Filling,
+        inputs: &[&[S]; 2],
+        y: &mut [S],
+        with_value: bool,
+        matrix: &mut [S],
+    ) -> Result<(), Failure> {
+        let is_second = with_value == (filling == Filling::Entries);
+        let is_made = is_second && self.has_second(filling);
+        match (filling, with_value) {
+            (Filling::Gradient, false) if is_made => {
+                self.run(ProgramKey::of(Kind::GradientAlone, 0), inputs, &mut [matrix])?;
+            }
+            (Filling::Gradient, _) => self.run(ProgramKey::of(Kind::Gradient, 0), inputs, &mut [y, matrix])?,
+            (Filling::Entries, true) if is_made => {
+                self.run(ProgramKey::of(Kind::EntriesWithValue, 0), inputs, &mut [y, matrix])?;
+            }
+            (Filling::Entries, _) => {
+                self.run(ProgramKey::of(Kind::Entries, 0), inputs, &mut [matrix])?;
+                if with_value {
+                    self.run(ProgramKey::of(Kind::Value, 0), inputs, &mut [y])?;
+                }
+            }
+        }
+        self.keep_small(filling);
         Ok(())
     }
 
-    /// Keeps the program that has run if later calls may run it. Out of line, because most calls have it.
-    #[cold]
-    #[inline(never)]
-    fn keep_small(&mut self, kind: Kind) {
+    /// Whether the second program is there for a call that would run it; makes it when enough calls would have.
+    fn has_second(&mut self, filling: Filling) -> bool {
+        // Numbers with tangents run derivatives of the first program.
+        if S::as_plain(&[]).is_none() || self.recording.once {
+            return false;
+        }
+        if !self.second.passes() {
+            let is_made = self.recording.make_second(filling, self.plain.tracks, S::Base::IS_DOUBLE);
+            self.second.decide(is_made);
+            self.small = None;
+        }
+        self.second.is_made
+    }
+
+    /// Keeps the program that has run if later calls may run it. Most calls have it.
+    fn keep_small(&mut self, filling: Filling) {
         let is_of_use = self.small.as_ref().is_some_and(|small| small.tracks == self.plain.tracks);
         if !is_of_use && !self.recording.once && S::as_plain(&[]).is_some() {
-            self.small = Small::of(&self.recording, kind, self.plain.tracks);
+            self.small = Small::of(&self.recording, filling, self.plain.tracks);
         }
+    }
+
+    /// Runs a program on point, parameters and one seed.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn run_seeded(
+        &mut self,
+        which: ProgramKey,
+        inputs: &[&[S]; 3],
+        outputs: &mut [&mut [S]],
+    ) -> Result<(), Failure> {
+        // If it does not, the run below returns the result, by a program that tracks absent derivatives, or the error.
+        let &[x, _, seed] = inputs;
+        if let Some(Some(&[_, parameters, _])) = S::as_plain(inputs).map(S::Base::as_doubles)
+            && self.run_small_product(which, x, parameters, seed, outputs)
+        {
+            return Ok(());
+        }
+        self.run_and_keep(which, inputs, outputs)
+    }
+
+    /// Runs the kept program of products with one seed, if it is this one; returns whether there is a result. If not, the buffers are undefined.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn run_small_product(
+        &mut self,
+        which: ProgramKey,
+        x: &[S],
+        parameters: &[f64],
+        seed: &[S],
+        outputs: &mut [&mut [S]],
+    ) -> bool {
+        let which = ProgramKey { tracks: self.plain.tracks, ..which };
+        self.product.as_mut().is_some_and(|product| product.is(which) && product.run(x, parameters, seed, outputs))
+    }
+
+    /// The same by the programs, one of which is kept if later calls may run it at once.
+    #[inline(never)]
+    fn run_and_keep(&mut self, which: ProgramKey, inputs: &[&[S]; 3], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
+        self.run(which, inputs, outputs)?;
+        let which = ProgramKey { tracks: self.plain.tracks, ..which };
+        let is_of_use = self.product.as_ref().is_some_and(|product| product.is(which));
+        if !is_of_use && S::as_plain(&[]).is_some() {
+            self.product = SmallProduct::of(&self.recording, which, outputs.len());
+        }
+        Ok(())
     }
 
     /// Runs a program. `inputs` are the point, the parameters, the seeds and the tangents of the point; `outputs` the outputs

@@ -16,7 +16,7 @@ use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::scalar::Base;
 pub(in crate::backends) use measure::{Measure, Task};
 use programs::Programs;
-pub(super) use programs::{KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey};
+pub(super) use programs::{Filling, KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
@@ -241,14 +241,43 @@ impl Recording {
         let program = match which.kind {
             Kind::Value => value.clone(),
             Kind::Gradient => value.gradient()?,
+            Kind::GradientAlone => value.gradient()?.keeping_outputs(&[1]),
             Kind::Pullback => value.adjoint(1)?,
             Kind::Pullbacks => value.adjoint(LANES)?,
             Kind::Pushforward => value.tangent(1)?,
             Kind::Pushforwards => value.tangent(LANES)?,
             Kind::Entries => self.program_of_entries(which.tracks)?,
+            Kind::EntriesWithValue => {
+                value.followed_by(&self.program_of_entries(which.tracks)?).ok_or(ErrorKind::ForeignNumber)?
+            }
             Kind::HessianProducts => return products_alone(value, which.tangents),
         };
         if which.tangents == 0 { Ok(program) } else { program.tangent(which.tangents) }
+    }
+
+    /// Makes the second program that fills the derivative matrix: of the gradient without the value, or of the entries with it. Returns
+    /// whether it has less to do than what runs without it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_second(&self, filling: Filling, tracks: bool, on_doubles: bool) -> bool {
+        let key = |kind| ProgramKey { kind, tangents: 0, tracks };
+        let length = |kind| self.program_of(key(kind)).map_or(0, |program| program.instruction_count());
+        let (second, most) = match filling {
+            Filling::Gradient => (key(Kind::GradientAlone), length(Kind::Gradient)),
+            Filling::Entries => (key(Kind::EntriesWithValue), length(Kind::Value) + length(Kind::Entries)),
+        };
+        match self.program_of(second) {
+            // To store the value is no work.
+            Ok(program) if program.instruction_count() + 1 < most => {
+                if on_doubles {
+                    self.programs(second).make_code(second, program, self.threads);
+                } else {
+                    self.programs(second).make_executable(second, program);
+                }
+                true
+            }
+            _ => false,
+        }
     }
 
     fn program_of_entries(&self, tracks: bool) -> Result<Program, Error> {

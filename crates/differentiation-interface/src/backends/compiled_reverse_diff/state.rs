@@ -8,7 +8,7 @@ use super::backend::AutoCompiledReverseDiff;
 use super::buffers::{Buffers, Direction, read_numbers};
 use super::fresh::FreshRecording;
 use super::held::Held;
-use super::recording::{Failure, Recording};
+use super::recording::{Failure, Kind, ProgramKey, Recording};
 use super::requested::{Order, RequestedEntries};
 use compiled_trace::{GuardFailed, Place, Recorded, RunError};
 use differentiation_interface_core::backend::{EntryRequest, Rows, Seeds};
@@ -206,6 +206,11 @@ impl<S: Scalar> CompiledState<S> {
         rows: &mut Rows<'_, S>,
     ) -> Result<(), Error> {
         let with_gradient = value.is_some() || gradient.is_some();
+        if let (Seeds::Vectors([tangent]), false) = (seeds, with_gradient)
+            && self.fill_hessian_product(f.recordable(), x, tangent, rows.data())
+        {
+            return Ok(());
+        }
         self.with_recording(backend, f, x, |held, buffers| {
             buffers.hessian_products(held, x, seeds, with_gradient, rows)
         })?;
@@ -399,30 +404,51 @@ impl<S: Scalar> CompiledState<S> {
     }
 }
 
+impl<S: Scalar> CompiledState<S> {
+    /// The current recording, the buffers and the parameters, if the recording is right for the contexts of the call.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn current(&mut self, f: Option<&dyn Recordable>) -> Option<(&mut Held<S>, &mut Buffers<S>, &[f64])> {
+        let CompiledState { recordings, current, buffers, plain, lengths, .. } = self;
+        let held = recordings.get_mut(*current)?;
+        let is_pure = f.is_pure();
+        if !is_pure && held.constants.is_empty() {
+            return None;
+        }
+        read_numbers(f, plain, lengths);
+        if !held.recording.is_for(lengths) {
+            return None;
+        }
+        if !is_pure {
+            plain.extend_from_slice(held.constants.find(f)?);
+        }
+        Some((held, buffers, plain))
+    }
+
+    /// Multiplies the Hessian at `x` with a tangent by a small program. Returns `false` if none is valid; the product is then undefined and
+    /// the caller takes another way.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in crate::backends) fn fill_hessian_product(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[S],
+        tangent: &[S],
+        product: &mut [S],
+    ) -> bool {
+        let which = ProgramKey::of(Kind::HessianProducts, 1);
+        self.current(f)
+            .is_some_and(|(held, _, parameters)| held.run_small_product(which, x, parameters, tangent, &mut [product]))
+    }
+}
+
 /// The derivative matrix by a small program.
 impl<S: Scalar> RecordedMatrix<S> for CompiledState<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fill(&mut self, f: Option<&dyn Recordable>, x: &[S], y: Option<&mut [S]>, rows: &mut Rows<'_, S>) -> bool {
-        let CompiledState { recordings, current, buffers, plain, lengths, .. } = self;
-        let Some(Held { small: Some(small), recording, constants, .. }) = recordings.get_mut(*current) else {
+        let Some((Held { small: Some(small), second, .. }, buffers, parameters)) = self.current(f) else {
             return false;
         };
-        let is_pure = f.is_pure();
-        if !is_pure && constants.is_empty() {
-            return false;
-        }
-        read_numbers(f, plain, lengths);
-        if !recording.is_for(lengths) {
-            return false;
-        }
-        if !is_pure {
-            match constants.find(f) {
-                Some(values) => plain.extend_from_slice(values),
-                None => return false,
-            }
-        }
         // Before the first call lengths differ, and the program gives no result.
-        small.fill(x, plain, y, &mut buffers.y, rows.data())
+        small.fill(x, parameters, y, &mut buffers.y, rows.data(), second)
     }
 }
 

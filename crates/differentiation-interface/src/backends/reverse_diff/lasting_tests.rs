@@ -62,7 +62,10 @@ fn constants_that_change_too_often_for_a_program_end_on_the_tape() {
 #[test]
 fn one_change_for_good_is_followed() {
     let report = calls(3000, |call| if call < 1000 { 2.0 } else { -0.5 });
-    // The eighth call with the new constants is recorded, and the program computes it.
+    // The first ones have lasted, so the second call with the new ones is recorded, and the program computes it.
+    assert_eq!((report.programs, report.misses, report.by_tape), (2, 2, 47 + 1), "{report}");
+    // Programs have computed few calls: the eighth call is recorded.
+    let report = calls(3000, |call| if call < 100 { 2.0 } else { -0.5 });
     assert_eq!((report.programs, report.misses, report.by_tape), (2, 8, 47 + 7), "{report}");
 }
 

@@ -142,7 +142,7 @@ fn contexts_of_products_are_followed() {
         assert_eq!(pullback.pullback(point(p, k), [2.0]).unwrap(), [[60.0 * s, 18.0 * s]]);
     }
     for report in [hessian.report(), pullback.report()] {
-        assert_eq!((report.by_tape, report.programs), (47 + 7, 2), "{report}");
+        assert_eq!((report.by_tape, report.programs), (47 + 1, 2), "{report}");
     }
 }
 

@@ -3,7 +3,6 @@
 //! Called by operators and by sparse Jacobians; asks `tiers` what each call does.
 
 use super::ReverseState;
-use super::as_recorded::AsRecorded;
 use super::backend::AutoReverseDiff;
 use super::recorded::Writing;
 use super::report::Report;
@@ -34,10 +33,10 @@ const fn is_plain<S: Scalar>() -> bool {
     S::DEPTH == 0 && S::Base::IS_DOUBLE
 }
 
-/// Writes the outputs of a program.
-fn write<S: Scalar>(y: &mut Vec<S>, outputs: &[f64]) {
+/// Writes numbers of a program.
+fn write<S: Scalar>(y: &mut Vec<S>, numbers: &[f64]) {
     y.clear();
-    y.extend(outputs.iter().map(|&v| S::constant(S::Base::from_f64(v))));
+    y.extend(numbers.iter().map(|&v| S::constant(S::Base::from_f64(v))));
 }
 
 /// A tape, and the programs made of recordings.
@@ -45,8 +44,6 @@ fn write<S: Scalar>(y: &mut Vec<S>, outputs: &[f64]) {
 pub struct TieredPullbackState<S: Scalar> {
     tape: ReverseState<S>,
     tiers: Tiers,
-    /// The point of the last call that a program computed, for cotangents at which no program is valid.
-    x: Vec<S>,
     /// Whether the last call was computed by a program.
     by_program: bool,
     /// What the present call does, if the request for entries has decided it.
@@ -59,25 +56,24 @@ impl<S: Scalar> TieredPullbackState<S> {
         let slices = [x];
         let Some(&[point]) = doubles(&slices) else { return false };
         let decided = self.decided.take();
-        let function = &mut AsRecorded::<Var<S>, _>::new(f);
-        if !self.tiers.serve(schedule, decided, function, point, &mut |programs, f| programs.value_by_kept(f, point)) {
+        if !self.tiers.serve(schedule, decided, f, point, |programs, f| programs.value_by_kept(f, point)) {
             return false;
         }
         let Some(programs) = self.tiers.programs() else { return false };
         write(y, programs.outputs());
-        self.x.clear();
-        self.x.extend_from_slice(x);
         true
     }
 
     /// Propagates cotangents by the program that computed the outputs. Returns whether it is valid.
     fn products(&mut self, seeds: &Seeds<'_, S>, rows: &mut Rows<'_, S>) -> Option<()> {
-        let (columns, seeds) = (self.x.len(), seeds_of_doubles(seeds)?);
+        let seeds = seeds_of_doubles(seeds)?;
         self.tiers.set_task(Task::Pullbacks(seeds.count()));
+        let programs = self.tiers.programs()?;
+        let columns = programs.point().len();
         rows.set_rows(seeds.count()).ok()?;
         let mut slices = [rows.data()];
         let [data] = doubles_mut(&mut slices)? else { return None };
-        self.tiers.programs()?.pullbacks_of_kept(&seeds, &mut Rows::fixed(data, columns)).ok()
+        programs.pullbacks_of_kept(&seeds, &mut Rows::fixed(data, columns)).ok()
     }
 
     /// Records by the tape.
@@ -99,7 +95,7 @@ impl PullbackRoute<AutoReverseDiff> for Tiered {
 
     fn state<S: Scalar, L: Lanes>(backend: &AutoReverseDiff, inputs: usize) -> Result<TieredPullbackState<S>, Error> {
         let tape = backend.pullback_state::<S, L>(inputs)?;
-        Ok(TieredPullbackState { tape, tiers: Tiers::default(), x: Vec::new(), by_program: false, decided: None })
+        Ok(TieredPullbackState { tape, tiers: Tiers::default(), by_program: false, decided: None })
     }
     #[inline]
     fn record<S: Scalar, L: Lanes, F: Flat<Var<S>>>(
@@ -125,10 +121,10 @@ impl PullbackRoute<AutoReverseDiff> for Tiered {
                 return Ok(());
             }
             // Rounding may decide a comparison in the derivative that is not decided so in the value; an error is found again.
-            let x = std::mem::take(&mut state.x);
-            let recorded = state.record::<L, F>(backend, f, &x, &mut Vec::new());
-            (state.x, state.by_program) = (x, false);
-            recorded?;
+            let mut x = Vec::new();
+            write(&mut x, state.tiers.programs().map_or(&[], |programs| programs.point()));
+            state.by_program = false;
+            state.record::<L, F>(backend, f, &x, &mut Vec::new())?;
         } else {
             state.tiers.set_task(Task::Pullbacks(seeds.count()));
         }
@@ -212,8 +208,7 @@ impl<S: Scalar, L: Lanes> TieredPushforwardState<S, L> {
         let slices = [x];
         let (&[point], seeds) = (doubles(&slices)?, seeds_of_doubles(seeds)?) else { return None };
         self.tiers.set_task(Task::Pushforwards(seeds.count()));
-        let function = &mut AsRecorded::<Var<S>, _>::new(f);
-        let served = self.tiers.serve(schedule, None, function, point, &mut |programs, f| {
+        let served = self.tiers.serve(schedule, None, f, point, |programs, f| {
             rows.set_rows(programs.count_of_outputs().unwrap_or(0))?;
             let mut slices = [rows.data()];
             let Some([data]) = doubles_mut(&mut slices) else { return Ok(ByKept::OtherPath) };

@@ -2,7 +2,6 @@
 //!
 //! Called by the primitive in `twice.rs` before it runs the tape; asks `tiers` what each call does.
 
-use super::as_recorded::AsRecorded;
 use super::report::Report;
 use super::tiered::{doubles, doubles_mut};
 use super::tiered_products::seeds_of_doubles;
@@ -64,21 +63,23 @@ impl Chosen {
         let slices = [x];
         let (Some(&[point]), Some(seeds)) = (doubles(&slices), seeds_of_doubles(seeds)) else { return false };
         let with_gradient = value.is_some() || gradient.is_some();
-        self.tiers.set_task(Task::HessianProducts(seeds.count()));
         let decided = self.decided.take();
-        let served = self.tiers.serve(
-            schedule,
-            decided,
-            &mut AsRecorded::<TwiceVar<S>, _>::new(f),
-            point,
-            &mut |programs, f| {
-                rows.set_rows(seeds.count())?;
-                let mut slices = [rows.data()];
-                let Some([data]) = doubles_mut(&mut slices) else { return Ok(ByKept::OtherPath) };
-                let rows = &mut Rows::fixed(data, point.len());
-                programs.hessian_products_by_kept(f, point, &seeds, with_gradient, rows)
-            },
-        );
+        if let (Seeds::Vectors([tangent]), false, None) = (&seeds, with_gradient, decided)
+            && let Some(programs) = self.tiers.programs()
+            && let Some([data]) = doubles_mut(&mut [rows.data()])
+            && programs.fill_hessian_product(f.recordable(), point, tangent, data)
+        {
+            self.tiers.count_by_program();
+            return true;
+        }
+        self.tiers.set_task(Task::HessianProducts(seeds.count()));
+        let served = self.tiers.serve(schedule, decided, f, point, |programs, f| {
+            rows.set_rows(seeds.count())?;
+            let mut slices = [rows.data()];
+            let Some([data]) = doubles_mut(&mut slices) else { return Ok(ByKept::OtherPath) };
+            let rows = &mut Rows::fixed(data, point.len());
+            programs.hessian_products_by_kept(f, point, &seeds, with_gradient, rows)
+        });
         if served && let Some(programs) = self.tiers.programs() {
             write(gradient, programs.gradient());
             if let (Some(value), Some(&found)) = (value, programs.outputs().first()) {

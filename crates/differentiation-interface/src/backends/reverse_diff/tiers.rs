@@ -4,7 +4,9 @@
 //! of a program can be repeated bit for bit. Over `f64` alone and without generic functions, so that this and the compiled engine
 //! are compiled here and not in every crate that differentiates.
 
+use super::as_recorded::AsRecorded;
 use super::lasting::EarlierConstants;
+use super::recorded::InRecording;
 use super::report::{Form, Reason, Report};
 use crate::backends::compiled_reverse_diff::{ByKept, CompiledState, RequestedEntries, Task, Trial};
 use compiled_trace::{Fingerprint, Limits, Recorded};
@@ -58,6 +60,8 @@ const PER_SECOND_ORDER: f64 = 2.0;
 const FEW: u64 = 8;
 /// The calls that new constants are to last on average, so that recording them pays, after twice `FEW` recordings.
 const LASTING: u64 = 32;
+/// The calls by programs after which constants have lasted, so that the next ones are expected to last from their second call on.
+const LASTED: u64 = 64;
 /// The programs that it takes at most until all constants are parameters. Others follow only if the number of calls has doubled since the
 /// last one.
 const FIRST_PROGRAMS: u64 = 4;
@@ -94,6 +98,8 @@ pub(super) struct Tiers {
     constants: EarlierConstants,
     /// Recordings since then for other constants.
     followed: u64,
+    /// The calls by programs at the last recording.
+    served_before: u64,
     /// Whether a call with other constants than at the last recording is to be recorded soon after that.
     waits: bool,
     /// Whether there was a call whose constants no program knew.
@@ -186,6 +192,7 @@ impl Tiers {
             }
         };
         let trial = programs.try_out(limits, f, x).map_err(Reason::of_error)?;
+        self.served_before = self.by_program;
         self.report.recordings += 1;
         self.report.operations = trial.operations;
         if are_new {
@@ -223,7 +230,10 @@ impl Tiers {
             self.constants.forget_from(FEW);
             self.note_program(&programs, &trial)?;
         }
-        programs.forget_trial();
+        // Constants change again, and are recorded in the same memory.
+        if !follows {
+            programs.forget_trial();
+        }
         self.programs = (programs.count() > 0).then_some(programs);
         if self.followed > 2 * FEW && LASTING * self.followed > self.calls() - self.since {
             self.descend();
@@ -259,7 +269,14 @@ impl Tiers {
         self.note_result(result, f)
     }
 
+    /// Counts a call that [`programs`](Self::programs) have computed.
+    #[inline]
+    pub(super) fn count_by_program(&mut self) {
+        self.by_program += 1;
+    }
+
     /// Counts a call by programs, and says what it does instead where none was valid.
+    #[inline]
     fn note_result(&mut self, result: Result<ByKept, Error>, f: Option<&dyn Recordable>) -> Result<(), Step> {
         // An error is found again, and reported, by the tape.
         match result.unwrap_or(ByKept::OtherPath) {
@@ -303,6 +320,7 @@ impl Tiers {
     }
 
     /// The programs.
+    #[inline]
     pub(super) fn programs(&mut self) -> Option<&mut CompiledState<f64>> {
         self.programs.as_deref_mut()
     }
@@ -321,8 +339,35 @@ impl Tiers {
     }
 
     /// Computes a call by a program if there is one, or records it. Returns whether `go` has computed the results; if not, the tape has
-    /// to. With `instead`, the call is already counted, and does that.
-    pub(super) fn serve(
+    /// to. With `decided`, the call is already counted, and does that.
+    ///
+    /// Calls by programs, which are short and many, do not leave the code of the caller.
+    #[inline]
+    pub(super) fn serve<N: InRecording, F: Flat<N>>(
+        &mut self,
+        schedule: Schedule,
+        decided: Option<Step>,
+        f: &mut F,
+        x: &[f64],
+        mut go: impl FnMut(&mut CompiledState<f64>, Option<&dyn Recordable>) -> Result<ByKept, Error>,
+    ) -> bool {
+        let mut instead = decided;
+        if decided.is_none()
+            && let Some(programs) = self.programs.as_deref_mut()
+        {
+            let of = f.recordable();
+            let result = go(programs, of);
+            self.by_tape += 1;
+            match self.note_result(result, of) {
+                Ok(()) => return true,
+                Err(step) => instead = Some(step),
+            }
+        }
+        self.serve_otherwise(schedule, instead, &mut AsRecorded::<N, F>::new(f), x, &mut go)
+    }
+
+    #[inline(never)]
+    fn serve_otherwise(
         &mut self,
         schedule: Schedule,
         instead: Option<Step>,
@@ -381,7 +426,8 @@ impl Tiers {
         self.has_changed = true;
         self.report.misses += 1;
         let times = self.constants.count(f);
-        if times >= FEW && times.is_power_of_two() {
+        let few = if self.by_program - self.served_before >= LASTED { 2 } else { FEW };
+        if times >= few && times.is_power_of_two() {
             return Step::Record;
         }
         // Constants that return are waited for.

@@ -2,16 +2,22 @@
 //!
 //! Kept by [`Held`](super::Held) after a first run; called by `state` before anything else of a call.
 
-use crate::backends::compiled_reverse_diff::recording::{Kind, Made, ProgramKey, Recording};
+use super::second::Second;
+use crate::backends::compiled_reverse_diff::recording::{Filling, Kind, Made, ProgramKey, Recording};
 use compiled_trace::native::Single;
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Scalar};
 
 /// Machine code of point and parameters, on doubles.
 type Program<const OUTPUTS: usize> = Single<f64, 2, OUTPUTS>;
+/// The same with a seed.
+type SeededProgram<const OUTPUTS: usize> = Single<f64, 3, OUTPUTS>;
 
 /// The machine code of a recording whose program has run.
-fn code<const OUTPUTS: usize>(recording: &Recording, which: ProgramKey) -> Option<Made<Program<OUTPUTS>>> {
+fn code<const INPUTS: usize, const OUTPUTS: usize>(
+    recording: &Recording,
+    which: ProgramKey,
+) -> Option<Made<Single<f64, INPUTS, OUTPUTS>>> {
     let made = recording.programs(which).code(which)?.as_ref()?;
     Some(Made { code: made.code.single()?, is_doubtful: made.is_doubtful })
 }
@@ -32,34 +38,28 @@ impl<const OUTPUTS: usize> Made<Program<OUTPUTS>> {
 /// The machine code that fills the derivative matrix, of a recording whose program has run on doubles.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Small {
-    program: Either,
+    filling: Filling,
+    /// Of the matrix alone.
+    alone: Option<Made<Program<1>>>,
+    /// Of the outputs and the matrix.
+    with_value: Option<Made<Program<2>>>,
     /// Whether it tracks absent derivatives.
     pub(super) tracks: bool,
 }
 
-#[derive(Clone, Debug)]
-enum Either {
-    /// Of the one output and its gradient.
-    Gradient(Made<Program<2>>),
-    /// Of the entries of the matrix.
-    Entries(Made<Program<1>>),
-}
-
 impl Small {
     /// `None` if a run needs more than slices and memory of its own.
-    pub(super) fn of(recording: &Recording, kind: Kind, tracks: bool) -> Option<Small> {
-        let which = ProgramKey { kind, tangents: 0, tracks };
-        let program = match kind {
-            Kind::Gradient => Either::Gradient(code(recording, which)?),
-            Kind::Entries => Either::Entries(code(recording, which)?),
-            _ => return None,
-        };
-        Some(Small { program, tracks })
+    pub(super) fn of(recording: &Recording, filling: Filling, tracks: bool) -> Option<Small> {
+        let key = |kind| ProgramKey { kind, tangents: 0, tracks };
+        let alone = code(recording, key(filling.alone()));
+        let with_value = code(recording, key(filling.with_value()));
+        let is_one = alone.is_some() || with_value.is_some();
+        is_one.then_some(Small { filling, alone, with_value, tracks })
     }
 
     /// Fills the matrix, and the value if there is room for it; returns whether there is a result. If not, the buffers are undefined,
     /// and the programs of the recording return the result or the error. The caller has compared the lengths of the contexts, and need
-    /// not check more. `scratch` takes a value that is not asked for.
+    /// not check more. `scratch` takes a value that is not asked for; it is taken only while `second` does not wait for this call.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn fill<S: Scalar>(
         &mut self,
@@ -68,30 +68,67 @@ impl Small {
         value: Option<&mut [S]>,
         scratch: &mut [S],
         matrix: &mut [S],
+        second: &mut Second,
     ) -> bool {
-        match (&mut self.program, value) {
-            (Either::Gradient(made), value) => {
-                made.fill(Kind::Gradient, x, parameters, &mut [value.unwrap_or(scratch), matrix])
-            }
-            (Either::Entries(made), None) => made.fill(Kind::Entries, x, parameters, &mut [matrix]),
-            // The entries are computed without the outputs.
-            (Either::Entries(_), Some(_)) => false,
+        let with_value = self.filling.with_value();
+        match (value, &mut self.alone, &mut self.with_value) {
+            (None, Some(made), _) => made.fill(self.filling.alone(), x, parameters, &mut [matrix]),
+            (None, None, Some(made)) => second.passes() && made.fill(with_value, x, parameters, &mut [scratch, matrix]),
+            (Some(value), _, Some(made)) => made.fill(with_value, x, parameters, &mut [value, matrix]),
+            (Some(_), _, None) | (None, None, None) => false,
         }
     }
+}
 
-    /// Runs the program on its slices, if it is of this kind; returns whether there is a result.
+/// The machine code of products with one seed, of a recording whose program has run on doubles.
+#[derive(Clone, Debug)]
+pub(super) struct SmallProduct {
+    /// The program, with what it tracks.
+    which: ProgramKey,
+    program: Either,
+}
+
+#[derive(Clone, Debug)]
+enum Either {
+    /// Of the product alone.
+    Alone(Made<SeededProgram<1>>),
+    /// Of the outputs and the product.
+    WithValue(Made<SeededProgram<2>>),
+}
+
+impl SmallProduct {
+    /// `None` if a run needs more than slices and memory of its own.
+    pub(super) fn of(recording: &Recording, which: ProgramKey, results: usize) -> Option<SmallProduct> {
+        let program = match results {
+            1 => Either::Alone(code(recording, which)?),
+            2 => Either::WithValue(code(recording, which)?),
+            _ => return None,
+        };
+        Some(SmallProduct { which, program })
+    }
+
+    /// Whether it is this program.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn run<S: Scalar>(&mut self, kind: Kind, inputs: &[&[S]; 2], outputs: &mut [&mut [S]]) -> bool {
-        let Some(Some(&[_, parameters])) = S::as_plain(inputs).map(S::Base::as_doubles) else { return false };
-        let x = inputs[0];
-        match (&mut self.program, kind) {
-            (Either::Gradient(made), Kind::Gradient) => {
-                outputs.try_into().is_ok_and(|outputs| made.fill(kind, x, parameters, outputs))
+    pub(super) fn is(&self, which: ProgramKey) -> bool {
+        self.which == which
+    }
+
+    /// Runs the program; returns whether there is a result, as [`Small::fill`] does.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn run<S: Scalar>(&mut self, x: &[S], parameters: &[f64], seed: &[S], outputs: &mut [&mut [S]]) -> bool {
+        let given = [x, seed];
+        let Some(Some(&[x, seed])) = S::as_plain(&given).map(S::Base::as_doubles) else { return false };
+        let Some(outputs) = S::as_plain_mut(outputs) else { return false };
+        let inputs = &[x, parameters, seed];
+        let (has_run, is_doubtful) = match (&mut self.program, S::Base::as_doubles_mut(outputs)) {
+            (Either::Alone(made), Some(outputs)) => {
+                (outputs.try_into().is_ok_and(|outputs| made.code.run(inputs, outputs)), made.is_doubtful)
             }
-            (Either::Entries(made), Kind::Entries) => {
-                outputs.try_into().is_ok_and(|outputs| made.fill(kind, x, parameters, outputs))
+            (Either::WithValue(made), Some(outputs)) => {
+                (outputs.try_into().is_ok_and(|outputs| made.code.run(inputs, outputs)), made.is_doubtful)
             }
-            _ => false,
-        }
+            (_, None) => return false,
+        };
+        has_run && !(is_doubtful && self.which.is_spoilt(outputs))
     }
 }

@@ -27,6 +27,10 @@ fn dual_numbers_are_split() {
     assert!(held.workspaces.iter().flatten().all(Option::is_none), "no memory for dual numbers one by one");
 }
 
+/// The number of calls that ask for what the first program does not serve, until there is a second one.
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
+const CALLS_TO_SECOND: usize = 16;
+
 /// Results do not show how a gradient was computed. The interpreter has no small programs.
 #[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
 #[test]
@@ -42,20 +46,58 @@ fn gradients_of_small_programs_are_kept_with_their_memory() {
     let mut kept = held(&[1.0, 2.0]);
     let (mut y, mut gradient) = ([0.0], [0.0; 2]);
     assert!(kept.small.is_none(), "nothing has been run");
-    assert!(kept.fill(Kind::Gradient, &[&[3.0, 5.0], &[]], &mut [&mut y, &mut gradient]).is_ok());
-    let small = kept.small.as_mut().expect("one function");
-    assert!(small.fill(&[1.0, -2.0], &[], Some(&mut y), &mut [], &mut gradient));
+    assert!(kept.fill(Filling::Gradient, &[&[3.0, 5.0], &[]], &mut y, true, &mut gradient).is_ok());
+    let Held { small, second, .. } = &mut kept;
+    let small = small.as_mut().expect("one function");
+    assert!(small.fill(&[1.0, -2.0], &[], Some(&mut y), &mut [], &mut gradient, second));
     assert_eq!((y, gradient), ([5.0], [2.0, -4.0]));
     let mut scratch = [0.0];
-    assert!(small.fill(&[4.0, 1.0], &[], None, &mut scratch, &mut gradient));
+    assert!(small.fill(&[4.0, 1.0], &[], None, &mut scratch, &mut gradient, second));
     assert_eq!((scratch, gradient), ([17.0], [8.0, 2.0]));
-    assert!(!small.fill(&[4.0, 1.0, 0.0], &[], None, &mut scratch, &mut gradient), "one number too many");
+    assert!(!small.fill(&[4.0, 1.0, 0.0], &[], None, &mut scratch, &mut gradient, second), "one number too many");
 
     // On numbers that carry tangents there is none.
     let mut dual: Held<Dual<f64, Lane<1>>> = Held::new(Arc::clone(&kept.recording));
     let (x, mut y, mut gradient) = ([Dual::constant(3.0); 2], [Dual::constant(0.0)], [Dual::constant(0.0); 2]);
-    assert!(dual.fill(Kind::Gradient, &[&x, &[]], &mut [&mut y, &mut gradient]).is_ok());
+    assert!(dual.fill(Filling::Gradient, &[&x, &[]], &mut y, true, &mut gradient).is_ok());
     assert!(dual.small.is_none());
+}
+
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
+#[test]
+fn gradients_get_a_program_without_the_value_after_some_calls() {
+    let squares = |x: &[Recorded<f64>], _: &[Recorded<f64>], y: &mut Vec<Recorded<f64>>| {
+        y.push(x.iter().map(|v| *v * *v).sum());
+    };
+    let mut recorder = Recorder::default();
+    recorder.record(&[1.0, 2.0], &[], Limits::default(), squares).unwrap();
+    let mut kept =
+        Held::<f64>::new(Arc::new(Recording::new(&mut recorder, &[], &RequestedEntries::default()).unwrap()));
+    let (mut y, mut gradient) = ([0.0], [0.0; 2]);
+    for call in 1..2 * CALLS_TO_SECOND {
+        let x = [call as f64, -1.0];
+        assert!(kept.fill(Filling::Gradient, &[&x, &[]], &mut y, false, &mut gradient).is_ok());
+        assert_eq!(gradient, [2.0 * call as f64, -2.0]);
+        assert_eq!(y[0] == x[0] * x[0] + 1.0, call < CALLS_TO_SECOND, "the value in call {call}");
+        assert_eq!(kept.second.is_made, call >= CALLS_TO_SECOND);
+    }
+    // The program with the value is still there.
+    let small = kept.small.as_mut().expect("one function");
+    assert!(small.fill(&[3.0, 5.0], &[], Some(&mut y), &mut [], &mut gradient, &mut kept.second));
+    assert_eq!((y, gradient), ([34.0], [6.0, 10.0]));
+
+    // Where the gradient needs the value, leaving it out saves one store.
+    let exponential =
+        |x: &[Recorded<f64>], _: &[Recorded<f64>], y: &mut Vec<Recorded<f64>>| y.push(num_traits::Float::exp(x[0]));
+    recorder.record(&[1.0], &[], Limits::default(), exponential).unwrap();
+    let recording = Arc::new(Recording::new(&mut recorder, &[], &RequestedEntries::default()).unwrap());
+    let mut kept = Held::<f64>::new(recording);
+    let mut gradient = [0.0];
+    for _ in 0..2 * CALLS_TO_SECOND {
+        assert!(kept.fill(Filling::Gradient, &[&[0.0], &[]], &mut y, false, &mut gradient).is_ok());
+        assert_eq!(gradient, [1.0]);
+    }
+    assert!(!kept.second.is_made);
 }
 
 #[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
@@ -66,11 +108,25 @@ fn entries_of_small_programs_are_kept_with_their_memory() {
     recorder.record(&[1.0, 2.0], &[3.0], Limits::default(), f).unwrap();
     let requested = RequestedEntries::jacobian(Limits::default());
     let mut kept = Held::<f64>::new(Arc::new(Recording::new(&mut recorder, &[], &requested).unwrap()));
-    let mut jacobian = [f64::NAN; 4];
-    assert!(kept.fill(Kind::Entries, &[&[1.0, 2.0], &[3.0]], &mut [&mut jacobian]).is_ok());
+    let (mut y, mut jacobian) = ([f64::NAN; 2], [f64::NAN; 4]);
+    assert!(kept.fill(Filling::Entries, &[&[1.0, 2.0], &[3.0]], &mut y, false, &mut jacobian).is_ok());
     assert_eq!(jacobian, [2.0, 1.0, 3.0, 0.0]);
-    let small = kept.small.as_mut().expect("one function");
-    assert!(small.fill(&[5.0, 7.0], &[11.0], None, &mut [], &mut jacobian));
+    let Held { small, second, .. } = &mut kept;
+    let small = small.as_mut().expect("one function");
+    assert!(small.fill(&[5.0, 7.0], &[11.0], None, &mut [], &mut jacobian, second));
     assert_eq!(jacobian, [7.0, 5.0, 11.0, 0.0]);
-    assert!(!small.fill(&[5.0, 7.0], &[11.0], Some(&mut [0.0; 2]), &mut [], &mut jacobian), "it has no outputs");
+    assert!(!small.fill(&[5.0, 7.0], &[11.0], Some(&mut y), &mut [], &mut jacobian, second), "it has no outputs");
+
+    // With the outputs, two programs run until there is one of both.
+    for call in 1..2 * CALLS_TO_SECOND {
+        (y, jacobian) = ([f64::NAN; 2], [f64::NAN; 4]);
+        let x = [call as f64, 7.0];
+        assert!(kept.fill(Filling::Entries, &[&x, &[11.0]], &mut y, true, &mut jacobian).is_ok());
+        assert_eq!((y, jacobian), ([7.0 * x[0], 11.0 * x[0]], [7.0, x[0], 11.0, 0.0]));
+        assert_eq!(kept.second.is_made, call >= CALLS_TO_SECOND);
+    }
+    let Held { small, second, .. } = &mut kept;
+    let small = small.as_mut().expect("one function");
+    assert!(small.fill(&[1.0, 2.0], &[3.0], Some(&mut y), &mut [], &mut jacobian, second));
+    assert_eq!((y, jacobian), ([2.0, 3.0], [2.0, 1.0, 3.0, 0.0]));
 }

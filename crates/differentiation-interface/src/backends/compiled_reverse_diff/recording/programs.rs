@@ -16,6 +16,8 @@ pub(in super::super) enum Kind {
     Value,
     /// The gradient of the one output.
     Gradient,
+    /// The same in place of the output.
+    GradientAlone,
     /// One pullback.
     Pullback,
     /// [`LANES`] pullbacks.
@@ -26,19 +28,56 @@ pub(in super::super) enum Kind {
     Pushforwards,
     /// The requested entries, in place of the outputs.
     Entries,
+    /// The requested entries, after the outputs.
+    EntriesWithValue,
     /// Products of the Hessian with tangents of the point, in place of the outputs.
     HessianProducts,
 }
 
 /// The number of seeds that a program with several lanes propagates at once.
 pub(in super::super) const LANES: usize = 4;
-const KINDS: usize = 8;
+const KINDS: usize = 10;
 /// The largest number of input slices of a program: point, parameters, seeds, and tangents of the point.
 pub(in super::super) const MOST_INPUTS: usize = 2 + 2 * LANES;
 /// The largest number of output slices: outputs, products, and the tangents of both.
 pub(in super::super) const MOST_OUTPUTS: usize = (1 + LANES) * (1 + LANES);
 
+/// What fills a derivative matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Filling {
+    /// The gradient of the one output.
+    Gradient,
+    /// The requested entries.
+    Entries,
+}
+
+impl Filling {
+    /// The program of the matrix alone.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in super::super) fn alone(self) -> Kind {
+        match self {
+            Filling::Gradient => Kind::GradientAlone,
+            Filling::Entries => Kind::Entries,
+        }
+    }
+
+    /// The program of the outputs and the matrix.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in super::super) fn with_value(self) -> Kind {
+        match self {
+            Filling::Gradient => Kind::Gradient,
+            Filling::Entries => Kind::EntriesWithValue,
+        }
+    }
+}
+
 impl Kind {
+    /// Whether the outputs are the first result.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn has_value(self) -> bool {
+        !matches!(self, Kind::GradientAlone | Kind::Entries | Kind::HessianProducts)
+    }
+
     /// The program for up to `seeds` seeds, and the number of seeds that it takes.
     pub(in super::super) fn pullback_of(seeds: usize) -> (Kind, usize) {
         if seeds <= 1 { (Kind::Pullback, 1) } else { (Kind::Pullbacks, LANES) }
@@ -83,7 +122,7 @@ impl ProgramKey {
     /// Whether one of the derivatives among the results is NaN.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn is_spoilt<S: Scalar>(self, outputs: &[&mut [S]]) -> bool {
-        let first = if matches!(self.kind, Kind::Entries | Kind::HessianProducts) { 0 } else { 1 };
+        let first = if self.kind.has_value() { 1 } else { 0 };
         outputs[first..].iter().any(|slice| has_nan(slice))
     }
 }

@@ -145,6 +145,12 @@ impl CompiledState<f64> {
         self.recordings.iter().all(|held| held.recording.has_entries())
     }
 
+    /// The point of the last [`value_by_kept`](Self::value_by_kept).
+    #[inline]
+    pub(in crate::backends) fn point(&self) -> &[f64] {
+        &self.buffers.x
+    }
+
     /// The gradient of the last run that computed it.
     pub(in crate::backends) fn gradient(&self) -> &[f64] {
         &self.buffers.gradient
