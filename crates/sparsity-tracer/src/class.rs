@@ -1,7 +1,7 @@
 //! What a rule depends on, determined by evaluating its derivative on a probe.
 //!
-//! Called by the tracer number for every operation. No function is listed here: the derivative of a rule is evaluated
-//! on [`Probe`]s, which record whether it is zero and what it depends on.
+//! Called by the tracer number for every operation. No function but the four of arithmetic is listed here: the derivative of a rule
+//! is evaluated on [`Probe`]s, which record whether it is zero and what it depends on.
 //!
 //! - **Globally** the class of a rule is the union over sample points of every sign and magnitude. It is computed once per
 //!   rule (and parameter) and kept in a table that a running operation reads with one load.
@@ -29,6 +29,10 @@ impl Class {
     const XY: u8 = 16;
     /// First and second derivatives of `select`, whose result is one of two numbers.
     pub(crate) const EITHER: Class = Class(Class::X | Class::Y);
+    /// Sums and differences; a test compares these three with the samples.
+    const SUM: Class = Class(Class::X | Class::Y);
+    const PRODUCT: Class = Class(Class::X | Class::Y | Class::XY);
+    const QUOTIENT: Class = Class(Class::X | Class::Y | Class::YY | Class::XY);
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn x(self) -> bool {
@@ -91,7 +95,7 @@ impl Probed {
     }
 }
 
-#[cfg_attr(not(debug_assertions), inline(always))]
+#[inline(never)]
 fn probe_unary<R: Unary, B: Base>(rule: R, x: B, y: B) -> Probed {
     let mut found = Probed::NOTHING;
     let result = Probe::result(y, Class::X, x == B::ZERO && y == B::ZERO);
@@ -100,7 +104,7 @@ fn probe_unary<R: Unary, B: Base>(rule: R, x: B, y: B) -> Probed {
 }
 
 /// Probes at `(x, y)`, in the arguments `active`; the other one is a constant.
-#[cfg_attr(not(debug_assertions), inline(always))]
+#[inline(never)]
 fn probe_binary<R: Binary, B: Base>(rule: R, x: B, y: B, r: B, active: u8) -> Probed {
     let (px, py) = (Probe::argument(x, active & Class::X), Probe::argument(y, active & Class::Y));
     let pr = Probe::result(r, active, px.apply2(py, rule).0.is_exact_zero());
@@ -151,16 +155,16 @@ pub(crate) fn unary_global<R: Unary>(rule: R) -> Class {
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn binary_global<R: Binary>(rule: R) -> Class {
     let own = TypeId::of::<R>();
-    let arithmetic = own == TypeId::of::<Plus>()
-        || own == TypeId::of::<Minus>()
-        || own == TypeId::of::<Times>()
-        || own == TypeId::of::<Over>();
-    if arithmetic {
-        // The compiler folds these derivatives, and the class becomes a constant of the operation.
-        let at = |x: f64, y: f64| probe_binary(rule, x, y, rule.value(x, y), Class::X | Class::Y).class;
-        return Class(at(0.37, 1.7) | at(-0.37, 1.7) | at(0.37, -1.7) | at(-0.37, -1.7));
+    // Constants of the operation, so that arithmetic reads no table and compiles to little code in every traced function.
+    if own == TypeId::of::<Plus>() || own == TypeId::of::<Minus>() {
+        Class::SUM
+    } else if own == TypeId::of::<Times>() {
+        Class::PRODUCT
+    } else if own == TypeId::of::<Over>() {
+        Class::QUOTIENT
+    } else {
+        binary_sampled(rule)
     }
-    binary_sampled(rule)
 }
 
 /// The class of a rule of two arguments, by all sample points.

@@ -52,7 +52,7 @@ impl Handles for Gradient {
         if a == EMPTY {
             return Some(Gradient(b));
         }
-        with(generation, |arena| Gradient(arena.sets.union(a, b)))
+        union(a, b, generation)
     }
     fn joined(self, other: Self, arena: &mut Arena) -> Self {
         Gradient(arena.sets.union(self.0, other.0))
@@ -81,22 +81,32 @@ impl Handles for Gradient {
     }
 }
 
+/// The union of two sets that differ and are not empty.
+#[inline(never)]
+fn union(a: Set, b: Set, generation: u32) -> Option<Gradient> {
+    with(generation, |arena| Gradient(arena.sets.union(a, b)))
+}
+
+/// `linear`, and all pairs of a set.
+#[inline(never)]
+fn with_square(linear: Hessian, set: Set, generation: u32) -> Option<Hessian> {
+    with(generation, |arena| {
+        let square = arena.events.product(set, set);
+        Hessian(linear.0, arena.events.union(linear.1, square))
+    })
+}
+
 impl Handles for Hessian {
     fn input(i: usize) -> Self {
         Hessian(i as u32 + 1, NONE)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary(self, generation: u32, class: Class) -> Option<Self> {
-        let Hessian(g, h) = if class.x() { self } else { Hessian(EMPTY, NONE) };
-        if !class.xx() {
-            return Some(Hessian(g, h));
-        }
-        with(generation, |arena| {
-            let square = arena.events.product(self.0, self.0);
-            Hessian(g, arena.events.union(h, square))
-        })
+        let linear = if class.x() { self } else { Hessian(EMPTY, NONE) };
+        if class.xx() { with_square(linear, self.0, generation) } else { Some(linear) }
     }
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    // Compiled here once, and not at every operation of every traced function.
+    #[inline(never)]
     fn binary(self, other: Self, generation: u32, class: Class) -> Option<Self> {
         with(generation, |arena| {
             let Arena { sets, events, .. } = arena;

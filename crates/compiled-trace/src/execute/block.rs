@@ -1,20 +1,20 @@
 //! Runs nests block by block.
 //!
-//! Called by the executor for nests with a dimension long enough to vectorise. A block runs inside `pulp`'s dispatch, so the kernels
-//! are compiled for the vector widths that `pulp` supports.
+//! Called by the executor for nests with a dimension long enough to vectorise. A block is a `Kernel`, so that its loops are compiled for
+//! each vector width.
 
 use super::executable::{Memory, Run};
 use super::plan::{BlockStep, Plan, Source};
 use super::single::{compare, drop_kept, guard_holds, keep, result};
+use super::wide::{Kernel, Wide};
 use crate::program::{Address, GuardFailed, Instruction};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
 use differentiation_interface_core::scalar::{Base, Scalar};
-use pulp::Arch;
 
 impl<S: Scalar> Run<'_, '_, '_, S> {
     pub(super) fn blocks(&mut self, plan: &Plan) -> Result<(), GuardFailed> {
-        let arch = Arch::new();
+        let wide = Wide::detect();
         let loops = plan.trips.len() - plan.nest.dimensions.len();
         let vector = plan.vector.expect("only nests with a vector are run in blocks");
         let others: usize =
@@ -26,12 +26,12 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
                 self.counters[c] = (rest % plan.trips[c] as usize) as u32;
                 rest /= plan.trips[c] as usize;
             }
-            self.row(plan, vector, arch)?;
+            self.row(plan, vector, wide)?;
         }
         Ok(())
     }
 
-    fn row(&mut self, plan: &Plan, vector: usize, arch: Arch) -> Result<(), GuardFailed> {
+    fn row(&mut self, plan: &Plan, vector: usize, wide: Wide) -> Result<(), GuardFailed> {
         let trip = plan.trips[vector] as usize;
         // For tables, the row is the index of the entry.
         self.rows(plan);
@@ -59,7 +59,7 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
                 start,
                 length,
             };
-            if let Err(guard) = arch.dispatch(block) {
+            if let Err(guard) = wide.run(block) {
                 return Err(self.failed(guard));
             }
             start += length;
@@ -154,11 +154,11 @@ macro_rules! numbers {
     };
 }
 
-impl<S: Scalar> pulp::NullaryFnOnce for Block<'_, '_, '_, '_, S> {
+impl<S: Scalar> Kernel for Block<'_, '_, '_, '_, S> {
     type Output = Result<(), u16>;
     /// Runs the steps; returns the number of the guard that failed, if one did.
     #[inline(always)]
-    fn call(self) -> Result<(), u16> {
+    fn run(self) -> Result<(), u16> {
         let this = self;
         let length = this.length;
         for step in &this.plan.steps {
@@ -193,7 +193,11 @@ impl<S: Scalar> pulp::NullaryFnOnce for Block<'_, '_, '_, '_, S> {
                             let x = &x[..target.len()];
                             apply(this.rules, op, |i| x[i], |_| y, target);
                         }
-                        (Numbers::Same(x), Numbers::Same(y)) => apply(this.rules, op, |_| x, |_| y, target),
+                        (Numbers::Same(x), Numbers::Same(y)) => {
+                            if let Ok(Some(value)) = result(this.rules, op, x, y) {
+                                target.fill(value);
+                            }
+                        }
                     }
                     this.buffers[to as usize] = out;
                 }

@@ -1,6 +1,6 @@
 //! The portable executor: an interpreter that works on blocks of iterations.
 //!
-//! Called by users of a [`Program`]; calls kernels that the compiler vectorises. `pulp` chooses one per block for the vector
+//! Called by users of a [`Program`]; calls kernels that the compiler vectorises. One is chosen per block for the vector
 //! width of the machine. Nests with the same work in many iterations run a block of [`BLOCK`] iterations (fewer if the body needs
 //! many buffers) instruction by instruction, so that results stay in cache; the rest runs number by number.
 //!
@@ -21,6 +21,7 @@ mod run;
 mod single;
 #[cfg(test)]
 mod tests;
+mod wide;
 mod work;
 
 pub use error::RunError;

@@ -7,8 +7,8 @@ use crate::recording::custom::{self, CallObject};
 use crate::recording::graph::Call;
 use crate::recording::number::RecordedCore;
 use crate::recording::operation::{Op, Outcome, RELATIONS};
-use crate::recording::recorder::{Running, innermost_parameter, note_in_innermost, with_running};
-use crate::recording::rules::{PLUS, POWF};
+use crate::recording::recorder::{innermost_parameter, note_in_innermost, with_running};
+use crate::recording::rules::{PLUS, POWF, Rules};
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::identity::{self, STRAY};
@@ -37,6 +37,87 @@ fn note_strays<B>(numbers: impl IntoIterator<Item = RecordedCore<B>>) {
     }
 }
 
+/// Operand and recording of a number.
+type Recorded = (u32, u32);
+
+// The functions below are not generic and out of line: they are compiled here once, and an operation of a user's function is its value, a
+// test whether there is something to record, and a call.
+
+/// Records an operation on two numbers, at least one of which is not a constant.
+#[inline(never)]
+fn record_two(op: Op, a: RecordedCore<f64>, b: RecordedCore<f64>) -> Recorded {
+    let recording = if a.recording != 0 { a.recording } else { b.recording };
+    let operand = with_running(recording, |running| {
+        let (a, b) = (running.operand(a), running.operand(b));
+        running.push(op, a, b)
+    });
+    operand.map_or_else(|| stray([a, b]), |operand| (operand, recording))
+}
+
+/// Records an operation on a number that is not a constant.
+#[inline(never)]
+fn record_one(op: Op, a: RecordedCore<f64>) -> Recorded {
+    let operand = with_running(a.recording, |running| running.push(op, a.operand, 0));
+    operand.map_or_else(|| stray([a]), |operand| (operand, a.recording))
+}
+
+/// Records a rule of the table on a number that is not a constant, and a plain number.
+#[inline(never)]
+fn record_right(rule: u16, a: RecordedCore<f64>, b: f64) -> Recorded {
+    let operand = with_running(a.recording, |running| match rule {
+        // The general power with a constant exponent must not go through a logarithm.
+        POWF => running.push_unary(Powc(b), a.operand),
+        _ => {
+            let b = running.constant(b);
+            running.push(Op::Binary(rule), a.operand, b)
+        }
+    });
+    operand.map_or_else(|| stray([a]), |operand| (operand, a.recording))
+}
+
+/// Records that the comparison of two numbers has this outcome.
+#[cold]
+#[inline(never)]
+fn guard(a: RecordedCore<f64>, b: RecordedCore<f64>, outcome: Outcome, place: &'static Location<'static>) {
+    let recording = if a.recording != 0 { a.recording } else { b.recording };
+    let guarded = with_running(recording, |running| {
+        let (a, b) = (running.operand(a), running.operand(b));
+        let op = Op::Guard(running.graph.guard(place, outcome));
+        running.push(op, a, b);
+    });
+    if guarded.is_none() {
+        stray([a, b]);
+        note_in_innermost(ErrorKind::ForeignNumber);
+    }
+}
+
+/// The result of an operation on numbers whose recording is not on this thread.
+#[cold]
+#[inline(never)]
+fn stray<const N: usize>(arguments: [RecordedCore<f64>; N]) -> Recorded {
+    note_strays(arguments);
+    (0, STRAY.get())
+}
+
+/// Records a rule of one argument that is not in the table.
+#[inline(never)]
+fn record_other_unary<R: Unary>(rule: R, a: RecordedCore<f64>) -> Recorded {
+    let operand = with_running(a.recording, |running| running.push_unary(rule, a.operand));
+    operand.map_or_else(|| stray([a]), |operand| (operand, a.recording))
+}
+
+/// Records a rule of two arguments that is not in the table.
+#[inline(never)]
+fn record_other_binary<R: Binary>(rule: R, a: RecordedCore<f64>, b: RecordedCore<f64>) -> Recorded {
+    let recording = if a.recording != 0 { a.recording } else { b.recording };
+    let operand = with_running(recording, |running| {
+        let (a, b) = (running.operand(a), running.operand(b));
+        // The recording has ended if there is no number.
+        running.number_binary(rule).map_or(0, |id| running.push(Op::Binary(id), a, b))
+    });
+    operand.map_or_else(|| stray([a, b]), |operand| (operand, recording))
+}
+
 impl<B: Base> RecordedCore<B> {
     /// A parameter of the innermost recording of this thread, if it has that many.
     fn parameter(index: usize, value: B) -> Self {
@@ -46,47 +127,22 @@ impl<B: Base> RecordedCore<B> {
         }
     }
 
-    /// The result of an operation on `arguments`; `None` as operand means that their recording is not on this thread.
+    /// A number with this value.
     #[inline(always)]
-    fn active(value: B, operand: Option<u32>, arguments: [Self; 2]) -> Self {
-        let [a, b] = arguments;
-        match operand {
-            Some(operand) => {
-                RecordedCore { value, operand, recording: if a.recording != 0 { a.recording } else { b.recording } }
-            }
-            None => Self::stray(value, arguments),
-        }
+    fn active(value: B, (operand, recording): Recorded) -> Self {
+        RecordedCore { value, operand, recording }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn stray(value: B, arguments: impl IntoIterator<Item = Self>) -> Self {
-        note_strays(arguments);
-        RecordedCore { value, operand: 0, recording: STRAY.get() }
+    /// The same number over `f64`, which is what a recording holds.
+    #[inline(always)]
+    fn double(self) -> RecordedCore<f64> {
+        RecordedCore { value: self.value.as_f64(), operand: self.operand, recording: self.recording }
     }
 
     /// Records an operation on two numbers, at least one of which is not a constant.
     #[inline(always)]
-    fn record(self, other: Self, value: B, op: impl FnOnce(&mut Running) -> Option<Op>) -> Self {
-        let recording = if self.recording != 0 { self.recording } else { other.recording };
-        let operand = with_running(recording, |running| {
-            let (a, b) = (running.operand(self), running.operand(other));
-            match op(running) {
-                Some(op) => running.push(op, a, b),
-                // The recording has ended.
-                None => 0,
-            }
-        });
-        Self::active(value, operand, [self, other])
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn guard(self, other: Self, outcome: Outcome, place: &'static Location<'static>) {
-        let guard = self.record(other, B::ZERO, |running| Some(Op::Guard(running.graph.guard(place, outcome))));
-        if guard.recording == STRAY.get() {
-            note_in_innermost(ErrorKind::ForeignNumber);
-        }
+    fn record(self, other: Self, value: B, op: Op) -> Self {
+        Self::active(value, record_two(op, self.double(), other.double()))
     }
 }
 
@@ -114,8 +170,13 @@ impl<B: Base> Core for RecordedCore<B> {
         if self.recording == 0 {
             return Self::inert(value);
         }
-        let operand = with_running(self.recording, |running| running.push_unary(rule, self.operand));
-        Self::active(value, operand, [self; 2])
+        Self::active(
+            value,
+            match Rules::unary_in_table::<R>() {
+                Some(id) => record_one(Op::Unary(id), self.double()),
+                None => record_other_unary(rule, self.double()),
+            },
+        )
     }
     #[inline(always)]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
@@ -123,7 +184,10 @@ impl<B: Base> Core for RecordedCore<B> {
         if self.recording == 0 && other.recording == 0 {
             return Self::inert(value);
         }
-        self.record(other, value, |running| running.number_binary(rule).map(Op::Binary))
+        match Rules::binary_in_table::<R>() {
+            Some(id) => self.record(other, value, Op::Binary(id)),
+            None => Self::active(value, record_other_binary(rule, self.double(), other.double())),
+        }
     }
     #[inline(always)]
     fn binary_right<R: Binary>(self, other: B, rule: R) -> Self {
@@ -131,17 +195,13 @@ impl<B: Base> Core for RecordedCore<B> {
         if self.recording == 0 {
             return Self::inert(value);
         }
-        let operand = with_running(self.recording, |running| match running.number_binary(rule) {
-            // The general power with a constant exponent must not go through a logarithm.
-            Some(POWF) => running.push_unary(Powc(other.as_f64()), self.operand),
-            Some(id) => {
-                let b = running.constant(other.as_f64());
-                running.push(Op::Binary(id), self.operand, b)
-            }
-            // The recording has ended.
-            None => 0,
-        });
-        Self::active(value, operand, [self; 2])
+        Self::active(
+            value,
+            match Rules::binary_in_table::<R>() {
+                Some(id) => record_right(id, self.double(), other.as_f64()),
+                None => record_other_binary(rule, self.double(), Self::inert(other).double()),
+            },
+        )
     }
     #[inline(always)]
     fn binary_left<R: Binary>(first: B, second: Self, rule: R) -> Self {
@@ -186,7 +246,8 @@ impl<B: Base> Core for RecordedCore<B> {
             first
         });
         let Some(first) = first else {
-            let stray = Self::stray(B::ZERO, x.iter().map(|x| x.0));
+            note_strays(x.iter().map(|x| x.0));
+            let stray = Self::active(B::ZERO, (0, STRAY.get()));
             return y.extend(value.into_iter().map(|value| Num(RecordedCore { value, ..stray })));
         };
         let number = |(operand, value)| Num(RecordedCore { value, operand, recording });
@@ -202,7 +263,7 @@ impl<B: Base> Core for RecordedCore<B> {
     #[track_caller]
     fn observe(&self) -> B {
         if self.recording != 0 {
-            self.guard(Self::inert(self.value), Outcome::Same, Location::caller());
+            guard(self.double(), Self::inert(self.value).double(), Outcome::Same, Location::caller());
         }
         self.value
     }
@@ -217,7 +278,7 @@ impl<B: Base> Core for RecordedCore<B> {
                 Some(Ordering::Greater) => Outcome::Greater,
                 None => Outcome::Unordered,
             };
-            self.guard(*other, outcome, Location::caller());
+            guard(self.double(), other.double(), outcome, Location::caller());
         }
         order
     }
@@ -234,10 +295,10 @@ impl<B: Base> Core for RecordedCore<B> {
         }
         let number = RELATIONS.iter().position(|known| *known == relation).unwrap_or(0) as u8;
         let mask = if holds { B::ONE } else { B::ZERO };
-        let mask = left.record(right, mask, |_| Some(Op::Compare(number)));
+        let mask = left.record(right, mask, Op::Compare(number));
         let neutral = -B::ZERO;
-        let kept = mask.record(then, if holds { then.value } else { neutral }, |_| Some(Op::Keep));
-        let dropped = mask.record(otherwise, if holds { neutral } else { otherwise.value }, |_| Some(Op::Drop));
-        kept.record(dropped, chosen.value, |_| Some(Op::Binary(PLUS)))
+        let kept = mask.record(then, if holds { then.value } else { neutral }, Op::Keep);
+        let dropped = mask.record(otherwise, if holds { neutral } else { otherwise.value }, Op::Drop);
+        kept.record(dropped, chosen.value, Op::Binary(PLUS))
     }
 }

@@ -240,29 +240,15 @@ impl Running {
         }
     }
 
-    /// The number of a rule of one argument.
-    #[inline(always)]
-    pub(super) fn number_unary<R: Unary>(&mut self, rule: R) -> Option<u16> {
-        if Rules::has_unary::<R>() {
-            self.graph.rules.number_unary(rule)
-        } else {
-            self.number(|rules| rules.number_unary(rule))
-        }
-    }
-
     /// The number of a rule of two arguments.
-    #[inline(always)]
     pub(super) fn number_binary<R: Binary>(&mut self, rule: R) -> Option<u16> {
-        if Rules::has_binary::<R>() {
-            self.graph.rules.number_binary(rule)
-        } else {
-            self.number(|rules| rules.number_binary(rule))
-        }
+        self.number(&mut |rules| rules.number_binary(rule))
     }
 
-    /// The number of a rule that is not in the table; ends the recording if no number is left.
+    /// The number of a rule that is not in the table; ends the recording if no number is left. The search is behind a pointer, so that this
+    /// is compiled once.
     #[inline(never)]
-    fn number(&mut self, find: impl FnOnce(&mut Rules) -> Option<u16>) -> Option<u16> {
+    fn number(&mut self, find: &mut dyn FnMut(&mut Rules) -> Option<u16>) -> Option<u16> {
         let before = self.graph.rules.others();
         let number = find(&mut self.graph.rules);
         if number.is_none() {
@@ -274,7 +260,6 @@ impl Running {
     }
 
     /// Records a rule of one argument.
-    #[inline(always)]
     pub(super) fn push_unary<R: Unary>(&mut self, rule: R, a: u32) -> u32 {
         let any: &dyn Any = &rule;
         if let Some(Powc(exponent)) = any.downcast_ref()
@@ -283,7 +268,7 @@ impl Running {
             let b = self.constant(*exponent);
             return self.push(Op::Binary(POWF), a, b);
         }
-        match self.number_unary(rule) {
+        match self.number(&mut |rules| rules.number_unary(rule)) {
             Some(id) => self.push(Op::Unary(id), a, 0),
             None => 0,
         }
@@ -323,15 +308,19 @@ impl Running {
     /// The operand that stands for a number in this recording.
     #[inline(always)]
     pub(super) fn operand<B: Base>(&mut self, number: RecordedCore<B>) -> u32 {
-        if number.recording == self.recording { number.operand } else { self.strange(number) }
+        if number.recording == self.recording {
+            number.operand
+        } else {
+            self.strange(number.value.as_f64(), number.recording)
+        }
     }
 
     #[inline(never)]
-    fn strange<B: Base>(&mut self, number: RecordedCore<B>) -> u32 {
-        if number.recording != 0 {
+    fn strange(&mut self, value: f64, recording: u32) -> u32 {
+        if recording != 0 {
             self.fault = Some(ErrorKind::ForeignNumber);
         }
-        self.constant(number.value.as_f64())
+        self.constant(value)
     }
 }
 

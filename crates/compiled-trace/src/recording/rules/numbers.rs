@@ -97,16 +97,16 @@ impl Rules {
             && binary.is_some_and(|all| all.iter().zip(&other.binary).all(|(a, b)| a.is(b.rule())))
     }
 
-    /// Whether a rule is in the table.
+    /// The number of a rule that is in the table, a constant.
     #[inline(always)]
-    pub(crate) fn has_unary<R: Unary>() -> bool {
-        unary_id::<R>().is_some()
+    pub(crate) fn unary_in_table<R: Unary>() -> Option<u16> {
+        unary_id::<R>()
     }
 
-    /// Whether a rule of two arguments is in the table.
+    /// The number of a rule of two arguments that is in the table.
     #[inline(always)]
-    pub(crate) fn has_binary<R: Binary>() -> bool {
-        binary_id::<R>().is_some()
+    pub(crate) fn binary_in_table<R: Binary>() -> Option<u16> {
+        binary_id::<R>()
     }
 
     /// Whether a number stands for a rule of one argument.

@@ -9,7 +9,7 @@ use std::any::TypeId;
 /// Numbers the lines of the rule table that have no parameter.
 macro_rules! numbered_rules {
     ($Trait:ident $count:ident $id:ident $apply:ident $block:ident $name:ident $visit:ident
-     $method:ident $make:ident; $($CONST:ident $Rule:ident,)*) => {
+     $method:ident $make:ident $pointer:ident; $($CONST:ident $Rule:ident),*; vectors: $($VECTOR:ident $Simple:ident,)*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "the names count the rules")]
         enum $count { $($CONST,)* LENGTH }
         $(#[doc = concat!("Number of the rule [`", stringify!($Rule), "`](differentiation_interface_core::rules::", stringify!($Rule), ").")]
@@ -35,13 +35,24 @@ macro_rules! numbered_rules {
                 _ => return None,
             })
         }
-        /// The values of a rule of the table on a block; `false` if the rule is not in the table.
+        /// A rule of the table as a function of its value; a rule of one argument ignores the second.
+        pub(super) fn $pointer<S: Scalar>(rule: u16) -> Option<fn(S, S) -> S> {
+            Some(match rule {
+                $($CONST => |x: S, y: S| {
+                    let _ = y;
+                    $make!($Rule, x, y)
+                },)*
+                _ => return None,
+            })
+        }
+        /// The values of a rule on a block if processors have an instruction for it or a few; `false` for other rules, of which a loop
+        /// would be no vectors but a call for each number.
         #[inline(always)]
         pub(super) fn $block<S: Scalar>(rule: u16, x: impl Fn(usize) -> S, y: impl Fn(usize) -> S, out: &mut [S]) -> bool {
             let _ = &y;
             match rule {
-                $($CONST => for (i, out) in out.iter_mut().enumerate() {
-                    *out = $make!($Rule, x(i), y(i));
+                $($VECTOR => for (i, out) in out.iter_mut().enumerate() {
+                    *out = $make!($Simple, x(i), y(i));
                 },)*
                 _ => return false,
             }
@@ -89,21 +100,27 @@ macro_rules! apply_two {
     };
 }
 
-numbered_rules! { Unary UnaryCount unary_id unary_value unary_block unary_name visit_unary unary apply_one;
+numbered_rules! { Unary UnaryCount unary_id unary_value unary_block unary_name visit_unary unary apply_one unary_function;
     NEGATE Negate, RECIP Recip, ABS Abs, SIGNUM Signum, FLOOR Floor, CEIL Ceil, ROUND Round, TRUNC Trunc, FRACT Fract,
     DEGREES Degrees, RADIANS Radians, SQRT Sqrt, CBRT Cbrt, EXP Exp, EXP2 Exp2, EXP_M1 ExpM1, LN Ln, LOG2 Log2,
     LOG10 Log10, LN_1P Ln1p, SIN Sin, COS Cos, TAN Tan, ASIN Asin, ACOS Acos, ATAN Atan, SINH Sinh, COSH Cosh,
     TANH Tanh, SECH_SQUARED SechSquared, ASINH Asinh, HYPOT_ONE HypotOne, ACOSH Acosh, ATANH Atanh, ERF Erf, ERFC Erfc,
     LN_GAMMA LnGamma, LOGISTIC Logistic, SOFTPLUS Softplus, CBRT_SLOPE CbrtSlope, ONE_MINUS_SQUARE OneMinusSquare,
-    ASIN_SLOPE AsinSlope, ATAN_SLOPE AtanSlope, ACOSH_SLOPE AcoshSlope, GAUSS Gauss, LOGISTIC_SLOPE LogisticSlope,
+    ASIN_SLOPE AsinSlope, ATAN_SLOPE AtanSlope, ACOSH_SLOPE AcoshSlope, GAUSS Gauss, LOGISTIC_SLOPE LogisticSlope;
+    vectors:
+    NEGATE Negate, RECIP Recip, ABS Abs, SIGNUM Signum, FLOOR Floor, CEIL Ceil, ROUND Round, TRUNC Trunc, FRACT Fract,
+    DEGREES Degrees, RADIANS Radians, SQRT Sqrt, ONE_MINUS_SQUARE OneMinusSquare, ASIN_SLOPE AsinSlope, ATAN_SLOPE AtanSlope,
 }
-numbered_rules! { Binary BinaryCount binary_id binary_value binary_block binary_name visit_binary binary apply_two;
+numbered_rules! { Binary BinaryCount binary_id binary_value binary_block binary_name visit_binary binary apply_two binary_function;
     PLUS Plus, MINUS Minus, TIMES Times, OVER Over, MODULO Modulo, POWF Powf, ATAN2 Atan2, HYPOT Hypot, MAX Max, MIN Min,
     AT_LEAST AtLeast, AT_MOST AtMost, COPYSIGN Copysign, ABS_SUB AbsSub, DIRECTION Direction, HYPOT_BEND HypotBend,
     HYPOT_CROSS HypotCross, ANGULAR Angular, ANGULAR_BEND AngularBend, ANGULAR_CROSS AngularCross,
     POWF_BY_BASE PowfByBase, POWF_BY_EXPONENT PowfByExponent, POWF_BY_BASE_TWICE PowfByBaseTwice, POWF_BY_BASE_THRICE PowfByBaseThrice, POWF_MIXED PowfMixed,
     POWF_BY_EXPONENT_TWICE PowfByExponentTwice, TOGETHER Together, PRODUCT_ERROR ProductError, SUM_ERROR SumError,
-    ODD_SUM OddSum,
+    ODD_SUM OddSum;
+    vectors:
+    PLUS Plus, MINUS Minus, TIMES Times, OVER Over, MAX Max, MIN Min, AT_LEAST AtLeast, AT_MOST AtMost, COPYSIGN Copysign,
+    ABS_SUB AbsSub, TOGETHER Together, PRODUCT_ERROR ProductError, SUM_ERROR SumError, ODD_SUM OddSum,
 }
 
 /// Rules of the table without a parameter come first; the numbers of the others depend on the recording.

@@ -4,7 +4,9 @@
 
 use super::numbers::{OtherUnary, Rules};
 use super::objects::RuleObject;
-use super::table::{BINARY_TABLE, UNARY_TABLE, binary_block, binary_value, unary_block, unary_value};
+use super::table::{
+    BINARY_TABLE, UNARY_TABLE, binary_block, binary_function, binary_value, unary_block, unary_function, unary_value,
+};
 use crate::recording::template::templates;
 use differentiation_interface_core::custom::{CustomRule, Halves};
 use differentiation_interface_core::fault;
@@ -105,6 +107,12 @@ impl Rules {
         if unary_block(rule, |i| x[i], |i| x[i], out) {
             return;
         }
+        if let Some(value) = unary_function(rule) {
+            for (out, x) in out.iter_mut().zip(x) {
+                *out = value(*x, *x);
+            }
+            return;
+        }
         match &self.unary[(rule - UNARY_TABLE) as usize] {
             OtherUnary::Powi(2) => {
                 for (out, x) in out.iter_mut().zip(x) {
@@ -134,6 +142,12 @@ impl Rules {
         out: &mut [S],
     ) {
         if binary_block(rule, &x, &y, out) {
+            return;
+        }
+        if let Some(value) = binary_function(rule) {
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = value(x(i), y(i));
+            }
             return;
         }
         for (i, out) in out.iter_mut().enumerate() {
