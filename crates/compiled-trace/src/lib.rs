@@ -54,6 +54,7 @@ mod derive;
 mod execute;
 pub mod native;
 mod optimize;
+mod products;
 pub mod program;
 mod recording;
 

@@ -3,6 +3,7 @@
 //! Made and run by `run`; `block` and `single` work on a run.
 
 use super::plan::Plan;
+use crate::products::Slices;
 use crate::program::{Program, RuleCall, Space};
 use differentiation_interface_core::scalar::Scalar;
 
@@ -16,6 +17,8 @@ pub struct Executable {
     pub(super) buffers: usize,
     pub(super) values: usize,
     pub(super) sums: usize,
+    /// Memory for copies of the factors of products.
+    pub(super) copies: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -37,6 +40,7 @@ pub struct Workspace<S> {
     pub(super) rows: Vec<i64>,
     pub(super) counters: Vec<u32>,
     pub(super) call: [Vec<S>; 2],
+    pub(super) copies: Vec<f64>,
 }
 
 /// The memory that a statement works on.
@@ -66,6 +70,15 @@ impl<S: Scalar> Memory<'_, '_, '_, S> {
     }
 }
 
+impl Slices for Memory<'_, '_, '_, f64> {
+    fn cells(&self, space: Space) -> &[f64] {
+        self.slice(space)
+    }
+    fn cells_mut(&mut self, space: Space) -> &mut [f64] {
+        self.slice_mut(space)
+    }
+}
+
 /// One run.
 pub(super) struct Run<'a, 'i, 'o, S> {
     pub(super) executable: &'a Executable,
@@ -76,4 +89,5 @@ pub(super) struct Run<'a, 'i, 'o, S> {
     pub(super) rows: &'a mut [i64],
     pub(super) counters: &'a mut [u32],
     pub(super) call: &'a mut [Vec<S>; 2],
+    pub(super) copies: &'a mut [f64],
 }

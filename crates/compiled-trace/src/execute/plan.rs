@@ -2,6 +2,7 @@
 //!
 //! Made once per nest when a program is prepared; read by the block executor.
 
+use crate::products::{Product, products};
 use crate::program::{Instruction, Nest, Space};
 use crate::recording::graph::Op;
 
@@ -27,6 +28,8 @@ pub(super) struct Plan {
     /// Per address, its space, and its cell where all counters are 0: what is read again and again is close together.
     pub(super) spaces: Vec<Space>,
     pub(super) first: Vec<i64>,
+    /// Products of matrices that are run in place of the nest, on doubles.
+    pub(super) products: Vec<Product>,
 }
 
 /// Where the numbers of an operand are.
@@ -101,6 +104,7 @@ impl Plan {
                 .iter()
                 .map(|address| i64::from(address.table.as_ref().map_or(address.base, |table| table[0])))
                 .collect(),
+            products: if loops.is_empty() { products(&nest).unwrap_or_default() } else { Vec::new() },
             nest,
         };
         plan.vector = plan.choose(loops.len());

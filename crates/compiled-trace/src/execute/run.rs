@@ -5,6 +5,7 @@
 use super::error::RunError;
 use super::executable::{Executable, Memory, Run, Step, Workspace};
 use super::plan::{BLOCK, Plan};
+use crate::products::Product;
 use crate::program::{Address, GuardFailed, Program, RuleCall, Statement};
 use crate::recording::custom::{call_as_rule, is_plain};
 use crate::recording::graph::guard_parts;
@@ -20,10 +21,12 @@ impl Program {
         let buffers = plans.iter().map(|plan: &Plan| plan.buffers).max().unwrap_or(0);
         let values = plans.iter().map(|plan: &Plan| plan.nest.body.len()).max().unwrap_or(0);
         let sums = plans.iter().map(|plan: &Plan| plan.sums).max().unwrap_or(0);
+        let products = plans.iter().flat_map(|plan| &plan.products);
+        let copies = products.map(Product::memory).max().unwrap_or(0);
         let mut program = self;
         // The plans own the nests.
         program.statements = Vec::new();
-        Executable { program, plans, steps, buffers, values, sums }
+        Executable { program, plans, steps, buffers, values, sums, copies }
     }
 }
 
@@ -66,6 +69,7 @@ impl Executable {
             rows: vec![0; addresses],
             counters: vec![0; counters + 1],
             call: [Vec::new(), Vec::new()],
+            copies: if const { S::DEPTH == 0 && S::Base::IS_DOUBLE } { vec![0.0; self.copies] } else { Vec::new() },
         }
     }
 
@@ -129,7 +133,7 @@ impl Executable {
         inputs: &[&[f64]],
         outputs: &mut [&mut [f64]],
     ) -> Result<(), GuardFailed> {
-        self.run_by(workspace, inputs, outputs, in_blocks)
+        self.run_by(workspace, inputs, outputs, with_products)
     }
 
     /// The place of the guard that failed.
@@ -146,7 +150,7 @@ impl Executable {
         outputs: &mut [&mut [S]],
         nest: RunNest<S>,
     ) -> Result<(), GuardFailed> {
-        let Workspace { cells, constants, buffers, values, sums, rows, counters, call } = workspace;
+        let Workspace { cells, constants, buffers, values, sums, rows, counters, call, copies } = workspace;
         let mut run = Run {
             executable: self,
             memory: Memory { constants, inputs, cells, outputs },
@@ -156,6 +160,7 @@ impl Executable {
             rows,
             counters,
             call,
+            copies,
         };
         run.steps(&self.steps, 0, nest)
     }
@@ -167,6 +172,17 @@ pub(super) type RunNest<S> =
 
 pub(super) fn in_blocks<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<(), GuardFailed> {
     run.nest(plan)
+}
+
+/// In blocks, products of matrices as such.
+fn with_products(run: &mut Run<'_, '_, '_, f64>, plan: &Plan) -> Result<(), GuardFailed> {
+    if plan.products.is_empty() {
+        return run.nest(plan);
+    }
+    for product in &plan.products {
+        product.run(&mut run.memory, run.copies);
+    }
+    Ok(())
 }
 
 pub(super) fn one_by_one<S: Scalar>(run: &mut Run<'_, '_, '_, S>, plan: &Plan) -> Result<(), GuardFailed> {

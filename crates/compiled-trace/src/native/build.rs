@@ -11,6 +11,7 @@ use super::functions::Calls;
 use super::machine::Machine;
 use super::number::Number;
 use super::options::{Options, Refused};
+use crate::products::{Product, products};
 use crate::program::{Program, RuleCall, Statement};
 use crate::recording::rules::Rules;
 use std::ops::Range;
@@ -28,6 +29,8 @@ pub(super) enum Step {
     /// Runs each function so many times with the number of the time as its counter, all at once.
     #[cfg(feature = "rayon")]
     AtOnce(Vec<(usize, u32)>),
+    /// Adds products of matrices.
+    Products(Vec<Product>),
     /// Calls a custom rule.
     Call { call: RuleCall, trips: Vec<u32> },
 }
@@ -49,6 +52,15 @@ pub(super) fn depth(steps: &[Step]) -> usize {
         Step::Loop { body, .. } => 1 + depth(body),
         #[cfg(feature = "rayon")]
         Step::AtOnce(_) => 1,
+        _ => 0,
+    };
+    steps.iter().map(of).max().unwrap_or(0)
+}
+
+/// The length of the memory for copies of the factors of products.
+pub(super) fn copies(steps: &[Step]) -> usize {
+    let of = |step: &Step| match step {
+        Step::Products(products) => products.iter().map(Product::memory).max().unwrap_or(0),
         _ => 0,
     };
     steps.iter().map(of).max().unwrap_or(0)
@@ -132,6 +144,14 @@ impl<'p, S: Number> Builder<'p, S> {
         let mut together: Vec<&Statement> = Vec::new();
         let mut length = 0;
         for statement in statements {
+            if let (Statement::Nest(nest), true, true) = (statement, loops.is_empty(), S::IS_DOUBLE)
+                && let Some(products) = products(nest)
+            {
+                self.flush(&mut together, loops, &mut steps)?;
+                length = 0;
+                steps.push(Step::Products(products));
+                continue;
+            }
             if !has_call(statement) {
                 let own = instructions(statement);
                 if !together.is_empty() && length + own > MAX_FUNCTION {

@@ -62,6 +62,7 @@ mod options;
 #[cfg(feature = "rayon")]
 mod owner;
 mod plan;
+mod product;
 mod row;
 mod signed;
 #[cfg(all(test, any(feature = "native", all(target_arch = "x86_64", unix, not(miri)))))]
@@ -111,6 +112,8 @@ pub struct Compiled<S> {
     outputs: Vec<usize>,
     work: usize,
     loops: usize,
+    /// Memory for copies of the factors of products.
+    copies: usize,
     uses_rules: bool,
     places: Vec<&'static Location<'static>>,
     instructions: usize,
@@ -126,6 +129,7 @@ pub struct Workspace<S> {
     cells: Vec<S>,
     counters: Vec<u64>,
     call: [Vec<S>; 2],
+    copies: Vec<f64>,
 }
 
 impl<S: Number> Compiled<S> {
@@ -157,6 +161,7 @@ impl<S: Number> Compiled<S> {
         Ok(Compiled {
             code,
             loops: build::depth(&steps),
+            copies: build::copies(&steps),
             steps,
             constants: program.constants.iter().map(|c| S::from_f64(*c)).collect(),
             inputs: program.inputs.clone(),
@@ -174,7 +179,12 @@ impl<S: Number> Compiled<S> {
 
     /// Allocates the memory for its runs.
     pub fn workspace(&self) -> Workspace<S> {
-        Workspace { cells: vec![S::ZERO; self.work], counters: vec![0; self.loops], call: [Vec::new(), Vec::new()] }
+        Workspace {
+            cells: vec![S::ZERO; self.work],
+            counters: vec![0; self.loops],
+            call: [Vec::new(), Vec::new()],
+            copies: vec![0.0; self.copies],
+        }
     }
 
     /// Lengths of the input slices.
@@ -260,9 +270,12 @@ impl<S: Number> Compiled<S> {
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
     ) -> Result<(), RunError> {
-        let Workspace { cells, counters, call } = workspace;
+        if workspace.copies.len() < self.copies {
+            workspace.copies.resize(self.copies, 0.0);
+        }
+        let Workspace { cells, counters, call, copies } = workspace;
         let memory = Memory { constants: &self.constants, cells, inputs, outputs };
-        let result = Run { compiled: self, memory, counters, call }.steps(&self.steps, 0);
+        let result = Run { compiled: self, memory, counters, call, copies }.steps(&self.steps, 0);
         if self.uses_rules {
             call::resume_panic();
         }
@@ -294,6 +307,7 @@ struct Run<'a, 'i, 'o, S> {
     memory: Memory<'a, 'i, 'o, S>,
     counters: &'a mut [u64],
     call: &'a mut [Vec<S>; 2],
+    copies: &'a mut [f64],
 }
 
 impl<S: Number> Run<'_, '_, '_, S> {
@@ -318,6 +332,9 @@ impl<S: Number> Run<'_, '_, '_, S> {
                         self.counters[depth] = if *reversed { trip - 1 - i } else { i } as u64;
                         self.steps(body, depth + 1)?;
                     }
+                }
+                Step::Products(products) => {
+                    products.iter().for_each(|product| product.run(&mut self.memory, self.copies));
                 }
                 Step::Call { call, trips } => self.custom(call, trips),
             }
