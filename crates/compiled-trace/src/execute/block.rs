@@ -6,10 +6,10 @@
 use super::executable::{Memory, Run};
 use super::plan::{BlockStep, Plan, Source};
 use super::single::{compare, drop_kept, guard_holds, keep, result};
-use super::wide::{Kernel, Wide};
 use crate::program::{Address, GuardFailed, Instruction};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
+use crate::wide::{Kernel, Wide};
 use differentiation_interface_core::scalar::{Base, Scalar};
 
 impl<S: Scalar> Run<'_, '_, '_, S> {
@@ -158,7 +158,7 @@ impl<S: Scalar> Kernel for Block<'_, '_, '_, '_, S> {
     type Output = Result<(), u16>;
     /// Runs the steps; returns the number of the guard that failed, if one did.
     #[inline(always)]
-    fn run(self) -> Result<(), u16> {
+    fn run<const LANES: usize>(self) -> Result<(), u16> {
         let this = self;
         let length = this.length;
         for step in &this.plan.steps {

@@ -21,7 +21,6 @@ mod run;
 mod single;
 #[cfg(test)]
 mod tests;
-mod wide;
 mod work;
 
 pub use error::RunError;

@@ -2,14 +2,14 @@
 //!
 //! Called by [`Product::run`](super::recognise::Product::run). Parts of both factors are copied first, so that the innermost loop reads consecutive
 //! numbers: [`ROWS`] rows of the left factor side by side, and as many columns of the right one as fill two vectors. The loops
-//! around it and the copies are those of K. Goto and R. van de Geijn, Anatomy of high-performance matrix multiplication (2008). `pulp`
-//! chooses the vectors of the machine.
+//! around it and the copies are those of K. Goto and R. van de Geijn, Anatomy of high-performance matrix multiplication (2008).
+//! `wide` chooses the vectors of the machine.
 //!
 //! A multiplication and an addition are not contracted, so that every machine has the same bits. Processors that multiply and add in
 //! different units, as those of AMD do since Zen, lose nothing by it.
 
 use super::view::{Sizes, Slices, View};
-use pulp::{Arch, Simd, WithSimd};
+use crate::wide::{Kernel, Wide};
 
 /// Terms that are added to each other before they are added to the cell.
 pub(super) const TERMS: usize = 256;
@@ -19,10 +19,8 @@ const COLUMNS: usize = 256;
 const BLOCK_ROWS: usize = 64;
 /// Rows of a block of registers.
 const ROWS: usize = 4;
-/// Vectors in a row of a block of registers.
-const VECTORS: usize = 2;
 /// Columns of a block of registers, with the widest vectors of any machine.
-const WIDEST: usize = 16;
+const WIDEST: usize = 8;
 /// Copies begin at multiples of this many bytes, so that no vector lies in two cache lines.
 const ALIGNMENT: usize = 64;
 
@@ -42,7 +40,7 @@ pub(super) fn add_product(
     memory: &mut [f64],
 ) {
     let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT / size_of::<f64>());
-    Arch::new().dispatch(Multiplication { sizes, is_negated, views, slices, memory: &mut memory[start..] });
+    Wide::detect().run(Multiplication { sizes, is_negated, views, slices, memory: &mut memory[start..] });
 }
 
 struct Multiplication<'a, M> {
@@ -53,22 +51,32 @@ struct Multiplication<'a, M> {
     memory: &'a mut [f64],
 }
 
-impl<M: Slices> WithSimd for Multiplication<'_, M> {
+impl<M: Slices> Kernel for Multiplication<'_, M> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
+    fn run<const LANES: usize>(self) {
+        // Two vectors.
+        match LANES {
+            4 => self.with_width::<8>(),
+            _ => self.with_width::<4>(),
+        }
+    }
+}
+
+impl<M: Slices> Multiplication<'_, M> {
+    #[inline(always)]
+    fn with_width<const WIDTH: usize>(self) {
         let Multiplication { sizes, is_negated, views: [sum, left, right], slices, memory } = self;
-        let width = VECTORS * S::F64_LANES;
         for first_column in (0..sizes.columns).step_by(COLUMNS) {
             let columns = (sizes.columns - first_column).min(COLUMNS);
             for first_term in (0..sizes.terms).step_by(TERMS) {
                 let terms = (sizes.terms - first_term).min(TERMS);
-                let (copied_right, rest) = memory.split_at_mut(terms * columns.next_multiple_of(width));
-                let panels = copied_right.chunks_exact_mut(terms * width);
-                for (panel, column) in panels.zip((first_column..).step_by(width)) {
-                    let count = (first_column + columns - column).min(width);
-                    copy_columns(slices.cells(right.space), &right, first_term, column, count, panel, width);
+                let (copied_right, rest) = memory.split_at_mut(terms * columns.next_multiple_of(WIDTH));
+                let panels = copied_right.chunks_exact_mut(terms * WIDTH);
+                for (panel, column) in panels.zip((first_column..).step_by(WIDTH)) {
+                    let count = (first_column + columns - column).min(WIDTH);
+                    copy_columns::<WIDTH>(slices.cells(right.space), &right, first_term, column, count, panel);
                 }
                 for first_row in (0..sizes.rows).step_by(BLOCK_ROWS) {
                     let rows = (sizes.rows - first_row).min(BLOCK_ROWS);
@@ -79,14 +87,14 @@ impl<M: Slices> WithSimd for Multiplication<'_, M> {
                         copy_rows(slices.cells(left.space), &left, row, first_term, count, panel, is_negated);
                     }
                     let cells = slices.cells_mut(sum.space);
-                    let right_panels = copied_right.chunks_exact(terms * width);
-                    for (right_panel, column) in right_panels.zip((first_column..).step_by(width)) {
-                        let column_count = (first_column + columns - column).min(width);
+                    let right_panels = copied_right.chunks_exact(terms * WIDTH);
+                    for (right_panel, column) in right_panels.zip((first_column..).step_by(WIDTH)) {
+                        let column_count = (first_column + columns - column).min(WIDTH);
                         let left_panels = copied_left.chunks_exact(terms * ROWS);
                         for (left_panel, row) in left_panels.zip((first_row..).step_by(ROWS)) {
                             let row_count = (first_row + rows - row).min(ROWS);
-                            let block = multiply(simd, left_panel, right_panel);
-                            add(simd, cells, &sum, [row, column], [row_count, column_count], block);
+                            let block: [[f64; WIDTH]; ROWS] = multiply(left_panel, right_panel);
+                            add(cells, &sum, [row, column], [row_count, column_count], block);
                         }
                     }
                 }
@@ -97,18 +105,17 @@ impl<M: Slices> WithSimd for Multiplication<'_, M> {
 
 /// Copies `count` columns of the right factor side by side, with zeros up to the width of the panel.
 #[inline(always)]
-fn copy_columns(
+fn copy_columns<const WIDTH: usize>(
     cells: &[f64],
     view: &View,
     first_term: usize,
     column: usize,
     count: usize,
     panel: &mut [f64],
-    width: usize,
 ) {
-    let is_partial = count < width;
+    let is_partial = count < WIDTH;
     if view.column == 1 {
-        for (t, line) in panel.chunks_exact_mut(width).enumerate() {
+        for (t, line) in panel.chunks_exact_mut(WIDTH).enumerate() {
             line[..count].copy_from_slice(&cells[view.cell(first_term + t, column)..][..count]);
             if is_partial {
                 line[count..].fill(0.0);
@@ -116,8 +123,8 @@ fn copy_columns(
         }
         return;
     }
-    for c in 0..width {
-        let numbers = panel.iter_mut().skip(c).step_by(width);
+    for c in 0..WIDTH {
+        let numbers = panel.iter_mut().skip(c).step_by(WIDTH);
         if c >= count {
             numbers.for_each(|number| *number = 0.0);
             continue;
@@ -154,14 +161,12 @@ fn copy_rows(
 
 /// The product of a panel of each factor: of every entry the sum of all terms in order, from 0.
 #[inline(always)]
-fn multiply<S: Simd>(simd: S, left: &[f64], right: &[f64]) -> [[S::f64s; VECTORS]; ROWS] {
-    let mut sums = [[simd.splat_f64s(0.0); VECTORS]; ROWS];
-    let right = S::as_simd_f64s(right).0;
-    for (left, right) in left.chunks_exact(ROWS).zip(right.chunks_exact(VECTORS)) {
-        for r in 0..ROWS {
-            let factor = simd.splat_f64s(left[r]);
-            for v in 0..VECTORS {
-                sums[r][v] = simd.add_f64s(sums[r][v], simd.mul_f64s(factor, right[v]));
+fn multiply<const WIDTH: usize>(left: &[f64], right: &[f64]) -> [[f64; WIDTH]; ROWS] {
+    let mut sums = [[0.0; WIDTH]; ROWS];
+    for (left, right) in left.as_chunks::<ROWS>().0.iter().zip(right.as_chunks::<WIDTH>().0) {
+        for (sums, factor) in sums.iter_mut().zip(left) {
+            for (sum, number) in sums.iter_mut().zip(right) {
+                *sum += factor * number;
             }
         }
     }
@@ -170,30 +175,24 @@ fn multiply<S: Simd>(simd: S, left: &[f64], right: &[f64]) -> [[S::f64s; VECTORS
 
 /// Adds a block to its cells.
 #[inline(always)]
-fn add<S: Simd>(
-    simd: S,
+fn add<const WIDTH: usize>(
     cells: &mut [f64],
     view: &View,
     [row, column]: [usize; 2],
     [rows, columns]: [usize; 2],
-    block: [[S::f64s; VECTORS]; ROWS],
+    block: [[f64; WIDTH]; ROWS],
 ) {
-    for (r, vectors) in block.iter().enumerate().take(rows) {
+    for (r, sums) in block.iter().enumerate().take(rows) {
         let first = view.cell(row + r, column);
-        if view.column == 1 && columns == VECTORS * S::F64_LANES {
-            let cells = S::as_mut_simd_f64s(&mut cells[first..first + columns]).0;
-            for (cell, vector) in cells.iter_mut().zip(vectors) {
-                *cell = simd.add_f64s(*cell, *vector);
+        if view.column == 1 && columns == WIDTH {
+            for (cell, sum) in cells[first..][..WIDTH].iter_mut().zip(sums) {
+                *cell += sum;
             }
             continue;
         }
-        let mut numbers = [0.0; WIDEST];
-        for (place, vector) in S::as_mut_simd_f64s(&mut numbers).0.iter_mut().zip(vectors) {
-            *place = *vector;
-        }
         let mut cell = first as i64;
-        for number in &numbers[..columns] {
-            cells[cell as usize] += number;
+        for sum in &sums[..columns] {
+            cells[cell as usize] += sum;
             cell += view.column;
         }
     }
