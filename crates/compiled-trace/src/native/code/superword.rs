@@ -36,6 +36,8 @@ enum Made {
 struct Vector {
     lanes: [Value; 2],
     made: Made,
+    /// The vector before with the same first lane.
+    before: u32,
 }
 
 /// Two stores.
@@ -56,7 +58,8 @@ struct Search<'f> {
     /// Per value, the computed vector that it is a lane of.
     vector: Vec<u32>,
     vectors: Vec<Vector>,
-    known: FxHashMap<[Value; 2], usize>,
+    /// Per value, constants last, the last vector whose first lane it is.
+    last: Vec<u32>,
     gain: i32,
     /// The gain from which on vectors are used.
     least: i32,
@@ -97,10 +100,35 @@ impl Search<'_> {
             && [a, b].iter().all(|value| self.function.kinds[value.index()] == Kind::Numbers(1))
     }
 
+    /// The place of a value in tables of all values, constants last.
+    fn place(&self, value: Value) -> usize {
+        value.pool().map_or(value.index(), |constant| self.line.len() + constant)
+    }
+
+    /// The vector of two values, if there is one.
+    fn known(&self, lanes: [Value; 2]) -> Option<usize> {
+        let mut number = self.last[self.place(lanes[0])];
+        while number != NONE {
+            let vector = &self.vectors[number as usize];
+            if vector.lanes[1] == lanes[1] {
+                return Some(number as usize);
+            }
+            number = vector.before;
+        }
+        None
+    }
+
+    fn add(&mut self, lanes: [Value; 2], made: Made) -> usize {
+        let (number, place) = (self.vectors.len(), self.place(lanes[0]));
+        let before = std::mem::replace(&mut self.last[place], number as u32);
+        self.vectors.push(Vector { lanes, made, before });
+        number
+    }
+
     fn fitness(&self, lanes: [Value; 2]) -> i32 {
         match lanes {
-            _ if self.known.contains_key(&lanes) => 4,
             [a, b] if a == b => 3,
+            _ if self.known(lanes).is_some() => 4,
             _ if self.are_like(lanes) || self.are_neighbours(lanes) => 2,
             _ => 0,
         }
@@ -108,33 +136,28 @@ impl Search<'_> {
 
     /// The vector of two values.
     fn vector(&mut self, lanes: [Value; 2]) -> usize {
-        if let Some(known) = self.known.get(&lanes) {
-            return *known;
+        if let Some(known) = self.known(lanes) {
+            return known;
         }
         let [a, b] = lanes;
-        let made = if a == b {
+        if a == b {
             self.gain -= i32::from(a.pool().is_none());
-            Made::Splat
-        } else if self.are_neighbours(lanes) {
-            Made::Loaded
-        } else if let (true, Some(first), Some(second)) = (self.are_like(lanes), self.operation(a), self.operation(b)) {
-            // Taken before the operands are looked at, which cannot be the results.
-            let number = self.vectors.len() as u32;
-            self.vector[a.index()] = number;
-            self.vector[b.index()] = number;
-            self.vectors.push(Vector { lanes, made: Made::Gathered });
-            self.known.insert(lanes, number as usize);
-            let made = self.computed(first, second);
-            self.vectors[number as usize].made = made;
-            return number as usize;
-        } else {
+            return self.add(lanes, Made::Splat);
+        }
+        let (Some(first), Some(second), true) = (self.operation(a), self.operation(b), self.are_like(lanes)) else {
+            if self.are_neighbours(lanes) {
+                return self.add(lanes, Made::Loaded);
+            }
             let far = |value: Value| i32::from(!matches!(self.operation(value), Some(Operation::Arithmetic(..))));
             self.gain -= 2 + far(a) + far(b);
-            Made::Gathered
+            return self.add(lanes, Made::Gathered);
         };
-        self.vectors.push(Vector { lanes, made });
-        self.known.insert(lanes, self.vectors.len() - 1);
-        self.vectors.len() - 1
+        // Taken before the operands are looked at, which cannot be the results.
+        let number = self.add(lanes, Made::Gathered);
+        self.vector[a.index()] = number as u32;
+        self.vector[b.index()] = number as u32;
+        self.vectors[number].made = self.computed(first, second);
+        number
     }
 
     fn computed(&mut self, first: Operation, second: Operation) -> Made {
@@ -159,10 +182,12 @@ impl Search<'_> {
 
     /// Forgets the vectors from one on.
     fn back(&mut self, count: usize) {
-        for vector in self.vectors.drain(count..) {
-            self.known.remove(&vector.lanes);
-            for value in vector.lanes {
-                if value.pool().is_none() && self.vector[value.index()] as usize >= count {
+        while self.vectors.len() > count {
+            let Some(Vector { lanes, before, .. }) = self.vectors.pop() else { break };
+            let place = self.place(lanes[0]);
+            self.last[place] = before;
+            for value in lanes {
+                if value.pool().is_none() && self.vector[value.index()] as usize >= self.vectors.len() {
                     self.vector[value.index()] = NONE;
                 }
             }
@@ -171,15 +196,15 @@ impl Search<'_> {
 
     /// Pairs stores of like values that are so many bytes apart.
     fn seeds(&mut self, stores: &[(u32, Place, Value)], distance: i32) -> Vec<Seed> {
-        let at: FxHashMap<(Value, i32), usize> =
-            stores.iter().enumerate().map(|(i, (_, place, _))| ((place.base, place.shift), i)).collect();
         let mut is_taken = vec![false; stores.len()];
         let mut seeds = Vec::new();
         for (i, (line, place, value)) in stores.iter().enumerate() {
-            let Some(j) = at.get(&(place.base, place.shift + distance)).copied() else { continue };
+            let wanted = (place.base, place.shift + distance);
+            let found = stores.binary_search_by_key(&wanted, |(_, place, _)| (place.base, place.shift));
+            let Ok(j) = found else { continue };
             let (other_line, _, other) = stores[j];
             let lanes = [*value, other];
-            if is_taken[i] || is_taken[j] || !(self.are_like(lanes) || self.known.contains_key(&lanes)) {
+            if is_taken[i] || is_taken[j] || !(self.are_like(lanes) || self.known(lanes).is_some()) {
                 continue;
             }
             let (count, before) = (self.vectors.len(), self.gain);
@@ -320,7 +345,7 @@ impl Rewrite<'_, '_> {
         if std::mem::replace(&mut self.is_open[number], true) {
             return Err(Circle);
         }
-        let Vector { lanes: [a, b], made } = self.search.vectors[number];
+        let Vector { lanes: [a, b], made, .. } = self.search.vectors[number];
         let value = match made {
             Made::Splat => match a.pool() {
                 Some(constant) => {
@@ -377,9 +402,9 @@ impl Rewrite<'_, '_> {
     fn all(&mut self, seeds: &[Seed]) -> Result<(), Circle> {
         let function = self.search.function;
         // Per line, the seed whose store it is.
-        let mut seed_of: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut seed_of = vec![NONE; function.lines.len()];
         for (number, seed) in seeds.iter().enumerate() {
-            seed_of.extend(seed.lines.iter().map(|line| (*line, number)));
+            seed.lines.iter().for_each(|line| seed_of[*line as usize] = number as u32);
         }
         let mut seen = vec![false; seeds.len() + self.made.len()];
         for i in function.calls_early(self.search.start) {
@@ -387,13 +412,13 @@ impl Rewrite<'_, '_> {
                 self.line(i)?;
             }
         }
-        for i in self.search.start..function.lines.len() {
+        for (i, seed) in seed_of.iter().copied().enumerate().skip(self.search.start) {
             let Line { operation, result } = function.lines[i];
             match (operation, result) {
-                (Operation::Store(..), _) => match seed_of.get(&(i as u32)) {
-                    Some(seed) if std::mem::replace(&mut seen[*seed], true) => self.store(&seeds[*seed])?,
-                    Some(_) => {}
-                    None => self.line(i)?,
+                (Operation::Store(..), _) => match seed {
+                    NONE => self.line(i)?,
+                    _ if std::mem::replace(&mut seen[seed as usize], true) => self.store(&seeds[seed as usize])?,
+                    _ => {}
                 },
                 (Operation::Call(_), Some(result)) if self.is_done[result.index()] => {}
                 (Operation::Guard(..) | Operation::Call(_), _) | (_, None) => self.line(i)?,
@@ -469,8 +494,8 @@ impl Function {
             return self;
         }
         let search = || {
-            let (vector, known) = (vec![NONE; self.kinds.len()], FxHashMap::default());
-            Search { function: &self, start, line: &line, vector, vectors: Vec::new(), known, gain: 0, least }
+            let (vector, last) = (vec![NONE; self.kinds.len()], vec![NONE; self.kinds.len() + self.pool.len()]);
+            Search { function: &self, start, line: &line, vector, vectors: Vec::new(), last, gain: 0, least }
         };
         let with_vectors = |distance: i32| {
             let mut search = search();
@@ -478,8 +503,16 @@ impl Function {
             search.gain -= search.extractions(&seeds);
             (search, seeds)
         };
-        let best = distances.into_iter().map(with_vectors).max_by_key(|(search, _)| search.gain);
-        let best = best.filter(|(search, seeds)| search.gain >= least && !self.disturbs(seeds));
+        let mut best: Option<(Search, Vec<Seed>)> = None;
+        for distance in distances {
+            // A quarter of the code is enough.
+            let is_enough = |(search, _): &(Search, Vec<Seed>)| search.gain > (self.lines.len() - start) as i32 / 2;
+            if !best.as_ref().is_some_and(is_enough) {
+                let other = with_vectors(distance);
+                best = best.filter(|(search, _)| search.gain >= other.0.gain).or(Some(other));
+            }
+        }
+        let best = best.filter(|(search, seeds)| search.gain >= least && !self.disturbs(start, seeds));
         let rewritten = best.and_then(|(search, seeds)| self.rewritten(&search, &seeds));
         let rewritten = rewritten.or_else(|| self.rewritten(&search(), &[]));
         let Some((lines, kinds, pool, joined)) = rewritten else { return self };
@@ -492,7 +525,11 @@ impl Function {
     fn rewritten(&self, search: &Search, seeds: &[Seed]) -> Option<Rewritten> {
         let mut rewrite = Rewrite {
             search,
-            lines: self.lines[..search.start].to_vec(),
+            lines: {
+                let mut lines = Vec::with_capacity(self.lines.len());
+                lines.extend_from_slice(&self.lines[..search.start]);
+                lines
+            },
             kinds: self.kinds.clone(),
             pool: self.pool.clone(),
             joined: self.joined.clone(),
@@ -508,7 +545,7 @@ impl Function {
     /// The stores of single numbers in the straight code from a line on, by place; `None` if some may concern other cells than it seems:
     /// pointers to slices are the only ones known to differ.
     fn stores(&self, start: usize) -> Option<Vec<(u32, Place, Value)>> {
-        let mut slices: Vec<Value> = Vec::new();
+        let (mut slices, mut bases): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
         let mut stores = Vec::new();
         for (i, Line { operation, result }) in self.lines.iter().enumerate() {
             match operation {
@@ -516,6 +553,9 @@ impl Function {
                 Operation::Store(place, value) if i >= start => {
                     if place.index.is_some() || !slices.contains(&place.base) {
                         return None;
+                    }
+                    if !bases.contains(&place.base) {
+                        bases.push(place.base);
                     }
                     if self.kind(*value) == Kind::Numbers(1) {
                         stores.push((i as u32, *place, *value));
@@ -526,9 +566,7 @@ impl Function {
         }
         // No cell that is stored to is read.
         let is_read = self.lines[start..].iter().any(|line| match line.operation {
-            Operation::Load(place) => {
-                !slices.contains(&place.base) || stores.iter().any(|(_, stored, _)| stored.base == place.base)
-            }
+            Operation::Load(place) => !slices.contains(&place.base) || bases.contains(&place.base),
             _ => false,
         });
         stores.sort_unstable_by_key(|(line, place, _)| (place.base, place.shift, *line));
@@ -547,7 +585,7 @@ impl Function {
             },
             _ => 0,
         };
-        let mut groups: FxHashMap<(Value, u32), Vec<i32>> = FxHashMap::default();
+        let mut alike: Vec<(Value, u32, i32)> = Vec::with_capacity(stores.len());
         for (_, place, value) in stores {
             let own = kind(*value);
             if !(1..12).contains(&own) {
@@ -557,30 +595,34 @@ impl Function {
             self.operands(&self.lines[line[value.index()] as usize].operation, |operand| {
                 of_operands += 1 << kind(operand);
             });
-            groups.entry((place.base, own << 16 | of_operands)).or_default().push(place.shift);
+            alike.push((place.base, own << 16 | of_operands, place.shift));
         }
-        let mut votes: FxHashMap<i32, u32> = FxHashMap::default();
-        for shifts in groups.values() {
-            for (i, shift) in shifts.iter().enumerate() {
-                shifts[i + 1..].iter().take(AHEAD).for_each(|other| *votes.entry(other - shift).or_default() += 1);
-            }
+        alike.sort_unstable();
+        let mut all: Vec<i32> = Vec::with_capacity(4 * alike.len());
+        for (i, (base, kind, shift)) in alike.iter().enumerate() {
+            let others = alike[i + 1..].iter().take(AHEAD).take_while(|other| (other.0, other.1) == (*base, *kind));
+            all.extend(others.map(|other| other.2 - shift));
         }
-        let mut votes: Vec<(u32, i32)> = votes.into_iter().map(|(distance, votes)| (votes, -distance)).collect();
+        all.sort_unstable();
+        let mut votes: Vec<(usize, i32)> = all.chunk_by(|a, b| a == b).map(|same| (same.len(), -same[0])).collect();
         votes.sort_unstable_by(|a, b| b.cmp(a));
         votes.iter().take(2).map(|(_, distance)| -distance).collect()
     }
 
-    /// Whether a store that moves behind another one would change its cell.
-    fn disturbs(&self, seeds: &[Seed]) -> bool {
+    /// Whether a store that moves behind another one would change its cell. Of single numbers no two are stored to the same place.
+    fn disturbs(&self, start: usize, seeds: &[Seed]) -> bool {
+        let wide = self.lines.iter().enumerate().skip(start).filter_map(|(i, line)| match line.operation {
+            Operation::Store(place, value) if self.lanes(value) > 1 => {
+                Some((i as u32, place.base, place.shift..place.shift + 8 * i32::from(self.lanes(value))))
+            }
+            _ => None,
+        });
+        let wide: Vec<_> = wide.collect();
         seeds.iter().any(|seed| {
             let (first, last) = (seed.lines[0].min(seed.lines[1]), seed.lines[0].max(seed.lines[1]));
             let Operation::Store(moved, _) = self.lines[first as usize].operation else { return true };
-            self.lines[first as usize + 1..last as usize].iter().any(|line| match line.operation {
-                Operation::Store(place, value) => {
-                    let end = place.shift + 8 * i32::from(self.lanes(value));
-                    place.base == moved.base && place.shift <= moved.shift && moved.shift < end
-                }
-                _ => false,
+            wide.iter().any(|(i, base, cells)| {
+                (first..last).contains(i) && *base == moved.base && cells.contains(&moved.shift)
             })
         })
     }

@@ -219,8 +219,10 @@ impl Draft<'_> {
         };
         let address = address.expect("it is listed");
         let call = Call { address, rule, rules: None, arguments: [x; 2], count: 1, lanes, own, second: None };
-        let second = functions::second(&call).expect("it has a pair");
-        self.code.call_in_pair(call, second)
+        match functions::second(&call) {
+            Some(second) => self.code.call_in_pair(call, second),
+            None => self.code.call(call),
+        }
     }
 
     fn block(&mut self, depth: usize) {
