@@ -15,8 +15,6 @@ mod print;
 mod superword;
 mod write;
 
-pub(super) use superword::LEAST;
-
 use crate::recording::graph::Outcome;
 use crate::recording::rules::Rules;
 use rustc_hash::FxHashMap;
