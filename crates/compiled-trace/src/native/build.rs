@@ -5,7 +5,7 @@
 
 use super::call::{Code, Lengths};
 use super::check::check;
-use super::code::LEAST;
+use super::code::Function;
 use super::emit::Emitter;
 use super::functions::Calls;
 use super::machine::Machine;
@@ -236,7 +236,7 @@ impl<'p, S: Number> Builder<'p, S> {
         let mut function = emitter.finish();
         // Vectors of 32 bytes say that the processor has AVX2, whose instructions take operands that are not aligned from memory.
         if self.widest * S::BYTES == 32 {
-            function = function.with_superwords(LEAST);
+            function = function.with_superwords(Function::LEAST_GAIN);
         }
         self.instructions += function.len();
         // Copies of bodies count as well.

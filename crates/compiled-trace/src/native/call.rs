@@ -311,28 +311,20 @@ impl<S: Number, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUT
     }
 }
 
-/// Sine and cosine, with the bits of the functions of one of them: the C library computes both in little more time than one.
-#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", not(miri)))]
-#[inline(always)]
-pub(super) fn sine_and_cosine(x: f64) -> (f64, f64) {
-    #[expect(unsafe_code, reason = "`f64::sin_cos` calls the C library twice; this is one call of it")]
-    unsafe extern "C" {
-        fn sincos(x: f64, sine: *mut f64, cosine: *mut f64);
+/// The address of a function that writes sine and cosine of its argument to two pointers, with the bits of the functions of one of
+/// them, if the C library has it: it computes both in little more time than one.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn sine_and_cosine_to_pointers() -> Option<usize> {
+    #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+    {
+        #[expect(unsafe_code, reason = "the compiler knows no such function; machine code calls it")]
+        unsafe extern "C" {
+            fn sincos(x: f64, sine: *mut f64, cosine: *mut f64);
+        }
+        Some(sincos as *const () as usize)
     }
-    let (mut sine, mut cosine) = (0.0, 0.0);
-    #[expect(unsafe_code, reason = "the function is one of C")]
-    // SAFETY: glibc's `sincos` writes one number to each pointer, and both are of live variables.
-    unsafe {
-        sincos(x, &raw mut sine, &raw mut cosine);
-    }
-    (sine, cosine)
-}
-
-/// Sine and cosine.
-#[cfg(all(target_arch = "x86_64", not(all(target_os = "linux", target_env = "gnu", not(miri)))))]
-#[inline(always)]
-pub(super) fn sine_and_cosine(x: f64) -> (f64, f64) {
-    x.sin_cos()
+    #[cfg(not(all(target_os = "linux", target_env = "gnu", not(miri))))]
+    None
 }
 
 /// Memory with this code that can be executed and not written.

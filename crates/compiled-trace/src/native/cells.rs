@@ -11,8 +11,8 @@ use super::plan::Plan;
 use super::signed::Signed;
 use crate::program::{Instruction, Space};
 
-/// Cells cleared without a loop.
-const CLEARED_AT_ONCE: i64 = 64;
+/// Cells cleared without a loop: the dense Jacobian of 16 numbers by 16.
+const CLEARED_AT_ONCE: i64 = 256;
 /// Cells whose contents are remembered when they are cleared.
 const REMEMBERED: i64 = 4;
 

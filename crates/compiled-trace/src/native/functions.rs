@@ -4,8 +4,10 @@
 //! the portable executor; some are vector functions of `elementary` in programs with vectors. Functions that are not listed are called through [`Rules`](crate::recording::rules::Rules) by number, one jump later.
 
 #[cfg(target_arch = "x86_64")]
-use super::call::sine_and_cosine;
+use super::call::sine_and_cosine_to_pointers;
 use super::call::{binary_f32, binary_f64, unary_f32, unary_f64};
+#[cfg(target_arch = "x86_64")]
+use super::code::Both;
 use super::code::{Call, Second};
 use super::dependence;
 #[cfg(target_arch = "x86_64")]
@@ -86,23 +88,14 @@ pub(super) fn binary<S: Number>(number: u16) -> Option<usize> {
 /// The rule that forms a pair with another one, with functions that have the bits of the rule table.
 #[cfg(target_arch = "x86_64")]
 fn second_of_table(rule: u16) -> Option<Second> {
-    type Both = extern "sysv64" fn(f64, &mut f64) -> f64;
-    extern "sysv64" fn sine_with_cosine(x: f64, cosine: &mut f64) -> f64 {
-        let (sine, other) = sine_and_cosine(x);
-        *cosine = other;
-        sine
-    }
-    extern "sysv64" fn cosine_with_sine(x: f64, sine: &mut f64) -> f64 {
-        let (other, cosine) = sine_and_cosine(x);
-        *sine = other;
-        cosine
-    }
-    let (other, both): (u16, Both) = match rule {
-        rules::SIN => (rules::COS, sine_with_cosine),
-        rules::COS => (rules::SIN, cosine_with_sine),
+    let other = match rule {
+        rules::SIN => rules::COS,
+        rules::COS => rules::SIN,
         _ => return None,
     };
-    Some(Second { rule: other, both: both as usize, alone: f64::direct_unary(other)?, is_wanted: false })
+    let address = sine_and_cosine_to_pointers()?;
+    let both = Both::Writes { address, is_swapped: rule == rules::COS };
+    Some(Second { rule: other, both, alone: f64::direct_unary(other)?, is_wanted: false })
 }
 
 /// The function over `f64` that forms a pair with that of a call of one argument, if there is one.

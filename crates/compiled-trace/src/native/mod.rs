@@ -5,8 +5,8 @@
 //! [`Program::executable`]. For x86-64 under Unix there is a code generator here; other machines need the feature `native`, with
 //! which Cranelift generates code.
 //!
-//! `fills` and `boxes` rewrite the program; `plan` orders the loops of a nest; `emit`, `row`, `window`, `operation` and `cells` write intermediate code (`code`); `x64` or
-//! `cranelift` makes machine code of it. Code of a program that was compiled before in this process is used again.
+//! `fills` and `boxes` rewrite the program; `plan` orders the loops of a nest; `emit`, `row`, `window`, `operation` and `cells` write intermediate code (`code`), whose
+//! straight part `code/superword` puts into another order; `x64` or `cranelift` makes machine code of it. Code of a program that was compiled before in this process is used again.
 //!
 //! # Which result?
 //! Every operation has the value it has in the portable executor: arithmetic and roots are instructions of the machine without

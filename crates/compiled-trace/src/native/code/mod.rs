@@ -15,8 +15,6 @@ mod print;
 mod superword;
 mod write;
 
-pub(super) use superword::LEAST;
-
 use crate::recording::graph::Outcome;
 use crate::recording::rules::Rules;
 use rustc_hash::FxHashMap;
@@ -183,8 +181,8 @@ pub(super) struct Call {
 pub(super) struct Second {
     /// The number of the rule.
     pub(super) rule: u16,
-    /// The address of the function of both: it takes the argument and a pointer to where it writes the second value.
-    pub(super) both: usize,
+    /// The function of both.
+    pub(super) both: Both,
     /// The address of the function of this rule alone, for generators that do not call functions of both.
     #[cfg_attr(not(feature = "native"), expect(dead_code, reason = "the own generator calls functions of both"))]
     pub(super) alone: usize,
@@ -198,6 +196,19 @@ struct InPair {
     /// The call.
     call: u32,
     is_second: bool,
+}
+
+/// The address of a function of two values, which takes the argument and pointers.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Both {
+    /// It returns the first value and writes the second one to the pointer.
+    Returns(usize),
+    /// It writes both to pointers, the first value to the first one or, if `is_swapped`, to the second one.
+    #[cfg_attr(
+        not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")),
+        expect(dead_code, reason = "no C library has such a function")
+    )]
+    Writes { address: usize, is_swapped: bool },
 }
 
 /// A value that changes from iteration to iteration.

@@ -18,7 +18,7 @@
 mod lanes;
 
 #[cfg(target_arch = "x86_64")]
-use super::code::Second;
+use super::code::{Both, Second};
 use crate::recording::rules;
 use differentiation_interface_core::rules::{Cos, Exp, Ln, SechSquared, Sin, Tanh, Unary};
 #[cfg(target_arch = "x86_64")]
@@ -278,7 +278,7 @@ macro_rules! pairs {
                 4 => (four, self::four(rule)?),
                 _ => return None,
             };
-            Some(Second { rule, both, alone, is_wanted: false })
+            Some(Second { rule, both: Both::Returns(both), alone, is_wanted: false })
         }
     };
 }

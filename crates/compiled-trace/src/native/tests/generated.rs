@@ -2,7 +2,7 @@
 //! intermediate code with more values than registers, nested loops, swapped variables and calls.
 
 use super::super::call::{Code, Lengths, Memory};
-use super::super::code::{Call, Condition, Function, LEAST, Limit, Place, Simple, Value, Variable};
+use super::super::code::{Call, Condition, Function, Limit, Place, Simple, Value, Variable};
 use super::super::emit::Emitter;
 use super::super::machine::Machine;
 use super::evaluate::Evaluation;
@@ -219,8 +219,10 @@ impl Draft<'_> {
         };
         let address = address.expect("it is listed");
         let call = Call { address, rule, rules: None, arguments: [x; 2], count: 1, lanes, own, second: None };
-        let second = functions::second(&call).expect("it has a pair");
-        self.code.call_in_pair(call, second)
+        match functions::second(&call) {
+            Some(second) => self.code.call_in_pair(call, second),
+            None => self.code.call(call),
+        }
     }
 
     fn block(&mut self, depth: usize) {
@@ -340,7 +342,7 @@ fn check_function<S: Number>(case: usize, random: &mut Random) {
             assert_eq!(evaluation.run(), 0);
             let expected = evaluation.slices.swap_remove(1);
             // Of some, results become lanes of vectors wherever that is possible, or where it gains something.
-            let least = [None, Some(LEAST), Some(-1000)][random.below(3) as usize];
+            let least = [None, Some(Function::LEAST_GAIN), Some(-1000)][random.below(3) as usize];
             let function = match least {
                 Some(least) => function.with_superwords(least),
                 None => function,

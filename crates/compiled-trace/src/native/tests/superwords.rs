@@ -78,7 +78,9 @@ fn calls_are_early_and_in_pairs() {
     let calls: Vec<&str> = text.lines().filter_map(|line| line.split("call ").nth(1)).collect();
     let rules: Vec<u16> = calls.iter().filter_map(|call| call.split(' ').next()?.parse().ok()).collect();
     if is_x86_feature_detected!("avx2") {
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
         assert_eq!(rules, [rules::SIN, rules::COS, rules::LN, rules::EXP], "{text}");
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
         assert_eq!(text.matches("Second").count(), 2, "{text}");
     }
 }

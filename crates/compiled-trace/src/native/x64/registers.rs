@@ -62,6 +62,8 @@ pub(super) struct Writer<'f> {
     pub(super) touched: u16,
     /// Constants: those of the function, and masks.
     pub(super) pool: Vec<(u64, u8)>,
+    /// The masks among them.
+    masks: Vec<u32>,
     /// Whether there are vectors of 32 bytes.
     pub(super) has_long: bool,
     /// A load that becomes part of the next instruction.
@@ -106,6 +108,7 @@ impl<'f> Writer<'f> {
             frame: function.memory as i32,
             touched: 0,
             pool: function.pool.clone(),
+            masks: Vec::new(),
             has_long: numbers.into_iter().any(is_long),
             folded: None,
             stored_lane: None,
@@ -404,11 +407,12 @@ impl<'f> Writer<'f> {
     /// A constant of these bits in 16 or 32 bytes.
     pub(super) fn mask(&mut self, bits: u64, lanes: u8) -> Rm {
         let lanes = if self.is_long(lanes) { lanes } else { (16 / self.function.bytes) as u8 };
-        let known = self.pool.iter().position(|constant| *constant == (bits, lanes));
-        let index = known.unwrap_or_else(|| {
+        let known = self.masks.iter().find(|mask| self.pool[**mask as usize] == (bits, lanes)).copied();
+        Rm::Pool(known.unwrap_or_else(|| {
             self.pool.push((bits, lanes));
-            self.pool.len() - 1
-        });
-        Rm::Pool(index as u32)
+            let mask = self.pool.len() as u32 - 1;
+            self.masks.push(mask);
+            mask
+        }))
     }
 }

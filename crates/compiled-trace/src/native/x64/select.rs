@@ -2,10 +2,10 @@
 //!
 //! Called by `mod` for one line after the other.
 
-use super::super::code::{Arithmetic, Condition, Kind, Line, Operation, Place, Simple, Value};
+use super::super::code::{Arithmetic, Both, Condition, Kind, Line, Operation, Place, Simple, Value};
 use super::encode::{RAX, RDI, RSI, Rm, Simd};
 use super::lifetimes::{INTEGERS, NEVER, NUMBERS};
-use super::registers::{NOWHERE, PRESERVED, SCRATCH, Writer};
+use super::registers::{NO_SLOT, NOWHERE, PRESERVED, SCRATCH, Writer};
 use crate::recording::graph::Outcome;
 
 const AND: u8 = 0x54;
@@ -420,7 +420,7 @@ impl Writer<'_> {
 
     /// Calls a function of the System V convention: numbers in `xmm0` and `xmm1`, vectors of 32 bytes in all of `ymm0`, the rules and the number of one in `rdi` and `rsi`.
     ///
-    /// A function that has a second result writes it to the place in `rdi`, one of the frame.
+    /// A function that has a second result writes it, or both, to places in the frame.
     fn call(&mut self, i: usize, number: u32, result: Value) {
         let call = self.function.calls[number as usize];
         let arguments = &call.arguments[..call.count as usize];
@@ -473,12 +473,26 @@ impl Writer<'_> {
             self.empty_number(register);
         }
         arguments.iter().for_each(|value| self.release(*value));
-        if second.is_some() {
-            let slot = self.new_slot(call.lanes as i32 * self.function.bytes as i32);
-            self.bytes.address(RDI, Rm::frame(slot));
-            self.second = slot;
+        let mut address = call.address;
+        let mut first = NO_SLOT;
+        if let Some(second) = second {
+            let size = call.lanes as i32 * self.function.bytes as i32;
+            self.second = self.new_slot(size);
+            match second.both {
+                Both::Returns(both) => {
+                    address = both;
+                    self.bytes.address(RDI, Rm::frame(self.second));
+                }
+                Both::Writes { address: both, is_swapped } => {
+                    address = both;
+                    first = self.new_slot(size);
+                    let (to_first, to_second) = if is_swapped { (RSI, RDI) } else { (RDI, RSI) };
+                    self.bytes.address(to_first, Rm::frame(first));
+                    self.bytes.address(to_second, Rm::frame(self.second));
+                }
+            }
         }
-        self.bytes.set(RAX, second.map_or(call.address, |second| second.both) as i64);
+        self.bytes.set(RAX, address as i64);
         if self.bytes.upper && !long {
             self.bytes.clear_upper_halves();
         }
@@ -486,7 +500,12 @@ impl Writer<'_> {
         self.bytes.upper |= long;
         self.take(result);
         debug_assert!(self.function.kind(result) == Kind::Numbers(call.lanes));
-        self.hold(result, NUMBERS, 0);
+        if first == NO_SLOT {
+            self.hold(result, NUMBERS, 0);
+        } else {
+            let at = self.at(result);
+            self.slot[at] = first;
+        }
         self.release(result);
     }
 
