@@ -188,10 +188,29 @@ impl<S: Scalar> Partial<S> {
     }
 }
 
+/// Whether a rule is a line of the rule table of this crate, which alone can say that it is. Engines ask at compile time, so that they compile
+/// what other rules need for these only.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct InTable(bool);
+
+impl InTable {
+    /// A rule of another crate, or one with a parameter.
+    pub const NO: InTable = InTable(false);
+    pub(crate) const YES: InTable = InTable(true);
+
+    /// Whether it is one.
+    pub const fn is(self) -> bool {
+        self.0
+    }
+}
+
 /// An elementary function of one argument: a line of the rule table.
 pub trait Unary: Copy + PartialEq + Debug + Send + Sync + 'static {
     /// Name of the function.
     const NAME: &'static str;
+    #[doc(hidden)]
+    const IN_TABLE: InTable = InTable::NO;
     /// The value at a plain number.
     fn value<B: Base>(self, x: B) -> B;
     /// The derivative at `x`, where `y` is the value there.
@@ -208,6 +227,8 @@ pub trait Unary: Copy + PartialEq + Debug + Send + Sync + 'static {
 pub trait Binary: Copy + PartialEq + Debug + Send + Sync + 'static {
     /// Name of the function.
     const NAME: &'static str;
+    #[doc(hidden)]
+    const IN_TABLE: InTable = InTable::NO;
     /// The value at plain numbers.
     fn value<B: Base>(self, x: B, y: B) -> B;
     /// The derivative with respect to the first argument, where `r` is the value at `(x, y)`.

@@ -166,15 +166,22 @@ pub(crate) fn check_permutation(order: &[u32], n: usize) -> Result<(), Error> {
     if order.len() < n { Err(ErrorKind::NotAPermutation { position: order.len() }.into()) } else { Ok(()) }
 }
 
+/// The numbers below `count` by increasing key; those with the same key in their order. The key is behind a pointer, so that all sorts of this
+/// crate are compiled once.
+pub(crate) fn sorted_by(count: usize, key: &dyn Fn(usize) -> usize) -> Vec<u32> {
+    let mut order: Vec<(usize, u32)> = (0..count).map(|item| (key(item), item as u32)).collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, item)| item).collect()
+}
+
 /// Stable counting sort by degree.
 fn sorted(degrees: &[u32], descending: bool) -> Vec<u32> {
     let largest = degrees.iter().copied().max().unwrap_or(0);
-    let mut order: Vec<u32> = (0..degrees.len() as u32).collect();
-    if largest as usize > 4 * degrees.len() + 1024 {
-        order.sort_by_key(|&v| if descending { largest - degrees[v as usize] } else { degrees[v as usize] });
-        return order;
-    }
     let key = |d: u32| (if descending { largest - d } else { d }) as usize;
+    if largest as usize > 4 * degrees.len() + 1024 {
+        return sorted_by(degrees.len(), &|v| key(degrees[v]));
+    }
+    let mut order: Vec<u32> = (0..degrees.len() as u32).collect();
     let mut start = vec![0u32; largest as usize + 2];
     for &d in degrees {
         start[key(d) + 1] += 1;

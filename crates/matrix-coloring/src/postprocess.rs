@@ -4,6 +4,7 @@
 //! long as every entry stays recoverable; no further class of the result can be dropped.
 
 use crate::algorithm::NEUTRAL;
+use crate::order::sorted_by;
 use crate::pattern::Pattern;
 use crate::recovery::{Side, alone_in_line, is_substitutable, transposed_positions};
 
@@ -43,10 +44,17 @@ impl Classes {
 
     /// Colours by increasing class size.
     fn smallest_first(&self) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.members.len() as u32).collect();
-        order.sort_by_key(|&c| self.members[c as usize].len());
-        order
+        sorted_by(self.members.len(), &|c| self.members[c].len())
     }
+}
+
+/// A colour of columns or of rows: the size of its class, whether it is of columns, and its number.
+type Candidate = (usize, bool, usize);
+
+/// Candidates by increasing size, columns before rows. Those given are sorted by their numbers, columns and rows apart.
+fn smallest_columns_first(candidates: &[Candidate]) -> impl Iterator<Item = Candidate> {
+    let order = sorted_by(candidates.len(), &|i| 2 * candidates[i].0 + usize::from(!candidates[i].1));
+    order.into_iter().map(|i| candidates[i as usize])
 }
 
 /// Drops colours of a symmetric direct colouring.
@@ -101,14 +109,12 @@ pub(crate) fn bidirectional_direct(pattern: &Pattern, row_colors: &mut [u32], co
             }
         }
     }
-    let candidates = by_column.smallest_first().into_iter().map(|c| (by_column.members[c as usize].len(), true, c));
-    let mut candidates: Vec<_> = candidates
-        .chain(by_row.smallest_first().into_iter().map(|c| (by_row.members[c as usize].len(), false, c)))
-        .collect();
-    candidates.sort_by_key(|&(size, is_column, c)| (size, !is_column, c));
-    for (_, is_column, c) in candidates {
+    let mut candidates = Vec::with_capacity(by_column.members.len() + by_row.members.len());
+    candidates.extend(by_column.members.iter().enumerate().map(|(c, members)| (members.len(), true, c)));
+    candidates.extend(by_row.members.iter().enumerate().map(|(c, members)| (members.len(), false, c)));
+    for (_, is_column, c) in smallest_columns_first(&candidates) {
         let (mine, theirs) = if is_column { (&by_column, &mut by_row) } else { (&by_row, &mut by_column) };
-        if mine.needed[c as usize] > 0 {
+        if mine.needed[c] > 0 {
             continue;
         }
         let (lines, map) = if is_column { (columns, &back) } else { (rows, &across) };
@@ -116,7 +122,7 @@ pub(crate) fn bidirectional_direct(pattern: &Pattern, row_colors: &mut [u32], co
             if is_column { (&mut *column_colors, &old_rows) } else { (&mut *row_colors, &old_columns) };
         let (my_reads, their_reads) =
             if is_column { (&mut column_reads, &row_reads) } else { (&mut row_reads, &column_reads) };
-        for &v in &mine.members[c as usize] {
+        for &v in &mine.members[c] {
             my_colors[v as usize] = NEUTRAL;
             for k in lines.range(v as usize) {
                 // `my_reads` is stored along the other orientation, `their_reads` along this one.
@@ -151,11 +157,10 @@ pub(crate) fn substitution(
         }
     }
     candidates.extend(rows.members.iter().enumerate().map(|(c, members)| (members.len(), false, c)));
-    candidates.sort_by_key(|&(size, is_column, c)| (size, !is_column, c));
     if candidates.len().saturating_mul(pattern.nnz()) > limit {
         return;
     }
-    for (_, is_column, c) in candidates {
+    for (_, is_column, c) in smallest_columns_first(&candidates) {
         let members = if is_column { &columns.members[c] } else { &rows.members[c] };
         paint(members, if_row(&mut row_colors, is_column).unwrap_or(column_colors), NEUTRAL);
         let row_side = row_colors.as_deref().map(|colors| Side { colors, ncolors: rows.members.len() });

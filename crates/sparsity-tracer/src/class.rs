@@ -146,7 +146,7 @@ impl Samples<'_> {
 }
 
 /// The class of a rule of one argument, over all points.
-#[cfg_attr(not(debug_assertions), inline(always))]
+#[inline(never)]
 pub(crate) fn unary_global<R: Unary>(rule: R) -> Class {
     remembered(TypeId::of::<R>(), rule.parameter(), Samples::Numbers(&|x| probe_unary(rule, x, rule.value(x)).class))
 }
@@ -168,7 +168,7 @@ pub(crate) fn binary_global<R: Binary>(rule: R) -> Class {
 }
 
 /// The class of a rule of two arguments, by all sample points.
-#[cfg_attr(not(debug_assertions), inline(always))]
+#[inline(never)]
 fn binary_sampled<R: Binary>(rule: R) -> Class {
     let probe = |x: f64, y: f64, active: u8| probe_binary(rule, x, y, rule.value(x, y), active).class;
     remembered(TypeId::of::<R>(), rule.parameter(), Samples::Pairs(&probe))

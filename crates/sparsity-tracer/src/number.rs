@@ -123,6 +123,24 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
         Self::active(value, self.generation, self.handles.binary(other.handles, self.generation, class))
     }
 
+    /// A function of this number alone, whose value is not known. Out of line: all rules share it.
+    #[inline(never)]
+    fn alone_anywhere(self, class: Class) -> Self {
+        self.alone(B::nan(), class)
+    }
+
+    /// A function of two numbers that are not both constant, whose value is not known. Out of line: all rules share it.
+    #[inline(never)]
+    fn together_anywhere(self, other: Self, class: Class) -> Self {
+        if other.generation == CONSTANT {
+            self.alone(B::nan(), class)
+        } else if self.generation == CONSTANT {
+            other.alone(B::nan(), class.of_y())
+        } else {
+            self.together(other, B::nan(), class)
+        }
+    }
+
     /// Whether the value is hidden from user code.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_unknown(&self) -> bool {
@@ -194,39 +212,41 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
         if self.generation == CONSTANT {
             return Self::plain(rule.value(self.value));
         }
-        if K::AT_POINT {
+        if const { K::AT_POINT } {
             let value = rule.value(self.value);
             self.alone(value, class::unary_local(rule, self.value, value))
         } else {
-            self.alone(B::nan(), class::unary_global(rule))
+            self.alone_anywhere(class::unary_global(rule))
         }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
+        if const { !K::AT_POINT } {
+            if self.generation == CONSTANT && other.generation == CONSTANT {
+                return Self::plain(rule.value(self.value, other.value));
+            }
+            return self.together_anywhere(other, class::binary_global(rule));
+        }
         if other.generation == CONSTANT {
             return self.binary_right(other.value, rule);
         }
         if self.generation == CONSTANT {
             return Self::binary_left(self.value, other, rule);
         }
-        if K::AT_POINT {
-            let (x, y) = (self.value, other.value);
-            let value = rule.value(x, y);
-            self.together(other, value, class::binary_local(rule, x, y, value))
-        } else {
-            self.together(other, B::nan(), class::binary_global(rule))
-        }
+        let (x, y) = (self.value, other.value);
+        let value = rule.value(x, y);
+        self.together(other, value, class::binary_local(rule, x, y, value))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_right<R: Binary>(self, other: B, rule: R) -> Self {
         if self.generation == CONSTANT {
             return Self::plain(rule.value(self.value, other));
         }
-        if K::AT_POINT {
+        if const { K::AT_POINT } {
             let value = rule.value(self.value, other);
             self.alone(value, class::right_local(rule, self.value, other, value))
         } else {
-            self.alone(B::nan(), class::binary_global(rule))
+            self.alone_anywhere(class::binary_global(rule))
         }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -234,11 +254,11 @@ impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
         if second.generation == CONSTANT {
             return Self::plain(rule.value(first, second.value));
         }
-        if K::AT_POINT {
+        if const { K::AT_POINT } {
             let value = rule.value(first, second.value);
             second.alone(value, class::left_local(rule, first, second.value, value))
         } else {
-            second.alone(B::nan(), class::binary_global(rule).of_y())
+            second.alone_anywhere(class::binary_global(rule).of_y())
         }
     }
 

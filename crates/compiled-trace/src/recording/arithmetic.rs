@@ -118,6 +118,14 @@ fn record_other_binary<R: Binary>(rule: R, a: RecordedCore<f64>, b: RecordedCore
     operand.map_or_else(|| stray([a, b]), |operand| (operand, recording))
 }
 
+/// The number of a rule that is in the table; any number for another rule, for which it is not used.
+const fn number(in_table: Option<u16>) -> u16 {
+    match in_table {
+        Some(number) => number,
+        None => u16::MAX,
+    }
+}
+
 impl<B: Base> RecordedCore<B> {
     /// A parameter of the innermost recording of this thread, if it has that many.
     fn parameter(index: usize, value: B) -> Self {
@@ -170,13 +178,12 @@ impl<B: Base> Core for RecordedCore<B> {
         if self.recording == 0 {
             return Self::inert(value);
         }
-        Self::active(
-            value,
-            match Rules::unary_in_table::<R>() {
-                Some(id) => record_one(Op::Unary(id), self.double()),
-                None => record_other_unary(rule, self.double()),
-            },
-        )
+        let recorded = if const { Rules::unary_in_table::<R>().is_some() } {
+            record_one(Op::Unary(const { number(Rules::unary_in_table::<R>()) }), self.double())
+        } else {
+            record_other_unary(rule, self.double())
+        };
+        Self::active(value, recorded)
     }
     #[inline(always)]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
@@ -184,9 +191,10 @@ impl<B: Base> Core for RecordedCore<B> {
         if self.recording == 0 && other.recording == 0 {
             return Self::inert(value);
         }
-        match Rules::binary_in_table::<R>() {
-            Some(id) => self.record(other, value, Op::Binary(id)),
-            None => Self::active(value, record_other_binary(rule, self.double(), other.double())),
+        if const { Rules::binary_in_table::<R>().is_some() } {
+            self.record(other, value, Op::Binary(const { number(Rules::binary_in_table::<R>()) }))
+        } else {
+            Self::active(value, record_other_binary(rule, self.double(), other.double()))
         }
     }
     #[inline(always)]
@@ -195,13 +203,12 @@ impl<B: Base> Core for RecordedCore<B> {
         if self.recording == 0 {
             return Self::inert(value);
         }
-        Self::active(
-            value,
-            match Rules::binary_in_table::<R>() {
-                Some(id) => record_right(id, self.double(), other.as_f64()),
-                None => record_other_binary(rule, self.double(), Self::inert(other).double()),
-            },
-        )
+        let recorded = if const { Rules::binary_in_table::<R>().is_some() } {
+            record_right(const { number(Rules::binary_in_table::<R>()) }, self.double(), other.as_f64())
+        } else {
+            record_other_binary(rule, self.double(), Self::inert(other).double())
+        };
+        Self::active(value, recorded)
     }
     #[inline(always)]
     fn binary_left<R: Binary>(first: B, second: Self, rule: R) -> Self {

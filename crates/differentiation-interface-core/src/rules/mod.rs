@@ -74,6 +74,8 @@ mod polygamma;
 pub mod special;
 mod table;
 
+#[doc(hidden)]
+pub use crate::arithmetic::InTable;
 pub use crate::arithmetic::{Binary, Partial, Unary};
 pub use parts::RuleVisitor;
 pub use table::*;

@@ -2,7 +2,7 @@
 
 use super::parts::{RuleVisitor, constant, plain, scale};
 use super::{fused, planar, special};
-use crate::arithmetic::{Base, Binary, Partial, Scalar, Unary};
+use crate::arithmetic::{Base, Binary, InTable, Partial, Scalar, Unary};
 use crate::recordings::EngineScalar;
 use Partial::{One, Value, Zero};
 use num_traits::Float;
@@ -19,6 +19,7 @@ macro_rules! unary_rules {
 
             impl Unary for $Rule {
                 const NAME: &'static str = stringify!($function);
+                const IN_TABLE: InTable = InTable::YES;
                 #[cfg_attr(not(debug_assertions), inline(always))]
                 fn value<B: Base>(self, $v: B) -> B {
                     rule_part!(self, Unary, Value, $value)
@@ -232,6 +233,7 @@ macro_rules! binary_rules {
 
             impl Binary for $Rule {
                 const NAME: &'static str = stringify!($name);
+                const IN_TABLE: InTable = InTable::YES;
                 #[cfg_attr(not(debug_assertions), inline(always))]
                 fn value<B: Base>(self, $v: B, $w: B) -> B {
                     rule_part!(self, Binary, Value, $value)

@@ -9,7 +9,7 @@ use super::rules::Rules;
 use crate::algorithm::{ColoringAlgorithm, Colors, Decompression, NEUTRAL, ProblemKind, distinct};
 use crate::error::Error;
 use crate::graph::{Conflicts, Graph};
-use crate::order::{Dynamic, Lcg, Order};
+use crate::order::{Dynamic, Lcg, Order, sorted_by};
 use crate::pattern::{Lines, Pattern};
 use crate::postprocess;
 
@@ -280,7 +280,10 @@ fn by_class(colors: &[u32], count: usize, pass: usize, random: &mut Lcg) -> Vec<
     match pass % 3 {
         0 => members.reverse(),
         1 => random.shuffle(&mut members),
-        _ => members.sort_by_key(|class| std::cmp::Reverse(class.len())),
+        _ => {
+            let order = sorted_by(count, &|class| usize::MAX - members[class].len());
+            members = order.into_iter().map(|class| std::mem::take(&mut members[class as usize])).collect();
+        }
     }
     members.concat()
 }

@@ -97,15 +97,13 @@ impl Rules {
             && binary.is_some_and(|all| all.iter().zip(&other.binary).all(|(a, b)| a.is(b.rule())))
     }
 
-    /// The number of a rule that is in the table, a constant.
-    #[inline(always)]
-    pub(crate) fn unary_in_table<R: Unary>() -> Option<u16> {
+    /// The number of a rule that is in the table. In a condition that is a `const` block, the compiler generates code for one of the cases only.
+    pub(crate) const fn unary_in_table<R: Unary>() -> Option<u16> {
         unary_id::<R>()
     }
 
     /// The number of a rule of two arguments that is in the table.
-    #[inline(always)]
-    pub(crate) fn binary_in_table<R: Binary>() -> Option<u16> {
+    pub(crate) const fn binary_in_table<R: Binary>() -> Option<u16> {
         binary_id::<R>()
     }
 
@@ -132,18 +130,16 @@ impl Rules {
     /// The number of a unary rule, which is added if it is new; `None` if there are more than 65 thousand.
     #[inline(always)]
     pub(crate) fn number_unary<R: Unary>(&mut self, rule: R) -> Option<u16> {
-        match unary_id::<R>() {
-            Some(id) => Some(id),
-            None => self.number_other_unary(rule),
-        }
+        if const { unary_id::<R>().is_some() } { const { unary_id::<R>() } } else { self.number_other_unary(rule) }
     }
 
     /// The number of a binary rule.
     #[inline(always)]
     pub(crate) fn number_binary<R: Binary>(&mut self, rule: R) -> Option<u16> {
-        match binary_id::<R>() {
-            Some(id) => Some(id),
-            None => self.number_binary_object(&rule, || Arc::new(TwoArguments(rule))),
+        if const { binary_id::<R>().is_some() } {
+            const { binary_id::<R>() }
+        } else {
+            self.number_binary_object(&rule, || Arc::new(TwoArguments(rule)))
         }
     }
 

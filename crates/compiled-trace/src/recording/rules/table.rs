@@ -4,7 +4,6 @@
 
 use differentiation_interface_core::rules::*;
 use differentiation_interface_core::scalar::Scalar;
-use std::any::TypeId;
 
 /// Numbers the lines of the rule table that have no parameter.
 macro_rules! numbered_rules {
@@ -15,16 +14,9 @@ macro_rules! numbered_rules {
         $(#[doc = concat!("Number of the rule [`", stringify!($Rule), "`](differentiation_interface_core::rules::", stringify!($Rule), ").")]
         pub const $CONST: u16 = $count::$CONST as u16;)*
 
-        /// The number of a rule of the table. The search is evaluated at compile time, by the name; a rule of another crate may have the name
-        /// of one of the table, so that the type decides.
-        #[inline(always)]
-        pub(super) fn $id<R: $Trait>() -> Option<u16> {
-            const TYPES: &[TypeId] = &[$(TypeId::of::<$Rule>(),)*];
-            struct Search<R>(std::marker::PhantomData<R>);
-            impl<R: $Trait> Search<R> {
-                const FOUND: Option<u16> = position(R::NAME, &[$($Rule::NAME,)*]);
-            }
-            Search::<R>::FOUND.filter(|number| TYPES[usize::from(*number)] == TypeId::of::<R>())
+        /// The number of a rule of the table, found by its name: a rule of another crate that has the name of one of the table is not in it.
+        pub(super) const fn $id<R: $Trait>() -> Option<u16> {
+            if R::IN_TABLE.is() { position(R::NAME, &[$($Rule::NAME,)*]) } else { None }
         }
         /// The value of a rule of the table; a rule of one argument ignores `y`.
         #[inline(always)]

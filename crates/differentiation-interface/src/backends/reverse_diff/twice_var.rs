@@ -229,7 +229,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     #[track_caller]
     fn observe(&self) -> S::Base {
         #[cfg(feature = "compiled")]
-        if self.is_recorded() {
+        if const { S::DEPTH == 0 } && self.is_recorded() {
             let (x, at) = self.parts();
             return recorded::observe(x, at);
         }
@@ -239,7 +239,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     #[track_caller]
     fn compare(&self, other: &Self) -> Option<Ordering> {
         #[cfg(feature = "compiled")]
-        if self.either_is_recorded(other) {
+        if const { S::DEPTH == 0 } && self.either_is_recorded(other) {
             let ((x, at), (y, at_y)) = (self.parts(), other.parts());
             return recorded::compare(x, at, y, at_y);
         }
@@ -249,7 +249,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     #[track_caller]
     fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
         #[cfg(feature = "compiled")]
-        if self.is_recorded() {
+        if const { S::DEPTH == 0 } && self.is_recorded() {
             let ((x, at), (y, at_y)) = (self.parts(), Self::constant(other).parts());
             return recorded::compare(x, at, y, at_y);
         }
@@ -259,7 +259,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     #[track_caller]
     fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
         #[cfg(feature = "compiled")]
-        if left.either_is_recorded(&right) {
+        if const { S::DEPTH == 0 } && left.either_is_recorded(&right) {
             let parts = |numbers: [Self; 2]| numbers.map(|number| number.parts());
             return Self::whole(recorded::select(parts([left, right]), relation, parts([then, otherwise])));
         }
@@ -279,7 +279,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary<R: Unary>(self, rule: R) -> Self {
         #[cfg(feature = "compiled")]
-        if self.is_recorded() {
+        if const { S::DEPTH == 0 } && self.is_recorded() {
             let (x, at) = self.parts();
             return Self::whole(recorded::unary(x, at, rule));
         }
@@ -293,7 +293,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary<R: Binary>(self, other: Self, rule: R) -> Self {
         #[cfg(feature = "compiled")]
-        if self.either_is_recorded(&other) {
+        if const { S::DEPTH == 0 } && self.either_is_recorded(&other) {
             let ((x, at), (y, at_y)) = (self.parts(), other.parts());
             return Self::whole(recorded::binary(x, at, y, at_y, rule));
         }
@@ -324,7 +324,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
         #[cfg(feature = "compiled")]
-        if self.is_recorded() {
+        if const { S::DEPTH == 0 } && self.is_recorded() {
             let (x, at) = self.parts();
             return Self::whole(recorded::binary_right(x, at, other, rule));
         }
@@ -338,7 +338,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_left<R: Binary>(first: S::Base, second: Self, rule: R) -> Self {
         #[cfg(feature = "compiled")]
-        if second.is_recorded() {
+        if const { S::DEPTH == 0 } && second.is_recorded() {
             let (y, at) = second.parts();
             return Self::whole(recorded::binary_left(first, y, at, rule));
         }
@@ -352,7 +352,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fused(self, factor: Self, addend: Self) -> Self {
         #[cfg(feature = "compiled")]
-        if self.either_is_recorded(&factor) || addend.is_recorded() {
+        if const { S::DEPTH == 0 } && (self.either_is_recorded(&factor) || addend.is_recorded()) {
             return Self::whole(recorded::fused(self.parts(), factor.parts(), addend.parts()));
         }
         let value = self.value.fused(factor.value, addend.value);
@@ -360,7 +360,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     }
     fn custom<R: CustomRule<S::Base>>(rule: &Arc<R>, x: &[TwiceVar<S>], y: &mut Vec<TwiceVar<S>>) {
         #[cfg(feature = "compiled")]
-        if x.iter().any(|v| v.0.is_recorded()) {
+        if const { S::DEPTH == 0 } && x.iter().any(|v| v.0.is_recorded()) {
             let outputs = recorded::custom(rule, x.iter().map(|v| v.0.parts()));
             y.clear();
             y.extend(outputs.into_iter().map(|v| Num(Self::whole(v))));
