@@ -72,6 +72,12 @@ impl Backend for AnyBackend {
         };
         keeps.then_some(Recordings { held_to_one_branch })
     }
+    fn steady(&self) -> Self {
+        match self {
+            AnyBackend::FirstOrder(choice) => AnyBackend::FirstOrder(choice.steady()),
+            AnyBackend::SecondOrder(outer, inner) => AnyBackend::SecondOrder(outer.steady(), inner.steady()),
+        }
+    }
     fn for_nested_differences(&self) -> Self {
         let nested = |choice: &FirstOrder| match choice {
             FirstOrder::FiniteDiff(backend) => FirstOrder::FiniteDiff(backend.for_nested_differences()),

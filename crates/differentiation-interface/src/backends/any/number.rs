@@ -47,9 +47,15 @@ macro_rules! operations {
             const INTERNALS: &'static Internals<Num<Self>, S::Base> = &Internals {
                 // The running engine is not known here, but only recordings distinguish parameters from constants.
                 parameter: |index, value| {
-                    let (below, recorded) = (S::parameter(index, value), Recorded::<S::Base>::parameter(index, value));
-                    let is_recorded = below.is_constant() && !recorded.is_constant();
-                    Num(if is_recorded { Self::Recorded(recorded) } else { Self::Plain(below) })
+                    let below = S::parameter(index, value);
+                    if !below.is_constant() {
+                        return Num(Self::Plain(below));
+                    }
+                    if let Some(of_tape) = Self::parameter_of_tape(index, value) {
+                        return Num(of_tape);
+                    }
+                    let recorded = Recorded::<S::Base>::parameter(index, value);
+                    Num(if recorded.is_constant() { Self::Plain(below) } else { Self::Recorded(recorded) })
                 },
                 ..Internals::DEFAULT
             };
@@ -261,6 +267,21 @@ one_of_numbers! {
         from v by recorded::<S, L>(v), to plain by inert_recorded;
     RecordedDual(Dual<Recorded<S::Base>, L>) of (AutoCompiledReverseDiff, RuntimeForward), from v by dual(recorded::<S, L>(v)), to plain by |v| inert_dual(v).and_then(|v| inert_recorded(&v)), from parameter p by dual(p);
     RecordedVar(Var<Recorded<S::Base>>) of (AutoCompiledReverseDiff, AutoReverseDiff), from v by var(recorded::<S, L>(v)), to plain by |v| inert_var(v).and_then(|v| inert_recorded(&v)), from parameter p by var(p);
+}
+
+impl<S: Scalar, L: Lanes> AnyCore<S, L> {
+    /// A parameter, if the innermost differentiation of this thread by `AutoReverseDiff` writes a recording.
+    fn parameter_of_tape(index: usize, value: S::Base) -> Option<Self> {
+        let var = Var::<S>::parameter(index, value);
+        (!var.is_constant()).then_some(Self::Var(var))
+    }
+}
+
+impl<S: Scalar, L: Lanes> AnyPairCore<S, L> {
+    /// None: pairs are not recorded by a tape.
+    fn parameter_of_tape(_: usize, _: S::Base) -> Option<Self> {
+        None
+    }
 }
 
 impl<S: Scalar, L: Lanes> Default for AnyCore<S, L> {

@@ -13,6 +13,7 @@ use differentiation_interface_core::backend::{
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::recordings::RecordedMatrix;
 use differentiation_interface_core::scalar::Scalar;
 
 /// The routes and the mode of a backend that is chosen at run time.
@@ -24,11 +25,20 @@ impl FirstOrder {
     pub(super) fn engine(self) -> PerEngine<RuntimeForward, AutoReverseDiff, AnyDifferences, AutoCompiledReverseDiff> {
         match self {
             FirstOrder::ForwardDiff(backend) => PerEngine::ForwardDiff(backend),
-            // The numbers of an engine chosen at run time are not recorded by an engine that is a tape by this choice.
-            FirstOrder::ReverseDiff(_) => PerEngine::ReverseDiff(AutoReverseDiff::tape()),
+            FirstOrder::ReverseDiff(backend) => PerEngine::ReverseDiff(backend),
             FirstOrder::FiniteDiff(backend) => PerEngine::FiniteDiff(AnyDifferences::Plain(backend)),
             FirstOrder::FiniteDifferences(backend) => PerEngine::FiniteDiff(AnyDifferences::Extrapolated(backend)),
             FirstOrder::CompiledReverseDiff(backend) => PerEngine::CompiledReverseDiff(backend),
+        }
+    }
+}
+
+impl FirstOrder {
+    /// The same that computes every call in the same way.
+    pub(super) fn steady(self) -> FirstOrder {
+        match self {
+            FirstOrder::ReverseDiff(backend) => FirstOrder::ReverseDiff(backend.steady()),
+            other => other,
         }
     }
 }
@@ -115,6 +125,15 @@ impl PushforwardRoute<AnyBackend> for AnyRoute {
     ) -> Result<bool, Error> {
         run!(state, f, Pushforward: PushforwardRoute, entries(x, entries, y))
     }
+    fn adapt<S: Scalar, L: Lanes>(_: &AnyBackend, state: &mut Self::State<S, L>, adapts: bool) {
+        per_engine!(&mut state.engine, |engine: B| {
+            <<B as Backend>::Pushforward as PushforwardRoute<B>>::adapt::<S, L>(
+                &engine.backend,
+                &mut engine.state,
+                adapts,
+            );
+        });
+    }
     fn seeds_per_pass<L: Lanes>(backend: &AnyBackend, seeds: usize) -> usize {
         let Ok(choice) = backend.first_order() else { return seeds.max(1) };
         per_engine!(choice.engine(), |engine: B| {
@@ -151,6 +170,21 @@ impl PullbackRoute<AnyBackend> for AnyRoute {
     ) -> Result<(), Error> {
         run!(state, f, Pullback: PullbackRoute, sweep(seeds, rows))
     }
+    fn adapt<S: Scalar, L: Lanes>(_: &AnyBackend, state: &mut Self::State<S, L>, adapts: bool) {
+        per_engine!(&mut state.engine, |engine: B| {
+            <<B as Backend>::Pullback as PullbackRoute<B>>::adapt::<S, L>(&engine.backend, &mut engine.state, adapts);
+        });
+    }
+    fn entries<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
+        _: &AnyBackend,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        entries: EntryRequest<'_, S>,
+        y: Option<&mut Vec<S>>,
+    ) -> Result<bool, Error> {
+        run!(state, f, Pullback: PullbackRoute, entries(x, entries, y))
+    }
     fn seeds_per_pass<L: Lanes>(backend: &AnyBackend, seeds: usize) -> usize {
         let Ok(choice) = backend.first_order() else { return seeds.max(1) };
         per_engine!(choice.engine(), |engine: B| {
@@ -170,27 +204,48 @@ impl MatrixRoute<AnyBackend> for AnyRoute {
         })))
     }
     fn prepare<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
-        _: &AnyBackend,
+        backend: &AnyBackend,
         state: &mut Self::State<S, L>,
         f: &mut F,
         x: &[S],
         y: &mut Vec<S>,
     ) -> Result<(), Error> {
+        as_steady_as(backend, &mut state.engine);
         run!(state, f, Jacobian: MatrixRoute, prepare(x, y))
     }
     fn matrix<S: Scalar, L: Lanes, F: Flat<AnyNum<S, L>>>(
-        _: &AnyBackend,
+        backend: &AnyBackend,
         state: &mut Self::State<S, L>,
         f: &mut F,
         x: &[S],
         y: Option<&mut Vec<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
+        as_steady_as(backend, &mut state.engine);
         run!(state, f, Jacobian: MatrixRoute, matrix(x, y, rows))
+    }
+    fn restart<S: Scalar, L: Lanes>(state: &mut Self::State<S, L>) {
+        per_engine!(&mut state.engine, |engine: B| {
+            <<B as Backend>::Jacobian as MatrixRoute<B>>::restart::<S, L>(&mut engine.state);
+        });
+    }
+    #[inline]
+    fn recorded<S: Scalar, L: Lanes>(state: &mut Self::State<S, L>) -> Option<&mut dyn RecordedMatrix<S>> {
+        per_engine!(&mut state.engine, |engine: B| {
+            <<B as Backend>::Jacobian as MatrixRoute<B>>::recorded::<S, L>(&mut engine.state)
+        })
     }
     fn divides(backend: &AnyBackend) -> Option<Direction> {
         let choice = backend.first_order().ok()?;
         per_engine!(choice.engine(), |engine: B| <<B as Backend>::Jacobian as MatrixRoute<B>>::divides(&engine))
+    }
+}
+
+/// Lets the engine go up to programs in this call only if the backend of the call does: inside another operator it does not.
+fn as_steady_as<F, R, D, C>(backend: &AnyBackend, engine: &mut PerEngine<F, Engine<AutoReverseDiff, R>, D, C>) {
+    if let (AnyBackend::FirstOrder(FirstOrder::ReverseDiff(asked)), PerEngine::ReverseDiff(engine)) = (backend, engine)
+    {
+        engine.backend = *asked;
     }
 }
 
@@ -238,7 +293,7 @@ impl HvpRoute<AnyBackend, AnyBackend> for AnyRoute {
     ) -> Result<Self::State<S, L>, Error> {
         let (outer, inner) = (pair.0.first_order()?, pair.1.first_order()?);
         Ok(Running::new(make!(outer, |outer: O| make!(inner, |inner: I| {
-            let backend = (outer, inner);
+            let backend = (outer.steady(), inner.steady());
             let state = <PairRoute<O, I> as HvpRoute<O, I>>::state::<S, L>(&backend, inputs, seeds)?;
             Engine { backend, state }
         }))))

@@ -30,3 +30,46 @@ fn scenarios_hold_with_backends_chosen_at_run_time() {
         test_differentiation(&chosen(), &scenarios, &Options::default()).assert();
     }
 }
+
+/// How often functions run in 100 calls of prepared objects, whose results are compared with answers by hand.
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
+fn runs(backend: AnyBackend) -> [usize; 4] {
+    use crate::prelude::*;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    let counts = [const { AtomicUsize::new(0) }; 4];
+    let (p, k) = (&[2.0, 3.0][..], 5.0);
+    let f = |x: &[_], p: &Vec<_>, k: &f64| {
+        counts[0].fetch_add(1, Relaxed);
+        x[0] * x[0] * p[0] + x[1] * p[1] * *k
+    };
+    fn rows<T: crate::scalar::Real>(count: &AtomicUsize, x: &[T]) -> [T; 3] {
+        count.fetch_add(1, Relaxed);
+        [x[0] * x[1], x[0] * x[0], x[1] * 4.0]
+    }
+    let (g, h, v) = (|x: &[_]| rows(&counts[1], x), |x: &[_]| rows(&counts[2], x), |x: &[_]| rows(&counts[3], x));
+    let mut gradient = prepare_gradient(&f, &backend, (&[1.0, 1.0], Parameter(p), Constant(&k))).unwrap();
+    let mut jacobian = prepare_jacobian(&g, &backend, &[1.0, 1.0]).unwrap();
+    let mut pullback = prepare_pullback(&h, &backend, &[1.0, 1.0], [[1.0; 3]]).unwrap();
+    let mut pushforward = prepare_pushforward(&v, &backend, &[1.0, 1.0], [[1.0, 0.0]]).unwrap();
+    for call in 0..100 {
+        let x = [call as f64, 7.0];
+        assert_eq!(gradient.gradient((&x, Parameter(p), Constant(&k))).unwrap(), [4.0 * x[0], 15.0]);
+        let (y, jac) = jacobian.value_and_jacobian(&x).unwrap();
+        assert_eq!((y, jac.as_slice()), ([7.0 * x[0], x[0] * x[0], 28.0], &[7.0, x[0], 2.0 * x[0], 0.0, 0.0, 4.0][..]));
+        assert_eq!(pullback.pullback(&x, [[1.0, 2.0, 3.0]]).unwrap(), [[7.0 + 4.0 * x[0], x[0] + 12.0]]);
+        assert_eq!(pushforward.pushforward(&x, [[1.0, 10.0]]).unwrap(), [[7.0 + 10.0 * x[0], 2.0 * x[0], 40.0]]);
+    }
+    counts.map(AtomicUsize::into_inner)
+}
+
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
+#[test]
+fn first_derivatives_that_repeat_are_computed_by_programs() {
+    use crate::backends::AutoReverseDiff;
+
+    let by_programs = runs("ReverseDiff".parse().unwrap());
+    assert!(by_programs.iter().all(|count| (48..60).contains(count)), "{by_programs:?}");
+    let by_tapes = runs(AnyBackend::from(AutoReverseDiff::tape()));
+    assert!(by_tapes.iter().all(|count| *count > 100), "{by_tapes:?}");
+}

@@ -40,7 +40,7 @@ use crate::backends::AutoCompiledReverseDiff;
 /// A program adds long sums in another order than the tape: results differ by rounding. `report()` of the prepared object says what has
 /// been done and why; a sparse matrix has no report. [`tape`](Self::tape), `recording_from` and `compiled` set the tier. The tape computes
 /// numbers of another differentiation (the inner derivatives of [`SecondOrder`](crate::backend::SecondOrder) with another engine outside),
-/// `f32`, calls without preparation, products at a fixed point, `AnyBackend`, and everything but gradients and derivatives by
+/// `f32`, calls without preparation, products at a fixed point, second derivatives by `AnyBackend`, and everything but gradients and derivatives by
 /// `AutoThreaded`. The value that `value_derivative_and_second_derivative` returns takes a run of the function on a tape.
 ///
 /// **Threads.** The tape belongs to the thread that calls the operator. A function that combines its numbers on another thread
