@@ -200,14 +200,11 @@ struct InPair {
 
 /// The address of a function of two values, which takes the argument and pointers.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for x86-64 calls such functions"))]
 pub(super) enum Both {
     /// It returns the first value and writes the second one to the pointer.
     Returns(usize),
     /// It writes both to pointers, the first value to the first one or, if `is_swapped`, to the second one.
-    #[cfg_attr(
-        not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")),
-        expect(dead_code, reason = "no C library has such a function")
-    )]
     Writes { address: usize, is_swapped: bool },
 }
 
