@@ -41,6 +41,16 @@ fn product_by_steps<T: Real>(n: usize, x: &[T]) -> T {
     let entry = |at: usize| (0..n).fold(T::constant(0.0), |sum, k| sum + a[at % n + n * k] * b[k + n * (at / n)]);
     sum_of_squares((0..n * n).map(entry))
 }
+/// The gradient with products of `faer`: 2 C Bᵀ and 2 Aᵀ C with C = A B.
+fn product_by_hand(n: usize, x: &[f64], c: &mut Mat<f64>, grad: &mut [f64]) {
+    let (a, b) = x.split_at(n * n);
+    let [a, b] = [a, b].map(|entries| MatRef::from_column_major_slice(entries, n, n));
+    multiply(c.as_mut(), Accum::Replace, a, b, 1.0, Par::Seq);
+    let (of_a, of_b) = grad.split_at_mut(n * n);
+    let [of_a, of_b] = [of_a, of_b].map(|entries| faer::MatMut::from_column_major_slice_mut(entries, n, n));
+    multiply(of_a, Accum::Replace, &*c, b.transpose(), 2.0, Par::Seq);
+    multiply(of_b, Accum::Replace, a.transpose(), &*c, 2.0, Par::Seq);
+}
 
 /// Σ xᵢ² of (A + 2n) x = b, by the rule and by elimination.
 fn system<T: Real>(n: usize, x: &[T]) -> T {
@@ -164,6 +174,81 @@ fn network_by_hand(data: &Data, x: &[f64], memory: &mut [Mat<f64>; 2], grad: &mu
     of_bias[0] = error.col(0).iter().sum();
 }
 
+/// Two layers over a batch, written as loops over single numbers: samples of `inputs` numbers, `hidden` units of tanh, `outputs` numbers.
+struct Layers {
+    samples: usize,
+    inputs: usize,
+    hidden: usize,
+    outputs: usize,
+    /// By rows.
+    data: Vec<f64>,
+}
+
+impl Layers {
+    fn new([samples, inputs, hidden, outputs]: [usize; 4]) -> Layers {
+        Layers { samples, inputs, hidden, outputs, data: points(samples * inputs) }
+    }
+    /// Weights by rows and biases of each layer.
+    fn point(&self) -> Vec<f64> {
+        points((self.inputs + 1) * self.hidden + (self.hidden + 1) * self.outputs).iter().map(|v| 0.1 * v).collect()
+    }
+    /// The sum of the squares of all outputs.
+    fn value<T: Real>(&self, x: &[T]) -> T {
+        let (first, rest) = x.split_at(self.inputs * self.hidden);
+        let (first_bias, rest) = rest.split_at(self.hidden);
+        let (second, second_bias) = rest.split_at(self.hidden * self.outputs);
+        let mut total = T::constant(0.0);
+        for sample in self.data.chunks(self.inputs) {
+            let weights = first.chunks(self.inputs).zip(first_bias);
+            let units = weights
+                .map(|(row, bias)| row.iter().zip(sample).fold(*bias, |sum, (weight, x)| sum + *weight * *x).tanh());
+            let units: Vec<T> = units.collect();
+            for (row, bias) in second.chunks(self.hidden).zip(second_bias) {
+                let output = row.iter().zip(&units).fold(*bias, |sum, (weight, unit)| sum + *weight * *unit);
+                total += output * output;
+            }
+        }
+        total
+    }
+    /// The gradient with products of `faer`. Matrices are by columns, so those by rows are their transposes.
+    fn by_hand(&self, x: &[f64], memory: &mut [Mat<f64>; 3], grad: &mut [f64]) {
+        let Layers { samples, inputs, hidden, outputs, .. } = *self;
+        let [units, found, back] = memory;
+        let (first, rest) = x.split_at(inputs * hidden);
+        let (first_bias, rest) = rest.split_at(hidden);
+        let (second, second_bias) = rest.split_at(hidden * outputs);
+        let first = MatRef::from_column_major_slice(first, inputs, hidden);
+        let second = MatRef::from_column_major_slice(second, hidden, outputs);
+        let data = MatRef::from_column_major_slice(&self.data, inputs, samples);
+        multiply(units.as_mut(), Accum::Replace, first.transpose(), data, 1.0, Par::Seq);
+        for i in 0..samples {
+            units.col_mut(i).iter_mut().zip(first_bias).for_each(|(unit, bias)| *unit = (*unit + bias).tanh());
+        }
+        multiply(found.as_mut(), Accum::Replace, second.transpose(), &*units, 1.0, Par::Seq);
+        for i in 0..samples {
+            found.col_mut(i).iter_mut().zip(second_bias).for_each(|(y, bias)| *y = 2.0 * (*y + bias));
+        }
+        multiply(back.as_mut(), Accum::Replace, second, &*found, 1.0, Par::Seq);
+        for i in 0..samples {
+            let units = units.col(i);
+            back.col_mut(i).iter_mut().zip(units.iter()).for_each(|(back, unit)| *back *= 1.0 - unit * unit);
+        }
+        let (of_first, rest) = grad.split_at_mut(inputs * hidden);
+        let (of_first_bias, rest) = rest.split_at_mut(hidden);
+        let (of_second, of_second_bias) = rest.split_at_mut(hidden * outputs);
+        let of_first = faer::MatMut::from_column_major_slice_mut(of_first, inputs, hidden);
+        multiply(of_first, Accum::Replace, data, back.transpose(), 1.0, Par::Seq);
+        let of_second = faer::MatMut::from_column_major_slice_mut(of_second, hidden, outputs);
+        multiply(of_second, Accum::Replace, &*units, found.transpose(), 1.0, Par::Seq);
+        for (of_bias, matrix) in [(of_first_bias, &*back), (of_second_bias, &*found)] {
+            of_bias.fill(0.0);
+            for i in 0..samples {
+                of_bias.iter_mut().zip(matrix.col(i).iter()).for_each(|(sum, number)| *sum += number);
+            }
+        }
+    }
+}
+
 /// The equations 2 xᵢ + ½ sin xᵢ₊₁ + xᵢ³/10 + pᵢ xᵢ₋₁ = pᵢ₊₁, whose Jacobian is known.
 struct Chain;
 
@@ -244,13 +329,16 @@ macro_rules! by {
 
 fn main() {
     let (tape, compiled) = (AutoReverseDiff::tape(), AutoReverseDiff::compiled());
-    for n in [4, 8, 16, 32, 64] {
+    for n in [4, 8, 16, 32, 64, 128] {
         let x = points(2 * n * n);
         let x = &x[..];
+        let mut memory = Mat::zeros(n, n);
         compare(
             &format!("sum of squares of A B, n = {n}"),
             x.len(),
             vec![
+                ("by hand with faer", Box::new(|grad: &mut [f64]| product_by_hand(n, x, &mut memory, grad))),
+                ("compiled by single numbers", by!(compiled, x, move |x: &[_]| product_by_steps(n, x))),
                 ("reverse by rule", by!(tape, x, move |x: &[_]| product(n, x))),
                 ("reverse by single numbers", by!(tape, x, move |x: &[_]| product_by_steps(n, x))),
                 ("compiled by rule", by!(compiled, x, move |x: &[_]| product(n, x))),
@@ -282,10 +370,26 @@ fn main() {
             ("reverse, tanh by map", by!(tape, x, |x: &[_]| network(data, x, by_map))),
             ("reverse, tanh by entry", by!(tape, x, |x: &[_]| network(data, x, by_entry))),
             ("reverse by single numbers", by!(tape, x, |x: &[_]| network_by_steps(data, x))),
+            ("compiled by single numbers", by!(compiled, x, |x: &[_]| network_by_steps(data, x))),
             ("compiled, tanh by map", by!(compiled, x, |x: &[_]| network(data, x, by_map))),
             ("compiled, tanh by entry", by!(compiled, x, |x: &[_]| network(data, x, by_entry))),
         ],
     );
+    for sizes in [[256, 32, 64, 10], [256, 64, 128, 32]] {
+        let layers = &Layers::new(sizes);
+        let x = layers.point();
+        let x = &x[..];
+        let [samples, inputs, hidden, outputs] = sizes;
+        let mut memory = [hidden, outputs, hidden].map(|rows| Mat::zeros(rows, samples));
+        compare(
+            &format!("two layers, {samples} samples, {inputs} inputs, {hidden} hidden, {outputs} outputs"),
+            x.len(),
+            vec![
+                ("by hand with faer", Box::new(|grad: &mut [f64]| layers.by_hand(x, &mut memory, grad))),
+                ("compiled by single numbers", by!(compiled, x, |x: &[_]| layers.value(x))),
+            ],
+        );
+    }
     for n in [4, 16] {
         let p: Vec<f64> = points(n).iter().map(|v| 0.5 * v).collect();
         let p = &p[..];

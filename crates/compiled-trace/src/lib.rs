@@ -93,7 +93,7 @@ use differentiation_interface_core::error::Error;
 /// # Ok::<(), differentiation_interface_core::error::Error>(())
 /// ```
 pub fn compile(graph: &Graph) -> Result<Program, Error> {
-    Ok(compile::program(graph)?.optimized())
+    Ok(compile::repeated_constants::kept_once(compile::program(graph)?.optimized()))
 }
 
 /// Compiles a recording that is not needed any more, like [`compile`], with less memory at the peak.
@@ -110,5 +110,5 @@ pub fn compile(graph: &Graph) -> Result<Program, Error> {
 /// # Ok::<(), differentiation_interface_core::error::Error>(())
 /// ```
 pub fn compile_owned(graph: Graph) -> Result<Program, Error> {
-    Ok(compile::program_of(graph)?.optimized())
+    Ok(compile::repeated_constants::kept_once(compile::program_of(graph)?.optimized()))
 }

@@ -11,6 +11,7 @@
 //! change from iteration to iteration are placed behind all others, row by row, so that they advance too; in the short recordings, numbers that
 //! cannot occur stand for them, because three iterations of them could be equal by chance.
 
+use super::repeated_constants::kept_once;
 use crate::program::{Address, Dimension, Instruction, Nest, Program, RuleCall, Space, Statement};
 use crate::recording::fold::Fold;
 use crate::recording::graph::{CONSTANT, Call, Graph, Node, Op};
@@ -38,9 +39,9 @@ impl<B: Base> Recorder<B> {
         if let Some(fold) = self.fold()
             && let Some(found) = program(self.graph(), fold)
         {
-            return Ok(found);
+            return Ok(kept_once(found));
         }
-        Ok(super::program(self.unfold())?.optimized())
+        Ok(kept_once(super::program(self.unfold())?.optimized()))
     }
 }
 

@@ -8,6 +8,7 @@ mod guards;
 mod lower;
 mod reductions;
 mod regroup;
+pub(crate) mod repeated_constants;
 mod reroll;
 mod separable;
 

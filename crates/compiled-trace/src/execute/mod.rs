@@ -9,7 +9,8 @@
 //!
 //! # Which result?
 //! The order of additions is fixed by the program, and the same for every machine and vector width: a sum over a vectorised
-//! dimension adds term `i` to partial sum `i mod 16`, and adds these pairwise at the end of the row. No operations are
+//! dimension adds term `i` to partial sum `i mod 16`, and adds these pairwise at the end of the row; a nest that is a product of matrices of doubles
+//! adds 256 terms of an entry to each other in order, then to the cell, as machine code does. No operations are
 //! contracted. Cells that several instructions accumulate to receive their terms block by block.
 
 mod block;

@@ -5,8 +5,9 @@
 //! [`Program::executable`]. For x86-64 under Unix there is a code generator here; other machines need the feature `native`, with
 //! which Cranelift generates code.
 //!
-//! `fills` and `boxes` rewrite the program; `plan` orders the loops of a nest; `emit`, `row`, `window`, `operation` and `cells` write intermediate code (`code`), whose
-//! straight part `code/superword` puts into another order; `x64` or `cranelift` makes machine code of it. Code of a program that was compiled before in this process is used again.
+//! `fills` and `boxes` rewrite the program; `build` leaves products of matrices to `products`, by way of `product`; `plan` orders the loops
+//! of a nest; `emit`, `row`, `window`, `operation` and `cells` write intermediate code (`code`), whose straight part `code/superword` puts into
+//! another order; `x64` or `cranelift` makes machine code of it. Code of a program that was compiled before in this process is used again.
 //!
 //! # Which result?
 //! Every operation has the value it has in the portable executor: arithmetic and roots are instructions of the machine without
@@ -21,6 +22,8 @@
 //!   one, and the total of the row is added to the cell when the loops in which the cell stays the same have ended;
 //! - terms for neighbouring cells (`y[i] += a; y[i + 1] += b`) are added to each other first, then to the cell;
 //! - other terms are added to their cells one by one, as in the program, in the order of the loops chosen.
+//! - a nest that is a product of matrices runs as one, outside of the code: 256 terms of an entry are added to each other in order, then to the cell,
+//!   as in the portable executor.
 //!
 //! The order is fixed when a program is compiled, and the same on every run. If several guards fail in one run, this executor may
 //! report another one than the portable executor.
