@@ -4,8 +4,8 @@
 //! as set here these are AVX2 with fused multiplication on x86-64, four numbers per vector, and two on AArch64. The machine code
 //! was inspected on x86-64: all inner loops over entries and points work on four numbers and call nothing.
 //!
-//! AVX-512 is left out, because compiled recordings do not use it. With it these gradients took less time by 2 to 5 % (W2), 11 % and 4 % (mixture, d = 10 and 20) on a Zen 4,
-//! which executes such vectors in halves.
+//! AVX-512 is left out, because compiled recordings do not use it. With it these gradients took less time by 2 to 5 % (W2), 11 % and 4 %
+//! (mixture, d = 10 and 20) on a Zen 4, which executes such vectors in halves.
 //!
 //! Called by the benchmarks of compiled recordings and of emitted code. W1 and W2 with their values are here, without them and W3 and W4 in
 //! [`sums`], W5 in [`grids`], W6 and W8 in [`numbers`], W7 in [`mixture`] and [`bundle`].

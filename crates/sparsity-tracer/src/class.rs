@@ -146,7 +146,7 @@ impl Samples<'_> {
 }
 
 /// The class of a rule of one argument, over all points.
-#[inline(never)]
+#[inline]
 pub(crate) fn unary_global<R: Unary>(rule: R) -> Class {
     remembered(TypeId::of::<R>(), rule.parameter(), Samples::Numbers(&|x| probe_unary(rule, x, rule.value(x)).class))
 }

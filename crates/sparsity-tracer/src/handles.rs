@@ -82,7 +82,7 @@ impl Handles for Gradient {
 }
 
 /// The union of two sets that differ and are not empty.
-#[inline(never)]
+#[inline]
 fn union(a: Set, b: Set, generation: u32) -> Option<Gradient> {
     with(generation, |arena| Gradient(arena.sets.union(a, b)))
 }

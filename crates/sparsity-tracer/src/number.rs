@@ -123,8 +123,8 @@ impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
         Self::active(value, self.generation, self.handles.binary(other.handles, self.generation, class))
     }
 
-    /// A function of this number alone, whose value is not known. Out of line: all rules share it.
-    #[inline(never)]
+    /// A function of this number alone, whose value is not known.
+    #[inline]
     fn alone_anywhere(self, class: Class) -> Self {
         self.alone(B::nan(), class)
     }
