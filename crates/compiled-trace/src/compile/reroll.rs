@@ -81,9 +81,16 @@ impl Reroller<'_> {
             _ => 0,
         };
         let mut tokens = Vec::with_capacity(self.sequence.nodes.len());
-        let mut last = (None, 0);
+        // Shapes that were found lately, by a part of the key.
+        let mut lately = [(None, 0); 64];
         for (start, node) in self.sequence.nodes.iter().enumerate() {
             let key = (node.op, [kind(node.a), kind(node.b)]);
+            let number = match node.op {
+                Op::Unary(rule) => usize::from(rule),
+                Op::Binary(rule) => usize::from(rule) + 5,
+                _ => 3,
+            };
+            let last = &mut lately[(9 * number + usize::from(key.1[0]) + 3 * usize::from(key.1[1])) % 64];
             let shape = if last.0 == Some(key) {
                 last.1
             } else if node.op == Op::Call {
@@ -97,7 +104,7 @@ impl Reroller<'_> {
                 shape
             };
             if node.op != Op::Call {
-                last = (Some(key), shape);
+                *last = (Some(key), shape);
             }
             tokens.push(Token { shape, start: start as u32 });
         }
@@ -398,21 +405,23 @@ impl Words {
         let powers = Powers::new(tokens.len());
         let mut words = Words { prefix, powers, next: Vec::new() };
         let bits = (usize::BITS - tokens.len().leading_zeros()).clamp(8, 20);
-        // The last place with a word of each hash; the hash itself is computed again, as the table is then small.
-        let mut seen = vec![u32::MAX; 1 << bits];
+        // The last place with a word of each hash, and a part of the hash: words with the same part may differ, but periods are compared
+        // before they are used.
+        let mut seen = vec![(u32::MAX, 0u32); 1 << bits];
         for (length, _) in WORDS {
             let mut next = vec![u32::MAX; tokens.len()];
-            seen.fill(u32::MAX);
+            seen.fill((u32::MAX, 0));
             if tokens.len() >= length {
                 let power = words.powers.of(length);
-                let hash = |p: usize| words.prefix[p + length].wrapping_sub(words.prefix[p].wrapping_mul(power));
-                for p in (0..=tokens.len() - length).rev() {
-                    let own = hash(p);
-                    let place = &mut seen[(own.wrapping_mul(MULTIPLIER) >> (64 - bits)) as usize];
-                    if *place != u32::MAX && hash(*place as usize) == own {
+                let ends = words.prefix[length..].iter().zip(&words.prefix);
+                for (p, (end, start)) in ends.enumerate().rev() {
+                    let mixed = end.wrapping_sub(start.wrapping_mul(power)).wrapping_mul(MULTIPLIER);
+                    let part = mixed as u32;
+                    let (place, of) = &mut seen[(mixed >> (64 - bits)) as usize];
+                    if *of == part {
                         next[p] = *place;
                     }
-                    *place = p as u32;
+                    (*place, *of) = (p as u32, part);
                 }
             }
             words.next.push(next);

@@ -28,7 +28,7 @@ pub(crate) fn store_single_terms(statements: &mut Vec<Statement>) {
         return;
     }
     others.sort_unstable_by_key(|(access, at)| (access.space, access.low, access.high, *at));
-    let mut stored = Vec::new();
+    let mut single: Vec<(usize, Cells)> = Vec::new();
     let mut rest = &others[..];
     while let Some((first, _)) = rest.first() {
         // All accesses that overlap.
@@ -45,13 +45,21 @@ pub(crate) fn store_single_terms(statements: &mut Vec<Statement>) {
         rest = later;
         if let Some((access, at)) = only_term(together)
             && is_cleared(&cleared, access, at)
-            && store(&mut statements[at], access)
         {
-            stored.push((access.space, access.low, access.high));
+            single.push((at, (access.space, access.low, access.high)));
         }
     }
+    single.sort_unstable();
+    let mut stored = Vec::new();
+    for of_one in single.chunk_by(|(a, _), (b, _)| a == b) {
+        store(&mut statements[of_one[0].0], of_one, &mut stored);
+    }
+    stored.sort_unstable();
     clear_less(statements, &stored);
 }
+
+/// The cells of one space from the first to the last one.
+type Cells = (Space, u32, u32);
 
 /// Cells that a statement clears.
 struct Cleared {
@@ -76,24 +84,21 @@ fn is_cleared(cleared: &[Cleared], access: &Access, at: usize) -> bool {
     last.space == access.space && access.high < last.end && last.at < at
 }
 
-/// Stores what the nest adds to these cells, if it adds to each of them once; returns whether it did.
-fn store(statement: &mut Statement, cells: &Access) -> bool {
-    let Statement::Nest(nest) = statement else { return false };
+/// Stores what the nest adds to each of these cells, in ascending order, if it adds to them once; tells to which it did. One way through
+/// the body for all of them: scalar nests are long.
+fn store(statement: &mut Statement, single: &[(usize, Cells)], stored: &mut Vec<Cells>) {
+    let Statement::Nest(nest) = statement else { return };
     let trips = nest.trips(&[]);
     for instruction in &mut nest.body {
-        if let Instruction::Accumulate { value, address } = *instruction
-            && let place = &nest.addresses[address as usize]
-            && place.space == cells.space
-            && place.range(&trips) == (cells.low, cells.high)
-        {
-            let once = is_once_each(place, &trips);
-            if once {
-                *instruction = Instruction::Store { value, address };
-            }
-            return once;
+        let Instruction::Accumulate { value, address } = *instruction else { continue };
+        let place = &nest.addresses[address as usize];
+        let (low, high) = place.range(&trips);
+        let cells = (place.space, low, high);
+        if single.binary_search_by_key(&cells, |(_, cells)| *cells).is_ok() && is_once_each(place, &trips) {
+            *instruction = Instruction::Store { value, address };
+            stored.push(cells);
         }
     }
-    false
 }
 
 /// Whether an address means each cell of its range once.
@@ -111,7 +116,7 @@ fn is_once_each(address: &Address, trips: &[u32]) -> bool {
 }
 
 /// Clears only those of the cells, in ascending order, that are not stored.
-fn clear_less(statements: &mut Vec<Statement>, stored: &[(Space, u32, u32)]) {
+fn clear_less(statements: &mut Vec<Statement>, stored: &[Cells]) {
     if stored.is_empty() {
         return;
     }

@@ -296,7 +296,7 @@ impl Recording {
     #[inline]
     pub(super) fn code(&self, which: ProgramKey) -> Result<Option<&Made<native::Compiled<f64>>>, Failure> {
         match self.programs(which).code(which) {
-            Some(made) => Ok(made.as_ref()),
+            Some(made) => Ok(made),
             None => self.new_code(which),
         }
     }

@@ -158,27 +158,28 @@ impl<T> Made<T> {
 /// The executables and machine code of one recording, of the programs that track absent derivatives or of those that do not.
 #[derive(Debug, Default)]
 pub(in super::super) struct Programs {
-    executables: [OnceLock<Made<Executable>>; KEYS],
+    /// Behind pointers, because few of them are made and the tables are moved.
+    executables: [OnceLock<Box<Made<Executable>>>; KEYS],
     /// Machine code of the same programs; none where it was refused.
-    codes: [OnceLock<Option<Made<native::Compiled<f64>>>>; KEYS],
+    codes: [OnceLock<Option<Box<Made<native::Compiled<f64>>>>>; KEYS],
 }
 
 impl Programs {
     /// The executable of a program if it has been made.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn executable(&self, which: ProgramKey) -> Option<&Made<Executable>> {
-        self.executables[which.index()].get()
+        self.executables[which.index()].get().map(|made| &**made)
     }
 
     /// Makes the executable of a program. If another thread has made it meanwhile, both are the same.
     pub(super) fn make_executable(&self, which: ProgramKey, program: Program) -> &Made<Executable> {
-        self.executables[which.index()].get_or_init(|| Made::of(program, Program::executable))
+        self.executables[which.index()].get_or_init(|| Box::new(Made::of(program, Program::executable)))
     }
 
     /// The machine code of a program, if that has been tried.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in super::super) fn code(&self, which: ProgramKey) -> Option<&Option<Made<native::Compiled<f64>>>> {
-        self.codes[which.index()].get()
+    pub(in super::super) fn code(&self, which: ProgramKey) -> Option<Option<&Made<native::Compiled<f64>>>> {
+        self.codes[which.index()].get().map(Option::as_deref)
     }
 
     /// Makes the machine code of a program. Builds with `--cfg ad_interpreter` have none: `.ci/soak` tests the interpreter so.
@@ -194,9 +195,9 @@ impl Programs {
         };
         let made = || {
             let Made { code, is_doubtful } = Made::of(program, make);
-            code.map(|code| Made { code, is_doubtful })
+            code.map(|code| Box::new(Made { code, is_doubtful }))
         };
-        self.codes[which.index()].get_or_init(made).as_ref()
+        self.codes[which.index()].get_or_init(made).as_deref()
     }
 }
 
