@@ -3,6 +3,7 @@
 //!
 //! Apart from the other crates because of what the engines depend on; `.ci/survey` runs both programs.
 
+pub use derivative_formula::AutoSymbolic;
 pub use differentiation_interface::prelude::*;
 pub use differentiation_interface_ad_trait::AutoAdTrait;
 pub use differentiation_interface_burn::AutoBurn;
@@ -23,7 +24,9 @@ macro_rules! each_engine {
         $crate::each_engine!(@ $engine => $body;
             named("AutoForwardDiff", forward),
             named("AutoReverseDiff", reverse),
+            named("AutoReverseDiff::tape", AutoReverseDiff::tape()),
             named("AutoReverseDiff::compiled", AutoReverseDiff::compiled()),
+            named("AutoSymbolic", AutoSymbolic::default()),
             named("AutoFiniteDiff", AutoFiniteDiff::central()),
             named("AutoFiniteDifferences", AutoFiniteDifferences::default()),
             all_operators("AutoThreaded(AutoForwardDiff)", AutoThreaded::new(forward).with_threads(2).with_least_work(1)),

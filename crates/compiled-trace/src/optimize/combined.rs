@@ -18,6 +18,7 @@ impl Program {
     /// The outputs beside the entries of the Jacobian:
     /// ```
     /// use compiled_trace::{Limits, compile, record};
+    /// use num_traits::Float;
     /// let graph = record(&[1.0, 1.0], &[], Limits::default(), |x, _, y| y.extend([x[0] * x[1], x[1].exp()]))?;
     /// let (value, all) = (compile(&graph)?, graph.jacobian_entries(&[0, 2, 3], &[0, 1, 1], 100)?.expect("few operations"));
     /// let both = value.followed_by(&compile(&all)?).expect("one recording");

@@ -70,7 +70,9 @@ fn figure2(options: &BenchmarkOptions<'_>) -> Table {
     let engines = (
         named("AutoForwardDiff", AutoForwardDiff::default()),
         named("AutoReverseDiff", AutoReverseDiff::default()),
+        named("AutoReverseDiff::tape", AutoReverseDiff::tape()),
         named("AutoReverseDiff::compiled", AutoReverseDiff::compiled()),
+        named("AutoSymbolic", AutoSymbolic::default()),
         named("AutoFiniteDiff", AutoFiniteDiff::central()),
         named("AutoNumDual", first_order_only(AutoNumDual::default())),
         named("AutoEchidna", first_order_only(AutoEchidna::default())),
@@ -130,7 +132,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             let engines = (
                 AutoForwardDiff::default(),
                 AutoReverseDiff::default(),
+                AutoReverseDiff::tape(),
                 AutoReverseDiff::compiled(),
+                AutoSymbolic::default(),
                 AutoFiniteDiff::central(),
                 first_order_only(AutoNumDual::default()),
                 first_order_only(AutoEchidna::default()),
