@@ -18,18 +18,12 @@ mod lasting;
     not(ad_interpreter),
     any(feature = "native", all(target_arch = "x86_64", unix))
 ))]
-mod lasting_tests;
-#[cfg(all(
-    test,
-    feature = "compiled",
-    not(ad_interpreter),
-    any(feature = "native", all(target_arch = "x86_64", unix))
-))]
-mod products_tests;
+mod program_tests;
 #[cfg(feature = "compiled")]
 mod recorded;
 #[cfg(feature = "compiled")]
 mod report;
+mod states;
 mod tape;
 #[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
 mod tests;
@@ -41,13 +35,6 @@ mod tiered_products;
 mod tiered_twice;
 #[cfg(feature = "compiled")]
 mod tiers;
-#[cfg(all(
-    test,
-    feature = "compiled",
-    not(ad_interpreter),
-    any(feature = "native", all(target_arch = "x86_64", unix))
-))]
-mod tiers_tests;
 mod twice;
 mod twice_tape;
 mod twice_var;

@@ -6,6 +6,7 @@
 use super::along::{Along, along, fixed};
 #[cfg(feature = "compiled")]
 use super::recorded;
+use super::states::answered_in_both_states;
 use super::tape;
 use super::twice_tape::{AppliedRule, TwiceCall, TwiceNode};
 use differentiation_interface_core::custom::CustomRule;
@@ -206,75 +207,7 @@ impl<S: Scalar> Core for TwiceVarCore<S> {
     type Base = S::Base;
     const DEPTH: u32 = 1 + S::DEPTH;
 
-    const INTERNALS: &'static Internals<Num<Self>, S::Base> = &Internals {
-        parameter: |index, value| {
-            #[cfg(feature = "compiled")]
-            if let Some(parameter) = recorded::parameter(index, value) {
-                return Num(Self::whole(parameter));
-            }
-            Num(Self::inert(S::parameter(index, value)))
-        },
-        ..Internals::DEFAULT
-    };
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn constant(value: S::Base) -> Self {
-        Self::inert(S::constant(value))
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn primal(&self) -> S::Base {
-        self.value.peek()
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn observe(&self) -> S::Base {
-        #[cfg(feature = "compiled")]
-        if const { S::DEPTH == 0 } && self.is_recorded() {
-            let (x, at) = self.parts();
-            return recorded::observe(x, at);
-        }
-        self.value.primal()
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn compare(&self, other: &Self) -> Option<Ordering> {
-        #[cfg(feature = "compiled")]
-        if const { S::DEPTH == 0 } && self.either_is_recorded(other) {
-            let ((x, at), (y, at_y)) = (self.parts(), other.parts());
-            return recorded::compare(x, at, y, at_y);
-        }
-        self.value.partial_cmp(&other.value)
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn compare_plain(&self, other: S::Base) -> Option<Ordering> {
-        #[cfg(feature = "compiled")]
-        if const { S::DEPTH == 0 } && self.is_recorded() {
-            let ((x, at), (y, at_y)) = (self.parts(), Self::constant(other).parts());
-            return recorded::compare(x, at, y, at_y);
-        }
-        self.value.partial_cmp(&S::constant(other))
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
-        #[cfg(feature = "compiled")]
-        if const { S::DEPTH == 0 } && left.either_is_recorded(&right) {
-            let parts = |numbers: [Self; 2]| numbers.map(|number| number.parts());
-            return Self::whole(recorded::select(parts([left, right]), relation, parts([then, otherwise])));
-        }
-        if relation.holds(left.compare(&right)) { then } else { otherwise }
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn is_constant(&self) -> bool {
-        self.recording.is_none() && self.value.is_constant()
-    }
-    fn spoil(&self, kind: ErrorKind) {
-        if let Some(own) = self.recording {
-            identity::spoil(own, kind);
-        }
-        self.value.spoil(kind);
-    }
+    answered_in_both_states!();
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary<R: Unary>(self, rule: R) -> Self {

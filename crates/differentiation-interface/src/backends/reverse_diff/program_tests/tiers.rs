@@ -1,6 +1,6 @@
 //! Tests of the tiers: when a preparation goes up and down, and that its answers are those of the tape all the while.
 
-use super::{AutoReverseDiff, Form, Reason, Var};
+use crate::backends::reverse_diff::{AutoReverseDiff, Form, Reason, Var};
 use differentiation_interface_core::backend::SecondOrder;
 use differentiation_interface_core::context::{Constant, Parameter};
 use differentiation_interface_core::error::ErrorKind;

@@ -1,6 +1,6 @@
 //! Tests of functions with constants by the engine that chooses: programs follow constants that last, and the tape those that do not.
 
-use super::{AutoReverseDiff, Form, Reason, Report};
+use crate::backends::reverse_diff::{AutoReverseDiff, Form, Reason, Report};
 use differentiation_interface_core::context::{Constant, ConstantNumbers};
 use differentiation_interface_core::operators::{prepare_gradient, prepare_jacobian};
 use std::cell::Cell;

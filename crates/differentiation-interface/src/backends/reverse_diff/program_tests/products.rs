@@ -1,6 +1,6 @@
 //! Tests of products and second order by the engine that chooses: answers by hand while preparations go up and down.
 
-use super::{AutoReverseDiff, Form, Reason, TwiceVar, Var};
+use crate::backends::reverse_diff::{AutoReverseDiff, Form, Reason, TwiceVar, Var};
 use differentiation_interface_core::backend::SecondOrder;
 use differentiation_interface_core::context::{Constant, Parameter};
 use differentiation_interface_core::custom::{Custom, PlainRule};

@@ -1,0 +1,5 @@
+//! Tests of the engine that chooses, with programs that are machine code.
+
+mod lasting;
+mod products;
+mod tiers;
