@@ -104,7 +104,7 @@ macro_rules! candidate {
         fn start<'p>(program: &'p Program, x: &[f64]) -> Result<Call<'p>, Error> {
             $make!(Outputs { program, copies: $copies }, x, $backend)
         }
-        Candidate { name: concat!(stringify!($make), " ", $name), precision: Precision::Double, start }
+        Candidate { name: $name, precision: Precision::Double, start }
     }};
 }
 
@@ -119,7 +119,7 @@ macro_rules! gradient {
     }};
 }
 
-macro_rules! products {
+macro_rules! hvp {
     ($of:expr, $x:ident, $backend:expr) => {{
         let of = $of;
         let seeds = TANGENTS.map(|tangent| of.repeated(&tangent[..of.program.inputs]));
@@ -177,12 +177,12 @@ macro_rules! sparse_jacobian {
 /// The candidates of batches: engines that compile.
 pub(super) fn candidates() -> Vec<Candidate> {
     let mut all = vec![
-        candidate!(gradient, "compiled, batch", COPIES, AutoReverseDiff::compiled()),
-        candidate!(gradient, "default, batch", COPIES, rising()),
-        candidate!(pullback, "compiled, batch", COPIES, AutoReverseDiff::compiled()),
-        candidate!(pushforward, "compiled, batch", COPIES, AutoReverseDiff::compiled()),
-        candidate!(products, "compiled, batch", COPIES, AutoReverseDiff::compiled()),
-        candidate!(sparse_jacobian, "compiled, batch", COPIES, AutoReverseDiff::compiled()),
+        candidate!(gradient, "gradient compiled, batch", COPIES, AutoReverseDiff::compiled()),
+        candidate!(gradient, "gradient default, batch", COPIES, rising()),
+        candidate!(pullback, "pullback compiled, batch", COPIES, AutoReverseDiff::compiled()),
+        candidate!(pushforward, "pushforward compiled, batch", COPIES, AutoReverseDiff::compiled()),
+        candidate!(hvp, "hvp compiled, batch", COPIES, AutoReverseDiff::compiled()),
+        candidate!(sparse_jacobian, "sparse jacobian compiled, batch", COPIES, AutoReverseDiff::compiled()),
     ];
     all.extend(on_threads());
     all
@@ -196,7 +196,7 @@ fn on_threads() -> Vec<Candidate> {
 #[cfg(feature = "rayon")]
 fn on_threads() -> Vec<Candidate> {
     vec![
-        candidate!(gradient, "compiled, 2 threads", MANY_COPIES, AutoReverseDiff::compiled().with_threads(2)),
-        candidate!(pullback, "compiled, 2 threads", MANY_COPIES, AutoReverseDiff::compiled().with_threads(2)),
+        candidate!(gradient, "gradient compiled, 2 threads", MANY_COPIES, AutoReverseDiff::compiled().with_threads(2)),
+        candidate!(pullback, "pullback compiled, 2 threads", MANY_COPIES, AutoReverseDiff::compiled().with_threads(2)),
     ]
 }

@@ -30,7 +30,7 @@ fn signs(call: usize) -> Vec<f64> {
 }
 
 macro_rules! candidate {
-    ($name:literal, $backend:expr, |$program:ident, $at:ident| $prepare:expr, |$prepared:ident, $point:ident| $call:expr) => {{
+    ($name:literal, |$program:ident, $at:ident| $prepare:expr, |$prepared:ident, $point:ident| $call:expr) => {{
         fn start<'p>($program: &'p Program, x: &[f64]) -> Result<Call<'p>, Error> {
             let constants = signs(0);
             let $at = (x, Constant(&constants));
@@ -54,29 +54,19 @@ macro_rules! candidate {
 
 macro_rules! gradient {
     ($name:literal, $backend:expr) => {
-        candidate!(
-            $name,
-            $backend,
-            |program, at| prepare_gradient(Box::new(Signed(program)), &$backend, at)?,
-            |prepared, at| {
-                let (y, grad) = prepared.value_and_gradient(at)?;
-                vec![(First, vec![y]), (Gradient, grad)]
-            }
-        )
+        candidate!($name, |program, at| prepare_gradient(Box::new(Signed(program)), &$backend, at)?, |prepared, at| {
+            let (y, grad) = prepared.value_and_gradient(at)?;
+            vec![(First, vec![y]), (Gradient, grad)]
+        })
     };
 }
 
 macro_rules! hessian {
     ($name:literal, $backend:expr) => {
-        candidate!(
-            $name,
-            $backend,
-            |program, at| prepare_hessian(Box::new(Signed(program)), &$backend, at)?,
-            |prepared, at| {
-                let (y, grad, hess) = prepared.value_gradient_and_hessian(at)?;
-                vec![(First, vec![y]), (Gradient, grad), (Hessian, hess.as_slice().to_vec())]
-            }
-        )
+        candidate!($name, |program, at| prepare_hessian(Box::new(Signed(program)), &$backend, at)?, |prepared, at| {
+            let (y, grad, hess) = prepared.value_gradient_and_hessian(at)?;
+            vec![(First, vec![y]), (Gradient, grad), (Hessian, hess.as_slice().to_vec())]
+        })
     };
 }
 
