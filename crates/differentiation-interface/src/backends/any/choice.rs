@@ -26,8 +26,7 @@ pub type RuntimeForward = AutoForwardDiff<RuntimeChunk>;
 ///
 /// All choices share one number type, so that one closure works with each of them. Operators take the routes of the static backend,
 /// return its results and call the function as often as it does; but the numbers are larger, and each operation matches their
-/// variant. (Only `FiniteDifferences` paired with itself takes another: it differences its gradients.) A `SecondOrder` works with `second_derivative`, `hvp` and `hessian`; the other operators return
-/// [`ErrorKind::SecondOrderOnly`].
+/// variant. A `SecondOrder` works with `second_derivative`, `hvp` and `hessian`; the other operators return [`ErrorKind::SecondOrderOnly`].
 ///
 /// # Example
 /// ```

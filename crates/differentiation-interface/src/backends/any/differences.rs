@@ -6,7 +6,8 @@ use crate::backends::finite_diff::FiniteState;
 use crate::backends::finite_differences::DifferencesState;
 use crate::backends::{AutoFiniteDiff, AutoFiniteDifferences};
 use differentiation_interface_core::backend::{
-    Backend, Forward, Lane, Lanes, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
+    Backend, Forward, Lane, Lanes, Native, PushforwardPrimitive, ReverseOverGradient, Rows, Seeds, Twice,
+    ViaPushforward,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -34,7 +35,7 @@ impl Backend for AnyDifferences {
     const NAME: &'static str = "any differences";
     type Lanes = Lane<1>;
     type Num<S: Scalar, L: Lanes> = S;
-    type Mode = Forward;
+    type Mode = Forward<EitherDifferences>;
     type Pushforward = Native;
     type Pullback = ViaPushforward;
     type Derivative = ViaPushforward;
@@ -121,3 +122,20 @@ impl PushforwardPrimitive for AnyDifferences {
         of_kind!(self, state, pushforward_held(f, seeds, rows))
     }
 }
+
+/// The way in which [`AnyDifferences`] are differentiated twice: by differences of either kind along [`DifferencesRoute`].
+#[derive(Clone, Copy, Debug)]
+pub struct EitherDifferences;
+
+impl Twice for EitherDifferences {
+    type Under<O: Twice, Given> = O::OverDifferences<Given>;
+    type OverHyperDual<Given> = Given;
+    type OverAdjoint<Given> = Given;
+    type OverReplayed<Given> = Given;
+    type OverDifferences<Given> = DifferencesRoute;
+    type SamePointRoute = ReverseOverGradient;
+}
+
+/// The route of differences of one kind over those of another.
+#[derive(Clone, Copy, Debug)]
+pub struct DifferencesRoute;

@@ -9,6 +9,7 @@ mod host;
 mod number;
 mod routes;
 mod text;
+mod twice_differences;
 
 #[cfg(feature = "serde")]
 mod serde;

@@ -4,7 +4,7 @@ use super::AnyBackend;
 use differentiation_interface_test::families::{
     ScenarioOptions, allocation_free_scenarios, default_scenarios, empty_scenarios,
 };
-use differentiation_interface_test::{Named, Options, named, test_differentiation};
+use differentiation_interface_test::{Named, Options, named, test_differentiation, with_tolerance};
 
 /// Backends chosen at run time, each under the string it comes from.
 fn chosen() -> Vec<Named<AnyBackend>> {
@@ -13,9 +13,13 @@ fn chosen() -> Vec<Named<AnyBackend>> {
         .chain(["SecondOrder(ForwardDiff, ReverseDiff)", "SecondOrder(ReverseDiff, ForwardDiff)"])
         .chain(["SecondOrder(ForwardDiff, ReverseDiff(compile=true))"])
         .chain(["SecondOrder(ReverseDiff(compile=true), ReverseDiff)"])
-        .chain(["FiniteDifferences", "SecondOrder(FiniteDifferences, ReverseDiff)"])
-        .map(|name| named(name, name.parse().expect("these are names")))
+        .chain(["SecondOrder(FiniteDifferences, ReverseDiff)", "SecondOrder(FiniteDifferences, FiniteDiff)"])
+        .map(parsed)
         .collect()
+}
+
+fn parsed(name: &str) -> Named<AnyBackend> {
+    named(name, name.parse().expect("this is a name"))
 }
 
 #[test]
@@ -28,6 +32,15 @@ fn scenarios_hold_with_backends_chosen_at_run_time() {
     }
     for scenarios in [empty_scenarios(), allocation_free_scenarios()] {
         test_differentiation(&chosen(), &scenarios, &Options::default()).assert();
+    }
+}
+
+/// Extrapolated differences have formulas for second derivatives, chosen at run time too: nested, they would have half of these digits.
+#[test]
+fn scenarios_hold_with_extrapolated_differences_as_the_static_backend() {
+    let differences = || with_tolerance(parsed("FiniteDifferences"), 1e-12, 1e-10);
+    for scenarios in [default_scenarios(ScenarioOptions::all()), empty_scenarios(), allocation_free_scenarios()] {
+        test_differentiation(&(differences(),), &scenarios, &Options::default()).assert();
     }
 }
 
