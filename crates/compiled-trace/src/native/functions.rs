@@ -110,10 +110,18 @@ pub(super) fn second(call: &Call) -> Option<Second> {
 /// Functions of machine code that are not those of the rule table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Calls {
-    /// Whether there are any.
-    own: bool,
+    own: Own,
     /// Lanes for which there are such, besides 1.
     lanes: u8,
+}
+
+/// Which functions are own ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Own {
+    None,
+    /// Sine and cosine.
+    Angles,
+    All,
 }
 
 /// The value of an own function, if there is one.
@@ -126,25 +134,54 @@ pub(super) fn own(rule: u16, x: f64) -> Option<f64> {
     None
 }
 
+/// The own function of a rule for four numbers and that of its pair, if these are here. The machine must have AVX2.
+#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no own functions"))]
+pub(super) fn of_four(rule: u16) -> Option<(usize, Second)> {
+    #[cfg(target_arch = "x86_64")]
+    return elementary::four(rule).zip(elementary::second(rule, 4));
+    #[cfg(not(target_arch = "x86_64"))]
+    None
+}
+
+/// Whether a rule is the sine or the cosine, which [`with_superwords`](super::code::Function::with_superwords) computes for several angles at once.
+pub(super) fn is_of_angle(rule: u16) -> bool {
+    matches!(rule, rules::SIN | rules::COS)
+}
+
 /// Iterations from which on vectors are worthwhile.
 const FEWEST: u32 = 4;
+/// Nanoseconds, as measured, of sine and cosine of an angle by the rule table, by own functions, and of up to four angles by own functions.
+const COSTS: [usize; 3] = [9, 14, 12];
+/// Longer straight code is not searched for angles.
+const LONGEST: usize = 1000;
 
 impl Calls {
     /// The functions for a program. All its calls of a rule are of the same function, so that a number does not depend on the
-    /// place where it is computed. Own functions pay where there are vectors; programs that compare bits of their recording need
-    /// the rules with which it was recorded.
+    /// place where it is computed. Own functions pay where there are vectors, of iterations or of angles; programs that compare bits of their
+    /// recording need the rules with which it was recorded.
     pub(super) fn of<S: Number>(program: &Program, widest: u32) -> Calls {
+        let lanes = if widest * S::BYTES == 32 { 4 } else { 1 };
         let mut found = Found::default();
         if cfg!(target_arch = "x86_64") && S::BYTES == 8 {
             found.statements(&program.statements, &mut Vec::new());
         }
-        Calls { own: found.vectors && !found.equalities, lanes: if widest * S::BYTES == 32 { 4 } else { 1 } }
+        let own = match found {
+            Found { equalities: true, .. } => Own::None,
+            Found { vectors: true, .. } => Own::All,
+            Found { by_table, by_own, .. } if lanes == 4 && by_own < by_table => Own::Angles,
+            _ => Own::None,
+        };
+        Calls { own, lanes }
+    }
+
+    fn is_own(self, rule: u16) -> bool {
+        self.own == Own::All || self.own == Own::Angles && is_of_angle(rule)
     }
 
     /// The address of a function of one number.
     pub(super) fn one(self, rule: u16) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
-        return elementary::one(rule).filter(|_| self.own).map(|function| function as usize);
+        return elementary::one(rule).filter(|_| self.is_own(rule)).map(|function| function as usize);
         #[cfg(not(target_arch = "x86_64"))]
         None
     }
@@ -152,7 +189,7 @@ impl Calls {
     /// The address of a function of so many numbers.
     pub(super) fn all(self, rule: u16, lanes: u8) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
-        return elementary::four(rule).filter(|_| self.own && lanes == 4 && self.lanes == 4);
+        return elementary::four(rule).filter(|_| self.is_own(rule) && lanes == 4 && self.lanes == 4);
         #[cfg(not(target_arch = "x86_64"))]
         None
     }
@@ -173,6 +210,10 @@ struct Found {
     vectors: bool,
     /// Guards that hold if two numbers are equal.
     equalities: bool,
+    /// The time of sines and cosines by the rule table.
+    by_table: usize,
+    /// The same by own functions, of several angles at once where the code is straight.
+    by_own: usize,
 }
 
 impl Found {
@@ -202,9 +243,47 @@ impl Found {
                 _ => {}
             }
         }
+        self.angles(nest, loops);
         if calls && !self.vectors {
             let parallel = dependence::parallel(nest, &nest.trips(loops), loops.len());
             self.vectors = nest.dimensions.iter().zip(parallel).any(|(d, parallel)| parallel && d.trip >= FEWEST);
+        }
+    }
+
+    /// Adds the angles of a nest.
+    fn angles(&mut self, nest: &Nest, loops: &[u32]) {
+        let is_of_angle = |instruction: &&Instruction| match instruction {
+            Instruction::Apply { op: Op::Unary(rule), .. } => is_of_angle(*rule),
+            _ => false,
+        };
+        let found = nest.body.iter().filter(is_of_angle).take(2).count();
+        let [by_table, by_own, of_four] = COSTS;
+        if found < 2 || !loops.is_empty() || !nest.dimensions.is_empty() || nest.body.len() > LONGEST {
+            // Only what costs more by own functions counts here.
+            (self.by_table, self.by_own) = (self.by_table + found * by_table, self.by_own + found * by_own);
+            return;
+        }
+        // Per result, how many sines and cosines one after the other it depends on; the angles by this number.
+        let mut depth: Vec<usize> = Vec::with_capacity(nest.body.len());
+        let mut angles: Vec<Vec<u32>> = Vec::new();
+        for instruction in &nest.body {
+            depth.push(match *instruction {
+                Instruction::Apply { op: Op::Unary(_), a, .. } if is_of_angle(&instruction) => {
+                    let depth = depth[a as usize];
+                    angles.resize(angles.len().max(depth + 1), Vec::new());
+                    if !angles[depth].contains(&a) {
+                        angles[depth].push(a);
+                    }
+                    depth + 1
+                }
+                Instruction::Apply { op: Op::Unary(_), a, .. } => depth[a as usize],
+                Instruction::Apply { a, b, .. } => depth[a as usize].max(depth[b as usize]),
+                _ => 0,
+            });
+        }
+        for angles in angles {
+            self.by_table += angles.len() * by_table;
+            self.by_own += if angles.len() == 1 { by_own } else { angles.len().div_ceil(4) * of_four };
         }
     }
 }

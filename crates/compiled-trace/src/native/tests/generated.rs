@@ -35,8 +35,8 @@ fn check_program<S: Number>(case: usize, program: &Program) {
             let options = Options { vectors, ..options };
             let (widest, can_round) = machine.abilities(S::BYTES).expect("there is such a generator");
             let mut tables = Vec::new();
-            let widest = if vectors { widest } else { 1 };
             let calls = functions::Calls::of::<S>(program, widest);
+            let widest = if vectors { widest } else { 1 };
             let mut emitter = Emitter::<S>::new(program, &program.rules, &mut tables, &[], widest, can_round, calls);
             program.statements.iter().for_each(|statement| emitter.statement(statement));
             let function = emitter.finish();
@@ -344,8 +344,8 @@ fn check_function<S: Number>(case: usize, random: &mut Random) {
             // Of some, results become lanes of vectors wherever that is possible, or where it gains something.
             let least = [None, Some(Function::LEAST_GAIN), Some(-1000)][random.below(3) as usize];
             let function = match least {
-                Some(least) => function.with_superwords(least),
-                None => function,
+                Some(least) if widest * S::BYTES == 32 => function.with_superwords(least),
+                _ => function,
             };
             machine.add(&function, true, false).expect("it is not too large");
             let made = std::mem::replace(&mut machine, self::machine(generator).0);

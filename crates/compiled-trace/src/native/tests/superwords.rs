@@ -61,26 +61,85 @@ fn rows_are_lanes_with_the_bits_of_single_numbers() {
     }
 }
 
+/// Numbers of the rules that are called, in order; own ones are negative.
+fn called(text: &str) -> Vec<i32> {
+    let calls = text.lines().filter_map(|line| line.split("call ").nth(1));
+    let number = |call: &str| call.split(' ').find_map(|word| word.parse::<i32>().ok()).expect("calls have a rule");
+    calls.map(|call| if call.starts_with("own") { -number(call) } else { number(call) }).collect()
+}
+
 /// Sine and cosine of one number are one call; calls that need no other one come first, and of these sines.
 #[test]
 fn calls_are_early_and_in_pairs() {
     let graph = record(&[0.7], &[], Limits::default(), |x, _, y| {
         let x: Recorded = x[0];
-        y.push(x.sin().exp() * (1.0 + x * x).ln() / (2.0 + (3.0 * x).cos()));
+        y.push((1.0 + x * x).ln() * x.sin().exp());
     });
     let program = jacobian(&graph.expect("it is recorded"));
     let (found, text, _) = run(&program, true, &[0.7]);
     let x = 0.7f64;
-    let (value, d) = (x.sin().exp() * (1.0 + x * x).ln(), 2.0 + (3.0 * x).cos());
-    let slope = x.sin().exp() * (x.cos() * (1.0 + x * x).ln() + 2.0 * x / (1.0 + x * x));
-    let expected = slope / d + 3.0 * (3.0 * x).sin() * value / (d * d);
+    let expected = x.sin().exp() * (x.cos() * (1.0 + x * x).ln() + 2.0 * x / (1.0 + x * x));
     assert!((found[0] - expected).abs() < 1e-14 * expected.abs(), "{}, expected {expected}", found[0]);
-    let calls: Vec<&str> = text.lines().filter_map(|line| line.split("call ").nth(1)).collect();
-    let rules: Vec<u16> = calls.iter().filter_map(|call| call.split(' ').next()?.parse().ok()).collect();
     if is_x86_feature_detected!("avx2") {
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
-        assert_eq!(rules, [rules::SIN, rules::COS, rules::LN, rules::EXP], "{text}");
+        assert_eq!(called(&text), [rules::SIN, rules::LN, rules::EXP].map(i32::from), "{text}");
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
-        assert_eq!(text.matches("Second").count(), 2, "{text}");
+        assert_eq!(text.matches("Second").count(), 1, "{text}");
     }
+}
+
+/// The sine, the cosine or both of some angles, one output each.
+fn of_angles(x: &[Recorded]) -> Vec<Recorded> {
+    let of = |(i, x): (usize, &Recorded)| match i % 3 {
+        0 => vec![x.cos(), x.sin()],
+        1 => vec![x.sin()],
+        _ => vec![x.cos()],
+    };
+    x.iter().enumerate().flat_map(of).collect()
+}
+
+/// Own functions take up to four angles at once.
+#[test]
+fn several_angles_are_one_call() {
+    let own = |rule: u16, x: f64| functions::own(rule, x).expect("it is an own function");
+    for count in 2..=9 {
+        let graph = record(&vec![0.5; count], &[], Limits::default(), |x, _, y| {
+            // No two of these are alike, so that they do not become a loop.
+            let angles: Vec<Recorded> =
+                x.iter().enumerate().map(|(i, x)| if i % 2 == 0 { *x } else { x.tanh().exp() }).collect();
+            y.extend(of_angles(&angles));
+        });
+        let program = compile(&graph.expect("it is recorded")).expect("it compiles");
+        let x: Vec<f64> = (0..count).map(|i| [0.3, -1.5, 1e7, 4.0, -0.0, 1e-300, 2.0][i % 7] + i as f64).collect();
+        let (found, text, _) = run(&program, true, &x);
+        let expected: Vec<f64> = (0..count)
+            .flat_map(|i| {
+                let x = if i % 2 == 0 { x[i] } else { x[i].tanh().exp() };
+                let (sine, cosine) = (own(rules::SIN, x), own(rules::COS, x));
+                match i % 3 {
+                    0 => vec![cosine, sine],
+                    1 => vec![sine],
+                    _ => vec![cosine],
+                }
+            })
+            .collect();
+        if is_x86_feature_detected!("avx2") {
+            assert_eq!(found, expected, "{text}");
+            let own = called(&text).iter().filter(|rule| **rule < 0).count();
+            assert_eq!(own, count.div_ceil(4), "{count} angles\n{text}");
+        }
+    }
+}
+
+/// An angle that depends on another one is not computed beside it, and a single one is by the rule table.
+#[test]
+fn angles_in_a_row_are_calls_of_the_table() {
+    let graph = record(&[0.7], &[], Limits::default(), |x, _, y| {
+        let sine: Recorded = x[0].sin();
+        y.push((sine + 1.0).sin().exp());
+    });
+    let program = compile(&graph.expect("it is recorded")).expect("it compiles");
+    let (found, text, _) = run(&program, true, &[0.7]);
+    assert_eq!(found, [(0.7f64.sin() + 1.0).sin().exp()]);
+    assert_eq!(called(&text), [rules::SIN, rules::SIN, rules::EXP].map(i32::from), "{text}");
 }

@@ -3,18 +3,19 @@
 //! Called by `build` for the code behind the last loop of a function. The rows of a small Jacobian are computed by the same operations on other
 //! numbers, so pairs of stores that lie a row apart are where the search begins; it goes on to the operands as long as these are alike.
 //! What differs is gathered into a vector, what is the same is broadcast. Every lane has the operations of the single number, in the same
-//! order, and so its bits.
+//! order, and so its bits. Sines and cosines of several angles by own functions are one call.
 //!
 //! # Source
 //! S. Larsen and S. Amarasinghe, Exploiting superword level parallelism with multimedia instruction sets (2000); the search from stores
 //! to operands is that of I. Rosen, D. Nuzman and A. Zaks, Loop-aware SLP in GCC (2007).
 
+mod early;
 mod rewrite;
 mod search;
 
 use super::*;
-use crate::recording::rules;
-use rewrite::Rewrite;
+use early::Early;
+use rewrite::{Rewrite, Rewritten};
 use search::{NONE, Search, Seed};
 
 /// Code with more lines is left as it is: the search is for short programs, where the time of a call is that of its operations.
@@ -26,36 +27,7 @@ impl Function {
     /// The gain from which on vectors are worth while, in halves of an instruction.
     pub(in super::super) const LEAST_GAIN: i32 = 12;
 
-    /// The calls of the straight code from a line on in the order in which they are to be made: before everything else, when fewer values
-    /// have to be saved, those first whose arguments depend on fewer calls, and of these sines and cosines first: the C library
-    /// begins them by reading the rounding mode, where profiles show a third of their time if there is arithmetic under way.
-    fn calls_early(&self, start: usize) -> Vec<usize> {
-        let mut calls = Vec::new();
-        if self.calls.len() < 2 {
-            return Vec::new();
-        }
-        let mut depth = vec![0u32; self.kinds.len()];
-        for (i, Line { operation, result }) in self.lines.iter().enumerate().skip(start) {
-            let Some(result) = result else { continue };
-            let mut deepest = 0;
-            self.operands(operation, |value| {
-                deepest = if value.pool().is_some() { deepest } else { depth[value.index()].max(deepest) };
-            });
-            if let Operation::Call(call) = operation {
-                let Call { rule, rules, .. } = self.calls[*call as usize];
-                // Rules of users are called in the order of the program.
-                if rules.is_none() {
-                    calls.push((deepest, !matches!(rule, rules::SIN | rules::COS), i));
-                }
-                deepest += 1;
-            }
-            depth[result.index()] = deepest;
-        }
-        calls.sort_unstable();
-        calls.into_iter().map(|(.., i)| i).collect()
-    }
-
-    /// The function with its straight code in another order: calls early, and vectors of two doubles where they gain so much, usually
+    /// The function with its straight code in another order: calls early, own functions of several angles at once, and vectors of two doubles where they gain so much, usually
     /// [`LEAST_GAIN`](Function::LEAST_GAIN).
     pub(in super::super) fn with_superwords(mut self, least: i32) -> Function {
         let last = self.lines.iter().rposition(|line| matches!(line.operation, Operation::End(_)));
@@ -94,12 +66,12 @@ impl Function {
             }
         }
         let best = best.filter(|(search, seeds)| search.gain >= least && !self.disturbs(start, seeds));
-        let calls = self.calls_early(start);
-        let rewritten = best.and_then(|(search, seeds)| Rewrite::of(&search, &seeds, &calls));
-        let rewritten = rewritten.or_else(|| Rewrite::of(&search(), &[], &calls));
-        let Some((lines, kinds, pool, joined)) = rewritten else { return self };
+        let early = Early::of(&self, start);
+        let rewritten = best.and_then(|(search, seeds)| Rewrite::of(&search, &seeds, &early));
+        let rewritten = rewritten.or_else(|| Rewrite::of(&search(), &[], &early));
+        let Some(Rewritten { lines, kinds, pool, joined, calls }) = rewritten else { return self };
         self.defined.resize(kinds.len(), start as u32);
-        (self.lines, self.kinds, self.pool, self.joined) = (lines, kinds, pool, joined);
+        (self.lines, self.kinds, self.pool, self.joined, self.calls) = (lines, kinds, pool, joined, calls);
         self
     }
 

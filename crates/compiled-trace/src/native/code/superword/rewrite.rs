@@ -3,7 +3,12 @@
 //! Called by the parent module with the vectors that `search` has found.
 
 use super::super::*;
+use super::early::Early;
 use super::search::{Made, NONE, Search, Seed, Vector};
+use crate::native::functions;
+
+/// Lanes of own functions.
+const LANES: usize = 4;
 
 /// The rewriting of the lines.
 pub(super) struct Rewrite<'s, 'f> {
@@ -12,22 +17,33 @@ pub(super) struct Rewrite<'s, 'f> {
     kinds: Vec<Kind>,
     pool: Vec<(u64, u8)>,
     joined: Vec<Value>,
+    calls: Vec<Call>,
     /// Per value, whether it is there; per vector, the value.
     is_done: Vec<bool>,
     made: Vec<Option<Value>>,
     /// Vectors being made.
     is_open: Vec<bool>,
+    /// Groups of calls that have not been begun; empty once they are.
+    groups: Vec<Vec<usize>>,
+    /// Per line, its group.
+    group: Vec<u32>,
 }
 
-/// Vectors need each other.
+/// Vectors or groups need each other.
 struct Circle;
 
-/// Lines, types of values, constants, and numbers that are joined.
-pub(super) type Rewritten = (Vec<Line>, Vec<Kind>, Vec<(u64, u8)>, Vec<Value>);
+/// What is new in a function.
+pub(super) struct Rewritten {
+    pub(super) lines: Vec<Line>,
+    pub(super) kinds: Vec<Kind>,
+    pub(super) pool: Vec<(u64, u8)>,
+    pub(super) joined: Vec<Value>,
+    pub(super) calls: Vec<Call>,
+}
 
 impl<'s, 'f> Rewrite<'s, 'f> {
     /// The code with the vectors found and these calls first; `None` if vectors need each other.
-    pub(super) fn of(search: &'s Search<'f>, seeds: &[Seed], calls: &[usize]) -> Option<Rewritten> {
+    pub(super) fn of(search: &'s Search<'f>, seeds: &[Seed], early: &Early) -> Option<Rewritten> {
         let function = search.function;
         let mut lines = Vec::with_capacity(function.lines.len());
         lines.extend_from_slice(&function.lines[..search.start]);
@@ -40,10 +56,16 @@ impl<'s, 'f> Rewrite<'s, 'f> {
             is_done: vec![false; function.kinds.len()],
             made: vec![None; search.vectors.len()],
             is_open: vec![false; search.vectors.len()],
+            calls: function.calls.clone(),
+            groups: early.groups.clone(),
+            group: vec![NONE; function.lines.len()],
         };
-        rewrite.all(seeds, calls).ok()?;
-        let Rewrite { lines, kinds, pool, joined, .. } = rewrite;
-        Some((lines, kinds, pool, joined))
+        for (number, group) in early.groups.iter().enumerate() {
+            group.iter().for_each(|line| rewrite.group[*line] = number as u32);
+        }
+        rewrite.all(seeds, &early.calls).ok()?;
+        let Rewrite { lines, kinds, pool, joined, calls, .. } = rewrite;
+        Some(Rewritten { lines, kinds, pool, joined, calls })
     }
 
     fn push(&mut self, operation: Operation, lanes: u8) -> Value {
@@ -88,6 +110,9 @@ impl<'s, 'f> Rewrite<'s, 'f> {
         if let Operation::Second(first) = operation {
             return self.need(first);
         }
+        if self.group[i] != NONE {
+            return self.at_once(self.group[i] as usize);
+        }
         let mut operands = [Value::SLICES; 8];
         let mut count = 0;
         function.operands(&operation, |value| {
@@ -106,6 +131,49 @@ impl<'s, 'f> Rewrite<'s, 'f> {
         {
             self.lines.push(Line { operation: Operation::Second(first), result: Some(second) });
             self.is_done[second.index()] = true;
+        }
+        Ok(())
+    }
+
+    /// Makes the calls of a group, all of own functions of an angle, at once.
+    fn at_once(&mut self, number: usize) -> Result<(), Circle> {
+        let members = std::mem::take(&mut self.groups[number]);
+        let call_of = |line: usize| match self.search.function.lines[line].operation {
+            Operation::Call(call) => Some(self.search.function.calls[call as usize]),
+            _ => None,
+        };
+        let called: Vec<(usize, Call)> = members.iter().filter_map(|line| Some((*line, call_of(*line)?))).collect();
+        // A group that is already begun needs itself.
+        let Some((_, first)) = called.first().copied() else { return Err(Circle) };
+        let Some((address, second)) = functions::of_four(first.rule) else { return Err(Circle) };
+        for (_, call) in &called {
+            self.need(call.arguments[0])?;
+        }
+        let start = self.joined.len() as u32;
+        self.joined.extend(called.iter().map(|(_, call)| call.arguments[0]));
+        self.joined.extend((called.len()..LANES).map(|_| first.arguments[0]));
+        let angles = self.push(Operation::Join { start, count: LANES as u8 }, LANES as u8);
+        let wants_second = |call: &Call| call.second.is_some_and(|second| second.is_wanted);
+        let is_wanted = called.iter().any(|(_, call)| call.rule != first.rule || wants_second(call));
+        self.calls.push(Call {
+            address,
+            arguments: [angles; 2],
+            lanes: LANES as u8,
+            second: Some(Second { is_wanted, ..second }),
+            ..first
+        });
+        let values = self.push(Operation::Call(self.calls.len() as u32 - 1), LANES as u8);
+        let others = self.push(Operation::Second(values), LANES as u8);
+        for (lane, (line, call)) in called.into_iter().enumerate() {
+            let [own, other] = if call.rule == first.rule { [values, others] } else { [others, values] };
+            let lines = &self.search.function.lines;
+            let (result, second) = (lines[line].result, lines.get(line + 1).and_then(|line| line.result));
+            let second = second.filter(|_| wants_second(&call));
+            for (from, result) in [(own, result), (other, second)] {
+                let Some(result) = result else { continue };
+                self.lines.push(Line { operation: Operation::Lane(from, lane as u8), result: Some(result) });
+                self.is_done[result.index()] = true;
+            }
         }
         Ok(())
     }
