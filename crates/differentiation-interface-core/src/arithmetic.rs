@@ -306,6 +306,16 @@ pub trait CustomRule<B: Base = f64>: Send + Sync + 'static {
         let _ = (x, y, dy);
         missing(Self::NAME, dx);
     }
+
+    /// Evaluates the function at `x` into `y`, which is empty, by operations on numbers, and returns true, if the function is made of such; the
+    /// default returns false.
+    ///
+    /// For engines that compile what they record: they take these operations in place of a call, and derive and compile them with those
+    /// around it. Others call the methods above.
+    fn operations<S: Scalar<Base = B>>(&self, x: &[S], y: &mut Vec<S>) -> bool {
+        let _ = (x, y);
+        false
+    }
 }
 
 /// Reports that a rule implements neither derivative.

@@ -229,11 +229,15 @@ impl<B: Base> Core for RecordedCore<B> {
     }
 
     fn custom<R: CustomRule<B>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {
+        let recording = x.iter().map(|x| x.0.recording).find(|recording| *recording != 0).unwrap_or(0);
+        y.clear();
+        if recording != 0 && rule.operations(x, y) {
+            return;
+        }
+        y.clear();
         let plain: Vec<B> = x.iter().map(|x| x.0.value).collect();
         let mut value = Vec::new();
         rule.value(&plain, &mut value);
-        y.clear();
-        let recording = x.iter().map(|x| x.0.recording).find(|recording| *recording != 0).unwrap_or(0);
         if recording == 0 || value.is_empty() {
             y.extend(value.into_iter().map(|value| Num(Self::inert(value))));
             return;

@@ -1,6 +1,7 @@
 //! What is special about compiled recordings: when they are made anew, and what runs in place of the function.
 
 use compiled_trace::{GuardFailed, RunError};
+use differentiation_interface::custom::{CustomRule, Halves};
 use differentiation_interface::prelude::*;
 use differentiation_interface_test::allocations;
 use std::cell::Cell;
@@ -358,4 +359,53 @@ fn a_memory_limit_ends_in_an_error() {
         "gradient with any: the function recorded more operations than the tape or the memory limit allows; split the \
          function, raise the limit or use a forward backend"
     );
+}
+
+/// Σ x², as a rule that counts its calls.
+struct Squares;
+
+impl CustomRule for Squares {
+    const NAME: &'static str = "squares";
+    const GIVEN: Halves = Halves::Pullback;
+    fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+        called();
+        y.clear();
+        y.push(x.iter().map(|x| x * x).sum());
+    }
+    fn pullback<S: Scalar<Base = f64>>(&self, x: &[S], _y: &[S], dy: &[S], dx: &mut [S]) {
+        called();
+        dx.iter_mut().zip(x).for_each(|(dx, x)| *dx = (*x + *x) * dy[0]);
+    }
+    fn operations<S: Scalar<Base = f64>>(&self, x: &[S], y: &mut Vec<S>) -> bool {
+        y.push(x.iter().fold(S::default(), |sum, x| sum + *x * *x));
+        true
+    }
+}
+
+#[test]
+fn rules_that_are_made_of_operations_are_not_called() {
+    fn f<T: Real>(x: &[T]) -> T {
+        Custom::new(Squares).number(x).sqrt() * x[0]
+    }
+    let x = [3.0_f64, 4.0];
+    // r = 5: r + x₀²/r, x₀ x₁/r.
+    let expected: [f64; 2] = [5.0 + 9.0 / 5.0, 12.0 / 5.0];
+    let (_, calls) = costs(|| {
+        let mut prepared = prepare_gradient(&|x: &[_]| f(x), &AutoReverseDiff::compiled(), &x).unwrap();
+        let grad = prepared.gradient(&x).unwrap();
+        assert!(grad.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-15), "{grad:?}");
+        // The rows of the Hessian: (3 x₀/r - x₀³/r³, x₁/r - x₀² x₁/r³), (the same, x₀/r - x₀ x₁²/r³).
+        let hess = hessian(&|x: &[_]| f(x), &AutoReverseDiff::compiled(), &x).unwrap();
+        let expected: [[f64; 2]; 2] = [[1.8 - 0.216, 0.8 - 0.288], [0.8 - 0.288, 0.6 - 0.384]];
+        for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            assert!((hess[(i, j)] - expected[i][j]).abs() < 1e-14, "{hess:?}");
+        }
+    });
+    assert_eq!(calls, 0);
+    let (grad, calls) = {
+        let before = CALLS.get();
+        (gradient(&|x: &[_]| f(x), &AutoReverseDiff::tape(), &x).unwrap(), CALLS.get() - before)
+    };
+    assert!(grad.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-15), "{grad:?}");
+    assert_eq!(calls, 2, "the value and the pullback");
 }

@@ -1,6 +1,7 @@
 //! An elementary function of each entry as one rule.
 //!
-//! Called by users between the products of a network or a kernel: an engine stores one call instead of one operation per entry.
+//! Called by users between the products of a network or a kernel: a tape stores one call instead of one operation per entry. Engines that compile take the
+//! operations.
 
 use super::Operand;
 use super::calls::call;
@@ -58,5 +59,9 @@ impl<B: Base, R: Unary> CustomRule<B> for Each<R> {
     }
     fn pullback<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
         self.pushforward(x, y, dy, dx);
+    }
+    fn operations<S: Scalar<Base = B>>(&self, x: &[S], y: &mut Vec<S>) -> bool {
+        y.extend(x.iter().map(|x| x.apply(self.rule)));
+        true
     }
 }
