@@ -3,7 +3,7 @@
 use compiled_trace::{GuardFailed, RunError};
 use differentiation_interface::custom::{CustomRule, Halves};
 use differentiation_interface::prelude::*;
-use differentiation_interface_test::allocations;
+use differentiation_interface_test::{allocated_bytes, allocations};
 use std::cell::Cell;
 
 thread_local! {
@@ -408,4 +408,31 @@ fn rules_that_are_made_of_operations_are_not_called() {
     };
     assert!(grad.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-15), "{grad:?}");
     assert_eq!(calls, 2, "the value and the pullback");
+}
+
+/// Machine code or not, a large function goes up: its program is a loop.
+#[test]
+fn the_memory_of_a_large_tape_is_freed_when_a_program_takes_over() {
+    let x = vec![0.5; 60_000];
+    fn waves<T: Real>(x: &[T]) -> T {
+        x.iter().map(|x| *x * x.sin()).sum()
+    }
+    let f = |x: &[_]| waves(x);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::default(), &x).unwrap();
+    let mut grad = vec![0.0; x.len()];
+    // A copy has all memory that is in use.
+    let mut kept = |calls: usize| {
+        (0..calls).for_each(|_| prepared.gradient_into(&mut grad, &x).unwrap());
+        let before = allocated_bytes();
+        drop(prepared.clone());
+        (allocated_bytes() - before, prepared.report().by_program)
+    };
+    let (by_tape, none) = kept(1);
+    let (by_program, some) = kept(60);
+    assert_eq!(none, 0);
+    assert!(some > 0);
+    // Two entries of 24 bytes and two adjoints per input on the tape; a program has an output per input.
+    assert!(by_tape >= 60_000 * 60 && by_program <= 60_000 * 30, "{by_tape} bytes, then {by_program}");
+    let slope = 0.5f64.sin() + 0.5 * 0.5f64.cos();
+    assert!(grad.iter().all(|found| (found - slope).abs() < 1e-15));
 }

@@ -68,6 +68,7 @@ impl<S: Scalar, L: Lanes> TieredState<S, L> {
         if step == Step::Record {
             self.record(backend, f, x);
             if self.fill(f.recordable(), point, y, rows).is_ok() {
+                self.release_tape(backend, x.len());
                 return true;
             }
             self.tiers.descend_if_many();
@@ -79,6 +80,15 @@ impl<S: Scalar, L: Lanes> TieredState<S, L> {
     fn record<F: Flat<Var<S>>>(&mut self, backend: &AutoReverseDiff, f: &mut F, x: &[S]) {
         if let Some(&[point]) = doubles(&[x]) {
             self.tiers.record(backend.schedule, &mut AsRecorded::<Var<S>, _>::new(f), point);
+        }
+    }
+
+    /// Frees the memory of a large tape, which grows again if calls come back to it.
+    fn release_tape(&mut self, backend: &AutoReverseDiff, inputs: usize) {
+        if self.tiers.has_large_recording()
+            && let Ok(tape) = <ViaPullback as MatrixRoute<AutoReverseDiff>>::state::<S, L>(backend, inputs)
+        {
+            self.tape = tape;
         }
     }
 

@@ -65,6 +65,8 @@ const LASTED: u64 = 64;
 /// The programs that it takes at most until all constants are parameters. Others follow only if the number of calls has doubled since the
 /// last one.
 const FIRST_PROGRAMS: u64 = 4;
+/// Operations of a large recording; the tape has some 30 bytes for each.
+const LARGE: usize = 100_000;
 /// The number of times that programs are given up after which constants are taken to change too often.
 const MOST_DESCENTS: u64 = 2;
 
@@ -134,6 +136,11 @@ impl Tiers {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn has_programs(&self) -> bool {
         self.programs.is_some()
+    }
+
+    /// Whether the tape of the function takes megabytes, which are not worth keeping beside a program.
+    pub(super) fn has_large_recording(&self) -> bool {
+        self.report.operations >= LARGE
     }
 
     /// Forgets the programs and the counts, for a new preparation.
