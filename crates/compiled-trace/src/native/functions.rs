@@ -15,7 +15,7 @@ use super::elementary;
 use super::number::{BinaryFunction, Number, UnaryFunction};
 use crate::program::{Instruction, Nest, Program, Statement};
 use crate::recording::graph::{Op, Outcome, guard_parts};
-use crate::recording::rules;
+use crate::recording::rules::{self, OtherUnary, Rules};
 use differentiation_interface_core::rules::*;
 
 macro_rules! direct_functions {
@@ -116,12 +116,24 @@ pub(super) struct Calls {
 }
 
 /// Which functions are own ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Own {
-    None,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Own {
     /// Sine and cosine.
-    Angles,
-    All,
+    angles: bool,
+    /// Powers and their derivatives.
+    powers: bool,
+    /// All others.
+    others: bool,
+}
+
+impl Own {
+    fn with(self, other: Own) -> Own {
+        Own {
+            angles: self.angles || other.angles,
+            powers: self.powers || other.powers,
+            others: self.others || other.others,
+        }
+    }
 }
 
 /// The value of an own function, if there is one.
@@ -143,9 +155,24 @@ pub(super) fn of_four(rule: u16) -> Option<(usize, Second)> {
     None
 }
 
-/// Whether a rule is the sine or the cosine, which [`with_superwords`](super::code::Function::with_superwords) computes for several angles at once.
+/// The value of an own function of two numbers, if there is one.
+#[cfg(test)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no own functions"))]
+pub(super) fn own_of_two(rule: u16, x: f64, y: f64) -> Option<f64> {
+    #[cfg(target_arch = "x86_64")]
+    return elementary::one_of_two(rule).map(|function| function(x, y));
+    #[cfg(not(target_arch = "x86_64"))]
+    None
+}
+
+/// Whether a rule of one argument is the sine or the cosine, which [`with_superwords`](super::code::Function::with_superwords) computes for several angles at once.
 pub(super) fn is_of_angle(rule: u16) -> bool {
     matches!(rule, rules::SIN | rules::COS)
+}
+
+/// Whether a rule is a power with a constant exponent that is computed as one with any exponent.
+fn is_power(rule: u16, rules: &Rules) -> bool {
+    matches!(rules.other_unary(rule), Some(OtherUnary::Powc(c)) if *c != 1.0)
 }
 
 /// Iterations from which on vectors are worthwhile.
@@ -156,26 +183,22 @@ const COSTS: [usize; 3] = [9, 14, 12];
 const LONGEST: usize = 1000;
 
 impl Calls {
-    /// The functions for a program. All its calls of a rule are of the same function, so that a number does not depend on the
-    /// place where it is computed. Own functions pay where there are vectors, of iterations or of angles; programs that compare bits of their
+    /// The functions for a program. All its calls of a rule are of the same function, and those of its derivatives with it, so that a number
+    /// does not depend on the place where it is computed. Own functions pay where there are vectors, of iterations or of angles; programs that compare bits of their
     /// recording need the rules with which it was recorded.
     pub(super) fn of<S: Number>(program: &Program, widest: u32) -> Calls {
         let lanes = if widest * S::BYTES == 32 { 4 } else { 1 };
         let mut found = Found::default();
         if cfg!(target_arch = "x86_64") && S::BYTES == 8 {
-            found.statements(&program.statements, &mut Vec::new());
+            found.statements(&program.statements, &program.rules, &mut Vec::new());
         }
-        let own = match found {
-            Found { equalities: true, .. } => Own::None,
-            Found { vectors: true, .. } => Own::All,
-            Found { by_table, by_own, .. } if lanes == 4 && by_own < by_table => Own::Angles,
-            _ => Own::None,
-        };
-        Calls { own, lanes }
+        let Found { mut vectors, equalities, by_table, by_own } = found;
+        vectors.angles |= lanes == 4 && by_own < by_table;
+        Calls { own: if equalities { Own::default() } else { vectors }, lanes }
     }
 
     fn is_own(self, rule: u16) -> bool {
-        self.own == Own::All || self.own == Own::Angles && is_of_angle(rule)
+        if is_of_angle(rule) { self.own.angles } else { self.own.others }
     }
 
     /// The address of a function of one number.
@@ -194,20 +217,39 @@ impl Calls {
         None
     }
 
+    /// The address of a function of two numbers.
+    pub(super) fn one_of_two(self, rule: u16) -> Option<usize> {
+        #[cfg(target_arch = "x86_64")]
+        return elementary::one_of_two(rule).filter(|_| self.own.powers).map(|function| function as usize);
+        #[cfg(not(target_arch = "x86_64"))]
+        None
+    }
+
+    /// The address of a function of twice so many numbers.
+    pub(super) fn all_of_two(self, rule: u16, lanes: u8) -> Option<usize> {
+        #[cfg(target_arch = "x86_64")]
+        return elementary::four_of_two(rule).filter(|_| self.own.powers && lanes == 4 && self.lanes == 4);
+        #[cfg(not(target_arch = "x86_64"))]
+        None
+    }
+
     /// For how many numbers at once there is a function, besides one.
-    pub(super) fn lanes(self, op: Op) -> u8 {
-        match op {
-            Op::Unary(rule) if self.all(rule, self.lanes).is_some() => self.lanes,
-            _ => 1,
-        }
+    pub(super) fn lanes(self, op: Op, rules: &Rules) -> u8 {
+        let found = match op {
+            Op::Unary(rule) if is_power(rule, rules) => self.all_of_two(rules::POWF, self.lanes),
+            Op::Unary(rule) => self.all(rule, self.lanes),
+            Op::Binary(rule) => self.all_of_two(rule, self.lanes),
+            _ => None,
+        };
+        if found.is_some() { self.lanes } else { 1 }
     }
 }
 
 /// What a program has.
 #[derive(Default)]
 struct Found {
-    /// Loops that may run in any order and call a function that there are vectors of.
-    vectors: bool,
+    /// Functions that there are vectors of, and that are called in loops that may run in any order.
+    vectors: Own,
     /// Guards that hold if two numbers are equal.
     equalities: bool,
     /// The time of sines and cosines by the rule table.
@@ -217,36 +259,48 @@ struct Found {
 }
 
 impl Found {
-    fn statements(&mut self, statements: &[Statement], trips: &mut Vec<u32>) {
+    fn statements(&mut self, statements: &[Statement], rules: &Rules, trips: &mut Vec<u32>) {
         for statement in statements {
             match statement {
                 Statement::Loop { trip, body, .. } => {
                     trips.push(*trip);
-                    self.statements(body, trips);
+                    self.statements(body, rules, trips);
                     trips.pop();
                 }
-                Statement::Nest(nest) => self.nest(nest, trips),
+                Statement::Nest(nest) => self.nest(nest, rules, trips),
                 Statement::Zero { .. } | Statement::Call(_) => {}
             }
         }
     }
 
-    fn nest(&mut self, nest: &Nest, loops: &[u32]) {
-        let mut calls = false;
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no own functions"))]
+    fn nest(&mut self, nest: &Nest, rules: &Rules, loops: &[u32]) {
+        let mut called = Own::default();
         for instruction in &nest.body {
             match *instruction {
                 Instruction::Apply { op: Op::Guard(guard), .. } => {
                     self.equalities |= matches!(guard_parts(guard).1, Outcome::Same | Outcome::Equal);
                 }
                 #[cfg(target_arch = "x86_64")]
-                Instruction::Apply { op: Op::Unary(rule), .. } => calls |= elementary::four(rule).is_some(),
+                Instruction::Apply { op: Op::Unary(rule), .. } => {
+                    called.angles |= is_of_angle(rule);
+                    called.powers |= is_power(rule, rules);
+                    called.others |= !is_of_angle(rule) && elementary::four(rule).is_some();
+                }
+                #[cfg(target_arch = "x86_64")]
+                Instruction::Apply { op: Op::Binary(rule), .. } => {
+                    called.powers |= elementary::four_of_two(rule).is_some();
+                }
                 _ => {}
             }
         }
         self.angles(nest, loops);
-        if calls && !self.vectors {
+        let all = self.vectors.with(called);
+        if all != self.vectors {
             let parallel = dependence::parallel(nest, &nest.trips(loops), loops.len());
-            self.vectors = nest.dimensions.iter().zip(parallel).any(|(d, parallel)| parallel && d.trip >= FEWEST);
+            if nest.dimensions.iter().zip(parallel).any(|(d, parallel)| parallel && d.trip >= FEWEST) {
+                self.vectors = all;
+            }
         }
     }
 

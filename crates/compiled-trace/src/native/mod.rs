@@ -11,10 +11,11 @@
 //!
 //! # Which result?
 //! Every operation has the value it has in the portable executor: arithmetic and roots are instructions of the machine without
-//! contraction, elementary functions are those of the rule table, with two exceptions. In a program over `f64` in which a loop that
-//! may run in any order has at least four iterations and calls exp, ln, sin, cos, tanh or 1 / cosh², all calls of these are of own
-//! functions, with errors of less than 1 ulp (1 / cosh²: 2), of four numbers at once where the processor has AVX2. One number and four have the same
-//! bits, so their values depend neither on the place in the loop nor on the processor. In other programs over `f64` sines and cosines are own
+//! contraction, elementary functions are those of the rule table, with two exceptions. There are own functions over `f64` in three groups: sine
+//! and cosine; x^y, y x^(y - 1) and x^y ln x; exp, ln, tanh, 1 / cosh², erf and exp(-x²). In a program in which a loop that may run in any order has at least
+//! four iterations and calls one of a group, all calls of this group are of own functions, with errors of less than 1 ulp (1 / cosh² and
+//! y x^(y - 1): 2, x^y ln x: 3), of four numbers at once where the processor has AVX2. One number and four have the same
+//! bits, so their values depend neither on the place in the loop nor on the processor. In other programs sines and cosines are own
 //! functions if straight code has several angles that do not depend on each other and the processor has AVX2. A program with guards that hold if two numbers are
 //! equal keeps the rule table, with which it was recorded. The order of additions differs:
 //! - a reduction whose cell stays the same in the innermost loop of a nest is kept in registers (in memory of the function if there

@@ -192,6 +192,9 @@ impl<S: Number> Emitter<'_, '_, S> {
                 Call { address, rule, rules: None, arguments: [*x; 2], count: 1, lanes, own: true, second: None };
             return self.call_of_one(call);
         }
+        if let (Some(address), [x, y]) = (self.calls.all_of_two(rule, lanes), arguments) {
+            return self.code.call(own_of_two(address, rule, [*x, *y], lanes));
+        }
         let results: Vec<Value> = (0..lanes)
             .map(|lane| {
                 let mut single = [arguments[0]; 2];
@@ -210,6 +213,9 @@ impl<S: Number> Emitter<'_, '_, S> {
                 Call { address, rule, rules: None, arguments: [*x; 2], count: 1, lanes: 1, own: true, second: None };
             return self.call_of_one(call);
         }
+        if let (Some(address), [x, y]) = (self.calls.one_of_two(rule), arguments) {
+            return self.code.call(own_of_two(address, rule, [*x, *y], 1));
+        }
         let address = direct.unwrap_or(if arguments.len() == 1 { S::UNARY as usize } else { S::BINARY as usize });
         self.uses_rules |= direct.is_none();
         let rules = direct.is_none().then_some(self.rules);
@@ -226,4 +232,9 @@ impl<S: Number> Emitter<'_, '_, S> {
             _ => self.code.call(call),
         }
     }
+}
+
+/// A call of an own function of two arguments.
+fn own_of_two(address: usize, rule: u16, arguments: [Value; 2], lanes: u8) -> Call {
+    Call { address, rule, rules: None, arguments, count: 2, lanes, own: true, second: None }
 }

@@ -192,7 +192,7 @@ impl<'a> Plan<'a> {
                 },
                 Instruction::Apply { op, .. } => match super::cost::cost(op, rules) {
                     Some(cost) => cost,
-                    None if calls.lanes(op) as f64 == wide => CALL,
+                    None if calls.lanes(op, rules) as f64 == wide => CALL,
                     None => wide * (CALL + if wide > 1.0 { 1.5 } else { 0.0 }),
                 },
             };

@@ -36,6 +36,8 @@ pub(super) trait Lanes: Copy {
     fn holds(self) -> bool;
     /// This where the highest bit of the mask is set, elsewhere the function of the argument.
     fn or_else(self, mask: Self, argument: Self, function: fn(f64) -> f64) -> Self;
+    /// The same for a function of two arguments.
+    fn or_else_of_two(self, mask: Self, x: Self, y: Self, function: fn(f64, f64) -> f64) -> Self;
 }
 
 impl Lanes for f64 {
@@ -103,6 +105,10 @@ impl Lanes for f64 {
     fn or_else(self, mask: f64, argument: f64, function: fn(f64) -> f64) -> f64 {
         if mask.holds() { self } else { function(argument) }
     }
+    #[inline(always)]
+    fn or_else_of_two(self, mask: f64, x: f64, y: f64, function: fn(f64, f64) -> f64) -> f64 {
+        if mask.holds() { self } else { function(x, y) }
+    }
 }
 
 /// Four numbers.
@@ -118,6 +124,20 @@ impl Four {
     pub(super) fn store(self, to: &mut [f64; 4]) {
         // SAFETY: the invariant of this file, and the array has four numbers.
         unsafe { _mm256_storeu_pd(to.as_mut_ptr(), self.0) }
+    }
+
+    #[inline(always)]
+    fn numbers(self) -> [f64; 4] {
+        let mut numbers = [0.0; 4];
+        self.store(&mut numbers);
+        numbers
+    }
+
+    #[expect(unsafe_code, reason = "instructions of AVX2 may only run on machines that have it")]
+    #[inline(always)]
+    fn of(numbers: &[f64; 4]) -> Four {
+        // SAFETY: the invariant of this file, and the array has four numbers.
+        unsafe { Four(_mm256_loadu_pd(numbers.as_ptr())) }
     }
 }
 
@@ -189,15 +209,21 @@ impl Lanes for Four {
                 *value = value.or_else(*mask, *argument, function);
             }
         }
-        let mut values = [0.0; 4];
-        let (mut masks, mut arguments) = (values, values);
-        // SAFETY: the invariant of this file, and the arrays have four numbers each.
-        unsafe {
-            _mm256_storeu_pd(values.as_mut_ptr(), self.0);
-            _mm256_storeu_pd(masks.as_mut_ptr(), mask.0);
-            _mm256_storeu_pd(arguments.as_mut_ptr(), argument.0);
-            rest(&mut values, &masks, &arguments, function);
-            Four(_mm256_loadu_pd(values.as_ptr()))
+        let [mut values, masks, arguments] = [self, mask, argument].map(Four::numbers);
+        rest(&mut values, &masks, &arguments, function);
+        Four::of(&values)
+    }
+    #[inline(always)]
+    fn or_else_of_two(self, mask: Four, x: Four, y: Four, function: fn(f64, f64) -> f64) -> Four {
+        #[cold]
+        #[inline(never)]
+        fn rest(values: &mut [f64; 4], masks: &[f64; 4], [x, y]: [&[f64; 4]; 2], function: fn(f64, f64) -> f64) {
+            for (i, value) in values.iter_mut().enumerate() {
+                *value = value.or_else_of_two(masks[i], x[i], y[i], function);
+            }
         }
+        let [mut values, masks, x, y] = [self, mask, x, y].map(Four::numbers);
+        rest(&mut values, &masks, [&x, &y], function);
+        Four::of(&values)
     }
 }

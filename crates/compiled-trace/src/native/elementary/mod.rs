@@ -1,74 +1,35 @@
-//! exp, ln, sin, cos, tanh and 1 / cosh² of one and of four numbers, with the same bits.
+//! exp, ln, sin, cos, tanh, 1 / cosh², erf, exp(-x²) and powers of one and of four numbers, with the same bits.
 //!
 //! Called by machine code: `functions` has the addresses. Written once, over [`Lanes`], without branches and without multiply-add,
 //! so that a number does not depend on the lane it is computed in. Arguments for which an algorithm does not hold (not finite,
 //! subnormal, very large) get the value of the rule table.
 //!
 //! # Errors
-//! Less than 1 ulp for exp, ln, sin, cos and tanh, less than 2 ulp for 1 / cosh²; the tests measure them against arithmetic of
-//! twice the precision.
+//! Less than 1 ulp for exp, ln, sin, cos, tanh, erf, exp(-x²) and x^y, less than 2 ulp for 1 / cosh² and y x^(y - 1), less than 3 for x^y ln x; the tests measure them against
+//! arithmetic of twice the precision.
 //!
 //! # Source
-//! Sun's fdlibm 5.3 (`e_exp.c`, `e_log.c`, `k_sin.c`, `k_cos.c`, `e_rem_pio2.c`: reductions and polynomials); Moshier's Cephes
+//! Sun's fdlibm 5.3 (`e_exp.c`, `e_log.c`, `k_sin.c`, `k_cos.c`, `e_rem_pio2.c`, `s_erf.c`, `e_pow.c`: reductions and polynomials); Moshier's Cephes
 //! (`tanh.c`: the quotient for small arguments). tanh and 1 / cosh² of other arguments are quotients of an exponential whose
 //! rounding error is carried along.
 
 #![expect(clippy::excessive_precision, reason = "numbers are those of the sources")]
 
+mod basics;
+mod error_function;
 mod lanes;
+mod power;
 
 #[cfg(target_arch = "x86_64")]
 use super::code::{Both, Second};
 use crate::recording::rules;
+use basics::{LN_2, SHIFT, SIGN, exp_parts, magnitude, polynomial, power_of_two};
 use differentiation_interface_core::rules::{Cos, Exp, Ln, SechSquared, Sin, Tanh, Unary};
+use error_function::{erf, gauss};
 #[cfg(target_arch = "x86_64")]
 use lanes::Four;
 use lanes::Lanes;
-
-/// 1.5 * 2^52: a number below 2^51 added to it is rounded to an integer, which is in its lowest bits.
-const SHIFT: f64 = 6755399441055744.0;
-const SIGN: u64 = 1 << 63;
-/// ln 2 as the sum of a number with 32 bits and the rest.
-const LN_2: [f64; 2] = [6.93147180369123816490e-01, 1.90821492927058770002e-10];
-
-#[inline(always)]
-fn magnitude<V: Lanes>(x: V) -> V {
-    x.and(V::bits(!SIGN))
-}
-
-/// Σ coefficients[i] x^i.
-#[inline(always)]
-fn polynomial<V: Lanes>(x: V, coefficients: &[f64]) -> V {
-    let (last, rest) = coefficients.split_last().expect("a polynomial has coefficients");
-    rest.iter().rev().fold(V::all(*last), |sum, coefficient| V::all(*coefficient).add(x.mul(sum)))
-}
-
-/// exp(x) as 2^k (y + error): `y`, its error, and the number whose lowest bits are `k`.
-#[inline(always)]
-fn exp_parts<V: Lanes>(x: V) -> (V, V, V) {
-    const P: [f64; 5] = [
-        1.66666666666666019037e-01,
-        -2.77777777770155933842e-03,
-        6.61375632143793436117e-05,
-        -1.65339022054652515390e-06,
-        4.13813679705723846039e-08,
-    ];
-    let shifted = x.mul(V::all(std::f64::consts::LOG2_E)).add(V::all(SHIFT));
-    let k = shifted.sub(V::all(SHIFT));
-    let (high, low) = (x.sub(k.mul(V::all(LN_2[0]))), k.mul(V::all(LN_2[1])));
-    let r = high.sub(low);
-    let square = r.mul(r);
-    let c = r.sub(square.mul(polynomial(square, &P)));
-    let rest = high.sub(low.sub(r.mul(c).div(V::all(2.0).sub(c))));
-    let y = V::all(1.0).add(rest);
-    (y, V::all(1.0).sub(y).add(rest), shifted)
-}
-
-/// 2^k for the integer in the lowest bits.
-#[inline(always)]
-fn power_of_two<V: Lanes>(shifted: V) -> V {
-    shifted.add_bits(V::bits(1023)).left::<52>()
-}
+use power::{by_base, by_exponent, power};
 
 #[inline(always)]
 fn exp<V: Lanes>(x: V) -> V {
@@ -288,4 +249,41 @@ pairs! {
     SIN sin with COS cos, COS cos with SIN sin,
     TANH tanh with SECH_SQUARED sech_squared, SECH_SQUARED sech_squared with TANH tanh,
 }
-entries! { EXP exp, LN ln, SIN sin, COS cos, TANH tanh, SECH_SQUARED sech_squared, }
+entries! { EXP exp, LN ln, SIN sin, COS cos, TANH tanh, SECH_SQUARED sech_squared, ERF erf, GAUSS gauss, }
+
+macro_rules! entries_of_two {
+    ($($RULE:ident $name:ident,)*) => {
+        /// A rule as a function of two numbers, if it is here.
+        #[cfg(target_arch = "x86_64")]
+        pub(super) fn one_of_two(rule: u16) -> Option<extern "sysv64" fn(f64, f64) -> f64> {
+            Some(match rule {
+                $(rules::$RULE => {
+                    extern "sysv64" fn entry(x: f64, y: f64) -> f64 {
+                        $name(x, y)
+                    }
+                    entry
+                })*
+                _ => return None,
+            })
+        }
+
+        /// The address of a rule as a function of four numbers in each of two registers, if it is here. The machine must have AVX2.
+        #[cfg(target_arch = "x86_64")]
+        pub(super) fn four_of_two(rule: u16) -> Option<usize> {
+            use std::arch::x86_64::__m256d;
+            Some(match rule {
+                $(rules::$RULE => {
+                    #[expect(improper_ctypes_definitions, reason = "vectors are in registers; machine code calls it")]
+                    #[target_feature(enable = "avx2")]
+                    extern "sysv64" fn entry(x: __m256d, y: __m256d) -> __m256d {
+                        $name(Four(x), Four(y)).0
+                    }
+                    entry as *const () as usize
+                })*
+                _ => return None,
+            })
+        }
+    };
+}
+
+entries_of_two! { POWF power, POWF_BY_BASE by_base, POWF_BY_EXPONENT by_exponent, }

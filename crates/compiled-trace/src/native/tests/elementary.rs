@@ -3,8 +3,11 @@
 #![expect(clippy::excessive_precision, reason = "numbers have the digits of the sources")]
 
 use super::*;
-use crate::native::elementary::one;
-use differentiation_interface_core::rules::{Cos, Exp, Ln, SechSquared, Sin, Tanh};
+use crate::native::elementary::{one, one_of_two};
+use differentiation_interface_core::rules::{
+    Cos, Erf, Exp, Gauss, Ln, Powc, Powf, PowfByBase, PowfByExponent, SechSquared, Sin, Tanh,
+};
+use differentiation_interface_core::scalar::Scalar;
 use random::Random;
 
 /// The sum of two numbers, of which the second is below half an ulp of the first.
@@ -104,6 +107,20 @@ fn reference(rule: u16, x: f64) -> Twice {
             let (e, one) = (exp_of(plain.scaled(2.0)), Twice(1.0, 0.0));
             if x > 300.0 { one } else { e.minus(one).over(e.plus(one)) }
         }
+        rules::GAUSS => exp_of(Twice::product(x, x).scaled(-1.0)),
+        rules::ERF => {
+            // 2 / sqrt(pi) exp(-x^2) times the sum of (2 x^2)^n x / (1 3 ... (2n + 1)).
+            let square = Twice::product(x, x);
+            let (mut term, mut sum) = (plain, plain);
+            for n in 1..200 {
+                term = term.times(square.scaled(2.0)).over(Twice(f64::from(2 * n + 1), 0.0));
+                sum = sum.plus(term);
+                if term.0.abs() < 1e-34 * sum.0.abs() {
+                    break;
+                }
+            }
+            sum.times(exp_of(square.scaled(-1.0))).times(Twice(std::f64::consts::FRAC_2_SQRT_PI, 1.533545961316588e-17))
+        }
         _ => {
             let u = exp_of(plain.scaled(-2.0 * x.signum()));
             let d = u.plus(Twice(1.0, 0.0));
@@ -112,12 +129,53 @@ fn reference(rule: u16, x: f64) -> Twice {
     }
 }
 
-/// The error in units of the last place of the result.
-fn error(rule: u16, x: f64) -> f64 {
-    let found = one(rule).expect("it is here")(x);
-    let Twice(high, low) = reference(rule, x);
+/// The error of a number in units of the last place of the result.
+fn units(found: f64, Twice(high, low): Twice) -> f64 {
     let unit = f64::from_bits(high.abs().to_bits() + 1) - high.abs();
     ((found - high) - low).abs() / unit
+}
+
+fn error(rule: u16, x: f64) -> f64 {
+    units(one(rule).expect("it is here")(x), reference(rule, x))
+}
+
+/// The rules of two numbers with the errors that the documentation states.
+const STATED_OF_TWO: [(u16, f64); 3] = [(rules::POWF, 1.0), (rules::POWF_BY_BASE, 2.0), (rules::POWF_BY_EXPONENT, 3.0)];
+
+fn error_of_two(rule: u16, x: f64, y: f64) -> f64 {
+    let found = one_of_two(rule).expect("it is here")(x, y);
+    let (ln, y) = (reference(rules::LN, x), Twice(y, 0.0));
+    let expected = match rule {
+        rules::POWF => exp_of(ln.times(y)),
+        rules::POWF_BY_BASE => exp_of(ln.times(y.minus(Twice(1.0, 0.0)))).times(y),
+        _ => exp_of(ln.times(y)).times(ln),
+    };
+    units(found, expected)
+}
+
+fn value_of_two(rule: u16, x: f64, y: f64) -> f64 {
+    match rule {
+        rules::POWF => Powf.value(x, y),
+        rules::POWF_BY_BASE => PowfByBase.value(x, y),
+        _ => PowfByExponent.value(x, y),
+    }
+}
+
+/// Base and exponent of a power that is a normal number.
+fn of_power(random: &mut Random) -> (f64, f64) {
+    match random.below(4) {
+        0 => (uniform(random, 0.5, 2.0), uniform(random, -50.0, 50.0)),
+        1 => (uniform(random, 0.01, 100.0), [0.5, 1.5, -0.5, 1.0 / 3.0, 2.5, -3.0][random.below(6) as usize]),
+        2 => {
+            // Near 1, with a large exponent.
+            let x = 1.0 + scattered(random, -40.0, -2.0) / 2.0;
+            (x, uniform(random, -950.0, 950.0) / x.log2().abs().max(1e-6))
+        }
+        _ => {
+            let x = scattered(random, -1000.0, 1000.0).abs();
+            (x, uniform(random, -950.0, 950.0) / x.log2().abs().max(1.0))
+        }
+    }
 }
 
 fn uniform(random: &mut Random, low: f64, high: f64) -> f64 {
@@ -144,6 +202,10 @@ fn argument(rule: u16, random: &mut Random) -> f64 {
         (rules::TANH, 0) => uniform(random, -20.0, 20.0),
         (rules::TANH, 1) => uniform(random, -1.0, 1.0),
         (rules::TANH, _) => scattered(random, -60.0, 8.0),
+        (rules::GAUSS, 0) => uniform(random, -26.0, 26.0),
+        (rules::ERF, 0) => uniform(random, -6.0, 6.0),
+        (rules::GAUSS | rules::ERF, 1) => uniform(random, -2.0, 2.0),
+        (rules::GAUSS | rules::ERF, _) => scattered(random, -60.0, 2.0),
         (rules::SECH_SQUARED, 0) => uniform(random, -349.0, 349.0),
         (rules::SECH_SQUARED, 1) => uniform(random, -2.0, 2.0),
         _ => scattered(random, -60.0, 8.0),
@@ -151,13 +213,15 @@ fn argument(rule: u16, random: &mut Random) -> f64 {
 }
 
 /// The rules with the errors that the documentation states.
-const STATED: [(u16, f64); 6] = [
+const STATED: [(u16, f64); 8] = [
     (rules::EXP, 1.0),
     (rules::LN, 1.0),
     (rules::SIN, 1.0),
     (rules::COS, 1.0),
     (rules::TANH, 1.0),
     (rules::SECH_SQUARED, 2.0),
+    (rules::ERF, 1.0),
+    (rules::GAUSS, 2.0),
 ];
 
 fn measure(count: usize) {
@@ -173,6 +237,100 @@ fn measure(count: usize) {
         }
         println!("rule {rule}: {worst:.3} ulp at {at:e}");
         assert!(worst < stated, "rule {rule}: {worst} ulp at {at:e}, stated are {stated}");
+    }
+    for (rule, stated) in STATED_OF_TWO {
+        let mut random = Random(11);
+        let (mut worst, mut at) = (0.0, (0.0, 0.0));
+        for _ in 0..count {
+            let (x, y) = of_power(&mut random);
+            // Else parts of the reference leave the range of numbers.
+            if ((y - 1.0) * x.log2()).abs() > 1000.0 {
+                continue;
+            }
+            let error = error_of_two(rule, x, y);
+            if error.is_nan() || error > worst {
+                (worst, at) = (error, (x, y));
+            }
+        }
+        println!("rule {rule} of two: {worst:.3} ulp at {at:?}");
+        assert!(worst < stated, "rule {rule} of two: {worst} ulp at {at:?}, stated are {stated}");
+    }
+}
+
+#[test]
+fn special_powers_have_the_values_of_the_rule() {
+    let special = [
+        0.0,
+        1.0,
+        2.0,
+        0.5,
+        3.0,
+        1e-300,
+        5e-324,
+        1e300,
+        1e-3,
+        f64::MAX,
+        f64::MIN_POSITIVE,
+        f64::INFINITY,
+        f64::NAN,
+        1e10,
+        1.0 + 1e-15,
+        1e-320,
+    ];
+    let both = || special.into_iter().flat_map(|x| [x, -x]);
+    let points = || both().flat_map(|x| both().map(move |y| (x, y)));
+    for (rule, (x, y)) in STATED_OF_TWO.into_iter().flat_map(|(rule, _)| points().map(move |point| (rule, point))) {
+        let (found, expected) = (one_of_two(rule).expect("it is here")(x, y), value_of_two(rule, x, y));
+        let close = (found - expected).abs() <= 4.0 * f64::EPSILON * expected.abs();
+        let signs = found.is_sign_negative() == expected.is_sign_negative();
+        assert!(
+            found.is_nan() && expected.is_nan() || (found == expected || close) && signs,
+            "rule {rule} of {x:e} and {y:e}: {found:e}, expected {expected:e}"
+        );
+    }
+}
+
+/// Powers with constant and other exponents of many numbers have the bits of one.
+#[test]
+fn powers_in_lanes_have_the_bits_of_single_numbers() {
+    use crate::{Limits, compile, record};
+    use num_traits::Float;
+    let mut random = Random(9);
+    let mut pairs: Vec<(f64, f64)> = (0..400).map(|_| of_power(&mut random)).collect();
+    pairs.extend([
+        (0.0, 2.5),
+        (-2.0, 3.0),
+        (f64::NAN, 1.0),
+        (1e300, 2.0),
+        (5e-324, 0.5),
+        (1.0, f64::INFINITY),
+        (2.0, -1080.0),
+    ]);
+    let n = pairs.len();
+    let x: Vec<f64> = pairs.iter().map(|(x, _)| *x).chain(pairs.iter().map(|(_, y)| *y)).collect();
+    let graph = record(&vec![0.5; 2 * n], &[], Limits::default(), |x, _, y| {
+        y.extend((0..n).map(|i| x[i].powf(x[n + i])));
+        y.extend((0..n).map(|i| x[i].apply(Powc(2.3))));
+        y.extend((0..n).map(|i| x[i].apply2(x[n + i], PowfByBase)));
+        y.extend((0..n).map(|i| x[i].apply2(x[n + i], PowfByExponent)));
+    });
+    let program = compile(&graph.expect("it is recorded")).expect("it compiles");
+    let options = Options { listing: true, ..Options::default() };
+    let compiled = Compiled::<f64>::new(&program, options).expect("this machine has native code");
+    let mut found = vec![f64::NAN; 4 * n];
+    compiled.run(&mut compiled.workspace(), &[&x, &[]], &mut [&mut found]).expect("there are no guards");
+    let of = [rules::POWF, rules::POWF, rules::POWF_BY_BASE, rules::POWF_BY_EXPONENT];
+    for (i, found) in found.into_iter().enumerate() {
+        let (rule, x, y) = (of[i / n], x[i % n], if i / n == 1 { 2.3 } else { x[n + i % n] });
+        let expected = one_of_two(rule).expect("it is here")(x, y);
+        let same = expected.to_bits() == found.to_bits() || expected.is_nan() && found.is_nan();
+        assert!(same, "rule {rule} of {x:e} and {y:e}: {found:e}, expected {expected:e}");
+    }
+    if is_x86_feature_detected!("avx2") {
+        let text: String = compiled.listing().iter().map(|listing| listing.text.as_str()).collect();
+        for (rule, count) in of.into_iter().zip([2, 2, 1, 1]) {
+            assert!(text.matches(&format!("x 4 = call own {rule} ")).count() >= count, "{text}");
+        }
     }
 }
 
@@ -219,6 +377,8 @@ fn special_arguments_have_the_values_of_the_rules() {
                 rules::SIN => Sin.value(x),
                 rules::COS => Cos.value(x),
                 rules::TANH => Tanh.value(x),
+                rules::ERF => Erf.value(x),
+                rules::GAUSS => Gauss.value(x),
                 _ => SechSquared.value(x),
             };
             let found = function(x);
@@ -231,8 +391,8 @@ fn special_arguments_have_the_values_of_the_rules() {
         }
     }
     let zero = |rule: u16| one(rule).expect("it is here")(-0.0);
-    assert!([rules::SIN, rules::TANH].into_iter().all(|rule| zero(rule).to_bits() == (-0.0f64).to_bits()));
-    assert!([rules::EXP, rules::COS, rules::SECH_SQUARED].into_iter().all(|rule| zero(rule) == 1.0));
+    assert!([rules::SIN, rules::TANH, rules::ERF].into_iter().all(|rule| zero(rule).to_bits() == (-0.0f64).to_bits()));
+    assert!([rules::EXP, rules::COS, rules::SECH_SQUARED, rules::GAUSS].into_iter().all(|rule| zero(rule) == 1.0));
     assert_eq!(one(rules::LN).expect("it is here")(1.0).to_bits(), 0);
 }
 
@@ -252,11 +412,12 @@ fn lanes_have_the_bits_of_single_numbers() {
                 rules::LN => x.ln(),
                 rules::SIN => x.sin(),
                 rules::COS => x.cos(),
+                rules::ERF | rules::GAUSS => x.apply(Erf),
                 _ => x.tanh(),
             }));
         });
         let mut program = compile(&graph.expect("it is recorded")).expect("it compiles");
-        if rule == rules::SECH_SQUARED {
+        if [rules::SECH_SQUARED, rules::GAUSS].contains(&rule) {
             program = program.tangent(1).expect("it has a tangent");
         }
         let seeds = vec![1.0; x.len()];
@@ -267,7 +428,8 @@ fn lanes_have_the_bits_of_single_numbers() {
         compiled.run(&mut compiled.workspace(), &inputs, &mut slices).expect("there are no guards");
         let found = outputs.last().expect("there is an output");
         for (x, found) in x.iter().zip(found) {
-            let expected = one(rule).expect("it is here")(*x);
+            let factor = if rule == rules::GAUSS { std::f64::consts::FRAC_2_SQRT_PI } else { 1.0 };
+            let expected = factor * one(rule).expect("it is here")(*x);
             let same = expected.to_bits() == found.to_bits() || expected.is_nan() && found.is_nan();
             assert!(same, "rule {rule} at {x:e}: {found:e}, expected {expected:e}");
         }

@@ -205,9 +205,13 @@ impl<'a, S: Number> Evaluation<'a, S> {
                     let call = &function.calls[call as usize];
                     let [x, y] = call.arguments.map(|value| self.numbers(value));
                     let number = |lane: usize| match (call.own, call.count) {
-                        (true, _) => {
+                        (true, 1) => {
                             S::from_f64(functions::own(call.rule, x[lane].as_f64()).expect("it is an own function"))
                         }
+                        (true, _) => S::from_f64(
+                            functions::own_of_two(call.rule, x[lane].as_f64(), y[lane].as_f64())
+                                .expect("it is an own function"),
+                        ),
                         (_, 1) => self.rules.apply(call.rule, x[lane]),
                         _ => self.rules.apply2(call.rule, x[lane], y[lane]),
                     };

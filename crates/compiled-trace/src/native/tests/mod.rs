@@ -157,7 +157,11 @@ impl RuleVisitor for EveryRule {
         let mut rules = Rules::default();
         let number = rules.number_unary(rule).expect("there are few rules");
         // The points are enough for vectors, and then some functions are own ones.
-        let value = |x: f64| functions::own(number, x).unwrap_or_else(|| rule.value(x));
+        let power = |x: f64| match rules.other_unary(number) {
+            Some(rules::OtherUnary::Powc(c)) if *c != 1.0 => functions::own_of_two(rules::POWF, x, *c),
+            _ => None,
+        };
+        let value = |x: f64| functions::own(number, x).or_else(|| power(x)).unwrap_or_else(|| rule.value(x));
         check_operation::<f64>(R::NAME, Op::Unary(number), &rules, true, |x, _| value(x));
         check_operation::<f32>(R::NAME, Op::Unary(number), &rules, true, |x, _| rule.value(x));
     }
@@ -166,7 +170,8 @@ impl RuleVisitor for EveryRule {
         let number = rules.number_binary(rule).expect("there are few rules");
         // IEEE 754 leaves open which of two zeros is the larger.
         let signed_zeros = !matches!(number, rules::MAX | rules::MIN);
-        check_operation::<f64>(R::NAME, Op::Binary(number), &rules, signed_zeros, |x, y| rule.value(x, y));
+        let value = |x: f64, y: f64| functions::own_of_two(number, x, y).unwrap_or_else(|| rule.value(x, y));
+        check_operation::<f64>(R::NAME, Op::Binary(number), &rules, signed_zeros, value);
         check_operation::<f32>(R::NAME, Op::Binary(number), &rules, signed_zeros, |x, y| rule.value(x, y));
     }
 }

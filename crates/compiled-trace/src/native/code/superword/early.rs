@@ -37,8 +37,9 @@ impl Early {
                 }
             });
             if let Operation::Call(call) = operation {
-                let Call { rule, rules, own, lanes, .. } = function.calls[*call as usize];
-                let is_of_angle = functions::is_of_angle(rule);
+                let Call { rule, rules, own, lanes, count, .. } = function.calls[*call as usize];
+                // Rules of one and of two arguments are numbered apart.
+                let is_of_angle = count == 1 && functions::is_of_angle(rule);
                 // Rules of users are called in the order of the program.
                 if rules.is_none() {
                     calls.push((deepest[0], !is_of_angle, i));
