@@ -26,6 +26,8 @@ const MIN_NODES: usize = 128;
 /// Programs with fewer operations than this after rerolling are not regrouped, nor are those that rerolling shortens by `SHORTER`.
 const SHORT: usize = 400;
 const SHORTER: usize = 64;
+/// Sorting must save more than one operation in this many: rerolling again takes as long as before.
+const LEAST_GAIN: usize = 16;
 
 /// Rerolls the sequence, sorted if that helps.
 pub(crate) fn regroup(sequence: Sequence) -> (Sequence, Rerolled) {
@@ -36,7 +38,7 @@ pub(crate) fn regroup(sequence: Sequence) -> (Sequence, Rerolled) {
     }
     let mut regrouping = Regrouping::new(&sequence, &rolled);
     regrouping.sort_all(before);
-    if regrouping.gain == 0 {
+    if regrouping.gain <= before / LEAST_GAIN {
         return (sequence, rolled);
     }
     let expected = before - regrouping.gain;
@@ -106,15 +108,16 @@ impl<'a> Regrouping<'a> {
     }
 
     /// Calls `act` with the nodes whose results a node uses; for a reduction with the first and the last term.
+    #[inline(always)]
     fn each_used(&self, node: &Node, mut act: impl FnMut(usize, usize)) {
-        let first = self.sequence.first;
         let mut operand = |operand: u32| {
-            if operand & CONSTANT != 0 {
-            } else if operand & REDUCTION != 0 {
+            // Constants and reductions have bits that no number of a node has.
+            let at = operand.wrapping_sub(self.sequence.first as u32) as usize;
+            if at < self.sequence.nodes.len() {
+                act(at, at);
+            } else if operand & CONSTANT == 0 && operand & REDUCTION != 0 {
                 let reduction = &self.sequence.reductions[(operand & !REDUCTION) as usize];
                 act(reduction.first as usize, reduction.last as usize);
-            } else if operand as usize >= first {
-                act(operand as usize - first, operand as usize - first);
             }
         };
         match node.op {
@@ -136,7 +139,8 @@ impl<'a> Regrouping<'a> {
         let mut earliest = usize::MAX;
         for (i, node) in nodes.iter().enumerate().rev() {
             self.each_used(node, |first, last| {
-                if let Some(used) = [first, last].into_iter().find(|used| i - used <= distance) {
+                let used = if i - first <= distance { first } else { last };
+                if i - used <= distance {
                     earliest = earliest.min(used);
                 }
             });

@@ -167,6 +167,12 @@ impl Lowering<'_> {
         if sample & CONSTANT != 0 {
             return Ok(self.read_constant(g, k, second, writer));
         }
+        if self.groups[g].counters.is_empty()
+            && sample & REDUCTION == 0
+            && let Some(slot) = self.local(g, k, sample, &[])
+        {
+            return Ok(writer.results[slot]);
+        }
         let fit = self.fit_operand(g, k, second);
         if let Fit::Affine { origin, deltas } = &fit {
             if sample & REDUCTION != 0 {
@@ -196,6 +202,9 @@ impl Lowering<'_> {
     fn read_constant(&mut self, g: usize, k: usize, second: bool, writer: &mut BodyWriter) -> u32 {
         let node = self.groups[g].start + self.groups[g].offsets[k];
         let index = |node: u32| self.operand(node, second) & !CONSTANT;
+        if self.groups[g].counters.is_empty() {
+            return writer.constant(index(node));
+        }
         let first = self.constants[index(node) as usize].to_bits();
         let affine = self.groups[g].affine[k][usize::from(second)];
         let fit = self.fit_known(g, k, index, affine);
