@@ -34,9 +34,11 @@ impl Program {
         let mut statements = self.statements;
         compute_in_outputs(&mut statements);
         drop_dead_stores(&mut statements);
-        fuse(&mut statements, &mut shared, &[]);
-        store_single_terms(&mut statements);
-        drop_dead_stores(&mut statements);
+        let fused = fuse(&mut statements, &mut shared, &[]);
+        let stored = store_single_terms(&mut statements);
+        if fused || stored {
+            drop_dead_stores(&mut statements);
+        }
         order_constants(&mut statements, &mut shared.constants);
         Program { constants: shared.constants, rules: shared.rules, statements, ..self }
     }

@@ -85,7 +85,7 @@ pub(super) struct Writer<'f> {
 impl<'f> Writer<'f> {
     pub(super) fn new(function: &'f Function, lifetimes: &'f Lifetimes, vex: bool) -> Writer<'f> {
         let count = function.kinds.len() + function.pool.len();
-        let code = Vec::with_capacity(8 * function.len() + 256);
+        let code = Vec::with_capacity(16 * function.len() + 256);
         let bytes = Bytes { code, vex, pooled: Vec::new(), upper: false, flags: false };
         let numbers =
             function.kinds.iter().copied().chain(function.pool.iter().map(|(_, lanes)| Kind::Numbers(*lanes)));
