@@ -63,7 +63,7 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
     let member = chains(graph, &uses);
     let bounds = Bounds::new(graph);
 
-    let mut nodes: Vec<Node> = Vec::with_capacity(graph.nodes.len());
+    let mut nodes: Vec<Node> = Vec::with_capacity(uses.iter().filter(|uses| **uses > 0).count());
     let mut reductions: Vec<Reduction> = Vec::new();
     let mut calls = Vec::new();
     let mut number = vec![u32::MAX; member.chains];

@@ -26,6 +26,8 @@ const MIN_NODES: usize = 128;
 /// Programs with fewer operations than this after rerolling are not regrouped, nor are those that rerolling shortens by `SHORTER`.
 const SHORT: usize = 400;
 const SHORTER: usize = 64;
+/// Sorting must save more than one operation in this many: rerolling again takes as long as before.
+const LEAST_GAIN: usize = 16;
 
 /// Rerolls the sequence, sorted if that helps.
 pub(crate) fn regroup(sequence: Sequence) -> (Sequence, Rerolled) {
@@ -36,7 +38,7 @@ pub(crate) fn regroup(sequence: Sequence) -> (Sequence, Rerolled) {
     }
     let mut regrouping = Regrouping::new(&sequence, &rolled);
     regrouping.sort_all(before);
-    if regrouping.gain == 0 {
+    if regrouping.gain <= before / LEAST_GAIN {
         return (sequence, rolled);
     }
     let expected = before - regrouping.gain;
@@ -97,24 +99,26 @@ impl<'a> Regrouping<'a> {
 
     /// Sorts the runs of all distances, for a program with this many operations to be written.
     fn sort_all(&mut self, before: usize) {
-        for distance in DISTANCES {
-            if distance <= self.order.len() && before - self.gain >= SHORT {
-                self.sort_runs(distance);
+        let (begins, segments) = self.begins();
+        for (k, distance) in DISTANCES.into_iter().enumerate() {
+            if distance <= self.order.len() && before - self.gain >= SHORT && segments[k] >= MIN_SEGMENTS {
+                self.sort_runs(&begins, 1 << k);
             }
         }
         self.regrouped.sort_unstable_by_key(|regrouped| regrouped.start);
     }
 
     /// Calls `act` with the nodes whose results a node uses; for a reduction with the first and the last term.
+    #[inline(always)]
     fn each_used(&self, node: &Node, mut act: impl FnMut(usize, usize)) {
-        let first = self.sequence.first;
         let mut operand = |operand: u32| {
-            if operand & CONSTANT != 0 {
-            } else if operand & REDUCTION != 0 {
+            // Constants and reductions have bits that no number of a node has.
+            let at = operand.wrapping_sub(self.sequence.first as u32) as usize;
+            if at < self.sequence.nodes.len() {
+                act(at, at);
+            } else if operand & CONSTANT == 0 && operand & REDUCTION != 0 {
                 let reduction = &self.sequence.reductions[(operand & !REDUCTION) as usize];
                 act(reduction.first as usize, reduction.last as usize);
-            } else if operand as usize >= first {
-                act(operand as usize - first, operand as usize - first);
             }
         };
         match node.op {
@@ -128,25 +132,38 @@ impl<'a> Regrouping<'a> {
         }
     }
 
-    /// Sorts the runs of segments whose results are used within this distance.
-    fn sort_runs(&mut self, distance: usize) {
+    /// For which distances, one bit for each, a segment may begin at a node: no result from nearby before it is used at the node or after
+    /// it. And the number of such nodes for each distance.
+    fn begins(&self) -> (Vec<u8>, [usize; DISTANCES.len()]) {
         let nodes = &self.sequence.nodes;
-        // Whether a segment may begin at a node: no result from nearby before it is used at the node or after it.
-        let mut begins = vec![false; nodes.len()];
-        let mut earliest = usize::MAX;
+        let mut begins = vec![0; nodes.len()];
+        let mut count = [0; DISTANCES.len()];
+        let mut earliest = [usize::MAX; DISTANCES.len()];
         for (i, node) in nodes.iter().enumerate().rev() {
             self.each_used(node, |first, last| {
-                if let Some(used) = [first, last].into_iter().find(|used| i - used <= distance) {
-                    earliest = earliest.min(used);
+                for (earliest, distance) in earliest.iter_mut().zip(DISTANCES) {
+                    let used = if i - first <= distance { first } else { last };
+                    *earliest = if i - used <= distance { used.min(*earliest) } else { *earliest };
                 }
             });
-            begins[i] = earliest >= i && node.op != Op::CallOutput;
+            if node.op != Op::CallOutput {
+                for (k, earliest) in earliest.iter().enumerate() {
+                    begins[i] |= u8::from(*earliest >= i) << k;
+                    count[k] += usize::from(*earliest >= i);
+                }
+            }
         }
+        (begins, count)
+    }
+
+    /// Sorts the runs of segments that may begin at nodes with this bit.
+    fn sort_runs(&mut self, begins: &[u8], bit: u8) {
+        let nodes = &self.sequence.nodes;
         let mut run: Vec<Segment> = Vec::new();
         let mut start = 0;
         while start < nodes.len() {
             let mut end = start + 1;
-            while end < nodes.len() && !begins[end] {
+            while end < nodes.len() && begins[end] & bit == 0 {
                 end += 1;
             }
             let segment = Segment { start, end };

@@ -111,12 +111,16 @@ impl Reroller<'_> {
         tokens
     }
 
-    /// Sweeps over the tokens until no further loop is found.
+    /// Sweeps over the tokens until no further loop is found. A loop that the sweep before did not find has loops in it.
     fn passes(&mut self, mut tokens: Vec<Token>) -> Vec<Token> {
         for _ in 0..DEEPEST {
             match self.pass(&tokens) {
                 Some(next) => tokens = next,
                 None => break,
+            }
+            let loops = tokens.iter().filter(|token| self.shapes[token.shape as usize].repeat.is_some());
+            if loops.count() < MIN_ITERATIONS {
+                break;
             }
         }
         tokens
@@ -133,7 +137,7 @@ impl Reroller<'_> {
         while p < tokens.len() {
             refused.retain(|(_, end)| *end > p);
             let mut next = None;
-            words.periods(p, |period| {
+            words.periods(tokens, p, |period| {
                 if refused.iter().any(|(k, _)| *k == period) {
                     return false;
                 }
@@ -367,6 +371,13 @@ struct Words {
     next: Vec<Vec<u32>>,
 }
 
+/// The periods that have been tried at one place.
+#[derive(Default)]
+struct Tried {
+    periods: [usize; 16],
+    count: usize,
+}
+
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Powers of the multiplier, in two tables: one for all exponents would be as long as the tokens.
@@ -434,10 +445,8 @@ impl Words {
     }
 
     /// Offers `accept` the periods that may begin at `p` and last for [`MIN_ITERATIONS`], until it accepts one.
-    fn periods(&self, p: usize, mut accept: impl FnMut(usize) -> bool) {
-        let tokens = self.prefix.len() - 1;
-        let mut tried = [0; 16];
-        let mut count = 0;
+    fn periods(&self, tokens: &[Token], p: usize, mut accept: impl FnMut(usize) -> bool) {
+        let mut tried = Tried::default();
         for (next, (_, hops)) in self.next.iter().zip(WORDS) {
             let mut q = p;
             for _ in 0..hops {
@@ -445,21 +454,26 @@ impl Words {
                     break;
                 }
                 q = next[q] as usize;
-                let period = q - p;
-                let rest = (MIN_ITERATIONS - 1) * period;
-                if q + rest > tokens {
-                    break;
-                }
-                if tried[..count].contains(&period) {
-                    continue;
-                }
-                tried[count] = period;
-                count += 1;
-                if self.hash(p, rest) == self.hash(q, rest) && accept(period) {
+                let rest = (MIN_ITERATIONS - 1) * (q - p);
+                // The last tokens are compared first: few periods of irregular code pass that, and the rest costs more.
+                let Some(last) = tokens.get(q + rest - 1) else { break };
+                if last.shape == tokens[q - 1].shape && self.may_begin(p, q, &mut tried) && accept(q - p) {
                     return;
                 }
             }
         }
+    }
+
+    /// Whether the words from `p` and `q` on repeat for [`MIN_ITERATIONS`], if that was not asked for this period before.
+    #[inline(never)]
+    fn may_begin(&self, p: usize, q: usize, tried: &mut Tried) -> bool {
+        let (period, rest) = (q - p, (MIN_ITERATIONS - 1) * (q - p));
+        if tried.periods[..tried.count].contains(&period) {
+            return false;
+        }
+        tried.periods[tried.count] = period;
+        tried.count += 1;
+        self.hash(p, rest) == self.hash(q, rest)
     }
 
     /// How many tokens from `p` on equal those one period later.

@@ -12,7 +12,6 @@ use crate::derive::builder::Builder;
 use crate::derive::expressions::{Expressions, Shared};
 use crate::program::*;
 use crate::recording::absence::Absence;
-use crate::recording::custom::RuleFunction;
 use crate::recording::graph::Op;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use std::sync::Arc;
@@ -93,7 +92,7 @@ impl Program {
         if inputs.len() > 255 || outputs.len() > 255 {
             return Err(ErrorKind::TapeOverflow.into());
         }
-        let backward = derivation.adjoint_of(&self.statements)?;
+        let both = derivation.with_adjoint(&self.statements)?;
         let mut work = self.work * (1 + derivation.shadows());
         if let Some(spare) = derivation.spare {
             work = work.max(spare as usize + 1);
@@ -114,8 +113,7 @@ impl Program {
             // Nothing reads this cell, but adding to a number of an earlier run would mix recordings where numbers are recorded.
             statements.push(Statement::Zero { space: Space::Work, start: spare, length: 1 });
         }
-        statements.extend(self.statements.iter().cloned());
-        statements.extend(backward);
+        statements.extend(both);
         let program = Program {
             constants: derivation.shared.constants,
             rules: derivation.shared.rules,
@@ -126,7 +124,8 @@ impl Program {
             places: self.places.clone(),
             absence: derivation.shared.absence,
         };
-        Ok(program.optimized())
+        // The bodies of this program and of the adjoint have each instruction once.
+        Ok(program.optimized_together())
     }
 
     /// The program that computes, besides the outputs, their derivatives in `lanes` directions of the first input slice:
@@ -189,22 +188,14 @@ impl Program {
     }
 }
 
-/// How derivatives pass a call: as tangents, which are stored or added to their cells, or as adjoints.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Stored,
-    Added,
-    Back,
-}
-
 /// How the spaces of a program map to those of its derivative.
-struct Derivation {
-    shared: Shared,
+pub(super) struct Derivation {
+    pub(super) shared: Shared,
     /// What has a derivative.
-    activity: Activity,
+    pub(super) activity: Activity,
     /// Number of work cells of the program; those of lane `l` of the derivative follow after `(l + 1)` times as many.
-    work: usize,
-    lanes: usize,
+    pub(super) work: usize,
+    pub(super) lanes: usize,
     /// Input slices with the seeds of lane 0, if there are any.
     seeds: Vec<usize>,
     /// Output slices with the results of lane 0, per input (adjoint) or output (tangent).
@@ -212,32 +203,27 @@ struct Derivation {
     /// The constant 1, if it is the cotangent.
     one: Option<u32>,
     /// A cell for derivatives with respect to constants.
-    spare: Option<u32>,
+    pub(super) spare: Option<u32>,
     /// Trip counts of the loops around.
-    loops: Vec<u32>,
+    pub(super) loops: Vec<u32>,
     /// Whether absent derivatives are tracked.
-    absence: Absence,
+    pub(super) absence: Absence,
 }
 
 impl Derivation {
-    /// Whether a call depends on the first input slice.
-    fn is_active(&self, call: &RuleCall) -> bool {
-        call.arguments.iter().any(|argument| self.activity.reaches(argument, &self.loops))
-    }
-
     /// How many copies of the work space there are besides the values: one per lane for derivatives, one more for their presence if it is tracked.
-    fn shadows(&self) -> usize {
+    pub(super) fn shadows(&self) -> usize {
         if self.absence == Absence::Tracked { 2 * self.lanes } else { self.lanes }
     }
 
     /// Where the presence of a derivative in a work cell is.
-    fn presence_of(&self, address: &Address, lane: usize) -> Option<Address> {
+    pub(super) fn presence_of(&self, address: &Address, lane: usize) -> Option<Address> {
         let is_tracked = self.absence == Absence::Tracked && address.space == Space::Work;
         is_tracked.then(|| self.shadow(address, self.lanes + lane))
     }
 
     /// The derivative of a cell, which is at `address` in the program and at `shadow` for the lane.
-    fn load(&self, builder: &mut Builder<'_>, address: &Address, shadow: &Address, lane: usize) -> Slope {
+    pub(super) fn load(&self, builder: &mut Builder<'_>, address: &Address, shadow: &Address, lane: usize) -> Slope {
         match (shadow.space, self.presence_of(address, lane)) {
             (Space::Constant, _) => Slope::always(builder.constant(1.0)),
             (_, Some(presence)) => {
@@ -262,7 +248,7 @@ impl Derivation {
     }
 
     /// Where the adjoint of a loaded cell is accumulated; `None` if it has none.
-    fn adjoint_of_loaded(&self, address: &Address, lane: usize) -> Option<Address> {
+    pub(super) fn adjoint_of_loaded(&self, address: &Address, lane: usize) -> Option<Address> {
         match address.space {
             Space::Work => Some(self.shadow(address, lane)),
             Space::Input(i) => {
@@ -274,7 +260,7 @@ impl Derivation {
     }
 
     /// Where the adjoint of a written cell is loaded.
-    fn adjoint_of_written(&self, address: &Address, lane: usize) -> Option<Address> {
+    pub(super) fn adjoint_of_written(&self, address: &Address, lane: usize) -> Option<Address> {
         match address.space {
             Space::Work => Some(self.shadow(address, lane)),
             Space::Output(o) => {
@@ -288,13 +274,28 @@ impl Derivation {
         }
     }
 
+    /// The statements, followed by their adjoints. A single nest without counters, which may be long, is written together with its adjoint at
+    /// once.
+    fn with_adjoint(&mut self, statements: &[Statement]) -> Result<Vec<Statement>, Error> {
+        let is_zero = |statement: &Statement| matches!(statement, Statement::Zero { .. });
+        if let [zeros @ .., Statement::Nest(nest)] = statements
+            && nest.dimensions.is_empty()
+            && zeros.iter().all(is_zero)
+        {
+            let both = self.adjoint_of_nest(nest, true)?;
+            return Ok(zeros.iter().cloned().chain([Statement::Nest(both)]).collect());
+        }
+        let backward = self.adjoint_of(statements)?;
+        Ok(statements.iter().cloned().chain(backward).collect())
+    }
+
     fn adjoint_of(&mut self, statements: &[Statement]) -> Result<Vec<Statement>, Error> {
         let mut out = Vec::with_capacity(statements.len());
         for statement in statements.iter().rev() {
             match statement {
                 Statement::Zero { .. } => {}
                 Statement::Nest(nest) => {
-                    let nest = self.adjoint_of_nest(nest)?;
+                    let nest = self.adjoint_of_nest(nest, false)?;
                     if !nest.body.is_empty() {
                         out.push(Statement::Nest(nest));
                     }
@@ -307,80 +308,23 @@ impl Derivation {
                         out.push(Statement::Loop { trip: *trip, reversed: !reversed, body });
                     }
                 }
-                Statement::Call(call) if self.is_active(call) => {
-                    for lane in 0..self.lanes {
-                        out.push(Statement::Call(self.adjoint_of_call(call, lane)?));
-                        out.extend(self.presence_of_call(&call.results, &call.arguments, lane, Way::Back));
-                    }
-                }
-                Statement::Call(_) => {}
+                Statement::Call(call) => self.adjoints_of_call(call, &mut out)?,
             }
         }
         Ok(out)
     }
 
-    fn adjoint_of_call(&mut self, call: &RuleCall, lane: usize) -> Result<RuleCall, Error> {
-        if call.function != RuleFunction::Value {
-            return Err(ErrorKind::RuleOrder { rule: call.rule.name() }.into());
-        }
-        let mut arguments = call.arguments.clone();
-        arguments.extend(call.results.iter().cloned());
-        arguments.extend(call.results.iter().filter_map(|result| self.adjoint_of_written(result, lane)));
-        let spare_cell = (self.work * (1 + self.shadows())) as u32;
-        let mut results = Vec::with_capacity(call.arguments.len());
-        for argument in &call.arguments {
-            results.push(match self.adjoint_of_loaded(argument, lane) {
-                Some(address) => address,
-                None => {
-                    self.spare = Some(spare_cell);
-                    Address::fixed(Space::Work, spare_cell, argument.strides.len())
-                }
-            });
-        }
-        Ok(RuleCall { function: RuleFunction::Pullback, arguments, results, accumulate: true, ..call.clone() })
-    }
-
-    /// Marks the derivatives in the cells `to` as present if one of those in `from` is.
-    fn presence_of_call(&mut self, from: &[Address], to: &[Address], lane: usize, way: Way) -> Option<Statement> {
-        if self.absence != Absence::Tracked {
-            return None;
-        }
-        let mut shared = std::mem::replace(&mut self.shared, Shared::new(Vec::new(), Default::default(), self.absence));
-        let mut builder = Builder::new(&mut shared, Vec::new(), false);
-        let mut sum: Option<Presence> = None;
-        for address in from {
-            let shadow = match way {
-                Way::Back => self.adjoint_of_written(address, lane),
-                Way::Added | Way::Stored => self.tangent_of_cell(address, lane),
-            };
-            let Some(shadow) = shadow else { continue };
-            let presence = self.load(&mut builder, address, &shadow, lane).presence;
-            sum = Some(sum.map_or(presence, |sum| builder.either(sum, presence)));
-        }
-        if let Some(sum) = sum {
-            let presence = builder.number(sum);
-            for cell in to.iter().filter_map(|address| self.presence_of(address, lane)) {
-                match way {
-                    Way::Stored => builder.store(&cell, presence),
-                    Way::Added | Way::Back => builder.accumulate(&cell, presence),
-                }
-            }
-        }
-        let nest = builder.finish();
-        self.shared = shared;
-        (!nest.body.is_empty()).then_some(Statement::Nest(nest))
-    }
-
-    fn adjoint_of_nest(&mut self, nest: &Nest) -> Result<Nest, Error> {
+    /// The adjoint of a nest, after the effects of the nest itself if they are asked for.
+    fn adjoint_of_nest(&mut self, nest: &Nest, with_effects: bool) -> Result<Nest, Error> {
         let lanes = self.lanes;
         let active = self.activity.results(nest, &nest.trips(&self.loops));
         let mut shared = std::mem::replace(&mut self.shared, Shared::new(Vec::new(), Default::default(), self.absence));
-        let mut builder = Builder::new(&mut shared, nest.dimensions.clone(), !nest.reversed);
+        let mut builder = Builder::new(&mut shared, nest.dimensions.clone(), nest.reversed == with_effects);
         // Values, derivatives of operations, sums.
         builder.reserve(3 * nest.body.len());
         let mut renamed = vec![0u32; nest.body.len()];
         for (i, instruction) in nest.body.iter().enumerate() {
-            if !instruction.has_effect() {
+            if with_effects || !instruction.has_effect() {
                 renamed[i] = builder.copy(*instruction, &nest.addresses, &renamed);
             }
         }
@@ -436,7 +380,7 @@ impl Derivation {
     }
 
     /// Where the tangent of a cell is.
-    fn tangent_of_cell(&self, address: &Address, lane: usize) -> Option<Address> {
+    pub(super) fn tangent_of_cell(&self, address: &Address, lane: usize) -> Option<Address> {
         match address.space {
             Space::Work => Some(self.shadow(address, lane)),
             Space::Input(0) => Some(Address { space: Space::Input((self.seeds[0] + lane) as u8), ..address.clone() }),
@@ -474,45 +418,11 @@ impl Derivation {
                 Statement::Call(call) => {
                     // Tangents first: a call may accumulate to cells that its tangent reads.
                     out.push(statement.clone());
-                    for lane in 0..if self.is_active(call) { self.lanes } else { 0 } {
-                        out.push(Statement::Call(self.tangent_of_call(call, lane)?));
-                        out.extend(self.presence_of_tangents(call, lane));
-                    }
+                    self.tangents_of_call(call, &mut out)?;
                 }
             }
         }
         Ok(out)
-    }
-
-    fn tangent_of_call(&mut self, call: &RuleCall, lane: usize) -> Result<RuleCall, Error> {
-        let zero = self.shared.constant(0.0);
-        let tangent = |argument: &Address| match self.activity.reaches(argument, &self.loops) {
-            true => self.tangent_of_cell(argument, lane),
-            false => None,
-        };
-        let zero = Address::fixed(Space::Constant, zero, self.loops.len());
-        let tangents: Vec<Address> =
-            call.arguments.iter().map(|argument| tangent(argument).unwrap_or_else(|| zero.clone())).collect();
-        let mut arguments = call.arguments.clone();
-        let function = match call.function {
-            RuleFunction::Value => {
-                arguments.extend(call.results.iter().cloned());
-                RuleFunction::Pushforward
-            }
-            RuleFunction::Pushforward => RuleFunction::PushforwardTangent,
-            RuleFunction::Pullback => RuleFunction::PullbackTangent,
-            _ => return Err(ErrorKind::RuleOrder { rule: call.rule.name() }.into()),
-        };
-        arguments.extend(tangents);
-        let results = call.results.iter().filter_map(|result| self.tangent_of_cell(result, lane)).collect();
-        Ok(RuleCall { function, arguments, results, ..call.clone() })
-    }
-
-    /// Marks the tangents of a call's results as present if one of an argument is.
-    fn presence_of_tangents(&mut self, call: &RuleCall, lane: usize) -> Option<Statement> {
-        let is_active = |argument: &&Address| self.activity.reaches(argument, &self.loops);
-        let active: Vec<Address> = call.arguments.iter().filter(is_active).cloned().collect();
-        self.presence_of_call(&active, &call.results, lane, if call.accumulate { Way::Added } else { Way::Stored })
     }
 
     fn tangent_of_nest(&mut self, nest: &Nest) -> Result<Nest, Error> {

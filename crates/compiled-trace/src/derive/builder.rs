@@ -35,7 +35,7 @@ impl<'a> Builder<'a> {
     pub(crate) fn reserve(&mut self, instructions: usize) {
         self.nest.body.reserve(instructions);
         self.users.reserve(instructions);
-        self.known.reserve(instructions / 4);
+        self.known.reserve(instructions / 16);
     }
 
     pub(crate) fn address(&mut self, address: &Address) -> u32 {

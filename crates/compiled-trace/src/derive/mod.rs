@@ -6,6 +6,7 @@ pub(crate) mod absence;
 mod activity;
 mod adjoint_tangent;
 pub(crate) mod builder;
+mod calls;
 mod entries;
 pub(crate) mod expressions;
 

@@ -44,7 +44,10 @@ pub(super) fn find_or_make<S: 'static, E>(
     let number = TypeId::of::<S>();
     let key = hash(program, number);
     if let Some(all) = known().as_ref().and_then(|known| known.get(&key)) {
-        let same = |known: &&Known| known.number == number && known.options == options && same(&known.program, program);
+        let same = |known: &&Known| {
+            let is_asked = known.code.strong_count() > 0 && known.number == number && known.options == options;
+            is_asked && same(&known.program, program)
+        };
         if let Some(found) = all.iter().find(same)
             && let Some(code) = found.code.upgrade()
         {

@@ -49,8 +49,8 @@ impl<S: Number> Emitter<'_, '_, S> {
                 self.uncleared.push(region);
                 continue;
             }
-            let window = plan.window[touches[0].0];
-            let alone = window.is_some() && touches.iter().all(|touch| plan.window[touch.0] == window);
+            let window = plan.window_of(touches[0].0);
+            let alone = window.is_some() && touches.iter().all(|touch| plan.window_of(touch.0) == window);
             let cells = window.filter(|_| alone).and_then(|w| plan.dense(&plan.windows[w]));
             match (window, cells) {
                 (Some(w), Some((low, high))) if start <= low && high < start + length && is_once => {

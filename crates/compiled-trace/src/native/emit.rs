@@ -215,13 +215,17 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         if !plan.order.is_empty() {
             self.forget(&plan);
         }
-        let length = nest.body.len();
         let (pointers, cells) = self.pointers(&plan);
+        // Without loops most lists are not used, and bodies may be long.
+        let length = if plan.order.is_empty() { 0 } else { nest.body.len() };
+        if length == 0 {
+            self.code.reserve(nest.body.len());
+        }
         let mut loops = Loops {
             plan,
             pointers,
             cells,
-            results: vec![None; length],
+            results: vec![None; nest.body.len()],
             splats: vec![None; length],
             totals: vec![None; length],
             rows: vec![None; length],
@@ -336,13 +340,13 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
     pub(super) fn body(&mut self, loops: &mut Loops, level: usize, at: Position) {
         let nest = loops.plan.nest;
         for (i, instruction) in nest.body.iter().enumerate() {
-            if loops.plan.level[i] != level {
+            if loops.plan.level_of(i) != level {
                 continue;
             }
             let operand = |loops: &Loops, operand: u32| {
                 let operand = operand as usize;
                 let splat = if at.wide { loops.splats[operand] } else { None };
-                let splat = splat.filter(|_| loops.plan.level[operand] < level).map(Signed::from);
+                let splat = splat.filter(|_| loops.plan.level_of(operand) < level).map(Signed::from);
                 splat.or(loops.results[operand]).expect("operands come first")
             };
             match *instruction {
@@ -351,7 +355,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                     loops.results[i] = Some(value.into());
                 }
                 Instruction::Load(address) => {
-                    if let Some(variable) = loops.carried_cells[i] {
+                    if let Some(variable) = loops.carried_cell(i) {
                         let value = self.code.get(variable);
                         loops.results[i] = Some(value.into());
                         continue;
@@ -378,7 +382,7 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                 Instruction::Store { value, address } => {
                     let value = self.plain(operand(loops, value));
                     self.store_cell(loops, address, at, value, None);
-                    if let Some(variable) = loops.carried_cells[i] {
+                    if let Some(variable) = loops.carried_cell(i) {
                         self.code.set(variable, value);
                     }
                     if loops.plan.order.is_empty() {
@@ -390,15 +394,15 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
                 }
                 Instruction::Accumulate { value, address } => {
                     let value = operand(loops, value);
-                    if let Some(partial) = loops.partial[i] {
+                    if let Some(partial) = loops.partial.get(i).copied().flatten() {
                         let sum = self.partial_sum(partial, loops.lanes(at));
                         let sum = self.sum(sum.into(), value);
                         self.set_partial_sum(partial, sum);
-                    } else if let Some(window) = loops.plan.window[i] {
+                    } else if let Some(window) = loops.plan.window_of(i) {
                         self.add_to_window(loops, window, i, value, at);
                     } else if let Some(cell) = self.single_cell(loops, address, level) {
                         self.add_to_single(loops, address, cell, value);
-                    } else if let Some(variable) = loops.carried_cells[i] {
+                    } else if let Some(variable) = loops.carried_cell(i) {
                         let place = self.locate(loops, address, at.offset);
                         let sum = self.add_to(value, place);
                         self.code.set(variable, sum);
@@ -526,6 +530,11 @@ struct Counter {
 }
 
 impl Loops<'_> {
+    /// The variable that a load reads, or an instruction sets, in place of a cell.
+    fn carried_cell(&self, instruction: usize) -> Option<Variable> {
+        self.carried_cells.get(instruction).copied().flatten()
+    }
+
     /// Lanes of values in a copy of the body.
     pub(super) fn lanes(&self, at: Position) -> u8 {
         if at.wide { self.plan.lanes as u8 } else { 1 }

@@ -25,8 +25,8 @@ pub(super) struct Plan<'a> {
     pub(super) parallel: bool,
     /// Per dimension of the nest, whether its iterations may.
     free: Vec<bool>,
-    /// Per instruction, the number of loops it runs in.
-    pub(super) level: Vec<usize>,
+    /// Per instruction, the number of loops it runs in. This and the following lists are empty without loops: such bodies may be long.
+    level: Vec<usize>,
     /// Per accumulation whose cell stays the same in the innermost loop, the number of loops in which its cell moves.
     pub(super) sum: Vec<Option<usize>>,
     /// Per address, distance of neighbouring iterations per counter, in cells or entries of the table.
@@ -34,7 +34,7 @@ pub(super) struct Plan<'a> {
     /// Accumulations to neighbouring cells that are combined.
     pub(super) windows: Vec<Window>,
     /// Per instruction, its window.
-    pub(super) window: Vec<Option<usize>>,
+    window: Vec<Option<usize>>,
     /// Per load of a cell that the previous iteration writes, the instruction that writes it.
     pub(super) carried: Vec<Option<usize>>,
     pub(super) ranges: Vec<(i64, i64)>,
@@ -86,14 +86,31 @@ impl<'a> Plan<'a> {
             sum: Vec::new(),
             strides,
             windows: Vec::new(),
-            window: vec![None; nest.body.len()],
-            carried: vec![None; nest.body.len()],
+            window: Vec::new(),
+            carried: Vec::new(),
             ranges,
         };
+        if plan.order.is_empty() {
+            return plan;
+        }
+        plan.window = vec![None; nest.body.len()];
+        plan.carried = vec![None; nest.body.len()];
         plan.choose(widths, rules, calls);
         plan.set_windows();
         plan.set_carried();
         plan
+    }
+
+    /// The number of loops that an instruction runs in.
+    #[inline]
+    pub(super) fn level_of(&self, instruction: usize) -> usize {
+        self.level.get(instruction).copied().unwrap_or(0)
+    }
+
+    /// The window of an instruction.
+    #[inline]
+    pub(super) fn window_of(&self, instruction: usize) -> Option<usize> {
+        self.window.get(instruction).copied().flatten()
     }
 
     fn is_parallel(&self, counter: usize) -> bool {

@@ -165,13 +165,13 @@ impl<S: Number> Emitter<'_, '_, S> {
     fn splat_outer(&mut self, loops: &mut Loops) {
         let depth = loops.plan.order.len();
         for (i, instruction) in loops.plan.nest.body.iter().enumerate() {
-            if loops.plan.level[i] < depth {
+            if loops.plan.level_of(i) < depth {
                 continue;
             }
             let lanes = loops.plan.lanes as u8;
             instruction.operands(|operand| {
                 let operand = operand as usize;
-                if loops.plan.level[operand] < depth {
+                if loops.plan.level_of(operand) < depth {
                     let value = loops.results[operand].expect("outer levels are written before inner ones");
                     let value = self.plain(value);
                     loops.splats[operand] = Some(self.code.splat(value, lanes));

@@ -14,14 +14,18 @@ const MAX_BODY: usize = 4096;
 /// Largest distance, in statements, between two nests to be fused.
 const MAX_DISTANCE: usize = 96;
 
-/// Fuses nests over the same iterations, moving the later one up where nothing in between forbids it.
-pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: &[u32]) {
+/// Fuses nests over the same iterations, moving the later one up where nothing in between forbids it; returns whether there are such.
+pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: &[u32]) -> bool {
+    let mut changed = false;
     for statement in statements.iter_mut() {
         if let Statement::Loop { trip, body, .. } = statement {
             let mut inner = loops.to_vec();
             inner.push(*trip);
-            fuse(body, shared, &inner);
+            changed |= fuse(body, shared, &inner);
         }
+    }
+    if statements.iter().filter(|statement| matches!(statement, Statement::Nest(_))).count() < 2 {
+        return changed;
     }
     let mut summaries: Vec<Summary> = statements.iter().map(|s| Summary::new(s, loops)).collect();
     let mut i = 0;
@@ -57,6 +61,7 @@ pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: 
             }
         }
         if group.len() > 1 {
+            changed = true;
             let nests: Vec<&Nest> = group
                 .iter()
                 .filter_map(|k| match &statements[*k] {
@@ -72,6 +77,7 @@ pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: 
         }
         i += 1;
     }
+    changed
 }
 
 /// Moves an item to an earlier place, and those between by one.

@@ -45,7 +45,7 @@ impl Program {
         let outputs = kept.iter().map(|output| self.outputs[*output]).collect();
         let mut program = Program { statements, outputs, work, ..self.clone() }.optimized();
         // Usually no cell of the other outputs is left.
-        if !touched(&program.statements, |_| true).overlaps(self.work as u32, u32::MAX) {
+        if !touched(&program.statements).overlaps(self.work as u32, u32::MAX) {
             program.work = self.work;
         }
         program

@@ -22,15 +22,23 @@ use crate::program::*;
 
 impl Program {
     /// The same program with fewer and smaller statements.
-    pub(crate) fn optimized(self) -> Program {
+    pub(crate) fn optimized(mut self) -> Program {
+        let mut shared = Shared::new(self.constants, self.rules, self.absence);
+        clean(&mut self.statements, &mut shared);
+        Program { constants: shared.constants, rules: shared.rules, ..self }.optimized_together()
+    }
+
+    /// The same program with fewer and smaller statements, if every body has each instruction once already.
+    pub(crate) fn optimized_together(self) -> Program {
         let mut shared = Shared::new(self.constants, self.rules, self.absence);
         let mut statements = self.statements;
-        clean(&mut statements, &mut shared);
         compute_in_outputs(&mut statements);
         drop_dead_stores(&mut statements);
-        fuse(&mut statements, &mut shared, &[]);
-        store_single_terms(&mut statements);
-        drop_dead_stores(&mut statements);
+        let fused = fuse(&mut statements, &mut shared, &[]);
+        let stored = store_single_terms(&mut statements);
+        if fused || stored {
+            drop_dead_stores(&mut statements);
+        }
         order_constants(&mut statements, &mut shared.constants);
         Program { constants: shared.constants, rules: shared.rules, statements, ..self }
     }
@@ -49,6 +57,9 @@ fn clean(statements: &mut [Statement], shared: &mut Shared) {
 
 /// Accumulates reductions that are only copied to an output in the output itself.
 fn compute_in_outputs(statements: &mut Vec<Statement>) {
+    if !statements.iter().any(|statement| copy_of_cell(statement).is_some()) {
+        return;
+    }
     let mut all = Vec::new();
     statements.iter().for_each(|statement| accesses(statement, &mut Vec::new(), &mut all));
     let mut at = 0;
@@ -140,20 +151,29 @@ fn move_terms(statements: &mut [Statement], cell: u32, output: &Address, loops: 
 
 /// Removes stores and accumulations to work cells that are never loaded, and reduces what is cleared.
 fn drop_dead_stores(statements: &mut Vec<Statement>) {
-    loop {
-        let loaded = touched(statements, |kind| kind == Kind::Read);
+    let used = loop {
+        let all = all_accesses(statements);
+        let loaded = cells_of(&all, |kind| kind == Kind::Read);
         if !remove_dead(statements, &mut Vec::new(), &|low, high| loaded.overlaps(low, high)) {
-            break;
+            break cells_of(&all, |kind| kind != Kind::Write);
         }
-    }
-    let used = touched(statements, |kind| kind != Kind::Write);
+    };
     narrow(statements, &used);
 }
 
-/// The work cells with accesses of the wanted kinds.
-fn touched(statements: &[Statement], wanted: impl Fn(Kind) -> bool) -> Intervals {
+/// The work cells that statements access.
+fn touched(statements: &[Statement]) -> Intervals {
+    cells_of(&all_accesses(statements), |_| true)
+}
+
+fn all_accesses(statements: &[Statement]) -> Vec<Access> {
     let mut all = Vec::new();
     statements.iter().for_each(|statement| accesses(statement, &mut Vec::new(), &mut all));
+    all
+}
+
+/// The work cells with accesses of the wanted kinds.
+fn cells_of(all: &[Access], wanted: impl Fn(Kind) -> bool) -> Intervals {
     all.iter().filter(|a| a.space == Space::Work && wanted(a.kind)).map(|a| (a.low, a.high)).collect()
 }
 

@@ -7,8 +7,11 @@
 use crate::optimize::access::{Access, Kind, accesses};
 use crate::program::*;
 
-/// Stores what is added once to cells that were only cleared before.
-pub(crate) fn store_single_terms(statements: &mut Vec<Statement>) {
+/// Stores what is added once to cells that were only cleared before; returns whether there is such.
+pub(crate) fn store_single_terms(statements: &mut Vec<Statement>) -> bool {
+    if !statements.iter().any(|statement| matches!(statement, Statement::Zero { .. })) {
+        return false;
+    }
     let mut cleared: Vec<Cleared> = Vec::new();
     let mut others: Vec<(Access, usize)> = Vec::new();
     let mut own = Vec::new();
@@ -21,11 +24,11 @@ pub(crate) fn store_single_terms(statements: &mut Vec<Statement>) {
         others.extend(own.drain(..).map(|access| (access, at)));
     }
     if cleared.is_empty() {
-        return;
+        return false;
     }
     cleared.sort_unstable_by_key(|c| (c.space, c.low));
     if cleared.windows(2).any(|two| two[0].space == two[1].space && two[1].low < two[0].end) {
-        return;
+        return false;
     }
     others.sort_unstable_by_key(|(access, at)| (access.space, access.low, access.high, *at));
     let mut single: Vec<(usize, Cells)> = Vec::new();
@@ -56,6 +59,7 @@ pub(crate) fn store_single_terms(statements: &mut Vec<Statement>) {
     }
     stored.sort_unstable();
     clear_less(statements, &stored);
+    !stored.is_empty()
 }
 
 /// The cells of one space from the first to the last one.

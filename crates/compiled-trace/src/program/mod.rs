@@ -267,6 +267,7 @@ impl Nest {
 
 impl Instruction {
     /// Calls `act` with the results it uses.
+    #[inline(always)]
     pub(crate) fn operands(&self, mut act: impl FnMut(u32)) {
         match *self {
             Instruction::Constant(_) | Instruction::Load(_) => {}
@@ -288,6 +289,7 @@ impl Instruction {
     }
 
     /// The same instruction with operands renamed.
+    #[inline(always)]
     pub(crate) fn renamed(self, rename: impl Fn(u32) -> u32) -> Instruction {
         match self {
             Instruction::Apply { op, a, b } => Instruction::Apply { op, a: rename(a), b: rename(b) },

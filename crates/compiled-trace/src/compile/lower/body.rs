@@ -17,6 +17,8 @@ struct BodyWriter {
     nest: Nest,
     results: Vec<u32>,
     loads: FxHashMap<Instruction, u32>,
+    /// Loads of inputs and parameters outside of loops.
+    inputs: FxHashMap<u32, u32>,
     reductions: FxHashMap<u32, (u32, u32)>,
 }
 
@@ -77,6 +79,7 @@ impl Lowering<'_> {
             },
             results: vec![NONE; self.groups[g].offsets.len()],
             loads: FxHashMap::default(),
+            inputs: FxHashMap::default(),
             reductions: FxHashMap::default(),
         };
         let local_reductions = self.local_reductions(g);
@@ -167,6 +170,14 @@ impl Lowering<'_> {
         if sample & CONSTANT != 0 {
             return Ok(self.read_constant(g, k, second, writer));
         }
+        if self.groups[g].counters.is_empty() && sample & REDUCTION == 0 {
+            if let Some(slot) = self.local(g, k, sample, &[]) {
+                return Ok(writer.results[slot]);
+            }
+            if (sample as usize) < self.sequence.first {
+                return self.read_input(g, sample, writer);
+            }
+        }
         let fit = self.fit_operand(g, k, second);
         if let Fit::Affine { origin, deltas } = &fit {
             if sample & REDUCTION != 0 {
@@ -193,9 +204,23 @@ impl Lowering<'_> {
         Ok(writer.load(address))
     }
 
+    /// The load of an input or parameter outside of loops, which is written once.
+    fn read_input(&mut self, g: usize, input: u32, writer: &mut BodyWriter) -> Result<u32, Error> {
+        if let Some(known) = writer.inputs.get(&input) {
+            return Ok(*known);
+        }
+        let (address, _) = self.address(g, Fit::Affine { origin: input, deltas: Vec::new() })?;
+        let result = writer.load(address);
+        writer.inputs.insert(input, result);
+        Ok(result)
+    }
+
     fn read_constant(&mut self, g: usize, k: usize, second: bool, writer: &mut BodyWriter) -> u32 {
         let node = self.groups[g].start + self.groups[g].offsets[k];
         let index = |node: u32| self.operand(node, second) & !CONSTANT;
+        if self.groups[g].counters.is_empty() {
+            return writer.constant(index(node));
+        }
         let first = self.constants[index(node) as usize].to_bits();
         let affine = self.groups[g].affine[k][usize::from(second)];
         let fit = self.fit_known(g, k, index, affine);

@@ -53,6 +53,12 @@ impl Lowering<'_> {
                         used.push((place.group, place.slot));
                     }
                 };
+                if self.groups[g].counters.is_empty() {
+                    if self.local(g, k, sample, &[]).is_none() {
+                        mark(&mut used, sample);
+                    }
+                    return;
+                }
                 match self.fit_operand(g, k, second) {
                     Fit::Table(table) => table.into_iter().for_each(|operand| mark(&mut used, operand)),
                     Fit::Affine { origin, deltas } => {

@@ -128,7 +128,7 @@ impl Lowering<'_> {
             iteration.push((rest / length) as i64);
             rest %= length;
         }
-        let slot = group.offsets.binary_search(&rest).ok()? as u32;
+        let slot = group.slot_of(rest)? as u32;
         Some(Place { group: g, slot, iteration })
     }
 
@@ -141,7 +141,7 @@ impl Lowering<'_> {
         if !same {
             return None;
         }
-        let slot = group.offsets.binary_search(&u32::try_from(offset).ok()?).ok()?;
+        let slot = group.slot_of(u32::try_from(offset).ok()?)?;
         (slot < k).then_some(slot)
     }
 

@@ -31,6 +31,19 @@ pub(super) struct Group {
     pub(super) affine: Vec<[bool; 2]>,
 }
 
+impl Group {
+    /// The slot of a node relative to `start`.
+    #[inline]
+    pub(super) fn slot_of(&self, offset: u32) -> Option<usize> {
+        // Offsets without gaps are the usual case.
+        let guess = offset.wrapping_sub(*self.offsets.first()?) as usize;
+        match self.offsets.get(guess) {
+            Some(found) if *found == offset => Some(guess),
+            _ => self.offsets.binary_search(&offset).ok(),
+        }
+    }
+}
+
 /// Where the results of an operation are stored, if anything but later operations of the same iteration reads them.
 #[derive(Clone)]
 pub(super) struct Slot {

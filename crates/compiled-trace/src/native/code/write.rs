@@ -27,6 +27,13 @@ impl Function {
         }
     }
 
+    /// Reserves memory for so many further lines.
+    pub(in super::super) fn reserve(&mut self, lines: usize) {
+        self.lines.reserve(lines);
+        self.kinds.reserve(lines);
+        self.defined.reserve(lines);
+    }
+
     /// Ends a function: parameters that never change are replaced by what they stand for.
     pub(in super::super) fn finish(mut self) -> Function {
         if self.same.is_empty() {

@@ -61,7 +61,7 @@ impl Writer<'_> {
             {
                 budget[class] -= 1;
                 if value.pool().is_some() {
-                    self.next[at] = life.end;
+                    self.set_next(*value, life.end);
                 }
                 let register = self.allocate(class, NOWHERE);
                 self.load_into(register, *value);
@@ -193,8 +193,7 @@ impl Writer<'_> {
         }
         // From here to the jump, no instruction may change the flags.
         for (value, after) in &life.used {
-            let at = self.at(*value);
-            self.next[at] = *after;
+            self.set_next(*value, *after);
         }
         let Some(head) = self.open.pop() else { return };
         let next_of = |value: Value| life.carried.iter().find(|carried| carried.parameter == value).map(|c| c.next);

@@ -44,6 +44,8 @@ pub(super) struct Writer<'f> {
     left: usize,
     /// Per class and register, the value in it.
     pub(super) held: [[Option<Value>; 16]; 2],
+    /// Per class and register, the next use of the value in it.
+    until: [[u32; 16]; 2],
     pub(super) free: [u16; 2],
     pub(super) locked: [u16; 2],
     /// Per value, register, slot, next use, and the register it should go to.
@@ -85,7 +87,7 @@ pub(super) struct Writer<'f> {
 impl<'f> Writer<'f> {
     pub(super) fn new(function: &'f Function, lifetimes: &'f Lifetimes, vex: bool) -> Writer<'f> {
         let count = function.kinds.len() + function.pool.len();
-        let code = Vec::with_capacity(8 * function.len() + 256);
+        let code = Vec::with_capacity(16 * function.len() + 256);
         let bytes = Bytes { code, vex, pooled: Vec::new(), upper: false, flags: false };
         let numbers =
             function.kinds.iter().copied().chain(function.pool.iter().map(|(_, lanes)| Kind::Numbers(*lanes)));
@@ -96,6 +98,7 @@ impl<'f> Writer<'f> {
             bytes,
             left: lifetimes.next.len(),
             held: [[None; 16]; 2],
+            until: [[NEVER; 16]; 2],
             free: USABLE,
             locked: [0; 2],
             register: vec![NOWHERE; count],
@@ -139,16 +142,31 @@ impl<'f> Writer<'f> {
     #[inline(always)]
     pub(super) fn take(&mut self, value: Value) {
         self.left -= 1;
-        let at = self.at(value);
-        self.next[at] = self.lifetimes.next[self.left];
+        self.set_next(value, self.lifetimes.next[self.left]);
     }
 
-    /// Keeps an operand of the present line in its register, if it is in one: after [`take`](Writer::take), a last use looks like none.
+    /// Sets the next use of a value.
     #[inline(always)]
-    pub(super) fn lock(&mut self, value: Value) {
-        let register = self.register[self.at(value)];
+    pub(super) fn set_next(&mut self, value: Value, next: u32) {
+        let at = self.at(value);
+        self.next[at] = next;
+        let register = self.register[at];
         if register != NOWHERE {
-            self.locked[self.class(value)] |= 1 << register;
+            self.until[self.class(value)][register as usize] = next;
+        }
+    }
+
+    /// Reads the next use of an operand of the present line, and keeps it in its register, if it is in one: a last use looks like none.
+    #[inline(always)]
+    pub(super) fn take_operand(&mut self, value: Value) {
+        self.left -= 1;
+        let (at, next) = (self.at(value), self.lifetimes.next[self.left]);
+        self.next[at] = next;
+        let register = self.register[at];
+        if register != NOWHERE {
+            let class = self.class(value);
+            self.until[class][register as usize] = next;
+            self.locked[class] |= 1 << register;
         }
     }
 
@@ -192,6 +210,7 @@ impl<'f> Writer<'f> {
         let at = self.at(value);
         self.register[at] = register;
         self.held[class][register as usize] = Some(value);
+        self.until[class][register as usize] = self.next[at];
         self.free[class] &= !(1 << register);
         if class == INTEGERS {
             self.touched |= 1 << register;
@@ -272,15 +291,16 @@ impl<'f> Writer<'f> {
             };
             return found.expect("a usable register is free");
         }
+        let mut taken = USABLE[class] & !self.locked[class];
+        let is_kept = |register: u8| self.held[class][register as usize].is_some_and(|value| self.is_kept(value));
         let mut best = None;
-        for register in 0..16 {
-            if self.locked[class] & 1 << register != 0 {
-                continue;
-            }
-            let Some(value) = self.held[class][register as usize] else { continue };
-            let key = (self.next[self.at(value)], self.is_kept(value));
-            if best.is_none_or(|(most, _)| key > most) {
-                best = Some((key, register));
+        while taken != 0 {
+            let register = taken.trailing_zeros() as u8;
+            taken &= taken - 1;
+            let until = self.until[class][register as usize];
+            // Of those with the same next use, one that need not be stored is better.
+            if best.is_none_or(|(most, other)| until > most || until == most && is_kept(register) && !is_kept(other)) {
+                best = Some((until, register));
             }
         }
         let (_, register) = best.expect("a line has fewer operands than there are registers");

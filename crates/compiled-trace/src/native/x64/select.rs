@@ -38,8 +38,7 @@ impl Writer<'_> {
         }
         let function = self.function;
         function.operands(&operation, |value| {
-            self.take(value);
-            self.lock(value);
+            self.take_operand(value);
         });
         match (operation, result) {
             (Operation::Store(place, value), _) if self.stored_lane.is_some_and(|(lane, _)| lane == value) => {
