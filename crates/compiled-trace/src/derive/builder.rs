@@ -164,6 +164,9 @@ pub(crate) fn without_dead(nest: Nest) -> Nest {
             nest.body[i].operands(|operand| live[operand as usize] = true);
         }
     }
+    if live.iter().all(|live| *live) && uses_all_addresses(&nest) {
+        return nest;
+    }
     let mut renamed = vec![0u32; nest.body.len()];
     let mut moved = vec![u32::MAX; nest.addresses.len()];
     let mut addresses = Vec::new();
@@ -192,6 +195,19 @@ pub(crate) fn without_dead(nest: Nest) -> Nest {
         body.push(new);
     }
     Nest { addresses, body, ..nest }
+}
+
+fn uses_all_addresses(nest: &Nest) -> bool {
+    let mut used = vec![false; nest.addresses.len()];
+    for instruction in &nest.body {
+        if let Instruction::Load(address)
+        | Instruction::Store { address, .. }
+        | Instruction::Accumulate { address, .. } = *instruction
+        {
+            used[address as usize] = true;
+        }
+    }
+    used.iter().all(|used| *used)
 }
 
 /// Whether all iterations of an address mean different cells, as far as its strides show.

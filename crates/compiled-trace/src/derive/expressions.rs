@@ -135,6 +135,17 @@ pub(crate) trait Expressions: Sized {
 
     /// The partial derivative of the operation with this result with respect to an argument.
     fn partial(&mut self, op: Op, a: u32, b: u32, result: u32, argument: usize) -> Result<Partial, Error> {
+        // What the table says of the operations that most functions consist of.
+        match (op, argument) {
+            (Op::Binary(PLUS), _) | (Op::Binary(MINUS), 0) => Ok(Partial::One),
+            (Op::Binary(TIMES), 0) => Ok(Partial::Value(b, false)),
+            (Op::Binary(TIMES), 1) => Ok(Partial::Value(a, false)),
+            _ => self.partial_by_table(op, a, b, result, argument),
+        }
+    }
+
+    /// The partial derivative according to the rule table.
+    fn partial_by_table(&mut self, op: Op, a: u32, b: u32, result: u32, argument: usize) -> Result<Partial, Error> {
         let templates = self.shared().templates(op)?;
         let Some(template) = templates.get(argument) else { return Ok(Partial::Zero) };
         let graph = match &template.partial {
@@ -169,7 +180,27 @@ pub(crate) trait Expressions: Sized {
 
 #[cfg(test)]
 mod tests {
+    use super::{Expressions, Partial, Shared};
+    use crate::derive::builder::Builder;
+    use crate::recording::graph::Op;
+    use crate::recording::rules::{MINUS, PLUS, TIMES};
     use crate::{Limits, Recorded, compile, record};
+
+    #[test]
+    fn short_ways_agree_with_the_table() {
+        let mut shared = Shared::new(Vec::new(), Default::default(), Default::default());
+        let mut builder = Builder::new(&mut shared, Vec::new(), false);
+        let (a, b) = (builder.constant(2.0), builder.constant(3.0));
+        for rule in [PLUS, MINUS, TIMES] {
+            let op = Op::Binary(rule);
+            let result = builder.write(op, a, b);
+            for argument in 0..2 {
+                let expected = builder.partial_by_table(op, a, b, result, argument).unwrap();
+                assert!(builder.partial(op, a, b, result, argument).unwrap() == expected, "{rule}, {argument}");
+                assert!(rule == TIMES || !matches!(expected, Partial::Value(_, false)), "{rule}, {argument}");
+            }
+        }
+    }
 
     /// 100 (x₁ - x₀²)²: its derivative by x₀ is -400 (x₁ - x₀²) x₀, which takes one product for the square's two terms.
     #[test]

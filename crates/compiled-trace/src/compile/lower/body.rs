@@ -122,7 +122,7 @@ impl Lowering<'_> {
             };
             writer.results[k] = result;
             if let Some(fit) = self.groups[g].slots[k].output.clone() {
-                let address = writer.address(fit.address(Space::Output(0), trips.len()));
+                let address = writer.address((*fit).address(Space::Output(0), trips.len()));
                 writer.push(Instruction::Store { value: result, address });
             }
             if self.groups[g].slots[k].stored {

@@ -52,7 +52,7 @@ pub(super) struct Slot {
     /// The first of them.
     pub(super) base: u32,
     /// The outputs that it is, one per iteration.
-    pub(super) output: Option<Fit>,
+    pub(super) output: Option<Box<Fit>>,
     /// Counter with extra cells before the first iteration, and how many.
     pub(super) halo: (u32, u32),
 }

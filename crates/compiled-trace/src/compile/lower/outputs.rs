@@ -60,7 +60,7 @@ impl Lowering<'_> {
             });
             if complete {
                 let fit = self.fit(g, k, |node| handed[node as usize]);
-                self.groups[g].slots[k].output = Some(fit);
+                self.groups[g].slots[k].output = Some(Box::new(fit));
             } else {
                 self.copied_outputs.extend(found);
             }

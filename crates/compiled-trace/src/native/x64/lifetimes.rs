@@ -159,7 +159,9 @@ impl Pass<'_> {
 
 impl Lifetimes {
     pub(super) fn of(function: &Function) -> Lifetimes {
-        let mut uses = uses(function);
+        // Without loops, all uses of a value lie behind its definition, and the pass backwards counts them itself.
+        let is_straight = function.loops.is_empty();
+        let mut uses = if is_straight { vec![0; function.kinds.len()] } else { uses(function) };
         let mut loops = Vec::with_capacity(function.loops.len());
         for repeat in &function.loops {
             let mut life = Life { carried: Vec::with_capacity(repeat.carried.len()), ..Life::default() };
@@ -244,7 +246,7 @@ impl Lifetimes {
                         if uses[result.index()] == 0 && !is_call {
                             idle[i] = true;
                             function.operands(operation, |value| {
-                                if value.pool().is_none() {
+                                if !is_straight && value.pool().is_none() {
                                     uses[value.index()] -= 1;
                                 }
                             });
@@ -261,6 +263,9 @@ impl Lifetimes {
                     operands.clear();
                     function.operands(operation, |value| operands.push(value));
                     for value in operands.iter().rev() {
+                        if is_straight && value.pool().is_none() {
+                            uses[value.index()] += 1;
+                        }
                         pass.operand(*value, line);
                     }
                     pass.measure();
