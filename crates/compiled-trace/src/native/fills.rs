@@ -79,60 +79,69 @@ fn is_scattered(nest: &Nest) -> bool {
         .any(|address| address.table.is_some() || !matches!(address.strides.last(), None | Some(0 | 1)))
 }
 
+/// What is stored to a cell, as bits: a constant of one of the nests, anything by another statement.
+const CONSTANT: u8 = 1;
+const OTHER: u8 = 2;
+
 /// Adds statements that store the constants of these nests, and of all cells between them that are stored to later.
 fn fill(program: &Program, output: u8, nests: &[usize], made: &mut Program) -> Option<()> {
     let length = program.outputs[output as usize];
-    // Bits of constants, by cell.
-    let mut constants: Vec<(usize, u64)> = Vec::new();
-    let mut others = vec![false; length];
+    let mut cells = vec![0u8; length];
+    // Bits of the constants.
+    let mut constants = vec![0u64; length];
     for (i, statement) in program.statements.iter().enumerate() {
         match statement {
-            Statement::Nest(nest) if nests.contains(&i) => constants_of(program, nest, &mut constants)?,
-            other => stores(other, output, &mut Vec::new(), &mut others)?,
+            Statement::Nest(nest) if nests.contains(&i) => constants_of(program, nest, |cell, bits| {
+                let known = cells.get_mut(cell)?;
+                constants[cell] = bits;
+                // A cell that is stored twice needs the order of the program.
+                (std::mem::replace(known, *known | CONSTANT) & CONSTANT == 0).then_some(())
+            })?,
+            other => stores(other, output, &mut Vec::new(), &mut cells)?,
         }
-    }
-    constants.sort_unstable();
-    let twice = constants.windows(2).any(|pair| pair[0].0 == pair[1].0);
-    if twice || constants.len() < FEWEST || constants.iter().any(|(cell, _)| *cell >= length || others[*cell]) {
-        return None;
     }
     // Rows of cells: first and last constant.
     let mut rows: Vec<(usize, usize)> = Vec::new();
-    for (i, (cell, _)) in constants.iter().enumerate() {
-        let count = rows.len();
-        match rows.last_mut() {
-            Some((_, last)) if others[constants[*last].0 + 1..*cell].iter().all(|stored| *stored) => *last = i,
-            _ if count == MOST => return None,
-            _ => rows.push((i, i)),
+    let (mut count, mut goes_on) = (0, false);
+    for (cell, stored) in cells.iter().enumerate() {
+        match *stored {
+            0 => goes_on = false,
+            OTHER => {}
+            CONSTANT => {
+                count += 1;
+                let is_most = rows.len() == MOST;
+                match rows.last_mut() {
+                    Some((_, last)) if goes_on => *last = cell,
+                    _ if is_most => return None,
+                    _ => rows.push((cell, cell)),
+                }
+                goes_on = true;
+            }
+            _ => return None,
         }
     }
-    let cells: usize = rows.iter().map(|(first, last)| constants[*last].0 - constants[*first].0 + 1).sum();
-    if cells > STRETCH * constants.len() {
+    let reach: usize = rows.iter().map(|(first, last)| last - first + 1).sum();
+    if count < FEWEST || reach > STRETCH * count {
         return None;
     }
     for (first, last) in rows {
-        let row = &constants[first..=last];
-        let (start, end) = (row[0].0, constants[last].0 + 1);
-        let to = Address { space: Space::Output(output), base: start as u32, strides: vec![1], table: None };
-        let same = row.iter().all(|(_, bits)| *bits == row[0].1);
-        let (from, addresses) = if same {
-            let known = made.constants.iter().position(|constant| constant.to_bits() == row[0].1);
+        let row = || (first..=last).filter(|cell| cells[*cell] == CONSTANT);
+        let to = Address { space: Space::Output(output), base: first as u32, strides: vec![1], table: None };
+        let (from, addresses) = if row().all(|cell| constants[cell] == constants[first]) {
+            let known = made.constants.iter().position(|constant| constant.to_bits() == constants[first]);
             let number = known.unwrap_or_else(|| {
-                made.constants.push(f64::from_bits(row[0].1));
+                made.constants.push(f64::from_bits(constants[first]));
                 made.constants.len() - 1
             });
             (Instruction::Constant(number as u32), vec![to])
         } else {
             let base = made.constants.len() as u32;
-            made.constants.resize(base as usize + end - start, 0.0);
-            for (cell, bits) in row {
-                made.constants[base as usize + cell - start] = f64::from_bits(*bits);
-            }
+            made.constants.extend(constants[first..=last].iter().map(|bits| f64::from_bits(*bits)));
             let from = Address { space: Space::Constant, base, strides: vec![1], table: None };
             (Instruction::Load(1), vec![to, from])
         };
         made.statements.push(Statement::Nest(Nest {
-            dimensions: vec![Dimension { trip: (end - start) as u32, parallel: true }],
+            dimensions: vec![Dimension { trip: (last - first + 1) as u32, parallel: true }],
             reversed: false,
             addresses,
             body: vec![from, Instruction::Store { value: 0, address: 0 }],
@@ -141,14 +150,16 @@ fn fill(program: &Program, output: u8, nests: &[usize], made: &mut Program) -> O
     Some(())
 }
 
-/// Calls `act` with the counters of every iteration; stops at `None`.
-fn each(trips: &[u32], mut act: impl FnMut(&[u32]) -> Option<()>) -> Option<()> {
+/// Calls `act` with the number and the counters of every iteration; stops at `None`.
+fn each(trips: &[u32], mut act: impl FnMut(usize, &[u32]) -> Option<()>) -> Option<()> {
     if trips.contains(&0) {
         return Some(());
     }
     let mut counters = vec![0; trips.len()];
+    let mut number = 0;
     loop {
-        act(&counters)?;
+        act(number, &counters)?;
+        number += 1;
         let mut counter = trips.len();
         loop {
             if counter == 0 {
@@ -164,30 +175,30 @@ fn each(trips: &[u32], mut act: impl FnMut(&[u32]) -> Option<()>) -> Option<()> 
     }
 }
 
-/// The cell of an address, `None` if its table is too short.
-fn cell(address: &Address, counters: &[u32], trips: &[u32]) -> Option<usize> {
-    if let Some(table) = &address.table {
-        let index = counters.iter().zip(trips).fold(0, |i, (c, n)| i * *n as usize + *c as usize);
-        return table.get(index).map(|cell| *cell as usize);
+/// The cell of an address in the iteration with this number, `None` if its table is too short.
+#[inline]
+fn cell(address: &Address, number: usize, counters: &[u32], trips: &[u32]) -> Option<usize> {
+    match &address.table {
+        Some(table) => table.get(number).map(|cell| *cell as usize),
+        None => Some(address.cell(counters, trips)),
     }
-    Some(address.cell(counters, trips))
 }
 
-/// Adds the cells and constants that a nest stores.
-fn constants_of(program: &Program, nest: &Nest, constants: &mut Vec<(usize, u64)>) -> Option<()> {
+/// Calls `act` with the cells and the bits of the constants that a nest stores; stops at `None`.
+fn constants_of(program: &Program, nest: &Nest, mut act: impl FnMut(usize, u64) -> Option<()>) -> Option<()> {
     let trips = nest.trips(&[]);
     let mut numbers = vec![0.0; nest.body.len()];
-    each(&trips, |counters| {
+    each(&trips, |number, counters| {
         for (i, instruction) in nest.body.iter().enumerate() {
             match *instruction {
-                Instruction::Constant(number) => numbers[i] = *program.constants.get(number as usize)?,
+                Instruction::Constant(c) => numbers[i] = *program.constants.get(c as usize)?,
                 Instruction::Load(address) => {
-                    let from = cell(nest.addresses.get(address as usize)?, counters, &trips)?;
+                    let from = cell(nest.addresses.get(address as usize)?, number, counters, &trips)?;
                     numbers[i] = *program.constants.get(from)?;
                 }
                 Instruction::Store { value, address } => {
-                    let to = cell(nest.addresses.get(address as usize)?, counters, &trips)?;
-                    constants.push((to, numbers.get(value as usize)?.to_bits()));
+                    let to = cell(nest.addresses.get(address as usize)?, number, counters, &trips)?;
+                    act(to, numbers.get(value as usize)?.to_bits())?;
                 }
                 _ => return None,
             }
@@ -197,7 +208,7 @@ fn constants_of(program: &Program, nest: &Nest, constants: &mut Vec<(usize, u64)
 }
 
 /// Marks the cells of an output that a statement stores to; `None` if it does anything else with them.
-fn stores(statement: &Statement, output: u8, trips: &mut Vec<u32>, marked: &mut [bool]) -> Option<()> {
+fn stores(statement: &Statement, output: u8, trips: &mut Vec<u32>, marked: &mut [u8]) -> Option<()> {
     let space = Space::Output(output);
     match statement {
         Statement::Loop { trip, body, .. } => {
@@ -223,8 +234,8 @@ fn stores(statement: &Statement, output: u8, trips: &mut Vec<u32>, marked: &mut 
                 if !is_store {
                     return None;
                 }
-                each(&all, |counters| {
-                    *marked.get_mut(cell(address, counters, &all)?)? = true;
+                each(&all, |number, counters| {
+                    *marked.get_mut(cell(address, number, counters, &all)?)? |= OTHER;
                     Some(())
                 })?;
             }
