@@ -50,12 +50,17 @@ impl<W: Object> Buffer<W::Scalar> for W {
                 whole = piece;
             }
         });
-        if pieces <= 1 {
-            return fill(whole);
+        // One call of `fill`, so that it is inlined.
+        let scattered = pieces > 1;
+        let result = fill(if scattered {
+            memory.resize(total, W::Scalar::default());
+            memory
+        } else {
+            whole
+        })?;
+        if scattered {
+            place_all(self, memory);
         }
-        memory.resize(total, W::Scalar::default());
-        let result = fill(memory)?;
-        place_all(self, memory);
         Ok(result)
     }
 }
