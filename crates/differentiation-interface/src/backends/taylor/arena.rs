@@ -170,6 +170,7 @@ impl<S: Scalar> AsMut<[S]> for Block<S> {
 
 impl<S: Scalar> Space<S> for Parts<S> {
     type Block = Block<S>;
+    const UNROLLED: usize = 0;
     fn order(&self) -> usize {
         self.order
     }

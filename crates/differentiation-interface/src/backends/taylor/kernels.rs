@@ -2,7 +2,7 @@
 //!
 //! Called by `unary` and `planar`; Griewank and Walther, *Evaluating Derivatives*, 2nd edition, section 13.2.
 
-use super::space::{Space, View, add_multiple, build, convolve, euler, parts, rescale, scaled};
+use super::space::{Space, View, add_multiple, build, convolve, each_degree, euler, parts, rescale, scaled};
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Scalar};
 
@@ -18,7 +18,7 @@ pub(super) fn product<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: View
     match (x.block, y.block) {
         (_, None) => multiple(space, x, y.value),
         (None, _) => multiple(space, y, x.value),
-        _ => build(space, |k, _, out| convolve(space, out, k, x, y, (0, k), one)),
+        _ => build!(P, space, |k, _, out| { convolve(space, out, k, x, y, (0, k), one) }),
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) fn quotient<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: Vie
     let inverse = S::constant(S::Base::ONE) / y.value;
     // The reciprocal of a number below the smallest normal one may be infinite.
     let is_normal = num_traits::Float::is_normal(inverse.peek());
-    build(space, |k, lower, out| {
+    build!(P, space, |k, lower, out| {
         convolve(space, out, k, y, View::lower(z, lower), (1, k), one);
         for (i, out) in out.iter_mut().enumerate() {
             let rest = match x.part(space, k) {
@@ -75,7 +75,7 @@ pub(super) fn quotient<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: Vie
 /// 1 / x, whose value is y.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn reciprocal<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: S) -> P::Block {
-    build(space, |k, lower, out| {
+    build!(P, space, |k, lower, out| {
         convolve(space, out, k, x, View::lower(y, lower), (1, k), one);
         out.iter_mut().for_each(|out| *out = -*out * y);
     })
@@ -85,7 +85,7 @@ pub(super) fn reciprocal<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: S
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn integral<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, slope: View<'_, S>, factor: f64) -> P::Block {
     let dx = euler(space, x);
-    build(space, |k, _, out| {
+    build!(P, space, |k, _, out| {
         convolve(space, out, k, View::new(slope.value, &dx), slope, (1, k), one);
         rescale(out, factor / k as f64);
     })
@@ -95,7 +95,7 @@ pub(super) fn integral<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, slope:
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn exponential<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: S, factor: f64) -> P::Block {
     let dx = euler(space, x);
-    build(space, |k, lower, out| {
+    build!(P, space, |k, lower, out| {
         convolve(space, out, k, View::new(y, &dx), View::lower(y, lower), (1, k), one);
         rescale(out, factor / k as f64);
     })
@@ -112,14 +112,14 @@ pub(super) fn waves<S: Scalar, P: Space<S>>(
     let dx = euler(space, x);
     let dx = View::new(s, &dx);
     let (mut sine, mut cosine) = (space.zeros(), space.zeros());
-    for k in 1..=space.order() {
+    each_degree!(P, space, |k| {
         let (sine, out_s) = parts(space, sine.as_mut(), k);
         let (cosine, out_c) = parts(space, cosine.as_mut(), k);
         convolve(space, out_s, k, dx, View::lower(c, cosine), (1, k), one);
         convolve(space, out_c, k, dx, View::lower(s, sine), (1, k), one);
         rescale(out_s, 1.0 / k as f64);
         rescale(out_c, sign / k as f64);
-    }
+    });
     (sine, cosine)
 }
 
@@ -128,14 +128,14 @@ pub(super) fn tangent<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: S, f
     let dx = euler(space, x);
     let slope_value = S::constant(S::Base::ONE) + y * y;
     let (mut tangent, mut slope) = (space.zeros(), space.zeros());
-    for k in 1..=space.order() {
+    each_degree!(P, space, |k| {
         let (_, out) = parts(space, tangent.as_mut(), k);
         let (slope, out_slope) = parts(space, slope.as_mut(), k);
         convolve(space, out, k, View::new(y, &dx), View::lower(slope_value, slope), (1, k), one);
         rescale(out, factor / k as f64);
         let tangent = View::new(y, &tangent);
         convolve(space, out_slope, k, tangent, tangent, (0, k), one);
-    }
+    });
     tangent
 }
 
@@ -149,7 +149,7 @@ pub(super) fn bell<S: Scalar, P: Space<S>>(
     let dx = euler(space, x);
     let dx = View::new(s, &dx);
     let (mut rise, mut slope, mut both) = (space.zeros(), space.zeros(), space.zeros());
-    for k in 1..=space.order() {
+    each_degree!(P, space, |k| {
         let (_, out_rise) = parts(space, rise.as_mut(), k);
         let (lower, out_slope) = parts(space, slope.as_mut(), k);
         let (products, out_both) = parts(space, both.as_mut(), k);
@@ -158,14 +158,14 @@ pub(super) fn bell<S: Scalar, P: Space<S>>(
         convolve(space, out_slope, k, dx, View::lower(t * s, products), (1, k), one);
         rescale(out_slope, b / k as f64);
         convolve(space, out_both, k, View::new(t, &rise), View::new(s, &slope), (0, k), one);
-    }
+    });
     (rise, slope)
 }
 
 /// The square root of x, whose value is y.
 pub(super) fn square_root<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: S) -> P::Block {
     let double = y + y;
-    build(space, |k, lower, out| {
+    build!(P, space, |k, lower, out| {
         if k > 1 {
             let y = View::lower(y, lower);
             convolve(space, out, k, y, y, (1, k - 1), one);
@@ -180,7 +180,7 @@ pub(super) fn square_root<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, y: 
 ///
 /// From x y′ = c y x′: k yₖ = Σ (c j - (k - j)) (xⱼ/x₀) yₖ₋ⱼ.
 pub(super) fn power<S: Scalar, P: Space<S>>(space: &P, ratio: View<'_, S>, y: S, c: f64) -> P::Block {
-    build(space, |k, lower, out| {
+    build!(P, space, |k, lower, out| {
         let weight = |j: usize| (c * j as f64 - (k - j) as f64) / k as f64;
         convolve(space, out, k, ratio, View::lower(y, lower), (1, k), weight);
     })
@@ -189,7 +189,7 @@ pub(super) fn power<S: Scalar, P: Space<S>>(space: &P, ratio: View<'_, S>, y: S,
 /// The same for an exponent that another differentiation may depend on.
 pub(super) fn power_by_number<S: Scalar, P: Space<S>>(space: &P, ratio: View<'_, S>, y: S, c: S) -> P::Block {
     let mut raised = space.zeros();
-    build(space, |k, lower, out| {
+    build!(P, space, |k, lower, out| {
         let y = View::lower(y, lower);
         let (_, by_exponent) = parts(space, raised.as_mut(), k);
         convolve(space, by_exponent, k, ratio, y, (1, k), |j| j as f64 / k as f64);
@@ -225,7 +225,7 @@ pub(super) fn logarithm<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, z: Vi
     let inverse = S::constant(S::Base::ONE) / z.value;
     let is_normal = num_traits::Float::is_normal(inverse.peek());
     let mut y = space.zeros();
-    for k in 1..=space.order() {
+    each_degree!(P, space, |k| {
         let (lower, out) = parts(space, y.as_mut(), k);
         if k > 1 {
             let weight = |j: usize| -((k - j) as f64) / k as f64;
@@ -237,7 +237,7 @@ pub(super) fn logarithm<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, z: Vi
                 *out = if is_normal { rest * inverse } else { rest / z.value };
             }
         }
-    }
+    });
     if factor != 1.0 {
         rescale(y.as_mut(), factor);
     }

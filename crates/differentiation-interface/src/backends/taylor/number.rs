@@ -23,11 +23,13 @@ pub(super) struct Mark {
 
 impl Mark {
     /// That of a result of two numbers.
+    #[inline]
     pub(super) fn joined(a: Mark, b: Mark) -> Mark {
         let level = if a.level == b.level { a.level } else { identity::STRAY };
         Mark { level, order: a.order.min(b.order) }
     }
     /// That of a result of two numbers, of which one may be without coefficients.
+    #[inline]
     pub(super) fn of(a: Option<Mark>, b: Option<Mark>) -> Option<Mark> {
         match (a, b) {
             (Some(a), Some(b)) => Some(Mark::joined(a, b)),

@@ -11,6 +11,8 @@ use std::ops::Range;
 pub(super) trait Space<S: Scalar> {
     /// The coefficients of degrees 1 to the order.
     type Block: AsRef<[S]> + AsMut<[S]>;
+    /// The order, if it is known to the compiler and so low that recurrences are written out degree by degree; else 0.
+    const UNROLLED: usize;
     /// The highest degree.
     fn order(&self) -> usize;
     /// Coefficients that are zero.
@@ -57,6 +59,7 @@ pub(super) struct Line<const N: usize, const FULL: bool> {
 
 impl<S: Scalar, const N: usize, const FULL: bool> Space<S> for Line<N, FULL> {
     type Block = [S; N];
+    const UNROLLED: usize = if FULL && N <= 8 { N } else { 0 };
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn order(&self) -> usize {
         if FULL { N } else { self.order }
@@ -90,9 +93,10 @@ impl<S: Scalar, const N: usize, const FULL: bool> Space<S> for Line<N, FULL> {
         }
         let (first, end) = (from.max(1), (to + 1).min(k));
         if let (Some(a), Some(b), true) = (a.block, b.block, first < end) {
-            let pairs = a[first - 1..end - 1].iter().zip(b[k - end..k - first].iter().rev());
-            for (j, (a, b)) in pairs.enumerate() {
-                sum += scaled(*a * *b, weight(first + j));
+            // By index: an iterator over pairs of which one runs backwards is not unrolled.
+            let (a, b, last) = (&a[first - 1..end - 1], &b[k - end..k - first], end - first - 1);
+            for j in 0..=last {
+                sum += scaled(a[j] * b[last - j], weight(first + j));
             }
         }
         if let (true, Some(a)) = (to == k, a.block) {
@@ -153,16 +157,37 @@ pub(super) fn rescale<S: Scalar>(out: &mut [S], factor: f64) {
     out.iter_mut().for_each(|out| *out = scaled(*out, factor));
 }
 
-/// Makes a block part by part: `make(degree, the parts below, the part to fill)`, which is zero on entry.
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn build<S: Scalar, P: Space<S>>(space: &P, mut make: impl FnMut(usize, &[S], &mut [S])) -> P::Block {
-    let mut block = space.zeros();
-    for degree in 1..=space.order() {
-        let (lower, part) = parts(space, block.as_mut(), degree);
-        make(degree, lower, part);
-    }
-    block
+/// Runs `$body` for each degree `$k` from 1 to the order of a space of type `$P`. The first eight are written out, with constants for `$k`, and are
+/// compiled if the type fixes an order that low: then the compiler unrolls the loops over lower degrees, which it does not if `$body` is a closure.
+macro_rules! each_degree {
+    ($P:ty, $space:expr, |$k:ident| $body:block) => {
+        $crate::backends::taylor::space::each_degree!(@ $P, $space, $k, $body, 1 2 3 4 5 6 7 8);
+    };
+    (@ $P:ty, $space:expr, $k:ident, $body:block, $($degree:literal)*) => {
+        if const { <$P as $crate::backends::taylor::space::Space<S>>::UNROLLED == 0 } {
+            for $k in 1..=$space.order() $body
+        } else {$(
+            if const { <$P as $crate::backends::taylor::space::Space<S>>::UNROLLED >= $degree } {
+                let $k: usize = $degree;
+                $body
+            }
+        )*}
+    };
 }
+pub(super) use each_degree;
+
+/// Makes a block part by part: `|degree, the parts below, the part to fill|`, which is zero on entry.
+macro_rules! build {
+    ($P:ty, $space:expr, |$k:ident, $lower:pat_param, $out:ident| $body:block) => {{
+        let mut block = $space.zeros();
+        $crate::backends::taylor::space::each_degree!($P, $space, |$k| {
+            let ($lower, $out) = $crate::backends::taylor::space::parts($space, block.as_mut(), $k);
+            $body
+        });
+        block
+    }};
+}
+pub(super) use build;
 
 /// The parts below a degree, and that of the degree.
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -189,7 +214,7 @@ pub(super) fn convolve<S: Scalar>(
 /// The Euler operator: the part of degree k times k. The value of the result is zero.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn euler<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>) -> P::Block {
-    build(space, |k, _, out| {
+    build!(P, space, |k, _, out| {
         if let Some(x) = x.part(space, k) {
             out.copy_from_slice(x);
             rescale(out, k as f64);
