@@ -220,6 +220,7 @@ pub(super) fn natural_power<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, n
 }
 
 /// y with D y = `factor` · D x / z.
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn logarithm<S: Scalar, P: Space<S>>(space: &P, x: View<'_, S>, z: View<'_, S>, factor: f64) -> P::Block {
     // k yₖ = (k xₖ - Σ (k - j) zⱼ yₖ₋ⱼ) / z₀
     let inverse = S::constant(S::Base::ONE) / z.value;

@@ -5,6 +5,7 @@
 //! 2nd edition, section 13.2).
 
 use super::dependence::{binary_uses_value, unary_uses_value};
+use super::unary::companion;
 use differentiation_interface_core::custom::{CustomRule, pushforward_by_rule};
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity;
@@ -56,8 +57,8 @@ pub(super) trait Member<S: Scalar>: Core<Base = S::Base> {
     fn euler(&self, mark: Mark) -> Self;
     /// `part` with its part of degree k divided by k for `degree` k, added to the lower parts of `self`.
     fn with_part(&self, part: &Self, degree: usize, mark: Mark) -> Self;
-    /// The recurrence of the rule, if it has one.
-    fn recurrence<R: Unary>(&self, y: S, rule: &R) -> Option<Self>;
+    /// The recurrence of the rule, if it has one, with the values of the rule and of its [`companion`].
+    fn recurrence<R: Unary>(&self, values: (S, S), rule: &R) -> Option<Self>;
     /// The recurrence of the rule of two arguments, if it has one.
     fn recurrence2<R: Binary>(&self, other: &Self, r: S, rule: &R) -> Option<Self>;
 }
@@ -88,25 +89,34 @@ fn integrated<S: Scalar, M: Member<S>, const K: usize>(
     (0..mark.order).fold(M::inert(value), |y, order| step(order, y))
 }
 
+/// A rule at a number that does not depend on the variables. Apart, since the compiler would compute the value before it tests for the mark, and
+/// so not together with that of the companion.
+#[cold]
+#[inline(never)]
+fn inert<S: Scalar, R: Unary>(x: S, rule: R) -> S {
+    x.apply(rule)
+}
+
 #[inline]
 pub(super) fn unary<S: Scalar, M: Member<S>, R: Unary>(x: M, rule: R) -> M {
-    let y = x.value().apply(rule);
-    let Some(mark) = x.mark() else { return M::inert(y) };
-    if let Some(known) = x.recurrence(y, &rule) {
+    let Some(mark) = x.mark() else { return M::inert(inert(x.value(), rule)) };
+    // Next to each other, so that the compiler computes sine and cosine at once.
+    let (y, other) = (x.value().apply(rule), companion(x.value(), &rule));
+    if let Some(known) = x.recurrence((y, other), &rule) {
         return known;
     }
     let uses_value = unary_uses_value(rule, x.value().peek(), y.peek());
     integrated(y, [x], mark, uses_value, |order, y| [rule.derivative(Num(x.truncated(order)), y)])
 }
 
-#[inline]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn binary<S: Scalar, M: Member<S>, R: Binary>(x: M, y: M, rule: R) -> M {
     let r = x.value().apply2(y.value(), rule);
     with_value(x, y, r, rule)
 }
 
 /// A rule of two arguments, whose value is known.
-#[inline]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn with_value<S: Scalar, M: Member<S>, R: Binary>(x: M, y: M, r: S, rule: R) -> M {
     let Some(mark) = Mark::of(x.mark(), y.mark()) else { return M::inert(r) };
     if let Some(known) = x.recurrence2(&y, r, &rule) {

@@ -169,9 +169,9 @@ impl<S: Scalar> Member<S> for PolynomialCore<S> {
         });
         made.unwrap_or(*self)
     }
-    fn recurrence<R: Unary>(&self, y: S, rule: &R) -> Option<Self> {
+    fn recurrence<R: Unary>(&self, values: (S, S), rule: &R) -> Option<Self> {
         let mark = self.mark()?;
-        Self::make(y, mark, [self, self], |space, [x, _]| unary::unary(space, x, y, rule))
+        Self::make(values.0, mark, [self, self], |space, [x, _]| unary::unary(space, x, values, rule))
     }
     fn recurrence2<R: Binary>(&self, other: &Self, r: S, rule: &R) -> Option<Self> {
         let mark = Mark::of(self.mark(), other.mark())?;

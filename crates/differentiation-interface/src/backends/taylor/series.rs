@@ -28,7 +28,8 @@ pub struct SeriesCore<S: Scalar, const N: usize> {
     tail: Option<Tail<S, N>>,
 }
 
-/// The coefficients of powers 1 to the order of the mark; the others are zero and mean nothing.
+/// The coefficients of powers 1 to N. Those above the order of the mark mean nothing: recurrences compute them too, since loops of known length and a
+/// result of one place stay in registers, and no lower coefficient depends on them.
 #[derive(Clone, Copy, Debug)]
 struct Tail<S, const N: usize> {
     mark: Mark,
@@ -80,19 +81,6 @@ impl<S: Scalar, const N: usize> SeriesCore<S, N> {
     }
 }
 
-/// Runs a recurrence for series of full order, whose loops have known lengths, or for those of a lower one.
-macro_rules! on_line {
-    ($mark:expr, $N:ident, $space:ident => $run:expr) => {
-        if $mark.order == $N {
-            let $space = &Line::<$N, true> { order: $N };
-            $run
-        } else {
-            let $space = &Line::<$N, false> { order: $mark.order };
-            $run
-        }
-    };
-}
-
 impl<S: Scalar, const N: usize> Member<S> for SeriesCore<S, N> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self) -> S {
@@ -115,7 +103,7 @@ impl<S: Scalar, const N: usize> Member<S> for SeriesCore<S, N> {
         SeriesCore { tail: self.tail.map(other), ..self }
     }
     fn integral(value: S, mark: Mark, pairs: &[(Self, Slope<Self>)]) -> Self {
-        let space = &Line::<N, false> { order: mark.order };
+        let space = &Line::<N>;
         let mut sum = [S::default(); N];
         for (x, slope) in pairs {
             let term = match slope {
@@ -130,12 +118,12 @@ impl<S: Scalar, const N: usize> Member<S> for SeriesCore<S, N> {
     }
     fn euler(&self, mark: Mark) -> Self {
         match self.tail {
-            Some(_) => Self::with_tail(S::default(), mark, euler(&Line::<N, false> { order: mark.order }, self.view())),
+            Some(_) => Self::with_tail(S::default(), mark, euler(&Line::<N>, self.view())),
             None => Self::inert(S::default()),
         }
     }
     fn with_part(&self, part: &Self, degree: usize, mark: Mark) -> Self {
-        let space = &Line::<N, false> { order: mark.order };
+        let space = &Line::<N>;
         let mut coefficients = self.tail.map_or([S::default(); N], |tail| tail.coefficients);
         let (_, out) = parts(space, &mut coefficients, degree);
         out.fill(part.coefficient(degree));
@@ -143,15 +131,15 @@ impl<S: Scalar, const N: usize> Member<S> for SeriesCore<S, N> {
         Self::with_tail(self.value, mark, coefficients)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn recurrence<R: Unary>(&self, y: S, rule: &R) -> Option<Self> {
+    fn recurrence<R: Unary>(&self, values: (S, S), rule: &R) -> Option<Self> {
         let mark = self.mark()?;
-        let block = on_line!(mark, N, space => unary::unary(space, self.view(), y, rule)?);
-        Some(Self::with_tail(y, mark, block))
+        let block = unary::unary(&Line::<N>, self.view(), values, rule)?;
+        Some(Self::with_tail(values.0, mark, block))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn recurrence2<R: Binary>(&self, other: &Self, r: S, rule: &R) -> Option<Self> {
         let mark = Mark::of(self.mark(), other.mark())?;
-        let block = on_line!(mark, N, space => planar::binary(space, self.view(), other.view(), r, rule)?);
+        let block = planar::binary(&Line::<N>, self.view(), other.view(), r, rule)?;
         Some(Self::with_tail(r, mark, block))
     }
 }

@@ -21,7 +21,7 @@ pub(super) trait Space<S: Scalar> {
     fn part(&self, degree: usize) -> Range<usize>;
     /// Adds `weight · a · b` to `out`, where `a` and `b` are parts of the degrees `i` and `j`, at least 1.
     fn add_product(&self, out: &mut [S], i: usize, a: &[S], j: usize, b: &[S], weight: f64);
-    /// Adds Σ weight(j) aⱼ bₖ₋ⱼ over the given degrees j to `out`, a part of degree k.
+    /// Writes Σ weight(j) aⱼ bₖ₋ⱼ over the given degrees j to `out`, a part of degree k that is zero on entry.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn convolve(
         &self,
@@ -51,18 +51,16 @@ pub(super) trait Space<S: Scalar> {
     }
 }
 
-/// The place of parts of one variable: one coefficient each. `FULL` if the order is `N`, so that the compiler knows the length of loops.
+/// The place of parts of one variable to the order `N`: one coefficient each.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<const N: usize, const FULL: bool> {
-    pub(super) order: usize,
-}
+pub(super) struct Line<const N: usize>;
 
-impl<S: Scalar, const N: usize, const FULL: bool> Space<S> for Line<N, FULL> {
+impl<S: Scalar, const N: usize> Space<S> for Line<N> {
     type Block = [S; N];
-    const UNROLLED: usize = if FULL && N <= 8 { N } else { 0 };
+    const UNROLLED: usize = if N <= 12 { N } else { 0 };
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn order(&self) -> usize {
-        if FULL { N } else { self.order }
+        N
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn zeros(&self) -> [S; N] {
@@ -87,22 +85,24 @@ impl<S: Scalar, const N: usize, const FULL: bool> Space<S> for Line<N, FULL> {
         (from, to): (usize, usize),
         weight: impl Fn(usize) -> f64,
     ) {
-        let mut sum = out[0];
+        // The first term is not added to zero, which the compiler may not leave out.
+        let mut sum: Option<S> = None;
+        let mut add = |term: S| sum = Some(sum.map_or(term, |sum| sum + term));
         if let (0, Some(b)) = (from, b.block) {
-            sum += scaled(a.value * b[k - 1], weight(0));
+            add(scaled(a.value * b[k - 1], weight(0)));
         }
         let (first, end) = (from.max(1), (to + 1).min(k));
         if let (Some(a), Some(b), true) = (a.block, b.block, first < end) {
             // By index: an iterator over pairs of which one runs backwards is not unrolled.
             let (a, b, last) = (&a[first - 1..end - 1], &b[k - end..k - first], end - first - 1);
             for j in 0..=last {
-                sum += scaled(a[j] * b[last - j], weight(first + j));
+                add(scaled(a[j] * b[last - j], weight(first + j)));
             }
         }
         if let (true, Some(a)) = (to == k, a.block) {
-            sum += scaled(a[k - 1] * b.value, weight(k));
+            add(scaled(a[k - 1] * b.value, weight(k)));
         }
-        out[0] = sum;
+        out[0] = sum.unwrap_or_default();
     }
 }
 
@@ -157,11 +157,11 @@ pub(super) fn rescale<S: Scalar>(out: &mut [S], factor: f64) {
     out.iter_mut().for_each(|out| *out = scaled(*out, factor));
 }
 
-/// Runs `$body` for each degree `$k` from 1 to the order of a space of type `$P`. The first eight are written out, with constants for `$k`, and are
+/// Runs `$body` for each degree `$k` from 1 to the order of a space of type `$P`. The first twelve are written out, with constants for `$k`, and are
 /// compiled if the type fixes an order that low: then the compiler unrolls the loops over lower degrees, which it does not if `$body` is a closure.
 macro_rules! each_degree {
     ($P:ty, $space:expr, |$k:ident| $body:block) => {
-        $crate::backends::taylor::space::each_degree!(@ $P, $space, $k, $body, 1 2 3 4 5 6 7 8);
+        $crate::backends::taylor::space::each_degree!(@ $P, $space, $k, $body, 1 2 3 4 5 6 7 8 9 10 11 12);
     };
     (@ $P:ty, $space:expr, $k:ident, $body:block, $($degree:literal)*) => {
         if const { <$P as $crate::backends::taylor::space::Space<S>>::UNROLLED == 0 } {
@@ -197,7 +197,7 @@ pub(super) fn parts<'a, S: Scalar>(space: &impl Space<S>, block: &'a mut [S], de
     (lower, &mut rest[..range.len()])
 }
 
-/// Adds Σ weight(j) aⱼ bₖ₋ⱼ over the given degrees j to `out`, a part of degree k.
+/// Writes Σ weight(j) aⱼ bₖ₋ⱼ over the given degrees j to `out`, a part of degree k that is zero on entry.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn convolve<S: Scalar>(
     space: &impl Space<S>,

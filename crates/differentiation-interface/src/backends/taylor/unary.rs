@@ -20,9 +20,30 @@ use differentiation_interface_core::scalar::{Base, Scalar};
 use num_traits::Float;
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, LOG10_E};
 
-/// The coefficients of `rule` at `x`, where `y` is the value there.
+/// The value of the other function of a pair that one recurrence computes; nothing for other rules.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn unary<S: Scalar, P: Space<S>, R: Unary>(space: &P, x: View<'_, S>, y: S, rule: &R) -> Option<P::Block> {
+pub(super) fn companion<S: Scalar, R: Unary>(x: S, rule: &R) -> S {
+    if is_rule!(R, Sin, rule) {
+        x.apply(Cos)
+    } else if is_rule!(R, Cos, rule) {
+        x.apply(Sin)
+    } else if is_rule!(R, Sinh, rule) {
+        x.apply(Cosh)
+    } else if is_rule!(R, Cosh, rule) {
+        x.apply(Sinh)
+    } else {
+        S::default()
+    }
+}
+
+/// The coefficients of `rule` at `x`, where `y` is the value there and `other` that of its [`companion`].
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn unary<S: Scalar, P: Space<S>, R: Unary>(
+    space: &P,
+    x: View<'_, S>,
+    (y, other): (S, S),
+    rule: &R,
+) -> Option<P::Block> {
     let one = S::constant(S::Base::ONE);
     let nothing = (0.0, View::inert(y));
     Some(if is_rule!(R, Negate, rule) {
@@ -36,13 +57,13 @@ pub(super) fn unary<S: Scalar, P: Space<S>, R: Unary>(space: &P, x: View<'_, S>,
     } else if is_rule!(R, Recip, rule) {
         reciprocal(space, x, y)
     } else if is_rule!(R, Sin, rule) {
-        waves(space, x, (y, x.value.apply(Cos)), -1.0).0
+        waves(space, x, (y, other), -1.0).0
     } else if is_rule!(R, Cos, rule) {
-        waves(space, x, (x.value.apply(Sin), y), -1.0).1
+        waves(space, x, (other, y), -1.0).1
     } else if is_rule!(R, Sinh, rule) {
-        waves(space, x, (y, x.value.apply(Cosh)), 1.0).0
+        waves(space, x, (y, other), 1.0).0
     } else if is_rule!(R, Cosh, rule) {
-        waves(space, x, (x.value.apply(Sinh), y), 1.0).1
+        waves(space, x, (other, y), 1.0).1
     } else if is_rule!(R, Ln, rule) {
         logarithm(space, x, x, 1.0)
     } else if is_rule!(R, Log2, rule) {
