@@ -57,6 +57,7 @@ mod optimize;
 mod products;
 pub mod program;
 mod recording;
+mod sorting;
 mod wide;
 
 pub use execute::{BLOCK, Executable, RunError, Work, Workspace};

@@ -15,6 +15,7 @@
 use crate::compile::reductions::{Regrouped, Sequence};
 use crate::compile::reroll::{Rerolled, Token, reroll};
 use crate::recording::graph::{CONSTANT, Node, Op, REDUCTION};
+use crate::sorting;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
@@ -105,7 +106,7 @@ impl<'a> Regrouping<'a> {
                 self.sort_runs(&begins, 1 << k);
             }
         }
-        self.regrouped.sort_unstable_by_key(|regrouped| regrouped.start);
+        sorting::sort_by_key(&mut self.regrouped, |regrouped| regrouped.start);
     }
 
     /// Calls `act` with the nodes whose results a node uses; for a reduction with the first and the last term.

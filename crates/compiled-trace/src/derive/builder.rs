@@ -7,6 +7,7 @@ use crate::derive::expressions::{Expressions, Shared};
 use crate::program::{Address, Dimension, Instruction, Nest, Space};
 use crate::recording::graph::Op;
 use crate::recording::rules::{PLUS, TIMES};
+use crate::sorting;
 use rustc_hash::FxHashMap;
 
 /// Sentinel: no instruction.
@@ -222,7 +223,7 @@ pub(crate) fn is_injective(address: &Address, trips: &[u32]) -> bool {
         .filter(|(_, trip)| **trip > 1)
         .map(|(s, trip)| ((*s as i64).abs(), *trip as i64))
         .collect();
-    strides.sort_unstable();
+    sorting::sort(&mut strides);
     let mut reach = 0;
     strides.into_iter().all(|(stride, trip)| {
         let separate = stride > reach;

@@ -270,7 +270,8 @@ impl<'a> RowWriter<'a> {
             return Ok(false);
         }
         self.find_part(output);
-        self.part.sort_unstable_by(|a, b| b.cmp(a));
+        self.part.sort_unstable();
+        self.part.reverse();
         self.adjoints[output as usize] = Some(Slope::always(self.constant(1.0)));
         let mut part = std::mem::take(&mut self.part);
         let mut inputs: Vec<u32> = Vec::new();

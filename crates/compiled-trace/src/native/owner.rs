@@ -9,6 +9,7 @@
 
 use crate::optimize::access::{Access, accesses};
 use crate::program::{Address, Dimension, Instruction, Nest, Space, Statement};
+use crate::sorting;
 
 /// An interval of cells.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +118,7 @@ impl Division {
                 });
             }
         }
-        all.sort_unstable_by_key(|touched| (touched.space, touched.low));
+        sorting::sort_by_key(&mut all, |touched| (touched.space, touched.low));
         all.chunk_by(|a, b| a.space == b.space).all(|cells| {
             let (mut written, mut any) = (Furthest::default(), Furthest::default());
             cells.iter().all(|touched| {

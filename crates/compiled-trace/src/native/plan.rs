@@ -7,6 +7,7 @@ use super::functions::Calls;
 use crate::program::{Address, Instruction, Nest};
 use crate::recording::graph::Op;
 use crate::recording::rules::Rules;
+use crate::sorting;
 
 /// A nest with its plan.
 pub(super) struct Plan<'a> {
@@ -241,7 +242,7 @@ impl<'a> Plan<'a> {
             }
         }
         let alike = |a: usize| (self.nest.addresses[a].space, &self.strides[a]);
-        moving.sort_unstable_by(|a, b| {
+        sorting::sort_by(&mut moving, |a, b| {
             alike(*a).cmp(&alike(*b)).then(self.nest.addresses[*a].base.cmp(&self.nest.addresses[*b].base))
         });
         let distance = |a: usize, b: usize| self.nest.addresses[b].base - self.nest.addresses[a].base;
@@ -395,7 +396,7 @@ impl<'a> Plan<'a> {
         if window.reach > 0 && moves.len() > 1 {
             return None;
         }
-        moves.sort_unstable();
+        sorting::sort(&mut moves);
         let mut length = 1;
         for (stride, trip) in moves {
             if stride != length {

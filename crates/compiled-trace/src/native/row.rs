@@ -7,6 +7,7 @@ use super::emit::{Emitter, Loops, Partial, Position};
 use super::number::Number;
 use super::plan::{MAX_IN_REGISTERS, UNROLLED};
 use crate::program::Instruction;
+use crate::sorting;
 
 impl<S: Number> Emitter<'_, '_, S> {
     pub(super) fn innermost(&mut self, loops: &mut Loops) {
@@ -45,7 +46,7 @@ impl<S: Number> Emitter<'_, '_, S> {
             let mut steps: Vec<i64> =
                 loops.cells.iter().map(|cell| sign * loops.pointers[cell.0].strides[number]).collect();
             steps.retain(|step| *step != 0);
-            steps.sort_unstable();
+            sorting::sort(&mut steps);
             steps.dedup();
             if steps.is_empty() {
                 steps.push(1);

@@ -5,6 +5,7 @@
 use crate::derive::builder::interval;
 use crate::optimize::intervals::Intervals;
 use crate::program::*;
+use crate::sorting;
 
 /// The kind of an access.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -92,7 +93,7 @@ impl Summary {
     pub(crate) fn new(statement: &Statement, loops: &[u32]) -> Summary {
         let mut all = Vec::new();
         accesses(statement, &mut loops.to_vec(), &mut all);
-        all.sort_unstable_by_key(|a| (a.space, a.kind as u8, a.low, a.high));
+        sorting::sort_by_key(&mut all, |a| (a.space, a.kind as u8, a.low, a.high));
         let parts = all.chunk_by(|a, b| (a.space, a.kind) == (b.space, b.kind));
         let summarised = |part: &[Access]| {
             (part[0].space, part[0].kind, part.iter().map(|access| (access.low, access.high)).collect())

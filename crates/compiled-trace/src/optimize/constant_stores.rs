@@ -6,6 +6,7 @@
 //! read as many numbers from memory as it writes.
 
 use crate::program::*;
+use crate::sorting;
 
 /// Runs of consecutive cells are copied if they are at least so long on average.
 const RUN: usize = 8;
@@ -65,7 +66,7 @@ fn copies(statement: &Statement, constants: &[f64]) -> Option<(Space, Vec<(u32, 
             *counter = 0;
         }
     }
-    pairs.sort_unstable_by_key(|(cell, _)| *cell);
+    sorting::sort_by_key(&mut pairs, |(cell, _)| *cell);
     Some((to.space, pairs))
 }
 

@@ -6,6 +6,7 @@
 
 use crate::optimize::access::{Access, Kind, accesses};
 use crate::program::*;
+use crate::sorting;
 
 /// Stores what is added once to cells that were only cleared before; returns whether there is such.
 pub(crate) fn store_single_terms(statements: &mut Vec<Statement>) -> bool {
@@ -26,11 +27,11 @@ pub(crate) fn store_single_terms(statements: &mut Vec<Statement>) -> bool {
     if cleared.is_empty() {
         return false;
     }
-    cleared.sort_unstable_by_key(|c| (c.space, c.low));
+    sorting::sort_by_key(&mut cleared, |c| (c.space, c.low));
     if cleared.windows(2).any(|two| two[0].space == two[1].space && two[1].low < two[0].end) {
         return false;
     }
-    others.sort_unstable_by_key(|(access, at)| (access.space, access.low, access.high, *at));
+    sorting::sort_by_key(&mut others, |(access, at)| (access.space, access.low, access.high, *at));
     let mut single: Vec<(usize, Cells)> = Vec::new();
     let mut rest = &others[..];
     while let Some((first, _)) = rest.first() {
@@ -52,12 +53,12 @@ pub(crate) fn store_single_terms(statements: &mut Vec<Statement>) -> bool {
             single.push((at, (access.space, access.low, access.high)));
         }
     }
-    single.sort_unstable();
+    sorting::sort(&mut single);
     let mut stored = Vec::new();
     for of_one in single.chunk_by(|(a, _), (b, _)| a == b) {
         store(&mut statements[of_one[0].0], of_one, &mut stored);
     }
-    stored.sort_unstable();
+    sorting::sort(&mut stored);
     clear_less(statements, &stored);
     !stored.is_empty()
 }

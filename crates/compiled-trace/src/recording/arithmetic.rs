@@ -143,7 +143,7 @@ impl<B: Base> RecordedCore<B> {
 
     /// The same number over `f64`, which is what a recording holds.
     #[inline(always)]
-    fn double(self) -> RecordedCore<f64> {
+    pub(super) fn double(self) -> RecordedCore<f64> {
         RecordedCore { value: self.value.as_f64(), operand: self.operand, recording: self.recording }
     }
 

@@ -4,6 +4,7 @@
 
 pub(crate) mod absence;
 mod arithmetic;
+mod call;
 pub(crate) mod constants;
 pub(crate) mod custom;
 pub(crate) mod fingerprint;

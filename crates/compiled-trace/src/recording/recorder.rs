@@ -7,6 +7,7 @@
 //! [spoilt](differentiation_interface_core::identity::spoil), which that recording finds at its end, and becomes a stray number,
 //! which is an error wherever it is used.
 
+use crate::recording::call::{Call, Recordable};
 use crate::recording::fold::{FIRST_SEARCH, Fold, Growing, search};
 use crate::recording::graph::Graph;
 use crate::recording::limits::Limits;
@@ -17,7 +18,7 @@ use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::Identity;
 use differentiation_interface_core::rules::{Binary, Powc, Unary};
-use differentiation_interface_core::scalar::{Base, Num};
+use differentiation_interface_core::scalar::Base;
 use std::any::Any;
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
@@ -495,61 +496,72 @@ impl<B: Base> Recorder<B> {
         folds: bool,
         f: impl FnOnce(&[Recorded<B>], &[Recorded<B>], &mut Vec<Recorded<B>>),
     ) -> Result<(), Error> {
-        self.fold = None;
-        fault::watch(|| {
-            if x.len().saturating_add(parameters.len()) > MAX_VALUES {
-                return Err(ErrorKind::TapeOverflow.into());
-            }
-            let (graph, recent) = (std::mem::take(&mut self.graph), std::mem::take(&mut self.recent));
-            let running = Running::new([x.len(), parameters.len()], limits, graph, recent, folds);
-            let recording = running.recording;
-            let number = |(i, value): (usize, &B)| Num(RecordedCore { value: *value, operand: i as u32, recording });
-            self.x.clear();
-            self.x.extend(x.iter().enumerate().map(number));
-            self.parameters.clear();
-            self.parameters.extend(parameters.iter().enumerate().map(|(i, p)| number((x.len() + i, p))));
-            let _ = CLEARING.try_with(|_| ());
-            RECORDINGS.with(|thread| thread.borrow_mut().running.push(running));
-            let session = Session;
-            self.y.clear();
-            let run = catch_unwind(AssertUnwindSafe(|| f(&self.x, &self.parameters, &mut self.y)));
-            std::mem::forget(session);
-            let mut running = take_innermost().expect("the recording was begun above, and inner ones have ended");
-            running.end_fold();
-            if let Err(panic) = run
-                && panic.downcast_ref::<Ended>().is_none_or(|ended| ended.recording != recording)
+        let Recorder { graph, fold, recent, x: inputs, parameters: more, y } = self;
+        let mut call = Call { point: [x, parameters], numbers: [inputs, more], y, f: Some(f) };
+        run(graph, fold, recent, [x.len(), parameters.len()], limits, folds, &mut call)
+    }
+}
+
+/// Runs a function and stores its recording in `graph` and `fold`. The function is behind a pointer, so that this is compiled once and not
+/// in crates of users for each function.
+fn run(
+    graph: &mut Graph,
+    fold: &mut Option<Box<Fold>>,
+    recent: &mut Vec<(u64, u32)>,
+    [inputs, parameters]: [usize; 2],
+    limits: Limits,
+    folds: bool,
+    function: &mut dyn Recordable,
+) -> Result<(), Error> {
+    *fold = None;
+    fault::watch(|| {
+        if inputs.saturating_add(parameters) > MAX_VALUES {
+            return Err(ErrorKind::TapeOverflow.into());
+        }
+        let memory = (std::mem::take(graph), std::mem::take(recent));
+        let running = Running::new([inputs, parameters], limits, memory.0, memory.1, folds);
+        let recording = running.recording;
+        let _ = CLEARING.try_with(|_| ());
+        RECORDINGS.with(|thread| thread.borrow_mut().running.push(running));
+        let session = Session;
+        let run = catch_unwind(AssertUnwindSafe(|| function.call(recording)));
+        std::mem::forget(session);
+        let mut running = take_innermost().expect("the recording was begun above, and inner ones have ended");
+        running.end_fold();
+        if let Err(panic) = run
+            && panic.downcast_ref::<Ended>().is_none_or(|ended| ended.recording != recording)
+        {
+            (*graph, *recent) = (running.graph, running.recent);
+            resume_unwind(panic);
+        }
+        let outputs = function.outputs();
+        if outputs.saturating_mul(size_of::<u32>()) > running.limits.bytes.saturating_sub(running.bytes()) {
+            running.fault = running.fault.or(Some(ErrorKind::TapeOverflow));
+        }
+        // If a recording has ended, its outputs are meaningless, and a further constant would end it again.
+        if running.fault.is_none() {
+            let outputs = catch_unwind(AssertUnwindSafe(|| {
+                for y in 0..outputs {
+                    let operand = running.operand(function.output(y));
+                    running.graph.outputs.push(operand);
+                }
+            }));
+            if let Err(panic) = outputs
+                && !panic.is::<Ended>()
             {
-                (self.graph, self.recent) = (running.graph, running.recent);
                 resume_unwind(panic);
             }
-            if self.y.len().saturating_mul(size_of::<u32>()) > running.limits.bytes.saturating_sub(running.bytes()) {
-                running.fault = running.fault.or(Some(ErrorKind::TapeOverflow));
-            }
-            // If a recording has ended, its outputs are meaningless, and a further constant would end it again.
-            if running.fault.is_none() {
-                let outputs = catch_unwind(AssertUnwindSafe(|| {
-                    for y in &self.y {
-                        let operand = running.operand(y.0);
-                        running.graph.outputs.push(operand);
-                    }
-                }));
-                if let Err(panic) = outputs
-                    && !panic.is::<Ended>()
-                {
-                    resume_unwind(panic);
-                }
-            }
-            (self.graph, self.recent) = (running.graph, running.recent);
-            if let Folding::Done(fold) = running.folding {
-                self.fold = Some(fold);
-            }
-            running.identity.check()?;
-            match running.fault {
-                Some(kind) => Err(kind.into()),
-                None => Ok(()),
-            }
-        })
-    }
+        }
+        (*graph, *recent) = (running.graph, running.recent);
+        if let Folding::Done(done) = running.folding {
+            *fold = Some(done);
+        }
+        running.identity.check()?;
+        match running.fault {
+            Some(kind) => Err(kind.into()),
+            None => Ok(()),
+        }
+    })
 }
 
 /// Runs `f` once at the point `x` with the given parameters and returns its recording.

@@ -14,7 +14,7 @@ use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::rules::*;
 use differentiation_interface_core::scalar::{Base, Real, Scalar};
 use rustc_hash::FxHashMap;
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// A partial derivative as a function of the arguments of a rule and its value.
@@ -34,6 +34,10 @@ pub(crate) enum TemplatePartial {
 }
 
 type Number = Recorded<f64>;
+/// The derivative of a rule of one argument from the argument and the value.
+type UnaryDerivative<'d> = &'d dyn Fn(Number, Number) -> Partial<Number>;
+/// The derivative of a rule of two arguments by one of them, from the arguments and the value.
+type BinaryDerivative<'d> = &'d dyn Fn(usize, Number, Number, Number) -> Partial<Number>;
 
 impl Template {
     /// Records a derivative; returns an error of kind `RuleOrder` if it reads values.
@@ -70,33 +74,38 @@ impl Template {
         Ok(Template { partial })
     }
 
-    /// The derivative of a unary rule.
-    fn unary<R: Unary>(rule: R) -> Result<Vec<Template>, Error> {
-        let point = [0.5, rule.value(0.5)];
-        let template = Template::record(R::NAME, &point, &mut |x| {
-            if TypeId::of::<R>() == TypeId::of::<Abs>() {
+    /// The derivative of a unary rule at (x, value).
+    fn unary(
+        rule: &dyn Any,
+        name: &'static str,
+        value: f64,
+        derivative: UnaryDerivative,
+    ) -> Result<Vec<Template>, Error> {
+        let template = Template::record(name, &[0.5, value], &mut |x| {
+            if rule.is::<Abs>() {
                 return Ok(Partial::Value(sign(x[0])));
             }
-            Ok(rule.derivative(x[0], x[1]))
+            Ok(derivative(x[0], x[1]))
         })?;
         Ok(vec![template])
     }
 
-    /// The derivatives of a binary rule.
-    fn binary<R: Binary>(rule: R) -> Result<Vec<Template>, Error> {
-        let point = [0.5, 0.75, rule.value(0.5, 0.75)];
-        let mut templates = Vec::with_capacity(2);
-        for argument in 0..2 {
-            templates.push(Template::record(R::NAME, &point, &mut |x| {
-                let (x, y, r) = (x[0], x[1], x[2]);
-                Ok(match unbranched(&rule, x, y) {
-                    Some([dx, dy]) => [dx, dy][argument],
-                    None if argument == 0 => rule.partial_x(x, y, r),
-                    None => rule.partial_y(x, y, r),
+    /// The derivatives of a binary rule at (x, y, value), by the argument of this number.
+    fn binary(
+        rule: &dyn Any,
+        name: &'static str,
+        value: f64,
+        partial: BinaryDerivative,
+    ) -> Result<Vec<Template>, Error> {
+        let by = |argument: usize| {
+            Template::record(name, &[0.5, 0.75, value], &mut |x| {
+                Ok(match unbranched(rule, x[0], x[1]) {
+                    Some(partials) => partials[argument],
+                    None => partial(argument, x[0], x[1], x[2]),
                 })
-            })?);
-        }
-        Ok(templates)
+            })
+        };
+        Ok(vec![by(0)?, by(1)?])
     }
 
     /// The derivative of a user's rule of this many arguments by one of them.
@@ -168,16 +177,43 @@ pub(crate) fn of_table(
     Ok(templates)
 }
 
-/// Records the derivatives of a rule of the table.
+/// Records the derivatives of a rule.
 #[derive(Default)]
 struct Derivatives(Option<Result<Vec<Template>, Error>>);
 
+impl Derivatives {
+    /// The derivatives of a rule with a parameter.
+    fn of<R: Unary>(rule: R) -> Result<Vec<Template>, Error> {
+        let mut derivatives = Derivatives::default();
+        derivatives.unary(rule);
+        derivatives.found()
+    }
+
+    #[inline(never)]
+    fn add_unary(&mut self, rule: &dyn Any, name: &'static str, value: f64, derivative: UnaryDerivative) {
+        self.0 = Some(Template::unary(rule, name, value, derivative));
+    }
+
+    #[inline(never)]
+    fn add_binary(&mut self, rule: &dyn Any, name: &'static str, value: f64, partial: BinaryDerivative) {
+        self.0 = Some(Template::binary(rule, name, value, partial));
+    }
+
+    fn found(self) -> Result<Vec<Template>, Error> {
+        self.0.expect("a rule number below the others is in the table")
+    }
+}
+
+// Only the derivative itself is compiled for each rule.
 impl RuleVisitor for Derivatives {
     fn unary<R: Unary>(&mut self, rule: R) {
-        self.0 = Some(Template::unary(rule));
+        self.add_unary(&rule, R::NAME, rule.value(0.5), &|x, r| rule.derivative(x, r));
     }
     fn binary<R: Binary>(&mut self, rule: R) {
-        self.0 = Some(Template::binary(rule));
+        self.add_binary(&rule, R::NAME, rule.value(0.5, 0.75), &|argument, x, y, r| match argument {
+            0 => rule.partial_x(x, y, r),
+            _ => rule.partial_y(x, y, r),
+        });
     }
 }
 
@@ -185,14 +221,14 @@ impl Rules {
     /// The derivatives of a unary rule: one template.
     pub(crate) fn unary_templates(&self, rule: u16) -> Result<Vec<Template>, Error> {
         match self.other_unary(rule) {
-            Some(OtherUnary::Powi(n)) => Template::unary(Powi(*n)),
-            Some(OtherUnary::Powc(c)) => Template::unary(Powc(*c)),
-            Some(OtherUnary::Polygamma(order)) => Template::unary(Polygamma(*order)),
+            Some(OtherUnary::Powi(n)) => Derivatives::of(Powi(*n)),
+            Some(OtherUnary::Powc(c)) => Derivatives::of(Powc(*c)),
+            Some(OtherUnary::Polygamma(order)) => Derivatives::of(Polygamma(*order)),
             Some(OtherUnary::User(object)) => templates(object, 1),
             None => {
                 let mut derivatives = Derivatives::default();
                 visit_unary(rule, &mut derivatives);
-                derivatives.0.expect("a rule number below the others is in the table")
+                derivatives.found()
             }
         }
     }
@@ -204,7 +240,7 @@ impl Rules {
             None => {
                 let mut derivatives = Derivatives::default();
                 visit_binary(rule, &mut derivatives);
-                derivatives.0.expect("a rule number below the others is in the table")
+                derivatives.found()
             }
         }
     }

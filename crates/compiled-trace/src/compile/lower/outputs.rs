@@ -10,6 +10,7 @@ use super::lowering::Fit;
 use super::lowering::{Lowering, NONE};
 use crate::program::{Dimension, Instruction, Nest, Space, Statement};
 use crate::recording::graph::{CONSTANT, REDUCTION};
+use crate::sorting;
 use differentiation_interface_core::error::{Error, ErrorKind};
 
 /// Minimum number of outputs that are copied as a separate run.
@@ -42,14 +43,15 @@ impl Lowering<'_> {
             match place {
                 Some(place) if handed[*operand as usize - first] == NONE => {
                     handed[*operand as usize - first] = output as u32;
-                    slots.push((place.group as usize, place.slot as usize));
+                    slots.push((place.group, place.slot));
                 }
                 _ => self.copied_outputs.push(output as u32),
             }
         }
         slots.sort_unstable();
         slots.dedup();
-        for (g, k) in slots {
+        for (group, slot) in slots {
+            let (g, k) = (group as usize, slot as usize);
             let group = &self.groups[g];
             let node = group.start + group.offsets[k];
             let mut found = Vec::new();
@@ -124,7 +126,7 @@ impl Lowering<'_> {
             statements.extend(rest.iter().map(|one| copy(one.space, fixed(one.cell), fixed(one.output), 1)));
             return Ok(statements);
         }
-        rest.sort_by_key(|one| one.space);
+        sorting::sort_by_key(&mut rest, |one| one.space);
         for part in rest.chunk_by(|a, b| a.space == b.space) {
             let source = Fit::Table(part.iter().map(|one| one.cell).collect());
             let target = Fit::Table(part.iter().map(|one| one.output).collect());

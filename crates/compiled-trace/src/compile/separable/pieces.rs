@@ -5,6 +5,7 @@
 //! domain whose addresses are in tables.
 
 use super::classes::Class;
+use crate::sorting;
 use rustc_hash::FxHashMap;
 
 /// Segments that advance regularly become a row or box if there are at least this many.
@@ -57,7 +58,7 @@ pub(super) fn find(class: &Class, most: usize) -> Vec<Piece> {
         }
     }
     let size = |item: &Item| item.piece.members.len();
-    items.sort_by_key(|item| std::cmp::Reverse(size(item)));
+    sorting::sort_by_key(&mut items, |item| std::cmp::Reverse(size(item)));
     let chosen = items.iter().take(most).take_while(|item| size(item) >= MIN_PIECE).count();
     let covered: usize = items[..chosen].iter().map(size).sum();
     let chosen = if 2 * covered < class.members { 0 } else { chosen };

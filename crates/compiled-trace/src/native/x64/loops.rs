@@ -6,6 +6,7 @@ use super::super::code::{Carried, Kind, Limit, Value};
 use super::encode::{RAX, Rm};
 use super::lifetimes::{INTEGERS, NEVER, NUMBERS};
 use super::registers::{Head, NO_SLOT, NOWHERE, PRESERVED, SCRATCH, Slot, Target, Writer};
+use crate::sorting;
 
 impl Writer<'_> {
     pub(super) fn begin(&mut self, number: u32) {
@@ -106,7 +107,7 @@ impl Writer<'_> {
                 }
             }
         }
-        living.sort_unstable();
+        sorting::sort(&mut living);
         while living.len() > *budget {
             let Some((_, register)) = living.pop() else { break };
             self.evict(class, register);

@@ -16,6 +16,7 @@ mod select;
 mod shuffle;
 
 use super::code::{Function, Value};
+use crate::sorting;
 use encode::{Bytes, RAX, RDI, RSI, RSP, Rm};
 use lifetimes::{INTEGERS, Lifetimes, NEVER};
 use registers::{PRESERVED, Writer};
@@ -81,7 +82,7 @@ pub(super) fn assemble(function: &Function, level: Level) -> Assembled {
     used.iter().rev().for_each(|register| code.pop(*register));
     code.leave();
     let mut guards: Vec<u16> = exits.iter().map(|exit| exit.1).collect();
-    guards.sort_unstable();
+    sorting::sort(&mut guards);
     guards.dedup();
     for guard in guards {
         exits.iter().filter(|exit| exit.1 == guard).for_each(|exit| code.land(exit.0));

@@ -16,13 +16,27 @@ use small::SmallProduct;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+/// Workspaces by program, of programs that track absent derivatives and of others.
+type Workspaces<S> = [[Option<Box<Workspace<S>>>; KEYS]; 2];
+
+/// No workspaces. `Default` of an array is code for every element.
+fn no_workspaces<S: Scalar>() -> Workspaces<S> {
+    [const { [const { None }; KEYS] }; 2]
+}
+
 /// The memory that programs run in on plain numbers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Plain<B: Base> {
     /// Whether the programs that track absent derivatives run.
     tracks: bool,
-    workspaces: [[Option<Box<Workspace<B>>>; KEYS]; 2],
+    workspaces: Workspaces<B>,
     native: native::Workspace<f64>,
+}
+
+impl<B: Base> Default for Plain<B> {
+    fn default() -> Self {
+        Plain { tracks: false, workspaces: no_workspaces(), native: native::Workspace::default() }
+    }
 }
 
 impl<B: Base> Plain<B> {
@@ -133,7 +147,7 @@ pub(super) struct Held<S: Scalar> {
     pub(super) has_products: [bool; 2],
     plain: Plain<S::Base>,
     split: SplitNumbers<S::Base>,
-    workspaces: [[Option<Box<Workspace<S>>>; KEYS]; 2],
+    workspaces: Workspaces<S>,
 }
 
 impl<S: Scalar> Held<S> {
@@ -147,7 +161,7 @@ impl<S: Scalar> Held<S> {
             has_products: [false; 2],
             plain: Plain::default(),
             split: SplitNumbers::default(),
-            workspaces: Default::default(),
+            workspaces: no_workspaces(),
         }
     }
 

@@ -221,7 +221,7 @@ pub(super) fn push_call<E: Entry>(
 #[cold]
 #[inline(never)]
 fn refuse<E: Entry>(recording: NonZeroU32) -> Option<u32> {
-    if with_tape::<E, _>(recording, |_| ()).is_some() {
+    if is_open::<E>(recording) {
         identity::spoil(recording, ErrorKind::TapeOverflow);
     } else {
         note_stray(recording);
@@ -236,9 +236,18 @@ fn note_stray(recording: NonZeroU32) {
 }
 
 /// Whether a recording runs on this thread, on a tape of these entries.
-#[cfg(feature = "compiled")]
 pub(super) fn is_open<E: Entry>(recording: NonZeroU32) -> bool {
-    with_tape::<E, _>(recording, |_| ()).is_some()
+    E::with_thread_tape(|tape| tape.is_open_for(recording)) == Some(true)
+        || is_suspended(recording, TypeId::of::<Tape<E>>())
+}
+
+/// Whether a recording that is not on the thread tape runs on this thread, on a tape of this type.
+fn is_suspended(recording: NonZeroU32, tape: TypeId) -> bool {
+    let found = OPEN.try_with(|open| {
+        let open = open.try_borrow().ok()?;
+        open.iter().rev().find(|(own, _)| *own == recording).map(|(_, found)| (**found).type_id() == tape)
+    });
+    found.ok().flatten() == Some(true)
 }
 
 /// Reports an operation on numbers of two recordings.
@@ -246,7 +255,7 @@ pub(super) fn is_open<E: Entry>(recording: NonZeroU32) -> bool {
 #[inline(never)]
 pub(super) fn note_foreign<E: Entry>(recordings: [NonZeroU32; 2]) {
     for recording in recordings {
-        if with_tape::<E, _>(recording, |_| ()).is_some() {
+        if is_open::<E>(recording) {
             identity::spoil(recording, ErrorKind::ForeignNumber);
         } else {
             note_stray(recording);
@@ -420,17 +429,18 @@ pub(super) fn propagate_with_calls<S: Scalar, const K: usize>(
         if after < end {
             propagate(&nodes[after..end], adjoints, inputs + after);
         }
-        call.propagate(adjoints);
+        call.propagate(adjoints.as_flattened_mut(), K);
         end = first;
     }
     propagate(&nodes[..end], adjoints, inputs);
 }
 
 impl<S: Scalar> Call<S> {
-    fn propagate<const K: usize>(&self, adjoints: &mut [[S; K]]) {
-        for lane in 0..K {
-            let outputs = &adjoints[self.first as usize..][..self.outputs];
-            let dy: Vec<S> = outputs.iter().map(|adjoint| adjoint[lane]).collect();
+    /// Adds the cotangents of the arguments; `adjoints` has `lanes` numbers for each entry. Their count is no type, so that this is compiled once.
+    fn propagate(&self, adjoints: &mut [S], lanes: usize) {
+        for lane in 0..lanes {
+            let outputs = adjoints[self.first as usize * lanes..][..self.outputs * lanes].iter();
+            let dy: Vec<S> = outputs.skip(lane).step_by(lanes).copied().collect();
             if dy.iter().all(S::is_inert_zero) {
                 continue;
             }
@@ -438,7 +448,7 @@ impl<S: Scalar> Call<S> {
             (self.pullback)(&dy, &mut dx);
             for (argument, dx) in self.arguments.iter().zip(dx) {
                 if let Some((entry, derivative)) = *argument {
-                    adjoints[entry as usize][lane] += derivative * dx;
+                    adjoints[entry as usize * lanes + lane] += derivative * dx;
                 }
             }
         }

@@ -4,6 +4,7 @@
 
 use super::super::*;
 use crate::native::functions;
+use crate::sorting;
 
 /// Calls that are made early.
 pub(super) struct Early {
@@ -52,8 +53,8 @@ impl Early {
             }
             depth[result.index()] = deepest;
         }
-        calls.sort_unstable();
-        angles.sort_unstable();
+        sorting::sort(&mut calls);
+        sorting::sort(&mut angles);
         let mut groups = Vec::new();
         for alike in angles.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
             let size = alike.len().div_ceil(alike.len().div_ceil(MOST));

@@ -14,6 +14,7 @@ mod rewrite;
 mod search;
 
 use super::*;
+use crate::sorting;
 use early::Early;
 use rewrite::{Rewrite, Rewritten};
 use search::{NONE, Search, Seed};
@@ -102,7 +103,7 @@ impl Function {
             Operation::Load(place) => !slices.contains(&place.base) || bases.contains(&place.base),
             _ => false,
         });
-        stores.sort_unstable_by_key(|(line, place, _)| (place.base, place.shift, *line));
+        sorting::sort_by_key(&mut stores, |(line, place, _)| (place.base, place.shift, *line));
         let twice = stores.windows(2).any(|two| (two[0].1.base, two[0].1.shift) == (two[1].1.base, two[1].1.shift));
         (!is_read && !twice).then_some(stores)
     }
@@ -130,15 +131,15 @@ impl Function {
             });
             alike.push((place.base, own << 16 | of_operands, place.shift));
         }
-        alike.sort_unstable();
+        sorting::sort(&mut alike);
         let mut all: Vec<i32> = Vec::with_capacity(4 * alike.len());
         for (i, (base, kind, shift)) in alike.iter().enumerate() {
             let others = alike[i + 1..].iter().take(AHEAD).take_while(|other| (other.0, other.1) == (*base, *kind));
             all.extend(others.map(|other| other.2 - shift));
         }
-        all.sort_unstable();
+        sorting::sort(&mut all);
         let mut votes: Vec<(usize, i32)> = all.chunk_by(|a, b| a == b).map(|same| (same.len(), -same[0])).collect();
-        votes.sort_unstable_by(|a, b| b.cmp(a));
+        sorting::sort_by(&mut votes, |a, b| b.cmp(a));
         votes.iter().take(2).map(|(_, distance)| -distance).collect()
     }
 

@@ -156,12 +156,18 @@ impl<T> Made<T> {
 }
 
 /// The executables and machine code of one recording, of the programs that track absent derivatives or of those that do not.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in super::super) struct Programs {
     /// Behind pointers, because few of them are made and the tables are moved.
     executables: [OnceLock<Box<Made<Executable>>>; KEYS],
     /// Machine code of the same programs; none where it was refused.
     codes: [OnceLock<Option<Box<Made<native::Compiled<f64>>>>>; KEYS],
+}
+
+impl Default for Programs {
+    fn default() -> Self {
+        Programs { executables: [const { OnceLock::new() }; KEYS], codes: [const { OnceLock::new() }; KEYS] }
+    }
 }
 
 impl Programs {
