@@ -12,6 +12,7 @@ mod ndarray;
 
 pub use buffer::MatrixBuffer;
 
+use crate::backend::{ConstantEntries, Rows};
 use crate::scalar::Scalar;
 use std::fmt;
 use std::ops::{Index, IndexMut, Range};
@@ -29,12 +30,27 @@ pub struct Matrix<S> {
     rows: usize,
     columns: usize,
     data: Vec<S>,
+    constants: ConstantEntries,
+}
+
+impl<S> Matrix<S> {
+    /// A matrix of as many entries.
+    fn of(rows: usize, columns: usize, data: Vec<S>) -> Self {
+        Matrix { rows, columns, data, constants: ConstantEntries::default() }
+    }
+
+    /// The entries, of which nothing is known from here on.
+    #[inline]
+    fn data_mut(&mut self) -> &mut [S] {
+        self.constants = ConstantEntries::default();
+        &mut self.data
+    }
 }
 
 impl<S: Copy> Matrix<S> {
     /// A matrix with every entry equal to `value`.
     pub fn filled(rows: usize, columns: usize, value: S) -> Self {
-        Matrix { rows, columns, data: vec![value; rows * columns] }
+        Matrix::of(rows, columns, vec![value; rows * columns])
     }
 
     /// A matrix from its entries row by row.
@@ -43,7 +59,7 @@ impl<S: Copy> Matrix<S> {
     /// If there are not `rows * columns` entries.
     pub fn from_rows(rows: usize, columns: usize, data: Vec<S>) -> Self {
         assert_eq!(data.len(), rows * columns, "a {rows} x {columns} matrix needs {} entries", rows * columns);
-        Matrix { rows, columns, data }
+        Matrix::of(rows, columns, data)
     }
 
     /// Number of rows.
@@ -68,7 +84,14 @@ impl<S: Copy> Matrix<S> {
     }
     /// All entries, row by row, for writing.
     pub fn as_mut_slice(&mut self) -> &mut [S] {
-        &mut self.data
+        self.data_mut()
+    }
+    /// The matrix for a primitive to fill.
+    pub fn rows_to_fill(&mut self) -> Rows<'_, S>
+    where
+        S: Scalar,
+    {
+        Rows::fixed(&mut self.data, self.columns).with_constants(&mut self.constants)
     }
     /// The entries in these rows and columns.
     ///
@@ -76,7 +99,7 @@ impl<S: Copy> Matrix<S> {
     /// If the matrix has fewer rows or columns.
     pub fn block(&self, rows: Range<usize>, columns: Range<usize>) -> Matrix<S> {
         let data = rows.clone().flat_map(|i| &self.row(i)[columns.clone()]).copied().collect();
-        Matrix { rows: rows.len(), columns: columns.len(), data }
+        Matrix::from_rows(rows.len(), columns.len(), data)
     }
     /// The entries row by row.
     pub fn into_vec(self) -> Vec<S> {
@@ -99,7 +122,8 @@ impl<S> Index<(usize, usize)> for Matrix<S> {
 impl<S> IndexMut<(usize, usize)> for Matrix<S> {
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut S {
         assert!(i < self.rows && j < self.columns, "entry ({i}, {j}) of a {} x {} matrix", self.rows, self.columns);
-        &mut self.data[i * self.columns + j]
+        let columns = self.columns;
+        &mut self.data_mut()[i * columns + j]
     }
 }
 

@@ -39,6 +39,8 @@ pub(super) enum Step {
 pub(super) struct Built {
     pub(super) code: Arc<Code>,
     pub(super) steps: Arc<[Step]>,
+    /// How many of the steps are of the leading statements.
+    pub(super) leading: usize,
     pub(super) instructions: usize,
     pub(super) bytes: usize,
     pub(super) listing: Vec<Listing>,
@@ -75,8 +77,14 @@ pub struct Listing {
     pub code: Vec<u8>,
 }
 
-/// Compiles a program, of which the iterations of some groups of loops may run at once.
-pub(super) fn build<S: Number>(program: &Program, groups: &[Range<usize>], options: Options) -> Result<Built, Refused> {
+/// Compiles a program whose first `leading` statements have steps of their own, and of which the iterations of some groups of loops may run
+/// at once.
+pub(super) fn build<S: Number>(
+    program: &Program,
+    leading: usize,
+    groups: &[Range<usize>],
+    options: Options,
+) -> Result<Built, Refused> {
     check(program)?;
     let found = program.instruction_count();
     if found > options.most_instructions {
@@ -101,8 +109,8 @@ pub(super) fn build<S: Number>(program: &Program, groups: &[Range<usize>], optio
         uses_rules: false,
         number: std::marker::PhantomData,
     };
-    let mut steps = Vec::new();
-    let mut done = 0;
+    let mut steps = builder.steps(&program.statements[..leading], &mut Vec::new())?;
+    let (mut done, leading) = (leading, steps.len());
     for group in groups {
         steps.append(&mut builder.steps(&program.statements[done..group.start], &mut Vec::new())?);
         builder.at_once(&program.statements[group.clone()], &mut steps)?;
@@ -118,7 +126,7 @@ pub(super) fn build<S: Number>(program: &Program, groups: &[Range<usize>], optio
         loops: depth(&steps),
     };
     let code = Code::new(machine.finish()?, lengths, rules, tables)?;
-    Ok(Built { code: Arc::new(code), steps: steps.into(), instructions, bytes, listing, uses_rules })
+    Ok(Built { code: Arc::new(code), steps: steps.into(), leading, instructions, bytes, listing, uses_rules })
 }
 
 struct Builder<'p, S> {

@@ -19,6 +19,7 @@ struct Known {
     program: Program,
     code: Weak<Code>,
     steps: Arc<[Step]>,
+    leading: usize,
     instructions: usize,
     bytes: usize,
     uses_rules: bool,
@@ -51,10 +52,11 @@ pub(super) fn find_or_make<S: 'static, E>(
         if let Some(found) = all.iter().find(same)
             && let Some(code) = found.code.upgrade()
         {
-            let Known { steps, instructions, bytes, uses_rules, .. } = found;
+            let Known { steps, leading, instructions, bytes, uses_rules, .. } = found;
             return Ok(Built {
                 code,
                 steps: Arc::clone(steps),
+                leading: *leading,
                 instructions: *instructions,
                 bytes: *bytes,
                 listing: Vec::new(),
@@ -69,6 +71,7 @@ pub(super) fn find_or_make<S: 'static, E>(
         program: program.clone(),
         code: Arc::downgrade(&made.code),
         steps: Arc::clone(&made.steps),
+        leading: made.leading,
         instructions: made.instructions,
         bytes: made.bytes,
         uses_rules: made.uses_rules,

@@ -19,6 +19,7 @@ use crate::execute::RunError;
 use crate::recording::rules::Rules;
 use std::any::Any;
 use std::cell::RefCell;
+use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 #[cfg(feature = "rayon")]
@@ -136,6 +137,14 @@ impl Code {
         };
         let entries = addresses.iter().map(entry).collect();
         Ok(Code { pages, entries, lengths, _rules: rules, _tables: tables })
+    }
+
+    /// Compares the lengths of slices with those that the program states.
+    ///
+    /// # Errors
+    /// [`RunError::Length`] if one is another.
+    pub(super) fn check<S>(&self, memory: &Memory<S>) -> Result<(), RunError> {
+        self.lengths.check_slices(memory)
     }
 
     /// Runs a function on slices; returns 0, or the number of a failed guard plus 1.
@@ -259,15 +268,19 @@ fn pointers<S: Number, const N: usize>(memory: &mut Memory<S>) -> [*mut u8; N] {
     slices
 }
 
-/// A program that is one function, with constants and work of its own: a call compares the lengths of the slices and runs.
+/// A program that is one function, and one for constants, with constants and work of its own: a call compares the lengths of the slices and
+/// runs.
 ///
 /// For programs so small that everything else in a call would take as long. Made by
 /// [`Compiled::single`](super::Compiled::single).
 #[derive(Clone, Debug)]
 pub struct Single<S, const INPUTS: usize, const OUTPUTS: usize> {
-    /// Owns the function.
+    /// Owns the functions.
     _code: Arc<Code>,
-    entry: Entry,
+    /// Stores the constants that [`run_again`](Self::run_again) finds.
+    leading: Option<Entry>,
+    entry: Option<Entry>,
+    number: Option<NonZeroU64>,
     constants: Arc<[S]>,
     cells: Box<[S]>,
     inputs: [usize; INPUTS],
@@ -276,14 +289,21 @@ pub struct Single<S, const INPUTS: usize, const OUTPUTS: usize> {
 
 impl<S: Number, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUTPUTS> {
     /// `None` if the program has another number of slices, or loops outside of the function.
-    pub(super) fn new(code: &Arc<Code>, entry: usize, constants: &[S]) -> Option<Self> {
+    pub(super) fn new(
+        code: &Arc<Code>,
+        [leading, entry]: [Option<usize>; 2],
+        number: Option<NonZeroU64>,
+        constants: &[S],
+    ) -> Option<Self> {
         const { assert!(2 + INPUTS + OUTPUTS <= FEW) };
         let Lengths { constants: length, work, inputs, outputs, loops } = &code.lengths;
         if *loops > 0 || *length != constants.len() {
             return None;
         }
         Some(Single {
-            entry: *code.entries.get(entry)?,
+            leading: leading.and_then(|leading| code.entries.get(leading).copied()),
+            entry: entry.and_then(|entry| code.entries.get(entry).copied()),
+            number,
             constants: constants.into(),
             cells: vec![S::ZERO; *work].into(),
             inputs: inputs[..].try_into().ok()?,
@@ -296,6 +316,24 @@ impl<S: Number, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUT
     /// [`Compiled::run`](super::Compiled::run) tells why.
     #[inline(always)]
     pub fn run(&mut self, inputs: &[&[S]; INPUTS], outputs: &mut [&mut [S]; OUTPUTS]) -> bool {
+        self.run_from(self.leading, inputs, outputs)
+    }
+
+    /// Does the same where the output of [`Options::kept`](super::Options::kept) is as a run of a program with this
+    /// [`number`](Self::number) has left it.
+    #[inline(always)]
+    pub fn run_again(&mut self, inputs: &[&[S]; INPUTS], outputs: &mut [&mut [S]; OUTPUTS]) -> bool {
+        self.run_from(None, inputs, outputs)
+    }
+
+    /// See [`Compiled::number`](super::Compiled::number).
+    #[inline(always)]
+    pub fn number(&self) -> Option<NonZeroU64> {
+        self.number
+    }
+
+    #[inline(always)]
+    fn run_from(&mut self, leading: Option<Entry>, inputs: &[&[S]; INPUTS], outputs: &mut [&mut [S]; OUTPUTS]) -> bool {
         for (input, length) in inputs.iter().zip(self.inputs) {
             if input.len() != length {
                 return false;
@@ -307,7 +345,11 @@ impl<S: Number, const INPUTS: usize, const OUTPUTS: usize> Single<S, INPUTS, OUT
             }
         }
         let mut memory = Memory { constants: &self.constants, cells: &mut self.cells, inputs, outputs };
-        enter::<S, FEW>(self.entry, &mut memory, &[]) == 0
+        if let Some(leading) = leading {
+            // Constants have no guards.
+            enter::<S, FEW>(leading, &mut memory, &[]);
+        }
+        self.entry.is_none_or(|entry| enter::<S, FEW>(entry, &mut memory, &[]) == 0)
     }
 }
 

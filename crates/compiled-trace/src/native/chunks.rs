@@ -43,8 +43,8 @@ pub(super) struct Divided {
     pub(super) groups: Vec<Range<usize>>,
 }
 
-/// Divides the nests of a program; `None` if none can be divided.
-pub(super) fn divide(program: &Program, least: Least) -> Option<Divided> {
+/// Divides the nests of a program from the statement `first` on; `None` if none can be divided.
+pub(super) fn divide(program: &Program, first: usize, least: Least) -> Option<Divided> {
     let mut divider = Divider {
         least,
         constants: program.constants.clone(),
@@ -53,9 +53,9 @@ pub(super) fn divide(program: &Program, least: Least) -> Option<Divided> {
         end: program.work,
         items: Vec::new(),
     };
-    for statement in &program.statements {
+    for (i, statement) in program.statements.iter().enumerate() {
         let divided = match statement {
-            Statement::Nest(nest) => divider.nest(nest),
+            Statement::Nest(nest) if i >= first => divider.nest(nest),
             _ => None,
         };
         if divided.is_none() {

@@ -47,7 +47,8 @@ pub(super) fn gather(program: &Program) -> Option<Program> {
     Some(made)
 }
 
-fn has_calls(statements: &[Statement]) -> bool {
+/// Whether custom rules are called.
+pub(super) fn has_calls(statements: &[Statement]) -> bool {
     statements.iter().any(|statement| match statement {
         Statement::Call(_) => true,
         Statement::Loop { body, .. } => has_calls(body),
@@ -56,7 +57,7 @@ fn has_calls(statements: &[Statement]) -> bool {
 }
 
 /// The output to which a nest stores constants, if it does nothing else.
-fn stored(nest: &Nest) -> Option<u8> {
+pub(super) fn stored(nest: &Nest) -> Option<u8> {
     let mut output = None;
     for instruction in &nest.body {
         match *instruction {
@@ -151,7 +152,7 @@ fn fill(program: &Program, output: u8, nests: &[usize], made: &mut Program) -> O
 }
 
 /// Calls `act` with the number and the counters of every iteration; stops at `None`.
-fn each(trips: &[u32], mut act: impl FnMut(usize, &[u32]) -> Option<()>) -> Option<()> {
+pub(super) fn each(trips: &[u32], mut act: impl FnMut(usize, &[u32]) -> Option<()>) -> Option<()> {
     if trips.contains(&0) {
         return Some(());
     }
@@ -177,7 +178,7 @@ fn each(trips: &[u32], mut act: impl FnMut(usize, &[u32]) -> Option<()>) -> Opti
 
 /// The cell of an address in the iteration with this number, `None` if its table is too short.
 #[inline]
-fn cell(address: &Address, number: usize, counters: &[u32], trips: &[u32]) -> Option<usize> {
+pub(super) fn cell(address: &Address, number: usize, counters: &[u32], trips: &[u32]) -> Option<usize> {
     match &address.table {
         Some(table) => table.get(number).map(|cell| *cell as usize),
         None => Some(address.cell(counters, trips)),

@@ -5,7 +5,7 @@
 //! [`Program::executable`]. For x86-64 under Unix there is a code generator here; other machines need the feature `native`, with
 //! which Cranelift generates code.
 //!
-//! `fills` and `boxes` rewrite the program; `build` leaves products of matrices to `products`, by way of `product`; `plan` orders the loops
+//! `fills`, `boxes` and `constant_entries` rewrite the program; `build` leaves products of matrices to `products`, by way of `product`; `plan` orders the loops
 //! of a nest; `emit`, `row`, `window`, `operation` and `cells` write intermediate code (`code`), whose straight part `code/superword` puts into
 //! another order; `x64` or `cranelift` makes machine code of it. Code of a program that was compiled before in this process is used again.
 //!
@@ -51,6 +51,7 @@ mod check;
 #[cfg(feature = "rayon")]
 mod chunks;
 mod code;
+mod constant_entries;
 mod cost;
 #[cfg(feature = "native")]
 mod cranelift;
@@ -86,8 +87,10 @@ use crate::recording::graph::guard_parts;
 use build::{Built, Step, build};
 use call::{Code, Memory};
 use std::borrow::Cow;
+use std::num::NonZeroU64;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A program as machine code, for numbers of type `S`. Immutable; share it between threads in an `Arc`, with one
 /// [`Workspace`] per thread. Dropping it frees the code.
@@ -112,6 +115,9 @@ use std::sync::Arc;
 pub struct Compiled<S> {
     code: Arc<Code>,
     steps: Arc<[Step]>,
+    /// Steps that store constants to the output that may be kept.
+    leading: usize,
+    number: Option<NonZeroU64>,
     constants: Vec<S>,
     inputs: Vec<usize>,
     outputs: Vec<usize>,
@@ -143,7 +149,14 @@ impl<S: Number> Compiled<S> {
     /// # Errors
     /// [`Refused`] if there is no code generator for this machine or it does not take the program; the portable executor runs it.
     pub fn new(program: &Program, options: Options) -> Result<Compiled<S>, Refused> {
-        let rewritten = rewritten(program);
+        let mut rewritten = rewritten(program);
+        let mut leading = 0;
+        if let Some(output) = options.kept
+            && let Some((statements, count)) = constant_entries::in_front(&rewritten, output)
+        {
+            rewritten = Cow::Owned(Program { statements, ..rewritten.into_owned() });
+            leading = count;
+        }
         let program = &*rewritten;
         #[cfg(feature = "rayon")]
         let threads = options.threads;
@@ -151,7 +164,7 @@ impl<S: Number> Compiled<S> {
         #[cfg(feature = "rayon")]
         let options = Options { threads: threads.min(1), ..options };
         #[cfg(feature = "rayon")]
-        let divided = if threads > 0 { chunks::divide(program, options.least) } else { None }
+        let divided = if threads > 0 { chunks::divide(program, leading, options.least) } else { None }
             .filter(|divided| divided.program.instruction_count() <= options.most_instructions);
         #[cfg(feature = "rayon")]
         let (program, groups) = match &divided {
@@ -160,14 +173,16 @@ impl<S: Number> Compiled<S> {
         };
         #[cfg(not(feature = "rayon"))]
         let groups = &[];
-        let make = || build::<S>(program, groups, options);
-        let Built { code, steps, instructions, bytes, listing, uses_rules } =
+        let make = || build::<S>(program, leading, groups, options);
+        let Built { code, steps, leading, instructions, bytes, listing, uses_rules } =
             cache::find_or_make::<S, Refused>(program, options, make)?;
         Ok(Compiled {
             code,
             loops: build::depth(&steps),
             copies: build::copies(&steps),
             steps,
+            leading,
+            number: if leading > 0 { NonZeroU64::new(NUMBERS.fetch_add(1, Ordering::Relaxed)) } else { None },
             constants: program.constants.iter().map(|c| S::from_f64(*c)).collect(),
             inputs: program.inputs.clone(),
             outputs: program.outputs.clone(),
@@ -221,11 +236,64 @@ impl<S: Number> Compiled<S> {
     /// [`outputs`](Compiled::outputs).
     #[inline(always)]
     pub fn run(&self, workspace: &mut Workspace<S>, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), RunError> {
+        self.run_from(0, workspace, inputs, outputs)
+    }
+
+    /// Does the same where the output of [`Options::kept`] is as a run of a program with this [`number`](Compiled::number) has left it: its
+    /// constants are not stored again.
+    ///
+    /// # Errors
+    /// Those of [`run`](Compiled::run). After an error the output is not as a run leaves it.
+    ///
+    /// # Example
+    /// ```
+    /// use compiled_trace::{Limits, compile, native, record};
+    /// let graph = record(&[2.0], &[], Limits::default(), |x, _, y| {
+    ///     y.resize(100, 7.0.into());
+    ///     y.push(x[0] * x[0]);
+    /// })?;
+    /// let mut options = native::Options::default();
+    /// options.kept = Some(0);
+    /// if let Ok(compiled) = native::Compiled::<f64>::new(&compile(&graph)?, options) {
+    ///     let (mut workspace, mut y) = (compiled.workspace(), [0.0; 101]);
+    ///     compiled.run(&mut workspace, &[&[3.0], &[]], &mut [&mut y])?;
+    ///     assert_eq!((y[0], y[100]), (7.0, 9.0));
+    ///     compiled.run_again(&mut workspace, &[&[4.0], &[]], &mut [&mut y])?;
+    ///     assert_eq!((y[0], y[100]), (7.0, 16.0));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline(always)]
+    pub fn run_again(
+        &self,
+        workspace: &mut Workspace<S>,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+    ) -> Result<(), RunError> {
+        self.run_from(self.leading, workspace, inputs, outputs)
+    }
+
+    /// A number that no other program in this process has, if constants are stored before everything else so that
+    /// [`run_again`](Compiled::run_again) has less to do than [`run`](Compiled::run).
+    #[inline(always)]
+    pub fn number(&self) -> Option<NonZeroU64> {
+        self.number
+    }
+
+    #[inline(always)]
+    fn run_from(
+        &self,
+        first: usize,
+        workspace: &mut Workspace<S>,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+    ) -> Result<(), RunError> {
         if workspace.cells.len() != self.work || workspace.counters.len() != self.loops {
             self.fit(workspace);
         }
-        let ([Step::Code(entry)], false) = (&*self.steps, self.uses_rules) else {
-            return self.run_steps(workspace, inputs, outputs);
+        let steps = &self.steps[first..];
+        let ([Step::Code(entry)], false) = (steps, self.uses_rules) else {
+            return self.run_steps(steps, workspace, inputs, outputs);
         };
         let Workspace { cells, counters, .. } = workspace;
         let mut memory = Memory { constants: &self.constants, cells, inputs, outputs };
@@ -235,8 +303,8 @@ impl<S: Number> Compiled<S> {
         }
     }
 
-    /// The program with its own memory, for short calls; `None` if it is more than one function, calls custom rules, has
-    /// another number of slices, or has more than 2¹⁶ constants and work cells, which would be kept twice.
+    /// The program with its own memory, for short calls; `None` if it is more than one function and one that stores constants, calls custom
+    /// rules, has another number of slices, or has more than 2¹⁶ constants and work cells, which would be kept twice.
     ///
     /// # Example
     /// ```
@@ -254,9 +322,15 @@ impl<S: Number> Compiled<S> {
     /// ```
     pub fn single<const INPUTS: usize, const OUTPUTS: usize>(&self) -> Option<Single<S, INPUTS, OUTPUTS>> {
         let is_small = self.constants.len() + self.work <= MOST_OF_SINGLE;
-        match (&*self.steps, self.uses_rules) {
-            ([Step::Code(entry)], false) if is_small => Single::new(&self.code, *entry, &self.constants),
-            _ => None,
+        let entries = match (&*self.steps, self.leading) {
+            ([Step::Code(entry)], 0) => [None, Some(*entry)],
+            ([Step::Code(leading)], _) => [Some(*leading), None],
+            ([Step::Code(leading), Step::Code(entry)], 1) => [Some(*leading), Some(*entry)],
+            _ => return None,
+        };
+        match is_small && !self.uses_rules {
+            true => Single::new(&self.code, entries, self.number, &self.constants),
+            false => None,
         }
     }
 
@@ -271,6 +345,7 @@ impl<S: Number> Compiled<S> {
     #[inline(never)]
     fn run_steps(
         &self,
+        steps: &[Step],
         workspace: &mut Workspace<S>,
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
@@ -280,7 +355,8 @@ impl<S: Number> Compiled<S> {
         }
         let Workspace { cells, counters, call, copies } = workspace;
         let memory = Memory { constants: &self.constants, cells, inputs, outputs };
-        let result = Run { compiled: self, memory, counters, call, copies }.steps(&self.steps, 0);
+        self.code.check(&memory)?;
+        let result = Run { compiled: self, memory, counters, call, copies }.steps(steps, 0);
         if self.uses_rules {
             call::resume_panic();
         }
@@ -293,6 +369,9 @@ impl<S: Number> Compiled<S> {
         RunError::Guard(GuardFailed { place: self.places.get(place).copied() })
     }
 }
+
+/// The [number](Compiled::number) of the next program.
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 /// The largest number of constants and work cells that a [`Single`] copies.
 const MOST_OF_SINGLE: usize = 1 << 16;

@@ -18,6 +18,9 @@ pub struct Options {
     pub vectors: bool,
     /// Whether [`Compiled::listing`](super::Compiled::listing) is kept.
     pub listing: bool,
+    /// The number of an output that [`Compiled::run_again`](super::Compiled::run_again) finds as a run has left it: its constants are then not
+    /// stored again. `None`, the default, for none.
+    pub kept: Option<usize>,
     /// On how many threads at most large nests run, in chunks; 0 for nests that are not divided, by default. The division does not
     /// depend on this number, so that every number from 1 on has the same results, bit for bit; those of 0 may differ from them by
     /// rounding, as chunks add their sums separately.
@@ -63,13 +66,14 @@ pub(super) enum Generator {
 }
 
 impl Default for Options {
-    /// At most 50,000 instructions, the careful register allocator up to 1500, vectors, no listing, one thread.
+    /// At most 50,000 instructions, the careful register allocator up to 1500, vectors, no listing, no output that is kept, one thread.
     fn default() -> Options {
         Options {
             most_instructions: 50_000,
             optimised: 1500,
             vectors: true,
             listing: false,
+            kept: None,
             #[cfg(feature = "rayon")]
             threads: 0,
             generator: Generator::Best,

@@ -3,6 +3,7 @@
 //! Called by operators. A backend implements [`PushforwardPrimitive`] or [`PullbackPrimitive`] (or both) on flat slices
 //! and names, operator by operator, the route to its primitive: [`Native`] or a fallback.
 
+mod constant_entries;
 mod contract;
 mod entries;
 mod lanes;
@@ -20,6 +21,7 @@ pub use crate::second_order::{
     SecondAdjointPrimitive, SecondAdjointState, SecondDifferencePrimitive, SecondDifferenceRoute, SecondOrder,
     SecondOrderBackend, Twice, ValueAndGradient,
 };
+pub use constant_entries::ConstantEntries;
 pub(crate) use contract::check_nesting;
 pub use contract::{Backend, MatrixRoute, PullbackRoute, PushforwardRoute};
 pub use entries::EntryRequest;

@@ -1,5 +1,6 @@
 //! Where a primitive writes its results: a row-major matrix of known width.
 
+use super::ConstantEntries;
 use crate::error::ErrorKind;
 use crate::scalar::Scalar;
 
@@ -11,6 +12,10 @@ pub struct Rows<'a, S> {
     columns: usize,
     /// The number of rows, if it is known in advance.
     expected: Option<usize>,
+    /// What the memory contains, until the engine asks.
+    known: ConstantEntries,
+    /// Where the engine writes down what it contains.
+    constants: Option<&'a mut ConstantEntries>,
 }
 
 #[derive(Debug)]
@@ -22,14 +27,18 @@ enum Data<'a, S> {
 }
 
 impl<'a, S: Scalar> Rows<'a, S> {
+    fn of(data: Data<'a, S>, columns: usize) -> Self {
+        Rows { data, columns, expected: None, known: ConstantEntries::default(), constants: None }
+    }
+
     /// Writes into a slice of exactly rows × columns numbers.
     pub fn fixed(data: &'a mut [S], columns: usize) -> Self {
-        Rows { data: Data::Fixed(data), columns, expected: None }
+        Rows::of(Data::Fixed(data), columns)
     }
 
     /// Writes into a vector that is resized to rows × columns numbers.
     pub fn growing(data: &'a mut Vec<S>, columns: usize) -> Self {
-        Rows { data: Data::Growing(data), columns, expected: None }
+        Rows::of(Data::Growing(data), columns)
     }
 
     /// The same with the number of outputs of a preparation, if there is one. Another number of rows is then an error.
@@ -37,9 +46,34 @@ impl<'a, S: Scalar> Rows<'a, S> {
         Rows { expected: rows, ..self }
     }
 
+    /// The same with what the memory contains. Unless the engine [asks](Self::data_and_constants), nothing is known of it
+    /// from here on.
+    pub fn with_constants(self, constants: &'a mut ConstantEntries) -> Self {
+        Rows { known: constants.take(), constants: Some(constants), ..self }
+    }
+
+    /// The whole matrix with what it contains, for an engine that [takes](ConstantEntries::take) this before it writes, and writes down what
+    /// the matrix contains when it has filled it.
+    #[inline]
+    pub fn data_and_constants(&mut self) -> (&mut [S], &mut ConstantEntries) {
+        let known = self.known.take();
+        let constants = match &mut self.constants {
+            Some(constants) => {
+                **constants = known;
+                constants
+            }
+            None => &mut self.known,
+        };
+        let data = match &mut self.data {
+            Data::Fixed(data) => &mut data[..],
+            Data::Growing(data) => data,
+        };
+        (data, constants)
+    }
+
     /// Sets the number of rows. A primitive calls this once it knows the number and before it writes.
     ///
-    /// Builds with debug assertions fill the matrix with NaN, so that tests detect a backend that adds to the previous content or does
+    /// Builds with debug assertions fill a matrix of which nothing is known with NaN, so that tests detect a backend that adds to the previous content or does
     /// not write an entry.
     #[inline]
     pub fn set_rows(&mut self, rows: usize) -> Result<(), ErrorKind> {
@@ -54,7 +88,7 @@ impl<'a, S: Scalar> Rows<'a, S> {
             Data::Fixed(data) => return Err(ErrorKind::BufferLength { expected: length, found: data.len() }),
             Data::Growing(data) => data.resize(length, S::default()),
         }
-        if cfg!(debug_assertions) {
+        if cfg!(debug_assertions) && !self.known.are_known() {
             self.data().fill(S::constant(num_traits::Float::nan()));
         }
         Ok(())

@@ -42,7 +42,7 @@ pub(super) fn write_through<S: Scalar, R, E>(
     mut place: impl FnMut(usize, &[S]),
 ) -> Result<R, E> {
     memory.resize(rows * columns, S::default());
-    let mut matrix = Matrix { rows, columns, data: std::mem::take(memory) };
+    let mut matrix = Matrix::of(rows, columns, std::mem::take(memory));
     let result = fill(&mut matrix);
     if result.is_ok() {
         (0..rows).for_each(|i| place(i, matrix.row(i)));

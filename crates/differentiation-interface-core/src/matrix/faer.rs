@@ -21,7 +21,8 @@ impl<S> Matrix<S> {
 
     /// The same view for writing.
     pub fn as_faer_mut(&mut self) -> MatMut<'_, S> {
-        MatMut::from_row_major_slice_mut(&mut self.data, self.rows, self.columns)
+        let (rows, columns) = (self.rows, self.columns);
+        MatMut::from_row_major_slice_mut(self.data_mut(), rows, columns)
     }
 }
 
@@ -37,7 +38,7 @@ impl<S: Copy> From<MatRef<'_, S>> for Matrix<S> {
     fn from(matrix: MatRef<'_, S>) -> Self {
         let (rows, columns) = (matrix.nrows(), matrix.ncols());
         let data = (0..rows).flat_map(|i| (0..columns).map(move |j| matrix[(i, j)])).collect();
-        Matrix { rows, columns, data }
+        Matrix::of(rows, columns, data)
     }
 }
 

@@ -30,7 +30,8 @@ impl<S: nalgebra::Scalar> Matrix<S> {
 
     /// The same view for writing.
     pub fn as_nalgebra_transposed_mut(&mut self) -> DMatrixViewMut<'_, S> {
-        DMatrixViewMut::from_slice(&mut self.data, self.columns, self.rows)
+        let (rows, columns) = (self.rows, self.columns);
+        DMatrixViewMut::from_slice(self.data_mut(), columns, rows)
     }
 }
 
@@ -52,7 +53,7 @@ where
     fn from(matrix: &nalgebra::Matrix<S, R, C, V>) -> Self {
         let (rows, columns) = matrix.shape();
         let data = (0..rows).flat_map(|i| (0..columns).map(move |j| matrix[(i, j)].clone())).collect();
-        Matrix { rows, columns, data }
+        Matrix::of(rows, columns, data)
     }
 }
 

@@ -22,8 +22,8 @@ impl<S> Matrix<S> {
 
     /// The same view for writing.
     pub fn as_ndarray_mut(&mut self) -> ArrayViewMut2<'_, S> {
-        ArrayViewMut2::from_shape((self.rows, self.columns), &mut self.data)
-            .expect("a matrix has rows * columns entries")
+        let size = (self.rows, self.columns);
+        ArrayViewMut2::from_shape(size, self.data_mut()).expect("a matrix has rows * columns entries")
     }
 
     /// An array with these entries. Nothing is copied.
@@ -47,7 +47,7 @@ impl<S: Clone> From<Array2<S>> for Matrix<S> {
         let (mut data, first) = array.into_raw_vec_and_offset();
         data.drain(..first.unwrap_or(0));
         data.truncate(rows * columns);
-        Matrix { rows, columns, data }
+        Matrix::of(rows, columns, data)
     }
 }
 
@@ -55,7 +55,7 @@ impl<S: Clone> From<Array2<S>> for Matrix<S> {
 impl<S: Clone> From<&ArrayRef2<S>> for Matrix<S> {
     fn from(array: &ArrayRef2<S>) -> Self {
         let (rows, columns) = array.dim();
-        Matrix { rows, columns, data: array.iter().cloned().collect() }
+        Matrix::of(rows, columns, array.iter().cloned().collect())
     }
 }
 

@@ -157,7 +157,7 @@ where
         if const { goes_on_stack::<B, F, X, C>() } && state.fill_on_stack(self, f, x, outputs, jac.as_mut_slice()) {
             return Ok(());
         }
-        state.run(self, f, x, with_value, Rows::fixed(jac.as_mut_slice(), columns)).map_err(|error| {
+        state.run(self, f, x, with_value, jac.rows_to_fill()).map_err(|error| {
             match error.kind() {
                 // The function returned another number of outputs than the matrix has rows.
                 ErrorKind::BufferLength { expected, .. } => {

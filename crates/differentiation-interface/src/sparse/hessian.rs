@@ -236,8 +236,7 @@ where
         state.check_call(x, hess).map_err(named::<D>)?;
         let (pattern, colors) = state.plan.as_ref().expect("the preparation made it");
         let (count, held) = (colors.ncolors(), state.held);
-        let values = Rows::fixed(hess.values_mut(), pattern.nnz());
-        let entries = EntryRequest { pattern: Some(pattern.csr()), values, products: count };
+        let entries = EntryRequest { pattern: Some(pattern.csr()), values: hess.rows_to_fill(), products: count };
         if either!(&mut state.work, |work| work.entries(f, x, entries, request)).map_err(|e| explained::<D>(e, held))? {
             return Ok(());
         }

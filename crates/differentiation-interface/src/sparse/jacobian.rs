@@ -348,9 +348,7 @@ where
             self.prepare(state, f, x)?;
         }
         state.check_call(x, jac).map_err(named::<D>)?;
-        let count = jac.pattern().nnz();
-        let values = Rows::fixed(jac.values_mut(), count);
-        if self.entries(state, f, x, with_value, values)? {
+        if self.entries(state, f, x, with_value, jac.rows_to_fill())? {
             return Ok(());
         }
         self.products(state, f, x, with_value)?;

@@ -1,6 +1,7 @@
 //! The sparse matrix that `jacobian` and `hessian` return with `AutoSparse`.
 
 use differentiation_interface_core::DerivativeMatrix;
+use differentiation_interface_core::backend::{ConstantEntries, Rows};
 use differentiation_interface_core::matrix::Matrix;
 use differentiation_interface_core::scalar::Scalar;
 use matrix_coloring::Pattern;
@@ -24,12 +25,13 @@ use std::sync::Arc;
 pub struct SparseMatrix<S> {
     pub(super) pattern: Arc<Pattern>,
     pub(super) values: Vec<S>,
+    constants: ConstantEntries,
 }
 
 impl<S: Scalar> SparseMatrix<S> {
     /// A matrix of zeros with this pattern.
     pub fn zeros(pattern: Arc<Pattern>) -> Self {
-        SparseMatrix { values: vec![S::default(); pattern.nnz()], pattern }
+        SparseMatrix { values: vec![S::default(); pattern.nnz()], pattern, constants: ConstantEntries::default() }
     }
 
     /// Number of rows.
@@ -54,7 +56,13 @@ impl<S: Scalar> SparseMatrix<S> {
     }
     /// The stored values, row by row, to write.
     pub fn values_mut(&mut self) -> &mut [S] {
+        self.constants = ConstantEntries::default();
         &mut self.values
+    }
+    /// The stored values as one row, for a primitive to fill.
+    pub(super) fn rows_to_fill(&mut self) -> Rows<'_, S> {
+        let count = self.values.len();
+        Rows::fixed(&mut self.values, count).with_constants(&mut self.constants)
     }
     /// The compressed rows: where each row starts among the entries, the column of each entry, its value.
     pub fn csr(&self) -> (&[u32], &[u32], &[S]) {

@@ -4,6 +4,7 @@
 
 mod costs;
 mod entries;
+mod filled_again;
 mod matrices;
 mod recorded;
 

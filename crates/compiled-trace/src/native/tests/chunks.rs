@@ -62,7 +62,7 @@ fn random_programs_in_chunks_have_their_results() {
     for _ in 0..400 {
         let program = random_program(&mut random);
         let expected = direct(&program, &[&x]);
-        let Some(divided) = divide(&program, Least::NOTHING) else { continue };
+        let Some(divided) = divide(&program, 0, Least::NOTHING) else { continue };
         check::check(&divided.program).unwrap();
         groups += divided.groups.len();
         sums += usize::from(divided.program.work > program.work);
@@ -95,7 +95,7 @@ fn cells_that_two_chunks_add_to_get_both_terms() {
             Statement::Nest(nest),
         ];
         let program = program(&[trip], &[length, 1], 0, statements);
-        let divided = divide(&program, Least::NOTHING).expect("it is one parallel nest");
+        let divided = divide(&program, 0, Least::NOTHING).expect("it is one parallel nest");
         let x: Vec<f64> = (1..=trip).map(|i| i as f64).collect();
         let mut expected = vec![vec![0.0; length], vec![x.iter().sum()]];
         for (i, x) in x.iter().enumerate() {
@@ -118,7 +118,7 @@ fn nests_whose_chunks_disturb_each_other_are_not_divided() {
         program(&[], &[], 300, vec![Statement::Nest(Nest { dimensions, reversed: false, addresses, body })])
     };
     let work = |base, strides: &[i32]| affine(Space::Work, base, strides);
-    let is_divided = |program: Program| divide(&program, Least::NOTHING).is_some();
+    let is_divided = |program: Program| divide(&program, 0, Least::NOTHING).is_some();
     assert!(is_divided(nest(vec![work(0, &[1]), work(100, &[1])], across(100))));
     // Reads what other iterations write.
     assert!(!is_divided(nest(vec![work(0, &[1]), work(1, &[1])], across(100))));
@@ -133,11 +133,11 @@ fn nests_whose_chunks_disturb_each_other_are_not_divided() {
     // The first dimension cannot be divided, the second one can: columns one after the other.
     let dimensions = vec![Dimension { trip: 10, parallel: false }, Dimension { trip: 10, parallel: true }];
     let columns = nest(vec![work(0, &[1, 20]), work(1, &[1, 20])], dimensions);
-    let divided = divide(&columns, Least::NOTHING).expect("columns are apart");
+    let divided = divide(&columns, 0, Least::NOTHING).expect("columns are apart");
     let Statement::Loop { trip, .. } = divided.program.statements[0] else { unreachable!("groups are of loops") };
     assert_eq!((divided.groups.len(), trip), (1, 10));
     // Too little work.
-    assert!(divide(&nest(vec![work(0, &[1]), work(100, &[1])], across(100)), Least::STANDARD).is_none());
+    assert!(divide(&nest(vec![work(0, &[1]), work(100, &[1])], across(100)), 0, Least::STANDARD).is_none());
 }
 
 /// A sum with a guard on each term.
@@ -157,7 +157,7 @@ fn guarded(n: usize) -> Program {
 fn large_gradients_have_the_same_bits_on_any_number_of_threads() {
     let n = 100_003;
     let program = guarded(n);
-    assert!(divide(&program, Least::STANDARD).is_some());
+    assert!(divide(&program, 0, Least::STANDARD).is_some());
     let x: Vec<f64> = (0..n).map(|i| 1.0 + (i % 7) as f64 / 8.0).collect();
     let inputs: [&[f64]; 3] = [&x, &[], &[1.0]];
     let found = on_all(&program, Options::default(), &inputs);
@@ -202,7 +202,7 @@ fn a_rule_that_panics_on_another_thread_panics_here() {
     let mut rules = Rules::default();
     let number = rules.number_unary(Threefold).expect("there are few rules");
     let program = one_operation(Op::Unary(number), 4000, rules);
-    assert!(divide(&program, Least::NOTHING).is_some());
+    assert!(divide(&program, 0, Least::NOTHING).is_some());
     let mut x = vec![2.0; 4000];
     assert_eq!(on_all(&program, on(1), &[&x, &x])[0], [6.0; 4000]);
     x[3999] = 13.0;

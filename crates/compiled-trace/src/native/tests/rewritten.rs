@@ -199,3 +199,56 @@ fn tables_without_pieces_and_loops_in_order_stay() {
     assert!(!is_split(nest((0..20).map(|i| i + i / 5).collect(), true)), "no piece is most of the row");
     assert!(!is_split(nest((0..6).collect(), true)), "the row is short");
 }
+
+/// Statements that store constants and numbers to an output of 300 cells and add to it, which all overlap.
+fn mixed(random: &mut Random) -> Program {
+    let mut statements = vec![Statement::Zero { space: Space::Output(1), start: 0, length: 300 }];
+    for _ in 0..1 + random.below(5) {
+        let trip = [1, 5, 40, 100, 150][random.below(5) as usize];
+        let base = random.below(300 - trip) as u32;
+        let nest = |instructions: Vec<Instruction>| {
+            let cells = (base..base + trip as u32).map(|cell| cell ^ 1).collect();
+            let to = if trip % 2 == 0 { tabled(Space::Output(1), cells) } else { affine(Space::Output(1), base, &[1]) };
+            let addresses = vec![affine(Space::Input(0), base, &[1]), to];
+            Statement::Nest(Nest { dimensions: across(trip as usize), reversed: false, addresses, body: instructions })
+        };
+        statements.push(match random.below(5) {
+            0 => Statement::Zero { space: Space::Output(1), start: base, length: trip as u32 },
+            1 | 2 => nest(vec![Instruction::Constant(0), Instruction::Store { value: 0, address: 1 }]),
+            3 => nest(vec![Instruction::Load(0), Instruction::Store { value: 0, address: 1 }]),
+            _ => nest(vec![Instruction::Load(0), Instruction::Accumulate { value: 0, address: 1 }]),
+        });
+    }
+    program(&[301], &[1, 301], 0, statements)
+}
+
+#[test]
+fn runs_that_find_constants_leave_what_other_runs_leave() {
+    let mut random = Random(0xC0);
+    let [x, other]: [Vec<f64>; 2] = [3.0, -7.0].map(|start| (0..301).map(|i| start + 0.25 * i as f64).collect());
+    let mut found = 0;
+    for _ in 0..300 {
+        let program = mixed(&mut random);
+        let expected = direct(&program, &[&x]);
+        for (name, options) in settings() {
+            let options = Options { kept: Some(1), ..options };
+            let Ok(compiled) = Compiled::<f64>::new(&program, options) else { continue };
+            found += usize::from(compiled.number().is_some());
+            let (mut workspace, mut single) = (compiled.workspace(), compiled.single::<1, 2>());
+            for by_single in [false, true] {
+                let (mut value, mut y) = ([f64::NAN], vec![f64::NAN; 301]);
+                compiled.run(&mut workspace, &[&other], &mut [&mut value, &mut y]).unwrap();
+                match &mut single {
+                    Some(single) if by_single => assert!(single.run_again(&[&x], &mut [&mut value, &mut y])),
+                    _ => compiled.run_again(&mut workspace, &[&x], &mut [&mut value, &mut y]).unwrap(),
+                }
+                for (i, (found, expected)) in y.iter().zip(&expected[1]).enumerate() {
+                    assert!(same(*found, *expected), "{name}: number {i} is {found}, expected {expected}\n{program}");
+                }
+            }
+            let short = compiled.run_again(&mut workspace, &[&x], &mut [&mut [0.0], &mut []]);
+            assert_eq!(short, Err(RunError::Length { expected: 301, found: 0 }));
+        }
+    }
+    assert!(found > 300, "{found} programs store constants first");
+}

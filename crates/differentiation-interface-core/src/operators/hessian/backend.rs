@@ -405,7 +405,7 @@ where
         if hess.size() != (n, n) {
             return Err(named::<B>(ErrorKind::BufferSize { expected: (n, n), found: hess.size() }));
         }
-        let entries = EntryRequest { pattern: None, values: Rows::fixed(hess.as_mut_slice(), n), products: n };
+        let entries = EntryRequest { pattern: None, values: hess.rows_to_fill(), products: n };
         if state.entries(f, x, entries, request)? {
             return Ok(());
         }

@@ -5,7 +5,7 @@
 use super::constants::KnownConstants;
 use super::held::Held;
 use super::recording::{Failure, Filling, Kind, LANES, ProgramKey};
-use differentiation_interface_core::backend::{Rows, Seeds};
+use differentiation_interface_core::backend::{ConstantEntries, Rows, Seeds};
 use differentiation_interface_core::recordings::{EngineScalar, Recordable};
 use differentiation_interface_core::scalar::{Base, Scalar};
 
@@ -82,7 +82,7 @@ impl<S: Scalar> Buffers<S> {
         &mut self,
         held: &mut Held<S>,
         x: &[S],
-        values: &mut [S],
+        values: (&mut [S], &mut ConstantEntries),
         with_value: bool,
     ) -> Result<(), Failure> {
         self.y.resize(held.recording.outputs, S::default());
@@ -93,7 +93,8 @@ impl<S: Scalar> Buffers<S> {
     pub(super) fn gradient(&mut self, held: &mut Held<S>, x: &[S]) -> Result<(), Failure> {
         self.y.resize(1, S::default());
         self.gradient.resize(held.recording.inputs, S::default());
-        held.fill(Filling::Gradient, &[x, &self.parameters], &mut self.y, true, &mut self.gradient)
+        let matrix = (&mut self.gradient[..], &mut ConstantEntries::default());
+        held.fill(Filling::Gradient, &[x, &self.parameters], &mut self.y, true, matrix)
     }
 
     /// Fills the derivative matrix by the program of the entries if there is one, else in the direction that needs fewer seeds. Leaves
@@ -108,11 +109,12 @@ impl<S: Scalar> Buffers<S> {
         let (inputs, outputs) = (held.recording.inputs, held.recording.outputs);
         if held.recording.has_entries() {
             rows.set_rows(outputs)?;
-            self.entries(held, x, rows.data(), with_value)
+            self.entries(held, x, rows.data_and_constants(), with_value)
         } else if outputs == 1 && inputs > 0 {
             rows.set_rows(1)?;
             self.y.resize(1, S::default());
-            held.fill(Filling::Gradient, &[x, &self.parameters], &mut self.y, with_value, rows.data())
+            let matrix = (rows.data(), &mut ConstantEntries::default());
+            held.fill(Filling::Gradient, &[x, &self.parameters], &mut self.y, with_value, matrix)
         } else if inputs < outputs {
             self.products(held, x, Direction::Forward, &Seeds::all(inputs), rows)
         } else {

@@ -8,6 +8,7 @@ mod small;
 use super::constants::KnownConstants;
 use super::recording::{Failure, Filling, KEYS, Kind, LANES, MOST_INPUTS, MOST_OUTPUTS, Made, ProgramKey, Recording};
 use compiled_trace::{Workspace, native};
+use differentiation_interface_core::backend::ConstantEntries;
 use differentiation_interface_core::recordings::{EngineScalar, Tangents};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use second::Second;
@@ -47,10 +48,12 @@ impl<B: Base> Plain<B> {
         which: ProgramKey,
         inputs: &[&[B]],
         outputs: &mut [&mut [B]],
+        constants: &mut ConstantEntries,
     ) -> Result<(), Failure> {
         let which = ProgramKey { tracks: self.tracks, ..which };
-        let is_doubtful = self.run_once(recording, which, inputs, outputs)?;
+        let is_doubtful = self.run_once(recording, which, inputs, outputs, constants)?;
         if is_doubtful && which.is_spoilt(outputs) {
+            constants.take();
             self.run_tracking(recording, which, inputs, outputs)
         } else {
             Ok(())
@@ -67,7 +70,8 @@ impl<B: Base> Plain<B> {
         inputs: &[&[B]],
         outputs: &mut [&mut [B]],
     ) -> Result<(), Failure> {
-        self.run_once(recording, ProgramKey { tracks: true, ..which }, inputs, outputs)?;
+        let which = ProgramKey { tracks: true, ..which };
+        self.run_once(recording, which, inputs, outputs, &mut ConstantEntries::default())?;
         self.tracks = !which.is_spoilt(outputs);
         Ok(())
     }
@@ -80,8 +84,10 @@ impl<B: Base> Plain<B> {
         which: ProgramKey,
         inputs: &[&[B]],
         outputs: &mut [&mut [B]],
+        constants: &mut ConstantEntries,
     ) -> Result<bool, Failure> {
-        if let Some(done) = self.run_natively(recording, which, inputs, outputs) {
+        let known = constants.take();
+        if let Some(done) = self.run_natively(recording, which, inputs, outputs, (known, constants)) {
             return done;
         }
         self.interpret(recording, which, inputs, outputs)
@@ -109,13 +115,20 @@ impl<B: Base> Plain<B> {
         which: ProgramKey,
         inputs: &[&[B]],
         outputs: &mut [&mut [B]],
+        (known, constants): (ConstantEntries, &mut ConstantEntries),
     ) -> Option<Result<bool, Failure>> {
         let (inputs, outputs) = (B::as_doubles(inputs)?, B::as_doubles_mut(outputs)?);
         match recording.code(which) {
             Ok(made) => {
                 let Made { code, is_doubtful } = made?;
-                let done = code.run(&mut self.native, inputs, outputs).map_err(Failure::Invalid);
-                Some(done.map(|()| *is_doubtful))
+                let done = match known.are_of(code.number()) {
+                    true => code.run_again(&mut self.native, inputs, outputs),
+                    false => code.run(&mut self.native, inputs, outputs),
+                };
+                if done.is_ok() {
+                    *constants = ConstantEntries::of(code.number());
+                }
+                Some(done.map_err(Failure::Invalid).map(|()| *is_doubtful))
             }
             Err(failure) => Some(Err(failure)),
         }
@@ -172,7 +185,7 @@ impl<S: Scalar> Held<S> {
         inputs: &[&[S]; 2],
         y: &mut [S],
         with_value: bool,
-        matrix: &mut [S],
+        (matrix, constants): (&mut [S], &mut ConstantEntries),
     ) -> Result<(), Failure> {
         // If it does not, a run below returns the result, by a program that tracks absent derivatives, or the error.
         if let Some(small) = &mut self.small
@@ -180,11 +193,11 @@ impl<S: Scalar> Held<S> {
             && let Some(Some(&[_, parameters])) = S::as_plain(inputs).map(S::Base::as_doubles)
         {
             let (value, scratch): (_, &mut [S]) = if with_value { (Some(&mut *y), &mut []) } else { (None, &mut *y) };
-            if small.fill(inputs[0], parameters, value, scratch, matrix, &mut self.second) {
+            if small.fill(inputs[0], parameters, value, scratch, (&mut *matrix, &mut *constants), &mut self.second) {
                 return Ok(());
             }
         }
-        self.fill_by_programs(filling, inputs, y, with_value, matrix)
+        self.fill_by_programs(filling, inputs, y, with_value, (matrix, constants))
     }
 
     /// The same by programs that are found first, and are kept if later calls may run them at once.
@@ -195,7 +208,7 @@ impl<S: Scalar> Held<S> {
         inputs: &[&[S]; 2],
         y: &mut [S],
         with_value: bool,
-        matrix: &mut [S],
+        (matrix, constants): (&mut [S], &mut ConstantEntries),
     ) -> Result<(), Failure> {
         let is_second = with_value == (filling == Filling::Entries);
         let is_made = is_second && self.has_second(filling);
@@ -205,10 +218,10 @@ impl<S: Scalar> Held<S> {
             }
             (Filling::Gradient, _) => self.run(ProgramKey::of(Kind::Gradient, 0), inputs, &mut [y, matrix])?,
             (Filling::Entries, true) if is_made => {
-                self.run(ProgramKey::of(Kind::EntriesWithValue, 0), inputs, &mut [y, matrix])?;
+                self.run_keeping(ProgramKey::of(Kind::EntriesWithValue, 0), inputs, &mut [y, matrix], constants)?;
             }
             (Filling::Entries, _) => {
-                self.run(ProgramKey::of(Kind::Entries, 0), inputs, &mut [matrix])?;
+                self.run_keeping(ProgramKey::of(Kind::Entries, 0), inputs, &mut [matrix], constants)?;
                 if with_value {
                     self.run(ProgramKey::of(Kind::Value, 0), inputs, &mut [y])?;
                 }
@@ -291,9 +304,22 @@ impl<S: Scalar> Held<S> {
     /// numbers the operations are interpreted one by one, which is slower than a tape.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn run(&mut self, which: ProgramKey, inputs: &[&[S]], outputs: &mut [&mut [S]]) -> Result<(), Failure> {
-        if let Some(done) = self.run_plain(which, inputs, outputs) {
+        self.run_keeping(which, inputs, outputs, &mut ConstantEntries::default())
+    }
+
+    /// The same for a derivative matrix that may contain constant entries.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn run_keeping(
+        &mut self,
+        which: ProgramKey,
+        inputs: &[&[S]],
+        outputs: &mut [&mut [S]],
+        constants: &mut ConstantEntries,
+    ) -> Result<(), Failure> {
+        if let Some(done) = self.run_plain(which, inputs, outputs, constants) {
             return done;
         }
+        constants.take();
         self.run_on_active(which, inputs, outputs)
     }
 
@@ -318,9 +344,10 @@ impl<S: Scalar> Held<S> {
         which: ProgramKey,
         inputs: &[&[S]],
         outputs: &mut [&mut [S]],
+        constants: &mut ConstantEntries,
     ) -> Option<Result<(), Failure>> {
         let (inputs, outputs) = (S::as_plain(inputs)?, S::as_plain_mut(outputs)?);
-        Some(self.plain.run(&self.recording, which, inputs, outputs))
+        Some(self.plain.run(&self.recording, which, inputs, outputs, constants))
     }
 
     /// Runs the program's pushforward, if the numbers are dual numbers and only those of the point have tangents, all of one
@@ -388,7 +415,8 @@ impl<S: Scalar> Held<S> {
             }
             let which = ProgramKey::of(kind, width);
             let (inputs, outputs) = (inputs.len() + width, outputs.len() * (1 + width));
-            self.plain.run(&self.recording, which, &plain_inputs[..inputs], &mut plain_outputs[..outputs])?;
+            let (inputs, outputs) = (&plain_inputs[..inputs], &mut plain_outputs[..outputs]);
+            self.plain.run(&self.recording, which, inputs, outputs, &mut ConstantEntries::default())?;
             first += width;
             if first >= padded {
                 break;

@@ -109,7 +109,7 @@ impl<S: Scalar> CompiledState<S> {
         let mut values = entries.values;
         let run = |held: &mut Held<S>, buffers: &mut Buffers<S>| {
             values.set_rows(if is_dense { held.recording.outputs } else { 1 })?;
-            buffers.entries(held, x, values.data(), with_value)
+            buffers.entries(held, x, values.data_and_constants(), with_value)
         };
         let served = self.with_entries(backend, f, x, run)?;
         if served {
@@ -136,7 +136,7 @@ impl<S: Scalar> CompiledState<S> {
         let (wants_value, wants_gradient) = (value.is_some(), gradient.is_some());
         let served = self.with_entries(backend, f, x, |held, buffers| {
             values.set_rows(if is_dense { held.recording.inputs } else { 1 })?;
-            buffers.entries(held, x, values.data(), wants_value && !wants_gradient)?;
+            buffers.entries(held, x, values.data_and_constants(), wants_value && !wants_gradient)?;
             if wants_gradient {
                 buffers.gradient(held, x)?;
             }
@@ -448,7 +448,7 @@ impl<S: Scalar> RecordedMatrix<S> for CompiledState<S> {
             return false;
         };
         // Before the first call lengths differ, and the program gives no result.
-        small.fill(x, parameters, y, &mut buffers.y, rows.data(), second)
+        small.fill(x, parameters, y, &mut buffers.y, rows.data_and_constants(), second)
     }
 }
 

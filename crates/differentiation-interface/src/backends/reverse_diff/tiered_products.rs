@@ -160,9 +160,10 @@ impl PullbackRoute<AutoReverseDiff> for Tiered {
         let mut values = entries.values;
         let done = state.tiers.serve_entries(f.recordable(), &mut |programs, f| {
             values.set_rows(if is_dense { programs.count_of_outputs().unwrap_or(0) } else { 1 })?;
-            let mut slices = [values.data()];
+            let (data, constants) = values.data_and_constants();
+            let mut slices = [data];
             let Some([data]) = doubles_mut(&mut slices) else { return Ok(ByKept::OtherPath) };
-            programs.entries_by_kept(f, point, data, with_value, false)
+            programs.entries_by_kept(f, point, (data, constants), with_value, false)
         });
         if let Some(Err(instead)) = done {
             state.decided = Some(instead);

@@ -112,9 +112,10 @@ impl Chosen {
         let mut values = entries.values;
         let done = self.tiers.serve_entries(f, &mut |programs, f| {
             values.set_rows(rows)?;
-            let mut slices = [values.data()];
+            let (data, constants) = values.data_and_constants();
+            let mut slices = [data];
             let Some([data]) = doubles_mut(&mut slices) else { return Ok(ByKept::OtherPath) };
-            programs.entries_by_kept(f, point, data, with_value, with_gradient)
+            programs.entries_by_kept(f, point, (data, constants), with_value, with_gradient)
         });
         match done {
             None => false,

@@ -70,7 +70,7 @@ where
         if hess.size() != (n, n) {
             return Err(named::<B>(ErrorKind::BufferSize { expected: (n, n), found: hess.size() }.into()));
         }
-        let entries = EntryRequest { pattern: None, values: Rows::fixed(hess.as_mut_slice(), n), products: n };
+        let entries = EntryRequest { pattern: None, values: hess.rows_to_fill(), products: n };
         if state.first_mut().entries(f, x, entries, request)? {
             return Ok(());
         }

@@ -5,6 +5,7 @@
 use super::second::Second;
 use crate::backends::compiled_reverse_diff::recording::{Filling, Kind, Made, ProgramKey, Recording};
 use compiled_trace::native::Single;
+use differentiation_interface_core::backend::ConstantEntries;
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Base, Scalar};
 
@@ -24,14 +25,27 @@ fn code<const INPUTS: usize, const OUTPUTS: usize>(
 
 impl<const OUTPUTS: usize> Made<Program<OUTPUTS>> {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fill<S: Scalar>(&mut self, kind: Kind, x: &[S], parameters: &[f64], outputs: &mut [&mut [S]; OUTPUTS]) -> bool {
+    fn fill<S: Scalar>(
+        &mut self,
+        kind: Kind,
+        x: &[S],
+        parameters: &[f64],
+        outputs: &mut [&mut [S]; OUTPUTS],
+        constants: &mut ConstantEntries,
+    ) -> bool {
+        let is_again = constants.take().are_of(self.code.number());
         let (Some(&[x]), Some(outputs)) = (S::as_plain(&[x]), S::as_plain_mut(outputs)) else { return false };
         let Ok(outputs) = <&mut [&mut [S::Base]; OUTPUTS]>::try_from(outputs) else { return false };
         let has_run = match (S::Base::as_doubles(&[x]), S::Base::as_doubles_mut(outputs).map(TryInto::try_into)) {
+            (Some(&[x]), Some(Ok(outputs))) if is_again => self.code.run_again(&[x, parameters], outputs),
             (Some(&[x]), Some(Ok(outputs))) => self.code.run(&[x, parameters], outputs),
             _ => false,
         };
-        has_run && !(self.is_doubtful && ProgramKey::of(kind, 0).is_spoilt(outputs))
+        let is_result = has_run && !(self.is_doubtful && ProgramKey::of(kind, 0).is_spoilt(outputs));
+        if is_result {
+            *constants = ConstantEntries::of(self.code.number());
+        }
+        is_result
     }
 }
 
@@ -67,14 +81,16 @@ impl Small {
         parameters: &[f64],
         value: Option<&mut [S]>,
         scratch: &mut [S],
-        matrix: &mut [S],
+        (matrix, constants): (&mut [S], &mut ConstantEntries),
         second: &mut Second,
     ) -> bool {
         let with_value = self.filling.with_value();
         match (value, &mut self.alone, &mut self.with_value) {
-            (None, Some(made), _) => made.fill(self.filling.alone(), x, parameters, &mut [matrix]),
-            (None, None, Some(made)) => second.passes() && made.fill(with_value, x, parameters, &mut [scratch, matrix]),
-            (Some(value), _, Some(made)) => made.fill(with_value, x, parameters, &mut [value, matrix]),
+            (None, Some(made), _) => made.fill(self.filling.alone(), x, parameters, &mut [matrix], constants),
+            (None, None, Some(made)) => {
+                second.passes() && made.fill(with_value, x, parameters, &mut [scratch, matrix], constants)
+            }
+            (Some(value), _, Some(made)) => made.fill(with_value, x, parameters, &mut [value, matrix], constants),
             (Some(_), _, None) | (None, None, None) => false,
         }
     }

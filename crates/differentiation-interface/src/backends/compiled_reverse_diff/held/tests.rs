@@ -6,6 +6,13 @@ use crate::backends::forward_diff::Dual;
 use compiled_trace::{Limits, Recorded, Recorder};
 use differentiation_interface_core::backend::Lane;
 
+/// A matrix of which nothing is known.
+macro_rules! unknown {
+    ($matrix:ident) => {
+        (&mut $matrix[..], &mut ConstantEntries::default())
+    };
+}
+
 /// Results do not show how a program ran.
 #[test]
 fn dual_numbers_are_split() {
@@ -46,20 +53,20 @@ fn gradients_of_small_programs_are_kept_with_their_memory() {
     let mut kept = held(&[1.0, 2.0]);
     let (mut y, mut gradient) = ([0.0], [0.0; 2]);
     assert!(kept.small.is_none(), "nothing has been run");
-    assert!(kept.fill(Filling::Gradient, &[&[3.0, 5.0], &[]], &mut y, true, &mut gradient).is_ok());
+    assert!(kept.fill(Filling::Gradient, &[&[3.0, 5.0], &[]], &mut y, true, unknown!(gradient)).is_ok());
     let Held { small, second, .. } = &mut kept;
     let small = small.as_mut().expect("one function");
-    assert!(small.fill(&[1.0, -2.0], &[], Some(&mut y), &mut [], &mut gradient, second));
+    assert!(small.fill(&[1.0, -2.0], &[], Some(&mut y), &mut [], unknown!(gradient), second));
     assert_eq!((y, gradient), ([5.0], [2.0, -4.0]));
     let mut scratch = [0.0];
-    assert!(small.fill(&[4.0, 1.0], &[], None, &mut scratch, &mut gradient, second));
+    assert!(small.fill(&[4.0, 1.0], &[], None, &mut scratch, unknown!(gradient), second));
     assert_eq!((scratch, gradient), ([17.0], [8.0, 2.0]));
-    assert!(!small.fill(&[4.0, 1.0, 0.0], &[], None, &mut scratch, &mut gradient, second), "one number too many");
+    assert!(!small.fill(&[4.0, 1.0, 0.0], &[], None, &mut scratch, unknown!(gradient), second), "one number too many");
 
     // On numbers that carry tangents there is none.
     let mut dual: Held<Dual<f64, Lane<1>>> = Held::new(Arc::clone(&kept.recording));
     let (x, mut y, mut gradient) = ([Dual::constant(3.0); 2], [Dual::constant(0.0)], [Dual::constant(0.0); 2]);
-    assert!(dual.fill(Filling::Gradient, &[&x, &[]], &mut y, true, &mut gradient).is_ok());
+    assert!(dual.fill(Filling::Gradient, &[&x, &[]], &mut y, true, unknown!(gradient)).is_ok());
     assert!(dual.small.is_none());
 }
 
@@ -76,14 +83,14 @@ fn gradients_get_a_program_without_the_value_after_some_calls() {
     let (mut y, mut gradient) = ([0.0], [0.0; 2]);
     for call in 1..2 * CALLS_TO_SECOND {
         let x = [call as f64, -1.0];
-        assert!(kept.fill(Filling::Gradient, &[&x, &[]], &mut y, false, &mut gradient).is_ok());
+        assert!(kept.fill(Filling::Gradient, &[&x, &[]], &mut y, false, unknown!(gradient)).is_ok());
         assert_eq!(gradient, [2.0 * call as f64, -2.0]);
         assert_eq!(y[0] == x[0] * x[0] + 1.0, call < CALLS_TO_SECOND, "the value in call {call}");
         assert_eq!(kept.second.is_made, call >= CALLS_TO_SECOND);
     }
     // The program with the value is still there.
     let small = kept.small.as_mut().expect("one function");
-    assert!(small.fill(&[3.0, 5.0], &[], Some(&mut y), &mut [], &mut gradient, &mut kept.second));
+    assert!(small.fill(&[3.0, 5.0], &[], Some(&mut y), &mut [], unknown!(gradient), &mut kept.second));
     assert_eq!((y, gradient), ([34.0], [6.0, 10.0]));
 
     // Where the gradient needs the value, leaving it out saves one store.
@@ -94,7 +101,7 @@ fn gradients_get_a_program_without_the_value_after_some_calls() {
     let mut kept = Held::<f64>::new(recording);
     let mut gradient = [0.0];
     for _ in 0..2 * CALLS_TO_SECOND {
-        assert!(kept.fill(Filling::Gradient, &[&[0.0], &[]], &mut y, false, &mut gradient).is_ok());
+        assert!(kept.fill(Filling::Gradient, &[&[0.0], &[]], &mut y, false, unknown!(gradient)).is_ok());
         assert_eq!(gradient, [1.0]);
     }
     assert!(!kept.second.is_made);
@@ -109,24 +116,24 @@ fn entries_of_small_programs_are_kept_with_their_memory() {
     let requested = RequestedEntries::jacobian(Limits::default());
     let mut kept = Held::<f64>::new(Arc::new(Recording::new(&mut recorder, &[], &requested).unwrap()));
     let (mut y, mut jacobian) = ([f64::NAN; 2], [f64::NAN; 4]);
-    assert!(kept.fill(Filling::Entries, &[&[1.0, 2.0], &[3.0]], &mut y, false, &mut jacobian).is_ok());
+    assert!(kept.fill(Filling::Entries, &[&[1.0, 2.0], &[3.0]], &mut y, false, unknown!(jacobian)).is_ok());
     assert_eq!(jacobian, [2.0, 1.0, 3.0, 0.0]);
     let Held { small, second, .. } = &mut kept;
     let small = small.as_mut().expect("one function");
-    assert!(small.fill(&[5.0, 7.0], &[11.0], None, &mut [], &mut jacobian, second));
+    assert!(small.fill(&[5.0, 7.0], &[11.0], None, &mut [], unknown!(jacobian), second));
     assert_eq!(jacobian, [7.0, 5.0, 11.0, 0.0]);
-    assert!(!small.fill(&[5.0, 7.0], &[11.0], Some(&mut y), &mut [], &mut jacobian, second), "it has no outputs");
+    assert!(!small.fill(&[5.0, 7.0], &[11.0], Some(&mut y), &mut [], unknown!(jacobian), second), "it has no outputs");
 
     // With the outputs, two programs run until there is one of both.
     for call in 1..2 * CALLS_TO_SECOND {
         (y, jacobian) = ([f64::NAN; 2], [f64::NAN; 4]);
         let x = [call as f64, 7.0];
-        assert!(kept.fill(Filling::Entries, &[&x, &[11.0]], &mut y, true, &mut jacobian).is_ok());
+        assert!(kept.fill(Filling::Entries, &[&x, &[11.0]], &mut y, true, unknown!(jacobian)).is_ok());
         assert_eq!((y, jacobian), ([7.0 * x[0], 11.0 * x[0]], [7.0, x[0], 11.0, 0.0]));
         assert_eq!(kept.second.is_made, call >= CALLS_TO_SECOND);
     }
     let Held { small, second, .. } = &mut kept;
     let small = small.as_mut().expect("one function");
-    assert!(small.fill(&[1.0, 2.0], &[3.0], Some(&mut y), &mut [], &mut jacobian, second));
+    assert!(small.fill(&[1.0, 2.0], &[3.0], Some(&mut y), &mut [], unknown!(jacobian), second));
     assert_eq!((y, jacobian), ([2.0, 3.0], [2.0, 1.0, 3.0, 0.0]));
 }

@@ -197,7 +197,7 @@ impl Programs {
     ) -> Option<&Made<native::Compiled<f64>>> {
         let make = |program: Program| match cfg!(ad_interpreter) {
             true => None,
-            false => native::Compiled::new(&program, options(threads)).ok(),
+            false => native::Compiled::new(&program, options(which, threads)).ok(),
         };
         let made = || {
             let Made { code, is_doubtful } = Made::of(program, make);
@@ -207,16 +207,20 @@ impl Programs {
     }
 }
 
-/// The settings of machine code on up to so many threads.
-#[cfg(feature = "rayon")]
-fn options(threads: usize) -> native::Options {
+/// The settings of machine code on up to so many threads; without threads, the number is 0.
+fn options(which: ProgramKey, threads: usize) -> native::Options {
     let mut options = native::Options::default();
-    options.threads = threads;
+    // The number of the output that is a matrix, whose constant entries its last run may have written.
+    options.kept = match (which.kind, which.tangents) {
+        (Kind::Entries, 0) => Some(0),
+        (Kind::EntriesWithValue, 0) => Some(1),
+        _ => None,
+    };
+    #[cfg(feature = "rayon")]
+    {
+        options.threads = threads;
+    }
+    #[cfg(not(feature = "rayon"))]
+    debug_assert_eq!(threads, 0, "there are no threads");
     options
-}
-
-/// Without threads, the number is 0.
-#[cfg(not(feature = "rayon"))]
-fn options(_: usize) -> native::Options {
-    native::Options::default()
 }

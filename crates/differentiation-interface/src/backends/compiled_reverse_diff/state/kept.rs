@@ -7,7 +7,7 @@ use crate::backends::compiled_reverse_diff::buffers::Direction;
 use crate::backends::compiled_reverse_diff::recording::{Failure, Measure, Task};
 use crate::backends::compiled_reverse_diff::requested::RequestedEntries;
 use compiled_trace::{Fingerprint, Limits, Recorded, RunError};
-use differentiation_interface_core::backend::{Rows, Seeds};
+use differentiation_interface_core::backend::{ConstantEntries, Rows, Seeds};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::Recordable;
@@ -222,11 +222,12 @@ impl CompiledState<f64> {
         &mut self,
         f: Option<&dyn Recordable>,
         x: &[f64],
-        values: &mut [f64],
+        (values, constants): (&mut [f64], &mut ConstantEntries),
         with_value: bool,
         with_gradient: bool,
     ) -> Result<ByKept, Error> {
         self.by_kept(f, x, |held, buffers| {
+            let values = (&mut *values, &mut *constants);
             buffers.entries(held, x, values, with_value && !with_gradient)?;
             if with_gradient { buffers.gradient(held, x) } else { Ok(()) }
         })
