@@ -30,6 +30,7 @@ pub struct Matrix<S> {
     rows: usize,
     columns: usize,
     data: Vec<S>,
+    /// Those of the program that last filled it, if nothing else has written to it since.
     constants: ConstantEntries,
 }
 

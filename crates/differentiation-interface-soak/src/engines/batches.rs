@@ -160,9 +160,12 @@ macro_rules! pushforward {
 macro_rules! sparse_jacobian {
     ($of:expr, $x:ident, $backend:expr) => {{
         let of = $of;
-        let mut prepared = prepare_jacobian(Box::new(of), &AutoSparse::new($backend), &of.spread($x, $x))?;
+        let start = of.spread($x, $x);
+        let mut prepared = prepare_jacobian(Box::new(of), &AutoSparse::new($backend), &start)?;
+        // One matrix for all calls, of which only some entries are written again.
+        let mut jac = prepared.jacobian(&start)?;
         Ok(batches(of, $x, move |of, x| {
-            let jac = prepared.jacobian(x)?;
+            prepared.jacobian_into(&mut jac, x)?;
             let (n, m) = (of.program.inputs, of.program.outputs.len());
             let entries = |k| {
                 let entry = move |at: usize| (at / n * of.copies + k, at % n * of.copies + k);

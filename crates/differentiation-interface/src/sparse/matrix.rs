@@ -25,6 +25,7 @@ use std::sync::Arc;
 pub struct SparseMatrix<S> {
     pub(super) pattern: Arc<Pattern>,
     pub(super) values: Vec<S>,
+    /// Those of the program that last filled it, if nothing else has written to it since.
     constants: ConstantEntries,
 }
 

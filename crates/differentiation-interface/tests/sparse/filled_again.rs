@@ -8,7 +8,7 @@ const N: usize = 100;
 /// Second differences with a reaction at every fourth point.
 fn reaction<T: Real>(x: &[T], factor: f64, square: f64) -> Vec<T> {
     let difference = |i: usize| (x[i - 1] - x[i] * 2.0 + x[i + 1]) * factor;
-    let reaction = |i: usize| if i % 4 == 0 { x[i] * x[i] * square } else { T::zero() };
+    let reaction = |i: usize| if i.is_multiple_of(4) { x[i] * x[i] * square } else { T::zero() };
     (1..x.len() - 1).map(|i| difference(i) + reaction(i)).collect()
 }
 
@@ -42,7 +42,7 @@ fn by_hand(x: &[f64]) -> Matrix<f64> {
     let mut jac = Matrix::filled(N - 2, N, 0.0);
     for i in 1..N - 1 {
         (jac[(i - 1, i - 1)], jac[(i - 1, i + 1)]) = (factor, factor);
-        jac[(i - 1, i)] = if i % 4 == 0 { 2.0 * x[i] - 2.0 * factor } else { -2.0 * factor };
+        jac[(i - 1, i)] = if i.is_multiple_of(4) { 2.0 * x[i] - 2.0 * factor } else { -2.0 * factor };
     }
     jac
 }
@@ -186,7 +186,7 @@ fn roughness_by_hand(x: &[f64]) -> Matrix<f64> {
 fn hessians_have_all_entries() {
     let (x, other) = (point(1.0, 1.0), point(-9.0, 4.0));
     let dense = AutoReverseDiff::compiled();
-    let sparse = AutoSparse::new(dense.clone());
+    let sparse = AutoSparse::new(dense);
     let mut prepared =
         (prepare_hessian(&Roughness, &dense, &x).unwrap(), prepare_hessian(&Roughness, &sparse, &x).unwrap());
     let mut hess = (prepared.0.hessian(&x).unwrap(), prepared.1.hessian(&x).unwrap());
