@@ -103,9 +103,10 @@ impl<S: Scalar, L: Lanes> TieredState<S, L> {
         let Some(outputs) = self.tiers.outputs() else { return Err(Step::Tape) };
         // A function with another number of outputs than before is an error, which the tape finds again.
         rows.set_rows(outputs).map_err(|_| Step::Tape)?;
-        let mut slices = [rows.data()];
+        let (data, constants) = rows.data_and_constants();
+        let mut slices = [data];
         let Some([data]) = doubles_mut(&mut slices) else { return Err(Step::Tape) };
-        self.tiers.fill(f, point, y.is_some(), &mut Rows::fixed(data, point.len()))?;
+        self.tiers.fill(f, point, y.is_some(), &mut Rows::fixed(data, point.len()).with_constants(constants))?;
         if let Some(y) = y {
             y.clear();
             y.extend(self.tiers.values().iter().map(|&v| S::constant(S::Base::from_f64(v))));
@@ -173,9 +174,10 @@ impl MatrixRoute<AutoReverseDiff> for Tiered {
 impl<S: Scalar, L: Lanes> RecordedMatrix<S> for TieredState<S, L> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fill(&mut self, f: Option<&dyn Recordable>, x: &[S], y: Option<&mut [S]>, rows: &mut Rows<'_, S>) -> bool {
-        let (slices, mut data) = ([x], [rows.data()]);
+        let (data, constants) = rows.data_and_constants();
+        let (slices, mut data) = ([x], [data]);
         let (Some(&[x]), Some([data])) = (doubles(&slices), doubles_mut(&mut data)) else { return false };
-        let rows = &mut Rows::fixed(data, x.len());
+        let rows = &mut Rows::fixed(data, x.len()).with_constants(constants);
         match y {
             None => self.tiers.fill_small(f, x, None, rows),
             Some(y) => match doubles_mut(&mut [y]) {
