@@ -82,7 +82,7 @@ fn visit(
     statement: &Statement,
     output: Space,
     trips: &mut Vec<u32>,
-    act: &mut impl FnMut(usize, bool) -> Option<()>,
+    act: &mut dyn FnMut(usize, bool) -> Option<()>,
 ) -> Option<()> {
     match statement {
         Statement::Loop { trip, body, .. } => {
@@ -99,12 +99,7 @@ fn visit(
     }
 }
 
-fn visit_nest(
-    nest: &Nest,
-    output: Space,
-    trips: &[u32],
-    act: &mut impl FnMut(usize, bool) -> Option<()>,
-) -> Option<()> {
+fn visit_nest(nest: &Nest, output: Space, trips: &[u32], act: &mut dyn FnMut(usize, bool) -> Option<()>) -> Option<()> {
     for instruction in &nest.body {
         let (address, is_store) = match *instruction {
             Instruction::Store { address, .. } => (address, true),
