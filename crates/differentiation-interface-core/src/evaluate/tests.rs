@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::context::{Cache, Constant};
+use crate::point::At;
 use crate::point::Point;
 
 /// Calls `has_work_memory` as a backend does, on a function of a point with contexts.

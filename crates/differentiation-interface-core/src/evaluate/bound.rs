@@ -1,0 +1,217 @@
+//! A function bound to the arguments of one call.
+//!
+//! Made by operators; called by backends as a [`Flat`].
+
+use super::accepted::Evaluate;
+use super::flat::{Flat, write_apart};
+use super::output::Output;
+use crate::context::Contexts;
+use crate::fault;
+use crate::point::{At, FlatShape, Point, Shape};
+use crate::recordings::{Recordable, Words, is_sync};
+use crate::scalar::Scalar;
+use std::ops::Range;
+
+/// What a preparation keeps for the arguments of the function: the object that shows a point of shape `X`, and work memory.
+pub struct Storage<X: Shape, C: Contexts, N: Scalar> {
+    held: X::Held<N>,
+    contexts: C::Storage<N>,
+    /// The lengths of point and contexts of this and the last call, if outputs tell a shape, which follows from them.
+    lengths: [Vec<usize>; 2],
+}
+
+impl<X: Shape, C: Contexts, N: Scalar> Clone for Storage<X, C, N> {
+    fn clone(&self) -> Self {
+        Storage { held: self.held.clone(), contexts: self.contexts.clone(), lengths: self.lengths.clone() }
+    }
+}
+
+impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
+    /// Storage for a point.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn new<P: Point<Shape = X, Contexts = C>>(at: At<'_, P>) -> Self {
+        Storage { held: at.point().hold::<N>(), contexts: C::allocate(at.contexts()), lengths: Default::default() }
+    }
+}
+
+impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
+    /// Fits the object that is shown to a point, for [`Bound::fitted`].
+    pub fn fit<P: Point<Shape = X, Contexts = C>>(&mut self, at: At<'_, P>) {
+        at.point().fit::<N>(&mut self.held);
+    }
+
+    /// Writes the lengths of a point that its type does not tell, for what is valid at points of one shape only.
+    pub fn lengths<P: Point<Shape = X, Contexts = C>>(&mut self, at: At<'_, P>, lengths: &mut Vec<usize>) {
+        at.point().fit::<N>(&mut self.held);
+        lengths.clear();
+        X::lengths::<N>(&self.held, lengths);
+    }
+}
+
+impl<X: FlatShape, N: Scalar> Storage<X, (), N> {
+    /// Storage for flat numbers.
+    pub(crate) fn flat() -> Self {
+        Storage { held: X::held::<N>(), contexts: (), lengths: Default::default() }
+    }
+}
+
+/// A user's function bound to point and contexts of one call: the [`Flat`] that operators pass to backends.
+pub struct Bound<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> {
+    function: &'a F,
+    contexts: C::Values<'c>,
+    storage: &'a mut Storage<X, C, N>,
+    kept: &'a mut K,
+    /// Where the point of the next call differs from the object that is shown.
+    changed: Range<usize>,
+}
+
+impl<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, 'c, F, X, C, N, K> {
+    /// Binds `function` for one call. `kept` is what an earlier call of the same function left, or the default.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn new<P: Point<Shape = X, Contexts = C>>(
+        function: &'a F,
+        at: At<'c, P>,
+        storage: &'a mut Storage<X, C, N>,
+        kept: &'a mut K,
+    ) -> Self
+    where
+        F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
+    {
+        at.point().fit::<N>(&mut storage.held);
+        let mut bound = Bound { function, contexts: at.contexts(), storage, kept, changed: 0..usize::MAX };
+        if const { size_of::<K>() > 0 && size_of::<X::Held<N>>() > 0 } {
+            bound.follow_shape(at);
+        }
+        bound
+    }
+
+    /// Binds `function` on a thread that has the contexts and a storage, [fitted](Storage::fit) to the point, but not the point itself,
+    /// which need not be `Sync`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn fitted(
+        function: &'a F,
+        contexts: C::Values<'c>,
+        storage: &'a mut Storage<X, C, N>,
+        kept: &'a mut K,
+    ) -> Self {
+        Bound { function, contexts, storage, kept, changed: 0..usize::MAX }
+    }
+
+    /// Evaluates at zeros if the shape has changed since the last call: an engine that has a recording for this shape does not run the
+    /// function, and what the output keeps would be that of the last shape.
+    fn follow_shape<P: Point<Shape = X, Contexts = C>>(&mut self, at: At<'_, P>)
+    where
+        F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
+    {
+        self.storage.lengths.swap(0, 1);
+        let mut lengths = std::mem::take(&mut self.storage.lengths[0]);
+        lengths.clear();
+        Recordable::lengths(self, &mut lengths);
+        self.storage.lengths[0] = lengths;
+        let [this, last] = &mut self.storage.lengths;
+        if last.capacity() < this.len() {
+            // The preparation sizes both: the first prepared call allocates nothing.
+            last.reserve_exact(this.len());
+        }
+        if !last.is_empty() && this != last {
+            let Storage { held, contexts, .. } = &mut *self.storage;
+            // The old object may hold numbers of a differentiation that has ended.
+            *held = at.point().hold::<N>();
+            // An error is found again, and reported, when the engine runs the function.
+            let _ = fault::watch(|| {
+                let x = X::show(&[], held, 0..0);
+                self.function.evaluate(x, &self.contexts, contexts, self.kept, &mut Vec::new());
+                Ok(())
+            });
+        }
+    }
+}
+
+impl<'a, F, X: FlatShape, N: Scalar, K> Bound<'a, '_, F, X, (), N, K> {
+    /// Binds a function of flat numbers, without contexts.
+    pub(crate) fn flat(function: &'a F, storage: &'a mut Storage<X, (), N>, kept: &'a mut K) -> Self {
+        Bound { function, contexts: (), storage, kept, changed: 0..usize::MAX }
+    }
+}
+
+impl<F, X, C, N, K> Flat<N> for Bound<'_, '_, F, X, C, N, K>
+where
+    F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
+    X: Shape,
+    C: Contexts,
+    N: Scalar,
+{
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn has_work_memory(&self) -> bool {
+        C::WORK_MEMORY
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn fixed(&self) -> Option<usize> {
+        F::FIXED
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn captures(&self) -> bool {
+        size_of::<F>() > 0 || size_of::<C::Values<'static>>() > 0
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn call_fixed<R>(&mut self, x: impl FnMut(usize) -> N, read: impl FnOnce(&[N]) -> R) -> R {
+        self.function.evaluate_fixed(x, &self.contexts, &mut self.storage.contexts, read)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn call(&mut self, x: &[N], y: &mut Vec<N>) {
+        let Storage { held, contexts, .. } = &mut *self.storage;
+        let x = X::show(x, held, std::mem::replace(&mut self.changed, 0..usize::MAX));
+        self.function.evaluate(x, &self.contexts, contexts, self.kept, y);
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn call_apart(&mut self, x: &[N], y: &mut [N], one: N) -> usize {
+        let (mut held, mut contexts) = (self.storage.held.clone(), self.storage.contexts.clone());
+        let x = X::show(x, &mut held, 0..usize::MAX);
+        self.function.evaluate_apart(x, &self.contexts, &mut contexts, |outputs| write_apart(outputs, y, one))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn changed(&mut self, range: Range<usize>) {
+        self.changed = range;
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn recordable(&self) -> Option<&dyn Recordable> {
+        Some(self)
+    }
+}
+
+impl<F, X, C, N, K> Recordable for Bound<'_, '_, F, X, C, N, K>
+where
+    F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
+    X: Shape,
+    C: Contexts,
+    N: Scalar,
+{
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn is_pure(&self) -> bool {
+        !X::OPAQUE && !C::OPAQUE && self.function.is_pure()
+    }
+    fn may_change(&self) -> bool {
+        !is_sync::<F>()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn parameters(&self, values: &mut Vec<f64>) {
+        C::parameters(&self.contexts, values);
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn lengths(&self, lengths: &mut Vec<usize>) {
+        X::lengths(&self.storage.held, lengths);
+        C::lengths(&self.contexts, lengths);
+    }
+    fn constants(&self, words: &mut Vec<u64>) -> bool {
+        let words = &mut Words::Keep(words);
+        !X::OPAQUE && self.function.is_pure() && C::constants(&self.contexts, &self.storage.contexts, words)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn constants_are(&self, words: &[u64]) -> bool {
+        let mut words = Words::Compare(words);
+        !X::OPAQUE
+            && self.function.is_pure()
+            && C::constants(&self.contexts, &self.storage.contexts, &mut words)
+            && words.is_complete()
+    }
+}

@@ -1,0 +1,159 @@
+//! What functions may return: [`Output`].
+//!
+//! Read by operators, which give results the shape of the output.
+
+use crate::container::{Container, Numbers};
+use crate::function::{ContextTypes, Function, FunctionWith};
+use crate::scalar::Scalar;
+use std::fmt::Debug;
+
+/// What a function may return at the number type `N`: `N`, `Vec<N>`, `[N; M]`.
+#[diagnostic::on_unimplemented(
+    message = "a function that returns `{Self}` cannot be differentiated with numbers `{N}`",
+    note = "return a number, a `Vec`, an array or a container of the numbers the function gets"
+)]
+pub trait Output<N: Scalar>: Sized {
+    /// The outputs as an array, if this type fixes their number; else empty.
+    type Fixed<S: Scalar>: Copy + Debug + Send + AsRef<[S]> + AsMut<[S]>;
+    /// Whether this type fixes the number of outputs.
+    const FIXED: bool;
+    /// Makes [`Fixed`](Output::Fixed) outputs of unspecified content.
+    fn fixed<S: Scalar>() -> Self::Fixed<S>;
+    /// The same shape with numbers `S`.
+    type With<S: Scalar>: Clone + Debug + Container<Scalar = S>;
+    /// The same shape, borrowed instead of allocated: `&[S]` for a `Vec`.
+    type Borrowed<'a, S: Scalar>: Debug + Numbers<S>;
+    /// What a result is made of beside its numbers: the last output, if it tells a shape.
+    type Kept: Clone + Send + Default + Debug;
+    /// Evaluates `f` at `x` and leaves the numbers in `y`, reusing its memory where the output is a `Vec`.
+    fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, kept: &mut Self::Kept, y: &mut Vec<N>);
+    /// The same for a function with contexts.
+    fn evaluate_with<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C, Output = Self>>(
+        f: &F,
+        x: &X,
+        contexts: C::Args<'_>,
+        kept: &mut Self::Kept,
+        y: &mut Vec<N>,
+    );
+    /// Passes the outputs to `read`.
+    fn read<R>(self, read: impl FnOnce(&[N]) -> R) -> R;
+    /// Makes an object of this shape from flat numbers, with what an evaluation kept.
+    fn build<S: Scalar>(flat: &[S], kept: &Self::Kept) -> Self::With<S>;
+    /// Views flat numbers in this shape, without allocation where numbers are all that there is.
+    fn borrow<'a, S: Scalar>(flat: &'a [S], kept: &Self::Kept) -> Self::Borrowed<'a, S>;
+    /// Converts outputs of fixed number to what [`borrow`](Output::borrow) makes of flat numbers.
+    fn owned<'a, S: Scalar>(fixed: Self::Fixed<S>) -> Option<Self::Borrowed<'a, S>>;
+}
+
+/// Outputs of fixed shape are made anew in each call.
+macro_rules! fixed_output {
+    ($([$($generics:tt)*] $output:ty => $with:ty, $count:expr, $y:ident.$store:ident($numbers:expr), $slice:expr, $flat:ident: $build:expr;)*) => {$(
+        impl<N: Scalar, $($generics)*> Output<N> for $output {
+            type Fixed<S: Scalar> = [S; $count];
+            const FIXED: bool = true;
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn fixed<S: Scalar>() -> [S; $count] {
+                [S::default(); $count]
+            }
+            type With<S: Scalar> = $with;
+            type Borrowed<'a, S: Scalar> = $with;
+            type Kept = ();
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, (): &mut (), y: &mut Vec<N>) {
+                let $y = f.call(x);
+                y.clear();
+                y.$store($numbers);
+            }
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn evaluate_with<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C, Output = Self>>(
+                f: &F,
+                x: &X,
+                contexts: C::Args<'_>,
+                (): &mut (),
+                y: &mut Vec<N>,
+            ) {
+                let $y = f.call_with(x, contexts);
+                y.clear();
+                y.$store($numbers);
+            }
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn read<R>(self, read: impl FnOnce(&[N]) -> R) -> R {
+                let $y = self;
+                read($slice)
+            }
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn build<S: Scalar>($flat: &[S], (): &()) -> $with {
+                $build
+            }
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn borrow<S: Scalar>(flat: &[S], (): &()) -> $with {
+                <Self as Output<N>>::build(flat, &())
+            }
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn owned<'a, S: Scalar>(fixed: [S; $count]) -> Option<Self::Borrowed<'a, S>> {
+                Some(<Self as Output<N>>::build(&fixed, &()))
+            }
+        }
+    )*};
+}
+fixed_output! {
+    [] N => S, 1, output.push(output), std::slice::from_ref(&output), flat: flat[0];
+    [const M: usize] [N; M] => [S; M], M, output.extend_from_slice(&output), &output, flat: std::array::from_fn(|i| flat[i]);
+}
+
+impl<N: Scalar> Output<N> for Vec<N> {
+    type Fixed<S: Scalar> = [S; 0];
+    const FIXED: bool = false;
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn fixed<S: Scalar>() -> [S; 0] {
+        []
+    }
+    type With<S: Scalar> = Vec<S>;
+    type Borrowed<'a, S: Scalar> = &'a [S];
+    type Kept = ();
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn evaluate<X: ?Sized, F: Function<X, Output = Self>>(f: &F, x: &X, (): &mut (), y: &mut Vec<N>) {
+        f.call_into(x, y);
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn evaluate_with<X: ?Sized, C: ContextTypes, F: FunctionWith<X, C, Output = Self>>(
+        f: &F,
+        x: &X,
+        contexts: C::Args<'_>,
+        (): &mut (),
+        y: &mut Vec<N>,
+    ) {
+        f.call_with_into(x, contexts, y);
+    }
+    fn read<R>(self, read: impl FnOnce(&[N]) -> R) -> R {
+        read(&self)
+    }
+    fn build<S: Scalar>(flat: &[S], (): &()) -> Vec<S> {
+        flat.to_vec()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn borrow<'a, S: Scalar>(flat: &'a [S], (): &()) -> &'a [S] {
+        flat
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn owned<'a, S: Scalar>(_: [S; 0]) -> Option<&'a [S]> {
+        None
+    }
+}
+
+/// The output is one number, as `gradient` requires.
+#[diagnostic::on_unimplemented(
+    message = "this operator expects a function that returns one number, this one returns `{Self}`",
+    note = "did you mean `jacobian`?"
+)]
+pub trait NumberOutput<N: Scalar>: Output<N> {}
+impl<N: Scalar> NumberOutput<N> for N {}
+
+/// The output is an array, as `jacobian` requires.
+#[diagnostic::on_unimplemented(
+    message = "`jacobian` expects a function that returns an array, this one returns one number",
+    note = "did you mean `gradient`?"
+)]
+pub trait ArrayOutput<N: Scalar>: Output<N> {}
+impl<N: Scalar> ArrayOutput<N> for Vec<N> {}
+impl<N: Scalar, const M: usize> ArrayOutput<N> for [N; M] {}
