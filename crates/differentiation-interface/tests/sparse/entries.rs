@@ -288,3 +288,30 @@ fn custom_rules_go_by_products() {
     let jac = jacobian(&|x: &[_]| rule.call(&[x[0], x[1]]), &compiled, &[2.0, 3.0]).unwrap();
     assert_eq!(jac.values(), [0.0, 6.0, 1.0, 0.0]);
 }
+
+/// x₀ + |(x₀, x₃)|, by a logarithm that is not chosen where x₀ < 1, and is NaN where x₀ < 0.
+struct Unchosen;
+impl<T: Real> Function<[T]> for Unchosen {
+    type Output = T;
+    fn call(&self, x: &[T]) -> T {
+        x[0].at_least(T::one()).select(x[0].log2() * x[0], x[0]) + x[0].hypot(x[3])
+    }
+}
+
+/// There are as many entries as inputs, so a gradient fits into the memory of the entries.
+#[test]
+fn gradients_beside_entries_are_not_taken_for_them() {
+    let x = [-1.0, 1.0, 1.0, 1.0];
+    let (root, sparse) = (0.5f64.sqrt(), AutoSparse::new(AutoReverseDiff::compiled()));
+    let bend = root / 2.0;
+    let expected = [(0, 0, bend), (0, 3, bend), (3, 0, bend), (3, 3, bend)];
+    let close = |found: &[f64], expected: &[f64]| found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1e-15);
+    assert_close(&hessian(&Unchosen, &sparse, &x).unwrap(), &expected);
+    let mut prepared = prepare_hessian(&Unchosen, &sparse, &x).unwrap();
+    for _ in 0..40 {
+        assert_close(&prepared.hessian(&x).unwrap(), &expected);
+        let (value, grad, hess) = prepared.value_gradient_and_hessian(&x).unwrap();
+        assert!(close(&[value], &[-1.0 + 2.0f64.sqrt()]) && close(&grad, &[1.0 - root, 0.0, 0.0, root]));
+        assert_close(&hess, &expected);
+    }
+}

@@ -189,7 +189,7 @@ impl<S: Scalar> Held<S> {
     ) -> Result<(), Failure> {
         // If it does not, a run below returns the result, by a program that tracks absent derivatives, or the error.
         if let Some(small) = &mut self.small
-            && small.tracks == self.plain.tracks
+            && small.is_for(filling, self.plain.tracks)
             && let Some(Some(&[_, parameters])) = S::as_plain(inputs).map(S::Base::as_doubles)
         {
             let (value, scratch): (_, &mut [S]) = if with_value { (Some(&mut *y), &mut []) } else { (None, &mut *y) };
@@ -245,10 +245,12 @@ impl<S: Scalar> Held<S> {
         self.second.is_made
     }
 
-    /// Keeps the program that has run if later calls may run it. Most calls have it.
+    /// Keeps the program that has run if later calls may run it. Most calls have it. A recording with entries may fill a gradient beside them,
+    /// whose program is not kept.
     fn keep_small(&mut self, filling: Filling) {
-        let is_of_use = self.small.as_ref().is_some_and(|small| small.tracks == self.plain.tracks);
-        if !is_of_use && !self.recording.once && S::as_plain(&[]).is_some() {
+        let is_of_use = self.small.as_ref().is_some_and(|small| small.is_for(filling, self.plain.tracks));
+        let is_of_matrix = self.recording.has_entries() == (filling == Filling::Entries);
+        if is_of_matrix && !is_of_use && !self.recording.once && S::as_plain(&[]).is_some() {
             self.small = Small::of(&self.recording, filling, self.plain.tracks);
         }
     }

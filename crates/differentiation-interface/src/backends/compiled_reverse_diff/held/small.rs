@@ -58,7 +58,7 @@ pub(in super::super) struct Small {
     /// Of the outputs and the matrix.
     with_value: Option<Made<Program<2>>>,
     /// Whether it tracks absent derivatives.
-    pub(super) tracks: bool,
+    tracks: bool,
 }
 
 impl Small {
@@ -69,6 +69,12 @@ impl Small {
         let with_value = code(recording, key(filling.with_value()));
         let is_one = alone.is_some() || with_value.is_some();
         is_one.then_some(Small { filling, alone, with_value, tracks })
+    }
+
+    /// Whether it fills this by programs that track absent derivatives, or by others.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn is_for(&self, filling: Filling, tracks: bool) -> bool {
+        self.filling == filling && self.tracks == tracks
     }
 
     /// Fills the matrix, and the value if there is room for it; returns whether there is a result. If not, the buffers are undefined,
