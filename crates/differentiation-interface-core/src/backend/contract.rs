@@ -196,6 +196,18 @@ pub trait PullbackRoute<B: Backend> {
         seeds: Seeds<'_, S>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+    /// The same as [`PullbackPrimitive::at_once`](super::PullbackPrimitive::at_once).
+    fn at_once<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        _backend: &B,
+        _state: &mut Self::State<S, L>,
+        _f: &mut F,
+        _x: &[S],
+        _seeds: Seeds<'_, S>,
+        _y: &mut Vec<S>,
+        _rows: Rows<'_, S>,
+    ) -> bool {
+        false
+    }
     /// The number of seeds that are propagated together in a call with `seeds` seeds; see
     /// [`PushforwardPrimitive::seeds_per_pass`](super::PushforwardPrimitive::seeds_per_pass). By default all: to divide them saves no
     /// work.

@@ -114,6 +114,21 @@ pub trait PullbackPrimitive: Backend {
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
 
+    /// Does both in one run, for engines that need none of its own for the outputs: evaluates `f` at `x`, leaves the outputs in `y`, and propagates
+    /// the cotangents back. Returns `false`, as it does by default, if `record` and `sweep` are to be called instead, which then report the error if
+    /// there is one: the length of the cotangents, for example, has not been compared with that of the outputs.
+    fn at_once<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
+        &self,
+        _state: &mut Self::PullbackState<S, L>,
+        _f: &mut F,
+        _x: &[S],
+        _seeds: Seeds<'_, S>,
+        _y: &mut Vec<S>,
+        _rows: Rows<'_, S>,
+    ) -> bool {
+        false
+    }
+
     /// The number of seeds that are propagated together in a sweep for `seeds` seeds; see [`PushforwardPrimitive::seeds_per_pass`].
     fn seeds_per_pass<L: Lanes>(&self, _seeds: usize) -> usize {
         1

@@ -205,6 +205,18 @@ impl<B: PullbackPrimitive> PullbackRoute<B> for Native {
     ) -> Result<(), Error> {
         backend.sweep(state, f, seeds, rows)
     }
+    #[inline]
+    fn at_once<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
+        backend: &B,
+        state: &mut Self::State<S, L>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        y: &mut Vec<S>,
+        rows: Rows<'_, S>,
+    ) -> bool {
+        backend.at_once(state, f, x, seeds, y, rows)
+    }
     fn seeds_per_pass<L: Lanes>(backend: &B, seeds: usize) -> usize {
         PullbackPrimitive::seeds_per_pass::<L>(backend, seeds)
     }

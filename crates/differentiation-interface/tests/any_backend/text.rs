@@ -241,7 +241,7 @@ mod configuration {
             (
                 json!({"name": "ForwardDiff", "chunks": 4}),
                 "unknown field `chunks`, expected one of `name`, `chunk`, `scheme`, `relative_step`, `absolute_step`, \
-                 `compile`, `refuse_other_branches`, `most_recordings`, `memory_limit`, `outer`, `inner`",
+                 `levels`, `order`, `first_step`, `noise`, `lower`, `upper`, `compile`, `refuse_other_branches`, `most_recordings`, `memory_limit`, `outer`, `inner`",
             ),
             (
                 json!(4),

@@ -4,6 +4,7 @@
 mod behaviour;
 mod cases;
 mod constants;
+mod one_run;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -28,8 +28,10 @@ type Wide<B, X> = NumOf<B, X, <B as Backend>::Lanes>;
 /// 2. `record` and `products` do not allocate after `prepare`.
 /// 3. `value` is `f(x)` of the last `record`. Entries `k·n` to `(k + 1)·n` of `rows` are Jᵀ·dy of cotangent `k` of the last call of `products`,
 ///    where `n` is the number of inputs.
-/// 4. `products` runs the function only if the engine cannot avoid it, so that one `record` is enough for many cotangents.
-/// 5. After an error the state stays usable. A clone of a state holds what the original holds, a recording included.
+/// 4. Where `at_once` returns `true`, it has done what `record` and `products` do; the operator has not compared the length of the cotangents with
+///    that of `value`.
+/// 5. `products` runs the function only if the engine cannot avoid it, so that one `record` is enough for many cotangents.
+/// 6. After an error the state stays usable. A clone of a state holds what the original holds, a recording included.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a backend for the `pullback` of this function",
     note = "backends are `AutoForwardDiff`, `AutoReverseDiff`, `AutoFiniteDiff`, ...; `SecondOrder` works with `second_derivative`, `hvp` and `hessian` only, `AutoSparse` with `jacobian` and `hessian`"
@@ -76,6 +78,16 @@ pub trait PullbackBackend<F, X: Shape, C: Contexts>: Clone {
         x: At<'_, P>,
         cotangents: &[&[X::Scalar]],
     ) -> Result<(), Error>;
+    /// Does both in one run, if the backend can; see [`PullbackPrimitive::at_once`](crate::backend::PullbackPrimitive::at_once).
+    fn at_once<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        _state: &mut Self::State,
+        _f: &F,
+        _x: At<'_, P>,
+        _cotangents: &[&[X::Scalar]],
+    ) -> bool {
+        false
+    }
     /// Called by the operator with `true` at the end of a preparation and with `false` at its beginning: in between, calls that repeat may be
     /// computed in another way than the first ones.
     fn adapt(&self, _state: &mut Self::State, _adapts: bool) {}
@@ -217,6 +229,18 @@ where
         let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
         let rows = Rows::growing(&mut state.dx, x.coordinates().len());
         sweep(self, &mut state.state, &mut handed(&mut f), cotangents, rows)
+    }
+    #[inline]
+    fn at_once<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        cotangents: &[&[X::Scalar]],
+    ) -> bool {
+        let mut f = Bound::new(f, x, &mut state.storage, &mut state.kept);
+        let (seeds, rows) = (Seeds::Vectors(cotangents), Rows::growing(&mut state.dx, x.coordinates().len()));
+        B::Pullback::at_once(self, &mut state.state, &mut handed(&mut f), x.coordinates(), seeds, &mut state.y, rows)
     }
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
         &self,

@@ -398,8 +398,12 @@ where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        let inputs = At::new(x, &mut self.memory.point).coordinates().len();
-        check_point::<X>(self.inputs, inputs).map_err(Self::named)?;
+        let at = At::new(x, &mut self.memory.point);
+        check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
+        let seeds = flat_seeds(cotangents, &mut self.cotangents);
+        if self.backend.at_once(&mut self.state, &self.function, at, &seeds) {
+            return Ok(());
+        }
         self.record(x)?;
         self.sweep(x, cotangents)
     }

@@ -197,6 +197,18 @@ impl PullbackPrimitive for AutoCompiledReverseDiff {
     ) -> Result<(), Error> {
         state.held_products(Direction::Backward, &seeds, &mut rows)
     }
+    #[inline]
+    fn at_once<S: Scalar, L: Lanes, F: Flat<Recorded<S::Base>>>(
+        &self,
+        state: &mut CompiledState<S>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        y: &mut Vec<S>,
+        mut rows: Rows<'_, S>,
+    ) -> bool {
+        state.pullbacks(self, f, x, &seeds, y, &mut rows)
+    }
     fn seeds_per_pass<L: Lanes>(&self, _seeds: usize) -> usize {
         LANES
     }

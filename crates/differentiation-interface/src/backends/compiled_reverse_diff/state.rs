@@ -77,6 +77,33 @@ impl<S: Scalar> CompiledState<S> {
         self.with_recording(backend, f, x, |held, buffers| buffers.products(held, x, direction, seeds, rows))
     }
 
+    /// Computes the outputs at `x` and propagates cotangents back by one program. Returns `false` if there is no recording of as many outputs, or
+    /// after an error, which another call finds again.
+    pub(super) fn pullbacks<F: Flat<Recorded<S::Base>>>(
+        &mut self,
+        backend: &AutoCompiledReverseDiff,
+        f: &mut F,
+        x: &[S],
+        seeds: &Seeds<'_, S>,
+        y: &mut Vec<S>,
+        rows: &mut Rows<'_, S>,
+    ) -> bool {
+        let Some(held) = self.recordings.get(self.current) else { return false };
+        if seeds.check(held.recording.outputs).is_err() {
+            return false;
+        }
+        y.resize(held.recording.outputs, S::default());
+        if let Seeds::Vectors([cotangent]) = seeds
+            && rows.set_rows(1).is_ok()
+            && self.fill_pullback(f.recordable(), x, cotangent, y, rows.data())
+        {
+            return true;
+        }
+        let done = self.products(backend, f, x, Direction::Backward, seeds, rows);
+        y.clone_from(&self.buffers.y);
+        done.is_ok() && seeds.check(y.len()).is_ok()
+    }
+
     /// Fills the derivative matrix at `x`. Leaves the outputs in `y`.
     #[inline(never)]
     pub(super) fn matrix<F: Flat<Recorded<S::Base>>>(
@@ -422,6 +449,23 @@ impl<S: Scalar> CompiledState<S> {
             plain.extend_from_slice(held.constants.find(f)?);
         }
         Some((held, buffers, plain))
+    }
+
+    /// Computes the outputs at `x` and propagates a cotangent back by a small program. Returns `false` if none is valid; both are then undefined and
+    /// the caller takes another way.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in crate::backends) fn fill_pullback(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[S],
+        cotangent: &[S],
+        y: &mut [S],
+        product: &mut [S],
+    ) -> bool {
+        let which = ProgramKey::of(Kind::Pullback, 0);
+        self.current(f).is_some_and(|(held, _, parameters)| {
+            held.run_small_product(which, x, parameters, cotangent, &mut [y, product])
+        })
     }
 
     /// Multiplies the Hessian at `x` with a tangent by a small program. Returns `false` if none is valid; the product is then undefined and

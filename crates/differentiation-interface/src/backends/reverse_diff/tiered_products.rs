@@ -133,6 +133,36 @@ impl PullbackRoute<AutoReverseDiff> for Tiered {
     fn seeds_per_pass<L: Lanes>(backend: &AutoReverseDiff, seeds: usize) -> usize {
         PullbackPrimitive::seeds_per_pass::<L>(backend, seeds)
     }
+    #[inline]
+    fn at_once<S: Scalar, L: Lanes, F: Flat<Var<S>>>(
+        _backend: &AutoReverseDiff,
+        state: &mut TieredPullbackState<S>,
+        f: &mut F,
+        x: &[S],
+        seeds: Seeds<'_, S>,
+        y: &mut Vec<S>,
+        mut rows: Rows<'_, S>,
+    ) -> bool {
+        if !(const { is_plain::<S>() }) || !state.tiers.is_on() {
+            return false;
+        }
+        let slices = [x];
+        let (Some(&[point]), Some(Seeds::Vectors(&[cotangent]))) = (doubles(&slices), seeds_of_doubles(&seeds)) else {
+            return false;
+        };
+        let Some(programs) = state.tiers.programs() else { return false };
+        y.resize(cotangent.len(), S::default());
+        if rows.set_rows(1).is_err() {
+            return false;
+        }
+        let mut slices = [&mut y[..], rows.data()];
+        let Some([y, product]) = doubles_mut(&mut slices) else { return false };
+        let is_done = programs.fill_pullback(f.recordable(), point, cotangent, y, product);
+        if is_done {
+            state.tiers.count_by_program();
+        }
+        is_done
+    }
     fn adapt<S: Scalar, L: Lanes>(backend: &AutoReverseDiff, state: &mut TieredPullbackState<S>, adapts: bool) {
         if const { is_plain::<S>() } {
             (state.by_program, state.decided) = (false, None);

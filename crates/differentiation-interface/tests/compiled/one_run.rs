@@ -1,0 +1,48 @@
+//! Prepared pullbacks of compiled recordings: outputs and product by one run of one program.
+
+use differentiation_interface::prelude::*;
+
+/// Two outputs, and another branch where the first input is negative.
+fn f<T: Real>(x: &[T]) -> [T; 2] {
+    let factor = if x[0] < T::zero() { -3.0 } else { 2.0 };
+    [x[0] * x[1] * factor, x[1].sin() + x[2]]
+}
+
+fn expected(x: [f64; 3], dy: [f64; 2]) -> ([f64; 2], [f64; 3]) {
+    let factor = if x[0] < 0.0 { -3.0 } else { 2.0 };
+    let product = [dy[0] * factor * x[1], dy[0] * factor * x[0] + dy[1] * x[1].cos(), dy[1]];
+    ([x[0] * x[1] * factor, x[1].sin() + x[2]], product)
+}
+
+const POINTS: [[f64; 3]; 5] =
+    [[1.0, 2.0, 3.0], [-1.5, 0.5, 4.0], [0.0, -2.0, 1.0], [-2.0, -0.25, 0.0], [1e300, 1e-300, 1.0]];
+
+macro_rules! check {
+    ($backend:expr) => {{
+        let x = vec![1.0, 1.0, 1.0];
+        let mut prepared = prepare_pullback(&|x: &[_]| f(x), &$backend, &x, [&[0.0, 0.0]]).unwrap();
+        let mut two = prepare_pullback(&|x: &[_]| f(x), &$backend, &x, [&[0.0, 0.0], &[0.0, 0.0]]).unwrap();
+        for round in 0..60 {
+            let (x, dy) = (POINTS[round % 5], [1.0 + round as f64, -0.5]);
+            let (y, dx) = expected(x, dy);
+            let close = |found: &[f64], expected: &[f64]| {
+                found.iter().zip(expected).all(|(a, b)| a == b || (a - b).abs() <= 1e-15 * b.abs())
+            };
+            let (value, [product]) = prepared.value_and_pullback(&x.to_vec(), [&dy]).unwrap();
+            assert!(close(&value, &y) && close(&product, &dx), "{value:?} {product:?} at {x:?}");
+            let [first, second] = two.pullback(&x.to_vec(), [&[0.0, 1.0], &dy]).unwrap();
+            assert!(close(&first, &expected(x, [0.0, 1.0]).1) && close(&second, &dx), "{first:?} {second:?} at {x:?}");
+            // Neither a wrong cotangent nor a wrong point leaves a trace.
+            let error = prepared.pullback(&x.to_vec(), [&[1.0, 2.0, 3.0]]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::SeedLength { index: 0, expected: 2, found: 3 });
+            assert!(prepared.pullback(&vec![1.0; 4], [&dy]).is_err());
+        }
+    }};
+}
+
+#[test]
+fn pullbacks_follow_branches_and_refuse_wrong_lengths() {
+    check!(AutoReverseDiff::compiled());
+    check!(AutoReverseDiff::default());
+    check!(AutoReverseDiff::tape());
+}
