@@ -274,8 +274,10 @@ fn unbranched(rule: &dyn Any, x: Number, y: Number) -> Option<[Partial<Number>; 
         let above = x.greater_than(y);
         [above.select(one, zero), above.select(Number::constant(-1.0), zero)]
     } else if rule.is::<Copysign>() {
-        // The signs come from the sign bit, which comparisons do not read in a zero.
-        [one.apply2(x, Copysign) * one.apply2(y, Copysign), zero]
+        // The signs come from the sign bit, which comparisons do not read in a zero. The second one has no derivative, which is more than a zero:
+        // what its argument depends on may have unbounded ones.
+        let sign = one.apply2(x, Copysign) * one.apply2(y, Copysign);
+        return Some([Partial::Value(sign), Partial::Zero]);
     } else {
         return None;
     };

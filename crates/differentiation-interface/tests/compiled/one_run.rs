@@ -46,3 +46,20 @@ fn pullbacks_follow_branches_and_refuse_wrong_lengths() {
     check!(AutoReverseDiff::default());
     check!(AutoReverseDiff::tape());
 }
+
+/// The sign is that of a quotient, whose derivative -x₁ / x₀² is beyond the largest number.
+#[test]
+fn what_only_gives_a_sign_has_no_derivative() {
+    let f = |x: &[_]| signed(x);
+    fn signed<T: Real>(x: &[T]) -> T {
+        x[0].copysign(x[1] / x[0])
+    }
+    let x = [f64::MIN_POSITIVE, 0.5];
+    assert_eq!(gradient(&f, &AutoReverseDiff::compiled(), &x).unwrap(), [1.0, 0.0]);
+    assert_eq!(hessian(&f, &AutoReverseDiff::compiled(), &x).unwrap(), [[0.0, 0.0], [0.0, 0.0]]);
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), &[0.5, 0.5]).unwrap();
+    for x in [[0.5, 0.5], x, [-0.25, -1.0], [2.0, -3.0]] {
+        let sign = if (x[0] > 0.0) == (x[1] / x[0] > 0.0) { 1.0 } else { -1.0 };
+        assert_eq!(prepared.gradient(&x).unwrap(), [sign, 0.0]);
+    }
+}
