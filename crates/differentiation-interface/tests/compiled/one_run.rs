@@ -1,4 +1,4 @@
-//! Prepared pullbacks of compiled recordings: outputs and product by one run of one program.
+//! Prepared products of compiled recordings: outputs and product by one run of one program.
 
 use differentiation_interface::prelude::*;
 
@@ -22,26 +22,34 @@ macro_rules! check {
         let x = vec![1.0, 1.0, 1.0];
         let mut prepared = prepare_pullback(&|x: &[_]| f(x), &$backend, &x, [&[0.0, 0.0]]).unwrap();
         let mut two = prepare_pullback(&|x: &[_]| f(x), &$backend, &x, [&[0.0, 0.0], &[0.0, 0.0]]).unwrap();
+        let mut forward = prepare_pushforward(&|x: &[_]| f(x), &$backend, &x, [&[0.0; 3]]).unwrap();
+        let mut jacobian = prepare_jacobian(&|x: &[_]| f(x), &AutoForwardDiff::default(), &x).unwrap();
         for round in 0..60 {
             let (x, dy) = (POINTS[round % 5], [1.0 + round as f64, -0.5]);
             let (y, dx) = expected(x, dy);
             let close = |found: &[f64], expected: &[f64]| {
-                found.iter().zip(expected).all(|(a, b)| a == b || (a - b).abs() <= 1e-15 * b.abs())
+                found.iter().zip(expected).all(|(a, b)| a == b || (a - b).abs() <= 4e-16 * b.abs().max(1.0))
             };
             let (value, [product]) = prepared.value_and_pullback(&x.to_vec(), [&dy]).unwrap();
             assert!(close(&value, &y) && close(&product, &dx), "{value:?} {product:?} at {x:?}");
             let [first, second] = two.pullback(&x.to_vec(), [&[0.0, 1.0], &dy]).unwrap();
             assert!(close(&first, &expected(x, [0.0, 1.0]).1) && close(&second, &dx), "{first:?} {second:?} at {x:?}");
+            let (_, jac) = jacobian.value_and_jacobian(&x.to_vec()).unwrap();
+            let tangent = [0.5, -1.0, round as f64];
+            let (value, [dy]) = forward.value_and_pushforward(&x.to_vec(), [&tangent]).unwrap();
+            let by_rows = [0, 1].map(|i| (0..3).map(|j| jac[(i, j)] * tangent[j]).sum());
+            assert!(close(&value, &y) && close(&dy, &by_rows), "{value:?} {dy:?} at {x:?}");
             // Neither a wrong cotangent nor a wrong point leaves a trace.
             let error = prepared.pullback(&x.to_vec(), [&[1.0, 2.0, 3.0]]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::SeedLength { index: 0, expected: 2, found: 3 });
-            assert!(prepared.pullback(&vec![1.0; 4], [&dy]).is_err());
+            assert!(prepared.pullback(&vec![1.0; 4], [&[1.0, 2.0]]).is_err());
+            assert!(forward.pushforward(&x.to_vec(), [&[1.0; 2]]).is_err());
         }
     }};
 }
 
 #[test]
-fn pullbacks_follow_branches_and_refuse_wrong_lengths() {
+fn products_follow_branches_and_refuse_wrong_lengths() {
     check!(AutoReverseDiff::compiled());
     check!(AutoReverseDiff::default());
     check!(AutoReverseDiff::tape());
