@@ -1,6 +1,6 @@
 //! Guards, parameters, custom rules, single precision, limits, and the smallest functions.
 
-use compiled_trace::{Absence, Executable, Limits, Recorded, RunError, compile, record};
+use compiled_trace::{Absence, Executable, Limits, Program, Recorded, RunError, compile, record};
 use differentiation_interface::prelude::*;
 use differentiation_interface_core::error::ErrorKind;
 use num_traits::{Float, ToPrimitive};
@@ -141,6 +141,26 @@ fn custom_rules_are_called_on_replay_with_both_derivatives() {
     product.run(&mut product.workspace(), &[&[4.0, 9.0], &[], &[1.0], &[1.0, 2.0]], outputs).unwrap();
     // The Hessian is [-y / (4 x^1.5), 1 / (2 sqrt x); 1 / (2 sqrt x), 0].
     assert!((hv[0] - (-9.0 / 32.0 + 0.5)).abs() < 1e-13 && (hv[1] - 0.25).abs() < 1e-13, "{hv:?}");
+}
+
+/// Results that decide branches and choices only: no output has a derivative with respect to them.
+#[test]
+fn calls_whose_results_are_only_compared_are_not_derived() {
+    let root = Custom::new(Root);
+    let f = |x: &[Recorded], _: &[Recorded]| {
+        let y = root.call(&[x[0] * x[1], x[1]]);
+        if y[0] < y[1] { x[0] } else { x[1].greater_than(y[0]).select(x[0] * x[0], x[1] * x[1]) }
+    };
+    let graph = record(&[2.0, 3.0], &[], Limits::default(), |x, _, y| y.push(f(x, &[]))).unwrap();
+    let program = compile(&graph).unwrap();
+    let calls = |program: &Program| program.to_string().matches("root").count();
+    assert_eq!(calls(&program), 1, "{program}");
+    let (gradient, tangent) = (program.gradient().unwrap(), program.tangent(2).unwrap());
+    assert_eq!((calls(&gradient), calls(&tangent)), (1, 1), "{gradient}{tangent}");
+    let gradient = gradient.executable();
+    let mut slices = ([0.0], [0.0; 2]);
+    gradient.run(&mut gradient.workspace(), &[&[4.0, 9.0], &[]], &mut [&mut slices.0, &mut slices.1]).unwrap();
+    assert_eq!(slices, ([16.0], [8.0, 0.0]));
 }
 
 #[test]

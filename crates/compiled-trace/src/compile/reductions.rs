@@ -62,6 +62,7 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
     let uses = count_uses(graph);
     let member = chains(graph, &uses);
     let bounds = Bounds::new(graph);
+    let derived = derived_calls(graph);
 
     let mut nodes: Vec<Node> = Vec::with_capacity(uses.iter().filter(|uses| **uses > 0).count());
     let mut reductions: Vec<Reduction> = Vec::new();
@@ -117,7 +118,7 @@ pub(crate) fn sequence(graph: &Graph) -> Sequence {
                 let call = &graph.calls[node.a as usize];
                 new.a = calls.len() as u32;
                 let arguments = call.arguments.iter().map(|a| rename(&renamed, *a)).collect();
-                calls.push(Call { arguments, ..call.clone() });
+                calls.push(Call { arguments, is_derived: derived[i], ..call.clone() });
             }
             Op::CallOutput => {}
             _ => {
@@ -172,6 +173,36 @@ fn count_uses(graph: &Graph) -> Vec<u8> {
         }
     }
     uses
+}
+
+/// Per node, whether it is a call with a result that an output depends on by operations that have derivatives. Empty without calls.
+fn derived_calls(graph: &Graph) -> Vec<bool> {
+    if graph.calls.is_empty() {
+        return Vec::new();
+    }
+    let first = graph.first_node();
+    let mut derived = vec![false; graph.nodes.len()];
+    let mark = |derived: &mut [bool], operand: u32| {
+        if operand & CONSTANT == 0 && operand as usize >= first {
+            derived[operand as usize - first] = true;
+        }
+    };
+    graph.outputs.iter().for_each(|output| mark(&mut derived, *output));
+    let mut later_result = false;
+    for (i, node) in graph.nodes.iter().enumerate().rev() {
+        match node.op {
+            Op::CallOutput => later_result |= derived[i],
+            Op::Call => derived[i] |= std::mem::take(&mut later_result),
+            _ => {}
+        }
+        match node.op {
+            Op::Compare(_) | Op::Guard(_) => {}
+            Op::Keep | Op::Drop if derived[i] => mark(&mut derived, node.b),
+            _ if derived[i] => operands(graph, node, |operand| mark(&mut derived, operand)),
+            _ => {}
+        }
+    }
+    derived
 }
 
 /// Which chain each node belongs to.

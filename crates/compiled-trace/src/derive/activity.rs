@@ -77,6 +77,7 @@ impl Activity {
                     }
                     loops.truncate(depth);
                 }
+                Statement::Call(call) if !call.is_derived => {}
                 Statement::Call(call) => {
                     let active: Vec<&Address> = call.arguments.iter().filter(|a| self.reaches(a, loops)).collect();
                     if !active.is_empty() {

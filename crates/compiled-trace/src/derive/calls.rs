@@ -20,9 +20,9 @@ enum Way {
 }
 
 impl Derivation {
-    /// Whether a call depends on the first input slice.
+    /// Whether a call has derivatives: it depends on the first input slice, and an output depends on it.
     fn is_active(&self, call: &RuleCall) -> bool {
-        call.arguments.iter().any(|argument| self.activity.reaches(argument, &self.loops))
+        call.is_derived && call.arguments.iter().any(|argument| self.activity.reaches(argument, &self.loops))
     }
 
     /// Appends the adjoints of a call in all lanes, if it has any.

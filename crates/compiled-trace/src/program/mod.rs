@@ -145,6 +145,8 @@ pub struct RuleCall {
     pub results: Vec<Address>,
     /// Whether results are added to their cells (derivatives) or stored (values).
     pub accumulate: bool,
+    /// Whether an output of the program has a derivative with respect to a result; a result that is only compared has none.
+    pub is_derived: bool,
 }
 
 /// A step of a program.

@@ -249,7 +249,7 @@ impl<B: Base> Core for RecordedCore<B> {
             // The call, its arguments, and the object behind its pointer.
             running.calls += 2 * size_of::<Call>() + x.len() * size_of::<u32>() + 64;
             running.check_limits();
-            running.graph.calls.push(Call { rule: object, arguments, outputs: value.len() });
+            running.graph.calls.push(Call { rule: object, arguments, outputs: value.len(), is_derived: true });
             let first = running.push(Op::Call, call, 0);
             for _ in 1..value.len() {
                 running.push(Op::CallOutput, 0, 0);

@@ -18,6 +18,8 @@ pub(crate) struct Call {
     pub(crate) rule: Arc<dyn CallObject>,
     pub(crate) arguments: Vec<u32>,
     pub(crate) outputs: usize,
+    /// Whether an output has a derivative with respect to a result; comparisons have none. Known once the recording is compiled.
+    pub(crate) is_derived: bool,
 }
 
 /// The operations of a function at the point where it was recorded. Operand `i` is an input, then a parameter, then the result of

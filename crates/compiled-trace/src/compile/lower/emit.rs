@@ -133,6 +133,7 @@ impl Lowering<'_> {
                         arguments,
                         results: (0..call.outputs).map(cell).collect(),
                         accumulate: false,
+                        is_derived: call.is_derived,
                     }));
                 }
             }

@@ -351,6 +351,7 @@ fn custom_rules_run_between_code_in_loops() {
             arguments: vec![affine(Space::Work, 0, &[1]), affine(Space::Input(0), 0, &[1])],
             results: vec![affine(Space::Work, 1, &[1]), affine(Space::Output(0), 0, &[1])],
             accumulate,
+            is_derived: true,
         };
         let double = Nest {
             dimensions: vec![],
