@@ -66,7 +66,10 @@ fn take() -> Option<ErrorKind> {
 }
 
 /// Runs `call`, and returns a fault reported during it as the error. Nested calls each return their own.
-#[inline]
+///
+/// Always inlined: as a call of its own it reads what `call` captures while the processor is still writing it, which takes as long as a
+/// short program.
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
     match caught(call) {
         (result, None) => result,
@@ -76,7 +79,7 @@ pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
 
 /// Runs `action`, and returns its result and the fault reported during it.
 /// If the compiler can prove that the action reports none, as in differentiations on the stack, it removes all of this.
-#[inline]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn caught<R>(action: impl FnOnce() -> R) -> (R, Option<ErrorKind>) {
     let outer = Outer(STATE.replace(State::Watching));
     let result = action();

@@ -468,6 +468,22 @@ impl<S: Scalar> CompiledState<S> {
         })
     }
 
+    /// Propagates a tangent by a small program, and leaves the outputs. Returns `false` if none is valid; the product is then undefined
+    /// and the caller takes another way.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in crate::backends) fn fill_pushforward(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[S],
+        tangent: &[S],
+        product: &mut [S],
+    ) -> bool {
+        let which = ProgramKey::of(Kind::Pushforward, 0);
+        self.current(f).is_some_and(|(held, buffers, parameters)| {
+            held.run_small_product(which, x, parameters, tangent, &mut [&mut buffers.y, product])
+        })
+    }
+
     /// Multiplies the Hessian at `x` with a tangent by a small program. Returns `false` if none is valid; the product is then undefined and
     /// the caller takes another way.
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -238,6 +238,16 @@ impl<S: Scalar, L: Lanes> TieredPushforwardState<S, L> {
     ) -> Option<()> {
         let slices = [x];
         let (&[point], seeds) = (doubles(&slices)?, seeds_of_doubles(seeds)?) else { return None };
+        if let (Seeds::Vectors([tangent]), Some(programs)) = (&seeds, self.tiers.programs())
+            && let Some([data]) = doubles_mut(&mut [rows.data()])
+            && programs.fill_pushforward(f.recordable(), point, tangent, data)
+        {
+            if let Some(y) = y {
+                write(y, programs.outputs());
+            }
+            self.tiers.count_by_program();
+            return Some(());
+        }
         self.tiers.set_task(Task::Pushforwards(seeds.count()));
         let served = self.tiers.serve(schedule, None, f, point, |programs, f| {
             rows.set_rows(programs.count_of_outputs().unwrap_or(0))?;
