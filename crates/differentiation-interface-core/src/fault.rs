@@ -42,14 +42,41 @@ pub fn is_watched() -> bool {
     STATE.get() != State::Idle
 }
 
-/// The state of the outer operator, restored when the inner one ends, also by a panic.
-struct Outer(State);
+/// A running operator, from [`begin`](Watch::begin) to its end, which a panic may bring too.
+#[must_use = "faults are found at its end"]
+pub struct Watch {
+    /// The state of the outer operator.
+    outer: State,
+}
 
-impl Drop for Outer {
+impl Watch {
+    /// From here on faults are those of this operator.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn begin() -> Watch {
+        Watch { outer: STATE.replace(State::Watching) }
+    }
+
+    /// Returns the result of the operator, or the fault reported since its beginning as the error.
+    ///
+    /// `Watch::begin().end(call(..))` around a call costs a byte that is written twice and read once. A closure in place of the call may
+    /// stay a function of its own, which reads its captures from memory as long as a short program takes.
+    ///
+    /// # Errors
+    /// That of `result`, or the fault.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn end<R>(self, result: Result<R, Error>) -> Result<R, Error> {
+        match take() {
+            None => result,
+            Some(kind) => Err(failed(kind)),
+        }
+    }
+}
+
+impl Drop for Watch {
     #[inline]
     fn drop(&mut self) {
         take();
-        STATE.set(self.0);
+        STATE.set(self.outer);
     }
 }
 
@@ -66,25 +93,19 @@ fn take() -> Option<ErrorKind> {
 }
 
 /// Runs `call`, and returns a fault reported during it as the error. Nested calls each return their own.
-///
-/// Always inlined: as a call of its own it reads what `call` captures while the processor is still writing it, which takes as long as a
-/// short program.
-#[cfg_attr(not(debug_assertions), inline(always))]
+#[inline]
 pub fn watch<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
-    match caught(call) {
-        (result, None) => result,
-        (_, Some(kind)) => Err(failed(kind)),
-    }
+    Watch::begin().end(call())
 }
 
 /// Runs `action`, and returns its result and the fault reported during it.
 /// If the compiler can prove that the action reports none, as in differentiations on the stack, it removes all of this.
-#[cfg_attr(not(debug_assertions), inline(always))]
+#[inline]
 fn caught<R>(action: impl FnOnce() -> R) -> (R, Option<ErrorKind>) {
-    let outer = Outer(STATE.replace(State::Watching));
+    let watch = Watch::begin();
     let result = action();
     let own = take();
-    drop(outer);
+    drop(watch);
     (result, own)
 }
 

@@ -360,5 +360,5 @@ fn matrix<B: Backend, R: MatrixRoute<B>, L: Lanes, S: Scalar, F: Flat<B::Num<S, 
     y: Option<&mut Vec<S>>,
     rows: Rows<'_, S>,
 ) -> Result<(), Error> {
-    fault::watch(|| R::matrix(backend, state, f, x, y, rows)).map_err(|error| error.during(operator, B::NAME))
+    fault::Watch::begin().end(R::matrix(backend, state, f, x, y, rows)).map_err(|error| error.during(operator, B::NAME))
 }

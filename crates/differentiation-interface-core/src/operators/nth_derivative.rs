@@ -111,7 +111,7 @@ where
     P: Point,
     B: NthDerivativeBackend<F, P::Shape, P::Contexts, N>,
 {
-    let result = fault::watch(|| backend.fill(state, f, x, y));
+    let result = fault::Watch::begin().end(backend.fill(state, f, x, y));
     result.map_err(|error| error.during("nth_derivative", B::BACKEND))
 }
 

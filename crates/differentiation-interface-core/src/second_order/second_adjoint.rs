@@ -135,6 +135,7 @@ impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
     fn value<S: Scalar, L: Lanes>(state: &Self::State<S, L>) -> S {
         state.value
     }
+    #[inline]
     fn products<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
         pair: &(O, I),
         state: &mut Self::State<S, L>,

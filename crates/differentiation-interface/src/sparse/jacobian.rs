@@ -454,7 +454,7 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
         let entries = EntryRequest { pattern: Some(pattern.csr()), values, products };
         let sides = self.sides();
         let y = with_value.then_some(&mut state.y);
-        fault::watch(|| match (&mut state.forward, &mut state.reverse) {
+        let filled = fault::Watch::begin().end(match (&mut state.forward, &mut state.reverse) {
             (Some(Forward::Wide(work)), _) => work.entries(&sides.forward, f, x, entries, y),
             (Some(Forward::Few(work)), _) => work.entries(&sides.forward, f, x, entries, y),
             (None, Some(work)) => {
@@ -463,8 +463,8 @@ impl<D: JacobianSides, S: SparsityDetector, A, K> AutoSparse<D, S, A, K> {
                 <D::Reverse as Backend>::Pullback::entries(&sides.reverse, work, &mut f, x.coordinates(), entries, y)
             }
             (None, None) => Ok(false),
-        })
-        .map_err(|error| named::<D>(sides.explained(error)))
+        });
+        filled.map_err(|error| named::<D>(sides.explained(error)))
     }
 
     /// Fills the compressed matrices, and the value if requested.

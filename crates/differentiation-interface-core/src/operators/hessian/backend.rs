@@ -127,7 +127,7 @@ fn products<B: SecondOrderBackend, L: Lanes, S: Scalar, F: Flat<Number<B, S, L>>
     want: Request,
     rows: Rows<'_, S>,
 ) -> Result<(), Error> {
-    fault::watch(|| B::Hvp::products(pair, state, f, x, seeds, want, rows)).map_err(named::<B>)
+    fault::Watch::begin().end(B::Hvp::products(pair, state, f, x, seeds, want, rows)).map_err(named::<B>)
 }
 
 /// Fills entries by the route, if the route computes entries directly.
@@ -140,7 +140,7 @@ fn entry_values<B: SecondOrderBackend, L: Lanes, S: Scalar, F: Flat<Number<B, S,
     entries: EntryRequest<'_, S>,
     want: Request,
 ) -> Result<bool, Error> {
-    fault::watch(|| B::Hvp::entries(pair, state, f, x, entries, want)).map_err(named::<B>)
+    fault::Watch::begin().end(B::Hvp::entries(pair, state, f, x, entries, want)).map_err(named::<B>)
 }
 
 impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> Reports for HessianWork<B, X, C, L>
@@ -273,7 +273,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         let mut kept = Default::default();
         let mut f = Bound::fitted(f, contexts, &mut self.storage, &mut kept);
         let mut f = handed(&mut f);
-        fault::watch(|| B::Hvp::products(&self.pair, &mut self.state, &mut f, x, seeds, request, rows))
+        fault::Watch::begin().end(B::Hvp::products(&self.pair, &mut self.state, &mut f, x, seeds, request, rows))
     }
 
     /// Fills entries of the Hessian at `x` without products, if the backends can; else returns `false`, and the caller computes

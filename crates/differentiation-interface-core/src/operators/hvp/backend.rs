@@ -227,7 +227,9 @@ fn products<B: SecondOrderBackend, S: Scalar, F: Flat<Number<B, S, T>>, const T:
     want: Request,
     rows: Rows<'_, S>,
 ) -> Result<(), Error> {
-    fault::watch(|| B::Hvp::products(pair, state, f, x, Seeds::Vectors(tangents), want, rows)).map_err(named::<B>)
+    fault::Watch::begin()
+        .end(B::Hvp::products(pair, state, f, x, Seeds::Vectors(tangents), want, rows))
+        .map_err(named::<B>)
 }
 
 /// Does by the route the part of the work that depends on `x` alone.
@@ -237,7 +239,7 @@ fn hold<B: SecondOrderBackend, S: Scalar, F: Flat<Number<B, S, T>>, const T: usi
     f: &mut F,
     x: &[S],
 ) -> Result<(), Error> {
-    fault::watch(|| B::Hvp::hold(pair, state, f, x)).map_err(named::<B>)
+    fault::Watch::begin().end(B::Hvp::hold(pair, state, f, x)).map_err(named::<B>)
 }
 
 /// Computes the products by the route at the point of the last [`hold`].
@@ -250,7 +252,7 @@ fn held<B: SecondOrderBackend, S: Scalar, F: Flat<Number<B, S, T>>, const T: usi
     tangents: &[&[S]; T],
     rows: Rows<'_, S>,
 ) -> Result<(), Error> {
-    fault::watch(|| B::Hvp::held(pair, state, f, x, Seeds::Vectors(tangents), rows)).map_err(named::<B>)
+    fault::Watch::begin().end(B::Hvp::held(pair, state, f, x, Seeds::Vectors(tangents), rows)).map_err(named::<B>)
 }
 
 /// A tangent without zeros, for routes whose memory depends on the tangents.

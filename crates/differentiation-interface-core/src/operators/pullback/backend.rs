@@ -163,7 +163,7 @@ fn record<B: Backend, S: Scalar, F: Flat<B::Num<S, B::Lanes>>>(
     x: &[S],
     y: &mut Vec<S>,
 ) -> Result<(), Error> {
-    fault::watch(|| B::Pullback::record(backend, state, f, x, y)).map_err(named::<B>)
+    fault::Watch::begin().end(B::Pullback::record(backend, state, f, x, y)).map_err(named::<B>)
 }
 
 /// Computes the products by the route at the point of the last [`record`].
@@ -175,7 +175,9 @@ fn sweep<B: Backend, S: Scalar, F: Flat<B::Num<S, B::Lanes>>>(
     cotangents: &[&[S]],
     rows: Rows<'_, S>,
 ) -> Result<(), Error> {
-    fault::watch(|| B::Pullback::sweep(backend, state, f, Seeds::Vectors(cotangents), rows)).map_err(named::<B>)
+    fault::Watch::begin()
+        .end(B::Pullback::sweep(backend, state, f, Seeds::Vectors(cotangents), rows))
+        .map_err(named::<B>)
 }
 
 impl<B, F, X, C> PullbackBackend<F, X, C> for B

@@ -192,7 +192,8 @@ fn products<B: Backend, S: Scalar, F: Flat<B::Num<S, Lane<T>>>, const T: usize>(
     y: Option<&mut Vec<S>>,
     rows: Rows<'_, S>,
 ) -> Result<(), Error> {
-    fault::watch(|| B::Pushforward::pushforward(backend, state, f, x, Seeds::Vectors(tangents), y, rows))
+    fault::Watch::begin()
+        .end(B::Pushforward::pushforward(backend, state, f, x, Seeds::Vectors(tangents), y, rows))
         .map_err(named::<B>)
 }
 
@@ -204,7 +205,7 @@ fn hold<B: Backend, S: Scalar, F: Flat<B::Num<S, Lane<T>>>, const T: usize>(
     x: &[S],
     y: &mut Vec<S>,
 ) -> Result<(), Error> {
-    fault::watch(|| B::Pushforward::hold(backend, state, f, x, y)).map_err(named::<B>)
+    fault::Watch::begin().end(B::Pushforward::hold(backend, state, f, x, y)).map_err(named::<B>)
 }
 
 /// Computes the products by the route at the point of the last [`hold`].
@@ -216,7 +217,9 @@ fn held<B: Backend, S: Scalar, F: Flat<B::Num<S, Lane<T>>>, const T: usize>(
     tangents: &[&[S]; T],
     rows: Rows<'_, S>,
 ) -> Result<(), Error> {
-    fault::watch(|| B::Pushforward::held(backend, state, f, Seeds::Vectors(tangents), rows)).map_err(named::<B>)
+    fault::Watch::begin()
+        .end(B::Pushforward::held(backend, state, f, Seeds::Vectors(tangents), rows))
+        .map_err(named::<B>)
 }
 
 impl<B, F, X, C, const T: usize> PushforwardBackend<F, X, C, T> for B

@@ -278,7 +278,7 @@ fn outermost<O: Backend, S: Scalar, F: Flat<O::Num<S, Lane<1>>>>(
     der: Option<&mut Vec<S>>,
     rows: Rows<'_, S>,
 ) -> Result<(), Error> {
-    fault::watch(|| O::Derivative::matrix(outer, state, derivative, x, der, rows))
+    fault::Watch::begin().end(O::Derivative::matrix(outer, state, derivative, x, der, rows))
 }
 
 /// Names the operator in an error.

@@ -463,9 +463,8 @@ impl<S: Scalar> CompiledState<S> {
         product: &mut [S],
     ) -> bool {
         let which = ProgramKey::of(Kind::Pullback, 0);
-        self.current(f).is_some_and(|(held, _, parameters)| {
-            held.run_small_product(which, x, parameters, cotangent, &mut [y, product])
-        })
+        let Some((held, _, parameters)) = self.current(f) else { return false };
+        held.run_small_product(which, x, parameters, cotangent, &mut [y, product])
     }
 
     /// Propagates a tangent by a small program, and leaves the outputs. Returns `false` if none is valid; the product is then undefined
@@ -479,9 +478,8 @@ impl<S: Scalar> CompiledState<S> {
         product: &mut [S],
     ) -> bool {
         let which = ProgramKey::of(Kind::Pushforward, 0);
-        self.current(f).is_some_and(|(held, buffers, parameters)| {
-            held.run_small_product(which, x, parameters, tangent, &mut [&mut buffers.y, product])
-        })
+        let Some((held, buffers, parameters)) = self.current(f) else { return false };
+        held.run_small_product(which, x, parameters, tangent, &mut [&mut buffers.y, product])
     }
 
     /// Multiplies the Hessian at `x` with a tangent by a small program. Returns `false` if none is valid; the product is then undefined and
@@ -495,8 +493,8 @@ impl<S: Scalar> CompiledState<S> {
         product: &mut [S],
     ) -> bool {
         let which = ProgramKey::of(Kind::HessianProducts, 1);
-        self.current(f)
-            .is_some_and(|(held, _, parameters)| held.run_small_product(which, x, parameters, tangent, &mut [product]))
+        let Some((held, _, parameters)) = self.current(f) else { return false };
+        held.run_small_product(which, x, parameters, tangent, &mut [product])
     }
 }
 

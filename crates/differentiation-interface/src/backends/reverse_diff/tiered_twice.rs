@@ -47,6 +47,7 @@ impl Chosen {
 
     /// Computes products by a program, value and gradient too if there is room for them. Returns whether there is one that is valid.
     #[expect(clippy::too_many_arguments, reason = "three results")]
+    #[inline]
     pub(super) fn products<S: Scalar, F: Flat<TwiceVar<S>>>(
         &mut self,
         schedule: Schedule,
@@ -62,9 +63,8 @@ impl Chosen {
         }
         let slices = [x];
         let (Some(&[point]), Some(seeds)) = (doubles(&slices), seeds_of_doubles(seeds)) else { return false };
-        let with_gradient = value.is_some() || gradient.is_some();
         let decided = self.decided.take();
-        if let (Seeds::Vectors([tangent]), false, None) = (&seeds, with_gradient, decided)
+        if let (Seeds::Vectors([tangent]), None, None, None) = (&seeds, &value, &gradient, decided)
             && let Some(programs) = self.tiers.programs()
             && let Some([data]) = doubles_mut(&mut [rows.data()])
             && programs.fill_hessian_product(f.recordable(), point, tangent, data)
@@ -72,13 +72,30 @@ impl Chosen {
             self.tiers.count_by_program();
             return true;
         }
+        self.products_otherwise(schedule, f, point, (&seeds, decided), value, gradient, rows)
+    }
+
+    /// The same where no small program computes the products alone.
+    #[expect(clippy::too_many_arguments, reason = "three results")]
+    #[inline(never)]
+    fn products_otherwise<S: Scalar, F: Flat<TwiceVar<S>>>(
+        &mut self,
+        schedule: Schedule,
+        f: &mut F,
+        point: &[f64],
+        (seeds, decided): (&Seeds<'_, f64>, Option<Step>),
+        value: Option<&mut S>,
+        gradient: Option<&mut Vec<S>>,
+        rows: &mut Rows<'_, S>,
+    ) -> bool {
+        let with_gradient = value.is_some() || gradient.is_some();
         self.tiers.set_task(Task::HessianProducts(seeds.count()));
         let served = self.tiers.serve(schedule, decided, f, point, |programs, f| {
             rows.set_rows(seeds.count())?;
             let mut slices = [rows.data()];
             let Some([data]) = doubles_mut(&mut slices) else { return Ok(ByKept::OtherPath) };
             let rows = &mut Rows::fixed(data, point.len());
-            programs.hessian_products_by_kept(f, point, &seeds, with_gradient, rows)
+            programs.hessian_products_by_kept(f, point, seeds, with_gradient, rows)
         });
         if served && let Some(programs) = self.tiers.programs() {
             write(gradient, programs.gradient());

@@ -144,10 +144,12 @@ impl SmallProduct {
         let inputs = &[x, parameters, seed];
         let (has_run, is_doubtful) = match (&mut self.program, S::Base::as_doubles_mut(outputs)) {
             (Either::Alone(made), Some(outputs)) => {
-                (outputs.try_into().is_ok_and(|outputs| made.code.run(inputs, outputs)), made.is_doubtful)
+                let Ok(outputs) = outputs.try_into() else { return false };
+                (made.code.run(inputs, outputs), made.is_doubtful)
             }
             (Either::WithValue(made), Some(outputs)) => {
-                (outputs.try_into().is_ok_and(|outputs| made.code.run(inputs, outputs)), made.is_doubtful)
+                let Ok(outputs) = outputs.try_into() else { return false };
+                (made.code.run(inputs, outputs), made.is_doubtful)
             }
             (_, None) => return false,
         };

@@ -5,7 +5,7 @@
 use compiled_trace::native;
 use compiled_trace::{Absence, Executable, Program};
 use differentiation_interface_core::recordings::EngineScalar;
-use differentiation_interface_core::scalar::Scalar;
+use differentiation_interface_core::scalar::{Base, Scalar};
 use num_traits::Float;
 use std::sync::OnceLock;
 
@@ -123,21 +123,31 @@ impl ProgramKey {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn is_spoilt<S: Scalar>(self, outputs: &[&mut [S]]) -> bool {
         let first = if self.kind.has_value() { 1 } else { 0 };
-        outputs[first..].iter().any(|slice| has_nan(slice))
+        let mut is_spoilt = false;
+        for slice in &outputs[first..] {
+            is_spoilt |= has_nan(slice);
+        }
+        is_spoilt
     }
 }
 
-/// Whether a number is NaN. In pieces without branches, which the compiler turns into vectors; two numbers are compared at once.
+/// Whether a number is NaN. Their sum is NaN if one of them is, and costs a short program the least; it is also NaN if there are infinite
+/// numbers of both signs, so that each number is looked at then.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn has_nan<S: Scalar>(numbers: &[S]) -> bool {
-    let (pieces, rest) = numbers.as_chunks::<16>();
-    let is_nan = |number: &S| number.peek().is_nan();
-    let in_piece = |piece: &[S; 16]| {
-        let (low, high) = piece.split_at(8);
-        low.iter().zip(high).fold(false, |found, (a, b)| found | (is_nan(a) | is_nan(b)))
-    };
-    pieces.iter().fold(false, |found, piece| found | in_piece(piece))
-        | rest.iter().fold(false, |found, number| found | is_nan(number))
+    let (pieces, rest) = numbers.as_chunks::<8>();
+    let mut sums = [S::Base::ZERO; 8];
+    for piece in pieces {
+        sums.iter_mut().zip(piece).for_each(|(sum, number)| *sum += number.peek());
+    }
+    let sum = rest.iter().fold(S::Base::ZERO, |sum, number| sum + number.peek());
+    sums.into_iter().fold(sum, |sum, part| sum + part).is_nan() && contains_nan(numbers)
+}
+
+#[cold]
+#[inline(never)]
+fn contains_nan<S: Scalar>(numbers: &[S]) -> bool {
+    numbers.iter().any(|number| number.peek().is_nan())
 }
 
 /// An executable or machine code of a program, and whether its results can be doubtful.
