@@ -35,6 +35,15 @@ impl Hasher for Words {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|byte| self.add(u64::from(*byte)));
     }
+    fn write_u8(&mut self, number: u8) {
+        self.add(u64::from(number));
+    }
+    fn write_u16(&mut self, number: u16) {
+        self.add(u64::from(number));
+    }
+    fn write_isize(&mut self, number: isize) {
+        self.add(number as u64);
+    }
 }
 
 impl Graph {
@@ -56,36 +65,36 @@ impl Graph {
     pub fn fingerprint(&self) -> Fingerprint {
         let (mut operations, mut constants) = (Words(1), Words(2));
         let mut names = Names::default();
-        let mut operand = |operations: &mut Words, operand: u32| {
+        // What stands for an operand: constants are all the same, and have a hash of their own.
+        let mut operand = |operand: u32| {
             if operand & CONSTANT == 0 {
-                operations.add(u64::from(operand));
-            } else {
-                operations.add(u64::from(CONSTANT));
-                constants.add(self.constants()[(operand & !CONSTANT) as usize].to_bits());
+                return u64::from(operand);
             }
+            constants.add(self.constants()[(operand & !CONSTANT) as usize].to_bits());
+            u64::from(CONSTANT)
         };
         operations.add(self.inputs() as u64);
         operations.add(self.parameters() as u64);
         for node in self.nodes() {
-            match node.op {
-                Op::Unary(rule) => operations.add(names.unary(self, rule)),
-                Op::Binary(rule) => operations.add(names.binary(self, rule)),
+            let name = match node.op {
+                Op::Unary(rule) => names.unary(self, rule),
+                Op::Binary(rule) => names.binary(self, rule),
                 Op::Call => {
                     let call = &self.calls[node.a as usize];
                     operations.add(call.rule.place() as u64);
                     operations.add(call.outputs as u64);
-                    call.arguments.iter().for_each(|argument| operand(&mut operations, *argument));
+                    call.arguments.iter().for_each(|argument| operations.add(operand(*argument)));
                     continue;
                 }
                 Op::CallOutput => continue,
-                op => op.hash(&mut operations),
-            }
-            operand(&mut operations, node.a);
-            if !matches!(node.op, Op::Unary(_)) {
-                operand(&mut operations, node.b);
-            }
+                op => hash_of(&op),
+            };
+            let first = operand(node.a);
+            let second = if matches!(node.op, Op::Unary(_)) { 0 } else { operand(node.b) };
+            // One word for each operation, as every word waits for the hash of those before it.
+            operations.add(name ^ (first | second << 32));
         }
-        self.outputs().iter().for_each(|output| operand(&mut operations, *output));
+        self.outputs().iter().for_each(|output| operations.add(operand(*output)));
         Fingerprint { operations: operations.0, constants: constants.0 }
     }
 }
@@ -115,12 +124,18 @@ fn known<T: Hash>(hashes: &mut Vec<Option<u64>>, number: u16, make: impl FnOnce(
     if let Some(Some(hash)) = hashes.get(number) {
         return *hash;
     }
-    let mut words = Words(3);
-    make().hash(&mut words);
+    let hash = hash_of(&make());
     if hashes.len() <= number {
         hashes.resize(number + 1, None);
     }
-    hashes[number] = Some(words.0);
+    hashes[number] = Some(hash);
+    hash
+}
+
+#[inline]
+fn hash_of(value: &impl Hash) -> u64 {
+    let mut words = Words(3);
+    value.hash(&mut words);
     words.0
 }
 
