@@ -13,6 +13,8 @@ use std::ops::Range;
 const MAX_BODY: usize = 4096;
 /// Largest distance, in statements, between two nests to be fused.
 const MAX_DISTANCE: usize = 96;
+/// Largest number of calls of rules between two nests to be fused: what they cost exceeds what fusing saves.
+const MAX_CALLS: usize = 8;
 
 /// Fuses nests over the same iterations, moving the later one up where nothing in between forbids it; returns whether there are such.
 pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: &[u32]) -> bool {
@@ -28,15 +30,23 @@ pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: 
         return changed;
     }
     let mut summaries: Vec<Summary> = statements.iter().map(|s| Summary::new(s, loops)).collect();
-    let mut i = 0;
-    while i < statements.len() {
+    // The statements before `kept` are done, and those from there up to `start` are in a nest of them.
+    let (mut start, mut kept) = (0, 0);
+    while start < statements.len() {
+        let mut i = start;
         // Scalar nests become long: collect all partners first and write the body once.
         let mut group = vec![i];
         let mut grouped = summaries[i].clone();
         // What those of the statements between access that cannot come before the group.
         let mut behind = Summary::default();
-        let mut j = i + 1;
+        let (mut j, mut calls) = (i + 1, 0);
         while j < statements.len() && j < i + MAX_DISTANCE {
+            if let Statement::Call(_) = statements[j] {
+                calls += 1;
+                if calls > MAX_CALLS {
+                    break;
+                }
+            }
             if !summaries[j].conflicts(&behind) && can_join(statements, &group, j, loops) {
                 // The statements that the partner needs come first, then the group, then the rest.
                 let end = group[group.len() - 1];
@@ -69,14 +79,16 @@ pub(crate) fn fuse(statements: &mut Vec<Statement>, shared: &mut Shared, loops: 
                     _ => None,
                 })
                 .collect();
-            let nest = rewritten(&nests, shared);
-            statements.drain(group[0] + 1..group[0] + group.len());
-            summaries.drain(group[0] + 1..group[0] + group.len());
-            statements[group[0]] = Statement::Nest(nest);
-            summaries[group[0]] = Summary::new(&statements[group[0]], loops);
+            statements[group[0]] = Statement::Nest(rewritten(&nests, shared));
         }
-        i += 1;
+        // Those that the partners need come before the group.
+        for k in start..=group[0] {
+            statements.swap(kept, k);
+            kept += 1;
+        }
+        start = group[0] + group.len();
     }
+    statements.truncate(kept);
     changed
 }
 
