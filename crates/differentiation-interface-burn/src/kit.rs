@@ -6,7 +6,7 @@ use differentiation_interface_test::Counted;
 use differentiation_interface_test::families::{TensorMap, TensorSum};
 
 /// A constant of the device and number type of `x`.
-fn constant<const D: usize, const E: usize>(x: &Tensor<D>, numbers: &[f64], shape: [usize; E]) -> Tensor<E> {
+pub(crate) fn constant<const D: usize, const E: usize>(x: &Tensor<D>, numbers: &[f64], shape: [usize; E]) -> Tensor<E> {
     let options = TensorCreationOptions::new(x.device()).with_dtype(x.dtype());
     Tensor::from_data(TensorData::new(numbers.to_vec(), shape), options)
 }

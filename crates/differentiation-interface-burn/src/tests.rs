@@ -1,5 +1,6 @@
 //! The kit's scenarios of tensors on `AutoBurn`, and what is peculiar to it.
 
+use crate::kit::constant;
 use crate::{AutoBurn, Burn, Leaf};
 use burn_tensor::{DType, Device, Element, Tensor};
 use differentiation_interface::prelude::*;

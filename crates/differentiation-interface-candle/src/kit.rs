@@ -6,7 +6,7 @@ use differentiation_interface_test::Counted;
 use differentiation_interface_test::families::{TensorMap, TensorSum};
 
 /// A constant of the number type of `x`.
-fn constant(x: &Tensor, numbers: &[f64], shape: &[usize]) -> Result<Tensor> {
+pub(crate) fn constant(x: &Tensor, numbers: &[f64], shape: &[usize]) -> Result<Tensor> {
     Tensor::from_slice(numbers, shape, x.device())?.to_dtype(x.dtype())
 }
 

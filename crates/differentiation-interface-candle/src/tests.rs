@@ -1,5 +1,6 @@
 //! The kit's scenarios of tensors on `AutoCandle`, and what is peculiar to it.
 
+use crate::kit::constant;
 use crate::{AutoCandle, Candle, Leaf};
 use candle_core::{Device, Result, Tensor};
 use differentiation_interface::prelude::*;
