@@ -51,6 +51,10 @@ impl Graph {
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
+    /// Number of calls of custom rules.
+    pub fn calls(&self) -> usize {
+        self.calls.len()
+    }
     /// The plain numbers among the operands.
     pub fn constants(&self) -> &[f64] {
         &self.constants

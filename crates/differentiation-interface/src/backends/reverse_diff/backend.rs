@@ -24,7 +24,7 @@ use crate::backends::AutoCompiledReverseDiff;
 ///    is recorded, and compiled if it took this path before, for up to 4 paths. If such calls are at least 8 and more than a quarter of
 ///    all since the last program was made, the programs are given up and counting goes on as in 1.
 /// 3. The preparation stays with the tape for good if the program would have more to do than the tape (an estimate by instructions and
-///    iterations, for the interpreter alone), if the recording is larger than `with_memory_limit` allows, if the function cannot be
+///    iterations, for the interpreter alone; and recordings of more than 3000 calls of custom rules, with fewer than 64 operations for each), if the recording is larger than `with_memory_limit` allows, if the function cannot be
 ///    recorded, or if what it reads may change. That is assumed of functions that are not [pure](crate::Function::is_pure), that have
 ///    contexts which a recording cannot see, or that are not `Sync` (they may capture a `Cell`); and of those whose captured data were
 ///    different in two recordings of one path. State that changes behind a lock, an atomic or a `static` is noticed by the last alone:

@@ -67,6 +67,11 @@ const LASTED: u64 = 64;
 const FIRST_PROGRAMS: u64 = 4;
 /// Operations of a large recording; the tape has some 30 bytes for each.
 const LARGE: usize = 100_000;
+/// Calls of custom rules of which a program is made whatever their share of the operations. Since calls are not repeated in loops, the machine
+/// code of more would be too large, and to compile them takes as long as hundreds of calls of the tape.
+const MOST_RULE_CALLS: usize = 3000;
+/// The operations for each call of a rule that are too few for a program of more than those.
+const FEW_FOR_A_CALL: usize = 64;
 /// The number of times that programs are given up after which constants are taken to change too often.
 const MOST_DESCENTS: u64 = 2;
 
@@ -227,6 +232,8 @@ impl Tiers {
             let most = if is_known && is_due { MOST_KEPT } else { 0 };
             self.followed += 1;
             programs.follow(f.recordable(), most).map_err(Reason::of_error)?
+        } else if is_known && trial.calls > MOST_RULE_CALLS && trial.operations < FEW_FOR_A_CALL * trial.calls {
+            return Err(Reason::Slower);
         } else if is_known && programs.count() < MOST_KEPT {
             programs.adopt(limits, f, x).map_err(Reason::of_error)?;
             true

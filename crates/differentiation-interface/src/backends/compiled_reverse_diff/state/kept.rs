@@ -32,6 +32,8 @@ pub(in crate::backends) enum ByKept {
 pub(in crate::backends) struct Trial {
     pub(in crate::backends) fingerprint: Fingerprint,
     pub(in crate::backends) operations: usize,
+    /// The number of calls of custom rules.
+    pub(in crate::backends) calls: usize,
     /// The time that its functions take beyond that of additions, in that of an operation.
     pub(in crate::backends) functions: f64,
 }
@@ -54,6 +56,7 @@ impl CompiledState<f64> {
         Ok(Trial {
             fingerprint: graph.fingerprint(),
             operations: graph.nodes().len(),
+            calls: graph.calls(),
             functions: graph.time_of_functions(),
         })
     }

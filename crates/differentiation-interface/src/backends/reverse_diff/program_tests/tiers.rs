@@ -3,6 +3,7 @@
 use crate::backends::reverse_diff::{AutoReverseDiff, Form, Reason, Var};
 use differentiation_interface_core::backend::SecondOrder;
 use differentiation_interface_core::context::{Constant, Parameter};
+use differentiation_interface_core::custom::{Custom, PlainRule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::operators::{
     gradient, prepare_derivative, prepare_gradient, prepare_hessian, prepare_jacobian,
@@ -232,6 +233,30 @@ fn other_numbers_than_doubles_stay_on_the_tape() {
 
 fn rosenbrock_single<T: Real<f32>>(x: &[T]) -> T {
     x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum()
+}
+
+#[test]
+fn thousands_of_calls_of_a_rule_with_little_beside_them_keep_the_tape() {
+    let rule = PlainRule::new("square", |x: &[f64], y: &mut Vec<f64>| {
+        y.clear();
+        y.push(x[0] * x[0]);
+    })
+    .with_pullback(|x: &[f64], _: &[f64], dy: &[f64], dx: &mut [f64]| dx[0] = 2.0 * x[0] * dy[0]);
+    let rule = Custom::new(rule);
+    // The number of calls, that of sums of squares beside them, and why the tape stays.
+    for (calls, sums, stays) in [(100, 0, None), (3001, 1, Some(Reason::Slower)), (3001, 100, None)] {
+        let f = |x: &[_]| {
+            let called = x.iter().map(|v| rule.number(&[*v])).sum::<Var<f64>>();
+            (0..sums).fold(called, |sum, _| x.iter().map(|v| *v * *v).fold(sum, |sum, v| sum + v))
+        };
+        let mut prepared = prepare_gradient(&f, &adaptive().recording_from(4), &vec![0.0; calls]).unwrap();
+        for _ in 0..10 {
+            assert_eq!(prepared.gradient(&vec![1.0; calls]).unwrap(), vec![2.0 + 2.0 * f64::from(sums); calls]);
+        }
+        let report = prepared.report();
+        assert_eq!((report.recordings, report.stays), (2, stays), "{report}");
+        assert_eq!(report.programs, u64::from(stays.is_none()), "{report}");
+    }
 }
 
 #[test]
