@@ -215,17 +215,20 @@ impl<B: Base> Core for RecordedCore<B> {
         Self::inert(first).binary(second, rule)
     }
 
-    /// Product, sum, and a correction by their rounding errors, which has no derivative.
+    /// Product, sum, and a correction by their rounding errors, which has no derivative. The value is theirs too, so that comparisons come out
+    /// as in the program where the errors are too small for a number.
     fn fused(self, factor: Self, addend: Self) -> Self {
-        let value = self.value.mul_add(factor.value, addend.value);
-        let (product, plain_sum) = (self.binary(factor, Times), |product: Self| product.binary(addend, Plus));
+        if self.recording | factor.recording | addend.recording == 0 {
+            return Self::inert(self.value.mul_add(factor.value, addend.value));
+        }
+        let product = self.binary(factor, Times);
         let is_exact = |v: Self| v.recording == 0 && v.value.abs() == B::ONE;
         let adds_nothing = addend.recording == 0 && addend.value == B::ZERO;
         if is_exact(self) || is_exact(factor) || adds_nothing {
-            return RecordedCore { value, ..plain_sum(product) };
+            return product.binary(addend, Plus);
         }
         let correction = self.binary(factor, ProductError).binary(product.binary(addend, SumError), OddSum);
-        RecordedCore { value, ..product.binary(addend, Together).binary(correction, Together) }
+        product.binary(addend, Together).binary(correction, Together)
     }
 
     fn custom<R: CustomRule<B>>(rule: &Arc<R>, x: &[Num<Self>], y: &mut Vec<Num<Self>>) {

@@ -3,6 +3,7 @@
 
 use differentiation_interface::prelude::*;
 use differentiation_interface::sparse::matrix_coloring::Pattern;
+use differentiation_interface::sparse::sparsity_tracer::TracerLocalSparsityDetector;
 use differentiation_interface::sparse::{GraphSparsityDetector, KnownPattern};
 use differentiation_interface_test::allocations;
 use std::cell::Cell;
@@ -313,5 +314,30 @@ fn gradients_beside_entries_are_not_taken_for_them() {
         let (value, grad, hess) = prepared.value_gradient_and_hessian(&x).unwrap();
         assert!(close(&[value], &[-1.0 + 2.0f64.sqrt()]) && close(&grad, &[1.0 - root, 0.0, 0.0, root]));
         assert_close(&hess, &expected);
+    }
+}
+
+/// The square of x by a rule, after a comparison of 1.5 x, in one rounding, with x.
+struct ComparesFusedSum;
+impl<T: Real> Function<[T]> for ComparesFusedSum {
+    type Output = Vec<T>;
+    fn call(&self, x: &[T]) -> Vec<T> {
+        let square = PlainRule::new("square", |x: &[f64], y: &mut Vec<f64>| {
+            y.clear();
+            y.push(x[0] * x[0]);
+        })
+        .with_pullback(|x: &[f64], _: &[f64], dy: &[f64], dx: &mut [f64]| dx[0] = 2.0 * x[0] * dy[0]);
+        let sign = if x[0].mul_add(T::constant(0.5), x[0]) >= x[0] { 1.0 } else { -1.0 };
+        Custom::new(square).call(&[x[0] * sign])
+    }
+}
+
+/// 1.5 times the smallest number is twice that in one rounding, and the number itself in the two of a program, so the recording compares
+/// what the program compares.
+#[test]
+fn comparisons_of_the_smallest_fused_sums_are_those_of_the_program() {
+    let backend = AutoSparse::new(AutoReverseDiff::compiled()).with_detector(TracerLocalSparsityDetector);
+    for x in [5e-324, -5e-324, 1.0] {
+        assert_eq!(jacobian(&ComparesFusedSum, &backend, &[x]).unwrap().values(), [2.0 * x]);
     }
 }
