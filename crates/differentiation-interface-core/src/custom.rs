@@ -24,7 +24,7 @@ pub fn pushforward_by_rule<R: CustomRule<S::Base>, S: Scalar>(rule: &R, x: &[S],
         unit[i] = S::constant(S::Base::ONE);
         rule.pullback(x, y, &unit, &mut row);
         unit[i] = S::default();
-        dy[i] = row.iter().zip(dx).fold(S::default(), |sum, (a, b)| sum + *a * *b);
+        dy[i] = along(&row, dx);
     }
 }
 
@@ -39,8 +39,14 @@ pub fn pullback_by_rule<R: CustomRule<S::Base>, S: Scalar>(rule: &R, x: &[S], y:
         unit[j] = S::constant(S::Base::ONE);
         rule.pushforward(x, y, &unit, &mut column);
         unit[j] = S::default();
-        dx[j] = column.iter().zip(dy).fold(S::default(), |sum, (a, b)| sum + *a * *b);
+        dx[j] = along(&column, dy);
     }
+}
+
+/// Σ aᵢ bᵢ for derivatives a, without those where b is zero, which may be infinite.
+fn along<S: Scalar>(derivatives: &[S], seed: &[S]) -> S {
+    let terms = derivatives.iter().zip(seed).filter(|(_, b)| !b.is_inert_zero());
+    terms.fold(S::default(), |sum, (a, b)| sum + *a * *b)
 }
 
 /// A [`CustomRule`] as a function to call from code over any scalar. Cloning shares the rule.

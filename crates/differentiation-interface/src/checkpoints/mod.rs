@@ -278,8 +278,12 @@ impl<F: Step> CustomRule for Loop<F> {
     }
 
     fn pushforward<S: Scalar<Base = f64>>(&self, x: &[S], _: &[S], dx: &[S], dy: &mut [S]) {
-        let mut numbers: Vec<Dual<S, Lane<1>>> =
-            x.iter().zip(dx).map(|(x, dx)| Num(DualCore::along(*x, *dx))).collect();
+        // A zero must not be multiplied by an infinite derivative.
+        let number = |(x, dx): (&S, &S)| match dx.is_inert_zero() {
+            true => DualCore::inert(*x),
+            false => DualCore::along(*x, *dx),
+        };
+        let mut numbers: Vec<Dual<S, Lane<1>>> = x.iter().zip(dx).map(|numbers| Num(number(numbers))).collect();
         let (state, parameters) = numbers.split_at_mut(self.states);
         self.advance(0, self.steps, state, parameters);
         for (dy, number) in dy.iter_mut().zip(state) {

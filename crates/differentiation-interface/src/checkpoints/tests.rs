@@ -197,6 +197,30 @@ fn extreme_points() {
     close(&[derivative(&by_x, &AutoReverseDiff::tape(), 1.0).unwrap()], &[0.125]);
 }
 
+/// u₀ ← u₀², and u₁ ← √u₁, whose derivative at 0 is infinite.
+struct Apart;
+
+impl Step for Apart {
+    fn step<T: Real>(&self, _: usize, u: &mut [T], _: &[T]) {
+        u[0] = u[0] * u[0];
+        u[1] = u[1].sqrt();
+    }
+}
+
+#[test]
+fn infinite_derivatives_of_what_is_not_read_do_not_matter() {
+    let run = Checkpointed::new(Apart, 2, 2).with_snapshots(1);
+    let f = |x: &[_]| run.run(x, &[])[0];
+    for x in [[3.0, 0.0], [0.0, 0.0], [1.0, f64::INFINITY]] {
+        let h = [[12.0 * x[0] * x[0], 0.0], [0.0, 0.0]];
+        assert_eq!(hessian(&f, &AutoReverseDiff::tape(), &x).unwrap(), h);
+        let [product] = hvp(&f, &AutoReverseDiff::tape(), &x, [&[1.0, 1.0]]).unwrap();
+        assert_eq!(product[0], h[0][0]);
+    }
+    let pair = SecondOrder(AutoReverseDiff::tape(), AutoForwardDiff::default());
+    assert_eq!(hessian(&|x: &[_]| run.run(x, &[])[0], &pair, &[3.0, 0.0]).unwrap(), [[108.0, 0.0], [0.0, 0.0]]);
+}
+
 #[test]
 #[should_panic(expected = "`run` got a state of 3 numbers, for a loop with 2")]
 fn a_state_of_another_length_is_refused() {

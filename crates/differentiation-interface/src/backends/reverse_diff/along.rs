@@ -15,6 +15,12 @@ pub(super) fn along<S: Scalar>(value: S, tangent: S) -> Along<S> {
     Num(DualCore::along(value, tangent))
 }
 
+/// The number `value` whose derivative is `tangent`, fixed where that is zero: a zero must not be multiplied by an infinite derivative.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn moving<S: Scalar>(value: S, tangent: S) -> Along<S> {
+    if tangent.is_inert_zero() { fixed(value) } else { along(value, tangent) }
+}
+
 /// The number `value`, which does not depend on the entry.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn fixed<S: Scalar>(value: S) -> Along<S> {

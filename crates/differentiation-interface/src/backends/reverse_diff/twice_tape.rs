@@ -5,7 +5,7 @@
 //! ū += wᵤ w̄ and ū̇ += wᵤ w̄̇ + w̄ (wᵤᵤ u̇ + wᵤᵥ v̇), the same for v. At the inputs ū is the gradient and ū̇ the product of the
 //! Hessian with the seed. Called by the state in `twice.rs`; entries come from `twice_var.rs`.
 
-use super::along::{Along, along, fixed};
+use super::along::{Along, fixed, moving};
 use super::tape::{Entry, ThreadTape, entry_with_thread_tape};
 use differentiation_interface_core::custom::{CustomRule, pullback_by_rule, pushforward_by_rule};
 use differentiation_interface_core::scalar::Scalar;
@@ -76,12 +76,12 @@ impl<S: Scalar, R: CustomRule<S::Base>> Propagate<S> for AppliedRule<R, S> {
         dx
     }
     fn products(&self, dx: &[Option<S>], y_tangents: &[S], dy: &[S], dy_tangents: &[S]) -> (Vec<S>, Vec<S>) {
-        let moving = |values: &[S], tangents: &[S]| -> Vec<Along<S>> {
-            values.iter().zip(tangents).map(|(&value, &tangent)| along(value, tangent)).collect()
+        let all = |values: &[S], tangents: &[S]| -> Vec<Along<S>> {
+            values.iter().zip(tangents).map(|(&value, &tangent)| moving(value, tangent)).collect()
         };
-        let x: Vec<_> = self.x.iter().zip(dx).map(|(&x, dx)| dx.map_or(fixed(x), |dx| along(x, dx))).collect();
+        let x: Vec<_> = self.x.iter().zip(dx).map(|(&x, dx)| dx.map_or(fixed(x), |dx| moving(x, dx))).collect();
         let mut products = vec![Along::default(); x.len()];
-        pullback_by_rule(&*self.rule, &x, &moving(&self.y, y_tangents), &moving(dy, dy_tangents), &mut products);
+        pullback_by_rule(&*self.rule, &x, &all(&self.y, y_tangents), &all(dy, dy_tangents), &mut products);
         products.iter().map(|product| (product.0.value(), product.0.slope().unwrap_or_default())).unzip()
     }
 }

@@ -3,7 +3,7 @@
 //! Used in `hvp` and `hessian` if both backends are this one; it records entries on the tape of `twice_tape.rs`, or operations of a
 //! recording that is compiled by `recorded.rs`.
 
-use super::along::{Along, along, fixed};
+use super::along::{Along, along, fixed, moving};
 #[cfg(feature = "compiled")]
 use super::recorded;
 use super::states::answered_in_both_states;
@@ -125,8 +125,7 @@ impl<S: Scalar> TwiceVarCore<S> {
     /// The first derivative, along the entry.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn slope(&self) -> Along<S> {
-        // A zero second derivative must not be multiplied by an infinite one.
-        if self.second.is_inert_zero() { fixed(self.first) } else { along(self.first, self.second) }
+        moving(self.first, self.second)
     }
 
     /// The number with value `value` whose derivative is `slope`, along the entry of `self`.
