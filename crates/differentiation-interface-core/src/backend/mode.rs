@@ -42,11 +42,12 @@ pub struct Nested;
 #[derive(Clone, Copy, Debug)]
 pub struct HyperDuals;
 /// Paired with itself, the backend computes products with a Hessian from one recording: it is a
-/// [`SecondAdjointPrimitive`](super::SecondAdjointPrimitive). Paired with others it nests.
+/// [`SecondAdjointPrimitive`](super::SecondAdjointPrimitive). The same recording serves it as the inner backend of a [`HyperDuals`] one, whose
+/// tangents it propagates. Paired with others it nests.
 #[derive(Clone, Copy, Debug)]
 pub struct Adjoint;
-/// As [`Adjoint`], by compiled programs. They are faster than any backend that differentiates them, so the recording also computes
-/// the products when it is the inner backend of a [`HyperDuals`] or [`Adjoint`] one.
+/// As [`Adjoint`], by compiled programs. Its recording also serves it as the inner backend of an [`Adjoint`] one, since its programs are
+/// faster than what differentiates them.
 #[derive(Clone, Copy, Debug)]
 pub struct Replayed;
 

@@ -107,7 +107,7 @@ impl Twice for Nested {
 impl Twice for HyperDuals {
     type Under<O: Twice, Given> = O::OverHyperDual<Given>;
     type OverHyperDual<Given> = HyperDualRoute;
-    type OverAdjoint<Given> = Given;
+    type OverAdjoint<Given> = SecondAdjoint;
     type OverReplayed<Given> = SecondAdjoint;
     type OverDifferences<Given> = Given;
     type SamePointRoute = ReverseOverGradient;

@@ -8,11 +8,12 @@
 //! reverse   reverse   ReverseOverGradient   pullback (outer) of the gradient (inner)
 //! ```
 //! A backend with both primitives counts as a forward one outside and as a reverse one inside where that helps. A backend paired
-//! with itself may have a better way than nesting its numbers, which the type parameter of its mode names:
+//! with itself, or with one that its way leaves nothing to do, may have a better way than nesting numbers, which the type parameter of its mode
+//! names:
 //! ```text
 //! outer                         inner       route
 //! HyperDuals                     HyperDuals   HyperDualRoute   numbers for both differentiations; `AutoForwardDiff`
-//! Adjoint                       Adjoint     SecondAdjoint    one recording, swept forwards and back; `AutoReverseDiff`
+//! HyperDuals, Adjoint            Adjoint     SecondAdjoint    one recording, swept forwards and back; `AutoReverseDiff`
 //! HyperDuals, Adjoint, Replayed  Replayed    SecondAdjoint    the same by compiled programs; `AutoReverseDiff::compiled()`
 //! Differences                   Differences SecondDifferenceRoute  formulas for second derivatives; `AutoFiniteDifferences`
 //! ```

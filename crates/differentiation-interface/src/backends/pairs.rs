@@ -4,7 +4,7 @@
 //! backend imports the other.
 
 use super::forward_diff::{AutoForwardDiff, ChunkSize, Dual};
-use super::reverse_diff::{AutoReverseDiff, Var};
+use super::reverse_diff::{AutoReverseDiff, TwiceVar, Var};
 use differentiation_interface_core::backend::{Lanes, Lift, LiftPair};
 use differentiation_interface_core::scalar::Scalar;
 
@@ -15,9 +15,9 @@ impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoReverseDiff, S, Dual<Var<S>
     }
 }
 
-impl<C: ChunkSize, S: Scalar, L: Lanes> LiftPair<AutoForwardDiff<C>, S, Var<Dual<S, L>>> for AutoReverseDiff {
+impl<C: ChunkSize, S: Scalar> LiftPair<AutoForwardDiff<C>, S, TwiceVar<S>> for AutoReverseDiff {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn lift_pair(value: S) -> Var<Dual<S, L>> {
-        Self::lift(AutoForwardDiff::<C>::lift(value))
+    fn lift_pair(value: S) -> TwiceVar<S> {
+        <Self as LiftPair<Self, S, TwiceVar<S>>>::lift_pair(value)
     }
 }

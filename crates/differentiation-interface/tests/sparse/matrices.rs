@@ -516,9 +516,9 @@ fn chunk_larger_than_the_colours_is_refused() {
         error.to_string(),
         "jacobian with sparse(forward_diff): chunk size 4 is larger than the 2 colours of the sparse derivative; use a chunk size of at most 2, or the automatic one"
     );
-    let error = hessian(&Cubes, &AutoSparse::new(SecondOrder(chunk, AutoReverseDiff::default())), &X).unwrap_err();
+    let error = hessian(&Cubes, &AutoSparse::new(SecondOrder(AutoReverseDiff::default(), chunk)), &X).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ChunkExceedsColors { chunk: 4, colors: 3 });
-    let error = hessian(&Cubes, &AutoSparse::new(SecondOrder(chunk, AutoReverseDiff::default())), &X[..3]).unwrap_err();
+    let error = hessian(&Cubes, &AutoSparse::new(SecondOrder(AutoReverseDiff::default(), chunk)), &X[..3]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ChunkTooLarge { chunk: 4, inputs: 3 });
     // The inner gradient is dense, so its chunk is compared with the inputs.
     let inner = SecondOrder(AutoForwardDiff::default(), chunk);

@@ -83,15 +83,12 @@ macro_rules! operations {
             #[inline]
             #[track_caller]
             fn select(left: Self, relation: Relation, right: Self, then: Self, otherwise: Self) -> Self {
-                match (left, right, then, otherwise) {
-                    (Self::Plain(l), Self::Plain(r), Self::Plain(t), Self::Plain(o)) => {
-                        Self::Plain(S::select(l, relation, r, t, o))
-                    }
-                    _ => match [left, right, then, otherwise].map(Self::as_recorded) {
-                        [Some(l), Some(r), Some(t), Some(o)] => Self::Recorded(Scalar::select(l, relation, r, t, o)),
-                        _ if relation.holds(left.compare(&right)) => then,
-                        _ => otherwise,
-                    },
+                let numbers = [left, right, then, otherwise];
+                match Self::leading(numbers) {
+                    $(Self::$Variant(_) => {
+                        let [left, right, then, otherwise] = numbers.map(|v| <Self as Holds<$Key>>::take(v));
+                        <Self as Holds<$Key>>::put(Scalar::select(left, relation, right, then, otherwise))
+                    })*
                 }
             }
             #[inline]
@@ -117,10 +114,8 @@ macro_rules! operations {
                 match second { $(Self::$Variant(v) => Self::$Variant(<$Active>::apply2_left(first, v, rule)),)* }
             }
             fn fused(self, factor: Self, addend: Self) -> Self {
-                // A plain number or a parameter of a recording is converted to the engine of the other numbers.
-                let rank = |v: &Self| match v { Self::Plain(_) => 0, Self::Recorded(_) => 1, _ => 2 };
                 let numbers = [self, factor, addend];
-                match numbers.into_iter().max_by_key(rank).unwrap_or_default() {
+                match Self::leading(numbers) {
                     $(Self::$Variant(_) => {
                         let [x, y, z] = numbers.map(|v| <Self as Holds<$Key>>::take(v));
                         <Self as Holds<$Key>>::put(x.fused(y, z))
@@ -176,14 +171,11 @@ macro_rules! one_of_numbers {
                     (a, b) => foreign(a).primal().partial_cmp(&b.primal()),
                 }
             }
-            /// The number as a number of a recording, if it is one or is plain.
+            /// The number whose engine computes an operation on all of these: it takes plain numbers and parameters of a recording.
             #[inline]
-            fn as_recorded(self) -> Option<Recorded<S::Base>> {
-                match self {
-                    Self::Recorded(v) => Some(v),
-                    Self::Plain(v) => Some(recorded::<S, L>(v)),
-                    _ => None,
-                }
+            fn leading<const N: usize>(numbers: [Self; N]) -> Self {
+                let rank = |v: &Self| match v { Self::Plain(_) => 0, Self::Recorded(_) => 1, _ => 2 };
+                numbers.into_iter().max_by_key(rank).unwrap_or_default()
             }
         }
         $(impl<S: Scalar, L: Lanes> Holds<$Key> for $Core<S, L> {
@@ -257,10 +249,10 @@ one_of_numbers! {
     FiniteVar(Var<S>) of (AnyDifferences, AutoReverseDiff), from v by var(v), to plain by inert_var;
     DualFinite(Dual<S, L>) of (RuntimeForward, AnyDifferences), from v by dual(v), to plain by inert_dual;
     HyperDual(HyperDual<S, L, Inner>) of (RuntimeForward, RuntimeForward), from v by Num(HyperDualCore::inert(dual(v))), to plain by inert_hyper_dual;
-    DualVar(Var<Dual<S, L>>) of (RuntimeForward, AutoReverseDiff), from v by var(dual(v)), to plain by |v| inert_var(v).and_then(|v| inert_dual(&v));
     VarFinite(Var<S>) of (AutoReverseDiff, AnyDifferences), from v by var(v), to plain by inert_var;
     VarDual(Dual<Var<S>, L>) of (AutoReverseDiff, RuntimeForward), from v by dual(var(v)), to plain by |v| inert_dual(v).and_then(|v| inert_var(&v));
-    TwiceVar(TwiceVar<S>) of (AutoReverseDiff, AutoReverseDiff), from v by Num(TwiceVarCore::inert(v)), to plain by inert_twice_var;
+    TwiceVar(TwiceVar<S>) of (AutoReverseDiff, AutoReverseDiff) | (RuntimeForward, AutoReverseDiff),
+        from v by Num(TwiceVarCore::inert(v)), to plain by inert_twice_var;
     Recorded(Recorded<S::Base>) of (AutoCompiledReverseDiff, AutoCompiledReverseDiff)
         | (AutoCompiledReverseDiff, AnyDifferences) | (AnyDifferences, AutoCompiledReverseDiff)
         | (RuntimeForward, AutoCompiledReverseDiff) | (AutoReverseDiff, AutoCompiledReverseDiff),
@@ -278,9 +270,10 @@ impl<S: Scalar, L: Lanes> AnyCore<S, L> {
 }
 
 impl<S: Scalar, L: Lanes> AnyPairCore<S, L> {
-    /// None: pairs are not recorded by a tape.
-    fn parameter_of_tape(_: usize, _: S::Base) -> Option<Self> {
-        None
+    /// The same.
+    fn parameter_of_tape(index: usize, value: S::Base) -> Option<Self> {
+        let var = TwiceVar::<S>::parameter(index, value);
+        (!var.is_constant()).then_some(Self::TwiceVar(var))
     }
 }
 

@@ -293,7 +293,7 @@ impl HvpRoute<AnyBackend, AnyBackend> for AnyRoute {
     ) -> Result<Self::State<S, L>, Error> {
         let (outer, inner) = (pair.0.first_order()?, pair.1.first_order()?);
         Ok(Running::new(make!(outer, |outer: O| make!(inner, |inner: I| {
-            let backend = (outer.steady(), inner.steady());
+            let backend = (outer, inner);
             let state = <PairRoute<O, I> as HvpRoute<O, I>>::state::<S, L>(&backend, inputs, seeds)?;
             Engine { backend, state }
         }))))
@@ -348,6 +348,11 @@ impl HvpRoute<AnyBackend, AnyBackend> for AnyRoute {
         request: Request,
     ) -> Result<bool, Error> {
         run_pair!(state, f, entries(x, entries, request))
+    }
+    fn adapt<S: Scalar, L: Lanes>(_: &(AnyBackend, AnyBackend), state: &mut Self::State<S, L>, adapts: bool) {
+        per_pair!(&mut state.engine, |engine: O, I| {
+            <PairRoute<O, I> as HvpRoute<O, I>>::adapt::<S, L>(&engine.backend, &mut engine.state, adapts);
+        });
     }
     fn seeds_per_pass<L: Lanes>(pair: &(AnyBackend, AnyBackend), seeds: usize) -> usize {
         let (Ok(outer), Ok(inner)) = (pair.0.first_order(), pair.1.first_order()) else { return seeds.max(1) };

@@ -86,3 +86,45 @@ fn first_derivatives_that_repeat_are_computed_by_programs() {
     let by_tapes = runs(AnyBackend::from(AutoReverseDiff::tape()));
     assert!(by_tapes.iter().all(|count| *count > 100), "{by_tapes:?}");
 }
+
+/// The same in products with a Hessian, and in Hessians, of p x₀ max(x₀, x₁), at points where one or the other is larger.
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
+fn runs_of_second_order(backend: AnyBackend) -> [usize; 2] {
+    use crate::prelude::*;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    let counts = [const { AtomicUsize::new(0) }; 2];
+    fn bent<T: crate::scalar::Real>(count: &AtomicUsize, x: &[T], p: &[T]) -> T {
+        count.fetch_add(1, Relaxed);
+        p[0] * x[0] * x[0].greater_than(x[1]).select(x[0], x[1])
+    }
+    let f = |x: &[_], p: &Vec<_>| bent(&counts[0], x, p);
+    let g = |x: &[_], p: &Vec<_>| bent(&counts[1], x, p);
+    let mut hvp = prepare_hvp(&f, &backend, (&[1.0; 2], Parameter(&[1.0][..])), [&[1.0; 2]]).unwrap();
+    let mut hessian = prepare_hessian(&g, &backend, (&[1.0; 2], Parameter(&[1.0][..]))).unwrap();
+    for call in 0..100 {
+        let (x, p) = ([if call % 3 == 0 { 9.0 } else { 4.0 }, 7.0], &[f64::from(call)][..]);
+        let expected = if call % 3 == 0 { [[2.0 * p[0], 0.0], [0.0, 0.0]] } else { [[0.0, p[0]], [p[0], 0.0]] };
+        assert_eq!(hessian.hessian((&x, Parameter(p))).unwrap(), expected);
+        let [product] = hvp.hvp((&x, Parameter(p)), [&[1.0, 10.0]]).unwrap();
+        assert_eq!(product, expected.map(|[a, b]| a + 10.0 * b));
+    }
+    counts.map(AtomicUsize::into_inner)
+}
+
+#[cfg(all(not(ad_interpreter), any(feature = "native", all(target_arch = "x86_64", unix))))]
+#[test]
+fn second_derivatives_that_repeat_are_computed_by_programs() {
+    use crate::backend::SecondOrder;
+    use crate::backends::{AutoForwardDiff, AutoReverseDiff};
+
+    for name in ["ReverseDiff", "SecondOrder(ForwardDiff, ReverseDiff)"] {
+        let by_programs = runs_of_second_order(name.parse().unwrap());
+        assert!(by_programs.iter().all(|count| (48..60).contains(count)), "{name}: {by_programs:?}");
+    }
+    let tape = AutoReverseDiff::tape();
+    for backend in [AnyBackend::from(tape), SecondOrder(AutoForwardDiff::default(), tape).into()] {
+        let by_tapes = runs_of_second_order(backend);
+        assert!(by_tapes.iter().all(|count| *count > 100), "{by_tapes:?}");
+    }
+}

@@ -39,8 +39,9 @@ use crate::backends::AutoCompiledReverseDiff;
 ///
 /// A program adds long sums in another order than the tape: results differ by rounding. `report()` of the prepared object says what has
 /// been done and why; a sparse matrix has no report. [`tape`](Self::tape), `recording_from` and `compiled` set the tier. The tape computes
-/// numbers of another differentiation (the inner derivatives of [`SecondOrder`](crate::backend::SecondOrder) with another engine outside),
-/// `f32`, calls without preparation, products at a fixed point, second derivatives by `AnyBackend`, and everything but gradients and derivatives by
+/// numbers of another differentiation (the inner derivatives of [`SecondOrder`](crate::backend::SecondOrder) with another engine outside; `hvp` and
+/// `hessian` with forward mode outside are those of this engine alone),
+/// `f32`, calls without preparation, products at a fixed point, and everything but gradients and derivatives by
 /// `AutoThreaded`. The value that `value_derivative_and_second_derivative` returns takes a run of the function on a tape.
 ///
 /// **Threads.** The tape belongs to the thread that calls the operator. A function that combines its numbers on another thread

@@ -1,5 +1,6 @@
 //! Tests of products and second order by the engine that chooses: answers by hand while preparations go up and down.
 
+use crate::backends::AutoForwardDiff;
 use crate::backends::reverse_diff::{AutoReverseDiff, Form, Reason, TwiceVar, Var};
 use differentiation_interface_core::backend::SecondOrder;
 use differentiation_interface_core::context::{Constant, Parameter};
@@ -246,8 +247,17 @@ fn inner_differentiations_run_in_recordings_of_second_order() {
 }
 
 #[test]
-fn pairs_of_this_engine_go_up_by_the_inner_one() {
+fn pairs_go_up_by_the_inner_engine() {
     let f = |x: &[_]| curved(x);
+    let mut prepared = prepare_hessian(&f, &SecondOrder(AutoForwardDiff::default(), adaptive()), &[0.0; 2]).unwrap();
+    let pair = SecondOrder(AutoForwardDiff::default(), AutoReverseDiff::tape());
+    let mut by_tape = prepare_hessian(&f, &pair, &[0.0; 2]).unwrap();
+    for _ in 0..60 {
+        close(prepared.hessian(&[1.0, 0.5]).unwrap().as_slice(), &[1.0, 2.0, 2.0, -0.5f64.sin()]);
+        close(by_tape.hessian(&[1.0, 0.5]).unwrap().as_slice(), &[1.0, 2.0, 2.0, -0.5f64.sin()]);
+    }
+    assert_ne!(prepared.report().form, Form::Tape);
+    assert_eq!(by_tape.report().form, Form::Tape);
     let mut prepared = prepare_hessian(&f, &SecondOrder(AutoReverseDiff::tape(), adaptive()), &[0.0; 2]).unwrap();
     for _ in 0..60 {
         close(prepared.hessian(&[1.0, 0.5]).unwrap().as_slice(), &[1.0, 2.0, 2.0, -0.5f64.sin()]);
