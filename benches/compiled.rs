@@ -10,7 +10,7 @@
 mod workloads;
 
 use compiled_trace::{Limits, Recorded, compile, record};
-use differentiation_interface::backend::{Backend, SecondOrder};
+use differentiation_interface::backend::Backend;
 use differentiation_interface::context::Parameter;
 use differentiation_interface::prelude::*;
 use std::hint::black_box;
@@ -133,7 +133,7 @@ macro_rules! sparse {
 fn hessians() {
     let (f, n) = (&sums::AsFunction(Differences), if timed() { 1000 } else { 40 });
     let x = &Differences::point(n)[..];
-    let (forward, tape, compiled) = (AutoForwardDiff::default(), AutoReverseDiff::tape(), AutoReverseDiff::compiled());
+    let (tape, compiled) = (AutoReverseDiff::tape(), AutoReverseDiff::compiled());
     if wanted("W3 dense hessian", n) {
         let mut expected = vec![0.0; n * n];
         differences_hessian(|i, j, v| expected[i * n + j] = v, n);
@@ -146,8 +146,7 @@ fn hessians() {
         let rows = vec![
             by_hand,
             dense_hessian!("compiled", compiled, f, x, &expected),
-            dense_hessian!("forward over compiled", SecondOrder(forward, compiled), f, x, &expected),
-            dense_hessian!("tape, forward over it", SecondOrder(forward, tape), f, x, &expected),
+            dense_hessian!("tape", tape, f, x, &expected),
         ];
         print("W3 dense Hessian", n, rows);
     }
@@ -165,12 +164,7 @@ fn hessians() {
                 sparse!(prepare_hessian hessian hessian_into, $engine, AutoSparse::new($backend), f, x, &expected, 1e-12)
             };
         }
-        let rows = vec![
-            by_hand,
-            sparse_hessian!("compiled", compiled),
-            sparse_hessian!("forward over compiled", SecondOrder(forward, compiled)),
-            sparse_hessian!("tape, forward over it", SecondOrder(forward, tape)),
-        ];
+        let rows = vec![by_hand, sparse_hessian!("compiled", compiled), sparse_hessian!("tape", tape)];
         print("W3 sparse Hessian", n, rows);
     }
 }
@@ -209,15 +203,14 @@ fn products() {
     let mut expected = vec![0.0; n];
     rosenbrock_product(&mut expected, x, v);
     let mut hand = expected.clone();
-    let (forward, tape, compiled) = (AutoForwardDiff::default(), AutoReverseDiff::tape(), AutoReverseDiff::compiled());
+    let (tape, compiled) = (AutoReverseDiff::tape(), AutoReverseDiff::compiled());
     let by_hand = row("by hand", || {
         rosenbrock_product(black_box(&mut hand), black_box(x), black_box(v));
     });
     let rows = vec![
         by_hand,
         product_row!("compiled", compiled, f, x, v, &expected),
-        product_row!("forward over compiled", SecondOrder(forward, compiled), f, x, v, &expected),
-        product_row!("tape, forward over it", SecondOrder(forward, tape), f, x, v, &expected),
+        product_row!("tape", tape, f, x, v, &expected),
     ];
     print("W4 hvp Rosenbrock", n, rows);
 }

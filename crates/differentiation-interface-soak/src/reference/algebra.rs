@@ -61,6 +61,10 @@ impl Reference {
             for moved in [x - a.value_error, x + a.value_error] {
                 grow(&mut error, &here.f, &form(function, moved).f);
             }
+            // It jumps back at each integer, so that two points do not show how far it moves.
+            if function == Unary::Fract && is_kink(function, x, DOUBT * a.value_error) {
+                error[0] = error[0].max(1.0);
+            }
         }
         let mut local = Local::of(here.f[0], error[0]);
         let slope = |k: usize| Slope { value: here.f[k], error: error[k] };

@@ -179,9 +179,9 @@ fn each_part_is_called_as_often_as_needed() {
     assert_eq!(count!(PUSH, gradient, reverse, x), [1, 2, 0]);
     // Values only.
     assert_eq!(count!(BOTH, gradient, central, x), [4, 0, 0]);
-    // Forward over reverse: the value's pushforward for two lanes, then the pullback once, over dual numbers.
+    // Forward over reverse: the tangents forwards, then a pullback for each, over dual numbers, for adjoints and products.
     let for_ = SecondOrder(forward, reverse);
-    assert_eq!(count!(BOTH, hessian, for_, x), [1, 2, 1]);
+    assert_eq!(count!(BOTH, hessian, for_, x), [1, 2, 2]);
     assert_eq!(count!(BOTH, hvp, for_, x, [&[1.0, 0.0]]), [1, 1, 1]);
     // Reverse over reverse: the tangent forwards, then the pullback once, over dual numbers, for adjoints and products.
     let ror = SecondOrder(reverse, reverse);
