@@ -242,8 +242,8 @@ impl<'p, S: Number> Builder<'p, S> {
         write(&mut emitter);
         self.uses_rules |= emitter.uses_rules;
         let mut function = emitter.finish();
-        // Vectors of 32 bytes say that the processor has AVX2, whose instructions take operands that are not aligned from memory.
-        if self.widest * S::BYTES == 32 {
+        // Vectors of 32 bytes and more say that the processor has AVX2, whose instructions take operands that are not aligned from memory.
+        if self.widest * S::BYTES >= 32 {
             function = function.with_superwords(Function::LEAST_GAIN);
         }
         self.instructions += function.len();

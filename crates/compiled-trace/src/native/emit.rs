@@ -11,7 +11,7 @@ use super::check::space_number;
 use super::code::{Function, Limit, Place, Value, Variable};
 use super::functions::Calls;
 use super::number::Number;
-use super::plan::{Plan, has_result};
+use super::plan::{self, Plan, has_result};
 use super::signed::Signed;
 use crate::program::{Instruction, Nest, Program, Space, Statement};
 use crate::recording::graph::Op;
@@ -209,8 +209,8 @@ impl<'p, 'f, S: Number> Emitter<'p, 'f, S> {
         if nest.dimensions.iter().any(|d| d.trip == 0) {
             return;
         }
-        let narrower = self.widest.min(16 / S::BYTES);
-        let mut plan = Plan::new(nest, &self.trips, [self.widest, narrower], &self.program.rules, self.calls);
+        let widths = plan::widths::<S>(self.widest);
+        let mut plan = Plan::new(nest, &self.trips, widths, &self.program.rules, self.calls);
         self.clear_for(&mut plan);
         if !plan.order.is_empty() {
             self.forget(&plan);

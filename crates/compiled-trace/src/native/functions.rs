@@ -111,8 +111,8 @@ pub(super) fn second(call: &Call) -> Option<Second> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Calls {
     own: Own,
-    /// Lanes for which there are such, besides 1.
-    lanes: u8,
+    /// The most lanes for which there are such: 1, 4, or 8, with which there are functions of 4 too.
+    most: u8,
 }
 
 /// Which functions are own ones.
@@ -150,7 +150,7 @@ pub(super) fn own(rule: u16, x: f64) -> Option<f64> {
 #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no own functions"))]
 pub(super) fn of_four(rule: u16) -> Option<(usize, Second)> {
     #[cfg(target_arch = "x86_64")]
-    return elementary::four(rule).zip(elementary::second(rule, 4));
+    return elementary::vector(rule, 4).zip(elementary::second(rule, 4));
     #[cfg(not(target_arch = "x86_64"))]
     None
 }
@@ -187,14 +187,18 @@ impl Calls {
     /// does not depend on the place where it is computed. Own functions pay where there are vectors, of iterations or of angles; programs that compare bits of their
     /// recording need the rules with which it was recorded.
     pub(super) fn of<S: Number>(program: &Program, widest: u32) -> Calls {
-        let lanes = if widest * S::BYTES == 32 { 4 } else { 1 };
+        let most = match widest * S::BYTES {
+            32 => 4,
+            64 => 8,
+            _ => 1,
+        };
         let mut found = Found::default();
         if cfg!(target_arch = "x86_64") && S::BYTES == 8 {
             found.statements(&program.statements, &program.rules, &mut Vec::new());
         }
         let Found { mut vectors, equalities, by_table, by_own } = found;
-        vectors.angles |= lanes == 4 && by_own < by_table;
-        Calls { own: if equalities { Own::default() } else { vectors }, lanes }
+        vectors.angles |= most >= 4 && by_own < by_table;
+        Calls { own: if equalities { Own::default() } else { vectors }, most }
     }
 
     fn is_own(self, rule: u16) -> bool {
@@ -212,7 +216,7 @@ impl Calls {
     /// The address of a function of so many numbers.
     pub(super) fn all(self, rule: u16, lanes: u8) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
-        return elementary::four(rule).filter(|_| self.is_own(rule) && lanes == 4 && self.lanes == 4);
+        return elementary::vector(rule, lanes).filter(|_| self.is_own(rule) && lanes <= self.most);
         #[cfg(not(target_arch = "x86_64"))]
         None
     }
@@ -228,20 +232,21 @@ impl Calls {
     /// The address of a function of twice so many numbers.
     pub(super) fn all_of_two(self, rule: u16, lanes: u8) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
-        return elementary::four_of_two(rule).filter(|_| self.own.powers && lanes == 4 && self.lanes == 4);
+        return elementary::vector_of_two(rule, lanes).filter(|_| self.own.powers && lanes <= self.most);
         #[cfg(not(target_arch = "x86_64"))]
         None
     }
 
-    /// For how many numbers at once there is a function, besides one.
-    pub(super) fn lanes(self, op: Op, rules: &Rules) -> u8 {
+    /// Whether there is a function of so many numbers at once.
+    pub(super) fn has(self, op: Op, rules: &Rules, lanes: u8) -> bool {
         let found = match op {
-            Op::Unary(rule) if is_power(rule, rules) => self.all_of_two(rules::POWF, self.lanes),
-            Op::Unary(rule) => self.all(rule, self.lanes),
-            Op::Binary(rule) => self.all_of_two(rule, self.lanes),
+            _ if lanes == 1 => return true,
+            Op::Unary(rule) if is_power(rule, rules) => self.all_of_two(rules::POWF, lanes),
+            Op::Unary(rule) => self.all(rule, lanes),
+            Op::Binary(rule) => self.all_of_two(rule, lanes),
             _ => None,
         };
-        if found.is_some() { self.lanes } else { 1 }
+        found.is_some()
     }
 }
 
@@ -285,11 +290,11 @@ impl Found {
                 Instruction::Apply { op: Op::Unary(rule), .. } => {
                     called.angles |= is_of_angle(rule);
                     called.powers |= is_power(rule, rules);
-                    called.others |= !is_of_angle(rule) && elementary::four(rule).is_some();
+                    called.others |= !is_of_angle(rule) && elementary::vector(rule, 4).is_some();
                 }
                 #[cfg(target_arch = "x86_64")]
                 Instruction::Apply { op: Op::Binary(rule), .. } => {
-                    called.powers |= elementary::four_of_two(rule).is_some();
+                    called.powers |= elementary::vector_of_two(rule, 4).is_some();
                 }
                 _ => {}
             }

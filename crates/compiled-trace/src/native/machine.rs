@@ -32,7 +32,12 @@ pub(super) enum Finished {
 fn own_level() -> Option<Level> {
     #[cfg(all(target_arch = "x86_64", unix, not(miri)))]
     {
-        Some(if is_x86_feature_detected!("avx2") { Level::Avx2 } else { Level::Sse2 })
+        let has_avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
+        Some(match is_x86_feature_detected!("avx2") {
+            true if has_avx512 => Level::Avx512,
+            true => Level::Avx2,
+            false => Level::Sse2,
+        })
     }
     #[cfg(not(all(target_arch = "x86_64", unix, not(miri))))]
     {
@@ -48,6 +53,8 @@ impl Machine {
             (Generator::Best, Some(level)) => Ok(own(level)),
             #[cfg(test)]
             (Generator::Sse2, Some(_)) => Ok(own(Level::Sse2)),
+            #[cfg(test)]
+            (Generator::Avx2, Some(level)) => Ok(own(level.min(Level::Avx2))),
             #[cfg(feature = "native")]
             _ => Ok(Machine::Cranelift(Box::new(Cranelift::new()))),
             #[cfg(not(feature = "native"))]
@@ -64,6 +71,8 @@ impl Machine {
         match self {
             Machine::Own { level: Level::Sse2, .. } => Ok((16 / bytes, false)),
             Machine::Own { level: Level::Avx2, .. } => Ok((32 / bytes, true)),
+            // Vectors of 64 bytes are of doubles.
+            Machine::Own { level: Level::Avx512, .. } => Ok((8, true)),
             #[cfg(feature = "native")]
             Machine::Cranelift(_) => Ok((if Cranelift::has_vectors()? { 16 / bytes } else { 1 }, true)),
         }

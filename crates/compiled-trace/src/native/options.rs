@@ -60,6 +60,9 @@ pub(super) enum Generator {
     /// The own one with SSE2 alone.
     #[cfg(test)]
     Sse2,
+    /// The own one without AVX-512.
+    #[cfg(test)]
+    Avx2,
     /// Cranelift.
     #[cfg(all(test, feature = "native"))]
     Cranelift,

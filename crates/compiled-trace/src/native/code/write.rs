@@ -127,7 +127,7 @@ impl Function {
     /// A pointer to new memory of the function.
     pub(in super::super) fn memory(&mut self, bytes: u32) -> Value {
         let start = self.memory;
-        self.memory += bytes.next_multiple_of(32);
+        self.memory += bytes.next_multiple_of(64);
         self.line(Operation::Memory(start), Kind::Integer)
     }
 

@@ -1,10 +1,10 @@
-//! Numbers that are worked on at the same time: one, or four in a register of 32 bytes.
+//! Numbers that are worked on at the same time: one, four in a register of 32 bytes, or eight in one of 64.
 //!
-//! Used by `elementary`, whose functions are written once for both.
+//! Used by `elementary`, whose functions are written once for all.
 //!
 //! # Invariant
-//! Methods of [`Four`] are instructions of AVX2. A [`Four`] is only made by functions that are compiled for AVX2, and machine code
-//! calls these on machines that have it; all methods are inlined into them.
+//! Methods of [`Four`] are instructions of AVX2, those of [`Eight`] of AVX-512 (F and DQ). They are only made by functions that are
+//! compiled for these, and machine code calls such functions on machines that have the instructions; all methods are inlined into them.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
@@ -116,41 +116,91 @@ impl Lanes for f64 {
 #[derive(Clone, Copy)]
 pub(super) struct Four(pub(super) __m256d);
 
+/// Eight numbers.
 #[cfg(target_arch = "x86_64")]
-impl Four {
-    /// Writes the numbers.
-    #[expect(unsafe_code, reason = "instructions of AVX2 may only run on machines that have it")]
-    #[inline(always)]
-    pub(super) fn store(self, to: &mut [f64; 4]) {
-        // SAFETY: the invariant of this file, and the array has four numbers.
-        unsafe { _mm256_storeu_pd(to.as_mut_ptr(), self.0) }
-    }
+#[derive(Clone, Copy)]
+pub(super) struct Eight(pub(super) __m512d);
 
-    #[inline(always)]
-    fn numbers(self) -> [f64; 4] {
-        let mut numbers = [0.0; 4];
-        self.store(&mut numbers);
-        numbers
-    }
+/// Lanes to and from memory, and the lanes for which an algorithm does not hold.
+#[cfg(target_arch = "x86_64")]
+macro_rules! numbers {
+    ($Vector:ident $count:literal $load:ident $store:ident) => {
+        impl $Vector {
+            /// Writes the numbers.
+            #[expect(unsafe_code, reason = "instructions may only run on machines that have them")]
+            #[inline(always)]
+            pub(super) fn store(self, to: &mut [f64; $count]) {
+                // SAFETY: the invariant of this file, and the array has as many numbers.
+                unsafe { $store(to.as_mut_ptr(), self.0) }
+            }
 
-    #[expect(unsafe_code, reason = "instructions of AVX2 may only run on machines that have it")]
-    #[inline(always)]
-    fn of(numbers: &[f64; 4]) -> Four {
-        // SAFETY: the invariant of this file, and the array has four numbers.
-        unsafe { Four(_mm256_loadu_pd(numbers.as_ptr())) }
+            #[inline(always)]
+            fn numbers(self) -> [f64; $count] {
+                let mut numbers = [0.0; $count];
+                self.store(&mut numbers);
+                numbers
+            }
+
+            #[expect(unsafe_code, reason = "instructions may only run on machines that have them")]
+            #[inline(always)]
+            fn of(numbers: &[f64; $count]) -> $Vector {
+                // SAFETY: the invariant of this file, and the array has as many numbers.
+                unsafe { $Vector($load(numbers.as_ptr())) }
+            }
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+numbers! { Four 4 _mm256_loadu_pd _mm256_storeu_pd }
+#[cfg(target_arch = "x86_64")]
+numbers! { Eight 8 _mm512_loadu_pd _mm512_storeu_pd }
+
+/// Sets the values whose masks do not hold to those of the function.
+#[cfg(target_arch = "x86_64")]
+#[cold]
+#[inline(never)]
+fn replace(values: &mut [f64], masks: &[f64], x: &[f64], function: fn(f64) -> f64) {
+    for ((value, mask), x) in values.iter_mut().zip(masks).zip(x) {
+        *value = value.or_else(*mask, *x, function);
     }
 }
 
-/// A method by an instruction.
+/// The same for a function of two arguments.
 #[cfg(target_arch = "x86_64")]
-macro_rules! by {
-    ($(fn $name:ident($($argument:ident),*) = $value:expr;)*) => {
+#[cold]
+#[inline(never)]
+fn replace_of_two(values: &mut [f64], masks: &[f64], [x, y]: [&[f64]; 2], function: fn(f64, f64) -> f64) {
+    for (i, value) in values.iter_mut().enumerate() {
+        *value = value.or_else_of_two(masks[i], x[i], y[i], function);
+    }
+}
+
+/// Methods by instructions, and those that leave the registers.
+#[cfg(target_arch = "x86_64")]
+macro_rules! methods {
+    ($Vector:ident: $(fn $name:ident($($argument:ident),*) = $value:expr;)*) => {
         $(#[inline(always)]
-        fn $name(self, $($argument: Four),*) -> Four {
+        fn $name(self, $($argument: $Vector),*) -> $Vector {
             let x = self.0;
             // SAFETY: the invariant of this file.
-            unsafe { Four($value(x, $($argument.0),*)) }
+            unsafe { $Vector($value(x, $($argument.0),*)) }
         })*
+        #[inline(always)]
+        fn bits(bits: u64) -> $Vector {
+            $Vector::all(f64::from_bits(bits))
+        }
+        #[inline(always)]
+        fn or_else(self, mask: $Vector, argument: $Vector, function: fn(f64) -> f64) -> $Vector {
+            let [mut values, masks, arguments] = [self, mask, argument].map($Vector::numbers);
+            replace(&mut values, &masks, &arguments, function);
+            $Vector::of(&values)
+        }
+        #[inline(always)]
+        fn or_else_of_two(self, mask: $Vector, x: $Vector, y: $Vector, function: fn(f64, f64) -> f64) -> $Vector {
+            let [mut values, masks, x, y] = [self, mask, x, y].map($Vector::numbers);
+            replace_of_two(&mut values, &masks, [&x, &y], function);
+            $Vector::of(&values)
+        }
     };
 }
 
@@ -160,16 +210,7 @@ macro_rules! by {
     reason = "instructions of AVX2 may only run on machines that have it; see the invariant of this file"
 )]
 impl Lanes for Four {
-    #[inline(always)]
-    fn all(number: f64) -> Four {
-        // SAFETY: the invariant of this file.
-        unsafe { Four(_mm256_set1_pd(number)) }
-    }
-    #[inline(always)]
-    fn bits(bits: u64) -> Four {
-        Four::all(f64::from_bits(bits))
-    }
-    by! {
+    methods! { Four:
         fn add(other) = _mm256_add_pd;
         fn sub(other) = _mm256_sub_pd;
         fn mul(other) = _mm256_mul_pd;
@@ -179,6 +220,11 @@ impl Lanes for Four {
         fn xor(other) = _mm256_xor_pd;
         fn less(other) = _mm256_cmp_pd::<_CMP_LT_OQ>;
         fn add_bits(other) = |x, y| _mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(x), _mm256_castpd_si256(y)));
+    }
+    #[inline(always)]
+    fn all(number: f64) -> Four {
+        // SAFETY: the invariant of this file.
+        unsafe { Four(_mm256_set1_pd(number)) }
     }
     #[inline(always)]
     fn pick(mask: Four, then: Four, otherwise: Four) -> Four {
@@ -200,30 +246,51 @@ impl Lanes for Four {
         // SAFETY: the invariant of this file.
         unsafe { _mm256_movemask_pd(self.0) == 15 }
     }
-    #[inline(always)]
-    fn or_else(self, mask: Four, argument: Four, function: fn(f64) -> f64) -> Four {
-        #[cold]
-        #[inline(never)]
-        fn rest(values: &mut [f64; 4], masks: &[f64; 4], arguments: &[f64; 4], function: fn(f64) -> f64) {
-            for ((value, mask), argument) in values.iter_mut().zip(masks).zip(arguments) {
-                *value = value.or_else(*mask, *argument, function);
-            }
-        }
-        let [mut values, masks, arguments] = [self, mask, argument].map(Four::numbers);
-        rest(&mut values, &masks, &arguments, function);
-        Four::of(&values)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[expect(
+    unsafe_code,
+    reason = "instructions of AVX-512 may only run on machines that have it; see the invariant of this file"
+)]
+impl Lanes for Eight {
+    methods! { Eight:
+        fn add(other) = _mm512_add_pd;
+        fn sub(other) = _mm512_sub_pd;
+        fn mul(other) = _mm512_mul_pd;
+        fn div(other) = _mm512_div_pd;
+        fn and(other) = _mm512_and_pd;
+        fn or(other) = _mm512_or_pd;
+        fn xor(other) = _mm512_xor_pd;
+        fn less(other) = |x, y| _mm512_castsi512_pd(_mm512_movm_epi64(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(x, y)));
+        fn add_bits(other) = |x, y| _mm512_castsi512_pd(_mm512_add_epi64(_mm512_castpd_si512(x), _mm512_castpd_si512(y)));
     }
     #[inline(always)]
-    fn or_else_of_two(self, mask: Four, x: Four, y: Four, function: fn(f64, f64) -> f64) -> Four {
-        #[cold]
-        #[inline(never)]
-        fn rest(values: &mut [f64; 4], masks: &[f64; 4], [x, y]: [&[f64; 4]; 2], function: fn(f64, f64) -> f64) {
-            for (i, value) in values.iter_mut().enumerate() {
-                *value = value.or_else_of_two(masks[i], x[i], y[i], function);
-            }
+    fn all(number: f64) -> Eight {
+        // SAFETY: the invariant of this file.
+        unsafe { Eight(_mm512_set1_pd(number)) }
+    }
+    #[inline(always)]
+    fn pick(mask: Eight, then: Eight, otherwise: Eight) -> Eight {
+        // SAFETY: the invariant of this file.
+        unsafe {
+            let mask = _mm512_movepi64_mask(_mm512_castpd_si512(mask.0));
+            Eight(_mm512_mask_blend_pd(mask, otherwise.0, then.0))
         }
-        let [mut values, masks, x, y] = [self, mask, x, y].map(Four::numbers);
-        rest(&mut values, &masks, [&x, &y], function);
-        Four::of(&values)
+    }
+    #[inline(always)]
+    fn left<const N: i32>(self) -> Eight {
+        // SAFETY: the invariant of this file. Shift counts are constants below 64.
+        unsafe { Eight(_mm512_castsi512_pd(_mm512_sll_epi64(_mm512_castpd_si512(self.0), _mm_cvtsi32_si128(N)))) }
+    }
+    #[inline(always)]
+    fn right<const N: i32>(self) -> Eight {
+        // SAFETY: the same.
+        unsafe { Eight(_mm512_castsi512_pd(_mm512_srl_epi64(_mm512_castpd_si512(self.0), _mm_cvtsi32_si128(N)))) }
+    }
+    #[inline(always)]
+    fn holds(self) -> bool {
+        // SAFETY: the invariant of this file.
+        unsafe { _mm512_movepi64_mask(_mm512_castpd_si512(self.0)) == u8::MAX }
     }
 }

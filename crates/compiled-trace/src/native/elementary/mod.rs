@@ -1,4 +1,4 @@
-//! exp, ln, sin, cos, tanh, 1 / cosh², erf, exp(-x²) and powers of one and of four numbers, with the same bits.
+//! exp, ln, sin, cos, tanh, 1 / cosh², erf, exp(-x²) and powers of one, four and eight numbers, with the same bits.
 //!
 //! Called by machine code: `functions` has the addresses. Written once, over [`Lanes`], without branches and without multiply-add,
 //! so that a number does not depend on the lane it is computed in. Arguments for which an algorithm does not hold (not finite,
@@ -26,9 +26,9 @@ use crate::recording::rules;
 use basics::{LN_2, SHIFT, SIGN, exp_parts, magnitude, polynomial, power_of_two};
 use differentiation_interface_core::rules::{Cos, Exp, Ln, SechSquared, Sin, Tanh, Unary};
 use error_function::{erf, gauss};
-#[cfg(target_arch = "x86_64")]
-use lanes::Four;
 use lanes::Lanes;
+#[cfg(target_arch = "x86_64")]
+use lanes::{Eight, Four};
 use power::{by_base, by_exponent, power};
 
 #[inline(always)]
@@ -192,16 +192,25 @@ macro_rules! entries {
             })
         }
 
-        /// The address of a rule as a function of four numbers in a register, if it is here. The machine must have AVX2.
+        /// The address of a rule as a function of four or eight numbers in a register, if it is here. The machine must have AVX2 or
+        /// AVX-512.
         #[cfg(target_arch = "x86_64")]
-        pub(super) fn four(rule: u16) -> Option<usize> {
-            use std::arch::x86_64::__m256d;
-            Some(match rule {
-                $(rules::$RULE => {
+        pub(super) fn vector(rule: u16, lanes: u8) -> Option<usize> {
+            use std::arch::x86_64::{__m256d, __m512d};
+            Some(match (rule, lanes) {
+                $((rules::$RULE, 4) => {
                     #[expect(improper_ctypes_definitions, reason = "vectors are in registers; machine code calls it")]
                     #[target_feature(enable = "avx2")]
                     extern "sysv64" fn entry(x: __m256d) -> __m256d {
                         $name(Four(x)).0
+                    }
+                    entry as *const () as usize
+                }
+                (rules::$RULE, 8) => {
+                    #[expect(improper_ctypes_definitions, reason = "vectors are in registers; machine code calls it")]
+                    #[target_feature(enable = "avx512f,avx512dq")]
+                    extern "sysv64" fn entry(x: __m512d) -> __m512d {
+                        $name(Eight(x)).0
                     }
                     entry as *const () as usize
                 })*
@@ -213,11 +222,12 @@ macro_rules! entries {
 
 macro_rules! pairs {
     ($($RULE:ident $name:ident with $OTHER:ident $other:ident,)*) => {
-        /// The rule that forms a pair with another one, for one number or four, if it is here. With four, the machine must have AVX2.
+        /// The rule that forms a pair with another one, for one, four or eight numbers, if it is here. With four, the machine must have
+        /// AVX2, with eight AVX-512.
         #[cfg(target_arch = "x86_64")]
         pub(super) fn second(rule: u16, lanes: u8) -> Option<Second> {
-            use std::arch::x86_64::__m256d;
-            let (rule, one, four) = match rule {
+            use std::arch::x86_64::{__m256d, __m512d};
+            let (other, one, four, eight) = match rule {
                 $(rules::$RULE => {
                     extern "sysv64" fn one(x: f64, other: &mut f64) -> f64 {
                         *other = $other(x);
@@ -229,17 +239,24 @@ macro_rules! pairs {
                         $other(Four(x)).store(other);
                         $name(Four(x)).0
                     }
+                    #[expect(improper_ctypes_definitions, reason = "vectors are in registers; machine code calls it")]
+                    #[target_feature(enable = "avx512f,avx512dq")]
+                    extern "sysv64" fn eight(x: __m512d, other: &mut [f64; 8]) -> __m512d {
+                        $other(Eight(x)).store(other);
+                        $name(Eight(x)).0
+                    }
                     let one: extern "sysv64" fn(f64, &mut f64) -> f64 = one;
-                    (rules::$OTHER, one as usize, four as *const () as usize)
+                    (rules::$OTHER, one as usize, four as *const () as usize, eight as *const () as usize)
                 })*
                 _ => return None,
             };
             let (both, alone) = match lanes {
-                1 => (one, self::one(rule)? as usize),
-                4 => (four, self::four(rule)?),
+                1 => (one, self::one(other)? as usize),
+                4 => (four, vector(other, 4)?),
+                8 => (eight, vector(other, 8)?),
                 _ => return None,
             };
-            Some(Second { rule, both: Both::Returns(both), alone, is_wanted: false })
+            Some(Second { rule: other, both: Both::Returns(both), alone, is_wanted: false })
         }
     };
 }
@@ -267,16 +284,25 @@ macro_rules! entries_of_two {
             })
         }
 
-        /// The address of a rule as a function of four numbers in each of two registers, if it is here. The machine must have AVX2.
+        /// The address of a rule as a function of four or eight numbers in each of two registers, if it is here. The machine must have
+        /// AVX2 or AVX-512.
         #[cfg(target_arch = "x86_64")]
-        pub(super) fn four_of_two(rule: u16) -> Option<usize> {
-            use std::arch::x86_64::__m256d;
-            Some(match rule {
-                $(rules::$RULE => {
+        pub(super) fn vector_of_two(rule: u16, lanes: u8) -> Option<usize> {
+            use std::arch::x86_64::{__m256d, __m512d};
+            Some(match (rule, lanes) {
+                $((rules::$RULE, 4) => {
                     #[expect(improper_ctypes_definitions, reason = "vectors are in registers; machine code calls it")]
                     #[target_feature(enable = "avx2")]
                     extern "sysv64" fn entry(x: __m256d, y: __m256d) -> __m256d {
                         $name(Four(x), Four(y)).0
+                    }
+                    entry as *const () as usize
+                }
+                (rules::$RULE, 8) => {
+                    #[expect(improper_ctypes_definitions, reason = "vectors are in registers; machine code calls it")]
+                    #[target_feature(enable = "avx512f,avx512dq")]
+                    extern "sysv64" fn entry(x: __m512d, y: __m512d) -> __m512d {
+                        $name(Eight(x), Eight(y)).0
                     }
                     entry as *const () as usize
                 })*

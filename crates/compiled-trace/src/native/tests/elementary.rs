@@ -315,21 +315,24 @@ fn powers_in_lanes_have_the_bits_of_single_numbers() {
         y.extend((0..n).map(|i| x[i].apply2(x[n + i], PowfByExponent)));
     });
     let program = compile(&graph.expect("it is recorded")).expect("it compiles");
-    let options = Options { listing: true, ..Options::default() };
-    let compiled = Compiled::<f64>::new(&program, options).expect("this machine has native code");
-    let mut found = vec![f64::NAN; 4 * n];
-    compiled.run(&mut compiled.workspace(), &[&x, &[]], &mut [&mut found]).expect("there are no guards");
+    let has_eight = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
     let of = [rules::POWF, rules::POWF, rules::POWF_BY_BASE, rules::POWF_BY_EXPONENT];
-    for (i, found) in found.into_iter().enumerate() {
-        let (rule, x, y) = (of[i / n], x[i % n], if i / n == 1 { 2.3 } else { x[n + i % n] });
-        let expected = one_of_two(rule).expect("it is here")(x, y);
-        let same = expected.to_bits() == found.to_bits() || expected.is_nan() && found.is_nan();
-        assert!(same, "rule {rule} of {x:e} and {y:e}: {found:e}, expected {expected:e}");
-    }
-    if is_x86_feature_detected!("avx2") {
-        let text: String = compiled.listing().iter().map(|listing| listing.text.as_str()).collect();
-        for (rule, count) in of.into_iter().zip([2, 2, 1, 1]) {
-            assert!(text.matches(&format!("x 4 = call own {rule} ")).count() >= count, "{text}");
+    for (generator, lanes) in [(Generator::Best, if has_eight { 8 } else { 4 }), (Generator::Avx2, 4)] {
+        let options = Options { listing: true, generator, ..Options::default() };
+        let compiled = Compiled::<f64>::new(&program, options).expect("this machine has native code");
+        let mut found = vec![f64::NAN; 4 * n];
+        compiled.run(&mut compiled.workspace(), &[&x, &[]], &mut [&mut found]).expect("there are no guards");
+        for (i, found) in found.into_iter().enumerate() {
+            let (rule, x, y) = (of[i / n], x[i % n], if i / n == 1 { 2.3 } else { x[n + i % n] });
+            let expected = one_of_two(rule).expect("it is here")(x, y);
+            let same = expected.to_bits() == found.to_bits() || expected.is_nan() && found.is_nan();
+            assert!(same, "rule {rule} of {x:e} and {y:e}: {found:e}, expected {expected:e}");
+        }
+        if is_x86_feature_detected!("avx2") {
+            let text: String = compiled.listing().iter().map(|listing| listing.text.as_str()).collect();
+            for (rule, count) in of.into_iter().zip([2, 2, 1, 1]) {
+                assert!(text.matches(&format!("x {lanes} = call own {rule} ")).count() >= count, "{text}");
+            }
         }
     }
 }
@@ -396,7 +399,7 @@ fn special_arguments_have_the_values_of_the_rules() {
     assert_eq!(one(rules::LN).expect("it is here")(1.0).to_bits(), 0);
 }
 
-/// Four numbers have the bits of one: machine code of four lanes and of one lane.
+/// Four and eight numbers have the bits of one: machine code of several lanes and of one lane.
 #[test]
 fn lanes_have_the_bits_of_single_numbers() {
     use crate::{Limits, compile, record};

@@ -10,7 +10,7 @@ use super::random::{INPUT, Random, random_program};
 use super::*;
 
 fn generators() -> Vec<Generator> {
-    let mut all = vec![Generator::Best, Generator::Sse2];
+    let mut all = vec![Generator::Best, Generator::Avx2, Generator::Sse2];
     #[cfg(feature = "native")]
     all.push(Generator::Cranelift);
     all.retain(|generator| Machine::new(&Options { generator: *generator, ..Options::default() }).is_ok());
@@ -163,7 +163,9 @@ impl Draft<'_> {
                 let all: Vec<Value> = (0..lanes).map(|_| self.any(0)).collect();
                 self.code.join(&all)
             }
-            17 if lanes == 4 && self.code.bytes == 8 && self.can_round && self.random.one_in(2) => self.in_pair(x, 4),
+            17 if lanes >= 4 && self.code.bytes == 8 && self.can_round && self.random.one_in(2) => {
+                self.in_pair(x, lanes)
+            }
             17 if wide == 1 => self.code.later(x, y, 1 + self.random.below(lanes as u64) as u8),
             14 if wide == 0 && self.code.bytes == 8 && self.random.one_in(2) => self.in_pair(x, 1),
             14 if wide == 0 => {
@@ -211,9 +213,9 @@ impl Draft<'_> {
     #[cfg(target_arch = "x86_64")]
     fn in_pair(&mut self, x: Value, lanes: u8) -> Value {
         let rule = if self.random.one_in(2) { rules::SIN } else { rules::COS };
-        let own = lanes == 4 || self.random.one_in(2);
+        let own = lanes > 1 || self.random.one_in(2);
         let address = match (own, lanes) {
-            (true, 4) => crate::native::elementary::four(rule),
+            (true, 4 | 8) => crate::native::elementary::vector(rule, lanes),
             (true, _) => crate::native::elementary::one(rule).map(|function| function as usize),
             (false, _) => functions::unary::<f64>(rule),
         };
@@ -336,7 +338,7 @@ fn check_function<S: Number>(case: usize, random: &mut Random) {
     for generator in generators() {
         let (mut machine, _) = machine(generator);
         let (widest, can_round) = machine.abilities(S::BYTES).expect("there is such a generator");
-        for lanes in [1, 16 / S::BYTES, widest] {
+        for lanes in [1, 16 / S::BYTES, widest.min(32 / S::BYTES), widest] {
             let function = random_function(random, S::BYTES, lanes as u8, can_round);
             let mut evaluation = Evaluation::new(&function, &rules, &[], vec![read.clone(), vec![S::nan(); WRITTEN]]);
             assert_eq!(evaluation.run(), 0);
@@ -344,7 +346,7 @@ fn check_function<S: Number>(case: usize, random: &mut Random) {
             // Of some, results become lanes of vectors wherever that is possible, or where it gains something.
             let least = [None, Some(Function::LEAST_GAIN), Some(-1000)][random.below(3) as usize];
             let function = match least {
-                Some(least) if widest * S::BYTES == 32 => function.with_superwords(least),
+                Some(least) if widest * S::BYTES >= 32 => function.with_superwords(least),
                 _ => function,
             };
             machine.add(&function, true, false).expect("it is not too large");

@@ -1,13 +1,15 @@
 //! Bytes of x86-64 instructions.
 //!
 //! Called by the other files of this folder with registers and places. The tests of `native` run random functions that use
-//! every form, and compare the results with plain Rust. Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2 (prefixes, ModR/M, VEX).
+//! every form, and compare the results with plain Rust. Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2 (prefixes, ModR/M, VEX, EVEX).
 
 /// General registers by number.
 pub(super) const RAX: u8 = 0;
 pub(super) const RSP: u8 = 4;
 pub(super) const RSI: u8 = 6;
 pub(super) const RDI: u8 = 7;
+/// Neither an argument nor preserved by calls.
+pub(super) const R11: u8 = 11;
 
 /// An operand: a register, or a place in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +32,7 @@ impl Rm {
 }
 
 /// An instruction on vector registers: prefix (none, 66, F3, F2), table of opcodes (0F, 0F38, 0F3A), opcode.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Simd {
     pub(super) prefix: u8,
     pub(super) table: u8,
@@ -42,6 +44,23 @@ impl Simd {
         Simd { prefix, table, opcode }
     }
 }
+
+/// A double in all lanes of a register of 32 or 64 bytes.
+pub(super) const BROADCAST: Simd = Simd::new(1, 2, 0x19);
+
+/// How much of a vector register an instruction uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Length {
+    /// One number, or 16 bytes.
+    Xmm,
+    /// 32 bytes: instructions of AVX2.
+    Ymm,
+    /// 64 bytes: instructions of AVX-512 (F and DQ) on doubles.
+    Zmm,
+}
+
+/// The mask register that comparisons of 64 bytes set.
+pub(super) const MASK: u8 = 1;
 
 /// Code being written.
 pub(super) struct Bytes {
@@ -74,8 +93,8 @@ impl Bytes {
         }
     }
 
-    /// The operands; `trailing` bytes of the instruction follow them.
-    fn operands(&mut self, register: u8, rm: Rm, trailing: u32) {
+    /// The operands; `trailing` bytes of the instruction follow them. A distance of one byte counts in units of `scale`.
+    fn operands(&mut self, register: u8, rm: Rm, trailing: u32, scale: i32) {
         let register = (register & 7) << 3;
         match rm {
             Rm::Register(other) => self.byte(0xC0 | register | other & 7),
@@ -86,10 +105,11 @@ impl Bytes {
                 self.long(0);
             }
             Rm::Memory { base, index, shift } => {
-                let mode = match shift {
-                    0 if base & 7 != 5 => 0x00,
-                    -128..128 => 0x40,
-                    _ => 0x80,
+                let short = (shift % scale == 0).then_some(shift / scale).and_then(|shift| i8::try_from(shift).ok());
+                let mode = match short {
+                    Some(0) if base & 7 != 5 => 0x00,
+                    Some(_) => 0x40,
+                    None => 0x80,
                 };
                 match index {
                     None if base & 7 != 4 => self.byte(mode | register | base & 7),
@@ -98,10 +118,10 @@ impl Bytes {
                         self.byte((index.unwrap_or(4) & 7) << 3 | base & 7);
                     }
                 }
-                match mode {
-                    0x00 => {}
-                    0x40 => self.byte(shift as u8),
-                    _ => self.long(shift),
+                match short {
+                    Some(_) if mode == 0x00 => {}
+                    Some(short) => self.byte(short as u8),
+                    None => self.long(shift),
                 }
             }
         }
@@ -115,14 +135,18 @@ impl Bytes {
             self.byte(rex);
         }
         self.code.extend_from_slice(opcode);
-        self.operands(register, rm, trailing);
+        self.operands(register, rm, trailing, 1);
     }
 
     /// An instruction on vector registers. `first` is the first source in the three-operand encoding and ignored in the other, in
     /// which `register` is the first source as well as the result.
-    pub(super) fn simd(&mut self, simd: Simd, long: bool, register: u8, first: u8, rm: Rm, immediate: Option<u8>) {
+    pub(super) fn simd(&mut self, simd: Simd, length: Length, register: u8, first: u8, rm: Rm, immediate: Option<u8>) {
+        if length == Length::Zmm {
+            return self.masked(simd, register, first, rm, immediate, 0);
+        }
         let (x, b) = Bytes::extension(rm);
         let r = register >> 3;
+        let long = length == Length::Ymm;
         self.upper |= long;
         if self.vex {
             let rest = (!first & 15) << 3 | (long as u8) << 2 | simd.prefix;
@@ -147,10 +171,41 @@ impl Bytes {
             }
         }
         self.byte(simd.opcode);
-        self.operands(register, rm, immediate.is_some() as u32);
+        self.operands(register, rm, immediate.is_some() as u32, 1);
         if let Some(immediate) = immediate {
             self.byte(immediate);
         }
+    }
+
+    /// An instruction on registers of 64 bytes, with a mask register if it is not 0: in the encoding with four bytes before the opcode.
+    pub(super) fn masked(&mut self, simd: Simd, register: u8, first: u8, rm: Rm, immediate: Option<u8>, mask: u8) {
+        let (x, b) = Bytes::extension(rm);
+        let r = register >> 3;
+        self.upper = true;
+        // Instructions on doubles have this bit and the prefix 66.
+        let wide = (simd.prefix == 1) as u8;
+        self.code.extend_from_slice(&[
+            0x62,
+            (r ^ 1) << 7 | (x ^ 1) << 6 | (b ^ 1) << 5 | 1 << 4 | simd.table,
+            wide << 7 | (!first & 15) << 3 | 1 << 2 | simd.prefix,
+            2 << 5 | 1 << 3 | mask,
+            simd.opcode,
+        ]);
+        self.operands(register, rm, immediate.is_some() as u32, if simd == BROADCAST { 8 } else { 64 });
+        if let Some(immediate) = immediate {
+            self.byte(immediate);
+        }
+    }
+
+    /// `mask` = where both masks are set, or where one of them is, for masks of eight bits.
+    pub(super) fn combine_masks(&mut self, both: bool, mask: u8, other: u8) {
+        let opcode = if both { 0x41 } else { 0x45 };
+        self.code.extend_from_slice(&[0xC5, 0x85 | (!mask & 15) << 3, opcode, 0xC0 | mask << 3 | other]);
+    }
+
+    /// `eax` = mask of eight bits.
+    pub(super) fn load_mask(&mut self, mask: u8) {
+        self.code.extend_from_slice(&[0xC5, 0xF9, 0x93, 0xC0 | mask]);
     }
 
     /// register = constant. Leaves the flags as they are.
@@ -194,6 +249,11 @@ impl Bytes {
     /// register -= constant.
     pub(super) fn subtract_constant(&mut self, register: u8, constant: i32) {
         self.with_constant(5, register, constant);
+    }
+
+    /// Rounds a register down to a multiple of a power of 2.
+    pub(super) fn round_down(&mut self, register: u8, to: i32) {
+        self.with_constant(4, register, -to);
     }
 
     /// Compares a register with a constant.

@@ -3,7 +3,7 @@
 //! Called by `select`.
 
 use super::super::code::{Carried, Kind, Limit, Value};
-use super::encode::{RAX, Rm};
+use super::encode::{Length, RAX, Rm};
 use super::lifetimes::{INTEGERS, NEVER, NUMBERS};
 use super::registers::{Head, NO_SLOT, NOWHERE, PRESERVED, SCRATCH, Slot, Target, Writer};
 use crate::sorting;
@@ -84,7 +84,7 @@ impl Writer<'_> {
         }
         self.flags_of = None;
         // An iteration may follow another one.
-        self.bytes.upper = self.has_long;
+        self.bytes.upper = self.longest > Length::Xmm;
         if life.innermost {
             self.bytes.align(16);
         }
@@ -148,7 +148,7 @@ impl Writer<'_> {
     fn copy_value(&mut self, value: Value, to: u8, from: u8) {
         match self.function.kind(value) {
             Kind::Integer => self.bytes.load(to, Rm::Register(from)),
-            Kind::Numbers(lanes) => self.copy(self.is_long(lanes), to, from),
+            Kind::Numbers(lanes) => self.copy(self.length(lanes), to, from),
         }
     }
 
@@ -297,7 +297,7 @@ impl Writer<'_> {
                     let (class, to, ..) = moves[0];
                     let aside = if class == NUMBERS { SCRATCH } else { RAX };
                     match class {
-                        NUMBERS => self.copy(self.has_long, aside, to),
+                        NUMBERS => self.copy(self.longest, aside, to),
                         _ => self.bytes.load(aside, Rm::Register(to)),
                     }
                     moves.iter_mut().filter(|(c, _, from, _)| *c == class && *from == to).for_each(|m| m.2 = aside);

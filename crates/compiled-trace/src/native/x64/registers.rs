@@ -5,7 +5,7 @@
 //! changes, so it is stored at most once per place in the code.
 
 use super::super::code::{Function, Kind, Value};
-use super::encode::{Bytes, RAX, RSP, Rm, Simd};
+use super::encode::{Bytes, Length, RAX, RSP, Rm, Simd};
 use super::lifetimes::{INTEGERS, Lifetimes, NEVER, NUMBERS, place};
 
 /// In no register.
@@ -55,25 +55,27 @@ pub(super) struct Writer<'f> {
     pub(super) hint: Vec<u8>,
     /// Parameters of open loops, whose slots stay theirs after their last use in an iteration.
     pub(super) is_parameter: Vec<bool>,
-    /// Free slots of 8, 16 and 32 bytes.
-    vacant: [Vec<Slot>; 3],
+    /// Free slots of 8, 16, 32 and 64 bytes.
+    vacant: [Vec<Slot>; 4],
     /// Slots that become free with the next line, with their sizes: an instruction may still have to read them.
     pub(super) leaving: Vec<(Slot, i32)>,
     pub(super) frame: Slot,
+    /// Whether vectors of 32 bytes and more are in the frame.
+    pub(super) has_vectors_in_frame: bool,
     /// General registers that have been used.
     pub(super) touched: u16,
     /// Constants: those of the function, and masks.
     pub(super) pool: Vec<(u64, u8)>,
     /// The masks among them.
     masks: Vec<u32>,
-    /// Whether there are vectors of 32 bytes.
-    pub(super) has_long: bool,
+    /// The length of the longest vectors.
+    pub(super) longest: Length,
     /// A load that becomes part of the next instruction.
     pub(super) folded: Option<(Value, Rm)>,
     /// A lane that the next line stores: its register, and whether it is the second number there.
     pub(super) stored_lane: Option<(Value, (u8, bool))>,
-    /// The vector whose upper half is in the scratch register, while lanes are stored one after the other.
-    pub(super) upper: Option<Value>,
+    /// The vector of which two lanes are in the scratch register, while lanes are stored one after the other, and which two.
+    pub(super) upper: Option<(Value, u8)>,
     /// Where the second result of the call in the line before is.
     pub(super) second: Slot,
     /// The integer that the flags belong to.
@@ -84,14 +86,24 @@ pub(super) struct Writer<'f> {
     pub(super) open: Vec<Head>,
 }
 
+fn length(function: &Function, lanes: u8) -> Length {
+    match u32::from(lanes) * function.bytes {
+        32 => Length::Ymm,
+        64 => Length::Zmm,
+        _ => Length::Xmm,
+    }
+}
+
 impl<'f> Writer<'f> {
     pub(super) fn new(function: &'f Function, lifetimes: &'f Lifetimes, vex: bool) -> Writer<'f> {
         let count = function.kinds.len() + function.pool.len();
         let code = Vec::with_capacity(16 * function.len() + 256);
         let bytes = Bytes { code, vex, pooled: Vec::new(), upper: false, flags: false };
-        let numbers =
-            function.kinds.iter().copied().chain(function.pool.iter().map(|(_, lanes)| Kind::Numbers(*lanes)));
-        let is_long = |kind| matches!(kind, Kind::Numbers(lanes) if u32::from(lanes) * function.bytes == 32);
+        let of_kinds = function.kinds.iter().map(|kind| match kind {
+            Kind::Integer => Length::Xmm,
+            Kind::Numbers(lanes) => length(function, *lanes),
+        });
+        let lengths = of_kinds.chain(function.pool.iter().map(|(_, lanes)| length(function, *lanes)));
         Writer {
             function,
             lifetimes,
@@ -109,10 +121,11 @@ impl<'f> Writer<'f> {
             vacant: Default::default(),
             leaving: Vec::new(),
             frame: function.memory as i32,
+            has_vectors_in_frame: function.memory > 0,
             touched: 0,
             pool: function.pool.clone(),
             masks: Vec::new(),
-            has_long: numbers.into_iter().any(is_long),
+            longest: lengths.max().unwrap_or(Length::Xmm),
             folded: None,
             stored_lane: None,
             upper: None,
@@ -181,6 +194,7 @@ impl<'f> Writer<'f> {
     /// A place in the frame for so many bytes.
     pub(super) fn new_slot(&mut self, size: i32) -> Slot {
         let group = if size <= 8 { 0 } else { (size as u32 / 16).trailing_zeros() as usize + 1 };
+        self.has_vectors_in_frame |= size >= 32;
         if let Some(slot) = self.vacant[group].pop() {
             return slot;
         }
@@ -389,31 +403,31 @@ impl<'f> Writer<'f> {
         if self.function.bytes == 8 { 1 } else { 0 }
     }
 
-    /// Whether so many numbers fill 32 bytes.
-    pub(super) fn is_long(&self, lanes: u8) -> bool {
-        lanes as u32 * self.function.bytes == 32
+    /// The length of so many numbers.
+    pub(super) fn length(&self, lanes: u8) -> Length {
+        length(self.function, lanes)
     }
 
     /// Copies a register.
-    pub(super) fn copy(&mut self, long: bool, to: u8, from: u8) {
+    pub(super) fn copy(&mut self, length: Length, to: u8, from: u8) {
         if to != from {
-            self.bytes.simd(Simd::new(0, 1, 0x28), long, to, 0, Rm::Register(from), None);
+            self.bytes.simd(Simd::new(0, 1, 0x28), length, to, 0, Rm::Register(from), None);
         }
     }
 
     /// Sets a register to 0.
     pub(super) fn clear(&mut self, register: u8) {
-        self.bytes.simd(Simd::new(0, 1, 0x57), false, register, register, Rm::Register(register), None);
+        self.bytes.simd(Simd::new(0, 1, 0x57), Length::Xmm, register, register, Rm::Register(register), None);
     }
 
     pub(super) fn load_numbers(&mut self, lanes: u8, register: u8, from: Rm) {
         let simd = Simd::new(self.prefix(lanes), 1, 0x10);
-        self.bytes.simd(simd, self.is_long(lanes), register, 0, from, None);
+        self.bytes.simd(simd, self.length(lanes), register, 0, from, None);
     }
 
     pub(super) fn store_numbers(&mut self, lanes: u8, to: Rm, register: u8) {
         let simd = Simd::new(self.prefix(lanes), 1, 0x11);
-        self.bytes.simd(simd, self.is_long(lanes), register, 0, to, None);
+        self.bytes.simd(simd, self.length(lanes), register, 0, to, None);
     }
 
     /// Stores a register as a value. Leaves the flags as they are.
@@ -424,9 +438,9 @@ impl<'f> Writer<'f> {
         }
     }
 
-    /// A constant of these bits in 16 or 32 bytes.
+    /// A constant of these bits in 16, 32 or 64 bytes.
     pub(super) fn mask(&mut self, bits: u64, lanes: u8) -> Rm {
-        let lanes = if self.is_long(lanes) { lanes } else { (16 / self.function.bytes) as u8 };
+        let lanes = lanes.max((16 / self.function.bytes) as u8);
         let known = self.masks.iter().find(|mask| self.pool[**mask as usize] == (bits, lanes)).copied();
         Rm::Pool(known.unwrap_or_else(|| {
             self.pool.push((bits, lanes));

@@ -3,7 +3,7 @@
 //! Called by `mod` for one line after the other.
 
 use super::super::code::{Arithmetic, Both, Condition, Kind, Line, Operation, Place, Simple, Value};
-use super::encode::{RAX, RDI, RSI, Rm, Simd};
+use super::encode::{Length, MASK, RAX, RDI, RSI, Rm, Simd};
 use super::lifetimes::{INTEGERS, NEVER, NUMBERS};
 use super::registers::{NO_SLOT, NOWHERE, PRESERVED, SCRATCH, Writer};
 use crate::recording::graph::Outcome;
@@ -194,17 +194,17 @@ impl Writer<'_> {
     }
 
     /// An instruction of two numbers: result = first, operand. In the two-operand encoding the first is copied.
-    pub(super) fn two(&mut self, simd: Simd, long: bool, register: u8, first: u8, rm: Rm, immediate: Option<u8>) {
+    pub(super) fn two(&mut self, simd: Simd, length: Length, register: u8, first: u8, rm: Rm, immediate: Option<u8>) {
         if self.bytes.vex {
-            return self.bytes.simd(simd, long, register, first, rm, immediate);
+            return self.bytes.simd(simd, length, register, first, rm, immediate);
         }
         let mut rm = rm;
         if register != first && rm == Rm::Register(register) {
-            self.copy(false, SCRATCH, register);
+            self.copy(Length::Xmm, SCRATCH, register);
             rm = Rm::Register(SCRATCH);
         }
-        self.copy(false, register, first);
-        self.bytes.simd(simd, false, register, first, rm, immediate);
+        self.copy(Length::Xmm, register, first);
+        self.bytes.simd(simd, Length::Xmm, register, first, rm, immediate);
     }
 
     fn arithmetic(&mut self, which: Arithmetic, x: Value, y: Value, result: Value) {
@@ -238,7 +238,7 @@ impl Writer<'_> {
         self.release(y);
         let lanes = self.function.lanes(result);
         let register = self.define_in(result, first);
-        self.two(Simd::new(self.prefix(lanes), 1, opcode), self.is_long(lanes), register, first, rm, None);
+        self.two(Simd::new(self.prefix(lanes), 1, opcode), self.length(lanes), register, first, rm, None);
     }
 
     /// -0 - x: the other sign.
@@ -257,7 +257,7 @@ impl Writer<'_> {
             }
         };
         let mask = self.mask(self.sign_bit(), lanes);
-        self.two(Simd::new(self.packed(), 1, XOR), self.is_long(lanes), register, from, mask, None);
+        self.two(Simd::new(self.packed(), 1, XOR), self.length(lanes), register, from, mask, None);
     }
 
     fn sign_bit(&self) -> u64 {
@@ -266,7 +266,7 @@ impl Writer<'_> {
 
     fn simple(&mut self, which: Simple, x: Value, result: Value) {
         let lanes = self.function.lanes(result);
-        let long = self.is_long(lanes);
+        let length = self.length(lanes);
         let from = self.in_register(x);
         self.release(x);
         let register = self.define_in(result, from);
@@ -275,7 +275,7 @@ impl Writer<'_> {
         match which {
             Simple::Sqrt => self.bytes.simd(
                 Simd::new(self.prefix(lanes), 1, 0x51),
-                long,
+                length,
                 register,
                 if single { from } else { 0 },
                 rm,
@@ -284,7 +284,7 @@ impl Writer<'_> {
             Simple::Abs => {
                 let bits = self.sign_bit() - 1;
                 let mask = self.mask(bits, lanes);
-                self.two(Simd::new(self.packed(), 1, AND), long, register, from, mask, None);
+                self.two(Simd::new(self.packed(), 1, AND), length, register, from, mask, None);
             }
             Simple::Floor | Simple::Ceil | Simple::Trunc => {
                 let how = match which {
@@ -293,28 +293,35 @@ impl Writer<'_> {
                     _ => 11,
                 };
                 let opcode = 8 + 2 * single as u8 + (self.function.bytes == 8) as u8;
-                self.bytes.simd(Simd::new(1, 3, opcode), long, register, if single { from } else { 0 }, rm, Some(how));
+                self.bytes.simd(
+                    Simd::new(1, 3, opcode),
+                    length,
+                    register,
+                    if single { from } else { 0 },
+                    rm,
+                    Some(how),
+                );
             }
         }
     }
 
     fn copy_sign(&mut self, magnitude: Value, sign: Value, result: Value) {
         let lanes = self.function.lanes(result);
-        let long = self.is_long(lanes);
+        let length = self.length(lanes);
         let (magnitude_in, sign_in) = (self.in_register(magnitude), self.in_register(sign));
         let bit = self.sign_bit();
         let (bit, rest) = (self.mask(bit, lanes), self.mask(bit - 1, lanes));
         let simd = |opcode: u8| Simd::new(self.packed(), 1, opcode);
         let (and, or) = (simd(AND), simd(OR));
-        self.two(and, long, SCRATCH, sign_in, bit, None);
+        self.two(and, length, SCRATCH, sign_in, bit, None);
         self.release(magnitude);
         self.release(sign);
         let register = self.define_in(result, magnitude_in);
-        self.two(and, long, register, magnitude_in, rest, None);
-        self.two(or, long, register, register, Rm::Register(SCRATCH), None);
+        self.two(and, length, register, magnitude_in, rest, None);
+        self.two(or, length, register, register, Rm::Register(SCRATCH), None);
     }
 
-    /// Compares, with all bits of a lane set where it holds.
+    /// Compares, with all bits of a lane set where it holds. For vectors of 64 bytes the register is that of a mask.
     fn compare(&mut self, condition: Condition, lanes: u8, register: u8, left: u8, right: u8) {
         let (left, right, number) = match condition {
             Condition::Less => (left, right, LESS),
@@ -326,13 +333,13 @@ impl Writer<'_> {
             Condition::Unordered => (left, right, UNORDERED),
         };
         let simd = Simd::new(self.prefix(lanes), 1, COMPARE);
-        self.two(simd, self.is_long(lanes), register, left, Rm::Register(right), Some(number));
+        self.two(simd, self.length(lanes), register, left, Rm::Register(right), Some(number));
     }
 
     fn choose(&mut self, condition: Condition, all: [Value; 4], result: Value) {
         let [left, right, then, otherwise] = all;
         let lanes = self.function.lanes(result);
-        let long = self.is_long(lanes);
+        let length = self.length(lanes);
         let registers = all.map(|value| self.in_register(value));
         let [left_in, right_in, then_in, otherwise_in] = registers;
         // The instruction for maxima returns its second operand if neither is greater.
@@ -346,30 +353,36 @@ impl Writer<'_> {
         if let Some((opcode, first, second)) = extreme {
             all.iter().for_each(|value| self.release(*value));
             let register = self.define_in(result, first);
-            self.two(Simd::new(self.prefix(lanes), 1, opcode), long, register, first, Rm::Register(second), None);
+            self.two(Simd::new(self.prefix(lanes), 1, opcode), length, register, first, Rm::Register(second), None);
             return;
         }
-        self.compare(condition, lanes, SCRATCH, left_in, right_in);
+        self.compare(condition, lanes, self.outcomes(lanes), left_in, right_in);
+        if length == Length::Zmm {
+            all.iter().for_each(|value| self.release(*value));
+            let register = self.define(result);
+            self.bytes.masked(Simd::new(1, 2, 0x65), register, otherwise_in, Rm::Register(then_in), None, MASK);
+            return;
+        }
         if self.bytes.vex {
             all.iter().for_each(|value| self.release(*value));
             let register = self.define(result);
             let opcode = if self.function.bytes == 8 { 0x4B } else { 0x4A };
             let blend = Simd::new(1, 3, opcode);
-            self.bytes.simd(blend, long, register, otherwise_in, Rm::Register(then_in), Some(SCRATCH << 4));
+            self.bytes.simd(blend, length, register, otherwise_in, Rm::Register(then_in), Some(SCRATCH << 4));
             return;
         }
         // otherwise ^ ((then ^ otherwise) & mask), in a register of its own.
         let register = self.define(result);
-        self.copy(false, register, then_in);
+        self.copy(Length::Xmm, register, then_in);
         for (opcode, with) in [(XOR, otherwise_in), (AND, SCRATCH), (XOR, otherwise_in)] {
-            self.bytes.simd(Simd::new(0, 1, opcode), false, register, 0, Rm::Register(with), None);
+            self.bytes.simd(Simd::new(0, 1, opcode), Length::Xmm, register, 0, Rm::Register(with), None);
         }
         all.iter().for_each(|value| self.release(*value));
     }
 
     fn guard(&mut self, outcome: Outcome, x: Value, y: Value, guard: u16) {
         let lanes = self.function.lanes(x);
-        let long = self.is_long(lanes);
+        let length = self.length(lanes);
         let (left, right) = (self.in_register(x), self.in_register(y));
         let condition = match outcome {
             Outcome::Less => Some(Condition::Less),
@@ -379,13 +392,18 @@ impl Writer<'_> {
             Outcome::Same => None,
         };
         match condition {
-            Some(condition) => self.compare(condition, lanes, SCRATCH, left, right),
+            Some(condition) => self.compare(condition, lanes, self.outcomes(lanes), left, right),
+            None if length == Length::Zmm => self.same_bits_by_masks(lanes, left, right),
             None => self.same_bits(lanes, left, right),
         }
         self.release(x);
         self.release(y);
-        // The sign bits of all lanes.
-        self.bytes.simd(Simd::new(self.packed(), 1, 0x50), long, RAX, 0, Rm::Register(SCRATCH), None);
+        // One bit of each lane.
+        if length == Length::Zmm {
+            self.bytes.load_mask(MASK);
+        } else {
+            self.bytes.simd(Simd::new(self.packed(), 1, 0x50), length, RAX, 0, Rm::Register(SCRATCH), None);
+        }
         let exit = if lanes == 1 {
             self.bytes.test_lowest_bit();
             self.bytes.forward_if(true)
@@ -396,34 +414,49 @@ impl Writer<'_> {
         self.exits.push((exit, guard));
     }
 
+    /// The register for the outcomes of a comparison within one line.
+    fn outcomes(&self, lanes: u8) -> u8 {
+        if self.length(lanes) == Length::Zmm { MASK } else { SCRATCH }
+    }
+
+    /// Sets the mask where two numbers have the same bits or are both NaN, in vectors of 64 bytes.
+    fn same_bits_by_masks(&mut self, lanes: u8, left: u8, right: u8) {
+        let (one, other) = (MASK + 1, MASK + 2);
+        self.bytes.masked(Simd::new(1, 2, 0x29), MASK, left, Rm::Register(right), None, 0);
+        self.compare(Condition::Unordered, lanes, one, left, left);
+        self.compare(Condition::Unordered, lanes, other, right, right);
+        self.bytes.combine_masks(true, one, other);
+        self.bytes.combine_masks(false, MASK, one);
+    }
+
     /// Sets the lanes of the scratch register where two numbers have the same bits or are both NaN.
     fn same_bits(&mut self, lanes: u8, left: u8, right: u8) {
-        let long = self.is_long(lanes);
+        let length = self.length(lanes);
         let one = self.allocate(NUMBERS, NOWHERE);
         self.locked[NUMBERS] |= 1 << one;
         self.free[NUMBERS] &= !(1 << one);
         let other = self.allocate(NUMBERS, NOWHERE);
         self.free[NUMBERS] |= 1 << one;
         let packed = self.packed();
-        self.two(Simd::new(1, 1, 0x76), long, SCRATCH, left, Rm::Register(right), None);
+        self.two(Simd::new(1, 1, 0x76), length, SCRATCH, left, Rm::Register(right), None);
         if self.function.bytes == 8 {
             // Both halves are the same.
-            self.bytes.simd(Simd::new(1, 1, 0x70), long, one, 0, Rm::Register(SCRATCH), Some(0xB1));
-            self.two(Simd::new(1, 1, 0xDB), long, SCRATCH, SCRATCH, Rm::Register(one), None);
+            self.bytes.simd(Simd::new(1, 1, 0x70), length, one, 0, Rm::Register(SCRATCH), Some(0xB1));
+            self.two(Simd::new(1, 1, 0xDB), length, SCRATCH, SCRATCH, Rm::Register(one), None);
         }
         self.compare(Condition::Unordered, lanes, one, left, left);
         self.compare(Condition::Unordered, lanes, other, right, right);
-        self.two(Simd::new(packed, 1, AND), long, one, one, Rm::Register(other), None);
-        self.two(Simd::new(packed, 1, OR), long, SCRATCH, SCRATCH, Rm::Register(one), None);
+        self.two(Simd::new(packed, 1, AND), length, one, one, Rm::Register(other), None);
+        self.two(Simd::new(packed, 1, OR), length, SCRATCH, SCRATCH, Rm::Register(one), None);
     }
 
-    /// Calls a function of the System V convention: numbers in `xmm0` and `xmm1`, vectors of 32 bytes in all of `ymm0`, the rules and the number of one in `rdi` and `rsi`.
+    /// Calls a function of the System V convention: numbers in `xmm0` and `xmm1`, vectors of 32 and 64 bytes in all of `ymm0` and `zmm0`, the rules and the number of one in `rdi` and `rsi`.
     ///
     /// A function that has a second result writes it, or both, to places in the frame.
     fn call(&mut self, i: usize, number: u32, result: Value) {
         let call = self.function.calls[number as usize];
         let arguments = &call.arguments[..call.count as usize];
-        let long = self.is_long(call.lanes);
+        let length = self.length(call.lanes);
         let second = call.second.filter(|_| self.lifetimes.idle.get(i + 1) == Some(&false));
         for register in 0..16u8 {
             if PRESERVED & 1 << register == 0 {
@@ -440,7 +473,7 @@ impl Writer<'_> {
             register => Rm::Register(register),
         };
         let move_to = |this: &mut Self, to: u8, from: Rm| match from {
-            Rm::Register(from) => this.copy(long, to, from),
+            Rm::Register(from) => this.copy(length, to, from),
             from => this.load_numbers(call.lanes, to, from),
         };
         match *arguments {
@@ -492,11 +525,11 @@ impl Writer<'_> {
             }
         }
         self.bytes.set(RAX, address as i64);
-        if self.bytes.upper && !long {
+        if self.bytes.upper && length == Length::Xmm {
             self.bytes.clear_upper_halves();
         }
         self.bytes.call(RAX);
-        self.bytes.upper |= long;
+        self.bytes.upper |= length > Length::Xmm;
         self.take(result);
         debug_assert!(self.function.kind(result) == Kind::Numbers(call.lanes));
         if first == NO_SLOT {
