@@ -1,52 +1,48 @@
-//! Constants that repeat along a loop are kept once.
+//! Constants that repeat along a loop are kept once, and those that one loop reads lie one behind the other.
 //!
 //! Called on programs as they are compiled, before derivatives are taken. A recording has the numbers that a function captured once for
 //! every operation that uses them: the inputs of a layer of a network once for each of its units. Kept once, a table of them stays in the cache, and
-//! the nest is seen to be a product of matrices.
+//! the nest is seen to be a product of matrices. A loop over samples of several numbers reads each of these numbers at a distance of the
+//! length of a sample; columns of them are read by vectors.
 
 use crate::optimize::intervals::Intervals;
-use crate::program::{Address, Instruction, Program, Space, Statement};
+use crate::program::{Address, Instruction, Program, Space, Statement, each_address};
+use rustc_hash::FxHashMap;
 
 /// Programs with fewer constants stay as they are.
 const FEWEST: usize = 1024;
 
-/// The same program, without constants that are the same for all counts of a loop or that nothing reads.
+/// The same program, with columns of constants and without those that are the same for all counts of a loop or that nothing reads.
 pub(crate) fn kept_once(mut program: Program) -> Program {
     if program.constants.len() < FEWEST {
         return program;
     }
     let (constants, mut copies) = (&program.constants, Vec::new());
+    // Where columns are: by their first constant, their distance, and their number.
+    let mut columns: FxHashMap<(u32, i64, u32), u32> = FxHashMap::default();
     each_address(&mut program.statements, &mut Vec::new(), &mut |address, trips| {
-        if address.space == Space::Constant && address.table.is_none() && settle(address, trips, constants) {
-            copy(address, trips, constants, &mut copies);
+        if address.space != Space::Constant || address.table.is_some() {
+            return;
+        }
+        let is_changed = settle(address, trips, constants);
+        match *moving(address, trips) {
+            [(counter, (trip, stride))] if is_changed || stride != 1 => {
+                let column = (address.base, stride, trip);
+                match columns.get(&column) {
+                    Some(base) => (address.base, address.strides[counter]) = (*base, 1),
+                    None => {
+                        copy(address, trips, constants, &mut copies);
+                        columns.insert(column, address.base);
+                    }
+                }
+            }
+            _ if is_changed => copy(address, trips, constants, &mut copies),
+            _ => {}
         }
     });
-    if !copies.is_empty() {
-        program.constants.append(&mut copies);
-        drop_unread(&mut program);
-    }
+    program.constants.append(&mut copies);
+    drop_unread(&mut program);
     program
-}
-
-/// Calls `act` with every address and the trip counts of its counters.
-fn each_address(statements: &mut [Statement], loops: &mut Vec<u32>, act: &mut impl FnMut(&mut Address, &[u32])) {
-    for statement in statements {
-        match statement {
-            Statement::Nest(nest) => {
-                let trips = nest.trips(loops);
-                nest.addresses.iter_mut().for_each(|address| act(address, &trips));
-            }
-            Statement::Loop { trip, body, .. } => {
-                loops.push(*trip);
-                each_address(body, loops, act);
-                loops.pop();
-            }
-            Statement::Call(call) => {
-                call.arguments.iter_mut().chain(&mut call.results).for_each(|address| act(address, loops));
-            }
-            Statement::Zero { .. } => {}
-        }
-    }
 }
 
 /// Calls `act` with every cell of an address without a table, the last counter fastest, until it returns `false`; returns whether it never did.
@@ -146,8 +142,8 @@ fn each_constant(statements: &mut [Statement], act: &mut impl FnMut(&mut u32)) {
 
 #[cfg(test)]
 mod tests {
-    use crate::program::Program;
-    use crate::{Limits, Recorded, compile, record};
+    use crate::program::{Program, Space, Statement};
+    use crate::{Limits, Recorded, Recorder, compile, record};
     use num_traits::Float;
 
     /// 48 units of 50 inputs with 64 samples, and a number for each sample.
@@ -158,6 +154,35 @@ mod tests {
         let units = |sample| x.chunks(50).map(move |weights| unit(sample, weights).sin()).sum::<Recorded>();
         let errors = samples.chunks(50).zip(targets).map(|(sample, target)| units(sample) - *target);
         errors.map(|error| error * error).sum()
+    }
+
+    #[test]
+    fn numbers_of_samples_become_columns() {
+        let samples: Vec<f64> = (0..3 * 5000).map(|i| (0.7 * f64::from(i)).sin()).collect();
+        let x = [0.3, -1.2, 0.8, 0.5];
+        // Two numbers of a sample are read twice.
+        let f = |x: &[Recorded]| {
+            let term = |s: &[f64]| ((x[0] * s[0] + x[1] * s[1] + x[2] * s[2]).sin() + x[3] * s[0] * s[2]).powi(2);
+            samples.chunks(3).map(term).sum::<Recorded>()
+        };
+        let mut recorder = Recorder::default();
+        recorder.record_folding(&x, &[], Limits::default(), |x, _, y| y.push(f(x))).unwrap();
+        assert!(recorder.fold().is_some());
+        let program = recorder.compile().unwrap();
+        assert!(program.constants.len() <= 5 * 5000 + 16, "{}: {program}", program.constants.len());
+        let nests = program.statements.iter().filter_map(|statement| match statement {
+            Statement::Nest(nest) if nest.dimensions.iter().any(|dimension| dimension.trip > 400) => Some(nest),
+            _ => None,
+        });
+        let mut count = 0;
+        for address in nests.flat_map(|nest| &nest.addresses).filter(|address| address.space == Space::Constant) {
+            assert_eq!(address.strides, [1], "{program}");
+            count += 1;
+        }
+        assert!(count >= 3, "{program}");
+        let term = |s: &[f64]| ((x[0] * s[0] + x[1] * s[1] + x[2] * s[2]).sin() + x[3] * s[0] * s[2]).powi(2);
+        let by_hand: f64 = samples.chunks(3).map(term).sum();
+        assert!((value(&program, &x) - by_hand).abs() < 1e-12 * by_hand);
     }
 
     fn value(program: &Program, x: &[f64]) -> f64 {

@@ -224,6 +224,31 @@ impl std::fmt::Display for GuardFailed {
 
 impl std::error::Error for GuardFailed {}
 
+/// Calls `act` with every address and the trip counts of its counters.
+pub(crate) fn each_address(
+    statements: &mut [Statement],
+    loops: &mut Vec<u32>,
+    act: &mut impl FnMut(&mut Address, &[u32]),
+) {
+    for statement in statements {
+        match statement {
+            Statement::Nest(nest) => {
+                let trips = nest.trips(loops);
+                nest.addresses.iter_mut().for_each(|address| act(address, &trips));
+            }
+            Statement::Loop { trip, body, .. } => {
+                loops.push(*trip);
+                each_address(body, loops, act);
+                loops.pop();
+            }
+            Statement::Call(call) => {
+                call.arguments.iter_mut().chain(&mut call.results).for_each(|address| act(address, loops));
+            }
+            Statement::Zero { .. } => {}
+        }
+    }
+}
+
 impl Address {
     /// A fixed cell.
     pub(crate) fn fixed(space: Space, base: u32, counters: usize) -> Address {
