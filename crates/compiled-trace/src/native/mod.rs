@@ -5,7 +5,7 @@
 //! [`Program::executable`]. For x86-64 under Unix there is a code generator here; other machines need the feature `native`, with
 //! which Cranelift generates code.
 //!
-//! `fills`, `boxes` and `constant_entries` rewrite the program; `build` leaves products of matrices to `products`, by way of `product`; `plan` orders the loops
+//! `fills`, `boxes`, `layout` and `constant_entries` rewrite the program; `build` leaves products of matrices to `products`, by way of `product`; `plan` orders the loops
 //! of a nest; `emit`, `row`, `window`, `operation` and `cells` write intermediate code (`code`), whose straight part `code/superword` puts into
 //! another order; `x64` or `cranelift` makes machine code of it. Code of a program that was compiled before in this process is used again.
 //!
@@ -14,12 +14,12 @@
 //! contraction, elementary functions are those of the rule table, with two exceptions. There are own functions over `f64` in three groups: sine
 //! and cosine; x^y, y x^(y - 1) and x^y ln x; exp, ln, tanh, 1 / cosh², erf and exp(-x²). In a program in which a loop that may run in any order has at least
 //! four iterations and calls one of a group, all calls of this group are of own functions, with errors of less than 1 ulp (1 / cosh² and
-//! y x^(y - 1): 2, x^y ln x: 3), of four numbers at once where the processor has AVX2. One number and four have the same
-//! bits, so their values depend neither on the place in the loop nor on the processor. In other programs sines and cosines are own
+//! y x^(y - 1): 2, x^y ln x: 3), of four numbers at once where the processor has AVX2 and of eight where it has AVX-512. One number, four and
+//! eight have the same bits, so their values depend neither on the place in the loop nor on the processor. In other programs sines and cosines are own
 //! functions if straight code has several angles that do not depend on each other and the processor has AVX2. A program with guards that hold if two numbers are
 //! equal keeps the rule table, with which it was recorded. The order of additions differs:
 //! - a reduction whose cell stays the same in the innermost loop of a nest is kept in registers (in memory of the function if there
-//!   are more than 12): with *L* lanes (1, or as many as fill 16 or 32 bytes) and *C* copies of the body (C ≤ 4; both are 1 unless the loop may run in any order)
+//!   are more than 12): with *L* lanes (1, or as many as fill 16, 32 or, for doubles, 64 bytes) and *C* copies of the body (C ≤ 4; both are 1 unless the loop may run in any order)
 //!   term `i` goes to partial sum `i/L mod C`, lane `i mod L`; copies are added pairwise, then lanes, then the last terms one by
 //!   one, and the total of the row is added to the cell when the loops in which the cell stays the same have ended;
 //! - terms for neighbouring cells (`y[i] += a; y[i + 1] += b`) are added to each other first, then to the cell;
@@ -40,7 +40,7 @@
 //! these lengths with those of the slices at every run. Miri cannot run machine code, so every rule, every operation and random
 //! programs are compared with direct evaluation instead; random programs and random functions of intermediate code have the
 //! bits of an evaluator of that code; own functions are compared with arithmetic of twice the precision. All unsafe code is in two
-//! files: `call.rs`, and `elementary/lanes.rs` for instructions of AVX2.
+//! files: `call.rs`, and `elementary/lanes.rs` for instructions of AVX2 and AVX-512.
 
 mod boxes;
 mod build;
@@ -61,6 +61,7 @@ mod elementary;
 mod emit;
 mod fills;
 mod functions;
+mod layout;
 mod machine;
 mod number;
 mod operation;
@@ -86,6 +87,8 @@ use crate::program::{GuardFailed, Program, RuleCall, Space};
 use crate::recording::graph::guard_parts;
 use build::{Built, Step, build};
 use call::{Code, Memory};
+use functions::Calls;
+use machine::Machine;
 use std::borrow::Cow;
 use std::num::NonZeroU64;
 use std::panic::Location;
@@ -149,7 +152,7 @@ impl<S: Number> Compiled<S> {
     /// # Errors
     /// [`Refused`] if there is no code generator for this machine or it does not take the program; the portable executor runs it.
     pub fn new(program: &Program, options: Options) -> Result<Compiled<S>, Refused> {
-        let mut rewritten = rewritten(program);
+        let mut rewritten = rewritten::<S>(program, &options)?;
         let mut leading = 0;
         if let Some(output) = options.kept
             && let Some((statements, count)) = constant_entries::in_front(&rewritten, output)
@@ -376,13 +379,23 @@ static NUMBERS: AtomicU64 = AtomicU64::new(1);
 /// The largest number of constants and work cells that a [`Single`] copies.
 const MOST_OF_SINGLE: usize = 1 << 16;
 
-/// The program as it is compiled: with constants stored at once, and with nests split where tables are regular.
-fn rewritten(program: &Program) -> Cow<'_, Program> {
+/// The program as it is compiled: with constants stored at once, with nests split where tables are regular, and with work cells where
+/// vectors find them.
+fn rewritten<'p, S: Number>(program: &'p Program, options: &Options) -> Result<Cow<'p, Program>, Refused> {
     let program = fills::gather(program).map_or(Cow::Borrowed(program), Cow::Owned);
-    match boxes::split(&program.statements, &mut Vec::new()) {
+    let program = match boxes::split(&program.statements, &mut Vec::new()) {
         Some(statements) => Cow::Owned(Program { statements, ..program.into_owned() }),
         None => program,
+    };
+    let (widest, _) = Machine::new(options)?.abilities(S::BYTES)?;
+    if !options.vectors || widest == 1 {
+        return Ok(program);
     }
+    let calls = Calls::of::<S>(&program, widest);
+    Ok(match layout::turned(&program, plan::widths::<S>(widest), calls) {
+        Some(made) => Cow::Owned(made),
+        None => program,
+    })
 }
 
 /// One run.

@@ -6,6 +6,7 @@ mod chunks;
 mod elementary;
 mod evaluate;
 mod generated;
+mod layouts;
 mod random;
 mod recorded;
 mod rewritten;
