@@ -425,16 +425,19 @@ fn lanes_have_the_bits_of_single_numbers() {
         }
         let seeds = vec![1.0; x.len()];
         let inputs: Vec<&[f64]> = [&x[..], &[], &seeds[..]][..program.inputs.len()].to_vec();
-        let compiled = Compiled::<f64>::new(&program, Options::default()).expect("this machine has native code");
-        let mut outputs: Vec<Vec<f64>> = program.outputs.iter().map(|length| vec![f64::NAN; *length]).collect();
-        let mut slices: Vec<&mut [f64]> = outputs.iter_mut().map(Vec::as_mut_slice).collect();
-        compiled.run(&mut compiled.workspace(), &inputs, &mut slices).expect("there are no guards");
-        let found = outputs.last().expect("there is an output");
-        for (x, found) in x.iter().zip(found) {
-            let factor = if rule == rules::GAUSS { std::f64::consts::FRAC_2_SQRT_PI } else { 1.0 };
-            let expected = factor * one(rule).expect("it is here")(*x);
-            let same = expected.to_bits() == found.to_bits() || expected.is_nan() && found.is_nan();
-            assert!(same, "rule {rule} at {x:e}: {found:e}, expected {expected:e}");
+        for generator in [Generator::Best, Generator::Avx2] {
+            let options = Options { generator, ..Options::default() };
+            let compiled = Compiled::<f64>::new(&program, options).expect("this machine has native code");
+            let mut outputs: Vec<Vec<f64>> = program.outputs.iter().map(|length| vec![f64::NAN; *length]).collect();
+            let mut slices: Vec<&mut [f64]> = outputs.iter_mut().map(Vec::as_mut_slice).collect();
+            compiled.run(&mut compiled.workspace(), &inputs, &mut slices).expect("there are no guards");
+            let found = outputs.last().expect("there is an output");
+            for (x, found) in x.iter().zip(found) {
+                let factor = if rule == rules::GAUSS { std::f64::consts::FRAC_2_SQRT_PI } else { 1.0 };
+                let expected = factor * one(rule).expect("it is here")(*x);
+                let same = expected.to_bits() == found.to_bits() || expected.is_nan() && found.is_nan();
+                assert!(same, "{generator:?}: rule {rule} at {x:e}: {found:e}, expected {expected:e}");
+            }
         }
     }
 }

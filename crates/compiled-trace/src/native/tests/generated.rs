@@ -87,6 +87,7 @@ struct Draft<'r> {
     lanes: u8,
     stored: usize,
     can_round: bool,
+    has_guards: bool,
 }
 
 impl Draft<'_> {
@@ -111,6 +112,12 @@ impl Draft<'_> {
         let wide = (self.lanes > 1 && self.random.one_in(2)) as usize;
         let lanes = if wide == 1 { self.lanes } else { 1 };
         let (x, y) = (self.any(wide), self.any(wide));
+        if self.has_guards && self.random.one_in(20) {
+            let outcomes = [Outcome::Less, Outcome::Equal, Outcome::Greater, Outcome::Unordered, Outcome::Same];
+            let y = if self.random.one_in(2) { x } else { y };
+            let number = self.random.below(100) as u16;
+            return self.code.guard(outcomes[self.random.below(5) as usize], x, y, number);
+        }
         let value = match self.random.below(20) {
             0..=2 => self.code.add(x, y),
             3..=4 => self.code.subtract(x, y),
@@ -277,6 +284,7 @@ fn random_function(random: &mut Random, bytes: u32, lanes: u8, can_round: bool) 
     let mut code = Function::new(bytes);
     let read = code.load_integer(Value::SLICES, 0);
     let written = code.load_integer(Value::SLICES, 8);
+    let has_guards = random.one_in(4);
     let mut draft = Draft {
         code,
         random,
@@ -288,6 +296,7 @@ fn random_function(random: &mut Random, bytes: u32, lanes: u8, can_round: bool) 
         lanes,
         stored: 0,
         can_round,
+        has_guards,
     };
     for (wide, lanes) in [1, lanes].into_iter().enumerate() {
         for number in [0.0, -1.5, 0.75] {
@@ -341,7 +350,8 @@ fn check_function<S: Number>(case: usize, random: &mut Random) {
         for lanes in [1, 16 / S::BYTES, widest.min(32 / S::BYTES), widest] {
             let function = random_function(random, S::BYTES, lanes as u8, can_round);
             let mut evaluation = Evaluation::new(&function, &rules, &[], vec![read.clone(), vec![S::nan(); WRITTEN]]);
-            assert_eq!(evaluation.run(), 0);
+            // 0, or the guard that fails; what has been written until then is compared too.
+            let guard = evaluation.run();
             let expected = evaluation.slices.swap_remove(1);
             // Of some, results become lanes of vectors wherever that is possible, or where it gains something.
             let least = [None, Some(Function::LEAST_GAIN), Some(-1000)][random.below(3) as usize];
@@ -355,7 +365,7 @@ fn check_function<S: Number>(case: usize, random: &mut Random) {
             let code = Code::new(made.finish().expect("it is finished"), lengths, Arc::clone(&rules), vec![]);
             let mut found = vec![S::nan(); WRITTEN];
             let mut memory = Memory { constants: &read, cells: &mut found, inputs: &[], outputs: &mut [] };
-            assert_eq!(code.expect("there is memory").run(0, &mut memory, &[]), Ok(0));
+            assert_eq!(code.expect("there is memory").run(0, &mut memory, &[]), Ok(guard), "{lanes} lanes\n{function}");
             let wrong = (0..WRITTEN).find(|i| bits(found[*i]) != bits(expected[*i]));
             if let Some(wrong) = wrong {
                 panic!(

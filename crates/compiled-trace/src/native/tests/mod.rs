@@ -76,6 +76,7 @@ fn settings() -> Vec<(&'static str, Options)> {
     let baseline = Options { generator: Generator::Sse2, ..Options::default() };
     let all = vec![
         ("vectors", Options::default()),
+        ("vectors of at most 32 bytes", Options { generator: Generator::Avx2, ..Options::default() }),
         ("numbers", without_vectors()),
         ("baseline vectors", baseline),
         ("baseline numbers", numbers(baseline)),
