@@ -1,10 +1,10 @@
-//! Work space that is laid out anew, so that the loops that run innermost find consecutive cells.
+//! Blocks of work space that are transposed, so that the loops that run innermost find consecutive cells.
 //!
 //! Called by [`Compiled::new`](super::Compiled::new) before a program is compiled; calls `plan` for the loops and their costs. A recording keeps an
 //! intermediate result of each sample and component row by row, as the function computed them. Where the loop over the rows is the one that has
 //! vectors, the cells of a vector are a row apart, each in a cache line of its own. Column by column they are one behind the other.
 //!
-//! A block of cells is changed if all that touches it keeps to its rows and columns, and all blocks at once if the estimated costs of the nests
+//! A block of cells is transposed if all that touches it keeps to its rows and columns, and all blocks at once if the estimated costs of the nests
 //! that touch them are less then. Clearing before the first use, the usual case, clears the whole block; what is in the work space before a run is
 //! not used.
 
@@ -47,7 +47,7 @@ impl Block {
     }
 
     /// Where the cells of an address are column by column: the first cell and the distances; `None` if some iteration leaves its row.
-    fn turned(&self, address: &Address, trips: &[u32]) -> Option<(u32, Vec<i32>)> {
+    fn transposed(&self, address: &Address, trips: &[u32]) -> Option<(u32, Vec<i32>)> {
         let first = i64::from(address.base) - i64::from(self.low);
         let (row, column) = (first / self.columns, first % self.columns);
         let (mut least, mut most) = (column, column);
@@ -68,8 +68,8 @@ impl Block {
     }
 }
 
-/// A program with other places of its work cells; `None` if the present ones are better.
-pub(super) fn turned(program: &Program, widths: [u32; 3], calls: Calls) -> Option<Program> {
+/// The program with blocks of its work space transposed; `None` if it is better as it is.
+pub(super) fn transposed(program: &Program, widths: [u32; 3], calls: Calls) -> Option<Program> {
     // Without an address that is out of bounds, what follows has none either.
     if program.work < FEWEST as usize || check(program).is_err() {
         return None;
@@ -93,7 +93,7 @@ pub(super) fn turned(program: &Program, widths: [u32; 3], calls: Calls) -> Optio
         for address in &nest.addresses {
             let Some(inner) = plan.order.last().copied() else { break };
             let Some(block) = block_of(&blocks, address, &trips) else { continue };
-            let Some((_, strides)) = blocks[block].turned(address, &trips) else { continue };
+            let Some((_, strides)) = blocks[block].transposed(address, &trips) else { continue };
             let is_next = |strides: &[i32]| f64::from(u8::from(strides[inner] == 1));
             gains[block] += weight * (is_next(&strides) - is_next(&address.strides));
         }
@@ -109,7 +109,7 @@ pub(super) fn turned(program: &Program, widths: [u32; 3], calls: Calls) -> Optio
     let mut made = program.clone();
     each_address(&mut made.statements, &mut Vec::new(), &mut |address, trips| {
         if let Some(block) = block_of(&blocks, address, trips)
-            && let Some((base, strides)) = blocks[block].turned(address, trips)
+            && let Some((base, strides)) = blocks[block].transposed(address, trips)
         {
             (address.base, address.strides) = (base, strides);
         }
@@ -142,7 +142,7 @@ fn block_of(blocks: &[Block], address: &Address, trips: &[u32]) -> Option<usize>
     blocks.get(next).is_some_and(|block| block.low <= low && high <= block.high).then_some(next)
 }
 
-/// The blocks of a program that may be changed, in ascending order; `None` if there are none.
+/// The blocks of a program that may be transposed, in ascending order; `None` if there are none.
 fn blocks(program: &Program) -> Option<Vec<Block>> {
     // Ranges of addresses, with the length of a row of those that move along two counters.
     let mut ranges: Vec<(u32, u32, i64)> = Vec::new();
@@ -201,7 +201,7 @@ fn blocks(program: &Program) -> Option<Vec<Block>> {
             let at = blocks.partition_point(|block| block.high < low);
             if let Some(block) = blocks.get(at).filter(|block| address.space == Space::Work && block.low <= low) {
                 is_used[at] = true;
-                keeps[at] &= address.table.is_none() && block.turned(address, trips).is_some();
+                keeps[at] &= address.table.is_none() && block.transposed(address, trips).is_some();
             }
         });
         if matches!(statement, Statement::Loop { .. }) && clears(statement) {

@@ -392,7 +392,7 @@ fn rewritten<'p, S: Number>(program: &'p Program, options: &Options) -> Result<C
         return Ok(program);
     }
     let calls = Calls::of::<S>(&program, widest);
-    Ok(match layout::turned(&program, plan::widths::<S>(widest), calls) {
+    Ok(match layout::transposed(&program, plan::widths::<S>(widest), calls) {
         Some(made) => Cow::Owned(made),
         None => program,
     })

@@ -1,8 +1,8 @@
-//! Programs whose work space is laid out anew: the same numbers by the portable executor, but for the order in which it adds.
+//! Programs with blocks of work space transposed: the same numbers by the portable executor, but for the order in which it adds.
 
 use super::*;
 use crate::native::functions::Calls;
-use crate::native::layout::turned;
+use crate::native::layout::transposed;
 use crate::{Limits, Recorded, compile, record};
 use num_traits::Float;
 use random::Random;
@@ -10,7 +10,7 @@ use random::Random;
 const WIDTHS: [u32; 3] = [4, 4, 2];
 
 fn with_vectors(program: &Program) -> Option<Program> {
-    turned(program, WIDTHS, Calls::of::<f64>(program, WIDTHS[0]))
+    transposed(program, WIDTHS, Calls::of::<f64>(program, WIDTHS[0]))
 }
 
 /// Whether two numbers are the same but for the order of additions.
