@@ -82,6 +82,18 @@ pub(crate) fn accesses(statement: &Statement, loops: &mut Vec<u32>, out: &mut Ve
     }
 }
 
+/// The accesses of statements outside of loops.
+pub(super) fn all_accesses(statements: &[Statement]) -> Vec<Access> {
+    let mut all = Vec::new();
+    statements.iter().for_each(|statement| accesses(statement, &mut Vec::new(), &mut all));
+    all
+}
+
+/// The work cells with accesses of the wanted kinds.
+pub(super) fn cells_of(all: &[Access], wanted: impl Fn(Kind) -> bool) -> Intervals {
+    all.iter().filter(|a| a.space == Space::Work && wanted(a.kind)).map(|a| (a.low, a.high)).collect()
+}
+
 /// The cells that statements access, per space and kind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Summary {

@@ -6,15 +6,16 @@
 pub(crate) mod access;
 mod combined;
 mod constant_stores;
+mod dead_stores;
 mod fuse;
 pub(crate) mod intervals;
 mod kept_outputs;
 mod single_store;
 
-use crate::derive::builder::without_dead;
 use crate::derive::expressions::Shared;
-use crate::optimize::access::{Access, Kind, accesses};
+use crate::optimize::access::{Access, accesses, all_accesses, cells_of};
 use crate::optimize::constant_stores::order_constants;
+use crate::optimize::dead_stores::drop_dead_stores;
 use crate::optimize::fuse::{fuse, rewritten};
 use crate::optimize::intervals::Intervals;
 use crate::optimize::single_store::store_single_terms;
@@ -149,106 +150,9 @@ fn move_terms(statements: &mut [Statement], cell: u32, output: &Address, loops: 
     }
 }
 
-/// Removes stores and accumulations to work cells that are never loaded, and reduces what is cleared.
-fn drop_dead_stores(statements: &mut Vec<Statement>) {
-    let used = loop {
-        let all = all_accesses(statements);
-        let loaded = cells_of(&all, |kind| kind == Kind::Read);
-        if !remove_dead(statements, &mut Vec::new(), &|low, high| loaded.overlaps(low, high)) {
-            break cells_of(&all, |kind| kind != Kind::Write);
-        }
-    };
-    narrow(statements, &used);
-}
-
 /// The work cells that statements access.
 fn touched(statements: &[Statement]) -> Intervals {
     cells_of(&all_accesses(statements), |_| true)
-}
-
-fn all_accesses(statements: &[Statement]) -> Vec<Access> {
-    let mut all = Vec::new();
-    statements.iter().for_each(|statement| accesses(statement, &mut Vec::new(), &mut all));
-    all
-}
-
-/// The work cells with accesses of the wanted kinds.
-fn cells_of(all: &[Access], wanted: impl Fn(Kind) -> bool) -> Intervals {
-    all.iter().filter(|a| a.space == Space::Work && wanted(a.kind)).map(|a| (a.low, a.high)).collect()
-}
-
-/// Removes dead statements and instructions; returns whether it removed any.
-fn remove_dead(statements: &mut Vec<Statement>, loops: &mut Vec<u32>, is_loaded: &impl Fn(u32, u32) -> bool) -> bool {
-    let mut changed = false;
-    for statement in statements.iter_mut() {
-        match statement {
-            Statement::Loop { trip, body, .. } => {
-                loops.push(*trip);
-                changed |= remove_dead(body, loops, is_loaded);
-                loops.pop();
-            }
-            Statement::Nest(nest) => {
-                let trips = nest.trips(loops);
-                let dead: Vec<bool> = nest
-                    .addresses
-                    .iter()
-                    .map(|address| {
-                        let (low, high) = address.range(&trips);
-                        address.space == Space::Work && !is_loaded(low, high)
-                    })
-                    .collect();
-                let is_dead = |instruction: &Instruction| match *instruction {
-                    Instruction::Store { address, .. } | Instruction::Accumulate { address, .. } => {
-                        dead[address as usize]
-                    }
-                    _ => false,
-                };
-                if nest.body.iter().any(is_dead) {
-                    changed = true;
-                    // Dead instructions lose their effect, and go together with those that only they need.
-                    let mut kept = nest.clone();
-                    for instruction in &mut kept.body {
-                        if is_dead(instruction) {
-                            *instruction = Instruction::Constant(0);
-                        }
-                    }
-                    *nest = without_dead(kept);
-                }
-            }
-            _ => {}
-        }
-    }
-    let before = statements.len();
-    statements.retain(|statement| match statement {
-        Statement::Nest(nest) => !nest.body.is_empty(),
-        Statement::Loop { body, .. } => !body.is_empty(),
-        _ => true,
-    });
-    changed || statements.len() != before
-}
-
-/// Clears only cells that are loaded or added to.
-fn narrow(statements: &mut Vec<Statement>, used: &Intervals) {
-    let old = std::mem::take(statements);
-    for statement in old {
-        match statement {
-            Statement::Zero { space: Space::Work, start, length } => {
-                if length > 0 {
-                    let cells = used.inside(start, start + length - 1);
-                    statements.extend(cells.map(|(low, high)| Statement::Zero {
-                        space: Space::Work,
-                        start: low,
-                        length: high - low + 1,
-                    }));
-                }
-            }
-            Statement::Loop { trip, reversed, mut body } => {
-                narrow(&mut body, used);
-                statements.push(Statement::Loop { trip, reversed, body });
-            }
-            other => statements.push(other),
-        }
-    }
 }
 
 #[cfg(test)]
