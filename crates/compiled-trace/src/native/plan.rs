@@ -213,7 +213,8 @@ impl<'a> Plan<'a> {
         let depth = self.order.len();
         let mut per_level = vec![2.0; depth + 1];
         for (i, instruction) in self.nest.body.iter().enumerate() {
-            let lanes = if self.level[i] == depth { lanes } else { 1 };
+            let level = self.level_of(i);
+            let lanes = if level == depth { lanes } else { 1 };
             let wide = f64::from(lanes);
             let memory = |address: u32, moves: f64, [loads, stores]: [f64; 2]| {
                 let table = self.nest.addresses[address as usize].table.is_some();
@@ -224,11 +225,11 @@ impl<'a> Plan<'a> {
                     _ => wide * (moves + if table { 1.5 } else { 0.5 }),
                 }
             };
-            per_level[self.level[i]] += match *instruction {
+            per_level[level] += match *instruction {
                 Instruction::Constant(_) => 0.2,
                 Instruction::Load(address) => memory(address, 0.5, [1.0, 0.0]),
                 Instruction::Store { address, .. } => memory(address, 1.0, [0.0, 1.0]),
-                Instruction::Accumulate { address, .. } => match self.sum[i] {
+                Instruction::Accumulate { address, .. } => match self.sum.get(i).copied().flatten() {
                     Some(level) => {
                         per_level[level] += 4.0;
                         // An addition in order waits for the one before.

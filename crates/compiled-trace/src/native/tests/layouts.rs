@@ -153,3 +153,22 @@ fn blocks_that_are_cleared_after_their_first_use_stay() {
     assert_eq!(by_statements(&made, &[&x])[0], expected);
     assert_eq!(by_statements(&before, &[&x])[0], expected);
 }
+
+#[test]
+fn cells_that_are_read_outside_of_loops_move_with_their_blocks() {
+    let columns = (0..20).map(|i| affine(Space::Work, i, &[64])).collect::<Vec<_>>();
+    let last = Nest {
+        dimensions: Vec::new(),
+        reversed: false,
+        addresses: vec![affine(Space::Work, 64 * 9 + 33, &[]), affine(Space::Output(0), 2, &[])],
+        body: vec![Instruction::Load(0), Instruction::Accumulate { value: 0, address: 1 }],
+    };
+    let program = rows(columns, vec![Statement::Nest(last)]);
+    let made = with_vectors(&program).expect("columns are read");
+    let x: Vec<f64> = (0..64 * 32 + 3).map(|i| f64::from(i % 89)).collect();
+    let expected = by_statements(&program, &[&x]);
+    assert_eq!(by_statements(&made, &[&x]), expected);
+    for (name, options) in settings() {
+        assert_eq!(native(&program, options, &[&x]).expect("there are no guards"), expected, "{name}");
+    }
+}
