@@ -167,7 +167,7 @@ pub(crate) fn write_columns<S: Scalar>(rows: &mut Rows<'_, S>, group: Range<usiz
 pub(crate) fn begin<S: Scalar>(rows: &mut Rows<'_, S>, count: usize, own: &Own, total: usize) -> Result<(), Error> {
     rows.set_rows(count)?;
     if own.range.len() < total {
-        rows.data().fill(missing());
+        rows.fill(missing());
     }
     Ok(())
 }

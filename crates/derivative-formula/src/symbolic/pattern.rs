@@ -52,7 +52,7 @@ impl CompressedRows {
     /// Fills the whole matrix.
     pub(super) fn scatter<S: Scalar>(&self, entries: &[S], rows: &mut Rows<'_, S>) -> Result<(), ErrorKind> {
         rows.set_rows(self.rows())?;
-        rows.data().fill(S::default());
+        rows.fill(S::default());
         for (i, j, at) in self.places() {
             rows.part(i, j, 1)[0] = entries[at];
         }

@@ -264,7 +264,7 @@ pub trait MatrixRoute<B: Backend> {
     }
     /// Whether the route implements [`on_stack`](Self::on_stack).
     const ON_STACK: bool = false;
-    /// Fills the matrix of a function with [`Flat::fixed`] inputs on the stack, without a state, and leaves the outputs in `y` if given.
+    /// Fills the row-major matrix of a function with [`Flat::fixed`] inputs on the stack, without a state, and leaves the outputs in `y` if given.
     /// Returns `false` if the route does not implement this or the result would be an error; the operator then calls [`matrix`](Self::matrix).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn on_stack<S: Scalar, L: Lanes, F: Flat<B::Num<S, L>>>(
@@ -272,7 +272,7 @@ pub trait MatrixRoute<B: Backend> {
         _f: &mut F,
         _x: &[S],
         _y: Option<&mut [S]>,
-        _rows: &mut Rows<'_, S>,
+        _matrix: &mut [S],
     ) -> bool {
         false
     }

@@ -3,6 +3,7 @@
 //! Called by operators. A backend implements [`PushforwardPrimitive`] or [`PullbackPrimitive`] (or both) on flat slices
 //! and names, operator by operator, the route to its primitive: [`Native`] or a fallback.
 
+mod columns;
 mod constant_entries;
 mod contract;
 mod entries;
@@ -21,6 +22,7 @@ pub use crate::second_order::{
     SecondAdjointPrimitive, SecondAdjointState, SecondDifferencePrimitive, SecondDifferenceRoute, SecondOrder,
     SecondOrderBackend, Twice, ValueAndGradient,
 };
+pub use columns::MatrixColumns;
 pub use constant_entries::ConstantEntries;
 pub(crate) use contract::check_nesting;
 pub use contract::{Backend, MatrixRoute, PullbackRoute, PushforwardRoute};
@@ -30,6 +32,6 @@ pub use lift::{Lift, LiftPair, lift};
 pub use mode::{Adjoint, Both, Differences, Direction, Forward, HyperDuals, Mode, Nested, Replayed, Reverse};
 pub use primitive::{PullbackPrimitive, PushforwardPrimitive};
 pub use route::{Native, ViaPullback, ViaPushforward};
-pub use rows::Rows;
+pub use rows::{ColumnMemory, Rows};
 pub use seeds::Seeds;
 pub use self_test::{Tested, TestedState};

@@ -64,7 +64,7 @@ pub trait PushforwardPrimitive: Backend {
 
     /// Whether the backend implements [`jacobian_on_stack`](Self::jacobian_on_stack).
     const ON_STACK: bool = false;
-    /// Fills all columns of the Jacobian of a function with [`Flat::fixed`] inputs, on the stack, and leaves the outputs in `y` if
+    /// Fills the row-major Jacobian of a function with [`Flat::fixed`] inputs, on the stack, and leaves the outputs in `y` if
     /// given. Returns `false` if it cannot or the result would be an error; the operator then calls [`pushforward`](Self::pushforward).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn jacobian_on_stack<S: Scalar, L: Lanes, F: Flat<Self::Num<S, L>>>(
@@ -72,7 +72,7 @@ pub trait PushforwardPrimitive: Backend {
         _f: &mut F,
         _x: &[S],
         _y: Option<&mut [S]>,
-        _rows: &mut Rows<'_, S>,
+        _jacobian: &mut [S],
     ) -> bool {
         false
     }

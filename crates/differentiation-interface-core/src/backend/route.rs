@@ -314,9 +314,9 @@ impl<B: PushforwardPrimitive> MatrixRoute<B> for ViaPushforward {
         f: &mut F,
         x: &[S],
         y: Option<&mut [S]>,
-        rows: &mut Rows<'_, S>,
+        matrix: &mut [S],
     ) -> bool {
-        backend.jacobian_on_stack::<S, L, F>(f, x, y, rows)
+        backend.jacobian_on_stack::<S, L, F>(f, x, y, matrix)
     }
 }
 

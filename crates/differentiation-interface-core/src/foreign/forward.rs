@@ -150,8 +150,8 @@ impl<T: Tangents, S: Scalar> ForwardState<T, S> {
     #[inline]
     fn write(&self, rows: &mut Rows<'_, S>, first: usize, count: usize) -> bool {
         let mut spoilt = false;
-        for (y, row) in self.y.iter().zip(rows.parts(first, count)) {
-            for (lane, out) in row.iter_mut().enumerate() {
+        for (i, y) in self.y.iter().enumerate() {
+            for (lane, out) in rows.part(i, first, count).iter_mut().enumerate() {
                 let tangent = y.0.0.tangent(lane);
                 spoilt |= tangent.is_nan();
                 *out = up(tangent);

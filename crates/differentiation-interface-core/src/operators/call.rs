@@ -327,7 +327,7 @@ where
     }
     let (mut storage, mut kept) = (Storage::new(point), Default::default());
     let mut f = Bound::new(function, point, &mut storage, &mut kept);
-    R::on_stack::<_, L, _>(backend, &mut f, x, y, &mut Rows::fixed(matrix, x.len()))
+    R::on_stack::<_, L, _>(backend, &mut f, x, y, matrix)
 }
 
 /// Sizes the memory of the route, with a new state if the old one has recordings.

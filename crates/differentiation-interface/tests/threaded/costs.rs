@@ -75,7 +75,8 @@ fn prepared_calls_allocate_nothing() {
     allocate_nothing!(|| (0..20).for_each(|_| prepared.jacobian_into(&mut jac, &x).unwrap()));
 }
 
-/// The seeds of the shares together are those of one thread: 34 passes, and one evaluation per thread for the point.
+/// The seeds of the shares together are those of one thread: 34 passes, the last of which is incomplete. It is a call of its own, for which its
+/// thread evaluates the point.
 #[test]
 fn threads_divide_the_passes() {
     let x = point(400);
@@ -84,7 +85,7 @@ fn threads_divide_the_passes() {
         calls.fetch_add(1, Ordering::Relaxed);
         cycle(x)
     };
-    for (threads, expected) in [(1, 34), (2, 36), (4, 38)] {
+    for (threads, expected) in [(1, 34), (2, 35), (4, 35)] {
         let mut prepared = prepare_jacobian(&f, &divided(AutoForwardDiff::default(), threads), &x).unwrap();
         let mut jac = Matrix::filled(400, 400, 0.0);
         calls.store(0, Ordering::Relaxed);

@@ -254,8 +254,8 @@ where
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn call_fixed<R>(&mut self, mut x: impl FnMut(usize) -> N, read: impl FnOnce(&[N]) -> R) -> R {
         let (mut y, mut der) = (O::fixed::<N>(), O::fixed::<N>());
-        let rows = &mut Rows::fixed(der.as_mut(), 1);
-        if !I::Derivative::on_stack::<N, Lane<1>, F>(self.inner, self.f, &[x(0)], Some(y.as_mut()), rows) {
+        let (outputs, matrix) = (Some(y.as_mut()), der.as_mut());
+        if !I::Derivative::on_stack::<N, Lane<1>, F>(self.inner, self.f, &[x(0)], outputs, matrix) {
             return read(&[]);
         }
         for (y, number) in self.y.iter_mut().zip(y.as_ref()) {
@@ -453,13 +453,12 @@ where
         let project = <B::Outer as Backend>::project::<X::Scalar, Lane<1>>;
         let mut derivative =
             DerivativeOnStack { f: &mut f, inner: &inner, y, project, output: PhantomData::<F::Output> };
-        let rows = &mut Rows::fixed(der2, 1);
         <B::Outer as Backend>::Derivative::on_stack::<_, Lane<1>, _>(
             &outer,
             &mut derivative,
             x.coordinates(),
             Some(der),
-            rows,
+            der2,
         )
     }
 }

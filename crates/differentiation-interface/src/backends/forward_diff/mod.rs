@@ -15,7 +15,8 @@ pub use hyper_dual::{HyperDual, HyperDualCore};
 pub use twice::HyperState;
 
 use differentiation_interface_core::backend::{
-    Backend, Forward, HyperDuals, Lane, Lanes, Lift, Native, PushforwardPrimitive, Rows, Seeds, ViaPushforward,
+    Backend, Forward, HyperDuals, Lane, Lanes, Lift, MatrixColumns, Native, PushforwardPrimitive, Rows, Seeds,
+    ViaPushforward,
 };
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
@@ -287,6 +288,9 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
     /// Writes the tangents of one pass into their columns. Returns whether one of them may be NaN.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn write_tangents(&self, rows: &mut Rows<'_, S>, first: usize, count: usize) -> bool {
+        if let Some(columns) = rows.columns() {
+            return self.write_columns(columns, first, count);
+        }
         if count < L::N {
             // A lane without a seed is zero. Spoilt tangents come from 0 · ∞, which makes this lane NaN too.
             let mut doubtful = false;
@@ -302,6 +306,22 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
             }
             L::slice(&sums).iter().any(|sum| sum.is_nan())
         }
+    }
+
+    /// The same into columns of a wider matrix.
+    #[inline(never)]
+    fn write_columns(&self, columns: &mut MatrixColumns<'_, S>, first: usize, count: usize) -> bool {
+        let mut doubtful = false;
+        let mut sums = L::each(|_| S::Base::ZERO);
+        for (i, v) in self.y.iter().enumerate() {
+            let row = &mut columns.row(i)[first..first + count];
+            if count < L::N {
+                doubtful |= v.0.write_lanes(row);
+            } else {
+                v.0.write_all_lanes(row, &mut sums);
+            }
+        }
+        doubtful || L::slice(&sums).iter().any(|sum| sum.is_nan())
     }
 
     /// Whether an output has a tangent that is NaN.
@@ -416,11 +436,11 @@ impl<C: ChunkSize> PushforwardPrimitive for AutoForwardDiff<C> {
         f: &mut F,
         x: &[S],
         y: Option<&mut [S]>,
-        rows: &mut Rows<'_, S>,
+        jacobian: &mut [S],
     ) -> bool {
         let one_pass =
             f.fixed().is_some_and(|inputs| inputs <= L::N && self.0.fixed().is_none_or(|chunk| chunk == inputs));
-        one_pass && on_stack::jacobian(f, x, y, rows)
+        one_pass && on_stack::jacobian(f, x, y, jacobian)
     }
 
     fn pushforward_held<S: Scalar, L: Lanes, F: Flat<Dual<S, L>>>(

@@ -3,7 +3,7 @@
 //! Called by the primitive if the types fix the numbers of inputs and outputs and each input has a lane.
 
 use super::dual::{Dual, DualCore, Level};
-use differentiation_interface_core::backend::{Lanes, Rows};
+use differentiation_interface_core::backend::Lanes;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::scalar::{Num, Scalar};
@@ -18,13 +18,13 @@ pub(super) fn jacobian<S: Scalar, L: Lanes, F: Flat<Dual<S, L>>>(
     f: &mut F,
     x: &[S],
     y: Option<&mut [S]>,
-    rows: &mut Rows<'_, S>,
+    jacobian: &mut [S],
 ) -> bool {
     // A function that captures nothing meets its own numbers only and needs no identity.
     let level = if f.captures() { Level::enter() } else { Level::unnamed() };
     let basis = |i| Num(DualCore::basis(x[i], &level, i));
     let write = |outputs: &[Dual<S, L>]| {
-        if level.check(outputs).is_err() || rows.set_rows(outputs.len()).is_err() {
+        if level.check(outputs).is_err() || jacobian.len() != outputs.len() * x.len() {
             return false;
         }
         if let Some(y) = y {
@@ -33,7 +33,7 @@ pub(super) fn jacobian<S: Scalar, L: Lanes, F: Flat<Dual<S, L>>>(
             }
         }
         let mut numbers = true;
-        for (output, row) in outputs.iter().zip(rows.parts(0, x.len())) {
+        for (output, row) in outputs.iter().zip(jacobian.chunks_exact_mut(x.len().max(1))) {
             numbers &= output.0.copy_lanes(row);
         }
         numbers || x.len() == 1

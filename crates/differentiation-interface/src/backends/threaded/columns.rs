@@ -3,7 +3,9 @@
 //! Called by `dense`, `pushforward` and `sparse`; calls the inner backend's pushforward route.
 
 use super::division::Division;
-use differentiation_interface_core::backend::{Backend, Lanes, PushforwardRoute, Rows, Seeds};
+use differentiation_interface_core::backend::{
+    Backend, ColumnMemory, Lanes, MatrixColumns, PushforwardRoute, Rows, Seeds,
+};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::{Bound, Evaluate, Output, Storage};
@@ -19,19 +21,6 @@ pub(super) struct Call<'a, B, F, X: Shape, C: Contexts> {
     pub(super) x: &'a [X::Scalar],
 }
 
-/// The number of entries in the memory for products on their way into a matrix: they stay in the cache of a core.
-const BLOCK: usize = 1 << 14;
-
-/// Where products go.
-pub(super) enum Target<'a, 'b, S> {
-    /// A matrix with the columns of this share alone.
-    Own(&'a mut [S]),
-    /// Parts of the rows of a matrix of all shares.
-    Parts(&'a mut [&'b mut [S]]),
-    /// Nowhere: the first products alone, which size the memory.
-    Nowhere,
-}
-
 /// State and memory of one share.
 pub struct ColumnShare<B: Backend, X: Shape, C: Contexts, L: Lanes, K> {
     state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, L>,
@@ -41,7 +30,7 @@ pub struct ColumnShare<B: Backend, X: Shape, C: Contexts, L: Lanes, K> {
     /// The outputs of the last call with the value.
     pub(super) y: Vec<X::Scalar>,
     held: Vec<X::Scalar>,
-    block: Vec<X::Scalar>,
+    memory: ColumnMemory<X::Scalar>,
 }
 
 impl<B: Backend, X: Shape, C: Contexts, L: Lanes, K: Clone> Clone for ColumnShare<B, X, C, L, K> {
@@ -52,7 +41,7 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes, K: Clone> Clone for ColumnShar
             kept: self.kept.clone(),
             y: self.y.clone(),
             held: self.held.clone(),
-            block: self.block.clone(),
+            memory: self.memory.clone(),
         }
     }
 }
@@ -68,7 +57,7 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes, K: Default> ColumnShare<B, X, 
             kept: K::default(),
             y: Vec::new(),
             held: Vec::new(),
-            block: Vec::new(),
+            memory: ColumnMemory::default(),
         })
     }
 
@@ -77,7 +66,8 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes, K: Default> ColumnShare<B, X, 
         self.storage.fit(x);
     }
 
-    /// Fills the products of the seeds of `part` with a Jacobian of `outputs` rows, and keeps the value if `with_value`.
+    /// Fills the products of the seeds of `part` with a Jacobian of `outputs` rows, and keeps the value if `with_value`. Without a target, the
+    /// first products size the memory.
     pub(super) fn fill<F>(
         &mut self,
         call: &Call<'_, B, F, X, C>,
@@ -85,62 +75,40 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes, K: Default> ColumnShare<B, X, 
         (division, part): (&Division, usize),
         outputs: usize,
         with_value: bool,
-        mut target: Target<'_, '_, X::Scalar>,
+        mut target: Option<MatrixColumns<'_, X::Scalar>>,
     ) -> Result<(), Error>
     where
         F: Evaluate<X, C, NumOf<B, X, L>, Output: Output<NumOf<B, X, L>, Kept = K>>,
     {
-        let ColumnShare { state, storage, kept, y, held, block } = self;
+        let ColumnShare { state, storage, kept, y, held, memory } = self;
         let mut f = Bound::fitted(call.function, call.contexts, storage, kept);
         let range = division.range(part);
-        // Products for a matrix of their own need no block, and one output has one slice.
-        let most = match &target {
-            Target::Own(_) => range.len(),
-            Target::Parts(_) | Target::Nowhere => BLOCK / outputs.max(1),
-        };
-        let calls = division.calls(part, most);
-        // Of several calls at one point, most need not repeat what depends on the point alone.
-        let mut is_held = false;
-        let in_one_call = calls.is_last();
+        let calls = division.calls(part, if target.is_some() { range.len() } else { 1 });
+        // Of two calls at one point, the second need not repeat what depends on the point alone.
+        let (in_one_call, mut is_held, mut with_value) = (calls.is_last(), false, with_value);
         fault::watch(|| {
-            let mut with_value = with_value;
             for taken in calls {
-                let (first, count) = (taken.start - range.start, taken.len());
-                let rows = match &mut target {
-                    Target::Own(own) if outputs == 1 || in_one_call => {
-                        Rows::fixed(&mut own[first * outputs..][..count * outputs], count)
+                let seeds = seeds.part(taken.start, taken.len());
+                let mut fill = |rows: Rows<'_, X::Scalar>| {
+                    let rows = rows.expecting(Some(outputs));
+                    let wants_value = std::mem::take(&mut with_value);
+                    if wants_value || in_one_call {
+                        let value = wants_value.then_some(&mut *y);
+                        return B::Pushforward::pushforward(call.backend, state, &mut f, call.x, seeds, value, rows);
                     }
-                    Target::Parts([row]) => Rows::fixed(&mut row[first..][..count], count),
-                    _ => Rows::growing(block, count),
-                };
-                let rows = rows.expecting(Some(outputs));
-                let part_of_seeds = seeds.part(taken.start, count);
-                if with_value || in_one_call {
-                    let value = with_value.then_some(&mut *y);
-                    B::Pushforward::pushforward(call.backend, state, &mut f, call.x, part_of_seeds, value, rows)?;
-                    with_value = false;
-                } else {
                     if !std::mem::replace(&mut is_held, true) {
                         B::Pushforward::hold(call.backend, state, &mut f, call.x, held)?;
                     }
-                    B::Pushforward::held(call.backend, state, &mut f, part_of_seeds, rows)?;
-                }
+                    B::Pushforward::held(call.backend, state, &mut f, seeds, rows)
+                };
                 match &mut target {
-                    Target::Own(_) if outputs == 1 || in_one_call => {}
-                    Target::Own(own) => copy(block, count, first, own.chunks_exact_mut(range.len())),
-                    Target::Parts([_]) => {}
-                    Target::Parts(rows) => copy(block, count, first, rows.iter_mut().map(|row| &mut **row)),
-                    Target::Nowhere => return Ok(()),
+                    Some(all) => {
+                        memory.with_rows(all.range(taken.start - range.start..taken.end - range.start), fill)?;
+                    }
+                    None => return fill(memory.rows(taken.len())),
                 }
             }
             Ok(())
         })
-    }
-}
-
-/// Copies a block of `count` columns into columns `first..` of rows.
-pub(super) fn copy<'a, S: Copy + 'a>(block: &[S], count: usize, first: usize, rows: impl Iterator<Item = &'a mut [S]>) {
-    for (row, values) in rows.zip(block.chunks_exact(count)) {
-        row[first..first + count].copy_from_slice(values);
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! Called by `gradient` and `jacobian`; calls the shares.
 
-use super::columns::{Call, ColumnShare, Target};
-use super::division::{Division, Lists, share_out};
+use super::columns::{Call, ColumnShare};
+use super::division::{Division, share_out};
 use super::rows::RowShare;
 use super::setting::AutoThreaded;
-use differentiation_interface_core::backend::{Backend, Direction, Lanes, PullbackRoute, PushforwardRoute, Seeds};
+use differentiation_interface_core::backend::{
+    Backend, Direction, Lanes, MatrixColumns, PullbackRoute, PushforwardRoute, Seeds,
+};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::{Evaluate, Output};
@@ -18,12 +20,11 @@ use differentiation_interface_core::scalar::Scalar;
 pub struct Dense<B: Backend, X: Shape, C: Contexts, L: Lanes, K> {
     columns: Vec<ColumnShare<B, X, C, L, K>>,
     rows: Vec<RowShare<B, X, C, L, K>>,
-    lists: Lists<X::Scalar>,
 }
 
 impl<B: Backend, X: Shape, C: Contexts, L: Lanes, K: Clone> Clone for Dense<B, X, C, L, K> {
     fn clone(&self) -> Self {
-        Dense { columns: self.columns.clone(), rows: self.rows.clone(), lists: self.lists.clone() }
+        Dense { columns: self.columns.clone(), rows: self.rows.clone() }
     }
 }
 
@@ -61,7 +62,7 @@ impl Plan {
 impl<B: Backend, X: Shape, C: Contexts, L: Lanes, K: Default + Send> Dense<B, X, C, L, K> {
     /// Without shares.
     pub(super) fn new() -> Self {
-        Dense { columns: Vec::new(), rows: Vec::new(), lists: Lists::default() }
+        Dense { columns: Vec::new(), rows: Vec::new() }
     }
 
     /// The outputs of the last call with the value.
@@ -115,7 +116,7 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes, K: Default + Send> Dense<B, X,
         F: Evaluate<X, C, NumOf<B, X, L>, Output: Output<NumOf<B, X, L>, Kept = K>> + Sync,
     {
         self.prepare_shares(backend, plan, x)?;
-        let Dense { columns, rows, lists } = self;
+        let Dense { columns, rows } = self;
         let Plan { division, outputs, .. } = plan;
         let call = Call { backend, function: f, contexts: x.contexts(), x: x.coordinates() };
         let inputs = call.x.len();
@@ -128,15 +129,11 @@ impl<B: Backend, X: Shape, C: Contexts, L: Lanes, K: Default + Send> Dense<B, X,
                 share.sweep(&call, Seeds::all(*outputs), (division, part), matrix)
             });
         }
-        if is_sizing {
-            lists.reserve(division.parts(), *outputs);
-            return share_out(columns, matrix, &|_| 0, &|part, share, _| {
-                share.fill(&call, Seeds::all(inputs), (division, part), *outputs, part == 0, Target::Nowhere)
-            });
-        }
-        lists.share_out(division, columns, inputs, matrix, &|part, share, rows| {
-            let with_value = with_value && part == 0;
-            share.fill(&call, Seeds::all(inputs), (division, part), *outputs, with_value, Target::Parts(rows))
+        let start = |part| if is_sizing { 0 } else { division.start(part) };
+        share_out(columns, MatrixColumns::new(matrix, inputs), &start, &|part, share, own| {
+            let with_value = (with_value || is_sizing) && part == 0;
+            let own = (!is_sizing).then_some(own);
+            share.fill(&call, Seeds::all(inputs), (division, part), *outputs, with_value, own)
         })
     }
 }

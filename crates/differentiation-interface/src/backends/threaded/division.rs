@@ -2,6 +2,7 @@
 //!
 //! Called by the operators of this folder; calls `rayon::join`, which allocates nothing for itself.
 
+use differentiation_interface_core::backend::MatrixColumns;
 use differentiation_interface_core::error::Error;
 use std::ops::Range;
 
@@ -89,24 +90,42 @@ impl Iterator for Calls {
     }
 }
 
+/// Results that are divided among shares.
+pub(super) trait Divide: Send + Sized {
+    /// Those before an index, and the others.
+    fn divide(self, at: usize) -> (Self, Self);
+}
+
+impl<S: Send> Divide for &mut [S] {
+    fn divide(self, at: usize) -> (Self, Self) {
+        self.split_at_mut(at)
+    }
+}
+
+impl<S: Send> Divide for MatrixColumns<'_, S> {
+    fn divide(self, at: usize) -> (Self, Self) {
+        self.split_at(at)
+    }
+}
+
 /// Runs `action` on each share with its part of `out`, which begins at the index `start` of the share's number, each on a thread of the pool.
 ///
 /// The error is that of the first share that has one, as in a serial run. A panic on a thread goes on in the caller.
-pub(super) fn share_out<T: Send, U: Send>(
+pub(super) fn share_out<T: Send, Out: Divide>(
     shares: &mut [T],
-    out: &mut [U],
+    out: Out,
     start: &(impl Fn(usize) -> usize + Sync),
-    action: &(impl Fn(usize, &mut T, &mut [U]) -> Result<(), Error> + Sync),
+    action: &(impl Fn(usize, &mut T, Out) -> Result<(), Error> + Sync),
 ) -> Result<(), Error> {
     halve(0, shares, out, start, action)
 }
 
-fn halve<T: Send, U: Send>(
+fn halve<T: Send, Out: Divide>(
     first: usize,
     shares: &mut [T],
-    out: &mut [U],
+    out: Out,
     start: &(impl Fn(usize) -> usize + Sync),
-    action: &(impl Fn(usize, &mut T, &mut [U]) -> Result<(), Error> + Sync),
+    action: &(impl Fn(usize, &mut T, Out) -> Result<(), Error> + Sync),
 ) -> Result<(), Error> {
     match shares {
         [] => Ok(()),
@@ -114,70 +133,12 @@ fn halve<T: Send, U: Send>(
         _ => {
             let (left, right) = shares.split_at_mut(shares.len() / 2);
             let middle = first + left.len();
-            let (below, above) = out.split_at_mut(start(middle) - start(first));
+            let (below, above) = out.divide(start(middle) - start(first));
             let (earlier, later) =
                 rayon::join(|| halve(first, left, below, start, action), || halve(middle, right, above, start, action));
             earlier.and(later)
         }
     }
-}
-
-/// The parts of the rows of a matrix: each list has one slice of each row. Memory for lists of any lifetime.
-#[derive(Debug, Default)]
-pub(super) struct Lists<S: 'static>(Vec<Vec<&'static mut [S]>>);
-
-/// A clone has memory of its own.
-impl<S> Clone for Lists<S> {
-    fn clone(&self) -> Self {
-        Lists(self.0.iter().map(|list| Vec::with_capacity(list.capacity())).collect())
-    }
-}
-
-impl<S: Send> Lists<S> {
-    /// Makes room for `lists` lists of `rows` slices.
-    pub(super) fn reserve(&mut self, lists: usize, rows: usize) {
-        self.0.resize_with(lists, Vec::new);
-        for list in &mut self.0 {
-            list.reserve(rows);
-        }
-    }
-
-    /// Divides the columns of a row-major matrix and runs `action` on each share with its part of each row.
-    pub(super) fn share_out<T: Send>(
-        &mut self,
-        division: &Division,
-        shares: &mut [T],
-        columns: usize,
-        matrix: &mut [S],
-        action: &(impl Fn(usize, &mut T, &mut [&mut [S]]) -> Result<(), Error> + Sync),
-    ) -> Result<(), Error> {
-        self.0.resize_with(division.parts(), Vec::new);
-        let mut lists: Vec<Vec<&mut [S]>> = std::mem::take(&mut self.0);
-        for mut row in matrix.chunks_exact_mut(columns.max(1)) {
-            for (part, list) in lists.iter_mut().enumerate() {
-                let (own, rest) = row.split_at_mut(division.range(part).len());
-                list.push(own);
-                row = rest;
-            }
-        }
-        let result = share_out(shares, &mut lists, &|part| part, &|part, share, list| match list {
-            [list] => action(part, share, list),
-            _ => Ok(()),
-        });
-        self.0 = lists.into_iter().map(emptied).collect();
-        result
-    }
-}
-
-/// Removes the slices from a list and keeps its memory, which the standard library uses again for a list of the same layout.
-fn emptied<S>(mut list: Vec<&mut [S]>) -> Vec<&'static mut [S]> {
-    list.clear();
-    list.into_iter()
-        .map(|_| {
-            let none: &'static mut [S] = &mut [];
-            none
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -221,29 +182,23 @@ mod tests {
     }
 
     #[test]
-    fn lists_keep_their_memory() {
-        let mut lists = Lists::default();
-        let division = Division::new(4, 1, 2);
-        let mut shares = [0, 0];
-        for round in 1..4 {
-            let mut matrix = [0; 8];
-            let fill = |part: usize, share: &mut i32, rows: &mut [&mut [usize]]| {
-                *share += 1;
-                rows.iter_mut().for_each(|row| row.fill(part + 1));
-                Ok(())
-            };
-            lists.share_out(&division, &mut shares, 4, &mut matrix, &fill).unwrap();
-            assert_eq!(matrix, [1, 1, 2, 2, 1, 1, 2, 2]);
-            assert_eq!(shares, [round; 2]);
-            assert!(lists.0.iter().all(|list| list.is_empty() && list.capacity() >= 2));
-        }
+    fn shares_get_their_columns() {
+        let division = Division::new(5, 2, 2);
+        let mut matrix = [0; 10];
+        let columns = MatrixColumns::new(&mut matrix, 5);
+        let fill = |part: usize, (): &mut (), mut columns: MatrixColumns<'_, usize>| {
+            (0..2).for_each(|row| columns.row(row).fill(part + 1));
+            Ok(())
+        };
+        share_out(&mut [(); 2], columns, &|part| division.start(part), &fill).unwrap();
+        assert_eq!(matrix, [1, 1, 2, 2, 2, 1, 1, 2, 2, 2]);
     }
 
     #[test]
     fn the_error_of_the_first_share_is_returned() {
         use differentiation_interface_core::error::ErrorKind;
         let kinds = [None, Some(ErrorKind::NoSeeds), Some(ErrorKind::TapeOverflow)];
-        let result = share_out(&mut [(); 3], &mut [(); 0], &|_| 0, &|part, (), _| match &kinds[part] {
+        let result = share_out(&mut [(); 3], &mut [(); 0][..], &|_| 0, &|part, (), _| match &kinds[part] {
             Some(kind) => Err((*kind).into()),
             None => Ok(()),
         });

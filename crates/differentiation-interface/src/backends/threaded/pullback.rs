@@ -112,7 +112,7 @@ where
         let division = Division::new(cotangents.len(), per_pass, shares.len());
         dx.resize(inputs * cotangents.len(), X::Scalar::default());
         let start = |part| division.start(part) * inputs;
-        share_out(&mut shares[..division.parts()], dx, &start, &|part, share, own| {
+        share_out(&mut shares[..division.parts()], &mut dx[..], &start, &|part, share, own| {
             share.sweep(&call, Seeds::Vectors(cotangents), (&division, part), Some(own))
         })
         .map_err(named::<B>)

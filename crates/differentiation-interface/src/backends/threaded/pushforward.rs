@@ -3,10 +3,10 @@
 //! Called by the operator; calls the column shares, or the inner backend where there is one thread. Forward mode carries all tangents of a
 //! call in one pass and stays on one thread.
 
-use super::columns::{Call, ColumnShare, Target};
+use super::columns::{Call, ColumnShare};
 use super::division::{Division, share_out};
 use super::setting::AutoThreaded;
-use differentiation_interface_core::backend::{Backend, Lane, PushforwardRoute, Seeds};
+use differentiation_interface_core::backend::{Backend, Lane, MatrixColumns, PushforwardRoute, Seeds};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::{Evaluate, KeptBy};
@@ -97,9 +97,10 @@ where
         dy.resize(outputs * T, X::Scalar::default());
         let call = Call { backend: self.backend(), function: f, contexts: x.contexts(), x: x.coordinates() };
         let start = |part| division.start(part) * outputs;
-        share_out(shares, dy, &start, &|part, share, own| {
+        share_out(shares, &mut dy[..], &start, &|part, share, own| {
             let with_value = with_value && part == 0;
-            share.fill(&call, Seeds::Vectors(tangents), (division, part), outputs, with_value, Target::Own(own))
+            let own = Some(MatrixColumns::new(own, division.range(part).len()));
+            share.fill(&call, Seeds::Vectors(tangents), (division, part), outputs, with_value, own)
         })
         .map_err(named::<B>)
     }

@@ -2,9 +2,10 @@
 //!
 //! Called by `hessian`, `hvp` and `sparse_hessian`; calls the inner backends' route through `HessianWork`.
 
-use super::columns::copy;
-use super::division::{Division, Lists, share_out};
-use differentiation_interface_core::backend::{HvpRoute, Lanes, Request, Rows, SecondOrderBackend, Seeds};
+use super::division::{Division, share_out};
+use differentiation_interface_core::backend::{
+    ColumnMemory, HvpRoute, Lanes, MatrixColumns, Request, Rows, SecondOrderBackend, Seeds,
+};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Evaluate;
@@ -21,37 +22,33 @@ pub(super) type RouteNum<B, X, L> = <Route<B> as HvpRoute<
     <B as SecondOrderBackend>::Inner,
 >>::Num<<X as Shape>::Scalar, L>;
 
-/// The number of entries in the memory for products on their way into a matrix.
-const BLOCK: usize = 1 << 14;
-
 /// Work and memory of one share.
 pub(super) struct HessianShare<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> {
     pub(super) work: HessianWork<B, X, C, L>,
-    block: Vec<X::Scalar>,
+    memory: ColumnMemory<X::Scalar>,
 }
 
 impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> Clone for HessianShare<B, X, C, L> {
     fn clone(&self) -> Self {
-        HessianShare { work: self.work.clone(), block: self.block.clone() }
+        HessianShare { work: self.work.clone(), memory: self.memory.clone() }
     }
 }
 
 /// The shares of a call; the first one also works alone.
 pub struct HessianShares<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> {
     shares: Vec<HessianShare<B, X, C, L>>,
-    lists: Lists<X::Scalar>,
 }
 
 impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> Clone for HessianShares<B, X, C, L> {
     fn clone(&self) -> Self {
-        HessianShares { shares: self.shares.clone(), lists: self.lists.clone() }
+        HessianShares { shares: self.shares.clone() }
     }
 }
 
 impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianShares<B, X, C, L> {
     /// One share with this work.
     pub(super) fn new(work: HessianWork<B, X, C, L>) -> Self {
-        HessianShares { shares: vec![HessianShare { work, block: Vec::new() }], lists: Lists::default() }
+        HessianShares { shares: vec![HessianShare { work, memory: ColumnMemory::default() }] }
     }
     /// The work of the first share, which has value and gradient.
     pub(super) fn first(&self) -> &HessianWork<B, X, C, L> {
@@ -88,10 +85,6 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianShares<B, X,
             return Ok(());
         }
         self.grow(division);
-        let inputs = x.coordinates().len();
-        if !self.shares[0].work.seeds_are_rows() {
-            self.lists.reserve(division.parts(), inputs);
-        }
         let (contexts, x) = (x.contexts(), x.coordinates());
         let none: &mut [X::Scalar] = &mut [];
         share_out(&mut self.shares, none, &|_| 0, &|part, share, _| {
@@ -115,7 +108,7 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianShares<B, X,
         C: for<'v> Contexts<Values<'v>: Send + Sync>,
         F: Evaluate<X, C, RouteNum<B, X, L>> + Sync,
     {
-        let HessianShares { shares, lists } = self;
+        let shares = &mut self.shares;
         shares.iter_mut().for_each(|share| share.work.fit(x));
         let are_rows = shares[0].work.seeds_are_rows();
         let (contexts, x) = (x.contexts(), x.coordinates());
@@ -126,18 +119,19 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianShares<B, X,
                 share.fill(f, contexts, x, seeds, (division, part), wanted(part), Target::Rows(rows))
             });
         }
-        lists.share_out(division, shares, seeds.count(), matrix, &|part, share, rows| {
+        let columns = MatrixColumns::new(matrix, seeds.count());
+        share_out(shares, columns, &|part| division.start(part), &|part, share, rows| {
             share.fill(f, contexts, x, seeds, (division, part), wanted(part), Target::Columns(rows))
         })
     }
 }
 
 /// Where products go.
-enum Target<'a, 'b, S> {
+enum Target<'a, S> {
     /// One row per seed.
     Rows(&'a mut [S]),
-    /// Parts of the rows of a matrix with one column per seed.
-    Columns(&'a mut [&'b mut [S]]),
+    /// One column per seed.
+    Columns(MatrixColumns<'a, S>),
     /// Nowhere: the first products alone, which size the memory.
     Nowhere,
 }
@@ -153,32 +147,26 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianShare<B, X, 
         seeds: Seeds<'_, X::Scalar>,
         (division, part): (&Division, usize),
         request: Request,
-        mut target: Target<'_, '_, X::Scalar>,
+        mut target: Target<'_, X::Scalar>,
     ) -> Result<(), Error>
     where
         F: Evaluate<X, C, RouteNum<B, X, L>>,
     {
-        let HessianShare { work, block } = self;
+        let HessianShare { work, memory } = self;
         let (range, inputs) = (division.range(part), x.len());
-        let most = match target {
-            Target::Rows(_) => range.len(),
-            Target::Columns(_) | Target::Nowhere => BLOCK / inputs.max(1),
-        };
+        let most = if matches!(target, Target::Nowhere) { 1 } else { range.len() };
         let mut request = request;
         for taken in division.calls(part, most) {
             let (first, count) = (taken.start - range.start, taken.len());
             let width = if work.seeds_are_rows() { inputs } else { count };
-            let rows = match &mut target {
-                Target::Rows(rows) => Rows::fixed(&mut rows[first * inputs..][..count * inputs], inputs),
-                Target::Columns(_) | Target::Nowhere => Rows::growing(block, width),
-            };
-            work.fitted_products(f, contexts, x, seeds.part(taken.start, count), request, rows)?;
+            let seeds = seeds.part(taken.start, count);
             // Value and gradient come with the first seeds.
-            request = Request::Products;
+            let request = std::mem::replace(&mut request, Request::Products);
+            let mut fill = |rows: Rows<'_, X::Scalar>| work.fitted_products(f, contexts, x, seeds, request, rows);
             match &mut target {
-                Target::Rows(_) => {}
-                Target::Columns(rows) => copy(block, count, first, rows.iter_mut().map(|row| &mut **row)),
-                Target::Nowhere => return Ok(()),
+                Target::Rows(rows) => fill(Rows::fixed(&mut rows[first * inputs..][..count * inputs], inputs))?,
+                Target::Columns(columns) => memory.with_rows(columns.range(first..first + count), fill)?,
+                Target::Nowhere => return fill(memory.rows(width)),
             }
         }
         Ok(())

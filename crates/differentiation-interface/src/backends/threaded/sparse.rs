@@ -3,13 +3,15 @@
 //! Called by `jacobian` for `AutoThreaded` around [`AutoSparse`], which detects the pattern and colours it once; calls the shares of
 //! columns or rows, or `AutoSparse` where there is one thread.
 
-use super::columns::{Call, ColumnShare, Target};
+use super::columns::{Call, ColumnShare};
 use super::division::{Division, share_out};
 use super::lanes::{Half, Third, Width, divide_columns, with_positive_zeros};
 use super::rows::RowShare;
 use super::setting::AutoThreaded;
 use crate::sparse::{AutoSparse, JacobianSides, Partition, SparseJacobianState, SparseMatrix, jacobian_name};
-use differentiation_interface_core::backend::{Backend, Lanes, MatrixRoute, PullbackRoute, PushforwardRoute, Seeds};
+use differentiation_interface_core::backend::{
+    Backend, Lanes, MatrixColumns, MatrixRoute, PullbackRoute, PushforwardRoute, Seeds,
+};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::{ArrayOutput, Evaluate, KeptBy, Output};
@@ -298,7 +300,8 @@ where
     let start = |part| division.start(part) * outputs;
     share_out(shares, compressed, &start, &|part, share, own| {
         let seeds = Seeds::Colors { colors, first: 0, count };
-        share.fill(&call, seeds, (division, part), outputs, with_value && part == 0, Target::Own(own))
+        let own = Some(MatrixColumns::new(own, division.range(part).len()));
+        share.fill(&call, seeds, (division, part), outputs, with_value && part == 0, own)
     })
 }
 
@@ -354,7 +357,7 @@ impl<D: JacobianSides, S, A, K> AutoThreaded<AutoSparse<D, S, A, K>> {
                 let colors = serial.row_colors();
                 let call = Call { backend: reverse, function: f, contexts: x.contexts(), x: x.coordinates() };
                 let start = |part| division.start(part) * inputs;
-                share_out(shares, compressed, &start, &|part, share, own| {
+                share_out(shares, &mut compressed[..], &start, &|part, share, own| {
                     share.record(&call, Some(outputs))?;
                     share.sweep(&call, Seeds::Colors { colors, first: 0, count }, (division, part), Some(own))
                 })
