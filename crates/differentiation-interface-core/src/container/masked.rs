@@ -2,6 +2,8 @@
 
 use super::{Buffer, Container, Object, Seen, count};
 use crate::backend::Lanes;
+use crate::error::ErrorKind;
+use crate::fault;
 use crate::point::{ArrayShape, LikeOf, Point, Shape};
 use crate::scalar::{Base, Scalar};
 use std::marker::PhantomData;
@@ -10,7 +12,9 @@ use std::ops::Range;
 /// A point of which only the numbers whose entry of the mask is `true` are differentiated; the others are constants.
 ///
 /// The function takes the whole container. A gradient that is returned has its shape, with zeros at the frozen numbers; tangents, buffers
-/// of `_into` calls, and the columns of Jacobians and Hessians are those of the free numbers alone. The mask is as long as the container: missing entries are `false`.
+/// of `_into` calls, and the columns of Jacobians and Hessians are those of the free numbers alone. Operators
+/// return [`ErrorKind::MaskLength`] for a mask that is not as long as the container. The lengths that errors of tangents, buffers and prepared calls name are
+/// numbers of free numbers.
 ///
 /// # Example
 /// ```
@@ -44,6 +48,8 @@ pub struct Freed<W> {
     free: Vec<usize>,
     /// All numbers of the point.
     numbers: Vec<f64>,
+    /// Entries of the mask.
+    mask: usize,
 }
 
 impl<W: Object<Scalar: Base>> Shape for Partly<W> {
@@ -61,6 +67,9 @@ impl<W: Object<Scalar: Base>> Shape for Partly<W> {
         held: &'a mut Freed<W::With<N>>,
         changed: Range<usize>,
     ) -> &'a <W::With<N> as Seen>::Seen {
+        if held.mask != held.numbers.len() {
+            fault::report(ErrorKind::MaskLength { expected: held.numbers.len(), found: held.mask });
+        }
         let range = changed.start.min(flat.len())..changed.end.min(flat.len());
         let mut changes = held.free[range.clone()].iter().zip(&flat[range]).peekable();
         let mut first = 0;
@@ -98,7 +107,7 @@ impl<W: Object<Scalar: Base>> Point for Masked<'_, W> {
     }
     fn contexts(&self) {}
     fn hold<N: Scalar>(&self) -> Freed<W::With<N>> {
-        let mut held = Freed { whole: self.0.with::<N>(), free: Vec::new(), numbers: Vec::new() };
+        let mut held = Freed { whole: self.0.with::<N>(), free: Vec::new(), numbers: Vec::new(), mask: 0 };
         self.fit::<N>(&mut held);
         held
     }
@@ -106,6 +115,7 @@ impl<W: Object<Scalar: Base>> Point for Masked<'_, W> {
         self.0.fit::<N>(&mut held.whole);
         held.free.clear();
         held.free.extend(self.1.iter().enumerate().take(count(self.0)).filter_map(|(i, free)| free.then_some(i)));
+        held.mask = self.1.len();
         held.numbers.clear();
         self.each(|number, _| held.numbers.push(number.as_f64()));
         let mut numbers = held.numbers.iter();

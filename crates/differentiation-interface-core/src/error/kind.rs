@@ -9,6 +9,13 @@ use std::panic::Location;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
+    /// A mask has another number of entries than the container has numbers.
+    MaskLength {
+        /// Numbers of the container.
+        expected: usize,
+        /// Entries of the mask.
+        found: usize,
+    },
     /// A prepared call got a point of another length than the preparation.
     PreparedLength {
         /// Length of the point at preparation.

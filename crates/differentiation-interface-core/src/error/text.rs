@@ -17,6 +17,12 @@ impl fmt::Display for Error {
         }
         write!(f, ": ")?;
         match kind {
+            ErrorKind::MaskLength { expected, found } => {
+                write!(
+                    f,
+                    "the mask has {found} entries for {expected} numbers; pass one for each number of the container"
+                )
+            }
             ErrorKind::PreparedLength { prepared, found } => write!(
                 f,
                 "prepared for {prepared} inputs, called with {found}; prepare again with a point of length {found}"
