@@ -25,7 +25,7 @@ fn mistakes_in_names_are_explained() {
         (
             "ReverseDiff(chunk=4)",
             "ReverseDiff has no option `chunk`, found at column 13; its options: compile, refuse_other_branches, \
-             most_recordings and memory_limit",
+             most_recordings, memory_limit, tape and recording_from",
         ),
         (
             "ReverseDiff(compiled=true)",
@@ -57,6 +57,20 @@ fn mistakes_in_names_are_explained() {
             "SecondOrder(ForwardDiff, ReverseDiff(most_recordings=4))",
             "option `most_recordings` at column 38 requires `compile=true`, which is missing; give both",
         ),
+        (
+            "ReverseDiff(tape=true, compile=true)",
+            "option `tape` at column 13 has no meaning with `compile=true`; give one of them",
+        ),
+        (
+            "ReverseDiff(tape=true, recording_from=4)",
+            "option `recording_from` at column 24 has no meaning with `tape=true`; give one of them",
+        ),
+        ("ReverseDiff(recording_from=0)", "`recording_from` at column 28 is `0`, expected a whole number from 1"),
+        (
+            "Sparse(ReverseDiff)",
+            "unknown backend `Sparse` at column 1; a wrapper takes a parsed backend: `AutoSparse::new(any)`",
+        ),
+        ("AutoTaylor", "unknown backend `AutoTaylor` at column 1; strings do not have it; pass `AutoTaylor` itself"),
         (
             "FiniteDiff(step=1)",
             "FiniteDiff has no option `step`, found at column 12; its options: scheme, relative_step and absolute_step",
@@ -116,6 +130,9 @@ fn strings_may_be_written_loosely() {
         (" AutoForwardDiff ( chunk = 4 ) ", "ForwardDiff(chunk=4)"),
         ("FiniteDiff(scheme=forward)", "FiniteDiff"),
         ("ReverseDiff(compile=false)", "ReverseDiff"),
+        ("ReverseDiff(tape=false, recording_from=24)", "ReverseDiff"),
+        ("ReverseDiff(tape=true, compile=false)", "ReverseDiff(tape=true)"),
+        ("ReverseDiff(memory_limit=5, recording_from=1)", "ReverseDiff(recording_from=1, memory_limit=5)"),
         ("AutoReverseDiff( compile = true )", "ReverseDiff(compile=true)"),
         ("ReverseDiff(refuse_other_branches=false, compile=true, most_recordings=8)", "ReverseDiff(compile=true)"),
         (
@@ -155,6 +172,12 @@ fn first_orders() -> impl Strategy<Value = FirstOrder> {
         let backend = recordings.map_or(backend, |recordings| backend.with_most_recordings(recordings));
         bytes.map_or(backend, |bytes| backend.with_memory_limit(bytes)).into()
     });
+    let chosen = (prop::option::of(0u64..60), prop::option::of(1usize..=usize::MAX));
+    let chosen = chosen.prop_map(|(first, bytes)| {
+        let backend =
+            first.map_or(AutoReverseDiff::default(), |first| AutoReverseDiff::default().recording_from(first));
+        bytes.map_or(backend, |bytes| backend.with_memory_limit(bytes)).into()
+    });
     let sides = prop::sample::select(vec![
         AutoFiniteDifferences::forward(),
         AutoFiniteDifferences::backward(),
@@ -170,7 +193,7 @@ fn first_orders() -> impl Strategy<Value = FirstOrder> {
         let backend = noise.map_or(backend, |noise| backend.noise(noise));
         backend.within(lower.unwrap_or(f64::NEG_INFINITY), upper.unwrap_or(f64::INFINITY)).into()
     });
-    prop_oneof![forward, Just(AutoReverseDiff::default().into()), finite, extrapolated, compiled]
+    prop_oneof![chosen, forward, Just(AutoReverseDiff::default().into()), finite, extrapolated, compiled]
 }
 
 proptest! {
@@ -201,6 +224,8 @@ mod configuration {
             (json!("SecondOrder(ForwardDiff, ReverseDiff)"), "SecondOrder(ForwardDiff, ReverseDiff)"),
             (json!({"name": "ForwardDiff", "chunk": 4}), "ForwardDiff(chunk=4)"),
             (json!({"name": "ReverseDiff", "compile": true}), "ReverseDiff(compile=true)"),
+            (json!({"name": "ReverseDiff", "tape": true}), "ReverseDiff(tape=true)"),
+            (json!({"name": "ReverseDiff", "recording_from": 3}), "ReverseDiff(recording_from=3)"),
             (
                 json!({"name": "ReverseDiff", "compile": true, "refuse_other_branches": true, "most_recordings": 4,
                        "memory_limit": 1000000}),
@@ -241,7 +266,7 @@ mod configuration {
             (
                 json!({"name": "ForwardDiff", "chunks": 4}),
                 "unknown field `chunks`, expected one of `name`, `chunk`, `scheme`, `relative_step`, `absolute_step`, \
-                 `levels`, `order`, `first_step`, `noise`, `lower`, `upper`, `compile`, `refuse_other_branches`, `most_recordings`, `memory_limit`, `outer`, `inner`",
+                 `levels`, `order`, `first_step`, `noise`, `lower`, `upper`, `compile`, `refuse_other_branches`, `most_recordings`, `memory_limit`, `tape`, `recording_from`, `outer`, `inner`",
             ),
             (
                 json!(4),

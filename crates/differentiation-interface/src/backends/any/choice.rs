@@ -19,7 +19,7 @@ pub type RuntimeForward = AutoForwardDiff<RuntimeChunk>;
 /// | string | options |
 /// |---|---|
 /// | `ForwardDiff` | `chunk`, from 1 to 12 |
-/// | `ReverseDiff` | `compile` (`true` or `false`); with `compile=true` `refuse_other_branches`, `most_recordings`, `memory_limit` in bytes |
+/// | `ReverseDiff` | `recording_from`, the call that is recorded first, or `tape=true`; `memory_limit` in bytes; or `compile=true` with `refuse_other_branches`, `most_recordings`, `memory_limit` |
 /// | `FiniteDiff` | `scheme` (`forward`, `backward`, `central`), `relative_step`, `absolute_step` |
 /// | `FiniteDifferences` | `scheme`, `levels`, `order`, `first_step`, `noise`, `lower`, `upper` |
 /// | `SecondOrder(outer, inner)` | |

@@ -27,6 +27,8 @@ struct Parts<H> {
     refuse_other_branches: Option<bool>,
     most_recordings: Option<usize>,
     memory_limit: Option<usize>,
+    tape: Option<bool>,
+    recording_from: Option<u64>,
     outer: Option<H>,
     inner: Option<H>,
 }
@@ -61,6 +63,8 @@ impl<H: fmt::Display> Parts<H> {
             self.refuse_other_branches.map(|refuse| format!("refuse_other_branches={refuse}")),
             self.most_recordings.map(|recordings| format!("most_recordings={recordings}")),
             self.memory_limit.map(|bytes| format!("memory_limit={bytes}")),
+            self.tape.map(|tape| format!("tape={tape}")),
+            self.recording_from.map(|call| format!("recording_from={call}")),
         ];
         let options: Vec<String> = options.into_iter().flatten().collect();
         format!("{}({})", self.name, options.join(", "))

@@ -71,6 +71,13 @@ pub enum ParseBackendErrorKind {
         /// The required option with its value.
         needed: &'static str,
     },
+    /// An option has no meaning beside another one.
+    ExcludedOption {
+        /// Name of the option.
+        option: &'static str,
+        /// The other option with its value.
+        with: &'static str,
+    },
     /// An option cannot have this value.
     InvalidValue {
         /// Name of the option.
@@ -131,6 +138,12 @@ impl fmt::Display for ParseBackendError {
                     "option `{option}` at column {column} requires `{needed}`, which is missing; give both"
                 );
             }
+            ExcludedOption { option, with } => {
+                return write!(
+                    f,
+                    "option `{option}` at column {column} has no meaning with `{with}`; give one of them"
+                );
+            }
             InvalidValue { option, found, accepted, .. } => {
                 write!(f, "`{option}` at column {column} is `{found}`, expected {accepted}")?;
             }
@@ -151,7 +164,10 @@ impl fmt::Display for ParseBackendError {
             UnknownBackend { suggestion: Some(name), .. }
             | UnknownOption { suggestion: Some(name), .. }
             | InvalidValue { suggestion: Some(name), .. } => write!(f, "; did you mean `{name}`?"),
-            UnknownBackend { .. } => write!(f, "; known are {}", list(&NAMES)),
+            UnknownBackend { found, .. } => match wrapper(found) {
+                Some(advice) => write!(f, "; {advice}"),
+                None => write!(f, "; known are {}", list(&NAMES)),
+            },
             UnknownOption { accepted, .. } => write!(f, "; its options: {}", list(accepted)),
             _ => Ok(()),
         }
@@ -159,6 +175,16 @@ impl fmt::Display for ParseBackendError {
 }
 
 impl std::error::Error for ParseBackendError {}
+
+/// What to do instead of naming a wrapper or an engine that strings do not have.
+fn wrapper(found: &str) -> Option<&'static str> {
+    Some(match found.strip_prefix("Auto").unwrap_or(found) {
+        "Sparse" => "a wrapper takes a parsed backend: `AutoSparse::new(any)`",
+        "Threaded" => "a wrapper takes a parsed backend: `AutoThreaded::new(any)`",
+        "Taylor" => "strings do not have it; pass `AutoTaylor` itself",
+        _ => return None,
+    })
+}
 
 /// The name that was probably meant: at most a third of its letters differ, case and underscores aside.
 fn closest(found: &str, names: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
@@ -286,7 +312,7 @@ impl<'a> Parser<'a> {
             "FiniteDiff" => self.finite_diff(),
             "FiniteDifferences" => self.finite_differences(),
             name => {
-                let suggestion = closest(name, NAMES);
+                let suggestion = if wrapper(name).is_some() { None } else { closest(name, NAMES) };
                 let kind = ParseBackendErrorKind::UnknownBackend { found: word.text.to_owned(), suggestion };
                 Err(self.error(word.start, kind))
             }
@@ -320,8 +346,10 @@ impl<'a> Parser<'a> {
     }
 
     fn reverse_diff(&mut self) -> Result<FirstOrder, ParseBackendError> {
-        const OPTIONS: &[&str] = &["compile", "refuse_other_branches", "most_recordings", "memory_limit"];
+        const OPTIONS: &[&str] =
+            &["compile", "refuse_other_branches", "most_recordings", "memory_limit", "tape", "recording_from"];
         let (mut compile, mut compiled) = (false, AutoCompiledReverseDiff::default());
+        let (mut tape, mut chosen) = (false, AutoReverseDiff::default());
         let given = self.options("ReverseDiff", OPTIONS, |parser, option, value, index| {
             let truth = || {
                 let suggestion = closest(value.text, ["true", "false"]);
@@ -337,18 +365,30 @@ impl<'a> Parser<'a> {
                 1 if truth()? => compiled = compiled.refusing_other_branches(),
                 1 => {}
                 2 => compiled = compiled.with_most_recordings(positive("a whole number from 1")?),
-                _ => compiled = compiled.with_memory_limit(positive("a whole number of bytes from 1")?),
+                3 => {
+                    let bytes = positive("a whole number of bytes from 1")?;
+                    (compiled, chosen) = (compiled.with_memory_limit(bytes), chosen.with_memory_limit(bytes));
+                }
+                4 => tape = truth()?,
+                _ => chosen = chosen.recording_from(positive("a whole number from 1")? as u64),
             }
             Ok(())
         })?;
-        // All other options require the first one.
-        match given.into_iter().find(|(index, _)| *index > 0) {
+        // Some options belong to a compiled recording, others to the engine that chooses.
+        let is_excluded = |index: usize| (index == 4 && tape && compile) || (index == 5 && (tape || compile));
+        let at = |wanted: &dyn Fn(usize) -> bool| given.iter().find(|(index, _)| wanted(*index)).copied();
+        if let Some((index, start)) = at(&is_excluded) {
+            let with = if compile { "compile=true" } else { "tape=true" };
+            return Err(self.error(start, ParseBackendErrorKind::ExcludedOption { option: OPTIONS[index], with }));
+        }
+        match at(&|index| matches!(index, 1 | 2)) {
             _ if compile => Ok(compiled.into()),
-            None => Ok(AutoReverseDiff::default().into()),
             Some((index, start)) => {
                 let kind = ParseBackendErrorKind::MissingOption { option: OPTIONS[index], needed: "compile=true" };
                 Err(self.error(start, kind))
             }
+            None if tape => Ok(chosen.recording_from(0).into()),
+            None => Ok(chosen.into()),
         }
     }
 
@@ -477,7 +517,7 @@ impl fmt::Display for FirstOrder {
         let mut options: Vec<String> = Vec::new();
         match self {
             FirstOrder::ForwardDiff(backend) => options.extend(backend.chunk().map(|chunk| format!("chunk={chunk}"))),
-            FirstOrder::ReverseDiff(_) => {}
+            FirstOrder::ReverseDiff(backend) => backend.print_options(&mut options),
             FirstOrder::CompiledReverseDiff(backend) => {
                 let standard = AutoCompiledReverseDiff::default();
                 options.push("compile=true".to_owned());

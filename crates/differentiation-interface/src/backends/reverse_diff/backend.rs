@@ -123,6 +123,20 @@ impl AutoReverseDiff {
         AutoReverseDiff { schedule: Schedule { first: call, ..self.schedule } }
     }
 
+    /// Its options in the strings of `AnyBackend`.
+    #[cfg(feature = "any")]
+    pub(in crate::backends) fn print_options(&self, options: &mut Vec<String>) {
+        let (Schedule { first, bytes }, standard) = (self.schedule, Schedule::default());
+        match first {
+            0 => options.push("tape=true".to_owned()),
+            first if first != standard.first => options.push(format!("recording_from={first}")),
+            _ => {}
+        }
+        if bytes != standard.bytes {
+            options.push(format!("memory_limit={bytes}"));
+        }
+    }
+
     /// The same that stays with the tape if a recording would be larger than `bytes`; 512 MiB by default.
     pub fn with_memory_limit(self, bytes: usize) -> AutoReverseDiff {
         AutoReverseDiff { schedule: Schedule { bytes, ..self.schedule } }
