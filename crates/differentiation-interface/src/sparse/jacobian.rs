@@ -316,8 +316,15 @@ where
             .map_err(named::<D>)?;
         }
         // One call sizes all work memory.
-        let served = self.entries(state, f, x, true, Rows::growing(&mut scratch, count))?;
-        if served { Ok(()) } else { self.products(state, f, x, true) }
+        let served = self.entries(state, f, x, true, Rows::growing(&mut scratch, count));
+        let sized = served.and_then(|served| if served { Ok(()) } else { self.products(state, f, x, true) });
+        sized.map_err(|error| match error.kind() {
+            // The rows are those of the pattern, as nothing else is known of the outputs.
+            ErrorKind::OutputLength { expected, found } => {
+                named::<D>(Error::from(ErrorKind::PatternSize { expected: (found, inputs), found: (expected, inputs) }))
+            }
+            _ => error,
+        })
     }
 
     fn matrix<P: Point<Shape = X, Contexts = C>>(

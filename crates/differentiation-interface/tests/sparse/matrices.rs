@@ -230,10 +230,10 @@ fn known_pattern_of_other_size_is_refused() {
     let pattern = KnownPattern(Arc::new(Pattern::from_fn(4, 6, |i, j| i == j).unwrap()));
     let backend = AutoSparse::new(AutoForwardDiff::default()).with_detector(pattern.clone());
     let error = jacobian(&in_place(Squares, 5), &backend, &X).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::OutputLength { expected: 4, found: 5 });
+    assert_eq!(error.kind(), ErrorKind::PatternSize { expected: (5, 6), found: (4, 6) });
     let backend = AutoSparse::new(AutoReverseDiff::default()).with_detector(pattern);
     let error = jacobian(&in_place(Squares, 5), &backend, &X).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::OutputLength { expected: 4, found: 5 });
+    assert_eq!(error.kind(), ErrorKind::PatternSize { expected: (5, 6), found: (4, 6) });
 }
 
 #[test]
