@@ -205,11 +205,9 @@ mod tests {
             assert_eq!(statements.len() as u32, 1 + 1 + read + 1);
             assert!(!remove_dead(&mut statements, &mut Vec::new(), &mut loads));
             drop_dead_stores(&mut statements);
-            // Cells that are stored are not cleared.
-            assert_eq!(
-                statements.len() as u32,
-                1 + read + 1 + u32::from(matches!(statements[0], Statement::Zero { .. }))
-            );
+            // Only cells that are loaded are still cleared.
+            assert_eq!(statements.len() as u32, 1 + 1 + read + 1);
+            assert!(matches!(statements[0], Statement::Zero { start: 0, length, .. } if length == read + 1));
         }
     }
 }

@@ -43,12 +43,6 @@ impl<'a, S: Scalar> Rows<'a, S> {
         Rows::of(Data::Growing(data), columns)
     }
 
-    /// Writes into columns of a wider matrix.
-    fn columns_of(columns: MatrixColumns<'a, S>, memory: &'a mut ColumnMemory<S>) -> Self {
-        let width = columns.ncols();
-        Rows::of(Data::Columns(columns, memory), width)
-    }
-
     /// The same with the number of outputs of a preparation, if there is one. Another number of rows is then an error.
     pub fn expecting(self, rows: Option<usize>) -> Self {
         Rows { expected: rows, ..self }
@@ -123,7 +117,7 @@ impl<'a, S: Scalar> Rows<'a, S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn columns(&mut self) -> Option<&mut MatrixColumns<'a, S>> {
         match &mut self.data {
-            Data::Columns(columns, memory) if !memory.is_in_use() => Some(columns),
+            Data::Columns(columns, memory) if !memory.is_in_use => Some(columns),
             _ => None,
         }
     }
@@ -149,7 +143,7 @@ impl<'a, S: Scalar> Rows<'a, S> {
         let data: &mut [S] = match &mut self.data {
             Data::Fixed(data) => data,
             Data::Growing(data) => data,
-            Data::Columns(columns, memory) if memory.is_in_use() => memory.entries(columns),
+            Data::Columns(columns, memory) if memory.is_in_use => memory.entries(columns),
             Data::Columns(columns, _) => return &mut columns.row(row)[first..first + count],
         };
         let start = row * self.columns + first;
@@ -180,7 +174,7 @@ impl<S: Scalar> ColumnMemory<S> {
             Err(columns) => columns,
         };
         self.is_in_use = false;
-        let result = fill(Rows::columns_of(columns.range(0..width), self));
+        let result = fill(Rows::of(Data::Columns(columns.range(0..width), self), width));
         if self.is_in_use {
             for (row, entries) in self.entries.chunks_exact(width.max(1)).enumerate().take(columns.nrows()) {
                 columns.row(row).copy_from_slice(entries);
@@ -192,11 +186,6 @@ impl<S: Scalar> ColumnMemory<S> {
     /// A matrix of `columns` columns in this memory, whose contents are of no interest: a call with it sizes the memory of a preparation.
     pub fn rows(&mut self, columns: usize) -> Rows<'_, S> {
         Rows::growing(&mut self.entries, columns)
-    }
-
-    /// Whether the engine fills the memory instead of the columns.
-    fn is_in_use(&self) -> bool {
-        self.is_in_use
     }
 
     /// All entries in one slice, with what has been written to the columns so far. From here on they are written here.

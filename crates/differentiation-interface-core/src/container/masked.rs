@@ -13,8 +13,8 @@ use std::ops::Range;
 ///
 /// The function takes the whole container. A gradient that is returned has its shape, with zeros at the frozen numbers; tangents, buffers
 /// of `_into` calls, and the columns of Jacobians and Hessians are those of the free numbers alone. Operators
-/// return [`ErrorKind::MaskLength`] for a mask that is not as long as the container. The lengths that errors of tangents, buffers and prepared calls name are
-/// numbers of free numbers.
+/// return [`ErrorKind::MaskLength`] for a mask that is not as long as the container. The lengths that errors of tangents, buffers and prepared calls name count the
+/// free numbers.
 ///
 /// # Example
 /// ```

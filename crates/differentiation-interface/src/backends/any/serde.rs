@@ -3,7 +3,7 @@
 //! Called by `serde`; calls the parser.
 
 use super::choice::{AnyBackend, FirstOrder};
-use serde::de::{Deserialize, Deserializer, Error, Visitor, value::MapAccessDeserializer};
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, Visitor, value::MapAccessDeserializer};
 use serde::ser::{Serialize, Serializer};
 use std::fmt;
 use std::marker::PhantomData;
@@ -34,8 +34,13 @@ struct Parts<H> {
 }
 
 /// The content of a nested pair, which is refused. It is skipped without recursion, whatever its depth of nesting.
-#[derive(serde::Deserialize)]
-struct Unread(#[allow(dead_code, reason = "read off the input, and then dropped")] serde::de::IgnoredAny);
+struct Unread;
+
+impl<'de> Deserialize<'de> for Unread {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unread, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Unread)
+    }
+}
 
 impl fmt::Display for Unread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

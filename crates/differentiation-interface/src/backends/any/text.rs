@@ -312,7 +312,7 @@ impl<'a> Parser<'a> {
             "FiniteDiff" => self.finite_diff(),
             "FiniteDifferences" => self.finite_differences(),
             name => {
-                let suggestion = if wrapper(name).is_some() { None } else { closest(name, NAMES) };
+                let suggestion = closest(name, NAMES);
                 let kind = ParseBackendErrorKind::UnknownBackend { found: word.text.to_owned(), suggestion };
                 Err(self.error(word.start, kind))
             }

@@ -308,7 +308,8 @@ impl<S: Scalar, L: Lanes> ForwardState<S, L> {
         }
     }
 
-    /// The same into columns of a wider matrix.
+    /// The same into columns of a wider matrix. Not inlined, so that the loops above stay as they are for a matrix in one piece: a loop for
+    /// both, with a closure for each row, took 17 % more instructions for the Jacobian of the quadrotor.
     #[inline(never)]
     fn write_columns(&self, columns: &mut MatrixColumns<'_, S>, first: usize, count: usize) -> bool {
         let mut doubtful = false;
