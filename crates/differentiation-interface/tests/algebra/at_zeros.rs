@@ -5,10 +5,12 @@
 
 use crate::assert_close;
 use crate::shortcuts::{ALONG, POINT, number, vector, weighted};
+use differentiation_interface::Scalar;
+use differentiation_interface::algebra::decomposition::symmetric_eigen;
 use differentiation_interface::algebra::rotation::exp_map;
 use differentiation_interface::prelude::*;
 use faer::linalg::solvers::Solve;
-use nalgebra::{DMatrix, DVector, Isometry3, RealField, Rotation3, UnitQuaternion, Vector3};
+use nalgebra::{DMatrix, DVector, Isometry3, Matrix3, RealField, Rotation3, UnitQuaternion, Vector3};
 
 /// [[2, 1/2], [x, 3]].
 fn triangular<T: RealField + Copy>(x: &[T]) -> DMatrix<T> {
@@ -152,4 +154,27 @@ fn rotations_and_vectors_are_wrong_at_zeros() {
     ] {
         assert!(found == [0.0] && expected[0].abs() > 0.01, "{name} of faer: {found:?}, differences {expected:?}");
     }
+}
+
+/// Σ λ² is the sum of the squares of the entries, whose Hessian has the diagonal 2, 4, 4, 2, 4, 2.
+#[test]
+fn second_derivatives_of_eigenvalues_are_wrong_at_zeros() {
+    fn matrix<T: RealField + Copy>(x: &[T]) -> Matrix3<T> {
+        Matrix3::new(x[0], x[1], x[2], x[1], x[3], x[4], x[2], x[4], x[5])
+    }
+    fn theirs<T: RealField + Copy>(x: &[T]) -> T {
+        matrix(x).symmetric_eigenvalues().iter().fold(T::zero(), |sum, value| sum + *value * *value)
+    }
+    fn ours<T: Scalar + RealField + Copy>(x: &[T]) -> T {
+        symmetric_eigen(&matrix(x)).eigenvalues.iter().fold(T::zero(), |sum, value| sum + *value * *value)
+    }
+    let exact = [2.0, 4.0, 4.0, 2.0, 4.0, 2.0];
+    let diagonal = |hess: Matrix<f64>| (0..6).map(|i| hess[(i, i)]).collect::<Vec<f64>>();
+    let fd = AutoForwardDiff::default();
+    let (apart, equal) = ([1.0, 0.0, 0.0, 2.0, 0.0, 3.0], [1.0, 0.0, 0.0, 1.0, 0.0, 1.0]);
+    assert_close("forward", &diagonal(hessian(&|x: &[_]| ours(x), &fd, &apart).unwrap()), &exact, 1e-12);
+    let wrong = diagonal(hessian(&|x: &[_]| theirs(x), &fd, &apart).unwrap());
+    assert!((wrong[1] - exact[1]).abs() > 1.0, "{wrong:?}");
+    let spoilt = diagonal(hessian(&|x: &[_]| ours(x), &fd, &equal).unwrap());
+    assert!(spoilt.iter().any(|entry| entry.is_nan()), "{spoilt:?}");
 }

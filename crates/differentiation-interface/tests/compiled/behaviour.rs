@@ -436,3 +436,24 @@ fn the_memory_of_a_large_tape_is_freed_when_a_program_takes_over() {
     let slope = 0.5f64.sin() + 0.5 * 0.5f64.cos();
     assert!(grad.iter().all(|found| (found - slope).abs() < 1e-15));
 }
+
+/// The chapter on performance warns of both: state behind a lock is not seen, and overflow on the way is NaN by the tape and 0 by a program.
+#[test]
+fn what_the_engine_that_chooses_does_not_see() {
+    let factor = std::sync::Mutex::new(1.0);
+    let f = |x: &[_]| x[0] * x[0] * *factor.lock().unwrap();
+    let (mut chosen, mut tape) = (
+        prepare_gradient(&f, &AutoReverseDiff::default(), &[3.0]).unwrap(),
+        prepare_gradient(&f, &AutoReverseDiff::tape(), &[3.0]).unwrap(),
+    );
+    for _ in 0..100 {
+        assert_eq!((chosen.gradient(&[3.0]).unwrap(), tape.gradient(&[3.0]).unwrap()), (vec![6.0], vec![6.0]));
+    }
+    *factor.lock().unwrap() = 2.0;
+    assert_eq!((chosen.gradient(&[3.0]).unwrap(), tape.gradient(&[3.0]).unwrap()), (vec![6.0], vec![12.0]));
+    fn magnitude<T: Real>(x: &[T]) -> T {
+        (x[0] * x[0]).sqrt()
+    }
+    assert!(gradient(&|x: &[_]| magnitude(x), &AutoReverseDiff::tape(), &[1e308_f64]).unwrap()[0].is_nan());
+    assert_eq!(gradient(&|x: &[_]| magnitude(x), &AutoReverseDiff::compiled(), &[1e308_f64]).unwrap(), [0.0]);
+}

@@ -6,6 +6,7 @@ mod costs;
 mod entries;
 mod filled_again;
 mod matrices;
+mod patterns;
 mod recorded;
 
 use differentiation_interface_test::CountingAllocator;

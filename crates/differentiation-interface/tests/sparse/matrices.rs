@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// yᵢ = (x_{i+1} - xᵢ)²
 #[differentiable]
-fn squares(y: &mut [f64], x: &[f64]) {
+pub(crate) fn squares(y: &mut [f64], x: &[f64]) {
     for i in 0..y.len() {
         y[i] = (x[i + 1] - x[i]).powi(2);
     }
@@ -16,7 +16,7 @@ fn squares(y: &mut [f64], x: &[f64]) {
 
 /// Σ (x_{i+1} - xᵢ)³
 #[differentiable]
-fn cubes(x: &[f64]) -> f64 {
+pub(crate) fn cubes(x: &[f64]) -> f64 {
     x.windows(2).map(|w| (w[1] - w[0]).powi(3)).sum()
 }
 
@@ -29,7 +29,7 @@ fn arrow(y: &mut [f64], x: &[f64]) {
     }
 }
 
-const X: [f64; 6] = [1.0, 2.0, 4.0, 7.0, 11.0, 16.0];
+pub(crate) const X: [f64; 6] = [1.0, 2.0, 4.0, 7.0, 11.0, 16.0];
 
 macro_rules! agrees_with_dense {
     ($f:expr, $backend:expr, $colors:expr) => {{
@@ -216,24 +216,6 @@ fn empty_points_are_treated_as_by_dense_backends() {
     let dense = jacobian(&f, &fd, &empty).map(|jac| jac.rows()).map_err(|e| e.kind());
     let sparse = jacobian(&f, &AutoSparse::new(fd), &empty).map(|jac| jac.rows()).map_err(|e| e.kind());
     assert_eq!(sparse, dense);
-}
-
-#[test]
-fn known_pattern_of_other_size_is_refused() {
-    let pattern = KnownPattern(Arc::new(Pattern::from_fn(5, 7, |i, j| i == j).unwrap()));
-    let backend = AutoSparse::new(AutoForwardDiff::default()).with_detector(pattern);
-    let error = jacobian(&in_place(Squares, 5), &backend, &X).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::PatternSize { expected: (5, 6), found: (5, 7) });
-    let error = hessian(&Cubes, &backend, &X).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::PatternSize { expected: (6, 6), found: (5, 7) });
-    // Right columns, wrong rows: found when the function has run.
-    let pattern = KnownPattern(Arc::new(Pattern::from_fn(4, 6, |i, j| i == j).unwrap()));
-    let backend = AutoSparse::new(AutoForwardDiff::default()).with_detector(pattern.clone());
-    let error = jacobian(&in_place(Squares, 5), &backend, &X).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::PatternSize { expected: (5, 6), found: (4, 6) });
-    let backend = AutoSparse::new(AutoReverseDiff::default()).with_detector(pattern);
-    let error = jacobian(&in_place(Squares, 5), &backend, &X).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::PatternSize { expected: (5, 6), found: (4, 6) });
 }
 
 #[test]
