@@ -4,13 +4,14 @@
 
 use ad_trait::forward_ad::adfn::adfn;
 use ad_trait::nalgebra::{ComplexField, RealField};
+use bytemuck::TransparentWrapper;
 use differentiation_interface_core::foreign::{Foreign, Tangents};
 use differentiation_interface_core::native_rules;
 use differentiation_interface_core::rules::*;
 use num_traits::Signed;
 
 /// A number of `ad_trait` with `N` tangents, whose elementary functions are those of that crate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, TransparentWrapper)]
 #[repr(transparent)]
 pub struct Lanewise<const N: usize>(
     /// The number of `ad_trait`.
@@ -48,6 +49,10 @@ impl<const N: usize> Foreign for Lanewise<N> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_native(native: adfn<N>) -> Self {
         Lanewise(native)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn natives(numbers: &[Self]) -> Option<&[adfn<N>]> {
+        Some(Self::peel_slice(numbers))
     }
 
     // Without `fract`, which sets every tangent to 1 whatever the tangents of the argument are, and without `%`, which is that of rounding

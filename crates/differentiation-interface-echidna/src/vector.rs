@@ -2,6 +2,7 @@
 //!
 //! The user's function runs on it; seeded and read by [`ForwardState`](differentiation_interface_core::foreign::ForwardState).
 
+use bytemuck::TransparentWrapper;
 use differentiation_interface_core::foreign::{Foreign, Tangents};
 use differentiation_interface_core::native_rules;
 use differentiation_interface_core::rules::*;
@@ -9,7 +10,7 @@ use echidna::DualVec;
 use num_traits::{Float, Signed};
 
 /// A dual number of `echidna` with `N` tangents, whose elementary functions are those of that crate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, TransparentWrapper)]
 #[repr(transparent)]
 pub struct Vector<const N: usize>(
     /// The number of `echidna`.
@@ -47,6 +48,10 @@ impl<const N: usize> Foreign for Vector<N> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_native(native: DualVec<f64, N>) -> Self {
         Vector(native)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn natives(numbers: &[Self]) -> Option<&[DualVec<f64, N>]> {
+        Some(Self::peel_slice(numbers))
     }
 
     native_rules! {

@@ -2,6 +2,7 @@
 //!
 //! The user's function runs on it; seeded and read by [`ForwardState`](differentiation_interface_core::foreign::ForwardState).
 
+use bytemuck::TransparentWrapper;
 use differentiation_interface_core::foreign::{Foreign, Tangents};
 use differentiation_interface_core::native_rules;
 use differentiation_interface_core::rules::*;
@@ -10,7 +11,7 @@ use num_dual::{Derivative, DualNum, DualSVec64};
 use num_traits::Signed;
 
 /// A dual number of `num-dual` with `N` tangents, whose elementary functions are those of that crate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, TransparentWrapper)]
 #[repr(transparent)]
 pub struct Dual<const N: usize>(
     /// The number of `num-dual`.
@@ -47,6 +48,10 @@ impl<const N: usize> Foreign for Dual<N> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_native(native: DualSVec64<N>) -> Self {
         Dual(native)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn natives(numbers: &[Self]) -> Option<&[DualSVec64<N>]> {
+        Some(Self::peel_slice(numbers))
     }
 
     native_rules! {

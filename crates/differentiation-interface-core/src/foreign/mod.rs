@@ -17,6 +17,7 @@ mod number;
 mod plain;
 mod raw;
 mod running;
+mod unwrapped;
 
 pub use bridge::{apply, apply2, call};
 pub use forward::{ForwardState, Tangents};

@@ -14,7 +14,8 @@ use std::fmt::Debug;
 ///    the sum of both derivatives, `self`'s times `dx` and `other`'s times `dy`. Neither is called for a constant.
 /// 3. `unary`, `binary`, `binary_right` and `binary_left` apply a rule. The defaults use the derivatives of this crate; [`native_rules!`](crate::native_rules)
 ///    overrides them with the number's own functions, which must not panic.
-/// 4. `Native` is the type that code of the other crate computes with: usually `Self`.
+/// 4. `Native` is the type that code of the other crate computes with: usually `Self`. Where `Self` is a transparent wrapper of it, `natives` returns
+///    the slice as it lies in memory, so that [`raw`](super::raw) functions get their point without a copy.
 ///
 /// # Example
 /// A number that only stores a value and one derivative:
@@ -87,6 +88,11 @@ pub trait Foreign: Copy + Debug + Send + Sync + 'static {
     fn native(self) -> Self::Native;
     /// A number that code of the other crate computed.
     fn from_native(native: Self::Native) -> Self;
+    /// The numbers for code of the other crate where they lie, or `None` if they have to be converted one by one by `native`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn natives(_numbers: &[Self]) -> Option<&[Self::Native]> {
+        None
+    }
 
     /// Whether the number's own functions may be called with these two numbers, or with one, which is then both. Where they may not, the chain rule
     /// is used: for constants that would be recorded, and for numbers whose recording is not at hand.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 /// A foreign number as a number of this crate, where `S` is the number of the user's point: a plain one.
 #[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
 pub struct Plain<T, S>(
     /// The foreign number.
     pub T,
@@ -22,12 +23,15 @@ pub struct Plain<T, S>(
 /// The number that the user's function gets.
 pub type ForeignNum<T, S> = Num<Plain<T, S>>;
 
-impl<T: Foreign, S: Scalar> Plain<T, S> {
+impl<T, S> Plain<T, S> {
     /// Wraps a foreign number.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn new(number: T) -> Self {
         Plain(number, PhantomData)
     }
+}
+
+impl<T: Foreign, S: Scalar> Plain<T, S> {
     /// A constant of a number of the user's point.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn inject(value: S) -> Self {

@@ -4,6 +4,7 @@
 
 use super::number::Foreign;
 use super::plain::{ForeignNum, Plain};
+use super::unwrapped::unwrapped;
 use crate::function::Function;
 use crate::scalar::{Num, Scalar};
 use std::fmt;
@@ -14,7 +15,7 @@ use std::sync::{Mutex, TryLockError};
 /// only.
 pub struct Raw<F, N, X: ?Sized> {
     function: F,
-    /// The point in the numbers of the other crate, reused by all calls.
+    /// The point in the numbers of the other crate, for engines whose numbers are no transparent wrappers of those. Reused by all calls.
     point: Mutex<Vec<N>>,
     shape: PhantomData<fn(&X)>,
 }
@@ -120,12 +121,16 @@ impl<T: Foreign, S: Scalar, O: RawOutput<T::Native>, F: Fn(&[T::Native]) -> O> F
 }
 
 impl<N: Copy, F> Raw<F, N, [N]> {
-    /// Evaluates the function at a point that is copied to memory of this object, or to new memory while another thread uses that.
+    /// Evaluates the function at a point that is read where it lies, or else copied to memory of this object, or to new memory while another thread
+    /// uses that.
     #[inline]
     fn at<T: Foreign<Native = N>, S: Scalar, O, R>(&self, x: &[ForeignNum<T, S>], read: impl FnOnce(O) -> R) -> R
     where
         F: Fn(&[N]) -> O,
     {
+        if let Some(numbers) = T::natives(unwrapped(x)) {
+            return read((self.function)(numbers));
+        }
         let numbers = x.iter().map(|x| x.0.0.native());
         let mut point = match self.point.try_lock() {
             Ok(point) => point,
