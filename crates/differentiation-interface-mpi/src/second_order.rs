@@ -4,7 +4,7 @@
 
 use crate::mode::Parted;
 use crate::part::{Own, Part, PartState, begin, rows_of, tangent_group, write_columns};
-use differentiation_interface::backend::{Backend, Compose, HvpRoute, Lanes, Request, Rows, Seeds};
+use differentiation_interface::backend::{Backend, Compose, HvpRoute, Lanes, NestedDerivatives, Request, Rows, Seeds};
 use differentiation_interface::error::Error;
 use differentiation_interface::evaluate::Flat;
 use differentiation_interface::scalar::Scalar;
@@ -29,6 +29,7 @@ impl<O: Backend, I: Backend, R: HvpRoute<O, I>> HvpRoute<Part<O>, Part<I>> for P
     type Num<S: Scalar, L: Lanes> = R::Num<S, L>;
     type State<S: Scalar, L: Lanes> = PartState<R::State<S, L>, S>;
     type SamePoint = R::SamePoint;
+    type SecondDerivative = NestedDerivatives;
 
     fn same_point(pair: &(Part<O>, Part<I>)) -> R::SamePoint {
         R::same_point(&whole(pair))

@@ -18,9 +18,9 @@ mod self_test;
 
 pub use crate::second_order::{
     Compose, ForcedRoute, ForwardOverGradient, HvpRoute, HvpState, HyperDualPrimitive, HyperDualRoute, InnerTwice,
-    Reevaluate, Request, ReverseOverForward, ReverseOverGradient, SamePointStrategy, SecondAdjoint,
-    SecondAdjointPrimitive, SecondAdjointState, SecondDifferencePrimitive, SecondDifferenceRoute, SecondOrder,
-    SecondOrderBackend, Twice, ValueAndGradient,
+    NestedDerivatives, NestedState, Reevaluate, Request, ReverseOverForward, ReverseOverGradient, SamePointStrategy,
+    SecondAdjoint, SecondAdjointPrimitive, SecondAdjointState, SecondDerivativeRoute, SecondDifferencePrimitive,
+    SecondDifferenceRoute, SecondOrder, SecondOrderBackend, Twice, ValueAndGradient,
 };
 pub use columns::MatrixColumns;
 pub use constant_entries::ConstantEntries;

@@ -16,8 +16,9 @@ use std::ops::Range;
 pub struct Storage<X: Shape, C: Contexts, N: Scalar> {
     held: X::Held<N>,
     contexts: C::Storage<N>,
-    /// The lengths of point and contexts of this and the last call, if outputs tell a shape, which follows from them.
-    lengths: [Vec<usize>; 2],
+    /// The lengths of point and contexts of this and the last call, if outputs tell a shape, which follows from them. In a box, since a call on the
+    /// stack, which needs none, would write two empty lists.
+    lengths: Option<Box<[Vec<usize>; 2]>>,
 }
 
 impl<X: Shape, C: Contexts, N: Scalar> Clone for Storage<X, C, N> {
@@ -30,7 +31,7 @@ impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
     /// Storage for a point.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn new<P: Point<Shape = X, Contexts = C>>(at: At<'_, P>) -> Self {
-        Storage { held: at.point().hold::<N>(), contexts: C::allocate(at.contexts()), lengths: Default::default() }
+        Storage { held: at.point().hold::<N>(), contexts: C::allocate(at.contexts()), lengths: None }
     }
 }
 
@@ -51,7 +52,7 @@ impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
 impl<X: FlatShape, N: Scalar> Storage<X, (), N> {
     /// Storage for flat numbers.
     pub(crate) fn flat() -> Self {
-        Storage { held: X::held::<N>(), contexts: (), lengths: Default::default() }
+        Storage { held: X::held::<N>(), contexts: (), lengths: None }
     }
 }
 
@@ -103,17 +104,18 @@ impl<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, 'c, F, X, C, N, K
     where
         F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
     {
-        self.storage.lengths.swap(0, 1);
-        let mut lengths = std::mem::take(&mut self.storage.lengths[0]);
-        lengths.clear();
-        Recordable::lengths(self, &mut lengths);
-        self.storage.lengths[0] = lengths;
-        let [this, last] = &mut self.storage.lengths;
+        let mut lengths = self.storage.lengths.take().unwrap_or_default();
+        lengths.swap(0, 1);
+        let [this, last] = &mut *lengths;
+        this.clear();
+        Recordable::lengths(self, this);
         if last.capacity() < this.len() {
             // The preparation sizes both: the first prepared call allocates nothing.
             last.reserve_exact(this.len());
         }
-        if !last.is_empty() && this != last {
+        let changed = !last.is_empty() && this != last;
+        self.storage.lengths = Some(lengths);
+        if changed {
             let Storage { held, contexts, .. } = &mut *self.storage;
             // The old object may hold numbers of a differentiation that has ended.
             *held = at.point().hold::<N>();

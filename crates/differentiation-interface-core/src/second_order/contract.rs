@@ -2,6 +2,7 @@
 //!
 //! Called by `second_derivative`, `hvp` and `hessian`; implemented by the routes beside this file.
 
+use super::derivative::SecondDerivativeRoute;
 use crate::backend::{Backend, EntryRequest, Lanes, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
@@ -126,7 +127,7 @@ impl<OuterState, InnerState, S, N> HvpState<OuterState, InnerState, S, N> {
     }
 }
 
-/// How `hvp` and `hessian` reach two backends.
+/// How `hvp` and `hessian` reach two backends, and which route `second_derivative` takes.
 ///
 /// The products are a matrix with one entry per input and seed; [`seeds_are_rows`](HvpRoute::seeds_are_rows) returns its
 /// orientation. For a Hessian, which is symmetric, both orientations are the same.
@@ -141,6 +142,9 @@ pub trait HvpRoute<O: Backend, I: Backend> {
     type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
     /// The backend used for products at a fixed point: the same pair, unless it cannot keep the linearisation and another one can.
     type SamePoint: SecondOrderBackend;
+
+    /// The route of `second_derivative`.
+    type SecondDerivative: SecondDerivativeRoute<O, I>;
 
     /// Makes that backend.
     fn same_point(pair: &(O, I)) -> Self::SamePoint;

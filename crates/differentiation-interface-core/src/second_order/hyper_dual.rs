@@ -1,11 +1,13 @@
 //! Second order by hyper-dual numbers, which carry both differentiations of forward over forward.
 //!
-//! Route of `hvp` and `hessian`; it calls the [`HyperDualPrimitive`] of the inner backend, which stands for both backends.
+//! Route of `hvp`, `hessian` and `second_derivative`; it calls the [`HyperDualPrimitive`] of the inner backend, which stands for both backends.
 
 use super::contract::{ForcedRoute, HvpRoute, Request};
+use super::derivative::SecondDerivativeRoute;
 use crate::backend::{Lanes, PushforwardPrimitive, Rows, Seeds};
 use crate::error::Error;
-use crate::evaluate::Flat;
+use crate::evaluate::{Flat, Output};
+use crate::fault;
 use crate::scalar::Scalar;
 
 /// Products with the Hessian by one number type for both differentiations, which is smaller than a dual number of dual
@@ -18,6 +20,8 @@ use crate::scalar::Scalar;
 /// 3. It writes value and gradient to `point` if that is given.
 /// 4. `rows` has one column per input; state the number of seeds with [`Rows::set_rows`] before writing, and write every entry.
 /// 5. The state has no fixed size, and must be usable after an error or a panic in `f`.
+/// 6. `second_derivative` gets a function of one number with any number of outputs, and calls it once. It writes value and derivative to `lower` if that is
+///    given, in this order, and to `rows`, which has one column, the second derivative. `outputs` is work memory.
 pub trait HyperDualPrimitive: PushforwardPrimitive {
     /// The number type that the function runs on, with lanes `L` for the seeds.
     type HyperDual<S: Scalar, L: Lanes>: Scalar<Base = S::Base>;
@@ -44,6 +48,26 @@ pub trait HyperDualPrimitive: PushforwardPrimitive {
         point: Option<&mut ValueAndGradient<S>>,
         rows: Rows<'_, S>,
     ) -> Result<(), Error>;
+
+    /// The number type of second derivatives along one variable: value, first and second derivative.
+    type SecondDual<S: Scalar>: Scalar<Base = S::Base>;
+    /// Fills the second derivative at the number `x`.
+    fn second_derivative<S: Scalar, F: Flat<Self::SecondDual<S>>>(
+        &self,
+        outputs: &mut Vec<Self::SecondDual<S>>,
+        f: &mut F,
+        x: S,
+        lower: Option<[&mut Vec<S>; 2]>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error>;
+    /// Writes value, derivative and second derivative of a function with [`Flat::fixed`] inputs, on the stack. Returns `false` if the result would be
+    /// an error; the operator then calls [`second_derivative`](Self::second_derivative).
+    fn second_derivative_on_stack<S: Scalar, F: Flat<Self::SecondDual<S>>>(
+        &self,
+        f: &mut F,
+        x: S,
+        all: [&mut [S]; 3],
+    ) -> bool;
 }
 
 /// The results of a call besides the products.
@@ -65,6 +89,7 @@ impl<O: HyperDualPrimitive, I: HyperDualPrimitive> HvpRoute<O, I> for HyperDualR
     type Num<S: Scalar, L: Lanes> = I::HyperDual<S, L>;
     type State<S: Scalar, L: Lanes> = (I::HyperState<S, L>, ValueAndGradient<S>);
     type SamePoint = ForcedRoute<O, I, Self>;
+    type SecondDerivative = Self;
 
     fn same_point(pair: &(O, I)) -> Self::SamePoint {
         ForcedRoute::new(pair)
@@ -117,5 +142,39 @@ impl<O: HyperDualPrimitive, I: HyperDualPrimitive> HvpRoute<O, I> for HyperDualR
         rows: Rows<'_, S>,
     ) -> Result<(), Error> {
         pair.1.hyper_products(state, f, x, seeds, None, rows)
+    }
+}
+
+impl<O: HyperDualPrimitive, I: HyperDualPrimitive> SecondDerivativeRoute<O, I> for HyperDualRoute {
+    const NAME: &'static str = "second-order dual numbers";
+    type Num<S: Scalar> = I::SecondDual<S>;
+    type State<S: Scalar> = Vec<I::SecondDual<S>>;
+
+    #[inline]
+    fn state<S: Scalar>(_pair: &(O, I)) -> Result<Self::State<S>, Error> {
+        Ok(Vec::new())
+    }
+    #[inline]
+    fn fill<S: Scalar, F: Flat<Self::Num<S>>>(
+        pair: &(O, I),
+        state: &mut Self::State<S>,
+        f: &mut F,
+        x: &[S],
+        _outputs: Option<usize>,
+        lower: Option<[&mut Vec<S>; 2]>,
+        rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        fault::Watch::begin().end(pair.1.second_derivative(state, f, x[0], lower, rows))
+    }
+
+    const ON_STACK: bool = true;
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn on_stack<S: Scalar, Y: Output<Self::Num<S>>, F: Flat<Self::Num<S>>>(
+        pair: &(O, I),
+        f: &mut F,
+        x: &[S],
+        all: [&mut [S]; 3],
+    ) -> bool {
+        pair.1.second_derivative_on_stack(f, x[0], all)
     }
 }

@@ -1,4 +1,4 @@
-//! Second order: the routes from `hvp` and `hessian` to the primitives of two backends.
+//! Second order: the routes from `hvp`, `hessian` and `second_derivative` to the primitives of two backends.
 //!
 //! ```text
 //! outer     inner     route by the directions
@@ -17,11 +17,14 @@
 //! HyperDuals, Adjoint, Replayed  Replayed    SecondAdjoint    the same by compiled programs; `AutoReverseDiff::compiled()`
 //! Differences                   Differences SecondDifferenceRoute  formulas for second derivatives; `AutoFiniteDifferences`
 //! ```
+//! `second_derivative` takes `NestedDerivatives`, and under `HyperDualRoute` a number for both differentiations along one variable.
+//!
 //! In every mode the inner differentiation keeps its state between calls, several tangents are propagated at once, and value and
 //! gradient come from the same evaluations.
 
 mod compose;
 mod contract;
+mod derivative;
 mod hyper_dual;
 mod over_gradient;
 mod over_pushforwards;
@@ -30,6 +33,7 @@ mod second_differences;
 
 pub use compose::{Compose, Twice};
 pub use contract::{ForcedRoute, HvpRoute, HvpState, Request, SecondOrder, SecondOrderBackend};
+pub use derivative::{NestedDerivatives, NestedState, SecondDerivativeRoute};
 pub use hyper_dual::{HyperDualPrimitive, HyperDualRoute, ValueAndGradient};
 pub use over_gradient::{ForwardOverGradient, InnerTwice, Reevaluate, ReverseOverGradient, SamePointStrategy};
 pub use over_pushforwards::ReverseOverForward;

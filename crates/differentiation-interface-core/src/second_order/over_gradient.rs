@@ -3,6 +3,7 @@
 //! Routes of `hvp` and `hessian`; they call the inner backend's `Gradient` route inside a primitive of the outer backend.
 
 use super::contract::{ForcedRoute, HvpRoute, HvpState, Request, SecondOrderBackend, first_error};
+use super::derivative::NestedDerivatives;
 use crate::backend::{
     Backend, Lanes, MatrixRoute, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds, check_nesting,
 };
@@ -161,6 +162,7 @@ impl<O: PushforwardPrimitive, I: Backend, A: SamePointStrategy<O, I>> HvpRoute<O
     type Num<S: Scalar, L: Lanes> = I::Num<O::Num<S, L>, I::Lanes>;
     type State<S: Scalar, L: Lanes> = HvpState<O::PushforwardState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>;
     type SamePoint = A::Backend;
+    type SecondDerivative = NestedDerivatives;
 
     fn same_point(pair: &(O, I)) -> A::Backend {
         A::of(pair)
@@ -241,6 +243,7 @@ impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
     type Num<S: Scalar, L: Lanes> = I::Num<O::Num<S, L>, I::Lanes>;
     type State<S: Scalar, L: Lanes> = HvpState<O::PullbackState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>;
     type SamePoint = ForcedRoute<O, I, Self>;
+    type SecondDerivative = NestedDerivatives;
 
     fn same_point(pair: &(O, I)) -> Self::SamePoint {
         ForcedRoute::new(pair)

@@ -3,6 +3,7 @@
 //! Route of `hvp` and `hessian`; it calls the inner backend's pushforward inside a recording of the outer backend.
 
 use super::contract::{ForcedRoute, HvpRoute, HvpState, Request, first_error};
+use super::derivative::NestedDerivatives;
 use crate::backend::{Lanes, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds, check_nesting};
 use crate::error::Error;
 use crate::evaluate::Flat;
@@ -63,6 +64,7 @@ impl<O: PullbackPrimitive, I: PushforwardPrimitive> HvpRoute<O, I> for ReverseOv
     type State<S: Scalar, L: Lanes> =
         HvpState<O::PullbackState<S, L>, I::PushforwardState<O::Num<S, L>, L>, S, O::Num<S, L>>;
     type SamePoint = ForcedRoute<O, I, Self>;
+    type SecondDerivative = NestedDerivatives;
 
     fn same_point(pair: &(O, I)) -> Self::SamePoint {
         ForcedRoute::new(pair)

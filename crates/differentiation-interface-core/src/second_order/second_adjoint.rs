@@ -3,6 +3,7 @@
 //! Route of `hvp` and `hessian`; it calls the [`SecondAdjointPrimitive`] of the inner backend, which stands for both backends.
 
 use super::contract::{ForcedRoute, HvpRoute, Request};
+use super::derivative::NestedDerivatives;
 use crate::backend::{Backend, EntryRequest, Lanes, PullbackPrimitive, Rows, Seeds};
 use crate::error::Error;
 use crate::evaluate::Flat;
@@ -116,6 +117,7 @@ impl<O: Backend, I: SecondAdjointPrimitive> HvpRoute<O, I> for SecondAdjoint {
     type Num<S: Scalar, L: Lanes> = I::NumTwice<S>;
     type State<S: Scalar, L: Lanes> = SecondAdjointState<I::StateTwice<S>, S>;
     type SamePoint = ForcedRoute<O, I, Self>;
+    type SecondDerivative = NestedDerivatives;
 
     fn same_point(pair: &(O, I)) -> Self::SamePoint {
         ForcedRoute::new(pair)

@@ -3,6 +3,7 @@
 //! Route of `hvp` and `hessian`; it calls the [`SecondDifferencePrimitive`] of the inner backend, which stands for both backends.
 
 use super::contract::{ForcedRoute, HvpRoute, Request};
+use super::derivative::NestedDerivatives;
 use super::hyper_dual::ValueAndGradient;
 use crate::backend::{Backend, Lanes, Rows, Seeds};
 use crate::error::Error;
@@ -47,6 +48,7 @@ impl<O: SecondDifferencePrimitive, I: SecondDifferencePrimitive> HvpRoute<O, I> 
     type Num<S: Scalar, L: Lanes> = S;
     type State<S: Scalar, L: Lanes> = (I::SecondState<S>, ValueAndGradient<S>);
     type SamePoint = ForcedRoute<O, I, Self>;
+    type SecondDerivative = NestedDerivatives;
 
     fn same_point(pair: &(O, I)) -> Self::SamePoint {
         ForcedRoute::new(pair)

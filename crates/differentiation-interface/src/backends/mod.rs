@@ -15,6 +15,7 @@ pub mod taylor;
 mod tests;
 #[cfg(feature = "rayon")]
 pub mod threaded;
+mod which;
 
 /// Passes the list of static backends to the macro `$run`, after an argument for that macro. Each line has the module, the type, an
 /// expression by which tests make the backend, whether it is exact, and whether it runs the function in every call or keeps recordings.

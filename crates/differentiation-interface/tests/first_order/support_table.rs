@@ -3,7 +3,7 @@
 //! Run with `UPDATE_PAGES=1` to write the page anew.
 
 use differentiation_interface::backend::{
-    HvpRoute, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, SecondOrderBackend,
+    HvpRoute, MatrixRoute, Mode, PullbackRoute, PushforwardRoute, SecondDerivativeRoute, SecondOrderBackend,
 };
 use differentiation_interface::prelude::*;
 use std::fmt::Write;
@@ -183,7 +183,10 @@ macro_rules! second_order {
         let d = second_derivative(&number_with_cache, &backend, (2.0, Cache(&one))).unwrap();
         row(
             "second_derivative",
-            "derivative of derivative",
+            <<<$B as SecondOrderBackend>::Hvp as HvpRoute<Outer, Inner>>::SecondDerivative as SecondDerivativeRoute<
+                Outer,
+                Inner,
+            >>::NAME,
             [
                 Some(close(&[a], &[12.0])),
                 Some(close(&b, &[12.0])),

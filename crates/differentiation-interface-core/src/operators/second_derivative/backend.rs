@@ -1,24 +1,32 @@
-//! What serves `second_derivative`: [`SecondDerivativeBackend`], which two backends implement through their `type Derivative` routes, with
-//! one lane each.
+//! What serves `second_derivative`: [`SecondDerivativeBackend`], which two backends implement through the
+//! [`SecondDerivativeRoute`] of their pair.
 //!
 //! Called by the operator beside it.
 
-use crate::backend::{Backend, Lane, MatrixRoute, Rows, SecondOrderBackend};
+use crate::backend::{HvpRoute, Rows, SecondDerivativeRoute, SecondOrderBackend};
 use crate::context::Contexts;
 use crate::error::Error;
-use crate::evaluate::{Bound, Evaluate, Flat, KeptBy, Output, Storage, handed};
-use crate::fault;
-use crate::operators::NumOf;
+use crate::evaluate::{Bound, Evaluate, KeptBy, Output, Storage, handed};
 use crate::operators::call::{Evaluation, has_storage};
 use crate::point::{At, Point, Shape};
-use crate::recordings::{Recordable, Reports};
+use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
-use std::marker::PhantomData;
 
-/// The number type of the outer derivative.
-type OuterNum<B, X> = NumOf<<B as SecondOrderBackend>::Outer, X, Lane<1>>;
-/// The number type of `second_derivative` with two backends.
-type Twice<B, X> = <<B as SecondOrderBackend>::Inner as Backend>::Num<OuterNum<B, X>, Lane<1>>;
+/// The route of `second_derivative` with two backends.
+type Route<B> = <<B as SecondOrderBackend>::Hvp as HvpRoute<
+    <B as SecondOrderBackend>::Outer,
+    <B as SecondOrderBackend>::Inner,
+>>::SecondDerivative;
+/// The number type of that route.
+type Twice<B, X> = <Route<B> as SecondDerivativeRoute<
+    <B as SecondOrderBackend>::Outer,
+    <B as SecondOrderBackend>::Inner,
+>>::Num<<X as Shape>::Scalar>;
+/// The work memory of that route.
+type RouteState<B, X> = <Route<B> as SecondDerivativeRoute<
+    <B as SecondOrderBackend>::Outer,
+    <B as SecondOrderBackend>::Inner,
+>>::State<<X as Shape>::Scalar>;
 
 /// What `second_derivative` accepts as its backend for the function `F` at numbers of shape `X` with contexts `C`.
 ///
@@ -110,24 +118,15 @@ pub trait SecondDerivativeBackend<F, X: Shape, C: Contexts>: Clone {
     }
 }
 
-/// State of the route of the outer derivative.
-type OuterState<B, X> = <<<B as SecondOrderBackend>::Outer as Backend>::Derivative as MatrixRoute<
-    <B as SecondOrderBackend>::Outer,
->>::State<<X as Shape>::Scalar, Lane<1>>;
-
 /// State of a second derivative by two backends.
 pub struct SecondDerivativeWork<B: SecondOrderBackend, X: Shape, C: Contexts, K> {
     pair: (B::Outer, B::Inner),
-    outer: OuterState<B, X>,
-    inner: <<B::Inner as Backend>::Derivative as MatrixRoute<B::Inner>>::State<OuterNum<B, X>, Lane<1>>,
+    route: RouteState<B, X>,
     storage: Storage<X, C, Twice<B, X>>,
     kept: K,
     evaluation: Evaluation<Twice<B, X>>,
     /// Number of outputs, once prepared.
     outputs: Option<usize>,
-    inner_value: Vec<OuterNum<B, X>>,
-    /// Outputs of an evaluation for the value alone.
-    scratch: Vec<OuterNum<B, X>>,
     y: Vec<X::Scalar>,
     der: Vec<X::Scalar>,
     der2: Vec<X::Scalar>,
@@ -137,14 +136,11 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, K: Clone> Clone for SecondDer
     fn clone(&self) -> Self {
         SecondDerivativeWork {
             pair: self.pair.clone(),
-            outer: self.outer.clone(),
-            inner: self.inner.clone(),
+            route: self.route.clone(),
             storage: self.storage.clone(),
             kept: self.kept.clone(),
             evaluation: self.evaluation.clone(),
             outputs: self.outputs,
-            inner_value: self.inner_value.clone(),
-            scratch: self.scratch.clone(),
             y: self.y.clone(),
             der: self.der.clone(),
             der2: self.der2.clone(),
@@ -154,131 +150,12 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, K: Clone> Clone for SecondDer
 
 impl<B: SecondOrderBackend, X: Shape, C: Contexts, K> Reports for SecondDerivativeWork<B, X, C, K>
 where
-    OuterState<B, X>: Reports,
+    RouteState<B, X>: Reports,
 {
-    type Report = <OuterState<B, X> as Reports>::Report;
+    type Report = <RouteState<B, X> as Reports>::Report;
     fn report(&self) -> Self::Report {
-        self.outer.report()
+        self.route.report()
     }
-}
-
-/// The derivative by the inner backend as a flat function of numbers of the outer one.
-struct DerivativeOf<'a, F, I: Backend, N: Scalar, S> {
-    f: &'a mut F,
-    inner: &'a I,
-    state: &'a mut <I::Derivative as MatrixRoute<I>>::State<N, Lane<1>>,
-    inner_value: &'a mut Vec<N>,
-    /// The buffer for the value of the first evaluation, if requested, and the function that projects it.
-    value: Option<(&'a mut Vec<S>, fn(&N) -> S)>,
-    error: Option<Error>,
-}
-
-impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Flat<N> for DerivativeOf<'_, F, I, N, S> {
-    fn call(&mut self, x: &[N], y: &mut Vec<N>) {
-        if self.error.is_some() {
-            return;
-        }
-        let value = self.value.is_some().then_some(&mut *self.inner_value);
-        match I::Derivative::matrix(&self.inner.steady(), self.state, self.f, x, value, Rows::growing(y, 1)) {
-            Ok(()) => {
-                if let Some((value, project)) = self.value.take() {
-                    value.clear();
-                    value.extend(self.inner_value.iter().map(project));
-                }
-            }
-            Err(error) => self.error = Some(error),
-        }
-    }
-    fn recordable(&self) -> Option<&dyn Recordable> {
-        Some(self)
-    }
-    fn has_work_memory(&self) -> bool {
-        self.f.has_work_memory()
-    }
-}
-
-impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Recordable for DerivativeOf<'_, F, I, N, S> {
-    fn is_pure(&self) -> bool {
-        self.f.recordable().is_pure()
-    }
-    fn parameters(&self, values: &mut Vec<f64>) {
-        self.f.recordable().parameters(values);
-    }
-    fn lengths(&self, lengths: &mut Vec<usize>) {
-        self.f.recordable().lengths(lengths);
-    }
-    fn constants(&self, words: &mut Vec<u64>) -> bool {
-        self.f.recordable().constants(words)
-    }
-    fn constants_are(&self, words: &[u64]) -> bool {
-        self.f.recordable().constants_are(words)
-    }
-    fn may_change(&self) -> bool {
-        self.f.recordable().may_change()
-    }
-    fn has_failed(&self) -> bool {
-        self.error.is_some() || self.f.recordable().has_failed()
-    }
-}
-
-/// The same on the stack, for an output of type `O`, whose length it fixes.
-struct DerivativeOnStack<'a, F, I, O, S, Project> {
-    f: &'a mut F,
-    inner: &'a I,
-    /// The buffer for the value, and the function that projects it.
-    y: &'a mut [S],
-    project: Project,
-    output: PhantomData<O>,
-}
-
-impl<F, I, O, N, S, Project> Flat<N> for DerivativeOnStack<'_, F, I, O, S, Project>
-where
-    F: Flat<I::Num<N, Lane<1>>>,
-    I: Backend,
-    O: Output<I::Num<N, Lane<1>>>,
-    N: Scalar,
-    Project: Fn(&N) -> S,
-{
-    fn call(&mut self, x: &[N], y: &mut Vec<N>) {
-        self.call_fixed(|i| x[i], |outputs| outputs.clone_into(y));
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fixed(&self) -> Option<usize> {
-        self.f.fixed()
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn captures(&self) -> bool {
-        self.f.captures()
-    }
-    /// Passes no outputs if the inner backend cannot compute on the stack; the outer backend then gives up too.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn call_fixed<R>(&mut self, mut x: impl FnMut(usize) -> N, read: impl FnOnce(&[N]) -> R) -> R {
-        let (mut y, mut der) = (O::fixed::<N>(), O::fixed::<N>());
-        let (outputs, matrix) = (Some(y.as_mut()), der.as_mut());
-        if !I::Derivative::on_stack::<N, Lane<1>, F>(self.inner, self.f, &[x(0)], outputs, matrix) {
-            return read(&[]);
-        }
-        for (y, number) in self.y.iter_mut().zip(y.as_ref()) {
-            *y = (self.project)(number);
-        }
-        read(der.as_ref())
-    }
-    fn has_work_memory(&self) -> bool {
-        self.f.has_work_memory()
-    }
-}
-
-/// Differentiates the inner derivative by the route of the outer backend, and writes the inner derivative if a buffer is given.
-#[inline]
-fn outermost<O: Backend, S: Scalar, F: Flat<O::Num<S, Lane<1>>>>(
-    outer: &O,
-    state: &mut <O::Derivative as MatrixRoute<O>>::State<S, Lane<1>>,
-    derivative: &mut F,
-    x: &[S],
-    der: Option<&mut Vec<S>>,
-    rows: Rows<'_, S>,
-) -> Result<(), Error> {
-    fault::Watch::begin().end(O::Derivative::matrix(outer, state, derivative, x, der, rows))
 }
 
 /// Names the operator in an error.
@@ -300,48 +177,16 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, K> SecondDerivativeWork<B, X,
         F: Evaluate<X, C, Twice<B, X>, Output: Output<Twice<B, X>, Kept = K>>,
         P: Point<Shape = X, Contexts = C>,
     {
-        let (outer, inner) = &self.pair;
         let mut f = Bound::new(f, x, &mut self.storage, &mut self.kept);
-        let mut f = handed(&mut f);
-        let project: fn(&OuterNum<B, X>) -> X::Scalar = <B::Outer as Backend>::project::<X::Scalar, Lane<1>>;
-        let mut derivative = DerivativeOf {
-            f: &mut f,
-            inner,
-            state: &mut self.inner,
-            inner_value: &mut self.inner_value,
-            value: with_value.then_some((&mut self.y, project)),
-            error: None,
-        };
-        let der = with_value.then_some(&mut self.der);
-        let mut rows = match buffer {
+        let lower = with_value.then_some([&mut self.y, &mut self.der]);
+        let rows = match buffer {
             None => Rows::growing(&mut self.der2, 1),
             Some(buffer) => Rows::fixed(buffer, 1),
-        }
-        .expecting(self.outputs);
-        // An outer backend with a recording of the derivative runs no function, so no fault can be reported.
-        if !with_value
-            && self.outputs == Some(1)
-            && let Some(recorded) = <B::Outer as Backend>::Derivative::recorded(&mut self.outer)
-        {
-            rows.set_rows(1).map_err(named::<B>)?;
-            if recorded.fill(derivative.recordable(), x.coordinates(), None, &mut rows) {
-                return Ok(());
-            }
-        }
-        let result = outermost::<B::Outer, _, _>(outer, &mut self.outer, &mut derivative, x.coordinates(), der, rows);
-        // An outer backend that replays a recording has not evaluated the function, so the value is still missing.
-        if result.is_ok() && derivative.error.is_none() && derivative.value.is_some() {
-            let point = [<B::Outer as Backend>::inject::<X::Scalar, Lane<1>>(x.coordinates()[0])];
-            derivative.call(&point, &mut self.scratch);
-        }
-        let result = match derivative.error {
-            Some(error) => Err(named::<B>(error)),
-            None => result.map_err(named::<B>),
         };
-        if with_value && self.scratch.capacity() < self.y.len() {
-            self.scratch.reserve_exact(self.y.len());
-        }
-        result
+        let rows = rows.expecting(self.outputs);
+        let x = x.coordinates();
+        Route::<B>::fill(&self.pair, &mut self.route, &mut handed(&mut f), x, self.outputs, lower, rows)
+            .map_err(named::<B>)
     }
 }
 
@@ -361,15 +206,12 @@ where
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         let pair = self.pair();
         Ok(SecondDerivativeWork {
-            outer: <B::Outer as Backend>::Derivative::state(&pair.0, 1).map_err(named::<B>)?,
-            inner: <B::Inner as Backend>::Derivative::state(&pair.1, 1).map_err(named::<B>)?,
+            route: Route::<B>::state(&pair).map_err(named::<B>)?,
             pair,
             storage: Storage::new(x),
             kept: Default::default(),
             evaluation: Evaluation::new(),
             outputs: None,
-            inner_value: Vec::new(),
-            scratch: Vec::new(),
             y: Vec::new(),
             der: Vec::new(),
             der2: Vec::new(),
@@ -382,9 +224,9 @@ where
         x: At<'_, P>,
     ) -> Result<(), Error> {
         state.outputs = None;
-        <B::Outer as Backend>::Derivative::restart::<X::Scalar, Lane<1>>(&mut state.outer);
+        Route::<B>::restart::<X::Scalar>(&mut state.route);
         state.run(f, x, true, None)?;
-        <B::Outer as Backend>::Derivative::restart::<X::Scalar, Lane<1>>(&mut state.outer);
+        Route::<B>::restart::<X::Scalar>(&mut state.route);
         state.outputs = Some(state.y.len());
         Ok(())
     }
@@ -438,33 +280,12 @@ where
         &state.der
     }
     #[inline]
-    fn stateless<P: Point<Shape = X, Contexts = C>>(
-        &self,
-        f: &F,
-        x: At<'_, P>,
-        [y, der, der2]: [&mut [X::Scalar]; 3],
-    ) -> bool {
-        if const { !on_stack::<B>() || F::FIXED.is_none() || has_storage::<X, C, Twice<B, X>>() } {
+    fn stateless<P: Point<Shape = X, Contexts = C>>(&self, f: &F, x: At<'_, P>, all: [&mut [X::Scalar]; 3]) -> bool {
+        if const { !Route::<B>::ON_STACK || F::FIXED.is_none() || has_storage::<X, C, Twice<B, X>>() } {
             return false;
         }
-        let (outer, inner) = self.pair();
         let (mut storage, mut kept) = (Storage::new(x), Default::default());
         let mut f = Bound::new(f, x, &mut storage, &mut kept);
-        let project = <B::Outer as Backend>::project::<X::Scalar, Lane<1>>;
-        let mut derivative =
-            DerivativeOnStack { f: &mut f, inner: &inner, y, project, output: PhantomData::<F::Output> };
-        <B::Outer as Backend>::Derivative::on_stack::<_, Lane<1>, _>(
-            &outer,
-            &mut derivative,
-            x.coordinates(),
-            Some(der),
-            der2,
-        )
+        Route::<B>::on_stack::<_, F::Output, _>(&self.pair(), &mut f, x.coordinates(), all)
     }
-}
-
-/// Whether both routes compute on the stack.
-const fn on_stack<B: SecondOrderBackend>() -> bool {
-    <<B::Outer as Backend>::Derivative as MatrixRoute<B::Outer>>::ON_STACK
-        && <<B::Inner as Backend>::Derivative as MatrixRoute<B::Inner>>::ON_STACK
 }

@@ -8,8 +8,8 @@ use super::host::{Engine, EngineFunction, PerEngine, Running, make, per_engine, 
 use super::number::{AnyCore, AnyNum, AnyPairCore, AnyPairNum};
 use crate::backends::{AutoCompiledReverseDiff, AutoReverseDiff};
 use differentiation_interface_core::backend::{
-    Backend, Compose, Direction, EntryRequest, ForcedRoute, HvpRoute, Lanes, MatrixRoute, Mode, PullbackRoute,
-    PushforwardRoute, Request, Rows, Seeds,
+    Backend, Compose, Direction, EntryRequest, ForcedRoute, HvpRoute, Lanes, MatrixRoute, Mode, NestedDerivatives,
+    PullbackRoute, PushforwardRoute, Request, Rows, Seeds,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -277,6 +277,7 @@ impl HvpRoute<AnyBackend, AnyBackend> for AnyRoute {
     type Num<S: Scalar, L: Lanes> = AnyPairNum<S, L>;
     type State<S: Scalar, L: Lanes> = Running<PairEngines<S, L>, AnyPairCore<S, L>>;
     type SamePoint = ForcedRoute<AnyBackend, AnyBackend, AnyRoute>;
+    type SecondDerivative = NestedDerivatives;
 
     fn same_point((outer, inner): &(AnyBackend, AnyBackend)) -> Self::SamePoint {
         // As with the static backends, a reverse inner backend keeps the linearisation if the outer one cannot.

@@ -5,7 +5,8 @@
 use super::differences::{AnyDifferences, DifferencesRoute};
 use crate::backends::AutoFiniteDifferences;
 use differentiation_interface_core::backend::{
-    ForcedRoute, ForwardOverGradient, HvpRoute, Lanes, Reevaluate, Request, Rows, SecondDifferenceRoute, Seeds,
+    ForcedRoute, ForwardOverGradient, HvpRoute, Lanes, NestedDerivatives, Reevaluate, Request, Rows,
+    SecondDifferenceRoute, Seeds,
 };
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
@@ -43,6 +44,7 @@ impl HvpRoute<AnyDifferences, AnyDifferences> for DifferencesRoute {
     type Num<S: Scalar, L: Lanes> = S;
     type State<S: Scalar, L: Lanes> = TwiceState<S, L>;
     type SamePoint = ForcedRoute<AnyDifferences, AnyDifferences, Self>;
+    type SecondDerivative = NestedDerivatives;
 
     fn same_point(pair: &(AnyDifferences, AnyDifferences)) -> Self::SamePoint {
         ForcedRoute::new(pair)

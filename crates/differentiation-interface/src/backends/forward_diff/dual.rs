@@ -73,11 +73,17 @@ impl Level {
     /// Refuses results that depend on another differentiation, or for which another thread has reported an error.
     #[inline]
     pub(super) fn check<S: Scalar, L: Lanes>(&self, outputs: &[Dual<S, L>]) -> Result<(), ErrorKind> {
+        self.check_marks(outputs.iter().map(|y| y.0.identity()))
+    }
+
+    /// The same for numbers with these marks.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn check_marks(&self, mut marks: impl Iterator<Item = Option<NonZeroU32>>) -> Result<(), ErrorKind> {
         if let Some(identity) = &self.identity {
             identity.check()?;
         }
-        let own = |v: &Dual<S, L>| v.0.tangent.is_none_or(|t| t.level == self.mark());
-        if outputs.iter().all(own) { Ok(()) } else { Err(ErrorKind::ForeignNumber) }
+        let own = |mark: Option<NonZeroU32>| mark.is_none_or(|mark| mark == self.mark());
+        if marks.all(own) { Ok(()) } else { Err(ErrorKind::ForeignNumber) }
     }
 }
 

@@ -1,17 +1,19 @@
 //! Forward mode: dual numbers with several lanes of tangents.
 //!
 //! Reached by operators through the routes below; runs the user's function on [`Dual`]. Products with a Hessian by this
-//! backend alone are in `twice.rs`, which runs it on [`HyperDual`].
+//! backend alone are in `twice.rs`, which runs it on [`HyperDual`], and second derivatives in one variable, which run on [`SecondDual`].
 
 mod dual;
 mod hyper_dual;
 mod on_stack;
+mod second_dual;
 #[cfg(all(test, feature = "any", feature = "sparse", not(feature = "native")))]
 mod tests;
 mod twice;
 
 pub use dual::{Dual, DualCore};
 pub use hyper_dual::{HyperDual, HyperDualCore};
+pub use second_dual::{SecondDual, SecondDualCore};
 pub use twice::HyperState;
 
 use differentiation_interface_core::backend::{

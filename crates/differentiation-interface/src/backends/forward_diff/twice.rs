@@ -1,14 +1,16 @@
-//! Products with a Hessian by hyper-dual numbers: the primitive of second order.
+//! Second order by numbers for both differentiations: the primitive of products with a Hessian, and of second derivatives in one variable.
 //!
 //! Called by the route [`HyperDualRoute`](differentiation_interface_core::backend::HyperDualRoute); runs the user's function
-//! on [`HyperDual`].
+//! on [`HyperDual`] or [`SecondDual`].
 
 use super::dual::Level;
 use super::hyper_dual::{HyperDual, HyperDualCore};
+use super::second_dual::{SecondDual, SecondDualCore};
 use super::{AutoForwardDiff, ChunkSize, DualCore, ForwardState, chunk_size};
 use differentiation_interface_core::backend::{HyperDualPrimitive, Lanes, LiftPair, Rows, Seeds, ValueAndGradient};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
+use differentiation_interface_core::fault;
 use differentiation_interface_core::recordings::EngineScalar;
 use differentiation_interface_core::scalar::{Num, Scalar};
 use num_traits::Float;
@@ -30,6 +32,13 @@ impl<B: ChunkSize, C: ChunkSize, S: Scalar, O: Lanes> LiftPair<AutoForwardDiff<B
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn lift_pair(value: S) -> HyperDual<S, O, C::Lanes> {
         Num(HyperDualCore::inert(Num(DualCore::inert(value))))
+    }
+}
+
+impl<B: ChunkSize, C: ChunkSize, S: Scalar> LiftPair<AutoForwardDiff<B>, S, SecondDual<S>> for AutoForwardDiff<C> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn lift_pair(value: S) -> SecondDual<S> {
+        Num(SecondDualCore::inert(value))
     }
 }
 
@@ -86,6 +95,55 @@ impl<C: ChunkSize> HyperDualPrimitive for AutoForwardDiff<C> {
                 return Ok(());
             }
         }
+    }
+
+    type SecondDual<S: Scalar> = SecondDual<S>;
+
+    #[inline]
+    fn second_derivative<S: Scalar, F: Flat<SecondDual<S>>>(
+        &self,
+        outputs: &mut Vec<SecondDual<S>>,
+        f: &mut F,
+        x: S,
+        lower: Option<[&mut Vec<S>; 2]>,
+        mut rows: Rows<'_, S>,
+    ) -> Result<(), Error> {
+        let level = Level::enter();
+        f.call(&[Num(SecondDualCore::variable(x, &level))], outputs);
+        level.check_marks(outputs.iter().map(|y| y.0.identity()))?;
+        rows.set_rows(outputs.len())?;
+        for (der2, y) in rows.data().iter_mut().zip(&*outputs) {
+            *der2 = y.0.second();
+        }
+        if let Some([values, der]) = lower {
+            values.clear();
+            values.extend(outputs.iter().map(|y| y.0.value()));
+            der.clear();
+            der.extend(outputs.iter().map(|y| y.0.first()));
+        }
+        Ok(())
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn second_derivative_on_stack<S: Scalar, F: Flat<SecondDual<S>>>(
+        &self,
+        f: &mut F,
+        x: S,
+        [values, der, der2]: [&mut [S]; 3],
+    ) -> bool {
+        // As in `on_stack`.
+        let level = if f.captures() { Level::enter() } else { Level::unnamed() };
+        let variable = Num(SecondDualCore::variable(x, &level));
+        let write = |outputs: &[SecondDual<S>]| {
+            if level.check_marks(outputs.iter().map(|y| y.0.identity())).is_err() || der2.len() != outputs.len() {
+                return false;
+            }
+            for (((value, der), der2), y) in values.iter_mut().zip(der).zip(der2).zip(outputs) {
+                (*value, *der, *der2) = (y.0.value(), y.0.first(), y.0.second());
+            }
+            true
+        };
+        matches!(fault::watch(|| Ok(f.call_fixed(|_| variable, write))), Ok(true))
     }
 }
 

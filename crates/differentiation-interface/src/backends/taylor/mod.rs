@@ -21,7 +21,6 @@ mod space;
 #[cfg(test)]
 mod tests;
 mod unary;
-mod which;
 
 pub use polynomial::{Polynomial, PolynomialCore};
 pub use series::{Series, SeriesCore};

@@ -5,9 +5,9 @@
 use super::arena::{Arena, Parts, find};
 use super::number::{self, Mark, Member, Slope};
 use super::space::{Space, View, euler, rescale};
-use super::which::is_rule;
 use super::{kernels, planar, unary};
 use crate::backends::over::answered_below;
+use crate::backends::which::is_rule;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;

@@ -4,9 +4,9 @@
 
 use super::number::{self, Mark, Member, Slope};
 use super::space::{Line, View, euler, parts, rescale};
-use super::which::is_rule;
 use super::{kernels, planar, unary};
 use crate::backends::over::answered_below;
+use crate::backends::which::is_rule;
 use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::identity;
