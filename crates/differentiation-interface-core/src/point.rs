@@ -141,7 +141,7 @@ impl<S: Scalar, const K: usize> ArrayShape for [S; K] {}
 /// | `(point, Constant(&k), Cache(&w))` | the point, `&K`, `&mut W` | as for the point |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a point to differentiate at",
-    note = "pass `&x` for a vector or slice, an array or number by value, or a tuple of one of these and contexts such as `(&x, Constant(&k))`",
+    note = "pass `&x` for a vector, a slice or an `f32`, an array or an `f64` by value, or a tuple of one of these and contexts such as `(&x, Constant(&k))`",
     note = "a struct of numbers becomes a point `&x` by `#[derive(Container)]`"
 )]
 pub trait Point {
