@@ -230,13 +230,8 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperState<S, O, L> {
         let [y] = &self.y[..] else {
             return Err(ErrorKind::OutputLength { expected: 1, found: self.y.len() });
         };
-        levels.inputs.check::<S, O>(&[])?;
-        levels.seeds.check(&[y.0.value()])?;
-        if y.0.level().is_none_or(|level| level == levels.inputs.mark()) {
-            Ok(())
-        } else {
-            Err(ErrorKind::ForeignNumber)
-        }
+        levels.inputs.check_marks([y.0.level()].into_iter())?;
+        levels.seeds.check(&[y.0.value()])
     }
 
     /// Writes the results of a pass. Returns whether one of them is NaN.
