@@ -95,7 +95,7 @@ impl Identity {
     pub fn begin() -> Identity {
         let reports = REPORTS.load(Ordering::Relaxed);
         let next = NEXT.get();
-        let id = if next.is_multiple_of(BLOCK) { next_block() } else { next };
+        let id = if next.is_multiple_of(BLOCK) { next_block(&BLOCKS) } else { next };
         NEXT.set(id.wrapping_add(1));
         Identity { id: NonZeroU32::new(id).unwrap_or(NONE), reports }
     }
@@ -125,9 +125,9 @@ impl Identity {
 /// The first identity of a new block.
 #[cold]
 #[inline(never)]
-fn next_block() -> u32 {
+fn next_block(blocks: &AtomicU32) -> u32 {
     loop {
-        let start = BLOCKS.fetch_add(BLOCK, Ordering::Relaxed);
+        let start = blocks.fetch_add(BLOCK, Ordering::Relaxed);
         // Skips the blocks of `NONE` and `STRAY`.
         if start != 0 && start != u32::MAX - (BLOCK - 1) {
             return start + 1;
@@ -160,17 +160,17 @@ mod tests {
         for worker in workers {
             all.extend(worker.join().unwrap());
         }
+        assert!(all.iter().all(|id| id.get() % BLOCK != 0));
         let count = all.len();
         assert_eq!(all.into_iter().collect::<BTreeSet<_>>().len(), count);
     }
 
     #[test]
     fn no_differentiation_has_a_reserved_identity() {
-        NEXT.set(0);
-        let last = BLOCKS.swap(u32::MAX - (BLOCK - 1), Ordering::Relaxed);
-        let ids: Vec<_> = (0..2 * BLOCK).map(|_| Identity::begin().id()).collect();
-        BLOCKS.fetch_max(last, Ordering::Relaxed);
-        assert!(ids.iter().all(|&id| id != STRAY && id.get() >= BLOCK && id.get() % BLOCK != 0));
+        // A counter of its own, as other tests draw identities meanwhile. The last block has `STRAY`, the first one `NONE` and `UNNAMED`.
+        let blocks = AtomicU32::new(u32::MAX - (2 * BLOCK - 1));
+        assert_eq!([(); 3].map(|()| next_block(&blocks)), [u32::MAX - (2 * BLOCK - 2), BLOCK + 1, 2 * BLOCK + 1]);
+        assert!(STRAY.get() >= u32::MAX - (BLOCK - 1) && NONE.get().max(UNNAMED.get()) < BLOCK);
     }
 
     #[test]
