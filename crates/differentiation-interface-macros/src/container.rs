@@ -6,6 +6,7 @@
 use crate::errors::Errors;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
+use syn::ext::IdentExt;
 use syn::visit::Visit;
 use syn::{Data, DeriveInput, Fields, GenericParam, Generics, Ident, Member, Path, TypeParam, parse_quote};
 
@@ -92,10 +93,7 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     let layout = variants.iter().map(|variant| {
         let pattern = variant.pattern();
         let fields = variant.numbers().map(|Field { name, member, .. }| {
-            let text = match member {
-                Member::Named(name) => name.to_string(),
-                Member::Unnamed(index) => index.index.to_string(),
-            };
+            let text = text_of(member);
             quote!(layout.part(#text, |layout| #container::layout(#name, layout));)
         });
         quote!(#pattern => { #(#fields)* })
@@ -213,10 +211,7 @@ fn variants<'a>(input: &'a DeriveInput, number: &Ident, errors: &mut Errors) -> 
 fn fields<'a>(fields: &'a Fields, number: &Ident, errors: &mut Errors) -> Vec<Field<'a>> {
     let read = |(field, member): (&'a syn::Field, Member)| {
         let constant = field.attrs.iter().any(|attribute| attribute.path().is_ident("constant"));
-        let text = match &member {
-            Member::Named(name) => name.to_string(),
-            Member::Unnamed(index) => index.index.to_string(),
-        };
+        let text = text_of(&member);
         let named = mentions(&field.ty, number);
         if !constant && !named {
             errors.push_at(
@@ -234,6 +229,14 @@ fn fields<'a>(fields: &'a Fields, number: &Ident, errors: &mut Errors) -> Vec<Fi
         Field { member, name, object, ty: &field.ty, constant }
     };
     fields.iter().zip(fields.members()).map(read).collect()
+}
+
+/// The name of a field, without the mark of a raw identifier.
+fn text_of(member: &Member) -> String {
+    match member {
+        Member::Named(name) => name.unraw().to_string(),
+        Member::Unnamed(index) => index.index.to_string(),
+    }
 }
 
 /// Whether a type contains the number type.

@@ -415,3 +415,17 @@ fn parameters_and_caches_are_containers() {
         assert_eq!(grad, [50.0, 7.0]);
     });
 }
+
+#[derive(Clone, Debug, PartialEq, Container)]
+struct Keywords<T = f64> {
+    r#type: T,
+    r#loop: [T; 2],
+}
+
+#[test]
+fn fields_may_be_raw_identifiers() {
+    let x = Keywords { r#type: 2.0, r#loop: [3.0, 5.0] };
+    let f = |x: &Keywords<_>| x.r#type * x.r#loop[1];
+    let grad = gradient(&f, &AutoForwardDiff::default(), &x).unwrap();
+    assert_eq!(grad, Keywords { r#type: 5.0, r#loop: [0.0, 2.0] });
+}
