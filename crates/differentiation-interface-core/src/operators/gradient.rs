@@ -185,9 +185,13 @@ where
     P: Point,
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
-    // With memory of its own, which the compiler removes for points that need none.
-    let found = stateless(f, backend, At::new(&x, &mut Vec::new()), None);
-    found.map_or_else(|| general(f, backend, &x, None), Ok)
+    // Lists of their own and no `Memory`: the compiler removes what a point of one piece does not use.
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    match stateless(f, backend, at, None) {
+        Some(grad) => Ok(grad),
+        None => x.filled(&mut Vec::new(), |grad| with_state(f, backend, at, None, grad)),
+    }
 }
 
 /// Writes the gradient of `f` at `x` into `grad`, which is as long as `x`.
@@ -241,21 +245,13 @@ where
     B: GradientBackend<F, P::Shape, P::Contexts>,
 {
     let mut value = Default::default();
-    let found = stateless(f, backend, At::new(&x, &mut Vec::new()), Some(&mut value));
-    let grad = found.map_or_else(|| general(f, backend, &x, Some(&mut value)), Ok)?;
+    let mut memory = Vec::new();
+    let at = At::new(&x, &mut memory);
+    let grad = match stateless(f, backend, at, Some(&mut value)) {
+        Some(grad) => grad,
+        None => x.filled(&mut Vec::new(), |grad| with_state(f, backend, at, Some(&mut value), grad))?,
+    };
     Ok((value, grad))
-}
-
-/// The gradient by a state for this call.
-#[inline]
-fn general<F, B, P>(f: &F, backend: &B, x: &P, value: Option<&mut ScalarOf<P>>) -> Result<LikeOf<P>, Error>
-where
-    P: Point,
-    B: GradientBackend<F, P::Shape, P::Contexts>,
-{
-    let mut memory = Memory::new();
-    let at = At::new(x, &mut memory.point);
-    x.filled(&mut memory.result, |grad| with_state(f, backend, at, value, grad))
 }
 
 /// Returns `f(x)` and writes the gradient of `f` at `x` into `grad`.

@@ -140,11 +140,10 @@ pub trait HvpRoute<O: Backend, I: Backend> {
     type Num<S: Scalar, L: Lanes>: Scalar<Base = S::Base>;
     /// Work memory of calls.
     type State<S: Scalar, L: Lanes>: Clone + Send + 'static;
-    /// The backend used for products at a fixed point: the same pair, unless it cannot keep the linearisation and another one can.
-    type SamePoint: SecondOrderBackend;
-
     /// The route of `second_derivative`.
     type SecondDerivative: SecondDerivativeRoute<O, I>;
+    /// The backend used for products at a fixed point: the same pair, unless it cannot keep the linearisation and another one can.
+    type SamePoint: SecondOrderBackend;
 
     /// Makes that backend.
     fn same_point(pair: &(O, I)) -> Self::SamePoint;

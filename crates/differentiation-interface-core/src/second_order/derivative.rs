@@ -2,11 +2,13 @@
 //!
 //! Called by the operator; named by the routes of `hvp` and `hessian`, each of which has one for numbers.
 
+use super::contract::first_error;
+use super::inner::{InnerDerivative, InnerState};
 use crate::backend::{Backend, Lane, MatrixRoute, Rows};
 use crate::error::Error;
 use crate::evaluate::{Flat, Output};
 use crate::fault;
-use crate::recordings::{Recordable, Reports};
+use crate::recordings::Reports;
 use crate::scalar::Scalar;
 use std::marker::PhantomData;
 
@@ -54,7 +56,7 @@ pub struct NestedDerivatives;
 /// The number type of the outer derivative.
 type OuterNum<O, S> = <O as Backend>::Num<S, Lane<1>>;
 /// State of a derivative by one backend.
-type DerivativeState<B, S> = <<B as Backend>::Derivative as MatrixRoute<B>>::State<S, Lane<1>>;
+type DerivativeState<B, S> = InnerState<B, <B as Backend>::Derivative, S, Lane<1>>;
 
 /// State of [`NestedDerivatives`].
 pub struct NestedState<O: Backend, I: Backend, S: Scalar> {
@@ -86,66 +88,7 @@ where
     }
 }
 
-/// The derivative by the inner backend as a flat function of numbers of the outer one.
-struct DerivativeOf<'a, F, I: Backend, N: Scalar, S> {
-    f: &'a mut F,
-    inner: &'a I,
-    state: &'a mut <I::Derivative as MatrixRoute<I>>::State<N, Lane<1>>,
-    inner_value: &'a mut Vec<N>,
-    /// The buffer for the value of the first evaluation, if requested, and the function that projects it.
-    value: Option<(&'a mut Vec<S>, fn(&N) -> S)>,
-    error: Option<Error>,
-}
-
-impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Flat<N> for DerivativeOf<'_, F, I, N, S> {
-    fn call(&mut self, x: &[N], y: &mut Vec<N>) {
-        if self.error.is_some() {
-            return;
-        }
-        let value = self.value.is_some().then_some(&mut *self.inner_value);
-        match I::Derivative::matrix(&self.inner.steady(), self.state, self.f, x, value, Rows::growing(y, 1)) {
-            Ok(()) => {
-                if let Some((value, project)) = self.value.take() {
-                    value.clear();
-                    value.extend(self.inner_value.iter().map(project));
-                }
-            }
-            Err(error) => self.error = Some(error),
-        }
-    }
-    fn recordable(&self) -> Option<&dyn Recordable> {
-        Some(self)
-    }
-    fn has_work_memory(&self) -> bool {
-        self.f.has_work_memory()
-    }
-}
-
-impl<F: Flat<I::Num<N, Lane<1>>>, I: Backend, N: Scalar, S> Recordable for DerivativeOf<'_, F, I, N, S> {
-    fn is_pure(&self) -> bool {
-        self.f.recordable().is_pure()
-    }
-    fn parameters(&self, values: &mut Vec<f64>) {
-        self.f.recordable().parameters(values);
-    }
-    fn lengths(&self, lengths: &mut Vec<usize>) {
-        self.f.recordable().lengths(lengths);
-    }
-    fn constants(&self, words: &mut Vec<u64>) -> bool {
-        self.f.recordable().constants(words)
-    }
-    fn constants_are(&self, words: &[u64]) -> bool {
-        self.f.recordable().constants_are(words)
-    }
-    fn may_change(&self) -> bool {
-        self.f.recordable().may_change()
-    }
-    fn has_failed(&self) -> bool {
-        self.error.is_some() || self.f.recordable().has_failed()
-    }
-}
-
-/// The same on the stack, for an output of type `O`, whose length it fixes.
+/// The derivative by the inner backend on the stack, for an output of type `O`, whose length it fixes.
 struct DerivativeOnStack<'a, F, I, O, S, Project> {
     f: &'a mut F,
     inner: &'a I,
@@ -192,19 +135,6 @@ where
     }
 }
 
-/// Differentiates the inner derivative by the route of the outer backend, and writes the inner derivative if a buffer is given.
-#[inline]
-fn outermost<O: Backend, S: Scalar, F: Flat<O::Num<S, Lane<1>>>>(
-    outer: &O,
-    state: &mut <O::Derivative as MatrixRoute<O>>::State<S, Lane<1>>,
-    derivative: &mut F,
-    x: &[S],
-    der: Option<&mut Vec<S>>,
-    rows: Rows<'_, S>,
-) -> Result<(), Error> {
-    fault::Watch::begin().end(O::Derivative::matrix(outer, state, derivative, x, der, rows))
-}
-
 impl<O: Backend, I: Backend> SecondDerivativeRoute<O, I> for NestedDerivatives {
     const NAME: &'static str = "derivative of derivative";
     type Num<S: Scalar> = I::Num<OuterNum<O, S>, Lane<1>>;
@@ -234,7 +164,7 @@ impl<O: Backend, I: Backend> SecondDerivativeRoute<O, I> for NestedDerivatives {
     ) -> Result<(), Error> {
         let (y, der) = lower.map_or((None, None), |[y, der]| (Some(y), Some(der)));
         let project: fn(&OuterNum<O, S>) -> S = O::project::<S, Lane<1>>;
-        let mut derivative = DerivativeOf {
+        let mut derivative = InnerDerivative::<_, I, I::Derivative, Lane<1>, _, _> {
             f,
             inner,
             state: &mut state.inner,
@@ -248,17 +178,17 @@ impl<O: Backend, I: Backend> SecondDerivativeRoute<O, I> for NestedDerivatives {
             && let Some(recorded) = O::Derivative::recorded(&mut state.outer)
         {
             rows.set_rows(1)?;
-            if recorded.fill(derivative.recordable(), x, None, &mut rows) {
+            if recorded.fill(Some(&derivative), x, None, &mut rows) {
                 return Ok(());
             }
         }
         let with_value = der.is_some();
-        let result = outermost::<O, _, _>(outer, &mut state.outer, &mut derivative, x, der, rows);
-        // An outer backend that replays a recording has not evaluated the function, so the value is still missing.
-        if result.is_ok() && derivative.error.is_none() && derivative.value.is_some() {
+        let watch = fault::Watch::begin();
+        let result = watch.end(O::Derivative::matrix(outer, &mut state.outer, &mut derivative, x, der, rows));
+        if result.is_ok() && derivative.lacks_value() {
             derivative.call(&[O::inject::<S, Lane<1>>(x[0])], &mut state.scratch);
         }
-        derivative.error.map_or(result, Err)?;
+        first_error(derivative.error, result)?;
         if with_value && state.scratch.capacity() < state.inner_value.len() {
             state.scratch.reserve_exact(state.inner_value.len());
         }

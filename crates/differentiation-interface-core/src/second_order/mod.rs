@@ -26,6 +26,7 @@ mod compose;
 mod contract;
 mod derivative;
 mod hyper_dual;
+mod inner;
 mod over_gradient;
 mod over_pushforwards;
 mod second_adjoint;

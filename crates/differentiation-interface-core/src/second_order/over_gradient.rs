@@ -4,103 +4,17 @@
 
 use super::contract::{ForcedRoute, HvpRoute, HvpState, Request, SecondOrderBackend, first_error};
 use super::derivative::NestedDerivatives;
+use super::inner::{InnerDerivative, InnerState};
 use crate::backend::{
     Backend, Lanes, MatrixRoute, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds, check_nesting,
 };
 use crate::error::Error;
 use crate::evaluate::Flat;
-use crate::recordings::Recordable;
 use crate::scalar::Scalar;
 use std::marker::PhantomData;
 
-/// The gradient by the inner backend as a flat function of numbers `N` of the outer one.
-struct GradientOf<'a, F, I: Backend, N: Scalar, S> {
-    f: &'a mut F,
-    inner: &'a I,
-    state: &'a mut InnerState<I, N>,
-    inner_value: &'a mut Vec<N>,
-    /// The buffer for the value of the first evaluation, if requested, and the function that projects it.
-    value: Option<(&'a mut Vec<S>, fn(&N) -> S)>,
-    error: Option<Error>,
-}
-
-type InnerState<I, N> = <<I as Backend>::Gradient as MatrixRoute<I>>::State<N, <I as Backend>::Lanes>;
-
-impl<F, I, N, S> Flat<N> for GradientOf<'_, F, I, N, S>
-where
-    I: Backend,
-    N: Scalar,
-    F: Flat<I::Num<N, I::Lanes>>,
-{
-    fn call(&mut self, x: &[N], y: &mut Vec<N>) {
-        y.resize(x.len(), N::default());
-        if self.error.is_some() {
-            return;
-        }
-        let value = self.value.is_some().then_some(&mut *self.inner_value);
-        let rows = Rows::fixed(y, x.len());
-        match I::Gradient::matrix(&self.inner.steady(), self.state, self.f, x, value, rows) {
-            Ok(()) => {
-                // Only the first evaluation is guaranteed to be at the point itself.
-                if let Some((value, project)) = self.value.take() {
-                    value.clear();
-                    value.push(project(&self.inner_value[0]));
-                }
-            }
-            Err(error) => self.error = Some(error),
-        }
-    }
-    fn recordable(&self) -> Option<&dyn Recordable> {
-        Some(self)
-    }
-    fn has_work_memory(&self) -> bool {
-        self.f.has_work_memory()
-    }
-}
-
-impl<F, I, N, S> Recordable for GradientOf<'_, F, I, N, S>
-where
-    I: Backend,
-    N: Scalar,
-    F: Flat<I::Num<N, I::Lanes>>,
-{
-    fn is_pure(&self) -> bool {
-        self.f.recordable().is_pure()
-    }
-    fn parameters(&self, values: &mut Vec<f64>) {
-        self.f.recordable().parameters(values);
-    }
-    fn lengths(&self, lengths: &mut Vec<usize>) {
-        self.f.recordable().lengths(lengths);
-    }
-    fn constants(&self, words: &mut Vec<u64>) -> bool {
-        self.f.recordable().constants(words)
-    }
-    fn constants_are(&self, words: &[u64]) -> bool {
-        self.f.recordable().constants_are(words)
-    }
-    fn has_failed(&self) -> bool {
-        self.error.is_some() || self.f.recordable().has_failed()
-    }
-}
-
-impl<F, I, N, S> GradientOf<'_, F, I, N, S>
-where
-    I: Backend,
-    N: Scalar,
-    S: Scalar,
-    F: Flat<I::Num<N, I::Lanes>>,
-{
-    /// Evaluates at the point itself if the value is requested and the outer backend replayed a recording instead of evaluating.
-    fn complete(&mut self, x: &[S], inject: fn(S) -> N, lifted: &mut Vec<N>, scratch: &mut Vec<N>) {
-        if self.value.is_none() || self.error.is_some() {
-            return;
-        }
-        lifted.clear();
-        lifted.extend(x.iter().map(|&v| inject(v)));
-        self.call(lifted, scratch);
-    }
-}
+/// State of the gradient by the inner backend.
+type GradientState<I, N> = InnerState<I, <I as Backend>::Gradient, N, <I as Backend>::Lanes>;
 
 /// Pushforward of the gradient. `A` is the strategy for a fixed point, since a pushforward cannot keep the linearisation.
 #[derive(Clone, Copy, Debug)]
@@ -147,10 +61,19 @@ macro_rules! with_gradient {
             scratch.reserve($x.len());
         }
         let value = ($request == Request::Value).then_some((value, O::project::<S, L> as fn(&O::Num<S, L>) -> S));
-        let mut $gradient = GradientOf { f: $f, inner: &$pair.1, state: inner, inner_value, value, error: None };
+        let mut $gradient = InnerDerivative::<_, I, I::Gradient, I::Lanes, _, _> {
+            f: $f,
+            inner: &$pair.1,
+            state: inner,
+            inner_value,
+            value,
+            error: None,
+        };
         let result = $call;
-        if result.is_ok() {
-            $gradient.complete($x, O::inject::<S, L>, lifted, scratch);
+        if result.is_ok() && $gradient.lacks_value() {
+            lifted.clear();
+            lifted.extend($x.iter().map(|&v| O::inject::<S, L>(v)));
+            $gradient.call(lifted, scratch);
         }
         first_error($gradient.error, result)
     }};
@@ -160,7 +83,8 @@ impl<O: PushforwardPrimitive, I: Backend, A: SamePointStrategy<O, I>> HvpRoute<O
     const NAME: &'static str = "pushforward of gradient";
     type Lanes = O::Lanes;
     type Num<S: Scalar, L: Lanes> = I::Num<O::Num<S, L>, I::Lanes>;
-    type State<S: Scalar, L: Lanes> = HvpState<O::PushforwardState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>;
+    type State<S: Scalar, L: Lanes> =
+        HvpState<O::PushforwardState<S, L>, GradientState<I, O::Num<S, L>>, S, O::Num<S, L>>;
     type SamePoint = A::Backend;
     type SecondDerivative = NestedDerivatives;
 
@@ -241,7 +165,7 @@ impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
     const NAME: &'static str = "pullback of gradient";
     type Lanes = O::Lanes;
     type Num<S: Scalar, L: Lanes> = I::Num<O::Num<S, L>, I::Lanes>;
-    type State<S: Scalar, L: Lanes> = HvpState<O::PullbackState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>;
+    type State<S: Scalar, L: Lanes> = HvpState<O::PullbackState<S, L>, GradientState<I, O::Num<S, L>>, S, O::Num<S, L>>;
     type SamePoint = ForcedRoute<O, I, Self>;
     type SecondDerivative = NestedDerivatives;
 
@@ -304,7 +228,7 @@ impl<O: PullbackPrimitive, I: Backend> HvpRoute<O, I> for ReverseOverGradient {
 /// Records the gradient on the outer backend's tape.
 fn record_gradient<O: PullbackPrimitive, I: Backend, S: Scalar, L: Lanes, F: Flat<I::Num<O::Num<S, L>, I::Lanes>>>(
     pair: &(O, I),
-    state: &mut HvpState<O::PullbackState<S, L>, InnerState<I, O::Num<S, L>>, S, O::Num<S, L>>,
+    state: &mut HvpState<O::PullbackState<S, L>, GradientState<I, O::Num<S, L>>, S, O::Num<S, L>>,
     f: &mut F,
     x: &[S],
     request: Request,
