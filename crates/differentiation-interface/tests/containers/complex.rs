@@ -1,6 +1,7 @@
 //! Complex points, outputs and seeds, in the convention of ChainRules.
 
 use differentiation_interface::prelude::*;
+use differentiation_interface::scalar::Base;
 use num_complex::{Complex, Complex64};
 
 macro_rules! every_engine {
@@ -100,5 +101,29 @@ fn vectors_of_complex_numbers() {
         let jac = jacobian(&f, &backend, &z).unwrap();
         assert_eq!(jac.row(0), [-3.0, -0.5, 1.0, -2.0]);
         assert_eq!(jac.row(3), [0.0, 0.0, 0.0, 1.0]);
+    });
+}
+
+/// The chapter on complex numbers warns of it: `num-complex` 0.4.6 returns early on the axes.
+#[test]
+fn roots_of_num_complex_lose_derivatives_on_the_axes() {
+    fn root<T: Real>(z: &Complex<T>) -> Complex<T> {
+        z.sqrt()
+    }
+    fn by_logarithm<T: Real>(z: &Complex<T>) -> Complex<T> {
+        (z.ln() * T::constant(T::Base::from_f64(0.5))).exp()
+    }
+    every_engine!(backend => {
+        for z in [Complex64::new(0.0, 4.0), Complex64::new(4.0, 0.0), Complex64::new(0.7, 0.0), Complex64::new(3.0, -1.0)] {
+            let right = 0.5 / z.sqrt();
+            assert!(close(derivative(&by_logarithm, &backend, z).unwrap(), right));
+            let imaginary = gradient(&|z: &Complex<_>| by_logarithm(z).im, &backend, &z).unwrap();
+            assert!(close(imaginary, Complex64::new(right.im, right.re)), "{z}: {imaginary}");
+        }
+        assert_eq!(derivative(&root, &backend, Complex64::new(0.0, 4.0)).unwrap(), Complex64::new(0.0, 0.0));
+        let imaginary = gradient(&|z: &Complex<_>| root(z).im, &backend, &Complex64::new(4.0, 0.0)).unwrap();
+        assert_eq!(imaginary, Complex64::new(0.0, 1.0));
+        let beside = Complex64::new(3.0, -1.0);
+        assert!(close(derivative(&root, &backend, beside).unwrap(), 0.5 / beside.sqrt()));
     });
 }
