@@ -215,11 +215,3 @@ pub trait HvpRoute<O: Backend, I: Backend> {
         Ok(false)
     }
 }
-
-/// The first error of an inner differentiation, else that of the outer one.
-pub(super) fn first_error(inner: Option<Error>, outer: Result<(), Error>) -> Result<(), Error> {
-    match inner {
-        Some(error) => Err(error),
-        None => outer,
-    }
-}

@@ -2,8 +2,7 @@
 //!
 //! Called by the operator; named by the routes of `hvp` and `hessian`, each of which has one for numbers.
 
-use super::contract::first_error;
-use super::inner::{InnerDerivative, InnerState};
+use super::inner::{InnerDerivative, InnerState, first_error};
 use crate::backend::{Backend, Lane, MatrixRoute, Rows};
 use crate::error::Error;
 use crate::evaluate::{Flat, Output};

@@ -94,3 +94,11 @@ where
         self.error.is_some() || self.f.recordable().has_failed()
     }
 }
+
+/// The first error of an inner differentiation, else that of the outer one.
+pub(super) fn first_error(inner: Option<Error>, outer: Result<(), Error>) -> Result<(), Error> {
+    match inner {
+        Some(error) => Err(error),
+        None => outer,
+    }
+}

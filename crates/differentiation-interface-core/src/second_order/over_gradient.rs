@@ -2,9 +2,9 @@
 //!
 //! Routes of `hvp` and `hessian`; they call the inner backend's `Gradient` route inside a primitive of the outer backend.
 
-use super::contract::{ForcedRoute, HvpRoute, HvpState, Request, SecondOrderBackend, first_error};
+use super::contract::{ForcedRoute, HvpRoute, HvpState, Request, SecondOrderBackend};
 use super::derivative::NestedDerivatives;
-use super::inner::{InnerDerivative, InnerState};
+use super::inner::{InnerDerivative, InnerState, first_error};
 use crate::backend::{
     Backend, Lanes, MatrixRoute, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds, check_nesting,
 };

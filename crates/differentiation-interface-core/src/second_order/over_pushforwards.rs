@@ -2,8 +2,9 @@
 //!
 //! Route of `hvp` and `hessian`; it calls the inner backend's pushforward inside a recording of the outer backend.
 
-use super::contract::{ForcedRoute, HvpRoute, HvpState, Request, first_error};
+use super::contract::{ForcedRoute, HvpRoute, HvpState, Request};
 use super::derivative::NestedDerivatives;
+use super::inner::first_error;
 use crate::backend::{Lanes, PullbackPrimitive, PushforwardPrimitive, Rows, Seeds, check_nesting};
 use crate::error::Error;
 use crate::evaluate::Flat;
