@@ -39,9 +39,8 @@ where
     N: Scalar,
 {
     fn call(&mut self, x: &[N], y: &mut Vec<N>) {
-        y.resize(x.len(), N::default());
         if self.error.is_some() {
-            return;
+            return y.resize(x.len(), N::default());
         }
         let value = self.value.is_some().then_some(&mut *self.inner_value);
         let rows = Rows::growing(y, x.len());
@@ -53,7 +52,11 @@ where
                     value.extend(self.inner_value.iter().map(project));
                 }
             }
-            Err(error) => self.error = Some(error),
+            Err(error) => {
+                self.error = Some(error);
+                // As many outputs as a gradient has; the outer backend's results are dropped.
+                y.resize(x.len(), N::default());
+            }
         }
     }
     fn recordable(&self) -> Option<&dyn Recordable> {
