@@ -56,7 +56,8 @@ pub struct ConstantNumbers<'a, W: ?Sized>(
 ///
 /// They carry no derivative, and their values may differ from call to call, like those of a [`Constant`]. A backend that compiles
 /// a recording of the function reuses the recording when they change, while it runs the function to find out what a change of a
-/// [`Constant`] does.
+/// [`Constant`] does. A sparsity pattern holds for all their values: a detector for all points refuses a function that branches on one,
+/// while a changed [`Constant`] makes a sparse backend detect again.
 ///
 /// # Example
 /// ```
@@ -221,7 +222,7 @@ impl<W: Container<Scalar: Word> + ?Sized + 'static> ContextKind for ConstantNumb
 
     fn allocate<N: Scalar>(_: ConstantNumbers<'_, W>) {}
     fn constants<N: Scalar>(value: &ConstantNumbers<'_, W>, (): &(), words: &mut Words<'_>) -> bool {
-        !W::OPAQUE && words.container(value.0)
+        words.container(value.0)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn argument<'a, N: Scalar>(value: &'a ConstantNumbers<'_, W>, (): &'a mut (), _: &mut usize) -> &'a W {
@@ -254,6 +255,10 @@ impl<W: Container<Scalar: Base> + ?Sized + 'static> ContextKind for ParameterKin
     }
     fn lengths(value: &Parameter<'_, W>, lengths: &mut Vec<usize>) {
         value.0.lengths(lengths);
+    }
+    #[inline]
+    fn constants<N: Scalar>(value: &Parameter<'_, W>, _: &Self::Storage<N>, words: &mut Words<'_>) -> bool {
+        value.0.constants(words)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn argument<'a, N: Scalar>(
@@ -295,6 +300,10 @@ impl<W: Container + ?Sized + 'static> ContextKind for CacheKind<W> {
     }
     fn lengths(value: &Cache<'_, W>, lengths: &mut Vec<usize>) {
         value.0.lengths(lengths);
+    }
+    #[inline]
+    fn constants<N: Scalar>(value: &Cache<'_, W>, _: &Self::Storage<N>, words: &mut Words<'_>) -> bool {
+        value.0.constants(words)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn argument<'a, N: Scalar>(

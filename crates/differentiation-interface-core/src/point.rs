@@ -6,6 +6,7 @@
 use crate::backend::Lanes;
 use crate::container::Container;
 use crate::context::{Context, ContextKind, Contexts};
+use crate::recordings::Words;
 use crate::scalar::{Core, Num, Scalar};
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -21,7 +22,7 @@ pub trait Shape: 'static {
     type Like: Clone + Debug + Container<Scalar = Self::Scalar>;
     /// The object that a preparation shows to the function, for points that are not the flat numbers themselves.
     type Held<N: Scalar>: Clone + Send + Debug + 'static;
-    /// Whether the point has constants beside its numbers, which a recording cannot see.
+    /// Whether the point has constants beside its numbers.
     const OPAQUE: bool = false;
     /// The length of all points of this shape, if it fixes one.
     const LENGTH: Option<usize>;
@@ -31,6 +32,12 @@ pub trait Shape: 'static {
     fn show<'a, N: Scalar>(flat: &'a [N], held: &'a mut Self::Held<N>, changed: Range<usize>) -> &'a Self::Active<N>;
     /// Appends the lengths of the object that the type does not determine.
     fn lengths<N: Scalar>(_held: &Self::Held<N>, _lengths: &mut Vec<usize>) {}
+    /// Passes the constants of the object to `words`. Returns whether they are equal to the known ones, and `false` if they do not all
+    /// consist of plain data.
+    #[inline]
+    fn constants<N: Scalar>(_held: &Self::Held<N>, _words: &mut Words<'_>) -> bool {
+        !Self::OPAQUE
+    }
     /// The lanes that are needed if each input has a lane of its own: `L`, but at most one per input if the shape fixes the length.
     type Lanes<L: Lanes>: Lanes;
     /// Passes the point with the entries `entry(0)`, `entry(1)`, ... to `then`. Called if the shape fixes its length.

@@ -79,6 +79,17 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
         let fields = variant.numbers().map(|Field { name, .. }| quote!(#container::lengths(#name, lengths);));
         quote!(#pattern => { #tag #(#fields)* })
     });
+    let constants = variants.iter().map(|variant| {
+        let pattern = variant.pattern();
+        let fields = variant.fields.iter().map(|Field { name, constant, .. }| {
+            if *constant {
+                quote!((&#krate::container::Field(#name)).words(words))
+            } else {
+                quote!(#container::constants(#name, words))
+            }
+        });
+        quote!(#pattern => true #(&& #fields)*)
+    });
     let pieces = variants.iter().map(|variant| {
         let pattern = variant.pattern();
         let fields = variant.numbers().map(|Field { name, .. }| quote!(#container::pieces(#name, visit);));
@@ -101,7 +112,7 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
 
     Ok(quote! {
         #[automatically_derived]
-        #[allow(unused_variables, clippy::match_single_binding)]
+        #[allow(unused_variables, clippy::match_single_binding, clippy::needless_borrow)]
         impl<#parameters> #container for #name #ty_generics #where_clause {
             type Scalar = #number;
             type With<__N: #krate::Scalar> = #name<#arguments>;
@@ -114,6 +125,11 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
             }
             fn lengths(&self, lengths: &mut ::std::vec::Vec<usize>) {
                 match self { #(#lengths,)* }
+            }
+            fn constants(&self, words: &mut #krate::container::Words<'_>) -> bool {
+                #[allow(unused_imports)]
+                use #krate::container::{OpaqueField as _, PlainField as _};
+                match self { #(#constants,)* }
             }
             #[inline]
             fn pieces<'__a>(&'__a self, visit: &mut impl ::std::ops::FnMut(&'__a [#number])) {

@@ -337,6 +337,49 @@ impl Pattern {
         self.position(row, column).is_some()
     }
 
+    /// Returns whether all entries of `other`, a pattern of the same size, are entries of this one.
+    ///
+    /// # Example
+    /// ```
+    /// use matrix_coloring::Pattern;
+    ///
+    /// let (band, diagonal) = (Pattern::banded(3, 1)?, Pattern::banded(3, 0)?);
+    /// assert!(band.includes(&diagonal) && !diagonal.includes(&band));
+    /// assert!(!Pattern::dense(2, 3)?.includes(&Pattern::from_triplets(2, 2, [])?));
+    /// # Ok::<(), matrix_coloring::Error>(())
+    /// ```
+    pub fn includes(&self, other: &Pattern) -> bool {
+        self.has_size_of(other)
+            && (self == other
+                || (0..self.nrows()).all(|i| {
+                    // Both rows are sorted.
+                    let mut own = self.row(i).iter();
+                    other.row(i).iter().all(|column| own.by_ref().any(|own| own == column))
+                }))
+    }
+
+    /// Returns the pattern with the entries of this one and those of `other`, a pattern of the same size.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfBounds`] if `other` has an entry outside of this pattern, [`ErrorKind::Memory`] if the union does not fit in memory.
+    ///
+    /// # Example
+    /// ```
+    /// use matrix_coloring::Pattern;
+    ///
+    /// let (upper, lower) = (Pattern::from_fn(2, 2, |i, j| i <= j)?, Pattern::from_fn(2, 2, |i, j| i >= j)?);
+    /// assert_eq!(upper.union(&lower)?, Pattern::dense(2, 2)?);
+    /// # Ok::<(), matrix_coloring::Error>(())
+    /// ```
+    pub fn union(&self, other: &Pattern) -> Result<Pattern, Error> {
+        Pattern::from_triplets(self.nrows(), self.ncols(), self.entries().chain(other.entries()))
+    }
+
+    /// Returns whether both have as many rows and columns.
+    pub fn has_size_of(&self, other: &Pattern) -> bool {
+        (self.nrows(), self.ncols()) == (other.nrows(), other.ncols())
+    }
+
     /// Returns the transposed pattern.
     pub fn transpose(&self) -> Pattern {
         let (rows, columns) = (self.inner.rows.get().cloned(), self.inner.columns.get().cloned());

@@ -153,6 +153,11 @@ pub(crate) fn keep_vector<N: 'static>(mut vector: Vec<N>) {
     });
 }
 
+/// The generation of the detection that runs on this thread; `CONSTANT` if there is none.
+pub(crate) fn current() -> u32 {
+    ARENA.try_with(|arena| arena.try_borrow().map_or(CONSTANT, |arena| arena.generation)).unwrap_or(CONSTANT)
+}
+
 /// Runs `operation` in the arena of `generation`; `None` if another detection or none runs on this thread.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn with<R>(generation: u32, operation: impl FnOnce(&mut Arena) -> R) -> Option<R> {

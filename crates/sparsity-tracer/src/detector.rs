@@ -21,6 +21,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 /// it is refused with the place in its code: the pattern would hold on one side of the branch only. `max`, `min`, `abs`,
 /// `clamp` and [`select`](differentiation_interface_core::scalar::Condition::select) are not branches.
 ///
+/// [Parameters](differentiation_interface_core::context::Parameter) have no values either: the pattern holds for all of them.
+///
 /// # Guarantees
 /// An entry that is nonzero at some point is in the pattern. The pattern may have more entries: `x - x` depends on `x`, and so does a
 /// product with a plain zero, since the zero may have another value in the next call.
@@ -54,6 +56,8 @@ pub trait SparsityDetector: Clone + Debug + Send + Sync + 'static {
     /// Whether a pattern holds only on the branches taken at the point. A sparse backend then reports a call that takes another branch, if it
     /// can detect that.
     const AT_ONE_POINT: bool = false;
+    /// Whether a pattern is that of the constants of the detection. A sparse backend then detects again in a call with other constants.
+    const FOLLOWS_CONSTANTS: bool = !Self::AT_ONE_POINT;
     /// The number `jacobian` runs on.
     type JacobianNum<B: Base>: Scalar<Base = B>;
     /// The number `hessian` runs on.

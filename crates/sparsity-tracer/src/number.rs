@@ -10,6 +10,7 @@ use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity;
+use differentiation_interface_core::recordings::Internals;
 use differentiation_interface_core::rules::{Binary, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Relation};
 use std::cmp::Ordering;
@@ -58,6 +59,15 @@ pub struct TracerCore<B, K, H> {
 }
 
 impl<B: Base, K: Scope, H: Handles> TracerCore<B, K, H> {
+    /// A number that depends on nothing and may have any value: a parameter where values are not known.
+    fn parameter(value: B) -> Self {
+        let generation = if K::AT_POINT { CONSTANT } else { arena::current() };
+        if generation == CONSTANT {
+            return Self::plain(value);
+        }
+        TracerCore { value: Self::known(value), generation, handles: H::default(), scope: PhantomData }
+    }
+
     /// Input `i` of a detection.
     pub(crate) fn input(value: B, generation: u32, i: usize) -> Self {
         TracerCore { value: Self::known(value), generation, handles: H::input(i), scope: PhantomData }
@@ -194,6 +204,8 @@ pub fn dense_dependence<B: Base, K: Scope, H: Handles>(inputs: &[Tracer<B, K, H>
 impl<B: Base, K: Scope, H: Handles> Core for TracerCore<B, K, H> {
     type Base = B;
     const DEPTH: u32 = 1;
+    const INTERNALS: &'static Internals<Num<Self>, B> =
+        &Internals { parameter: |_, value| Num(Self::parameter(value)), ..Internals::DEFAULT };
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn constant(value: B) -> Self {

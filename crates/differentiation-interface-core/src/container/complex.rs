@@ -14,6 +14,7 @@ use super::{Container, Layout, Object};
 use crate::backend::Lanes;
 use crate::function::ByReference;
 use crate::point::{LikeOf, NumberShape, Point, Shape};
+use crate::recordings::Words;
 use crate::scalar::{Base, Scalar};
 use num_complex::Complex;
 use std::marker::PhantomData;
@@ -62,7 +63,7 @@ impl<S: Base> Shape for Holomorphic<S> {
     type Active<N: Scalar> = Complex<N>;
     type Like = S;
     type Held<N: Scalar> = Complex<N>;
-    // A recording would not see another imaginary part.
+    // The imaginary part is a constant.
     const OPAQUE: bool = true;
     const LENGTH: Option<usize> = None;
     type Lanes<L: Lanes> = L::AtMost<1>;
@@ -73,6 +74,9 @@ impl<S: Base> Shape for Holomorphic<S> {
             held.re = *re;
         }
         held
+    }
+    fn constants<N: Scalar>(held: &Complex<N>, words: &mut Words<'_>) -> bool {
+        words.numbers(&[(N::INTERNALS.peek)(&held.im).as_f64()])
     }
 }
 

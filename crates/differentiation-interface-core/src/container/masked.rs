@@ -5,6 +5,7 @@ use crate::backend::Lanes;
 use crate::error::ErrorKind;
 use crate::fault;
 use crate::point::{ArrayShape, LikeOf, Point, Shape};
+use crate::recordings::Words;
 use crate::scalar::{Base, Scalar};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -57,7 +58,7 @@ impl<W: Object<Scalar: Base>> Shape for Partly<W> {
     type Active<N: Scalar> = <W::With<N> as Seen>::Seen;
     type Like = W;
     type Held<N: Scalar> = Freed<W::With<N>>;
-    // A recording would not see other values of the frozen numbers.
+    // The frozen numbers are constants.
     const OPAQUE: bool = true;
     const LENGTH: Option<usize> = None;
     type Lanes<L: Lanes> = L;
@@ -84,6 +85,17 @@ impl<W: Object<Scalar: Base>> Shape for Partly<W> {
     fn lengths<N: Scalar>(held: &Freed<W::With<N>>, lengths: &mut Vec<usize>) {
         held.whole.lengths(lengths);
         lengths.extend_from_slice(&held.free);
+    }
+    fn constants<N: Scalar>(held: &Freed<W::With<N>>, words: &mut Words<'_>) -> bool {
+        // The free numbers stand between the frozen ones.
+        let ends = held.free.iter().copied().chain([held.numbers.len()]);
+        let mut first = 0;
+        let mut are_equal = held.whole.constants(words);
+        for end in ends {
+            are_equal = are_equal && words.numbers(&held.numbers[first..end]);
+            first = end + 1;
+        }
+        are_equal
     }
 }
 

@@ -7,6 +7,7 @@
 mod buffer;
 #[cfg(feature = "num-complex")]
 pub mod complex;
+mod constants;
 #[cfg(feature = "faer")]
 mod faer;
 mod layout;
@@ -26,6 +27,11 @@ pub use masked::{Freed, Masked, Partly};
 pub use seen::Seen;
 pub use several::{Args, Points, Several};
 pub use whole::{Whole, built, gather};
+#[doc(hidden)]
+pub use {
+    crate::recordings::Words,
+    constants::{Field, OpaqueField, PlainField},
+};
 
 use crate::scalar::Scalar;
 use std::fmt::Debug;
@@ -51,7 +57,7 @@ pub trait Container {
     type Scalar: Scalar;
     /// An object of the same shape with numbers `N`.
     type With<N: Scalar>: Object<Scalar = N>;
-    /// Whether there are constants beside the numbers: a recording cannot see whether they have changed.
+    /// Whether there are constants beside the numbers.
     const OPAQUE: bool = false;
 
     /// Makes an object of this shape with these constants; its numbers are zero.
@@ -64,6 +70,12 @@ pub trait Container {
     /// Appends the lengths that the type does not determine.
     #[inline]
     fn lengths(&self, _lengths: &mut Vec<usize>) {}
+    /// Passes the constants beside the numbers to `words`. Returns whether they are equal to the known ones, and `false` if they do not all
+    /// consist of plain data.
+    #[inline]
+    fn constants(&self, _words: &mut Words<'_>) -> bool {
+        !Self::OPAQUE
+    }
     /// Names the parts and counts their numbers, in the order of `pieces`. A container without parts is one block.
     fn layout(&self, layout: &mut Layout) {
         layout.numbers(count(self));

@@ -7,6 +7,7 @@ use super::{Buffer, Container, Object, place};
 use crate::backend::Lanes;
 use crate::function::{ContextType, Function, FunctionWith};
 use crate::point::{ArrayShape, Point, Shape};
+use crate::recordings::Words;
 use crate::scalar::{Core, Num, Scalar};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -96,6 +97,9 @@ impl<W: Object> Shape for Several<W> {
     }
     fn lengths<N: Scalar>(held: &Args<W::With<N>>, lengths: &mut Vec<usize>) {
         held.0.lengths(lengths);
+    }
+    fn constants<N: Scalar>(held: &Args<W::With<N>>, words: &mut Words<'_>) -> bool {
+        held.0.constants(words)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Numbers, arrays, vectors, options and tuples are containers of what they hold.
 
 use super::{Container, Layout, Object};
+use crate::recordings::Words;
 use crate::scalar::Scalar;
 
 impl<S: Scalar> Container for S {
@@ -52,6 +53,9 @@ impl<C: Container, const K: usize> Container for [C; K] {
     fn lengths(&self, lengths: &mut Vec<usize>) {
         self.iter().for_each(|container| container.lengths(lengths));
     }
+    fn constants(&self, words: &mut Words<'_>) -> bool {
+        !C::OPAQUE || self.iter().all(|container| container.constants(words))
+    }
     fn layout(&self, layout: &mut Layout) {
         C::layout_of(self, layout);
     }
@@ -88,6 +92,9 @@ impl<C: Container> Container for [C] {
         lengths.push(self.len());
         self.iter().for_each(|container| container.lengths(lengths));
     }
+    fn constants(&self, words: &mut Words<'_>) -> bool {
+        !C::OPAQUE || self.iter().all(|container| container.constants(words))
+    }
     fn layout(&self, layout: &mut Layout) {
         C::layout_of(self, layout);
     }
@@ -110,6 +117,9 @@ impl<C: Container> Container for Vec<C> {
     }
     fn lengths(&self, lengths: &mut Vec<usize>) {
         self.as_slice().lengths(lengths);
+    }
+    fn constants(&self, words: &mut Words<'_>) -> bool {
+        self.as_slice().constants(words)
     }
     fn layout(&self, layout: &mut Layout) {
         self.as_slice().layout(layout);
@@ -143,6 +153,9 @@ impl<C: Container> Container for Option<C> {
     fn lengths(&self, lengths: &mut Vec<usize>) {
         lengths.push(usize::from(self.is_some()));
         self.iter().for_each(|container| container.lengths(lengths));
+    }
+    fn constants(&self, words: &mut Words<'_>) -> bool {
+        self.iter().all(|container| container.constants(words))
     }
     fn layout(&self, layout: &mut Layout) {
         self.iter().for_each(|container| container.layout(layout));
@@ -180,6 +193,10 @@ macro_rules! tuples {
                 let (first, $($a,)*) = self;
                 first.lengths(lengths);
                 $($a.lengths(lengths);)*
+            }
+            fn constants(&self, words: &mut Words<'_>) -> bool {
+                let (first, $($a,)*) = self;
+                first.constants(words) $(&& $a.constants(words))*
             }
             fn layout(&self, layout: &mut Layout) {
                 let (first, $($a,)*) = self;

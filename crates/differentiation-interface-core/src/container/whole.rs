@@ -4,6 +4,7 @@
 use super::{Container, Object, place, place_all};
 use crate::backend::Lanes;
 use crate::point::{ArrayShape, Shape};
+use crate::recordings::Words;
 use crate::scalar::Scalar;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -29,6 +30,9 @@ impl<W: Object> Shape for Whole<W> {
     }
     fn lengths<N: Scalar>(held: &W::With<N>, lengths: &mut Vec<usize>) {
         held.lengths(lengths);
+    }
+    fn constants<N: Scalar>(held: &W::With<N>, words: &mut Words<'_>) -> bool {
+        held.constants(words)
     }
 }
 

@@ -179,7 +179,7 @@ impl fmt::Display for Error {
             ),
             ErrorKind::ValueDecides { place } => write!(
                 f,
-                "the function reads the value of a number at {place}, but detection for all points has no values; write `max`, `min`, `abs`, `clamp` or `x.less_than(y).select(a, b)` instead of the branch, or use a detector for one point such as `TracerLocalSparsityDetector`"
+                "the function reads the value of a number at {place}, but detection for all points has no values; write `max`, `min`, `abs`, `clamp` or `x.less_than(y).select(a, b)` instead of the branch, pass a parameter that decides as a `Constant`, or use a detector for one point such as `TracerLocalSparsityDetector`"
             ),
             ErrorKind::SelfTest { engine, differences } => write!(
                 f,

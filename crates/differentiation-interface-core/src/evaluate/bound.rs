@@ -41,11 +41,29 @@ impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
         at.point().fit::<N>(&mut self.held);
     }
 
-    /// Writes the lengths of a point that its type does not tell, for what is valid at points of one shape only.
+    /// [Fits](Self::fit) the object and writes the lengths of the point that its type does not tell, for what is valid at points of one shape only.
     pub fn lengths<P: Point<Shape = X, Contexts = C>>(&mut self, at: At<'_, P>, lengths: &mut Vec<usize>) {
         at.point().fit::<N>(&mut self.held);
         lengths.clear();
         X::lengths::<N>(&self.held, lengths);
+    }
+}
+
+impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
+    /// Passes the constants of the point that has been fitted, and those of the contexts, to `words`. Returns whether they are equal to the
+    /// known ones, and `false` if they do not all consist of plain data.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn constants(&self, contexts: &C::Values<'_>, words: &mut Words<'_>) -> bool {
+        X::constants::<N>(&self.held, words) && C::constants(contexts, &self.contexts, words)
+    }
+
+    /// Passes to `words` all that the function may read beside the numbers of a point and the parameters: the lengths of the contexts, and
+    /// the constants, of the contexts and of the point that has been fitted. Returns whether they are equal to the known ones, and `false` if
+    /// they do not all consist of plain data. `lengths` is memory.
+    pub fn beside(&self, contexts: &C::Values<'_>, lengths: &mut Vec<usize>, words: &mut Words<'_>) -> bool {
+        lengths.clear();
+        C::lengths(contexts, lengths);
+        words.numbers(lengths) && self.constants(contexts, words)
     }
 }
 
@@ -206,14 +224,11 @@ where
     }
     fn constants(&self, words: &mut Vec<u64>) -> bool {
         let words = &mut Words::Keep(words);
-        !X::OPAQUE && self.function.is_pure() && C::constants(&self.contexts, &self.storage.contexts, words)
+        self.function.is_pure() && self.storage.constants(&self.contexts, words)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn constants_are(&self, words: &[u64]) -> bool {
         let mut words = Words::Compare(words);
-        !X::OPAQUE
-            && self.function.is_pure()
-            && C::constants(&self.contexts, &self.storage.contexts, &mut words)
-            && words.is_complete()
+        self.function.is_pure() && self.storage.constants(&self.contexts, &mut words) && words.is_complete()
     }
 }

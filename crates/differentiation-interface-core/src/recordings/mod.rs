@@ -29,4 +29,6 @@ pub use number::EngineScalar;
 pub use plain_data::PlainData;
 pub use report::Reports;
 pub(crate) use sync::is_sync;
+#[doc(hidden)]
+pub use words::Wordwise;
 pub use words::{Word, Words};

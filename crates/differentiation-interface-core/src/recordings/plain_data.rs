@@ -92,6 +92,7 @@ const LISTS: &[List] = &[
     list![(f64, f64), (f64, usize), (f64, Vec<f64>), (usize, f64), (usize, usize), (f64, Vec<Vec<f64>>)],
     list![(Vec<f64>, f64), (Vec<f64>, usize), (Vec<f64>, Vec<f64>), (Vec<Vec<f64>>, f64), (Vec<Vec<f64>>, Vec<f64>)],
     list![(f64, f64, f64), (Vec<f64>, Vec<f64>, f64), (Vec<f64>, Vec<f64>, Vec<f64>), (Vec<f64>, f64, f64)],
+    list![str, String],
     list![[(f64, f64)], Vec<(f64, f64)>, [(usize, usize)], Vec<(usize, usize)>, [(usize, f64)], Vec<(usize, f64)>],
     #[cfg(feature = "nalgebra")]
     algebra::NALGEBRA,
@@ -108,21 +109,12 @@ const LISTS: &[List] = &[
 /// Containers of other crates.
 #[cfg(any(feature = "nalgebra", feature = "ndarray", feature = "faer", feature = "num-complex"))]
 mod algebra {
-    use super::{List, PlainData, Words};
-    use crate::container::Container;
-    use crate::recordings::Word;
-
-    fn read<C: Container<Scalar: Word>>(data: &C, words: &mut Words<'_>) -> bool {
-        words.container(data)
-    }
-    macro_rules! containers {
-        ($($data:ty),* $(,)?) => { &[$(&PlainData::<$data>(read::<$data>)),*] };
-    }
+    use super::{List, PlainData, Wordwise};
 
     #[cfg(feature = "nalgebra")]
     use nalgebra::{DMatrix, DVector, RowDVector, SMatrix};
     #[cfg(feature = "nalgebra")]
-    pub(super) const NALGEBRA: List = containers![
+    pub(super) const NALGEBRA: List = list![
         DMatrix<f64>,
         DVector<f64>,
         RowDVector<f64>,
@@ -141,7 +133,7 @@ mod algebra {
         Vec<DMatrix<f64>>,
     ];
     #[cfg(feature = "nalgebra")]
-    pub(super) const NALGEBRA_VECTORS: List = containers![
+    pub(super) const NALGEBRA_VECTORS: List = list![
         SMatrix<f64, 1, 1>,
         SMatrix<f64, 2, 1>,
         SMatrix<f64, 3, 1>,
@@ -160,7 +152,7 @@ mod algebra {
     #[cfg(feature = "ndarray")]
     use ndarray::{Array1, Array2, Array3, ArrayD};
     #[cfg(feature = "ndarray")]
-    pub(super) const NDARRAY: List = containers![
+    pub(super) const NDARRAY: List = list![
         Array1<f64>,
         Array2<f64>,
         Array3<f64>,
@@ -174,12 +166,12 @@ mod algebra {
     #[cfg(feature = "faer")]
     use faer::{Col, Mat};
     #[cfg(feature = "faer")]
-    pub(super) const FAER: List = containers![Mat<f64>, Col<f64>, Mat<f32>, Col<f32>, Vec<Mat<f64>>, Vec<Col<f64>>];
+    pub(super) const FAER: List = list![Mat<f64>, Col<f64>, Mat<f32>, Col<f32>, Vec<Mat<f64>>, Vec<Col<f64>>];
 
     #[cfg(feature = "num-complex")]
     use num_complex::Complex;
     #[cfg(feature = "num-complex")]
-    pub(super) const COMPLEX: List = containers![Complex<f64>, Vec<Complex<f64>>, Complex<f32>];
+    pub(super) const COMPLEX: List = list![Complex<f64>, Vec<Complex<f64>>, Complex<f32>];
 }
 
 #[cfg(test)]
@@ -196,7 +188,8 @@ mod tests {
         assert!(is_listed(&[1.0; 8]) && is_listed(&[1.0; 8][..]) && is_listed(&vec![1.0; 8]));
         assert!(is_listed(&[[1.0; 3]; 4]) && is_listed(&vec![[1.0; 3]]) && is_listed(&vec![vec![vec![1.0]]]));
         assert!(is_listed(&(vec![1.0], 2.0)));
-        assert!(!is_listed("text") && !is_listed(&std::cell::Cell::new(1.0)) && !is_listed(&vec![Some(1.0)]));
+        assert!(is_listed("text") && is_listed(&String::new()));
+        assert!(!is_listed(&std::cell::Cell::new(1.0)) && !is_listed(&vec![Some(1.0)]));
         assert!(!is_listed(&[1.0; 77]));
     }
 

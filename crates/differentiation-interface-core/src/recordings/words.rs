@@ -4,9 +4,6 @@
 //! keeps them for the first call and compares them in later ones. Bits are compared, not values: 0 and -0 are different numbers for a
 //! function, and a NaN is the same number as itself.
 
-use crate::container::Container;
-use std::cell::Cell;
-
 /// A plain number, which is one word.
 pub trait Word: Copy {
     /// Its bits.
@@ -50,11 +47,6 @@ pub enum Words<'a> {
     Compare(&'a [u64]),
 }
 
-thread_local! {
-    /// Memory for the lengths of a container, so that a comparison allocates nothing.
-    static LENGTHS: Cell<Vec<usize>> = const { Cell::new(Vec::new()) };
-}
-
 /// Words that are compared between two tests for a difference.
 const CHUNK: usize = 256;
 
@@ -84,17 +76,6 @@ impl Words<'_> {
         self.numbers(&[length])
     }
 
-    /// Takes a container: its lengths, then its numbers.
-    pub fn container<C: Container<Scalar: Word> + ?Sized>(&mut self, container: &C) -> bool {
-        let mut lengths = LENGTHS.take();
-        lengths.clear();
-        container.lengths(&mut lengths);
-        let mut are_equal = self.numbers(&lengths);
-        LENGTHS.set(lengths);
-        container.pieces(&mut |piece: &[C::Scalar]| are_equal = are_equal && self.numbers(piece));
-        are_equal
-    }
-
     /// Whether all known words have been compared.
     #[inline]
     pub fn is_complete(&self) -> bool {
@@ -102,8 +83,9 @@ impl Words<'_> {
     }
 }
 
-/// Data made of plain numbers.
-pub(crate) trait Wordwise {
+/// Plain data: numbers, texts, and what is made of them.
+#[doc(hidden)]
+pub trait Wordwise {
     /// Passes lengths and numbers to `words`; returns whether they are equal to the known ones.
     fn read(&self, words: &mut Words<'_>) -> bool;
     /// The same for several that lie one after the other.
@@ -160,6 +142,36 @@ impl<A: Wordwise, B: Wordwise, C: Wordwise> Wordwise for (A, B, C) {
     }
 }
 
+impl<A: Wordwise, B: Wordwise, C: Wordwise, D: Wordwise> Wordwise for (A, B, C, D) {
+    fn read(&self, words: &mut Words<'_>) -> bool {
+        self.0.read(words) && self.1.read(words) && self.2.read(words) && self.3.read(words)
+    }
+}
+
+impl Wordwise for () {
+    fn read(&self, _: &mut Words<'_>) -> bool {
+        true
+    }
+}
+
+impl Wordwise for str {
+    fn read(&self, words: &mut Words<'_>) -> bool {
+        self.as_bytes().read(words)
+    }
+}
+
+impl Wordwise for String {
+    fn read(&self, words: &mut Words<'_>) -> bool {
+        self.as_str().read(words)
+    }
+}
+
+impl<D: Wordwise> Wordwise for Option<D> {
+    fn read(&self, words: &mut Words<'_>) -> bool {
+        self.as_slice().read(words)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,21 +223,11 @@ mod tests {
     }
 
     #[test]
-    fn containers_and_tuples() {
-        let words = |data: &(Vec<f64>, [f64; 2])| {
-            let mut words = Vec::new();
-            assert!(Words::Keep(&mut words).container(data));
-            words
-        };
-        let known = words(&(vec![1.0], [2.0, 3.0]));
-        let is_equal = |data: &(Vec<f64>, [f64; 2])| {
-            let mut words = Words::Compare(&known);
-            words.container(data) && words.is_complete()
-        };
-        assert!(is_equal(&(vec![1.0], [2.0, 3.0])));
-        assert!(!is_equal(&(vec![1.0], [2.0, 4.0])));
-        assert!(!is_equal(&(vec![1.0, 2.0], [3.0, 4.0])));
+    fn tuples_options_and_texts() {
         assert!(!equal(&(1.0, 3_usize, true), &kept(&(1.0, 3_usize, false))));
         assert!(equal(&(1.0, vec![3_usize]), &kept(&(1.0, vec![3_usize]))));
+        assert!(!equal(&Some(0.0), &kept(&None::<f64>)) && !equal(&None::<f64>, &kept(&Some(0.0))));
+        assert!(equal(&Some(2.0), &kept(&Some(2.0))) && !equal(&Some(2.0), &kept(&Some(3.0))));
+        assert!(equal("linear", &kept(&String::from("linear"))) && !equal("linear", &kept("cubic!")));
     }
 }

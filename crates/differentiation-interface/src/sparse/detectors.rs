@@ -26,6 +26,7 @@ impl KnownPattern {
 
 impl SparsityDetector for KnownPattern {
     const NAME: &'static str = "known";
+    const FOLLOWS_CONSTANTS: bool = false;
     type JacobianNum<B: Base> = B;
     type HessianNum<B: Base> = B;
 
@@ -43,6 +44,7 @@ pub struct NoSparsityDetector;
 
 impl SparsityDetector for NoSparsityDetector {
     const NAME: &'static str = "none";
+    const FOLLOWS_CONSTANTS: bool = false;
     type JacobianNum<B: Base> = B;
     type HessianNum<B: Base> = B;
 

@@ -3,10 +3,10 @@
 //! Called by `hessian` through [`HessianBackend`]; calls the second-order route of the dense backend, and first tries to let it compute
 //! the entries directly.
 
+use super::arguments::PatternArguments;
 use super::lanes::{Narrow, is_narrow};
 use super::name::HessianName;
-use super::prepared_shape::PreparedShape;
-use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, other_pattern};
+use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, grown, other_pattern};
 use differentiation_interface_core::backend::{EntryRequest, HvpRoute, Request, Rows, SecondOrderBackend, Seeds};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -52,7 +52,7 @@ pub struct SparseHessianState<D: SecondOrderBackend, X: Shape, C: Contexts, K> {
     /// Whether the dense backend reports other branches because the pattern is valid on one branch only.
     held: bool,
     plan: Option<(Arc<Pattern>, Arc<SymmetricColoring<K>>)>,
-    shape: PreparedShape,
+    arguments: PatternArguments,
     compressed: Vec<X::Scalar>,
 }
 
@@ -62,7 +62,7 @@ impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> Clone for SparseHessianSta
             work: self.work.clone(),
             held: self.held,
             plan: self.plan.clone(),
-            shape: self.shape.clone(),
+            arguments: self.arguments.clone(),
             compressed: self.compressed.clone(),
         }
     }
@@ -102,13 +102,8 @@ impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> SparseHessianState<D, X, C
         !self.compressed.is_empty()
     }
 
-    /// Checks that a point and a matrix have the shape and the pattern of the preparation.
-    pub(crate) fn check_call<P>(&mut self, x: At<'_, P>, hess: &SparseMatrix<X::Scalar>) -> Result<(), ErrorKind>
-    where
-        P: Point<Shape = X, Contexts = C>,
-    {
-        let SparseHessianState { shape, work, .. } = self;
-        shape.check(|lengths| either!(work, |work| work.lengths(x, lengths)))?;
+    /// Checks that a matrix has the pattern of the preparation.
+    pub(crate) fn check_buffer(&self, hess: &SparseMatrix<X::Scalar>) -> Result<(), ErrorKind> {
         let pattern = self.plan.as_ref().map(|(pattern, _)| pattern);
         match pattern.is_some_and(|own| Arc::ptr_eq(own, hess.pattern()) || **own == **hess.pattern()) {
             true => Ok(()),
@@ -161,7 +156,7 @@ where
             work: Work::Wide(work),
             held: false,
             plan: None,
-            shape: PreparedShape::default(),
+            arguments: PatternArguments::default(),
             compressed: Vec::new(),
         })
     }
@@ -172,9 +167,128 @@ where
         f: &F,
         x: At<'_, P>,
     ) -> Result<(), Error> {
+        let pattern = self.detect_hessian(f, x)?;
+        self.adopt_hessian(state, pattern, f, x)
+    }
+
+    fn matrix<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        request: Request,
+    ) -> Result<Self::Matrix, Error> {
+        self.follow_hessian(state, f, x)?;
+        let pattern = state.sparsity_pattern().map(Arc::clone).expect("the preparation made it");
+        let mut hess = SparseMatrix::zeros(pattern);
+        self.hessian_values(state, f, x, request, &mut hess)?;
+        Ok(hess)
+    }
+
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        request: Request,
+        hess: &mut Self::Matrix,
+    ) -> Result<(), Error> {
+        self.follow_hessian(state, f, x)?;
+        state.check_buffer(hess).map_err(named::<D>)?;
+        self.hessian_values(state, f, x, request, hess)
+    }
+
+    fn adapt(&self, state: &mut Self::State, adapts: bool) {
+        either!(&mut state.work, |work| work.adapt(adapts));
+    }
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        either!(&mut state.work, |work| work.evaluate(f, x, y))
+    }
+    fn value(state: &Self::State) -> X::Scalar {
+        either!(&state.work, |work| work.value())
+    }
+    fn gradient(state: &Self::State) -> &[X::Scalar] {
+        either!(&state.work, |work| work.gradient())
+    }
+}
+
+impl<D, S, A, K> AutoSparse<D, S, A, K>
+where
+    D: SecondOrderBackend,
+    S: SparsityDetector,
+    A: ColoringAlgorithm + Clone,
+    K: DecompressionKind + Send + Sync + 'static,
+{
+    /// The pattern for the arguments of this call.
+    fn detect_hessian<F, X, C, P>(&self, f: &F, x: At<'_, P>) -> Result<Pattern, Error>
+    where
+        X: Shape,
+        C: Contexts,
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, DetectorNum<S, X>>,
+    {
         let (mut storage, mut kept) = (Storage::new(x), Default::default());
         let mut traced = Bound::<F, X, C, DetectorNum<S, X>, _>::new(f, x, &mut storage, &mut kept);
-        let pattern = fault::watch(|| self.detector.hessian(&mut traced, x.coordinates())).map_err(named::<D>)?;
+        fault::watch(|| self.detector.hessian(&mut traced, x.coordinates())).map_err(named::<D>)
+    }
+
+    /// Prepares what is not prepared. Where the constants are not those of the preparation, detects again and takes over the entries that
+    /// are new. Returns whether the pattern has changed.
+    pub(crate) fn follow_hessian<F, X, C, P>(
+        &self,
+        state: &mut SparseHessianState<D, X, C, K>,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<bool, Error>
+    where
+        X: Shape,
+        C: Contexts,
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, WideNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>> + Evaluate<X, C, DetectorNum<S, X>>,
+    {
+        let SparseHessianState { arguments, work, plan, .. } = &mut *state;
+        let Some((prepared, _)) = plan else {
+            let pattern = self.detect_hessian(f, x)?;
+            self.adopt_hessian(state, pattern, f, x)?;
+            return Ok(true);
+        };
+        let changed = either!(work, |work| arguments.have_changed(work.storage(), x)).map_err(named::<D>)?;
+        if !changed || !S::FOLLOWS_CONSTANTS {
+            return Ok(false);
+        }
+        let found = self.detect_hessian(f, x)?;
+        let Some(pattern) = grown(prepared, found).map_err(named::<D>)? else {
+            either!(work, |work| arguments.keep(work.storage(), x));
+            return Ok(false);
+        };
+        self.adopt_hessian(state, pattern, f, x)?;
+        either!(&mut state.work, |work| work.adapt(true));
+        Ok(true)
+    }
+
+    /// Colours a pattern and prepares its products.
+    fn adopt_hessian<F, X, C, P>(
+        &self,
+        state: &mut SparseHessianState<D, X, C, K>,
+        pattern: Pattern,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error>
+    where
+        X: Shape,
+        C: Contexts,
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, WideNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>>,
+    {
         let colors = coloring(&pattern, Symmetric(self.decompression), &self.coloring);
         let mut colors = colors.map_err(|error| named::<D>(coloring_error(error)))?;
         let count = colors.ncolors();
@@ -201,39 +315,27 @@ where
             either!(&mut state.work, |work| work.prepare(f, x, seeds)).map_err(|e| explained::<D>(e, held))?;
             state.compressed.resize(colors.compressed_len(), X::Scalar::default());
         }
-        state.shape.prepare(|lengths| either!(&mut state.work, |work| work.lengths(x, lengths)));
+        either!(&mut state.work, |work| state.arguments.keep(work.storage(), x));
         state.plan = Some((Arc::new(pattern), Arc::new(colors)));
         Ok(())
     }
 
-    fn matrix<P: Point<Shape = X, Contexts = C>>(
+    /// Fills the matrix of a state that is prepared for these arguments.
+    pub(crate) fn hessian_values<F, X, C, P>(
         &self,
-        state: &mut Self::State,
+        state: &mut SparseHessianState<D, X, C, K>,
         f: &F,
         x: At<'_, P>,
         request: Request,
-    ) -> Result<Self::Matrix, Error> {
-        if state.plan.is_none() {
-            self.prepare(state, f, x)?;
-        }
-        let pattern = state.sparsity_pattern().map(Arc::clone).expect("the preparation made it");
-        let mut hess = SparseMatrix::zeros(pattern);
-        self.fill(state, f, x, request, &mut hess)?;
-        Ok(hess)
-    }
-
-    fn fill<P: Point<Shape = X, Contexts = C>>(
-        &self,
-        state: &mut Self::State,
-        f: &F,
-        x: At<'_, P>,
-        request: Request,
-        hess: &mut Self::Matrix,
-    ) -> Result<(), Error> {
-        if state.plan.is_none() {
-            self.prepare(state, f, x)?;
-        }
-        state.check_call(x, hess).map_err(named::<D>)?;
+        hess: &mut SparseMatrix<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X: Shape,
+        C: Contexts,
+        P: Point<Shape = X, Contexts = C>,
+        K: Decompress<X::Scalar>,
+        F: Evaluate<X, C, WideNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>>,
+    {
         let (pattern, colors) = state.plan.as_ref().expect("the preparation made it");
         let (count, held) = (colors.ncolors(), state.held);
         let entries = EntryRequest { pattern: Some(pattern.csr()), values: hess.rows_to_fill(), products: count };
@@ -248,27 +350,5 @@ where
         })
         .map_err(|e| explained::<D>(e, held))?;
         colors.decompress_into(hess.values_mut(), &state.compressed).map_err(|error| named::<D>(coloring_error(error)))
-    }
-
-    fn adapt(&self, state: &mut Self::State, adapts: bool) {
-        either!(&mut state.work, |work| work.adapt(adapts));
-    }
-    fn evaluate<P: Point<Shape = X, Contexts = C>>(
-        &self,
-        state: &mut Self::State,
-        f: &F,
-        x: At<'_, P>,
-        y: &mut Vec<X::Scalar>,
-    ) -> Result<(), Error>
-    where
-        X::Scalar: Base,
-    {
-        either!(&mut state.work, |work| work.evaluate(f, x, y))
-    }
-    fn value(state: &Self::State) -> X::Scalar {
-        either!(&state.work, |work| work.value())
-    }
-    fn gradient(state: &Self::State) -> &[X::Scalar] {
-        either!(&state.work, |work| work.gradient())
     }
 }

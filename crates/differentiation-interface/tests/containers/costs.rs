@@ -1,10 +1,12 @@
-//! Prepared calls into containers allocate nothing.
+//! Prepared calls into containers allocate nothing; recordings serve points with constants.
 
 use differentiation_interface::prelude::*;
 use differentiation_interface_test::allocations;
 use faer::Mat;
 use nalgebra::{DMatrix, DVector, SVector};
 use ndarray::{Array1, Array2};
+use num_complex::Complex;
+use std::cell::Cell;
 
 #[derive(Clone, Debug, PartialEq, Container)]
 struct Ten<T = f64> {
@@ -136,4 +138,106 @@ fn values_at_structs_are_computed_without_allocation() {
     assert_eq!(prepared.value(&x).unwrap(), expected);
     assert_eq!(allocations() - before, 0);
     assert_eq!(expected, 4.0 + 0.5 + 6.75 + 22.0 + 6.75);
+}
+
+/// A spring whose law is a constant: plain data, and an own type.
+#[derive(Clone, Debug, PartialEq, Container)]
+struct Spring<T = f64> {
+    lengths: Vec<T>,
+    #[constant]
+    power: i32,
+    #[constant]
+    rests: DVector<f64>,
+    #[constant]
+    name: Option<String>,
+}
+#[derive(Clone, Debug, PartialEq)]
+struct Law(i32);
+#[derive(Clone, Debug, PartialEq, Container)]
+struct OwnSpring<T = f64> {
+    length: T,
+    #[constant]
+    law: Law,
+}
+
+/// A recording serves points with the constants that it was made with, and no others.
+#[test]
+fn recordings_serve_points_with_equal_constants() {
+    let runs = Cell::new(0);
+    let mut spring = Spring { lengths: vec![1.0, 2.0], power: 2, rests: DVector::from_element(2, 0.5), name: None };
+    fn energy<T: Real>(s: &Spring<T>) -> T {
+        s.lengths.iter().zip(&s.rests).map(|(length, rest)| (*length - *rest).powi(s.power)).sum()
+    }
+    let f = |s: &Spring<_>| {
+        runs.set(runs.get() + 1);
+        energy(s)
+    };
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), &spring).unwrap();
+    let mut runs_at = |spring: &Spring, expected: [f64; 2]| {
+        let before = runs.get();
+        assert_eq!(prepared.gradient(spring).unwrap().lengths, expected, "{spring:?}");
+        runs.get() - before
+    };
+    assert_eq!(runs_at(&spring, [1.0, 3.0]), 0);
+    spring.lengths[0] = 3.0;
+    assert_eq!(runs_at(&spring, [5.0, 3.0]), 0);
+    let changes: [fn(&mut Spring); 3] = [|s| s.power = 3, |s| s.rests[1] = 1.0, |s| s.name = Some(String::new())];
+    for change in changes {
+        let mut other = spring.clone();
+        change(&mut other);
+        let power = other.power;
+        let slope = |i: usize| power as f64 * (other.lengths[i] - other.rests[i]).powi(power - 1);
+        assert_eq!(runs_at(&other, [slope(0), slope(1)]), 1);
+        // The program may have been replaced by one that takes a constant as a parameter.
+        runs_at(&spring, [5.0, 3.0]);
+        assert_eq!((runs_at(&other, [slope(0), slope(1)]), runs_at(&spring, [5.0, 3.0])), (0, 0), "{other:?}");
+    }
+
+    fn bent<T: Real>(s: &OwnSpring<T>) -> T {
+        s.length.powi(s.law.0)
+    }
+    let mut spring = OwnSpring { length: 3.0, law: Law(2) };
+    let f = |s: &OwnSpring<_>| {
+        runs.set(runs.get() + 1);
+        bent(s)
+    };
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), &spring).unwrap();
+    for (power, slope) in [(2, 6.0), (3, 27.0), (2, 6.0)] {
+        spring.law = Law(power);
+        let before = runs.get();
+        assert_eq!(prepared.gradient(&spring).unwrap().length, slope);
+        assert_eq!(runs.get() - before, 1, "nothing is known of `Law`");
+    }
+
+    let free = [true, false];
+    let f = |x: &[_]| {
+        runs.set(runs.get() + 1);
+        x[0] * x[0] * x[1]
+    };
+    let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), Masked(&vec![3.0, 5.0], &free)).unwrap();
+    for (x, slope, expected_runs) in [
+        ([2.0, 5.0], 20.0, 0),
+        ([2.0, 7.0], 28.0, 1),
+        ([1.0, 7.0], 14.0, 0),
+        ([1.0, 5.0], 10.0, 1),
+        ([4.0, 7.0], 56.0, 0),
+    ] {
+        let before = runs.get();
+        assert_eq!(prepared.gradient(Masked(&x.to_vec(), &free)).unwrap(), [slope, 0.0]);
+        assert_eq!(runs.get() - before, expected_runs, "{x:?}");
+    }
+
+    let f = |z: &Complex<_>| {
+        runs.set(runs.get() + 1);
+        *z * *z
+    };
+    let point = Complex::new(3.0, 4.0);
+    let mut prepared = prepare_derivative(&f, &AutoReverseDiff::compiled(), point).unwrap();
+    for (point, expected_runs) in
+        [(Complex::new(1.0, 4.0), 0), (Complex::new(1.0, 2.0), 1), (Complex::new(5.0, 2.0), 0), (point, 1), (point, 0)]
+    {
+        let before = runs.get();
+        assert_eq!(prepared.derivative(point).unwrap(), 2.0 * point);
+        assert_eq!(runs.get() - before, expected_runs, "{point}");
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! One binary, so that the engines are compiled and linked once for all of these files.
 
+mod constants;
 mod costs;
 mod entries;
 mod filled_again;

@@ -190,9 +190,9 @@ impl<B: SecondOrderBackend, X: Shape, C: Contexts, L: Lanes> HessianWork<B, X, C
         changes
     }
 
-    /// Writes the lengths of a point that its type does not tell, for what is valid at points of one shape only.
-    pub fn lengths<P: Point<Shape = X, Contexts = C>>(&mut self, x: At<'_, P>, lengths: &mut Vec<usize>) {
-        self.storage.lengths(x, lengths);
+    /// What is kept for the arguments, for what is valid for some arguments only.
+    pub fn storage(&mut self) -> &mut Storage<X, C, NumOf<B, X, L>> {
+        &mut self.storage
     }
     /// Called around a preparation; see [`HvpRoute::adapt`].
     pub fn adapt(&mut self, adapts: bool) {

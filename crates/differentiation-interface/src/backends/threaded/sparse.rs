@@ -8,7 +8,9 @@ use super::division::{Division, share_out};
 use super::lanes::{Half, Third, Width, divide_columns, with_positive_zeros};
 use super::rows::RowShare;
 use super::setting::AutoThreaded;
-use crate::sparse::{AutoSparse, JacobianSides, Partition, SparseJacobianState, SparseMatrix, jacobian_name};
+use crate::sparse::{
+    AutoSparse, JacobianSides, Partition, SparseEvaluate, SparseJacobianState, SparseMatrix, jacobian_name,
+};
 use differentiation_interface_core::backend::{
     Backend, Lanes, MatrixColumns, MatrixRoute, PullbackRoute, PushforwardRoute, Seeds,
 };
@@ -26,7 +28,6 @@ type WideLanes<D> = <<D as JacobianSides>::Forward as Backend>::Lanes;
 type ForwardNum<D, X, L> = NumOf<<D as JacobianSides>::Forward, X, L>;
 type ReverseLanes<D> = <<D as JacobianSides>::Reverse as Backend>::Lanes;
 type ReverseNum<D, X> = NumOf<<D as JacobianSides>::Reverse, X, ReverseLanes<D>>;
-type DetectorNum<S, X> = <S as SparsityDetector>::JacobianNum<<<X as Shape>::Scalar as Scalar>::Base>;
 type Kept<F, X, C, N> = KeptBy<F, X, C, N>;
 type Columns<F, D, X, C, L> = ColumnShare<<D as JacobianSides>::Forward, X, C, L, Kept<F, X, C, ForwardNum<D, X, L>>>;
 type RowsOf<F, D, X, C> =
@@ -113,28 +114,14 @@ where
     K: DecompressionKind + Decompress<X::Scalar> + Send + Sync + 'static,
     X: Shape,
     C: for<'v> Contexts<Values<'v>: Send + Sync>,
-    F: Evaluate<X, C, ForwardNum<D, X, WideLanes<D>>>
-        + Evaluate<X, C, ForwardNum<D, X, Half>>
-        + Evaluate<X, C, ForwardNum<D, X, Third>>
-        + Evaluate<X, C, ReverseNum<D, X>>
-        + Evaluate<X, C, DetectorNum<S, X>>
-        + Sync,
+    F: ThreadedSparseEvaluate<D, S, X, C>,
     <F as Evaluate<X, C, ForwardNum<D, X, WideLanes<D>>>>::Output: ArrayOutput<ForwardNum<D, X, WideLanes<D>>>,
 {
     const BACKEND: &'static str = <AutoSparse<D, S, A, K> as JacobianBackend<F, X, C>>::BACKEND;
     type Num = ForwardNum<D, X, WideLanes<D>>;
     type Output = <F as Evaluate<X, C, ForwardNum<D, X, WideLanes<D>>>>::Output;
     type Matrix = SparseMatrix<X::Scalar>;
-    type State = ThreadedSparseState<
-        SparseJacobianState<D, X, C, K, Kept<F, X, C, ForwardNum<D, X, WideLanes<D>>>>,
-        SparseShares<
-            Columns<F, D, X, C, WideLanes<D>>,
-            Columns<F, D, X, C, Half>,
-            Columns<F, D, X, C, Third>,
-            RowsOf<F, D, X, C>,
-        >,
-        X::Scalar,
-    >;
+    type State = StateOf<F, D, X, C, K>;
 
     fn unprepared<P: Point<Shape = X, Contexts = C>>(&self, x: At<'_, P>) -> Result<Self::State, Error> {
         Ok(ThreadedSparseState {
@@ -153,47 +140,8 @@ where
         f: &F,
         x: At<'_, P>,
     ) -> Result<(), Error> {
-        (state.shares, state.is_shared) = (SparseShares::None, false);
         JacobianBackend::<F, X, C>::prepare(self.backend(), &mut state.serial, f, x)?;
-        let serial = &state.serial;
-        let Some(pattern) = serial.sparsity_pattern() else { return Ok(()) };
-        let (forward, reverse) = self.backend().dense().sides();
-        let (colors, numbers) = (serial.ncolors(), pattern.nrows() + pattern.ncols());
-        // A backend that computes the matrix as a whole may compute entries as a whole, too.
-        let is_whole = <D::Forward as Backend>::Jacobian::divides(forward).is_none();
-        let parts = self.most_parts::<X::Scalar>(colors, colors.saturating_mul(numbers));
-        let named = |error: Error| error.during("jacobian", jacobian_name::<D>());
-        let shares = match D::PARTITION {
-            _ if is_whole => return Ok(()),
-            Partition::Both => return Ok(()),
-            Partition::Columns => {
-                let per_pass = <D::Forward as Backend>::Pushforward::seeds_per_pass::<WideLanes<D>>(forward, colors);
-                let Some((division, width)) = divide_columns::<WideLanes<D>>(colors, per_pass, parts) else {
-                    return Ok(());
-                };
-                state.division = division;
-                match width {
-                    Width::Wide => SparseShares::Wide(columns(forward, x, &division, colors).map_err(named)?),
-                    Width::Half => SparseShares::Half(columns(forward, x, &division, colors).map_err(named)?),
-                    Width::Third => SparseShares::Third(columns(forward, x, &division, colors).map_err(named)?),
-                }
-            }
-            Partition::Rows => {
-                let per_pass = <D::Reverse as Backend>::Pullback::seeds_per_pass::<ReverseLanes<D>>(reverse, colors);
-                state.division = Division::new(colors, per_pass, parts);
-                if !state.division.is_parallel() {
-                    return Ok(());
-                }
-                let shares = (0..state.division.parts()).map(|_| RowShare::new(reverse, x));
-                SparseShares::Rows(shares.collect::<Result<_, _>>().map_err(named)?)
-            }
-        };
-        let Some(places) = places(pattern, &state.division, serial.column_colors(), serial.row_colors()) else {
-            return Ok(());
-        };
-        (state.places, state.shares) = (places, shares);
-        // One call sizes all work memory.
-        self.products(state, f, x, true)
+        self.divide(state, f, x)
     }
 
     fn matrix<P: Point<Shape = X, Contexts = C>>(
@@ -203,12 +151,10 @@ where
         x: At<'_, P>,
         with_value: bool,
     ) -> Result<Self::Matrix, Error> {
-        if state.serial.sparsity_pattern().is_none() {
-            self.prepare(state, f, x)?;
-        }
+        self.follow(state, f, x)?;
         let pattern = state.serial.sparsity_pattern().map(Arc::clone).expect("the preparation made it");
         let mut jac = SparseMatrix::zeros(pattern);
-        self.fill(state, f, x, with_value, &mut jac)?;
+        self.values(state, f, x, with_value, &mut jac)?;
         Ok(jac)
     }
 
@@ -220,19 +166,10 @@ where
         with_value: bool,
         jac: &mut Self::Matrix,
     ) -> Result<(), Error> {
-        if state.serial.sparsity_pattern().is_none() {
-            self.prepare(state, f, x)?;
-        }
-        state.is_shared = !matches!(state.shares, SparseShares::None);
-        if !state.is_shared {
-            JacobianBackend::<F, X, C>::fill(self.backend(), &mut state.serial, f, x, with_value, jac)?;
-            jac.values_mut().iter_mut().for_each(|value| *value = with_positive_zeros(*value));
-            return Ok(());
-        }
+        self.follow(state, f, x)?;
         let named = |error: Error| error.during("jacobian", jacobian_name::<D>());
-        state.serial.check_call(x, jac).map_err(|kind| named(kind.into()))?;
-        self.products(state, f, x, with_value)?;
-        gather(jac.values_mut(), &state.compressed, &state.places, state.division.parts())
+        state.serial.check_buffer(jac).map_err(|kind| named(kind.into()))?;
+        self.values(state, f, x, with_value, jac)
     }
 
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
@@ -303,6 +240,131 @@ where
         let own = Some(MatrixColumns::new(own, division.range(part).len()));
         share.fill(&call, seeds, (division, part), outputs, with_value && part == 0, own)
     })
+}
+
+/// The state for a function.
+type StateOf<F, D, X, C, K> = ThreadedSparseState<
+    SparseJacobianState<D, X, C, K, Kept<F, X, C, ForwardNum<D, X, WideLanes<D>>>>,
+    SparseShares<
+        Columns<F, D, X, C, WideLanes<D>>,
+        Columns<F, D, X, C, Half>,
+        Columns<F, D, X, C, Third>,
+        RowsOf<F, D, X, C>,
+    >,
+    <X as Shape>::Scalar,
+>;
+
+/// What a function must accept for sparse Jacobians on several threads.
+pub trait ThreadedSparseEvaluate<D: JacobianSides, S: SparsityDetector, X: Shape, C: Contexts>:
+    SparseEvaluate<D, S, X, C> + Evaluate<X, C, ForwardNum<D, X, Half>> + Evaluate<X, C, ForwardNum<D, X, Third>> + Sync
+{
+}
+impl<D, S, X, C, F> ThreadedSparseEvaluate<D, S, X, C> for F
+where
+    D: JacobianSides,
+    S: SparsityDetector,
+    X: Shape,
+    C: Contexts,
+    F: SparseEvaluate<D, S, X, C>
+        + Evaluate<X, C, ForwardNum<D, X, Half>>
+        + Evaluate<X, C, ForwardNum<D, X, Third>>
+        + Sync,
+{
+}
+
+impl<D, S, A, K> AutoThreaded<AutoSparse<D, S, A, K>>
+where
+    D: JacobianSides,
+    S: SparsityDetector,
+    A: ColoringAlgorithm + Clone,
+    K: DecompressionKind + Send + Sync + 'static,
+{
+    /// Prepares what is not prepared, and follows the pattern where constants have changed it.
+    fn follow<F, X, C, P>(&self, state: &mut StateOf<F, D, X, C, K>, f: &F, x: At<'_, P>) -> Result<(), Error>
+    where
+        X: Shape,
+        C: for<'v> Contexts<Values<'v>: Send + Sync>,
+        P: Point<Shape = X, Contexts = C>,
+        F: ThreadedSparseEvaluate<D, S, X, C>,
+    {
+        if self.backend().follow(&mut state.serial, f, x)? { self.divide(state, f, x) } else { Ok(()) }
+    }
+
+    /// Divides the colours of the pattern among the threads.
+    fn divide<F, X, C, P>(&self, state: &mut StateOf<F, D, X, C, K>, f: &F, x: At<'_, P>) -> Result<(), Error>
+    where
+        X: Shape,
+        C: for<'v> Contexts<Values<'v>: Send + Sync>,
+        P: Point<Shape = X, Contexts = C>,
+        F: ThreadedSparseEvaluate<D, S, X, C>,
+    {
+        (state.shares, state.is_shared) = (SparseShares::None, false);
+        let serial = &state.serial;
+        let Some(pattern) = serial.sparsity_pattern() else { return Ok(()) };
+        let (forward, reverse) = self.backend().dense().sides();
+        let (colors, numbers) = (serial.ncolors(), pattern.nrows() + pattern.ncols());
+        // A backend that computes the matrix as a whole may compute entries as a whole, too.
+        let is_whole = <D::Forward as Backend>::Jacobian::divides(forward).is_none();
+        let parts = self.most_parts::<X::Scalar>(colors, colors.saturating_mul(numbers));
+        let named = |error: Error| error.during("jacobian", jacobian_name::<D>());
+        let shares = match D::PARTITION {
+            _ if is_whole => return Ok(()),
+            Partition::Both => return Ok(()),
+            Partition::Columns => {
+                let per_pass = <D::Forward as Backend>::Pushforward::seeds_per_pass::<WideLanes<D>>(forward, colors);
+                let Some((division, width)) = divide_columns::<WideLanes<D>>(colors, per_pass, parts) else {
+                    return Ok(());
+                };
+                state.division = division;
+                match width {
+                    Width::Wide => SparseShares::Wide(columns(forward, x, &division, colors).map_err(named)?),
+                    Width::Half => SparseShares::Half(columns(forward, x, &division, colors).map_err(named)?),
+                    Width::Third => SparseShares::Third(columns(forward, x, &division, colors).map_err(named)?),
+                }
+            }
+            Partition::Rows => {
+                let per_pass = <D::Reverse as Backend>::Pullback::seeds_per_pass::<ReverseLanes<D>>(reverse, colors);
+                state.division = Division::new(colors, per_pass, parts);
+                if !state.division.is_parallel() {
+                    return Ok(());
+                }
+                let shares = (0..state.division.parts()).map(|_| RowShare::new(reverse, x));
+                SparseShares::Rows(shares.collect::<Result<_, _>>().map_err(named)?)
+            }
+        };
+        let Some(places) = places(pattern, &state.division, serial.column_colors(), serial.row_colors()) else {
+            return Ok(());
+        };
+        (state.places, state.shares) = (places, shares);
+        // One call sizes all work memory.
+        self.products(state, f, x, true)
+    }
+
+    /// Fills the matrix of a state that is prepared for these arguments.
+    fn values<F, X, C, P>(
+        &self,
+        state: &mut StateOf<F, D, X, C, K>,
+        f: &F,
+        x: At<'_, P>,
+        with_value: bool,
+        jac: &mut SparseMatrix<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X: Shape,
+        C: for<'v> Contexts<Values<'v>: Send + Sync>,
+        P: Point<Shape = X, Contexts = C>,
+        K: Decompress<X::Scalar>,
+        F: ThreadedSparseEvaluate<D, S, X, C>,
+    {
+        state.is_shared = !matches!(state.shares, SparseShares::None);
+        if !state.is_shared {
+            self.backend().values(&mut state.serial, f, x, with_value, jac)?;
+            jac.values_mut().iter_mut().for_each(|value| *value = with_positive_zeros(*value));
+            return Ok(());
+        }
+        self.products(state, f, x, with_value)?;
+        gather(jac.values_mut(), &state.compressed, &state.places, state.division.parts())
+    }
 }
 
 impl<D: JacobianSides, S, A, K> AutoThreaded<AutoSparse<D, S, A, K>> {

@@ -84,11 +84,7 @@ where
     K: DecompressionKind + Decompress<X::Scalar> + Send + Sync + 'static,
     X: Shape,
     C: for<'v> Contexts<Values<'v>: Send + Sync>,
-    F: Evaluate<X, C, RouteNum<D, X, RouteLanes<D>>>
-        + Evaluate<X, C, RouteNum<D, X, Half>>
-        + Evaluate<X, C, RouteNum<D, X, Third>>
-        + Evaluate<X, C, DetectorNum<S, X>>
-        + Sync,
+    F: ThreadedHessianEvaluate<D, S, X, C>,
     <F as Evaluate<X, C, RouteNum<D, X, RouteLanes<D>>>>::Output: NumberOutput<RouteNum<D, X, RouteLanes<D>>>,
 {
     const BACKEND: &'static str = <AutoSparse<D, S, A, K> as HessianBackend<F, X, C>>::BACKEND;
@@ -110,31 +106,8 @@ where
         f: &F,
         x: At<'_, P>,
     ) -> Result<(), Error> {
-        state.shares = None;
         HessianBackend::<F, X, C>::prepare(self.backend(), &mut state.serial, f, x)?;
-        let Some(coloring) = state.serial.coloring() else { return Ok(()) };
-        // Entries that the backend computes directly are computed as a whole, and a pattern for one point needs its own backend.
-        if !state.serial.has_products() || S::AT_ONE_POINT {
-            return Ok(());
-        }
-        let (dense, count) = (self.backend().dense(), coloring.ncolors());
-        let parts = self.most_parts::<X::Scalar>(count, count.saturating_mul(numbers(x.coordinates())));
-        let per_pass = per_pass::<D, RouteLanes<D>>(dense, count);
-        let Some((division, width)) = divide_columns::<RouteLanes<D>>(count, per_pass, parts) else { return Ok(()) };
-        let shares = match width {
-            Width::Wide => HessianWork::new(dense, x, count).map(|work| Shares::Wide(HessianShares::new(work))),
-            Width::Half => HessianWork::new(dense, x, count).map(|work| Shares::Half(HessianShares::new(work))),
-            Width::Third => HessianWork::new(dense, x, count).map(|work| Shares::Third(HessianShares::new(work))),
-        };
-        let mut shares = shares.map_err(named::<D>)?;
-        let seeds = Seeds::Colors { colors: coloring.column_colors(), first: 0, count };
-        any_lanes!(&mut shares, |shares| {
-            shares.first_mut().prepare(f, x, seeds).map_err(named::<D>)?;
-            shares.prepare(f, x, seeds, &division).map_err(named::<D>)?;
-        });
-        state.compressed.resize(coloring.compressed_len(), X::Scalar::default());
-        (state.shares, state.division) = (Some(shares), division);
-        Ok(())
+        self.divide_hessian(state, f, x)
     }
 
     fn matrix<P: Point<Shape = X, Contexts = C>>(
@@ -144,12 +117,10 @@ where
         x: At<'_, P>,
         request: Request,
     ) -> Result<Self::Matrix, Error> {
-        if state.serial.sparsity_pattern().is_none() {
-            self.prepare(state, f, x)?;
-        }
+        self.follow_hessian(state, f, x)?;
         let pattern = state.serial.sparsity_pattern().map(Arc::clone).expect("the preparation made it");
         let mut hess = SparseMatrix::zeros(pattern);
-        self.fill(state, f, x, request, &mut hess)?;
+        self.hessian_values(state, f, x, request, &mut hess)?;
         Ok(hess)
     }
 
@@ -161,24 +132,9 @@ where
         request: Request,
         hess: &mut Self::Matrix,
     ) -> Result<(), Error> {
-        if state.serial.sparsity_pattern().is_none() {
-            self.prepare(state, f, x)?;
-        }
-        let ThreadedSparseHessianState { serial, shares, division, compressed } = state;
-        match shares {
-            None => HessianBackend::<F, X, C>::fill(self.backend(), serial, f, x, request, hess)?,
-            Some(shares) => {
-                serial.check_call(x, hess).map_err(|kind| named::<D>(kind.into()))?;
-                let coloring = serial.coloring().expect("the preparation made it");
-                let seeds = Seeds::Colors { colors: coloring.column_colors(), first: 0, count: coloring.ncolors() };
-                any_lanes!(shares, |shares| shares.fill(f, x, seeds, division, request, compressed))
-                    .map_err(named::<D>)?;
-                let decompressed = coloring.decompress_into(hess.values_mut(), compressed);
-                decompressed.map_err(|error| named::<D>(coloring_error(error)))?;
-            }
-        }
-        hess.values_mut().iter_mut().for_each(|value| *value = with_positive_zeros(*value));
-        Ok(())
+        self.follow_hessian(state, f, x)?;
+        state.serial.check_buffer(hess).map_err(|kind| named::<D>(kind.into()))?;
+        self.hessian_values(state, f, x, request, hess)
     }
 
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
@@ -204,6 +160,124 @@ where
             Some(shares) => any_lanes!(shares, |shares| shares.first().gradient()),
             None => <AutoSparse<D, S, A, K> as HessianBackend<F, X, C>>::gradient(&state.serial),
         }
+    }
+}
+
+/// What a function must accept for sparse Hessians on several threads.
+pub trait ThreadedHessianEvaluate<D: SecondOrderBackend, S: SparsityDetector, X: Shape, C: Contexts>:
+    Evaluate<X, C, RouteNum<D, X, RouteLanes<D>>>
+    + Evaluate<X, C, RouteNum<D, X, Half>>
+    + Evaluate<X, C, RouteNum<D, X, Third>>
+    + Evaluate<X, C, DetectorNum<S, X>>
+    + Sync
+{
+}
+impl<D, S, X, C, F> ThreadedHessianEvaluate<D, S, X, C> for F
+where
+    D: SecondOrderBackend,
+    S: SparsityDetector,
+    X: Shape,
+    C: Contexts,
+    F: Evaluate<X, C, RouteNum<D, X, RouteLanes<D>>>
+        + Evaluate<X, C, RouteNum<D, X, Half>>
+        + Evaluate<X, C, RouteNum<D, X, Third>>
+        + Evaluate<X, C, DetectorNum<S, X>>
+        + Sync,
+{
+}
+
+impl<D, S, A, K> AutoThreaded<AutoSparse<D, S, A, K>>
+where
+    D: SecondOrderBackend,
+    S: SparsityDetector,
+    A: ColoringAlgorithm + Clone,
+    K: DecompressionKind + Send + Sync + 'static,
+{
+    /// Prepares what is not prepared, and follows the pattern where constants have changed it.
+    fn follow_hessian<F, X, C, P>(
+        &self,
+        state: &mut ThreadedSparseHessianState<D, X, C, K>,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error>
+    where
+        X: Shape,
+        C: for<'v> Contexts<Values<'v>: Send + Sync>,
+        P: Point<Shape = X, Contexts = C>,
+        F: ThreadedHessianEvaluate<D, S, X, C>,
+    {
+        if self.backend().follow_hessian(&mut state.serial, f, x)? { self.divide_hessian(state, f, x) } else { Ok(()) }
+    }
+
+    /// Divides the colours of the pattern among the threads.
+    fn divide_hessian<F, X, C, P>(
+        &self,
+        state: &mut ThreadedSparseHessianState<D, X, C, K>,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error>
+    where
+        X: Shape,
+        C: for<'v> Contexts<Values<'v>: Send + Sync>,
+        P: Point<Shape = X, Contexts = C>,
+        F: ThreadedHessianEvaluate<D, S, X, C>,
+    {
+        state.shares = None;
+        let Some(coloring) = state.serial.coloring() else { return Ok(()) };
+        // Entries that the backend computes directly are computed as a whole, and a pattern for one point needs its own backend.
+        if !state.serial.has_products() || S::AT_ONE_POINT {
+            return Ok(());
+        }
+        let (dense, count) = (self.backend().dense(), coloring.ncolors());
+        let parts = self.most_parts::<X::Scalar>(count, count.saturating_mul(numbers(x.coordinates())));
+        let per_pass = per_pass::<D, RouteLanes<D>>(dense, count);
+        let Some((division, width)) = divide_columns::<RouteLanes<D>>(count, per_pass, parts) else { return Ok(()) };
+        let shares = match width {
+            Width::Wide => HessianWork::new(dense, x, count).map(|work| Shares::Wide(HessianShares::new(work))),
+            Width::Half => HessianWork::new(dense, x, count).map(|work| Shares::Half(HessianShares::new(work))),
+            Width::Third => HessianWork::new(dense, x, count).map(|work| Shares::Third(HessianShares::new(work))),
+        };
+        let mut shares = shares.map_err(named::<D>)?;
+        let seeds = Seeds::Colors { colors: coloring.column_colors(), first: 0, count };
+        any_lanes!(&mut shares, |shares| {
+            shares.first_mut().prepare(f, x, seeds).map_err(named::<D>)?;
+            shares.prepare(f, x, seeds, &division).map_err(named::<D>)?;
+        });
+        state.compressed.resize(coloring.compressed_len(), X::Scalar::default());
+        (state.shares, state.division) = (Some(shares), division);
+        Ok(())
+    }
+
+    /// Fills the matrix of a state that is prepared for these arguments.
+    fn hessian_values<F, X, C, P>(
+        &self,
+        state: &mut ThreadedSparseHessianState<D, X, C, K>,
+        f: &F,
+        x: At<'_, P>,
+        request: Request,
+        hess: &mut SparseMatrix<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X: Shape,
+        C: for<'v> Contexts<Values<'v>: Send + Sync>,
+        P: Point<Shape = X, Contexts = C>,
+        K: Decompress<X::Scalar>,
+        F: ThreadedHessianEvaluate<D, S, X, C>,
+    {
+        let ThreadedSparseHessianState { serial, shares, division, compressed } = state;
+        match shares {
+            None => self.backend().hessian_values(serial, f, x, request, hess)?,
+            Some(shares) => {
+                let coloring = serial.coloring().expect("the preparation made it");
+                let seeds = Seeds::Colors { colors: coloring.column_colors(), first: 0, count: coloring.ncolors() };
+                any_lanes!(shares, |shares| shares.fill(f, x, seeds, division, request, compressed))
+                    .map_err(named::<D>)?;
+                let decompressed = coloring.decompress_into(hess.values_mut(), compressed);
+                decompressed.map_err(|error| named::<D>(coloring_error(error)))?;
+            }
+        }
+        hess.values_mut().iter_mut().for_each(|value| *value = with_positive_zeros(*value));
+        Ok(())
     }
 }
 

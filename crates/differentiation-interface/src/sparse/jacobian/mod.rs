@@ -3,207 +3,31 @@
 //! Called by `jacobian` through [`JacobianBackend`]; calls the pushforward and pullback routes of the dense backends. A backend that
 //! computes entries directly is tried first.
 
-use super::lanes::{Narrow, is_narrow};
+mod state;
+
+pub use state::SparseJacobianState;
+
+use self::state::{Forward, ForwardNum, NarrowNum, Plan, Pushforwards, ReverseNum};
+use super::arguments::PatternArguments;
+use super::lanes::is_narrow;
 use super::name::JacobianName;
-use super::prepared_shape::PreparedShape;
 use super::sides::{JacobianSides, Partition};
-use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, other_pattern};
-use differentiation_interface_core::backend::{
-    Backend, EntryRequest, Lanes, PullbackRoute, PushforwardRoute, Rows, Seeds,
-};
+use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, grown, other_pattern};
+use differentiation_interface_core::backend::{Backend, EntryRequest, PullbackRoute, PushforwardRoute, Rows, Seeds};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::{ArrayOutput, Bound, Evaluate, Flat, KeptBy, Storage};
 use differentiation_interface_core::fault;
-use differentiation_interface_core::operators::{Evaluation, JacobianBackend, NumOf};
+use differentiation_interface_core::operators::{Evaluation, JacobianBackend};
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::scalar::{Base, Scalar};
 use matrix_coloring::{
-    Bidirectional, BidirectionalColoring, ColoringAlgorithm, Column, ColumnColoring, Decompress, DecompressionKind,
-    Groups, Pattern, Row, RowColoring, coloring,
+    Bidirectional, ColoringAlgorithm, Column, Decompress, DecompressionKind, Pattern, Row, coloring,
 };
 use sparsity_tracer::SparsityDetector;
 use std::sync::Arc;
 
-type ForwardNum<D, X> = NumOf<<D as JacobianSides>::Forward, X, <<D as JacobianSides>::Forward as Backend>::Lanes>;
-type NarrowNum<D, X> = NumOf<<D as JacobianSides>::Forward, X, Narrow>;
-type ReverseNum<D, X> = NumOf<<D as JacobianSides>::Reverse, X, <<D as JacobianSides>::Reverse as Backend>::Lanes>;
-type ReverseState<B, S> = <<B as Backend>::Pullback as PullbackRoute<B>>::State<S, <B as Backend>::Lanes>;
 type DetectorNum<S, X> = <S as SparsityDetector>::JacobianNum<<<X as Shape>::Scalar as Scalar>::Base>;
-
-/// A colouring with its decompression.
-#[derive(Clone, Debug)]
-enum Plan<K> {
-    Columns(ColumnColoring),
-    Rows(RowColoring),
-    Both(BidirectionalColoring<K>),
-}
-
-/// State and work memory of pushforwards on numbers with the lanes `L`.
-struct Pushforwards<B: Backend, X: Shape, C: Contexts, L: Lanes> {
-    state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, L>,
-    storage: Storage<X, C, NumOf<B, X, L>>,
-}
-
-impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Clone for Pushforwards<B, X, C, L> {
-    fn clone(&self) -> Self {
-        Pushforwards { state: self.state.clone(), storage: self.storage.clone() }
-    }
-}
-
-impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Pushforwards<B, X, C, L> {
-    fn new<P: Point<Shape = X, Contexts = C>>(backend: &B, x: At<'_, P>, seeds: usize) -> Result<Self, Error> {
-        let state = B::Pushforward::state(backend, x.coordinates().len(), seeds)?;
-        Ok(Pushforwards { state, storage: Storage::new(x) })
-    }
-
-    fn run<F, P>(
-        &mut self,
-        backend: &B,
-        f: &F,
-        x: At<'_, P>,
-        seeds: Seeds<'_, X::Scalar>,
-        y: Option<&mut Vec<X::Scalar>>,
-        rows: Rows<'_, X::Scalar>,
-    ) -> Result<(), Error>
-    where
-        P: Point<Shape = X, Contexts = C>,
-        F: Evaluate<X, C, NumOf<B, X, L>>,
-    {
-        let mut kept = Default::default();
-        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
-        B::Pushforward::pushforward(backend, &mut self.state, &mut f, x.coordinates(), seeds, y, rows)
-    }
-
-    fn entries<F, P>(
-        &mut self,
-        backend: &B,
-        f: &F,
-        x: At<'_, P>,
-        entries: EntryRequest<'_, X::Scalar>,
-        y: Option<&mut Vec<X::Scalar>>,
-    ) -> Result<bool, Error>
-    where
-        P: Point<Shape = X, Contexts = C>,
-        F: Evaluate<X, C, NumOf<B, X, L>>,
-    {
-        let mut kept = Default::default();
-        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
-        B::Pushforward::entries(backend, &mut self.state, &mut f, x.coordinates(), entries, y)
-    }
-}
-
-/// The pushforwards of a preparation, whose lanes follow from the number of colours.
-enum Forward<B: Backend, X: Shape, C: Contexts> {
-    Wide(Pushforwards<B, X, C, B::Lanes>),
-    Few(Pushforwards<B, X, C, Narrow>),
-}
-
-impl<B: Backend, X: Shape, C: Contexts> Clone for Forward<B, X, C> {
-    fn clone(&self) -> Self {
-        match self {
-            Forward::Wide(work) => Forward::Wide(work.clone()),
-            Forward::Few(work) => Forward::Few(work.clone()),
-        }
-    }
-}
-
-/// What a preparation of a sparse Jacobian holds.
-pub struct SparseJacobianState<D: JacobianSides, X: Shape, C: Contexts, K, Y = ()> {
-    forward: Option<Forward<D::Forward, X, C>>,
-    reverse: Option<ReverseState<D::Reverse, X::Scalar>>,
-    reverse_storage: Storage<X, C, ReverseNum<D, X>>,
-    evaluation: Evaluation<ReverseNum<D, X>>,
-    shape: PreparedShape,
-    /// What the evaluation of the preparation kept of the output.
-    kept: Y,
-    plan: Option<(Arc<Pattern>, Arc<Plan<K>>)>,
-    inputs: usize,
-    y: Vec<X::Scalar>,
-    by_columns: Vec<X::Scalar>,
-    by_rows: Vec<X::Scalar>,
-}
-
-impl<D: JacobianSides, X: Shape, C: Contexts, K, Y: Clone> Clone for SparseJacobianState<D, X, C, K, Y> {
-    fn clone(&self) -> Self {
-        SparseJacobianState {
-            forward: self.forward.clone(),
-            reverse: self.reverse.clone(),
-            reverse_storage: self.reverse_storage.clone(),
-            evaluation: self.evaluation.clone(),
-            shape: self.shape.clone(),
-            kept: self.kept.clone(),
-            plan: self.plan.clone(),
-            inputs: self.inputs,
-            y: self.y.clone(),
-            by_columns: self.by_columns.clone(),
-            by_rows: self.by_rows.clone(),
-        }
-    }
-}
-
-impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind, Y> SparseJacobianState<D, X, C, K, Y> {
-    /// The pattern, once prepared.
-    pub fn sparsity_pattern(&self) -> Option<&Arc<Pattern>> {
-        self.plan.as_ref().map(|(pattern, _)| pattern)
-    }
-    /// The colours of the columns; empty before preparation and if only rows are coloured.
-    pub fn column_colors(&self) -> &[u32] {
-        match self.plan.as_ref().map(|(_, plan)| &**plan) {
-            Some(Plan::Columns(colors)) => colors.column_colors(),
-            Some(Plan::Both(colors)) => colors.column_colors(),
-            _ => &[],
-        }
-    }
-    /// The colours of the rows; empty before preparation and if only columns are coloured.
-    pub fn row_colors(&self) -> &[u32] {
-        match self.plan.as_ref().map(|(_, plan)| &**plan) {
-            Some(Plan::Rows(colors)) => colors.row_colors(),
-            Some(Plan::Both(colors)) => colors.row_colors(),
-            _ => &[],
-        }
-    }
-    /// The columns of each colour; `None` before preparation and if only rows are coloured.
-    pub fn column_groups(&self) -> Option<&Groups> {
-        match &*self.plan.as_ref()?.1 {
-            Plan::Columns(colors) => Some(colors.column_groups()),
-            Plan::Rows(_) => None,
-            Plan::Both(colors) => Some(colors.column_groups()),
-        }
-    }
-    /// The rows of each colour; `None` before preparation and if only columns are coloured.
-    pub fn row_groups(&self) -> Option<&Groups> {
-        match &*self.plan.as_ref()?.1 {
-            Plan::Columns(_) => None,
-            Plan::Rows(colors) => Some(colors.row_groups()),
-            Plan::Both(colors) => Some(colors.row_groups()),
-        }
-    }
-    /// The number of colours, which is the number of products of a call, unless the backends compute entries directly; 0 before preparation.
-    pub fn ncolors(&self) -> usize {
-        match self.plan.as_ref().map(|(_, plan)| &**plan) {
-            Some(Plan::Columns(colors)) => colors.ncolors(),
-            Some(Plan::Rows(colors)) => colors.ncolors(),
-            Some(Plan::Both(colors)) => colors.ncolors(),
-            None => 0,
-        }
-    }
-}
-
-impl<D: JacobianSides, X: Shape, C: Contexts, K, Y> SparseJacobianState<D, X, C, K, Y> {
-    /// Checks that a point and a matrix have the shape and the pattern of the preparation.
-    pub(crate) fn check_call<P>(&mut self, x: At<'_, P>, jac: &SparseMatrix<X::Scalar>) -> Result<(), ErrorKind>
-    where
-        P: Point<Shape = X, Contexts = C>,
-    {
-        self.shape.check(|lengths| self.reverse_storage.lengths(x, lengths))?;
-        let pattern = self.plan.as_ref().map(|(pattern, _)| pattern);
-        match pattern.is_some_and(|own| Arc::ptr_eq(own, jac.pattern()) || **own == **jac.pattern()) {
-            true => Ok(()),
-            false => Err(ErrorKind::BufferPattern),
-        }
-    }
-}
 
 /// Names the operator in an error.
 fn named<D: JacobianSides>(error: impl Into<Error>) -> Error {
@@ -229,10 +53,7 @@ where
     K: DecompressionKind + Decompress<X::Scalar> + Send + Sync + 'static,
     X: Shape,
     C: Contexts,
-    F: Evaluate<X, C, ForwardNum<D, X>>
-        + Evaluate<X, C, NarrowNum<D, X>>
-        + Evaluate<X, C, ReverseNum<D, X>>
-        + Evaluate<X, C, DetectorNum<S, X>>,
+    F: SparseEvaluate<D, S, X, C>,
     <F as Evaluate<X, C, ForwardNum<D, X>>>::Output: ArrayOutput<ForwardNum<D, X>>,
 {
     const BACKEND: &'static str = JacobianName::<D>::NAME;
@@ -247,7 +68,7 @@ where
             reverse: None,
             reverse_storage: Storage::new(x),
             evaluation: Evaluation::new(),
-            shape: PreparedShape::default(),
+            arguments: PatternArguments::default(),
             kept: Default::default(),
             plan: None,
             inputs: x.coordinates().len(),
@@ -263,10 +84,156 @@ where
         f: &F,
         x: At<'_, P>,
     ) -> Result<(), Error> {
-        let flat = x.coordinates();
+        let pattern = self.detect(f, x)?;
+        self.adopt(state, pattern, f, x)
+    }
+
+    fn matrix<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        with_value: bool,
+    ) -> Result<Self::Matrix, Error> {
+        self.follow(state, f, x)?;
+        let pattern = state.sparsity_pattern().map(Arc::clone).expect("the preparation made it");
+        let mut jac = SparseMatrix::zeros(pattern);
+        self.values(state, f, x, with_value, &mut jac)?;
+        Ok(jac)
+    }
+
+    fn fill<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        with_value: bool,
+        jac: &mut Self::Matrix,
+    ) -> Result<(), Error> {
+        self.follow(state, f, x)?;
+        state.check_buffer(jac).map_err(named::<D>)?;
+        self.values(state, f, x, with_value, jac)
+    }
+
+    fn adapt(&self, state: &mut Self::State, adapts: bool) {
+        self.adapt_sides(state, adapts);
+    }
+    fn evaluate<P: Point<Shape = X, Contexts = C>>(
+        &self,
+        state: &mut Self::State,
+        f: &F,
+        x: At<'_, P>,
+        y: &mut Vec<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X::Scalar: Base,
+    {
+        if state.plan.is_none() {
+            self.prepare(state, f, x)?;
+        }
+        let mut kept = Default::default();
+        let mut f = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, &mut state.reverse_storage, &mut kept);
+        state.evaluation.run(&mut f, x.coordinates(), y).map_err(named::<D>)
+    }
+    fn value(state: &Self::State) -> &[X::Scalar] {
+        &state.y
+    }
+    fn kept(state: &Self::State) -> &KeptBy<F, X, C, ForwardNum<D, X>> {
+        &state.kept
+    }
+}
+
+/// What a function must accept for sparse Jacobians by the dense sides `D` and the detector `S`.
+pub trait SparseEvaluate<D: JacobianSides, S: SparsityDetector, X: Shape, C: Contexts>:
+    Evaluate<X, C, ForwardNum<D, X>>
+    + Evaluate<X, C, NarrowNum<D, X>>
+    + Evaluate<X, C, ReverseNum<D, X>>
+    + Evaluate<X, C, DetectorNum<S, X>>
+{
+}
+impl<D, S, X, C, F> SparseEvaluate<D, S, X, C> for F
+where
+    D: JacobianSides,
+    S: SparsityDetector,
+    X: Shape,
+    C: Contexts,
+    F: Evaluate<X, C, ForwardNum<D, X>>
+        + Evaluate<X, C, NarrowNum<D, X>>
+        + Evaluate<X, C, ReverseNum<D, X>>
+        + Evaluate<X, C, DetectorNum<S, X>>,
+{
+}
+
+/// The state for a function.
+type StateOf<F, D, X, C, K> = SparseJacobianState<D, X, C, K, KeptBy<F, X, C, ForwardNum<D, X>>>;
+
+impl<D, S, A, K> AutoSparse<D, S, A, K>
+where
+    D: JacobianSides,
+    S: SparsityDetector,
+    A: ColoringAlgorithm + Clone,
+    K: DecompressionKind + Send + Sync + 'static,
+{
+    /// The pattern for the arguments of this call.
+    fn detect<F, X, C, P>(&self, f: &F, x: At<'_, P>) -> Result<Pattern, Error>
+    where
+        X: Shape,
+        C: Contexts,
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, DetectorNum<S, X>>,
+    {
         let (mut storage, mut kept) = (Storage::new(x), Default::default());
         let mut traced = Bound::<F, X, C, DetectorNum<S, X>, _>::new(f, x, &mut storage, &mut kept);
-        let pattern = fault::watch(|| self.detector.jacobian(&mut traced, flat)).map_err(named::<D>)?;
+        fault::watch(|| self.detector.jacobian(&mut traced, x.coordinates())).map_err(named::<D>)
+    }
+
+    /// Prepares what is not prepared. Where the constants are not those of the preparation, detects again and takes over the entries that
+    /// are new. Returns whether the pattern has changed.
+    pub(crate) fn follow<F, X, C, P>(
+        &self,
+        state: &mut StateOf<F, D, X, C, K>,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<bool, Error>
+    where
+        X: Shape,
+        C: Contexts,
+        P: Point<Shape = X, Contexts = C>,
+        F: SparseEvaluate<D, S, X, C>,
+    {
+        let SparseJacobianState { arguments, reverse_storage, plan, .. } = &mut *state;
+        let Some((prepared, _)) = plan else {
+            let pattern = self.detect(f, x)?;
+            self.adopt(state, pattern, f, x)?;
+            return Ok(true);
+        };
+        if !arguments.have_changed(reverse_storage, x).map_err(named::<D>)? || !S::FOLLOWS_CONSTANTS {
+            return Ok(false);
+        }
+        let found = self.detect(f, x)?;
+        let Some(pattern) = grown(prepared, found).map_err(named::<D>)? else {
+            arguments.keep(reverse_storage, x);
+            return Ok(false);
+        };
+        self.adopt(state, pattern, f, x)?;
+        self.adapt_sides(state, true);
+        Ok(true)
+    }
+
+    /// Colours a pattern and prepares its products.
+    fn adopt<F, X, C, P>(
+        &self,
+        state: &mut StateOf<F, D, X, C, K>,
+        pattern: Pattern,
+        f: &F,
+        x: At<'_, P>,
+    ) -> Result<(), Error>
+    where
+        X: Shape,
+        C: Contexts,
+        P: Point<Shape = X, Contexts = C>,
+        F: SparseEvaluate<D, S, X, C>,
+    {
         let refused = |error| named::<D>(coloring_error(error));
         let plan = match D::PARTITION {
             Partition::Columns => Plan::Columns(coloring(&pattern, Column, &self.coloring).map_err(refused)?),
@@ -301,12 +268,12 @@ where
         state.by_rows.clear();
         state.inputs = inputs;
         let (mut scratch, count) = (Vec::new(), pattern.nnz());
-        state.shape.prepare(|lengths| state.reverse_storage.lengths(x, lengths));
+        state.arguments.keep(&mut state.reverse_storage, x);
         state.plan = Some((Arc::new(pattern), Arc::new(plan)));
         // Any of several number types computes the value, so a container that tells its shape is made here once.
         if size_of::<KeptBy<F, X, C, ForwardNum<D, X>>>() > 0 {
             let constant = <D::Forward as Backend>::inject::<X::Scalar, <D::Forward as Backend>::Lanes>;
-            let constants: Vec<ForwardNum<D, X>> = flat.iter().map(|&v| constant(v)).collect();
+            let constants: Vec<ForwardNum<D, X>> = x.coordinates().iter().map(|&v| constant(v)).collect();
             let mut storage = Storage::new(x);
             let mut f = Bound::new(f, x, &mut storage, &mut state.kept);
             fault::watch(|| {
@@ -327,34 +294,22 @@ where
         })
     }
 
-    fn matrix<P: Point<Shape = X, Contexts = C>>(
+    /// Fills the matrix of a state that is prepared for these arguments.
+    pub(crate) fn values<F, X, C, P>(
         &self,
-        state: &mut Self::State,
+        state: &mut StateOf<F, D, X, C, K>,
         f: &F,
         x: At<'_, P>,
         with_value: bool,
-    ) -> Result<Self::Matrix, Error> {
-        if state.plan.is_none() {
-            self.prepare(state, f, x)?;
-        }
-        let pattern = state.sparsity_pattern().map(Arc::clone).expect("the preparation made it");
-        let mut jac = SparseMatrix::zeros(pattern);
-        self.fill(state, f, x, with_value, &mut jac)?;
-        Ok(jac)
-    }
-
-    fn fill<P: Point<Shape = X, Contexts = C>>(
-        &self,
-        state: &mut Self::State,
-        f: &F,
-        x: At<'_, P>,
-        with_value: bool,
-        jac: &mut Self::Matrix,
-    ) -> Result<(), Error> {
-        if state.plan.is_none() {
-            self.prepare(state, f, x)?;
-        }
-        state.check_call(x, jac).map_err(named::<D>)?;
+        jac: &mut SparseMatrix<X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        X: Shape,
+        C: Contexts,
+        P: Point<Shape = X, Contexts = C>,
+        K: Decompress<X::Scalar>,
+        F: SparseEvaluate<D, S, X, C>,
+    {
         if self.entries(state, f, x, with_value, jac.rows_to_fill())? {
             return Ok(());
         }
@@ -368,7 +323,8 @@ where
         .map_err(|error| named::<D>(coloring_error(error)))
     }
 
-    fn adapt(&self, state: &mut Self::State, adapts: bool) {
+    /// Tells the dense backends whether calls that repeat may be computed in another way.
+    fn adapt_sides<X: Shape, C: Contexts, Y>(&self, state: &mut SparseJacobianState<D, X, C, K, Y>, adapts: bool) {
         let sides = self.sides();
         match &mut state.forward {
             Some(Forward::Wide(work)) => {
@@ -382,29 +338,6 @@ where
         if let Some(work) = &mut state.reverse {
             <D::Reverse as Backend>::Pullback::adapt(&sides.reverse, work, adapts);
         }
-    }
-    fn evaluate<P: Point<Shape = X, Contexts = C>>(
-        &self,
-        state: &mut Self::State,
-        f: &F,
-        x: At<'_, P>,
-        y: &mut Vec<X::Scalar>,
-    ) -> Result<(), Error>
-    where
-        X::Scalar: Base,
-    {
-        if state.plan.is_none() {
-            self.prepare(state, f, x)?;
-        }
-        let mut kept = Default::default();
-        let mut f = Bound::<F, X, C, ReverseNum<D, X>, _>::new(f, x, &mut state.reverse_storage, &mut kept);
-        state.evaluation.run(&mut f, x.coordinates(), y).map_err(named::<D>)
-    }
-    fn value(state: &Self::State) -> &[X::Scalar] {
-        &state.y
-    }
-    fn kept(state: &Self::State) -> &KeptBy<F, X, C, ForwardNum<D, X>> {
-        &state.kept
     }
 }
 

@@ -1,0 +1,118 @@
+//! What a container consists of as words, and the constants beside its numbers.
+//!
+//! Called by contexts that are containers, and by `#[derive(Container)]` for each `#[constant]` field.
+
+use super::Container;
+use crate::recordings::{Word, Words, Wordwise};
+use std::cell::Cell;
+
+thread_local! {
+    /// Memory for the lengths of a container, so that a comparison allocates nothing.
+    static LENGTHS: Cell<Vec<usize>> = const { Cell::new(Vec::new()) };
+}
+
+impl Words<'_> {
+    /// Takes a container: its lengths, its numbers, then its constants.
+    pub fn container<C: Container<Scalar: Word> + ?Sized>(&mut self, container: &C) -> bool {
+        let mut lengths = LENGTHS.take();
+        lengths.clear();
+        container.lengths(&mut lengths);
+        let mut are_equal = self.numbers(&lengths);
+        LENGTHS.set(lengths);
+        container.pieces(&mut |piece: &[C::Scalar]| are_equal = are_equal && self.numbers(piece));
+        are_equal && container.constants(self)
+    }
+}
+
+/// A `#[constant]` field. `(&Field(&self.name)).words(words)` is that of [`PlainField`] where the type of the field is known to be plain data, else that
+/// of [`OpaqueField`]: method calls try the type of the receiver before a reference to it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Field<'a, D: ?Sized>(pub &'a D);
+
+/// A field of plain data.
+#[doc(hidden)]
+pub trait PlainField {
+    fn words(&self, words: &mut Words<'_>) -> bool;
+}
+impl<D: Wordwise + ?Sized> PlainField for Field<'_, D> {
+    #[inline]
+    fn words(&self, words: &mut Words<'_>) -> bool {
+        self.0.read(words)
+    }
+}
+
+/// A field of which nothing is known.
+#[doc(hidden)]
+pub trait OpaqueField {
+    fn words(&self, words: &mut Words<'_>) -> bool;
+}
+impl<D: ?Sized> OpaqueField for &Field<'_, D> {
+    #[inline]
+    fn words(&self, _: &mut Words<'_>) -> bool {
+        false
+    }
+}
+
+/// Containers of other crates that hold plain numbers are plain data.
+#[allow(unused_macros)]
+macro_rules! plain_containers {
+    ($([$($generics:tt)*] $container:ty),* $(,)?) => {$(
+        impl<$($generics)*> Wordwise for $container {
+            fn read(&self, words: &mut Words<'_>) -> bool {
+                words.container(self)
+            }
+        }
+    )*};
+}
+#[cfg(feature = "nalgebra")]
+plain_containers! {
+    [const R: usize, const C: usize] nalgebra::SMatrix<f64, R, C>,
+    [const R: usize, const C: usize] nalgebra::SMatrix<f32, R, C>,
+    [] nalgebra::DMatrix<f64>, [] nalgebra::DVector<f64>, [] nalgebra::RowDVector<f64>,
+    [] nalgebra::DMatrix<f32>, [] nalgebra::DVector<f32>,
+}
+#[cfg(feature = "ndarray")]
+plain_containers! {
+    [] ndarray::Array1<f64>, [] ndarray::Array2<f64>, [] ndarray::Array3<f64>, [] ndarray::ArrayD<f64>,
+    [] ndarray::Array1<f32>, [] ndarray::Array2<f32>,
+}
+#[cfg(feature = "faer")]
+plain_containers! { [] faer::Mat<f64>, [] faer::Col<f64>, [] faer::Mat<f32>, [] faer::Col<f32> }
+#[cfg(feature = "num-complex")]
+plain_containers! { [] num_complex::Complex<f64>, [] num_complex::Complex<f32> }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn a_container_is_its_lengths_and_numbers() {
+        let words = |data: &(Vec<f64>, [f64; 2])| {
+            let mut words = Vec::new();
+            assert!(Words::Keep(&mut words).container(data));
+            words
+        };
+        let known = words(&(vec![1.0], [2.0, 3.0]));
+        let is_equal = |data: &(Vec<f64>, [f64; 2])| {
+            let mut words = Words::Compare(&known);
+            words.container(data) && words.is_complete()
+        };
+        assert!(is_equal(&(vec![1.0], [2.0, 3.0])));
+        assert!(!is_equal(&(vec![1.0], [2.0, 4.0])));
+        assert!(!is_equal(&(vec![1.0, 2.0], [3.0, 4.0])));
+    }
+
+    #[test]
+    fn a_field_of_plain_data_is_read_and_another_is_opaque() {
+        let mut kept = Vec::new();
+        let words = &mut Words::Keep(&mut kept);
+        let (name, options, cell) = (&Field("name"), &Field(&vec![Some(2.0)]), &Field(&RefCell::new(1.0)));
+        assert!(name.words(words) && options.words(words) && !cell.words(words));
+        assert_eq!(
+            kept,
+            [4, u64::from(b'n'), u64::from(b'a'), u64::from(b'm'), u64::from(b'e'), 1, 1, 2_f64.to_bits()]
+        );
+    }
+}

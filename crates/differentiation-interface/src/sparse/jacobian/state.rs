@@ -1,0 +1,197 @@
+//! What a preparation of a sparse Jacobian holds: the pattern with its colours, and the states of the dense backends.
+
+use crate::sparse::SparseMatrix;
+use crate::sparse::arguments::PatternArguments;
+use crate::sparse::lanes::Narrow;
+use crate::sparse::sides::JacobianSides;
+use differentiation_interface_core::backend::{
+    Backend, EntryRequest, Lanes, PullbackRoute, PushforwardRoute, Rows, Seeds,
+};
+use differentiation_interface_core::context::Contexts;
+use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::evaluate::{Bound, Evaluate, Storage};
+use differentiation_interface_core::operators::{Evaluation, NumOf};
+use differentiation_interface_core::point::{At, Point, Shape};
+use matrix_coloring::{BidirectionalColoring, ColumnColoring, DecompressionKind, Groups, Pattern, RowColoring};
+use std::sync::Arc;
+
+pub(super) type ForwardNum<D, X> =
+    NumOf<<D as JacobianSides>::Forward, X, <<D as JacobianSides>::Forward as Backend>::Lanes>;
+pub(super) type NarrowNum<D, X> = NumOf<<D as JacobianSides>::Forward, X, Narrow>;
+pub(super) type ReverseNum<D, X> =
+    NumOf<<D as JacobianSides>::Reverse, X, <<D as JacobianSides>::Reverse as Backend>::Lanes>;
+type ReverseState<B, S> = <<B as Backend>::Pullback as PullbackRoute<B>>::State<S, <B as Backend>::Lanes>;
+
+/// A colouring with its decompression.
+#[derive(Clone, Debug)]
+pub(super) enum Plan<K> {
+    Columns(ColumnColoring),
+    Rows(RowColoring),
+    Both(BidirectionalColoring<K>),
+}
+
+/// State and work memory of pushforwards on numbers with the lanes `L`.
+pub(super) struct Pushforwards<B: Backend, X: Shape, C: Contexts, L: Lanes> {
+    pub(super) state: <B::Pushforward as PushforwardRoute<B>>::State<X::Scalar, L>,
+    storage: Storage<X, C, NumOf<B, X, L>>,
+}
+
+impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Clone for Pushforwards<B, X, C, L> {
+    fn clone(&self) -> Self {
+        Pushforwards { state: self.state.clone(), storage: self.storage.clone() }
+    }
+}
+
+impl<B: Backend, X: Shape, C: Contexts, L: Lanes> Pushforwards<B, X, C, L> {
+    pub(super) fn new<P: Point<Shape = X, Contexts = C>>(
+        backend: &B,
+        x: At<'_, P>,
+        seeds: usize,
+    ) -> Result<Self, Error> {
+        let state = B::Pushforward::state(backend, x.coordinates().len(), seeds)?;
+        Ok(Pushforwards { state, storage: Storage::new(x) })
+    }
+
+    pub(super) fn run<F, P>(
+        &mut self,
+        backend: &B,
+        f: &F,
+        x: At<'_, P>,
+        seeds: Seeds<'_, X::Scalar>,
+        y: Option<&mut Vec<X::Scalar>>,
+        rows: Rows<'_, X::Scalar>,
+    ) -> Result<(), Error>
+    where
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, NumOf<B, X, L>>,
+    {
+        let mut kept = Default::default();
+        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
+        B::Pushforward::pushforward(backend, &mut self.state, &mut f, x.coordinates(), seeds, y, rows)
+    }
+
+    pub(super) fn entries<F, P>(
+        &mut self,
+        backend: &B,
+        f: &F,
+        x: At<'_, P>,
+        entries: EntryRequest<'_, X::Scalar>,
+        y: Option<&mut Vec<X::Scalar>>,
+    ) -> Result<bool, Error>
+    where
+        P: Point<Shape = X, Contexts = C>,
+        F: Evaluate<X, C, NumOf<B, X, L>>,
+    {
+        let mut kept = Default::default();
+        let mut f = Bound::new(f, x, &mut self.storage, &mut kept);
+        B::Pushforward::entries(backend, &mut self.state, &mut f, x.coordinates(), entries, y)
+    }
+}
+
+/// The pushforwards of a preparation, whose lanes follow from the number of colours.
+pub(super) enum Forward<B: Backend, X: Shape, C: Contexts> {
+    Wide(Pushforwards<B, X, C, B::Lanes>),
+    Few(Pushforwards<B, X, C, Narrow>),
+}
+
+impl<B: Backend, X: Shape, C: Contexts> Clone for Forward<B, X, C> {
+    fn clone(&self) -> Self {
+        match self {
+            Forward::Wide(work) => Forward::Wide(work.clone()),
+            Forward::Few(work) => Forward::Few(work.clone()),
+        }
+    }
+}
+
+/// What a preparation of a sparse Jacobian holds.
+pub struct SparseJacobianState<D: JacobianSides, X: Shape, C: Contexts, K, Y = ()> {
+    pub(super) forward: Option<Forward<D::Forward, X, C>>,
+    pub(super) reverse: Option<ReverseState<D::Reverse, X::Scalar>>,
+    pub(super) reverse_storage: Storage<X, C, ReverseNum<D, X>>,
+    pub(super) evaluation: Evaluation<ReverseNum<D, X>>,
+    pub(super) arguments: PatternArguments,
+    /// What the evaluation of the preparation kept of the output.
+    pub(super) kept: Y,
+    pub(super) plan: Option<(Arc<Pattern>, Arc<Plan<K>>)>,
+    pub(super) inputs: usize,
+    pub(super) y: Vec<X::Scalar>,
+    pub(super) by_columns: Vec<X::Scalar>,
+    pub(super) by_rows: Vec<X::Scalar>,
+}
+
+impl<D: JacobianSides, X: Shape, C: Contexts, K, Y: Clone> Clone for SparseJacobianState<D, X, C, K, Y> {
+    fn clone(&self) -> Self {
+        SparseJacobianState {
+            forward: self.forward.clone(),
+            reverse: self.reverse.clone(),
+            reverse_storage: self.reverse_storage.clone(),
+            evaluation: self.evaluation.clone(),
+            arguments: self.arguments.clone(),
+            kept: self.kept.clone(),
+            plan: self.plan.clone(),
+            inputs: self.inputs,
+            y: self.y.clone(),
+            by_columns: self.by_columns.clone(),
+            by_rows: self.by_rows.clone(),
+        }
+    }
+}
+
+impl<D: JacobianSides, X: Shape, C: Contexts, K: DecompressionKind, Y> SparseJacobianState<D, X, C, K, Y> {
+    /// The pattern, once prepared.
+    pub fn sparsity_pattern(&self) -> Option<&Arc<Pattern>> {
+        self.plan.as_ref().map(|(pattern, _)| pattern)
+    }
+    /// The colours of the columns; empty before preparation and if only rows are coloured.
+    pub fn column_colors(&self) -> &[u32] {
+        match self.plan.as_ref().map(|(_, plan)| &**plan) {
+            Some(Plan::Columns(colors)) => colors.column_colors(),
+            Some(Plan::Both(colors)) => colors.column_colors(),
+            _ => &[],
+        }
+    }
+    /// The colours of the rows; empty before preparation and if only columns are coloured.
+    pub fn row_colors(&self) -> &[u32] {
+        match self.plan.as_ref().map(|(_, plan)| &**plan) {
+            Some(Plan::Rows(colors)) => colors.row_colors(),
+            Some(Plan::Both(colors)) => colors.row_colors(),
+            _ => &[],
+        }
+    }
+    /// The columns of each colour; `None` before preparation and if only rows are coloured.
+    pub fn column_groups(&self) -> Option<&Groups> {
+        match &*self.plan.as_ref()?.1 {
+            Plan::Columns(colors) => Some(colors.column_groups()),
+            Plan::Rows(_) => None,
+            Plan::Both(colors) => Some(colors.column_groups()),
+        }
+    }
+    /// The rows of each colour; `None` before preparation and if only columns are coloured.
+    pub fn row_groups(&self) -> Option<&Groups> {
+        match &*self.plan.as_ref()?.1 {
+            Plan::Columns(_) => None,
+            Plan::Rows(colors) => Some(colors.row_groups()),
+            Plan::Both(colors) => Some(colors.row_groups()),
+        }
+    }
+    /// The number of colours, which is the number of products of a call, unless the backends compute entries directly; 0 before preparation.
+    pub fn ncolors(&self) -> usize {
+        match self.plan.as_ref().map(|(_, plan)| &**plan) {
+            Some(Plan::Columns(colors)) => colors.ncolors(),
+            Some(Plan::Rows(colors)) => colors.ncolors(),
+            Some(Plan::Both(colors)) => colors.ncolors(),
+            None => 0,
+        }
+    }
+}
+
+impl<D: JacobianSides, X: Shape, C: Contexts, K, Y> SparseJacobianState<D, X, C, K, Y> {
+    /// Checks that a matrix has the pattern of the preparation.
+    pub(crate) fn check_buffer(&self, jac: &SparseMatrix<X::Scalar>) -> Result<(), ErrorKind> {
+        let pattern = self.plan.as_ref().map(|(pattern, _)| pattern);
+        match pattern.is_some_and(|own| Arc::ptr_eq(own, jac.pattern()) || **own == **jac.pattern()) {
+            true => Ok(()),
+            false => Err(ErrorKind::BufferPattern),
+        }
+    }
+}
