@@ -1,5 +1,5 @@
 //! The core of `differentiation-interface`: scalars, rules, functions, the traits of backends and the operators, without any backend.
-#[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray"))]
+#[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray", feature = "num-complex"))]
 pub mod algebra;
 mod arithmetic;
 pub mod backend;

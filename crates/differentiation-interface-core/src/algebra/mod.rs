@@ -6,12 +6,15 @@
 //! - `faer`: `Num` is a `RealField` of `faer`, for its dense products, factorisations and decompositions. [`dense`] has products,
 //!   solutions and determinants that enter a derivative as one rule, [`implicit`] the solutions of equations.
 //! - `faer-sparse`: [`sparse`] has solutions of sparse systems as one rule.
+//! - `num-complex`: [`complex`] has roots, powers and inverse functions in place of methods that have wrong derivatives on the axes.
 //!
 //! User code calls the other crates, which call these implementations; every method is a rule of [`rules`](crate::rules) or a
 //! comparison of [`Core`](crate::Core), so that engines see what they see of arithmetic on plain functions.
 
 #[cfg(feature = "nalgebra")]
 mod angles;
+#[cfg(feature = "num-complex")]
+pub mod complex;
 #[cfg(feature = "nalgebra")]
 pub mod decomposition;
 #[cfg(feature = "faer")]

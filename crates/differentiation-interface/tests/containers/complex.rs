@@ -1,5 +1,6 @@
 //! Complex points, outputs and seeds, in the convention of ChainRules.
 
+use differentiation_interface::algebra::complex;
 use differentiation_interface::prelude::*;
 use differentiation_interface::scalar::Base;
 use num_complex::{Complex, Complex64};
@@ -104,22 +105,108 @@ fn vectors_of_complex_numbers() {
     });
 }
 
-/// The chapter on complex numbers warns of it: `num-complex` 0.4.6 returns early on the axes.
+/// Points on both axes, on the cuts from both sides, beside them, and where methods of `num-complex` return early.
+fn special() -> Vec<Complex64> {
+    let parts = [0.0, -0.0, 0.7, -0.7, 1.5, -3.0];
+    let all = parts.iter().flat_map(|&re| parts.map(|im| Complex64::new(re, im)));
+    all.filter(|z| z.norm() > 0.0).collect()
+}
+
+/// With a zero imaginary part, whose sign decides on which side of a cut a sum lies.
+const ONE: Complex64 = Complex64::new(1.0, 0.0);
+
+/// Functions of `algebra::complex` with the methods of `num-complex` that they replace and their derivatives.
+macro_rules! functions {
+    ($act:ident) => {
+        $act!(sqrt, |z| z.sqrt(), |z| 0.5 / z.sqrt());
+        $act!(cbrt, |z| z.cbrt(), |z| z.cbrt() / (3.0 * z));
+        $act!(asin, |z| z.asin(), |z| 1.0 / (ONE - z * z).sqrt());
+        $act!(acos, |z| z.acos(), |z| -1.0 / (ONE - z * z).sqrt());
+        $act!(asinh, |z| z.asinh(), |z| 1.0 / (ONE + z * z).sqrt());
+        $act!(acosh, |z| z.acosh(), |z| 0.5 / (((z - ONE) / (ONE + ONE)).sqrt() * ((z + ONE) / (ONE + ONE)).sqrt()));
+    };
+}
+
+#[test]
+fn functions_have_the_values_of_num_complex() {
+    macro_rules! check {
+        ($name:ident, |$z:ident| $method:expr, |$w:ident| $slope:expr) => {
+            for $z in special() {
+                let (own, other) = (complex::$name($z), $method);
+                assert!(close(own, other), "{}({}): {own} and {other}", stringify!($name), $z);
+            }
+        };
+    }
+    functions!(check);
+    assert_eq!(complex::sqrt(Complex64::new(0.0, 0.0)), Complex64::new(0.0, 0.0));
+    assert_eq!(complex::cbrt(Complex64::new(0.0, 0.0)), Complex64::new(0.0, 0.0));
+    assert_eq!(complex::sqrt(Complex64::new(-4.0, -0.0)), Complex64::new(0.0, -2.0));
+    for z in special() {
+        let w = Complex64::new(0.5, -1.5);
+        assert!(close(complex::powf(z, 1.25), z.powf(1.25)) && close(complex::powc(z, w), z.powc(w)));
+        assert_eq!((complex::powf(z, 0.0), complex::powc(z, 0.0.into())), (1.0.into(), 1.0.into()));
+    }
+    assert_eq!(complex::powc(Complex64::new(0.0, 0.0), Complex64::new(2.0, 0.0)), Complex64::new(0.0, 0.0));
+}
+
+#[test]
+fn functions_are_differentiable_on_the_axes() {
+    every_engine!(backend => {
+        for point in special() {
+            macro_rules! check {
+                ($name:ident, |$z:ident| $method:expr, |$w:ident| $slope:expr) => {
+                    let $w = point;
+                    let slope = $slope;
+                    let f = |z: &Complex<_>| complex::$name(*z);
+                    let found = derivative(&f, &backend, point).unwrap();
+                    assert!(close(found, slope), "{}'({point}): {found} and {slope}", stringify!($name));
+                    // By the imaginary part, along which `num-complex` loses the derivative on the real axis.
+                    let imaginary = gradient(&|z: &Complex<_>| complex::$name(*z).im, &backend, &point).unwrap();
+                    assert!(close(imaginary, Complex64::new(slope.im, slope.re)), "{}'({point}): {imaginary}", stringify!($name));
+                };
+            }
+            functions!(check);
+        }
+    });
+}
+
+#[test]
+fn powers_are_differentiable_by_the_exponent_at_zero() {
+    every_engine!(backend => {
+        let z = Complex64::new(-1.0, 2.0);
+        let f = |p: &[_]| {
+            let power = complex::powf(Complex::new(p[0], p[1]), p[2]);
+            vec![power.re, power.im]
+        };
+        let jac = jacobian(&f, &backend, &[z.re, z.im, 0.0]).unwrap();
+        assert!(close(Complex64::new(jac[(0, 2)], jac[(1, 2)]), z.ln()));
+        assert!(jac[(0, 0)] == 0.0 && jac[(1, 1)] == 0.0);
+        fn power<T: Real>(w: &Complex<T>) -> Complex<T> {
+            let constant = |v: f64| T::constant(T::Base::from_f64(v));
+            complex::powc(Complex::new(constant(-1.0), constant(2.0)), *w)
+        }
+        assert!(close(derivative(&power, &backend, Complex64::new(0.0, 0.0)).unwrap(), z.ln()));
+    });
+    // Where squares overflow or vanish.
+    for z in [Complex64::new(1e-300, 1e200), Complex64::new(-1e150, -1e-150), Complex64::new(-1e-200, 1e-310)] {
+        let slope = 0.5 / complex::sqrt(z);
+        let found = derivative(&|z: &Complex<_>| complex::sqrt(*z), &AutoForwardDiff::default(), z).unwrap();
+        assert!((found - slope).norm() <= 1e-14 * slope.norm(), "{z}: {found} and {slope}");
+    }
+    // To second order.
+    let second =
+        second_derivative(&|z: &Complex<_>| complex::sqrt(*z), &AutoForwardDiff::default(), Complex64::new(0.0, 4.0));
+    let z = Complex64::new(0.0, 4.0);
+    assert!(close(second.unwrap(), -0.25 / (z * z.sqrt())));
+}
+
+/// What the functions replace: the chapter on complex numbers says that the methods of `num-complex` 0.4.6 are wrong there.
 #[test]
 fn roots_of_num_complex_lose_derivatives_on_the_axes() {
     fn root<T: Real>(z: &Complex<T>) -> Complex<T> {
         z.sqrt()
     }
-    fn by_logarithm<T: Real>(z: &Complex<T>) -> Complex<T> {
-        (z.ln() * T::constant(T::Base::from_f64(0.5))).exp()
-    }
     every_engine!(backend => {
-        for z in [Complex64::new(0.0, 4.0), Complex64::new(4.0, 0.0), Complex64::new(0.7, 0.0), Complex64::new(3.0, -1.0)] {
-            let right = 0.5 / z.sqrt();
-            assert!(close(derivative(&by_logarithm, &backend, z).unwrap(), right));
-            let imaginary = gradient(&|z: &Complex<_>| by_logarithm(z).im, &backend, &z).unwrap();
-            assert!(close(imaginary, Complex64::new(right.im, right.re)), "{z}: {imaginary}");
-        }
         assert_eq!(derivative(&root, &backend, Complex64::new(0.0, 4.0)).unwrap(), Complex64::new(0.0, 0.0));
         let imaginary = gradient(&|z: &Complex<_>| root(z).im, &backend, &Complex64::new(4.0, 0.0)).unwrap();
         assert_eq!(imaginary, Complex64::new(0.0, 1.0));
