@@ -270,6 +270,18 @@ both! {
         let both = if x[0] != 0.0 && x[1] >= 0.0 { PI } else { x[0] };
         angle * list[1] + list.iter().sum::<f64>() + above as f64 + both + PI.max(x[0]) + x[1] % 1.5
     }
+    /// Entries of a `Vec` on both sides of an assignment
+    fn both_sides(x: &[f64]) -> f64 {
+        let mut v = vec![1.0; 4];
+        let mut m = vec![vec![x[0], 1.0], vec![2.0, x[1]]];
+        v[0] = x[0];
+        for i in 1..4 {
+            v[i] += 0.5 * v[i - 1];
+        }
+        v[3] *= v[2] + (x[1] - v[0]);
+        m[1][1] -= m[1][0] * m[0][1] / m[0][0];
+        m[0][0] * m[1][1] + v[3]
+    }
     /// Nested arrays
     fn matrix(x: &[f64]) -> f64 {
         let a = [[1.0, 2.0], [3.0, 4.0]];
@@ -328,6 +340,8 @@ same_as_original! {
     options Options options_is_right |a, b| [3.0 * b, 3.0 * a];
     labels Labels labels_is_right |a, b| [b, a];
     plain_references PlainReferences plain_references_is_right |a, b| [b, std::f64::consts::PI + a + 1.0 + 1.0];
+    both_sides BothSides both_sides_is_right
+        |a, b| [b + 0.125 * (1.5 - 0.75 * a + b) - 0.75 * (1.75 + a / 8.0), a + 1.75 + a / 8.0];
     matrix Matrix matrix_is_right |a, b| [0.5 * (2.0 * a + 5.0 * b), 0.5 * (5.0 * a + 8.0 * b)];
 }
 

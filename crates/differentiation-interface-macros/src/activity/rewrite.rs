@@ -6,8 +6,9 @@ use super::generated::{made_for, without_parentheses};
 use super::graph::{Act, Graph};
 use super::marks::{Mark, mark_number, marked};
 use super::named::Calls;
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
+use syn::BinOp::{AddAssign, DivAssign, MulAssign, RemAssign, SubAssign};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
@@ -29,6 +30,7 @@ pub(super) struct Rewrite<'a> {
 impl VisitMut for Rewrite<'_> {
     fn visit_expr_mut(&mut self, e: &mut Expr) {
         visit_mut::visit_expr_mut(self, e);
+        right_side_first(e);
         let Expr::Call(call) = &mut *e else { return };
         let Some(mark) = marked(call).and_then(|i| self.marks.get(i)) else { return };
         let arguments = std::mem::take(&mut call.args);
@@ -287,6 +289,48 @@ impl Rewrite<'_> {
         let (first, rest) = (&names[..1], &names[1..]);
         parse_quote_spanned!(made_for(path)=> |#(#arguments),*| #(#first)*.#method(#(#rest),*))
     }
+}
+
+/// `v[i] += v[i - 1]` becomes `{ let value = v[i - 1]; v[i] += value; }`: the operator of `f64` computes its right side first, while one of
+/// another type borrows the place, and with it a whole `Vec`, before that.
+fn right_side_first(e: &mut Expr) {
+    let Expr::Binary(binary) = &*e else { return };
+    let is_assignment = matches!(binary.op, AddAssign(_) | SubAssign(_) | MulAssign(_) | DivAssign(_) | RemAssign(_));
+    let Some(owner) = indexed_variable(&binary.left).filter(|_| is_assignment) else { return };
+    if !mentions(binary.right.to_token_stream(), owner) {
+        return;
+    }
+    let (span, value) = (made_for(&binary.right), Ident::new("value", Span::mixed_site()));
+    let (attrs, left, op, right) =
+        (&binary.attrs, &binary.left, &binary.op, without_parentheses((*binary.right).clone()));
+    *e = parse_quote_spanned!(span=> { let #value = #right; #(#attrs)* #left #op #value; });
+}
+
+/// The variable behind a place with an index: `v` of `v[i].x`.
+fn indexed_variable(place: &Expr) -> Option<&Ident> {
+    fn variable<'e>(place: &'e Expr, has_index: &mut bool) -> Option<&'e Ident> {
+        match place {
+            Expr::Path(path) => path.path.get_ident(),
+            Expr::Field(e) => variable(&e.base, has_index),
+            Expr::Paren(e) => variable(&e.expr, has_index),
+            Expr::Unary(e) => variable(&e.expr, has_index),
+            Expr::Index(e) => {
+                *has_index = true;
+                variable(&e.expr, has_index)
+            }
+            _ => None,
+        }
+    }
+    let mut has_index = false;
+    variable(place, &mut has_index).filter(|_| has_index)
+}
+
+fn mentions(tokens: TokenStream, name: &Ident) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == *name,
+        TokenTree::Group(group) => mentions(group.stream(), name),
+        _ => false,
+    })
 }
 
 /// `f64::max(a, b)` becomes `a.max(b)`.
