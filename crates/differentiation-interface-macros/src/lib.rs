@@ -132,8 +132,8 @@ use proc_macro::TokenStream;
 ///
 /// A macro does not know types, so it follows the flow of active numbers by the names of methods and standard functions. Where that
 /// is not enough, the compiler reports a type error. A wrong guess cannot cause a wrong derivative, because `T` does not convert to
-/// `f64` implicitly. The exception is a method of your own trait for `f64` that is named like one of the numbers (`scale`, `logistic`,
-/// `softplus`, `inv`, `erf`): theirs is called instead, in the plain function too; give yours another name. Functions called with active numbers must be generic or `#[differentiable]` themselves; the error names the
+/// `f64` implicitly. A method of your own trait for `f64` that is named like one of the numbers (`scale`, `logistic`, `softplus`, `erf`) is refused as
+/// ambiguous; give it another name. `inv` is 1/x, as in `num_traits`. Functions called with active numbers must be generic or `#[differentiable]` themselves; the error names the
 /// function that is not.
 ///
 /// # Modules

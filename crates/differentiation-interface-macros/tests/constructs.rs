@@ -353,30 +353,3 @@ fn function_stays_callable_with_plain_numbers() {
     let (y, dy) = derivative(Square, 3.0);
     assert_eq!((y, dy), (9.0, 6.0));
 }
-
-mod extension {
-    pub(super) trait Doubled {
-        fn scale(self, k: f64) -> f64;
-        fn doubled(self) -> f64;
-    }
-    impl Doubled for f64 {
-        fn scale(self, k: f64) -> f64 {
-            self * k + 1.0
-        }
-        fn doubled(self) -> f64 {
-            2.0 * self
-        }
-    }
-}
-
-/// The attribute's documentation warns of it.
-#[test]
-fn methods_named_like_those_of_the_numbers_are_theirs() {
-    use extension::Doubled;
-    assert_eq!((0.5f64.scale(2.0), 0.5f64.doubled()), (2.0, 1.0));
-    #[differentiable(crate = "differentiation_interface_core")]
-    fn stretched(x: f64) -> f64 {
-        x.scale(2.0)
-    }
-    assert_eq!(stretched(0.5), 1.0);
-}

@@ -45,9 +45,9 @@ fn refusals(source: &str, messages: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut lines = messages.lines().peekable();
     while let Some(line) = lines.next() {
-        let Some(message) = line.strip_prefix("error: ").or_else(|| line.strip_prefix("error[E0277]: ")) else {
-            continue;
-        };
+        let message =
+            ["error: ", "error[E0277]: ", "error[E0034]: "].iter().find_map(|prefix| line.strip_prefix(prefix));
+        let Some(message) = message else { continue };
         // "  --> file:line:column"
         let place = lines.peek().and_then(|l| l.rsplit(':').nth(1)).and_then(|n| n.parse::<usize>().ok());
         let code = place.and_then(|n| source.lines().nth(n - 1)).unwrap_or_default().trim();

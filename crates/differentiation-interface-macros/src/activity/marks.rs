@@ -23,6 +23,8 @@ pub(super) enum Mark {
     /// A call of an unknown function, or a literal of an unknown struct, with this name. If it is active, the active ones among
     /// these arguments are passed so that an error can say the name.
     Named { name: Ident, whole: Act, arguments: Vec<(usize, Act)> },
+    /// `receiver.name(..)` of a name that numbers have and `f64` has not: the receiver.
+    OwnName(Ident, Act),
     /// `base.powf(exponent)`.
     Power { base: Act, exponent: Act },
     /// `expr as f64`, dropped if the expression is active and so needs no cast.

@@ -51,6 +51,13 @@ impl Inference<'_> {
         {
             self.checks.push((a, m.method.span(), message));
         }
+        if let Ty::Float(a) = receiver
+            && refusals::is_own_name(&name)
+        {
+            // The call stays in place, so that what follows sees a method call.
+            let name = m.method.clone();
+            self.mark_expr(&mut m.receiver, Mark::OwnName(name, a));
+        }
         match &receiver {
             Ty::Float(_) | Ty::Opaque(_) | Ty::Var(_) => {
                 if let Some(arguments) = refusals::float_method(&name)

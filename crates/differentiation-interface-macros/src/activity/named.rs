@@ -12,7 +12,7 @@
 use super::generated::{made_for, without_parentheses};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{Block, Expr, Ident, parse_quote, parse_quote_spanned};
+use syn::{Block, Expr, Ident, Path, parse_quote, parse_quote_spanned};
 
 /// What bears the name.
 #[derive(Clone, Copy)]
@@ -28,6 +28,8 @@ pub(super) struct Calls {
     /// Each name with the variable that declares it.
     names: Vec<(Ident, Ident)>,
     declarations: Vec<TokenStream>,
+    /// The names that numbers have and that are checked.
+    own_names: Vec<Ident>,
 }
 
 impl Calls {
@@ -129,6 +131,33 @@ impl Calls {
             *argument = parse_quote_spanned!(made_for(&value)=> #call.pass(#value));
         }
         parse_quote_spanned!(made_for(&e)=> #call.to(#e, #call.name()))
+    }
+
+    /// Refuses a method of the user's own trait for `f64` with a name that numbers have: theirs would be called. On `f64` itself the two are
+    /// ambiguous, which the compiler reports at the name, with both traits. The second check finds methods that take `&self`.
+    pub(super) fn own_name(&mut self, name: &Ident, krate: &Path) {
+        if self.own_names.contains(name) {
+            return;
+        }
+        self.own_names.push(name.clone());
+        let span = Span::mixed_site().located_at(name.span());
+        // Generated, so that the compiler proposes no change of the user's line.
+        let name = Ident::new(&name.to_string(), span);
+        let argument = matches!(name.to_string().as_str(), "scale" | "powc").then(|| quote_spanned!(span=> x));
+        self.declarations.push(quote_spanned! {span=>
+            #[allow(unused_imports, unstable_name_collisions)]
+            const _: fn(f64) = |x| {
+                use #krate::{Real as _, Scalar as _};
+                let _ = x.#name(#argument);
+            };
+            const _: fn(f64) = |x| {
+                trait MethodOfTheNumbers: Sized {
+                    fn #name(self) {}
+                }
+                impl MethodOfTheNumbers for &f64 {}
+                (&x).#name()
+            };
+        });
     }
 
     /// Declares the variables of a function's calls at its start.

@@ -40,6 +40,11 @@ pub(super) fn float_method(name: &str) -> Option<Arguments> {
     })
 }
 
+/// Whether active numbers have this method while `f64` has not: on `f64`, a trait of the user may have it.
+pub(super) fn is_own_name(name: &str) -> bool {
+    matches!(name, "erf" | "erfc" | "ln_gamma" | "digamma" | "logistic" | "softplus" | "scale" | "powc")
+}
+
 /// Whether the method is one of numbers and returns a number by value.
 pub(super) fn is_float_method(name: &str) -> bool {
     matches!(float_method(name), Some(Arguments::Numbers(_) | Arguments::Power | Arguments::Integer))

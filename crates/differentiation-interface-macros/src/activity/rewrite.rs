@@ -46,6 +46,12 @@ impl VisitMut for Rewrite<'_> {
                         None => inner,
                     }
                 }
+                Mark::OwnName(name, receiver) => {
+                    if let Some(calls) = self.calls.last_mut().filter(|_| self.graph.is_active(*receiver)) {
+                        calls.own_name(name, self.krate);
+                    }
+                    inner
+                }
                 mark => self.decide(mark, inner),
             };
         }
