@@ -236,3 +236,41 @@ fn contexts_and_containers_reach_all_threads() {
     let serial = gradient(&g, &AutoForwardDiff::default(), &pair).unwrap();
     assert_eq!(gradient(&g, &divided(AutoForwardDiff::default(), 2), &pair).unwrap(), serial);
 }
+
+/// Each output depends on two inputs `step` apart; the sum of their squares has the same pairs.
+#[differentiable(Pairs)]
+fn pairs(x: &[f64], #[constant] step: usize) -> Vec<f64> {
+    (0..x.len()).map(|i| x[i].sin() * x[(i + step) % x.len()] * x[(i + 2 * step) % x.len()]).collect()
+}
+#[differentiable(PairSum)]
+fn pair_sum(x: &[f64], #[constant] step: usize) -> f64 {
+    (0..x.len()).map(|i| x[i].sin() * x[(i + step) % x.len()] * x[(i + 2 * step) % x.len()]).sum()
+}
+
+#[test]
+fn sparse_matrices_follow_constants() {
+    let x = point(96);
+    macro_rules! follows {
+        ($($dense:expr),*) => {$(
+            let serial = AutoSparse::new($dense);
+            let backend = divided(serial.clone(), 2);
+            let mut jacobians = prepare_jacobian(&Pairs, &backend, (&x, Constant(&1))).unwrap();
+            let mut hessians = prepare_hessian(&PairSum, &backend, (&x, Constant(&1))).unwrap();
+            for step in [1, 3, 1, 7, 3] {
+                let at = (&x, Constant(&step));
+                let jac = jacobian(&Pairs, &serial, at).unwrap().to_dense();
+                assert_eq!(jacobians.jacobian(at).unwrap().to_dense(), jac, "{step}");
+                let mut out = jacobians.jacobian(at).unwrap();
+                jacobians.jacobian_into(&mut out, at).unwrap();
+                assert_eq!(out.to_dense(), jac);
+                let hess = hessian(&PairSum, &serial, at).unwrap().to_dense();
+                let found = hessians.hessian(at).unwrap().to_dense();
+                // Other colours add in another order.
+                for (found, right) in found.as_slice().iter().zip(hess.as_slice()) {
+                    assert!((found - right).abs() <= 1e-14 * right.abs().max(1.0), "{step}: {found} and {right}");
+                }
+            }
+        )*};
+    }
+    follows!(AutoForwardDiff::default(), AutoReverseDiff::tape());
+}
