@@ -282,6 +282,17 @@ both! {
         m[1][1] -= m[1][0] * m[0][1] / m[0][0];
         m[0][0] * m[1][1] + v[3]
     }
+    /// Entries of maps
+    fn entries(x: &[f64]) -> f64 {
+        use std::collections::{BTreeMap, HashMap};
+        let mut sums: HashMap<usize, f64> = HashMap::new();
+        let mut products = BTreeMap::new();
+        for (i, v) in x.iter().chain(x).enumerate() {
+            *sums.entry(i % 3).or_insert(0.0) += v * i as f64;
+            *products.entry(i % 2).or_insert(1.0) *= v;
+        }
+        sums[&0] + 2.0 * sums[&1] + products[&0] * products[&1] + x.iter().rfold(0.0, |s, v| 0.5 * s + v)
+    }
     /// Nested arrays
     fn matrix(x: &[f64]) -> f64 {
         let a = [[1.0, 2.0], [3.0, 4.0]];
@@ -342,6 +353,7 @@ same_as_original! {
     plain_references PlainReferences plain_references_is_right |a, b| [b, std::f64::consts::PI + a + 1.0 + 1.0];
     both_sides BothSides both_sides_is_right
         |a, b| [b + 0.125 * (1.5 - 0.75 * a + b) - 0.75 * (1.75 + a / 8.0), a + 1.75 + a / 8.0];
+    entries Entries entries_is_right |a, b| [2.0 * a * b * b + 1.0, 5.0 + 2.0 * a * a * b + 0.5];
     matrix Matrix matrix_is_right |a, b| [0.5 * (2.0 * a + 5.0 * b), 0.5 * (5.0 * a + 8.0 * b)];
 }
 

@@ -176,7 +176,7 @@ impl Inference<'_> {
                 self.unify(&other, receiver, span);
                 Some(receiver.clone())
             }
-            ("fold", 2) => {
+            ("fold" | "rfold", 2) => {
                 let state = self.state(&mut m.args[0]);
                 let result = self.callback(&mut m.args[1], &[state.clone(), item]);
                 self.unify(&result, &state, span);
@@ -204,6 +204,24 @@ impl Inference<'_> {
                 let mapped = self.callback(&mut m.args[1], &[item]);
                 self.unify(&mapped, &result, span);
                 Some(result)
+            }
+            ("entry", 1) => {
+                self.plain_arguments(m);
+                Some(receiver.clone())
+            }
+            ("and_modify", 1) => {
+                self.callback(&mut m.args[0], &[item]);
+                Some(receiver.clone())
+            }
+            ("or_insert", 1) => {
+                self.put_item(&mut m.args[0], &item);
+                Some(item)
+            }
+            ("or_default", 0) => Some(item),
+            ("or_insert_with", 1) => {
+                let result = self.callback(&mut m.args[0], &[]);
+                self.unify(&result, &item, span);
+                Some(item)
             }
             ("unwrap_or", 1) => {
                 self.put_item(&mut m.args[0], &item);
