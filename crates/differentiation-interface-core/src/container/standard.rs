@@ -1,6 +1,7 @@
 //! Numbers, arrays, vectors, options and tuples are containers of what they hold.
 
 use super::{Container, Layout, Object};
+use crate::function::ByReference;
 use crate::recordings::Words;
 use crate::scalar::Scalar;
 
@@ -136,6 +137,18 @@ impl<C: Object> Object for Vec<C> {
         C::pieces_mut_of(self, visit);
     }
 }
+
+// Lists of arrays and lists of lists; as with complex numbers, functions of several arguments see them as slices.
+crate::point_of! {
+    [S: Scalar, const K: usize] Vec<[S; K]>;
+    [S: Scalar] Vec<Vec<S>>;
+}
+crate::output_of! {
+    [S: Scalar, const K: usize] Vec<[S; K]>;
+    [S: Scalar] Vec<Vec<S>>;
+}
+impl<S: Scalar, const K: usize> ByReference for Vec<[S; K]> {}
+impl<S: Scalar> ByReference for Vec<Vec<S>> {}
 
 impl<C: Container> Container for Option<C> {
     type Scalar = C::Scalar;

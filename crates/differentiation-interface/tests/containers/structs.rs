@@ -429,3 +429,47 @@ fn fields_may_be_raw_identifiers() {
     let grad = gradient(&f, &AutoForwardDiff::default(), &x).unwrap();
     assert_eq!(grad, Keywords { r#type: 5.0, r#loop: [0.0, 2.0] });
 }
+
+/// Points of the plane, and lists of lists of unequal length.
+#[test]
+fn lists_of_arrays_and_of_lists_are_points_and_outputs() {
+    fn length<T: Real>(path: &[[T; 2]]) -> T {
+        path.windows(2).map(|w| (w[1][0] - w[0][0]).powi(2) + (w[1][1] - w[0][1]).powi(2)).sum()
+    }
+    fn halved<T: Real>(path: &[[T; 2]]) -> Vec<[T; 2]> {
+        path.windows(2).map(|w| [(w[0][0] + w[1][0]) * 0.5, w[0][1] * w[1][1]]).collect()
+    }
+    fn squares<T: Real>(rows: &[Vec<T>]) -> T {
+        rows.iter().flatten().map(|v| *v * *v).sum()
+    }
+    let path = vec![[0.0, 1.0], [2.0, 4.0], [3.0, 3.0]];
+    every_engine!(backend => {
+        let f = |path: &Vec<[_; 2]>| length(path);
+        assert_eq!(gradient(&f, &backend, &path).unwrap(), [[-4.0, -6.0], [2.0, 8.0], [2.0, -2.0]]);
+        let mut prepared = prepare_gradient(&f, &backend, &path).unwrap();
+        assert!(matches!(prepared.gradient(&path[1..].to_vec()).unwrap_err().kind(), ErrorKind::PreparedLength { .. }));
+        let mut grad = vec![[0.0; 2]; 3];
+        prepared.gradient_into(&mut grad, &path).unwrap();
+        assert_eq!(grad[1], [2.0, 8.0]);
+        let f = |path: &Vec<[_; 2]>| halved(path);
+        let pushed = pushforward(&f, &backend, &path, [&vec![[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]]).unwrap();
+        assert_eq!(pushed[0], [[0.5, 1.0], [0.0, 3.0]]);
+        let f = |path: &Vec<[_; 2]>| halved(path);
+        let pulled = pullback(&f, &backend, &path, [&vec![[1.0, 1.0], [0.0, 2.0]]]).unwrap();
+        assert_eq!(pulled[0], [[0.5, 4.0], [0.5, 7.0], [0.0, 8.0]]);
+        let f = |rows: &Vec<Vec<_>>| squares(rows);
+        let rows = vec![vec![1.0, 2.0], vec![], vec![3.0]];
+        assert_eq!(gradient(&f, &backend, &rows).unwrap(), [vec![2.0, 4.0], vec![], vec![6.0]]);
+    });
+    let empty: Vec<[f64; 2]> = Vec::new();
+    let f = |path: &Vec<[_; 2]>| length(path);
+    assert_eq!(gradient(&f, &AutoForwardDiff::default(), &empty).unwrap(), empty);
+    // A list of structs stands in a tuple.
+    fn weights<T: Real>((layers,): &(Vec<Layer<T>>,)) -> T {
+        layers.iter().map(|layer| layer.bias * layer.bias * layer.weights[0]).sum()
+    }
+    let layers = (vec![Layer { weights: vec![3.0], bias: 2.0 }, Layer { weights: vec![1.0], bias: 5.0 }],);
+    let f = |layers: &(Vec<Layer<_>>,)| weights(layers);
+    let (grad,) = gradient(&f, &AutoReverseDiff::default(), &layers).unwrap();
+    assert_eq!(grad[1], Layer { weights: vec![25.0], bias: 10.0 });
+}
