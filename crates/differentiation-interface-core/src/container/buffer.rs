@@ -112,11 +112,11 @@ pub fn to_flat<W: Container>(container: &W) -> Vec<W::Scalar> {
 /// one of a slice by `|x: &[_]| loss(&from_flat(&params, x).unwrap())`.
 ///
 /// # Errors
-/// [`ErrorKind::BufferLength`] if there are more or fewer numbers than `like` holds.
+/// [`ErrorKind::NumberCount`] if there are more or fewer numbers than `like` holds.
 pub fn from_flat<W: Container, S: Scalar>(like: &W, numbers: &[S]) -> Result<W::With<S>, Error> {
     let expected = count(like);
     if numbers.len() != expected {
-        return Err(Error::new(ErrorKind::BufferLength { expected, found: numbers.len() }));
+        return Err(Error::new(ErrorKind::NumberCount { expected, found: numbers.len() }));
     }
     let mut object = like.with::<S>();
     place_all(&mut object, numbers);

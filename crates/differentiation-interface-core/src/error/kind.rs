@@ -16,6 +16,20 @@ pub enum ErrorKind {
         /// Entries of the mask.
         found: usize,
     },
+    /// A container was to be made from more or fewer numbers than it holds.
+    NumberCount {
+        /// Numbers of the container.
+        expected: usize,
+        /// Numbers given.
+        found: usize,
+    },
+    /// An expansion has no variable of this index.
+    NoVariable {
+        /// Variables of the expansion.
+        variables: usize,
+        /// The index.
+        index: usize,
+    },
     /// A prepared call got a point of another length than the preparation.
     PreparedLength {
         /// Length of the point at preparation.

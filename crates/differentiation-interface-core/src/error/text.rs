@@ -23,6 +23,13 @@ impl fmt::Display for Error {
                     "the mask has {found} entries for {expected} numbers; pass one for each number of the container"
                 )
             }
+            ErrorKind::NumberCount { expected, found } => {
+                write!(f, "the container holds {expected} numbers, and {found} were given; pass {expected} numbers")
+            }
+            ErrorKind::NoVariable { variables, index } => write!(
+                f,
+                "the expansion has {variables} variables, and no variable {index}; pass an index below {variables}"
+            ),
             ErrorKind::PreparedLength { prepared, found } => write!(
                 f,
                 "prepared for {prepared} inputs, called with {found}; prepare again with a point of length {found}"

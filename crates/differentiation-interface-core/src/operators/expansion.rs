@@ -181,15 +181,12 @@ impl<O: Output<N>, N: Scalar, S: Scalar> Expansion<O, N, S> {
     /// The derivative of the polynomials by one variable, an expansion to one order less.
     ///
     /// # Errors
-    /// [`ErrorKind::MultiIndexLength`] if there is no such variable, [`ErrorKind::MultiIndexOrder`] if the order is 0.
+    /// [`ErrorKind::NoVariable`] if there is no such variable, [`ErrorKind::MultiIndexOrder`] if the order is 0.
     pub fn derivative(&self, variable: usize) -> Result<Self, Error> {
         let variables = self.monomials.variables();
         let refused = |kind| Error::new(kind).during("derivative", "expansion");
         if variable >= variables {
-            return Err(refused(ErrorKind::MultiIndexLength {
-                expected: variables,
-                found: variable.saturating_add(1),
-            }));
+            return Err(refused(ErrorKind::NoVariable { variables, index: variable }));
         }
         if self.order() == 0 {
             return Err(refused(ErrorKind::MultiIndexOrder { order: 0, found: 1 }));

@@ -62,7 +62,7 @@ pub(super) fn refused_method(name: &str) -> Option<String> {
         "rem_euclid" => "write `x - m * (x / m).floor()` for a positive `m`",
         "div_euclid" => "write `(x / m).floor()` for a positive `m`",
         "midpoint" => "write `0.5 * (a + b)`",
-        "round_ties_even" => "write `round()`",
+        "round_ties_even" => "write `round()`, which rounds halves away from zero",
         "parse" => "compute with the number itself, not with its text",
         "maximum" => "write `max(..)`",
         "minimum" => "write `min(..)`",

@@ -464,6 +464,8 @@ fn lists_of_arrays_and_of_lists_are_points_and_outputs() {
     let empty: Vec<[f64; 2]> = Vec::new();
     let f = |path: &Vec<[_; 2]>| length(path);
     assert_eq!(gradient(&f, &AutoForwardDiff::default(), &empty).unwrap(), empty);
+    let error = from_flat(&path, &[1.0; 5]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NumberCount { expected: 6, found: 5 }, "{error}");
     // A list of structs stands in a tuple.
     fn weights<T: Real>((layers,): &(Vec<Layer<T>>,)) -> T {
         layers.iter().map(|layer| layer.bias * layer.bias * layer.weights[0]).sum()
