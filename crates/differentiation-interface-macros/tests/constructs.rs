@@ -282,6 +282,20 @@ both! {
         m[1][1] -= m[1][0] * m[0][1] / m[0][0];
         m[0][0] * m[1][1] + v[3]
     }
+    /// Functions inside of the function with types of their own
+    fn inner_generic(x: &[f64]) -> f64 {
+        fn pick<P: Copy>(v: &[P], i: usize) -> P {
+            v[i]
+        }
+        fn last<P>(v: &[P]) -> P
+        where
+            P: Copy,
+        {
+            v[v.len() - 1]
+        }
+        let counts = [2, 3];
+        pick(x, 0) * pick(&counts, 1) as f64 * last(x)
+    }
     /// Entries of maps
     fn entries(x: &[f64]) -> f64 {
         use std::collections::{BTreeMap, HashMap};
@@ -353,6 +367,7 @@ same_as_original! {
     plain_references PlainReferences plain_references_is_right |a, b| [b, std::f64::consts::PI + a + 1.0 + 1.0];
     both_sides BothSides both_sides_is_right
         |a, b| [b + 0.125 * (1.5 - 0.75 * a + b) - 0.75 * (1.75 + a / 8.0), a + 1.75 + a / 8.0];
+    inner_generic InnerGeneric inner_generic_is_right |a, b| [3.0 * b, 3.0 * a];
     entries Entries entries_is_right |a, b| [2.0 * a * b * b + 1.0, 5.0 + 2.0 * a * a * b + 0.5];
     matrix Matrix matrix_is_right |a, b| [0.5 * (2.0 * a + 5.0 * b), 0.5 * (5.0 * a + 8.0 * b)];
 }
