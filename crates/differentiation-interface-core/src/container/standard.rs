@@ -138,12 +138,9 @@ impl<C: Object> Object for Vec<C> {
     }
 }
 
-// Lists of arrays and lists of lists; as with complex numbers, functions of several arguments see them as slices.
+// Lists of arrays and lists of lists, which functions of several arguments see as slices. They are no outputs: with more than one kind of `Vec` there,
+// the compiler could not tell the numbers of a function that returns one.
 crate::point_of! {
-    [S: Scalar, const K: usize] Vec<[S; K]>;
-    [S: Scalar] Vec<Vec<S>>;
-}
-crate::output_of! {
     [S: Scalar, const K: usize] Vec<[S; K]>;
     [S: Scalar] Vec<Vec<S>>;
 }

@@ -432,12 +432,9 @@ fn fields_may_be_raw_identifiers() {
 
 /// Points of the plane, and lists of lists of unequal length.
 #[test]
-fn lists_of_arrays_and_of_lists_are_points_and_outputs() {
+fn lists_of_arrays_and_of_lists_are_points() {
     fn length<T: Real>(path: &[[T; 2]]) -> T {
         path.windows(2).map(|w| (w[1][0] - w[0][0]).powi(2) + (w[1][1] - w[0][1]).powi(2)).sum()
-    }
-    fn halved<T: Real>(path: &[[T; 2]]) -> Vec<[T; 2]> {
-        path.windows(2).map(|w| [(w[0][0] + w[1][0]) * 0.5, w[0][1] * w[1][1]]).collect()
     }
     fn squares<T: Real>(rows: &[Vec<T>]) -> T {
         rows.iter().flatten().map(|v| *v * *v).sum()
@@ -451,12 +448,9 @@ fn lists_of_arrays_and_of_lists_are_points_and_outputs() {
         let mut grad = vec![[0.0; 2]; 3];
         prepared.gradient_into(&mut grad, &path).unwrap();
         assert_eq!(grad[1], [2.0, 8.0]);
-        let f = |path: &Vec<[_; 2]>| halved(path);
+        let f = |path: &Vec<[_; 2]>| length(path);
         let pushed = pushforward(&f, &backend, &path, [&vec![[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]]).unwrap();
-        assert_eq!(pushed[0], [[0.5, 1.0], [0.0, 3.0]]);
-        let f = |path: &Vec<[_; 2]>| halved(path);
-        let pulled = pullback(&f, &backend, &path, [&vec![[1.0, 1.0], [0.0, 2.0]]]).unwrap();
-        assert_eq!(pulled[0], [[0.5, 4.0], [0.5, 7.0], [0.0, 8.0]]);
+        assert_eq!(pushed, [4.0]);
         let f = |rows: &Vec<Vec<_>>| squares(rows);
         let rows = vec![vec![1.0, 2.0], vec![], vec![3.0]];
         assert_eq!(gradient(&f, &backend, &rows).unwrap(), [vec![2.0, 4.0], vec![], vec![6.0]]);
