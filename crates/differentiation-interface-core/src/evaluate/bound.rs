@@ -41,15 +41,14 @@ impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
         at.point().fit::<N>(&mut self.held);
     }
 
-    /// [Fits](Self::fit) the object and writes the lengths of the point that its type does not tell, for what is valid at points of one shape only.
+    /// [Fits](Self::fit) the object and writes the lengths of the point that its type does not tell, for what is valid at points of one
+    /// shape only.
     pub fn lengths<P: Point<Shape = X, Contexts = C>>(&mut self, at: At<'_, P>, lengths: &mut Vec<usize>) {
         at.point().fit::<N>(&mut self.held);
         lengths.clear();
         X::lengths::<N>(&self.held, lengths);
     }
-}
 
-impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
     /// Passes the constants of the point that has been fitted, and those of the contexts, to `words`. Returns whether they are equal to the
     /// known ones, and `false` if they do not all consist of plain data.
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -3,12 +3,14 @@
 //! Kept by the states of `jacobian` and `hessian`. A container may have another shape with the same number of numbers, and a constant
 //! may decide which entries there are: the pattern of the preparation would give wrong numbers without a word.
 
+use super::coloring_error;
 use differentiation_interface_core::context::Contexts;
-use differentiation_interface_core::error::ErrorKind;
+use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Storage;
 use differentiation_interface_core::point::{At, Point, Shape};
 use differentiation_interface_core::recordings::Words;
 use differentiation_interface_core::scalar::Scalar;
+use matrix_coloring::Pattern;
 
 /// The shape of the point and the constants of a pattern.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +19,7 @@ pub(super) struct PatternArguments {
     shape: [Vec<usize>; 2],
     /// The constants at the detection; `None` if they are not plain data, so that nothing can be compared.
     constants: Option<Vec<u64>>,
+    /// Memory for the lengths of the contexts.
     lengths: Vec<usize>,
 }
 
@@ -34,20 +37,46 @@ impl PatternArguments {
         self.constants = known.then_some(words);
     }
 
-    /// Whether the constants may be others than at the detection. The shape of the point must be the same.
-    pub(super) fn have_changed<X: Shape, C: Contexts, N: Scalar>(
+    /// The pattern that a call needs in place of `prepared`, which has the entries of both: `None` where there are no others than
+    /// its own. Calls `detect` where the constants may be others than at the detection, if the detector `follows` them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PreparedShape`] at a point of another shape, and those of `detect`.
+    pub(super) fn newer<X: Shape, C: Contexts, N: Scalar>(
         &mut self,
+        (prepared, follows): (&Pattern, bool),
         storage: &mut Storage<X, C, N>,
         x: At<'_, impl Point<Shape = X, Contexts = C>>,
-    ) -> Result<bool, ErrorKind> {
+        detect: impl FnOnce() -> Result<Pattern, Error>,
+    ) -> Result<Option<Pattern>, Error> {
         let [kept, called] = &mut self.shape;
         storage.lengths(x, called);
         if called != kept {
-            return Err(ErrorKind::PreparedShape);
+            return Err(ErrorKind::PreparedShape.into());
         }
-        let Some(known) = &self.constants else { return Ok(true) };
+        if !follows || self.are_equal(storage, x) {
+            return Ok(None);
+        }
+        let found = detect()?;
+        if prepared.includes(&found) {
+            self.keep(storage, x);
+            return Ok(None);
+        }
+        // Constants that go back and forth do not change the pattern each time. They may decide how many outputs there are.
+        if !prepared.has_size_of(&found) {
+            return Ok(Some(found));
+        }
+        prepared.union(&found).map(Some).map_err(coloring_error)
+    }
+
+    /// Whether the constants are those of the detection; `false` if that cannot be known.
+    fn are_equal<X: Shape, C: Contexts, N: Scalar>(
+        &mut self,
+        storage: &Storage<X, C, N>,
+        x: At<'_, impl Point<Shape = X, Contexts = C>>,
+    ) -> bool {
+        let Some(known) = &self.constants else { return false };
         let mut words = Words::Compare(known);
-        let are_equal = storage.beside(&x.contexts(), &mut self.lengths, &mut words) && words.is_complete();
-        Ok(!are_equal)
+        storage.beside(&x.contexts(), &mut self.lengths, &mut words) && words.is_complete()
     }
 }

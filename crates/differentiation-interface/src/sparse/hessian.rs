@@ -6,7 +6,7 @@
 use super::arguments::PatternArguments;
 use super::lanes::{Narrow, is_narrow};
 use super::name::HessianName;
-use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, grown, other_pattern};
+use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, other_pattern};
 use differentiation_interface_core::backend::{EntryRequest, HvpRoute, Request, Rows, SecondOrderBackend, Seeds};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -53,6 +53,8 @@ pub struct SparseHessianState<D: SecondOrderBackend, X: Shape, C: Contexts, K> {
     held: bool,
     plan: Option<(Arc<Pattern>, Arc<SymmetricColoring<K>>)>,
     arguments: PatternArguments,
+    /// Whether calls that repeat may be computed in another way.
+    adapts: bool,
     compressed: Vec<X::Scalar>,
 }
 
@@ -63,6 +65,7 @@ impl<D: SecondOrderBackend, X: Shape, C: Contexts, K> Clone for SparseHessianSta
             held: self.held,
             plan: self.plan.clone(),
             arguments: self.arguments.clone(),
+            adapts: self.adapts,
             compressed: self.compressed.clone(),
         }
     }
@@ -157,6 +160,7 @@ where
             held: false,
             plan: None,
             arguments: PatternArguments::default(),
+            adapts: false,
             compressed: Vec::new(),
         })
     }
@@ -199,6 +203,7 @@ where
     }
 
     fn adapt(&self, state: &mut Self::State, adapts: bool) {
+        state.adapts = adapts;
         either!(&mut state.work, |work| work.adapt(adapts));
     }
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
@@ -256,22 +261,17 @@ where
         F: Evaluate<X, C, WideNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>> + Evaluate<X, C, DetectorNum<S, X>>,
     {
         let SparseHessianState { arguments, work, plan, .. } = &mut *state;
-        let Some((prepared, _)) = plan else {
-            let pattern = self.detect_hessian(f, x)?;
-            self.adopt_hessian(state, pattern, f, x)?;
-            return Ok(true);
+        let detect = || self.detect_hessian(f, x);
+        let pattern = match plan {
+            None => Some(detect()?),
+            Some((prepared, _)) => {
+                let prepared = (&**prepared, S::FOLLOWS_CONSTANTS);
+                either!(work, |work| arguments.newer(prepared, work.storage(), x, detect)).map_err(named::<D>)?
+            }
         };
-        let changed = either!(work, |work| arguments.have_changed(work.storage(), x)).map_err(named::<D>)?;
-        if !changed || !S::FOLLOWS_CONSTANTS {
-            return Ok(false);
-        }
-        let found = self.detect_hessian(f, x)?;
-        let Some(pattern) = grown(prepared, found).map_err(named::<D>)? else {
-            either!(work, |work| arguments.keep(work.storage(), x));
-            return Ok(false);
-        };
+        let Some(pattern) = pattern else { return Ok(false) };
         self.adopt_hessian(state, pattern, f, x)?;
-        either!(&mut state.work, |work| work.adapt(true));
+        either!(&mut state.work, |work| work.adapt(state.adapts));
         Ok(true)
     }
 
@@ -289,6 +289,8 @@ where
         P: Point<Shape = X, Contexts = C>,
         F: Evaluate<X, C, WideNum<D, X>> + Evaluate<X, C, NarrowNum<D, X>>,
     {
+        // After an error the next call begins anew.
+        state.plan = None;
         let colors = coloring(&pattern, Symmetric(self.decompression), &self.coloring);
         let mut colors = colors.map_err(|error| named::<D>(coloring_error(error)))?;
         let count = colors.ncolors();

@@ -34,7 +34,7 @@ pub use sides::{JacobianSides, MixedMode, Partition};
 pub use sparsity_tracer;
 
 use differentiation_interface_core::error::{Error, ErrorKind};
-use matrix_coloring::{Direct, GreedyColoring, Pattern};
+use matrix_coloring::{Direct, GreedyColoring};
 use sparsity_tracer::TracerSparsityDetector;
 
 /// Sparse derivatives by the dense backend `D`, the detector `S` and the colouring algorithm `A`.
@@ -46,9 +46,12 @@ use sparsity_tracer::TracerSparsityDetector;
 /// The derivatives are products with one seed per colour, unless the dense backend computes entries directly at a lower cost, as
 /// [`AutoReverseDiff::compiled()`](crate::backends::AutoCompiledReverseDiff) does.
 ///
-/// The pattern belongs to the function and the length of the point. A prepared call with other [constants](differentiation_interface_core::context::Constant) than
-/// those of the detection, or with constants of a type that cannot be compared, detects again, and takes over the entries that are new. With a detector for one point it is valid there only: with a
-/// compiled dense backend, a call that takes another branch is an error of kind [`ErrorKind::OtherPattern`]; other backends cannot detect it.
+/// The pattern belongs to the function and the length of the point. A prepared call with other
+/// [constants](differentiation_interface_core::context::Constant) than those of the detection, or with constants of a type that cannot be
+/// compared, detects again, and takes over the entries that are new.
+///
+/// With a detector for one point the pattern is valid there only: with a compiled dense backend, a call that takes another branch is an error
+/// of kind [`ErrorKind::OtherPattern`]; other backends cannot detect it.
 ///
 /// # Example
 /// ```
@@ -112,16 +115,6 @@ pub(crate) fn jacobian_name<D: JacobianSides>() -> &'static str {
 #[cfg(feature = "rayon")]
 pub(crate) fn hessian_name<D: differentiation_interface_core::backend::SecondOrderBackend>() -> &'static str {
     name::HessianName::<D>::NAME
-}
-
-/// The pattern `prepared` with the entries of `found`, which was detected with other constants; `None` if there are no new ones.
-fn grown(prepared: &Pattern, found: Pattern) -> Result<Option<Pattern>, Error> {
-    if prepared.includes(&found) {
-        return Ok(None);
-    }
-    // Constants that go back and forth do not change the pattern each time. They may decide how many outputs there are.
-    let pattern = if prepared.has_size_of(&found) { prepared.union(&found).map_err(coloring_error)? } else { found };
-    Ok(Some(pattern))
 }
 
 /// Converts an error about another branch to one about a pattern for one point.

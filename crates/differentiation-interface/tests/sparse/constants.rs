@@ -90,6 +90,27 @@ fn a_buffer_of_the_old_pattern_is_refused() {
     assert_eq!(hess.to_dense(), RIGHT_PRODUCT);
 }
 
+/// x₀x₁x₂, or x₂ twice.
+#[differentiable(Widths)]
+fn widths(x: &[f64], #[constant] wide: bool) -> Vec<f64> {
+    if wide { vec![x[0] * x[1] * x[2]] } else { vec![x[2], x[2]] }
+}
+
+/// Two lanes are too many for one colour.
+#[test]
+fn a_preparation_is_usable_after_an_error() {
+    let (at, other) = ((&X, Constant(&true)), (&X, Constant(&false)));
+    let backend = AutoSparse::new(AutoForwardDiff::with_chunk::<2>());
+    let mut prepared = prepare_jacobian(&Widths, &backend, at).unwrap();
+    assert_eq!(prepared.jacobian(at).unwrap().to_dense(), [[6.0, 3.0, 2.0]]);
+    for x in [[5.0, 2.0, 1.0], [1.0, 1.0, 7.0]] {
+        let error = prepared.jacobian(other).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ChunkExceedsColors { chunk: 2, colors: 1 });
+        let jac = prepared.jacobian((&x, Constant(&true))).unwrap();
+        assert_eq!(jac.to_dense(), [[x[1] * x[2], x[0] * x[2], x[0] * x[1]]]);
+    }
+}
+
 /// Constants of an own type, of which nothing can be compared.
 struct Mesh {
     edges: Cell<&'static [(usize, usize)]>,
@@ -159,12 +180,6 @@ fn constant_fields_are_followed() {
 
 /// x₀x₂ if x₁ is positive, else x₀.
 struct Gate;
-impl<T: Real> Function<Vec<T>> for Gate {
-    type Output = Vec<T>;
-    fn call(&self, x: &Vec<T>) -> Vec<T> {
-        Function::<[T]>::call(self, x)
-    }
-}
 impl<T: Real> Function<[T]> for Gate {
     type Output = Vec<T>;
     fn call(&self, x: &[T]) -> Vec<T> {

@@ -12,7 +12,7 @@ use super::arguments::PatternArguments;
 use super::lanes::is_narrow;
 use super::name::JacobianName;
 use super::sides::{JacobianSides, Partition};
-use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, grown, other_pattern};
+use super::{AutoSparse, SparseMatrix, chunk_error, coloring_error, other_pattern};
 use differentiation_interface_core::backend::{Backend, EntryRequest, PullbackRoute, PushforwardRoute, Rows, Seeds};
 use differentiation_interface_core::context::Contexts;
 use differentiation_interface_core::error::{Error, ErrorKind};
@@ -69,6 +69,7 @@ where
             reverse_storage: Storage::new(x),
             evaluation: Evaluation::new(),
             arguments: PatternArguments::default(),
+            adapts: false,
             kept: Default::default(),
             plan: None,
             inputs: x.coordinates().len(),
@@ -116,6 +117,7 @@ where
     }
 
     fn adapt(&self, state: &mut Self::State, adapts: bool) {
+        state.adapts = adapts;
         self.adapt_sides(state, adapts);
     }
     fn evaluate<P: Point<Shape = X, Contexts = C>>(
@@ -202,21 +204,17 @@ where
         F: SparseEvaluate<D, S, X, C>,
     {
         let SparseJacobianState { arguments, reverse_storage, plan, .. } = &mut *state;
-        let Some((prepared, _)) = plan else {
-            let pattern = self.detect(f, x)?;
-            self.adopt(state, pattern, f, x)?;
-            return Ok(true);
+        let detect = || self.detect(f, x);
+        let pattern = match plan {
+            None => Some(detect()?),
+            Some((prepared, _)) => {
+                let prepared = (&**prepared, S::FOLLOWS_CONSTANTS);
+                arguments.newer(prepared, reverse_storage, x, detect).map_err(named::<D>)?
+            }
         };
-        if !arguments.have_changed(reverse_storage, x).map_err(named::<D>)? || !S::FOLLOWS_CONSTANTS {
-            return Ok(false);
-        }
-        let found = self.detect(f, x)?;
-        let Some(pattern) = grown(prepared, found).map_err(named::<D>)? else {
-            arguments.keep(reverse_storage, x);
-            return Ok(false);
-        };
+        let Some(pattern) = pattern else { return Ok(false) };
         self.adopt(state, pattern, f, x)?;
-        self.adapt_sides(state, true);
+        self.adapt_sides(state, state.adapts);
         Ok(true)
     }
 
@@ -234,6 +232,8 @@ where
         P: Point<Shape = X, Contexts = C>,
         F: SparseEvaluate<D, S, X, C>,
     {
+        // After an error the next call begins anew.
+        state.plan = None;
         let refused = |error| named::<D>(coloring_error(error));
         let plan = match D::PARTITION {
             Partition::Columns => Plan::Columns(coloring(&pattern, Column, &self.coloring).map_err(refused)?),

@@ -110,6 +110,8 @@ pub struct SparseJacobianState<D: JacobianSides, X: Shape, C: Contexts, K, Y = (
     pub(super) reverse_storage: Storage<X, C, ReverseNum<D, X>>,
     pub(super) evaluation: Evaluation<ReverseNum<D, X>>,
     pub(super) arguments: PatternArguments,
+    /// Whether calls that repeat may be computed in another way.
+    pub(super) adapts: bool,
     /// What the evaluation of the preparation kept of the output.
     pub(super) kept: Y,
     pub(super) plan: Option<(Arc<Pattern>, Arc<Plan<K>>)>,
@@ -127,6 +129,7 @@ impl<D: JacobianSides, X: Shape, C: Contexts, K, Y: Clone> Clone for SparseJacob
             reverse_storage: self.reverse_storage.clone(),
             evaluation: self.evaluation.clone(),
             arguments: self.arguments.clone(),
+            adapts: self.adapts,
             kept: self.kept.clone(),
             plan: self.plan.clone(),
             inputs: self.inputs,
