@@ -83,7 +83,7 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
         let pattern = variant.pattern();
         let fields = variant.fields.iter().map(|Field { name, constant, .. }| {
             if *constant {
-                quote!((&#krate::container::Field(#name)).words(words))
+                quote!(#krate::container::Field(#name).words(words))
             } else {
                 quote!(#container::constants(#name, words))
             }
@@ -112,7 +112,7 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
 
     Ok(quote! {
         #[automatically_derived]
-        #[allow(unused_variables, clippy::match_single_binding, clippy::needless_borrow)]
+        #[allow(unused_variables, clippy::match_single_binding)]
         impl<#parameters> #container for #name #ty_generics #where_clause {
             type Scalar = #number;
             type With<__N: #krate::Scalar> = #name<#arguments>;
@@ -127,8 +127,6 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
                 match self { #(#lengths,)* }
             }
             fn constants(&self, words: &mut #krate::container::Words<'_>) -> bool {
-                #[allow(unused_imports)]
-                use #krate::container::{OpaqueField as _, PlainField as _};
                 match self { #(#constants,)* }
             }
             #[inline]

@@ -380,3 +380,14 @@ fn function_stays_callable_with_plain_numbers() {
     let (y, dy) = derivative(Square, 3.0);
     assert_eq!((y, dy), (9.0, 6.0));
 }
+
+/// Methods that numbers have and `f64` has not, where no trait of the user has them.
+#[test]
+fn methods_of_the_numbers_are_called() {
+    #[differentiable(crate = "differentiation_interface_core")]
+    fn special(x: f64) -> f64 {
+        x.erf() + [x].iter().map(|v| v.logistic()).sum::<f64>() + x.scale(2.0)
+    }
+    let (y, dy) = derivative(Special, 0.0);
+    assert_eq!((y, dy), (0.5, 2.0 / std::f64::consts::PI.sqrt() + 2.25));
+}

@@ -5,6 +5,7 @@
 use super::Container;
 use crate::recordings::{Word, Words, Wordwise};
 use std::cell::Cell;
+use std::ops::Deref;
 
 thread_local! {
     /// Memory for the lengths of a container, so that a comparison allocates nothing.
@@ -24,38 +25,39 @@ impl Words<'_> {
     }
 }
 
-/// A `#[constant]` field. `(&Field(&self.name)).words(words)` is that of [`PlainField`] where the type of the field is known to be plain data, else that
-/// of [`OpaqueField`]: method calls try the type of the receiver before a reference to it.
+/// A `#[constant]` field. `Field(&self.name).words(words)` is the method here where the type of the field is known to be plain data, else that
+/// of [`OpaqueField`], to which it dereferences: the compiler tries methods in this order.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Field<'a, D: ?Sized>(pub &'a D);
 
-/// A field of plain data.
-#[doc(hidden)]
-pub trait PlainField {
-    fn words(&self, words: &mut Words<'_>) -> bool;
-}
-impl<D: Wordwise + ?Sized> PlainField for Field<'_, D> {
+impl<D: Wordwise + ?Sized> Field<'_, D> {
     #[inline]
-    fn words(&self, words: &mut Words<'_>) -> bool {
+    pub fn words(&self, words: &mut Words<'_>) -> bool {
         self.0.read(words)
+    }
+}
+
+impl<D: ?Sized> Deref for Field<'_, D> {
+    type Target = OpaqueField;
+    fn deref(&self) -> &OpaqueField {
+        &OpaqueField
     }
 }
 
 /// A field of which nothing is known.
 #[doc(hidden)]
-pub trait OpaqueField {
-    fn words(&self, words: &mut Words<'_>) -> bool;
-}
-impl<D: ?Sized> OpaqueField for &Field<'_, D> {
-    #[inline]
-    fn words(&self, _: &mut Words<'_>) -> bool {
+#[derive(Debug)]
+pub struct OpaqueField;
+
+impl OpaqueField {
+    pub fn words(&self, _: &mut Words<'_>) -> bool {
         false
     }
 }
 
 /// Containers of other crates that hold plain numbers are plain data.
-#[allow(unused_macros)]
+#[cfg(any(feature = "nalgebra", feature = "ndarray", feature = "faer", feature = "num-complex"))]
 macro_rules! plain_containers {
     ($([$($generics:tt)*] $container:ty),* $(,)?) => {$(
         impl<$($generics)*> Wordwise for $container {
@@ -108,8 +110,8 @@ mod tests {
     fn a_field_of_plain_data_is_read_and_another_is_opaque() {
         let mut kept = Vec::new();
         let words = &mut Words::Keep(&mut kept);
-        let (name, options, cell) = (&Field("name"), &Field(&vec![Some(2.0)]), &Field(&RefCell::new(1.0)));
-        assert!(name.words(words) && options.words(words) && !cell.words(words));
+        assert!(Field("name").words(words) && Field(&vec![Some(2.0)]).words(words));
+        assert!(!Field(&RefCell::new(1.0)).words(words));
         assert_eq!(
             kept,
             [4, u64::from(b'n'), u64::from(b'a'), u64::from(b'm'), u64::from(b'e'), 1, 1, 2_f64.to_bits()]

@@ -30,7 +30,7 @@ pub use whole::{Whole, built, gather};
 #[doc(hidden)]
 pub use {
     crate::recordings::Words,
-    constants::{Field, OpaqueField, PlainField},
+    constants::{Field, OpaqueField},
 };
 
 use crate::scalar::Scalar;

@@ -143,11 +143,12 @@ impl Calls {
         let span = Span::mixed_site().located_at(name.span());
         // Generated, so that the compiler proposes no change of the user's line.
         let name = Ident::new(&name.to_string(), span);
+        let owner = Ident::new(if name == "scale" { "Scalar" } else { "Real" }, span);
         let argument = matches!(name.to_string().as_str(), "scale" | "powc").then(|| quote_spanned!(span=> x));
         self.declarations.push(quote_spanned! {span=>
-            #[allow(unused_imports, unstable_name_collisions)]
+            #[allow(unstable_name_collisions)]
             const _: fn(f64) = |x| {
-                use #krate::{Real as _, Scalar as _};
+                use #krate::#owner as _;
                 let _ = x.#name(#argument);
             };
             const _: fn(f64) = |x| {
