@@ -162,6 +162,10 @@ pub enum Partial<S: Scalar> {
     Constant(S::Base),
     /// Any other derivative.
     Value(S),
+    /// The product of two numbers that alone may be too large or too small for a number where the derivative of the whole function is not: engines
+    /// multiply by the first, then by the second. So the derivative -r/y of the quotient r = x/y with respect to y may have r = 10⁻¹⁶¹ and
+    /// y = 10¹⁶¹.
+    Product(S, S),
 }
 
 impl<S: Scalar> Partial<S> {
@@ -173,6 +177,7 @@ impl<S: Scalar> Partial<S> {
             Partial::One => S::constant(S::Base::ONE),
             Partial::Constant(c) => S::constant(c),
             Partial::Value(v) => v,
+            Partial::Product(first, second) => first * second,
         }
     }
 
@@ -184,6 +189,7 @@ impl<S: Scalar> Partial<S> {
             Partial::One => t,
             Partial::Constant(c) => t.scale(c),
             Partial::Value(v) => v * t,
+            Partial::Product(first, second) => second * (first * t),
         }
     }
 }

@@ -74,23 +74,26 @@ impl Probed {
     /// Adds the partial derivative with respect to `argument`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn add<B: Base>(&mut self, partial: Partial<Probe<B>>, argument: u8) {
-        match partial {
-            Partial::Zero => {}
-            Partial::One | Partial::Constant(_) => self.class |= argument,
-            Partial::Value(value) => {
-                let own_second = argument << 2;
-                let (own, other) = if argument == Class::X { (Class::X, Class::Y) } else { (Class::Y, Class::X) };
+        let value = match partial {
+            Partial::Zero => return,
+            Partial::One | Partial::Constant(_) => {
                 self.class |= argument;
-                if value.0.depends_on(own) {
-                    self.class |= own_second;
-                }
-                if value.0.depends_on(other) {
-                    self.class |= Class::XY;
-                }
-                if value.0.is_exact_zero() {
-                    self.exact_zero |= argument;
-                }
+                return;
             }
+            Partial::Value(value) => value,
+            Partial::Product(first, second) => first * second,
+        };
+        let own_second = argument << 2;
+        let (own, other) = if argument == Class::X { (Class::X, Class::Y) } else { (Class::Y, Class::X) };
+        self.class |= argument;
+        if value.0.depends_on(own) {
+            self.class |= own_second;
+        }
+        if value.0.depends_on(other) {
+            self.class |= Class::XY;
+        }
+        if value.0.is_exact_zero() {
+            self.exact_zero |= argument;
         }
     }
 }

@@ -213,6 +213,10 @@ pub(crate) trait Absences: Expressions {
             Partial::One => Some(slope),
             Partial::Value(value, true) => Some(self.product_by_rule(slope, value)),
             Partial::Value(value, false) => Some(self.product(slope, value)),
+            Partial::Product(first, second) => {
+                let inner = self.product_by_rule(slope, first);
+                Some(self.product_by_rule(inner, second))
+            }
         }
     }
 }

@@ -71,6 +71,8 @@ pub(crate) enum Partial {
     One,
     /// A result, and whether the rule wrote it (it is then not one of the function's own numbers).
     Value(u32, bool),
+    /// Two results that the rule wrote, to be multiplied by one after the other.
+    Product(u32, u32),
 }
 
 /// Where expressions are written. Results are numbers.
@@ -174,7 +176,14 @@ pub(crate) trait Expressions: Sized {
             let value = self.apply(adopted.ok_or(ErrorKind::TapeOverflow)?, x, y);
             values.push(value);
         }
-        Ok(Partial::Value(values[graph.outputs[0] as usize], op != Op::Binary(TIMES)))
+        let mut output = |operand: u32| match operand & CONSTANT {
+            0 => values[operand as usize],
+            _ => self.constant(graph.constants[(operand & !CONSTANT) as usize]),
+        };
+        Ok(match graph.outputs[..] {
+            [first, second] => Partial::Product(output(first), output(second)),
+            _ => Partial::Value(output(graph.outputs[0]), op != Op::Binary(TIMES)),
+        })
     }
 }
 

@@ -19,7 +19,8 @@ pub enum RulePartial {
     One,
     /// It is this number everywhere.
     Constant(f64),
-    /// The only output of a graph, whose inputs are the arguments of the rule and its value.
+    /// The product of the outputs of a graph, one or two, whose inputs are the arguments of the rule and its value. A derivative is multiplied by them
+    /// in their order, since their product alone may be out of range.
     Graph(Arc<Graph>),
 }
 

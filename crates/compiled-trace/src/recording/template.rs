@@ -29,7 +29,7 @@ pub(crate) enum TemplatePartial {
     Zero,
     One,
     Constant(f64),
-    /// The only output of a graph of (x, value) or (x, y, value).
+    /// The product of the outputs of a graph of (x, value) or (x, y, value), one or two, which are multiplied in this order.
     Value(Arc<Graph>),
 }
 
@@ -58,6 +58,10 @@ impl Template {
                     y.push(v);
                     TemplatePartial::Zero
                 }
+                Partial::Product(first, second) => {
+                    y.extend([first, second]);
+                    TemplatePartial::Zero
+                }
             });
         })?;
         let mut partial = partial?;
@@ -65,10 +69,11 @@ impl Template {
             return Err(ErrorKind::RuleOrder { rule: name }.into());
         }
         if !graph.outputs.is_empty() {
-            let constant = graph.outputs[0] & CONSTANT != 0;
-            partial = match constant {
-                true => TemplatePartial::Constant(graph.constants[(graph.outputs[0] & !CONSTANT) as usize]),
-                false => TemplatePartial::Value(Arc::new(graph)),
+            partial = match graph.outputs[..] {
+                [output] if output & CONSTANT != 0 => {
+                    TemplatePartial::Constant(graph.constants[(output & !CONSTANT) as usize])
+                }
+                _ => TemplatePartial::Value(Arc::new(graph)),
             };
         }
         Ok(Template { partial })
@@ -139,11 +144,11 @@ impl Template {
             TemplatePartial::One => constant(1.0),
             TemplatePartial::Constant(c) => constant(*c),
             TemplatePartial::Value(graph) => {
-                let mut y = Vec::with_capacity(1);
+                let mut y = Vec::with_capacity(2);
                 // The derivative of a rule calls no custom rules.
                 let done = graph.evaluate(arguments, &[], |_, _| {}, &mut y);
                 done.expect("a template is recorded with the arguments of its rule");
-                y[0]
+                y.into_iter().reduce(|first, second| first * second).expect("a template has an output")
             }
         }
     }

@@ -7,7 +7,7 @@
 use super::arena::{Expressions, Id, Node};
 use compiled_trace::rules::{MINUS, NEGATE, PLUS, TIMES};
 use compiled_trace::{Op, RulePartial};
-use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::error::Error;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -99,9 +99,11 @@ impl Expressions {
             }
             RulePartial::Graph(graph) => graph,
         };
-        let inner = self.insert(graph, values)?.outputs;
-        let inner = *inner.first().ok_or(ErrorKind::ForeignNumber)?;
-        self.product(adjoint, inner, op != Op::Binary(TIMES)).map(Some)
+        let mut term = adjoint;
+        for factor in self.insert(graph, values)?.outputs {
+            term = self.product(term, factor, op != Op::Binary(TIMES))?;
+        }
+        Ok(Some(term))
     }
 
     /// A derivative times a factor. Where the derivative is a zero by choice the product is that zero; so it is where the rule that

@@ -4,7 +4,7 @@ use super::parts::{RuleVisitor, constant, plain, scale};
 use super::{fused, planar, special};
 use crate::arithmetic::{Base, Binary, InTable, Partial, Scalar, Unary};
 use crate::recordings::EngineScalar;
-use Partial::{One, Value, Zero};
+use Partial::{One, Product, Value, Zero};
 use num_traits::Float;
 use std::cmp::Ordering;
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, LOG10_E, PI};
@@ -56,7 +56,7 @@ macro_rules! unary_rules {
 
 unary_rules! {
     Negate  neg:        x => -x;              (x, y) => plain(-1.0),
-    Recip   recip:      x => x.recip();       (x, y) => Value(-(y * y)),
+    Recip   recip:      x => x.recip();       (x, y) => Product(-y, y),
     Abs     abs:        x => x.abs();         (x, y) => sign_of(x),
     Signum  signum:     x => x.signum();      (x, y) => Zero,
     Floor   floor:      x => x.floor();       (x, y) => Zero,
@@ -146,13 +146,11 @@ impl Unary for Powi {
             0 => Zero,
             1 => One,
             2 => Value(scale(2.0, x)),
-            -1 => Value(-(y * y)),
+            -1 => Product(-y, y),
             // For these exponents the rounding errors of repeated multiplication in `powi` exceed those of `powf`, at a good condition number.
             n @ (-8 | -7 | 9 | 10) => Value(scale(n as f64, x.apply(Powc(n as f64 - 1.0)))),
-            n => match n.checked_sub(1) {
-                Some(m) => Value(scale(n as f64, x.apply(Powi(m)))),
-                None => Value(scale(n as f64, x.apply(Powc(n as f64 - 1.0)))),
-            },
+            n if n < 0 => Product(scale(n as f64, y), recip(x)),
+            n => Value(scale(n as f64, x.apply(Powi(n - 1)))),
         };
         rule_part!(self, Unary, First, derivative)
     }
@@ -179,7 +177,7 @@ impl Unary for Powc {
         rule_part!(self, Unary, Value, if self.0 == 1.0 { x } else { x.powf(B::from_f64(self.0)) })
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn derivative<S: Scalar>(self, x: S, _y: S) -> Partial<S> {
+    fn derivative<S: Scalar>(self, x: S, y: S) -> Partial<S> {
         let c = self.0;
         let derivative = if c == 0.0 {
             Zero
@@ -187,6 +185,8 @@ impl Unary for Powc {
             One
         } else if c == 2.0 {
             Value(scale(2.0, x))
+        } else if let Some(derivative) = negative_power(S::Base::from_f64(c), x, y) {
+            derivative
         } else if (c - 1.0) + 1.0 == c {
             Value(scale(c, x.apply(Powc(c - 1.0))))
         } else {
@@ -262,9 +262,9 @@ binary_rules! {
     Plus     add:      (x, y) => x + y;          (x, y, r) => One; One,
     Minus    sub:      (x, y) => x - y;          (x, y, r) => One; plain(-1.0),
     Times    mul:      (x, y) => x * y;          (x, y, r) => Value(y); Value(x),
-    Over     div:      (x, y) => x / y;          (x, y, r) => Value(recip(y)); Value(-(r / y)),
+    Over     div:      (x, y) => x / y;          (x, y, r) => Value(recip(y)); by_divisor(y, r),
     Modulo   rem:      (x, y) => x % y;          (x, y, r) => One; Value(-round((x - r) / y)),
-    Powf     powf:     (x, y) => x.powf(y);      (x, y, r) => power_by_base(x, y); power_by_exponent(x, y, r),
+    Powf     powf:     (x, y) => x.powf(y);      (x, y, r) => power_by_base(x, y, r); power_by_exponent(x, y, r),
     PowfByBase powf_by_base: (x, y) => planar::powf_by_base(x, y);
         (x, y, r) => of(x, y, PowfByBaseTwice); of(x, y, PowfMixed),
     PowfByExponent powf_by_exponent: (x, y) => planar::powf_by_exponent(x, y);
@@ -315,10 +315,36 @@ fn of<S: Scalar, R: Binary>(x: S, y: S, rule: R) -> Partial<S> {
     Value(x.apply2(y, rule))
 }
 
+/// ∂/∂y of x / y: -r / y. The reciprocal of a number below the smallest normal one may be infinite.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn by_divisor<S: Scalar>(y: S, r: S) -> Partial<S> {
+    let inverse = recip(y);
+    if inverse.peek().is_finite() { Product(-r, inverse) } else { Value(-(r / y)) }
+}
+
 /// ∂/∂x of x^y: y x^(y-1).
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn power_by_base<S: Scalar>(x: S, y: S) -> Partial<S> {
-    if y.is_constant() && y.peek() == S::Base::ZERO { Zero } else { of(x, y, PowfByBase) }
+fn power_by_base<S: Scalar>(x: S, y: S, r: S) -> Partial<S> {
+    if y.is_constant() {
+        if y.peek() == S::Base::ZERO {
+            return Zero;
+        }
+        if let Some(derivative) = negative_power(y.peek(), x, r) {
+            return derivative;
+        }
+    }
+    of(x, y, PowfByBase)
+}
+
+/// The derivative c r / x of r = x^c for a negative `c`, unless 1/x is infinite: x^(c-1) may be smaller than any number where r is none of the
+/// smallest. Not for a `c` so small that r is between 1/2 and 2.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn negative_power<S: Scalar>(c: S::Base, x: S, r: S) -> Option<Partial<S>> {
+    if !c.is_finite() || c > S::Base::from_f64(-1.0 / 1024.0) {
+        return None;
+    }
+    let inverse = recip(x);
+    inverse.peek().is_finite().then(|| Product(r.scale(c), inverse))
 }
 
 /// ∂/∂y of x^y: x^y ln x. Plain numbers, which are not differentiated again, use the value.
@@ -382,6 +408,7 @@ fn negated<S: Scalar>(partial: Partial<S>) -> Partial<S> {
         One => plain(-1.0),
         Partial::Constant(c) => Partial::Constant(-c),
         Value(v) => Value(-v),
+        Product(first, second) => Product(-first, second),
     }
 }
 

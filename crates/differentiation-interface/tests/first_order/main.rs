@@ -8,6 +8,7 @@ mod contexts;
 mod conventions;
 mod costs;
 mod errors;
+mod extremes;
 mod fallbacks;
 mod foreign_numbers;
 mod kinks;

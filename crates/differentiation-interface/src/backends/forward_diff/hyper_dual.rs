@@ -152,34 +152,40 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperTangent<S, O, L> {
     #[cfg_attr(debug_assertions, inline)]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn times(self, partial: Partial<Dual<S, O>>) -> Self {
-        let HyperTangent { mut mark, mut first, mut second } = self;
         match partial {
-            Partial::Zero | Partial::One => {}
+            Partial::Zero | Partial::One => self,
             Partial::Constant(c) => {
-                first = L::map(&first, |a| a.scale(c));
+                let HyperTangent { mark, first, mut second } = self;
                 if mark.is_bent() {
                     for lanes in second.as_mut() {
                         *lanes = L::map(lanes, |a| a.scale(c));
                     }
                 }
+                HyperTangent { mark, first: L::map(&first, |a| a.scale(c)), second }
             }
-            Partial::Value(d) => {
-                let p = d.0.value();
-                if mark.is_bent() {
-                    for lanes in second.as_mut() {
-                        *lanes = L::map(lanes, |a| p * a);
-                    }
-                }
-                if let Some(bends) = d.0.lanes() {
-                    mark = mark.bent();
-                    for (lanes, &bend) in second.as_mut().iter_mut().zip(O::slice(bends)) {
-                        *lanes = L::zip(lanes, &first, |s, a| s + bend * a);
-                    }
-                }
-                first = L::map(&first, |a| p * a);
+            Partial::Value(d) => self.times_value(d),
+            Partial::Product(first, second) => self.times_value(first).times_value(second),
+        }
+    }
+
+    /// This tangent times a number.
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn times_value(self, d: Dual<S, O>) -> Self {
+        let HyperTangent { mut mark, first, mut second } = self;
+        let p = d.0.value();
+        if mark.is_bent() {
+            for lanes in second.as_mut() {
+                *lanes = L::map(lanes, |a| p * a);
             }
         }
-        HyperTangent { mark, first, second }
+        if let Some(bends) = d.0.lanes() {
+            mark = mark.bent();
+            for (lanes, &bend) in second.as_mut().iter_mut().zip(O::slice(bends)) {
+                *lanes = L::zip(lanes, &first, |s, a| s + bend * a);
+            }
+        }
+        HyperTangent { mark, first: L::map(&first, |a| p * a), second }
     }
 
     /// The sum of two tangents.

@@ -148,11 +148,19 @@ impl<S: Scalar> Tangents<S> {
             Partial::Zero => S::constant(S::Base::ZERO),
             Partial::One => self.second,
             Partial::Constant(c) => self.second.scale(c),
-            Partial::Value(d) => {
-                let along = self.bend(d.0.value());
-                d.0.slope().map_or(along, |slope| slope * self.first + along)
+            Partial::Value(d) => self.times_value(d),
+            Partial::Product(first, second) => {
+                let inner = Tangents { first: first.0.value() * self.first, second: self.times_value(first), ..*self };
+                inner.times_value(second)
             }
         }
+    }
+
+    /// The same for a number.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn times_value(&self, d: Below<S>) -> S {
+        let along = self.bend(d.0.value());
+        d.0.slope().map_or(along, |slope| slope * self.first + along)
     }
 }
 

@@ -117,9 +117,44 @@ impl<S: Scalar> VarCore<S> {
         }
         match partial() {
             Partial::Zero => Self::inert(value),
-            partial => VarCore { value, derivative: partial.times(self.derivative), ..self },
+            partial => self.sloped(value, partial),
         }
     }
+
+    /// The number with value `value` whose derivative is that of `self`, which is no constant, times `partial`, with respect to the same
+    /// entry, or to a new one where the product is out of range.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn sloped(self, value: S, partial: Partial<S>) -> Self {
+        let derivative = partial.times(self.derivative);
+        if let Partial::Product(first, second) = partial
+            && !is_normal(derivative.peek())
+        {
+            return self.in_two_steps(value, first, second);
+        }
+        VarCore { value, derivative, ..self }
+    }
+
+    /// The same with both factors: their product with an adjoint can be in range.
+    #[cold]
+    fn in_two_steps(self, value: S, first: S, second: S) -> Self {
+        let inner = first * self.derivative;
+        // A zero that is computed stays one, and infinity and NaN stay visible.
+        let split = [inner, second].iter().all(|factor| is_normal(factor.peek()));
+        let (true, Some(recording)) = (split, self.recording) else {
+            return VarCore { value, derivative: second * inner, ..self };
+        };
+        let half = inner.scale(S::Base::from_f64(0.5));
+        match tape::push(recording, Node { partials: [half, half], parents: [self.entry, self.entry] }) {
+            Some(entry) => VarCore { value, derivative: second, entry, recording: Some(recording) },
+            None => Self::stray(value),
+        }
+    }
+}
+
+/// Whether a number is neither zero, infinite nor NaN, and has all digits.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn is_normal<B: Base>(x: B) -> bool {
+    x.is_normal()
 }
 
 #[cfg(feature = "compiled")]
@@ -168,16 +203,18 @@ impl<S: Scalar> Core for VarCore<S> {
         let (px, py) = match (rule.partial_x(x, y, r), rule.partial_y(x, y, r)) {
             (Partial::Zero, py) => return other.chain(r, || py),
             (px, Partial::Zero) => return self.chain(r, || px),
-            (px, py) => (px.times(self.derivative), py.times(other.derivative)),
+            partials => partials,
         };
         if recording != others {
             tape::note_foreign::<Node<S>>([recording, others]);
             return Self::stray(r);
         }
-        if self.entry == other.entry {
-            return VarCore { value: r, derivative: px + py, ..self };
+        let (by_x, by_y) = (self.sloped(r, px), other.sloped(r, py));
+        if by_x.entry == by_y.entry && by_x.recording == by_y.recording {
+            return VarCore { derivative: by_x.derivative + by_y.derivative, ..by_x };
         }
-        match tape::push(recording, Node { partials: [px, py], parents: [self.entry, other.entry] }) {
+        let partials = [by_x.derivative, by_y.derivative];
+        match tape::push(recording, Node { partials, parents: [by_x.entry, by_y.entry] }) {
             Some(entry) => Self::entry(r, entry, recording),
             None => Self::stray(r),
         }

@@ -48,7 +48,11 @@ impl<B: Base> Core for Traced<B> {
 }
 
 fn is_from_value<B: Base>(partial: Partial<Num<Traced<B>>>) -> bool {
-    matches!(partial, Partial::Value(d) if d.0.from == From::Value)
+    match partial {
+        Partial::Value(d) => d.0.from == From::Value,
+        Partial::Product(first, second) => first.0.from.max(second.0.from) == From::Value,
+        _ => false,
+    }
 }
 
 fn point<B: Base>(value: B, is_active: bool) -> Num<Traced<B>> {

@@ -126,6 +126,7 @@ impl<S: Scalar> Member<S> for PolynomialCore<S> {
         for (x, slope) in pairs {
             let other = match slope {
                 Partial::Value(slope) => slope.0,
+                Partial::Product(first, second) => (*first * *second).0,
                 _ => Self::inert(value),
             };
             let term = match slope {
@@ -136,9 +137,11 @@ impl<S: Scalar> Member<S> for PolynomialCore<S> {
                 Partial::Constant(c) => {
                     Self::make(value, mark, [x, x], |space, [x, _]| Some(kernels::multiple(space, x, S::constant(*c))))
                 }
-                Partial::Value(_) => Self::make(value, mark, [x, &other], |space, [x, slope]| {
-                    Some(kernels::integral(space, x, slope, 1.0))
-                }),
+                Partial::Value(_) | Partial::Product(..) => {
+                    Self::make(value, mark, [x, &other], |space, [x, slope]| {
+                        Some(kernels::integral(space, x, slope, 1.0))
+                    })
+                }
             };
             sum = match (sum, term) {
                 (Some(sum), Some(term)) => Self::make(value, mark, [&sum, &term], |space, [a, b]| {

@@ -111,6 +111,7 @@ impl<S: Scalar, const N: usize> Member<S> for SeriesCore<S, N> {
                 Partial::One => x.tail.map_or(sum, |tail| tail.coefficients),
                 Partial::Constant(c) => kernels::multiple(space, x.view(), S::constant(*c)),
                 Partial::Value(slope) => kernels::integral(space, x.view(), slope.0.view(), 1.0),
+                Partial::Product(first, second) => kernels::integral(space, x.view(), (*first * *second).0.view(), 1.0),
             };
             sum = kernels::combined(space, (1.0, View::new(value, &sum)), (1.0, View::new(value, &term)));
         }

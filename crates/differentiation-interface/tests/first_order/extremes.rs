@@ -1,0 +1,108 @@
+//! Derivatives of functions whose numbers on the way are so large or small that the derivative of one step alone would overflow or underflow.
+
+use crate::support::{assert_close, each_exact_engine, name_of};
+use differentiation_interface::prelude::*;
+
+/// How the reciprocal of a number is written. Each differentiates by a rule of its own.
+const WAYS: usize = 6;
+
+/// ln(1/y).
+fn log_of_reciprocal<T: Real>(way: usize, y: T) -> T {
+    match way {
+        0 => (1.0 / y).ln(),
+        1 => y.recip().ln(),
+        2 => y.powi(-1).ln(),
+        3 => y.powi(-2).ln() * 0.5,
+        4 => y.powf(T::constant(-0.5)).ln() * 2.0,
+        // The numerator depends on the point too, and the quotient of its derivative is smaller than any number.
+        _ => (y.sqrt() / (y * y.sqrt())).ln(),
+    }
+}
+
+/// ln(1/(eᵃ + eᵇ)): the derivatives are the negative weights eᵃ/(eᵃ + eᵇ) and eᵇ/(eᵃ + eᵇ).
+fn negative_log_sum<T: Real>(way: usize, x: &[T]) -> T {
+    log_of_reciprocal(way, x[0].exp() + x[1].exp())
+}
+
+/// ln(1/(1 + e⁻ᶻ)).
+fn log_logistic<T: Real>(way: usize, z: T) -> T {
+    log_of_reciprocal(way, 1.0 + (-z).exp())
+}
+
+#[test]
+fn reciprocals_of_large_and_small_numbers_have_right_derivatives() {
+    let weight = 1.0f64.exp() / (1.0 + 1.0f64.exp());
+    each_exact_engine!(|backend| {
+        for way in 0..WAYS {
+            // e⁷⁰⁹ is the largest power that is a number. The fourth way squares y, and the last one computes its power of 3/2.
+            let largest = if way == 3 || way == 5 { 340.0 } else { 700.0 };
+            for exponent in [-largest, -largest + 1.0, -250.0, -70.0, 70.0, 250.0, largest - 1.0] {
+                let what = format!("{}: way {way} at {exponent}", name_of(&backend));
+                let point = [exponent, exponent + 1.0];
+                let found = gradient(&|x: &[_]| negative_log_sum(way, x), &backend, &point).unwrap();
+                assert_close(&what, &found, &[weight - 1.0, -weight], 1e-12);
+                if exponent < 0.0 {
+                    let found = derivative(&|z| log_logistic(way, z), &backend, exponent).unwrap();
+                    assert_close(&what, &[found], &[1.0], 1e-12);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn prepared_calls_move_between_ordinary_and_extreme_numbers() {
+    let weight = 1.0f64.exp() / (1.0 + 1.0f64.exp());
+    each_exact_engine!(|backend| {
+        let f = |x: &[_]| negative_log_sum(0, x);
+        let mut prepared = prepare_gradient(&f, &backend, &[0.0, 1.0]).unwrap();
+        let mut found = [0.0; 2];
+        for exponent in [0.0, 400.0, 1.0, -400.0].into_iter().cycle().take(200) {
+            prepared.gradient_into(&mut found, &[exponent, exponent + 1.0]).unwrap();
+            assert_close(name_of(&backend), &found, &[weight - 1.0, -weight], 1e-12);
+        }
+    });
+}
+
+fn single_log_logistic<T: Real<f32>>(z: T) -> T {
+    (1.0 / (1.0 + (-z).exp())).ln()
+}
+
+#[test]
+fn single_precision_reaches_as_far_as_its_numbers() {
+    each_exact_engine!(|backend| {
+        for z in [-80.0f32, -60.0, -10.0] {
+            let found = derivative(&single_log_logistic, &backend, &z).unwrap();
+            let expected = 1.0 / (1.0 + f64::from(z).exp());
+            assert_close(name_of(&backend), &[f64::from(found)], &[expected], 1e-5);
+        }
+    });
+}
+
+/// Along second derivatives too: those of ln(1/(eᵃ + eᵇ)) are ±w (1 - w) with the weight w.
+#[test]
+fn curvatures_at_large_and_small_numbers_are_right() {
+    let weight = 1.0f64.exp() / (1.0 + 1.0f64.exp());
+    let curvature = weight * (1.0 - weight);
+    each_exact_engine!(|backend| {
+        for exponent in [-100.0, 100.0] {
+            let point = [exponent, exponent + 1.0];
+            let found = hessian(&|x: &[_]| negative_log_sum(0, x), &backend, &point).unwrap();
+            let what = format!("{} at {exponent}", name_of(&backend));
+            assert_close(&what, found.as_slice(), &[-curvature, curvature, curvature, -curvature], 1e-12);
+        }
+    });
+}
+
+/// 0 / y at a y whose reciprocal is infinite, and the quotient of two such numbers.
+#[test]
+fn divisors_below_the_smallest_normal_number() {
+    let tiny = 1e-310f64;
+    let backend = AutoForwardDiff::default();
+    assert_eq!(derivative(&|y: _| nothing_over(y), &backend, tiny).unwrap(), 0.0);
+    assert_eq!(derivative(&|y: _| nothing_over(y), &AutoReverseDiff::tape(), tiny).unwrap(), 0.0);
+}
+
+fn nothing_over<T: Real>(y: T) -> T {
+    0.0 / y
+}
