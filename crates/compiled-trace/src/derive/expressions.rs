@@ -5,7 +5,7 @@
 
 use crate::recording::absence::Absence;
 use crate::recording::graph::{CONSTANT, Op};
-use crate::recording::rules::{MINUS, NEGATE, PLUS, Rules, TIMES};
+use crate::recording::rules::{MINUS, NEGATE, PLUS, POWF, Rules, TIMES};
 use crate::recording::template::{Template, TemplatePartial, of_table};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use rustc_hash::FxHashMap;
@@ -142,6 +142,14 @@ pub(crate) trait Expressions: Sized {
             (Op::Binary(PLUS), _) | (Op::Binary(MINUS), 0) => Ok(Partial::One),
             (Op::Binary(TIMES), 0) => Ok(Partial::Value(b, false)),
             (Op::Binary(TIMES), 1) => Ok(Partial::Value(a, false)),
+            // A negative constant exponent has a derivative of its own, as in `record_right`.
+            (Op::Binary(POWF), 0)
+                if let Some(exponent) = self.value(b)
+                    && exponent < 0.0
+                    && let Some(rule) = self.shared().rules.number_exponent(exponent) =>
+            {
+                self.partial_by_table(Op::Unary(rule), a, a, result, 0)
+            }
             _ => self.partial_by_table(op, a, b, result, argument),
         }
     }

@@ -46,9 +46,6 @@ type Recorded = (u32, u32);
 /// Records an operation on two numbers, at least one of which is not a constant.
 #[inline(never)]
 fn record_two(op: Op, a: RecordedCore<f64>, b: RecordedCore<f64>) -> Recorded {
-    if op == Op::Binary(POWF) && b.recording == 0 {
-        return record_right(POWF, a, b.value);
-    }
     let recording = if a.recording != 0 { a.recording } else { b.recording };
     let operand = with_running(recording, |running| {
         let (a, b) = (running.operand(a), running.operand(b));

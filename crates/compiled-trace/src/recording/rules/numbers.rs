@@ -78,6 +78,11 @@ impl Rules {
         self.unary.len() >= MAX_EXPONENTS
     }
 
+    /// The number of the power with this constant exponent, unless there are many.
+    pub(crate) fn number_exponent(&mut self, exponent: f64) -> Option<u16> {
+        if self.has_many_exponents() { None } else { self.number_other(OtherUnary::Powc(exponent)) }
+    }
+
     /// Removes the rules that are not in the table.
     pub(crate) fn clear(&mut self) {
         self.unary.clear();
