@@ -13,6 +13,7 @@ use differentiation_interface_core::identity::{self, STRAY};
 use differentiation_interface_core::recordings::{EngineScalar, Internals};
 use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Relation, Scalar};
+use num_traits::Float;
 use std::cmp::Ordering;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -117,44 +118,68 @@ impl<S: Scalar> VarCore<S> {
         }
         match partial() {
             Partial::Zero => Self::inert(value),
-            partial => self.sloped(value, partial),
+            partial => {
+                let derivative = partial.times(self.derivative);
+                if is_out_of_range(&partial, &derivative) {
+                    return self.in_two_steps(value, partial);
+                }
+                VarCore { value, derivative, ..self }
+            }
         }
     }
 
-    /// The number with value `value` whose derivative is that of `self`, which is no constant, times `partial`, with respect to the same
-    /// entry, or to a new one where the product is out of range.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn sloped(self, value: S, partial: Partial<S>) -> Self {
-        let derivative = partial.times(self.derivative);
-        if let Partial::Product(first, second) = partial
-            && !is_normal(derivative.peek())
-        {
-            return self.in_two_steps(value, first, second);
-        }
-        VarCore { value, derivative, ..self }
-    }
-
-    /// The same with both factors: their product with an adjoint can be in range.
+    /// The same for a product that is out of range alone: with respect to a new entry for the first factor, so that an adjoint meets one factor
+    /// after the other.
     #[cold]
-    fn in_two_steps(self, value: S, first: S, second: S) -> Self {
+    #[inline(never)]
+    fn in_two_steps(self, value: S, partial: Partial<S>) -> Self {
+        let derivative = partial.times(self.derivative);
+        let (Partial::Product(first, second), Some(recording)) = (partial, self.recording) else {
+            return VarCore { value, derivative, ..self };
+        };
         let inner = first * self.derivative;
         // A zero that is computed stays one, and infinity and NaN stay visible.
-        let split = [inner, second].iter().all(|factor| is_normal(factor.peek()));
-        let (true, Some(recording)) = (split, self.recording) else {
-            return VarCore { value, derivative: second * inner, ..self };
-        };
+        if !inner.peek().is_normal() || !second.peek().is_normal() {
+            return VarCore { value, derivative, ..self };
+        }
         let half = inner.scale(S::Base::from_f64(0.5));
         match tape::push(recording, Node { partials: [half, half], parents: [self.entry, self.entry] }) {
             Some(entry) => VarCore { value, derivative: second, entry, recording: Some(recording) },
             None => Self::stray(value),
         }
     }
+
+    /// The result of an operation on two numbers of the same tape, one of whose partial derivatives is a product out of range.
+    #[cold]
+    #[inline(never)]
+    fn join_in_two_steps(self, other: Self, value: S, [px, py]: [Partial<S>; 2]) -> Self {
+        let (a, b) = (self.chain(value, || px), other.chain(value, || py));
+        match (a.recording, b.recording) {
+            (Some(recording), Some(others)) if recording == others => {
+                Self::join(value, recording, (a.entry, a.derivative), (b.entry, b.derivative))
+            }
+            // One of them is stray.
+            _ => Self::stray(value),
+        }
+    }
+
+    /// The number with these derivatives with respect to two entries.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn join(value: S, recording: NonZeroU32, (entry, by_entry): (u32, S), (other, by_other): (u32, S)) -> Self {
+        if entry == other {
+            return VarCore { value, derivative: by_entry + by_other, entry, recording: Some(recording) };
+        }
+        match tape::push(recording, Node { partials: [by_entry, by_other], parents: [entry, other] }) {
+            Some(entry) => Self::entry(value, entry, recording),
+            None => Self::stray(value),
+        }
+    }
 }
 
-/// Whether a number is neither zero, infinite nor NaN, and has all digits.
+/// Whether a derivative by a product has become zero, infinite or NaN, or has lost digits.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn is_normal<B: Base>(x: B) -> bool {
-    x.is_normal()
+fn is_out_of_range<S: Scalar>(partial: &Partial<S>, derivative: &S) -> bool {
+    matches!(partial, Partial::Product(..)) && !derivative.peek().is_normal()
 }
 
 #[cfg(feature = "compiled")]
@@ -209,15 +234,11 @@ impl<S: Scalar> Core for VarCore<S> {
             tape::note_foreign::<Node<S>>([recording, others]);
             return Self::stray(r);
         }
-        let (by_x, by_y) = (self.sloped(r, px), other.sloped(r, py));
-        if by_x.entry == by_y.entry && by_x.recording == by_y.recording {
-            return VarCore { derivative: by_x.derivative + by_y.derivative, ..by_x };
+        let (by_x, by_y) = (px.times(self.derivative), py.times(other.derivative));
+        if is_out_of_range(&px, &by_x) || is_out_of_range(&py, &by_y) {
+            return self.join_in_two_steps(other, r, [px, py]);
         }
-        let partials = [by_x.derivative, by_y.derivative];
-        match tape::push(recording, Node { partials, parents: [by_x.entry, by_y.entry] }) {
-            Some(entry) => Self::entry(r, entry, recording),
-            None => Self::stray(r),
-        }
+        Self::join(r, recording, (self.entry, by_x), (other.entry, by_y))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary_right<R: Binary>(self, other: S::Base, rule: R) -> Self {
