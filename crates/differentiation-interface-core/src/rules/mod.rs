@@ -43,7 +43,8 @@
 //! whole range of doubles; below the smallest normal number, in units of that number. A formula that would lose digits when
 //! differentiated is a rule of its own (`AsinSlope`, `Gauss`, `Direction`, ...), whose value is computed accurately on plain
 //! numbers. Such a value may branch, so that engines do not have to. Values are those of the methods of
-//! `f64` and `f32`, bit for bit. `tests/accuracy.rs` checks this against a table that `.ci/accuracy/reference.py` computes.
+//! `f64` and `f32`, bit for bit. The derivative of a quotient, a reciprocal or a negative power is a [`Partial::Product`] of two factors, since alone
+//! it may be out of range where that of the whole function is not. `tests/accuracy.rs` checks this against a table that `.ci/accuracy/reference.py` computes.
 //! Two limits: derivatives of a quotient have no more correct digits than a subnormal quotient has, and n (n-1) xⁿ⁻² no more than
 //! the power. Single precision is computed in single precision.
 
