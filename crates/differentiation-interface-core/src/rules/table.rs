@@ -315,15 +315,11 @@ fn of<S: Scalar, R: Binary>(x: S, y: S, rule: R) -> Partial<S> {
     Value(x.apply2(y, rule))
 }
 
-/// ∂/∂y of x / y: -r / y. The reciprocal of a number below the smallest normal one may be infinite, which nested numbers leave so: a second form
-/// for each level would double the code per level.
+/// ∂/∂y of x / y: -r / y. The reciprocal of a number below the smallest normal one may be infinite.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn by_divisor<S: Scalar>(y: S, r: S) -> Partial<S> {
     let inverse = recip(y);
-    if S::DEPTH == 0 && !inverse.peek().is_finite() {
-        return Value(-(r / y));
-    }
-    Product(-r, inverse)
+    if inverse.peek().is_finite() { Product(-r, inverse) } else { Value(-(r / y)) }
 }
 
 /// ∂/∂x of x^y: y x^(y-1).
