@@ -148,7 +148,8 @@ impl Unary for Powi {
             2 => Value(scale(2.0, x)),
             -1 => Product(-y, y),
             // For these exponents the rounding errors of repeated multiplication in `powi` exceed those of `powf`, at a good condition number.
-            n @ (-8 | -7 | 9 | 10) => Value(scale(n as f64, x.apply(Powc(n as f64 - 1.0)))),
+            n @ (-8 | -7) => Product(scale(n as f64, x.apply(Powc(n as f64))), recip(x)),
+            n @ (9 | 10) => Value(scale(n as f64, x.apply(Powc(n as f64 - 1.0)))),
             n if n < 0 => Product(scale(n as f64, y), recip(x)),
             n => Value(scale(n as f64, x.apply(Powi(n - 1)))),
         };

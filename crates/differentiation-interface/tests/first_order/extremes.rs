@@ -4,7 +4,7 @@ use crate::support::{assert_close, each_exact_engine, name_of};
 use differentiation_interface::prelude::*;
 
 /// How the reciprocal of a number is written. Each differentiates by a rule of its own.
-const WAYS: usize = 6;
+const WAYS: usize = 7;
 
 /// ln(1/y).
 fn log_of_reciprocal<T: Real>(way: usize, y: T) -> T {
@@ -14,6 +14,7 @@ fn log_of_reciprocal<T: Real>(way: usize, y: T) -> T {
         2 => y.powi(-1).ln(),
         3 => y.powi(-2).ln() * 0.5,
         4 => y.powf(T::constant(-0.5)).ln() * 2.0,
+        5 => y.powi(-7).ln() / 7.0,
         // The numerator depends on the point too, and the quotient of its derivative is smaller than any number.
         _ => (y.sqrt() / (y * y.sqrt())).ln(),
     }
@@ -34,16 +35,22 @@ fn reciprocals_of_large_and_small_numbers_have_right_derivatives() {
     let weight = 1.0f64.exp() / (1.0 + 1.0f64.exp());
     each_exact_engine!(|backend| {
         for way in 0..WAYS {
-            // e⁷⁰⁹ is the largest power that is a number. The fourth way squares y, and the last one computes its power of 3/2.
-            let largest = if way == 3 || way == 5 { 340.0 } else { 700.0 };
-            for exponent in [-largest, -largest + 1.0, -250.0, -70.0, 70.0, 250.0, largest - 1.0] {
+            // e⁷⁰⁹ is the largest power that is a number, and powers of y reach it earlier. The last way has the derivatives ±0.5 y⁻² by
+            // its numerator and divisor, which the tape keeps.
+            let largest = match way {
+                3 => 340.0,
+                5 => 100.0,
+                6 => 340.0,
+                _ => 700.0,
+            };
+            for exponent in [-largest, -0.5 * largest, -0.1 * largest, 0.1 * largest, 0.5 * largest, largest - 1.0] {
                 let what = format!("{}: way {way} at {exponent}", name_of(&backend));
                 let point = [exponent, exponent + 1.0];
                 let found = gradient(&|x: &[_]| negative_log_sum(way, x), &backend, &point).unwrap();
                 assert_close(&what, &found, &[weight - 1.0, -weight], 1e-12);
                 if exponent < 0.0 {
                     let found = derivative(&|z| log_logistic(way, z), &backend, exponent).unwrap();
-                    assert_close(&what, &[found], &[1.0], 1e-12);
+                    assert_close(&what, &[found], &[1.0 / (1.0 + exponent.exp())], 1e-12);
                 }
             }
         }
@@ -79,7 +86,7 @@ fn single_precision_reaches_as_far_as_its_numbers() {
     });
 }
 
-/// Along second derivatives too: those of ln(1/(eᵃ + eᵇ)) are ±w (1 - w) with the weight w.
+/// Second derivatives have less room: those of ln(1/(eᵃ + eᵇ)) are ±w (1 - w) with the weight w of either.
 #[test]
 fn curvatures_at_large_and_small_numbers_are_right() {
     let weight = 1.0f64.exp() / (1.0 + 1.0f64.exp());
@@ -92,9 +99,15 @@ fn curvatures_at_large_and_small_numbers_are_right() {
             assert_close(&what, found.as_slice(), &[-curvature, curvature, curvature, -curvature], 1e-12);
         }
     });
+    // Hyper-dual numbers multiply by both factors too.
+    for exponent in [-400.0, 400.0] {
+        let at = [exponent, exponent + 1.0];
+        let found = hessian(&|x: &[_]| negative_log_sum(0, x), &AutoForwardDiff::default(), &at).unwrap();
+        assert_close("hyper-duals", found.as_slice(), &[-curvature, curvature, curvature, -curvature], 1e-12);
+    }
 }
 
-/// 0 / y at a y whose reciprocal is infinite, and the quotient of two such numbers.
+/// 0 / y at a y whose reciprocal is infinite.
 #[test]
 fn divisors_below_the_smallest_normal_number() {
     let tiny = 1e-310f64;
