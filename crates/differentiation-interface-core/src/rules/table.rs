@@ -320,7 +320,18 @@ fn of<S: Scalar, R: Binary>(x: S, y: S, rule: R) -> Partial<S> {
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn by_divisor<S: Scalar>(y: S, r: S) -> Partial<S> {
     let inverse = recip(y);
-    if inverse.peek().is_finite() { Product(-r, inverse) } else { Value(-(r / y)) }
+    if inverse.peek().is_finite() { Product(-r, inverse) } else { Value(-quotient(r, y)) }
+}
+
+/// The quotient, out of line for nested numbers, since few divisors are so small.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn quotient<S: Scalar>(x: S, y: S) -> S {
+    #[cold]
+    #[inline(never)]
+    fn nested<S: Scalar>(x: S, y: S) -> S {
+        x / y
+    }
+    if const { S::DEPTH == 0 } { x / y } else { nested(x, y) }
 }
 
 /// ∂/∂x of x^y: y x^(y-1).

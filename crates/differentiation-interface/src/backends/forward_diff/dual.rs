@@ -260,7 +260,7 @@ impl<S: Scalar, L: Lanes> Tangent<S, L> {
             Partial::One => self.lanes,
             Partial::Constant(c) => L::map(&self.lanes, |a| a.scale(c)),
             Partial::Value(d) => L::map(&self.lanes, |a| d * a),
-            Partial::Product(first, second) => L::map(&self.lanes, |a| second * (first * a)),
+            Partial::Product(first, second) => L::map(&self.lanes, |a| Partial::by_both(first, second, a)),
         };
         DualCore { value, tangent: Some(Tangent { level: self.level, lanes }) }
     }

@@ -151,41 +151,61 @@ impl<S: Scalar, O: Lanes, L: Lanes> HyperTangent<S, O, L> {
     // Lanes are copied first and changed in place, so that the compiler keeps them in registers.
     #[cfg_attr(debug_assertions, inline)]
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn times(self, partial: Partial<Dual<S, O>>) -> Self {
+    fn times(mut self, partial: Partial<Dual<S, O>>) -> Self {
         match partial {
-            Partial::Zero | Partial::One => self,
+            Partial::Zero | Partial::One => {}
             Partial::Constant(c) => {
-                let HyperTangent { mark, first, mut second } = self;
-                if mark.is_bent() {
-                    for lanes in second.as_mut() {
+                self.first = L::map(&self.first, |a| a.scale(c));
+                if self.mark.is_bent() {
+                    for lanes in self.second.as_mut() {
                         *lanes = L::map(lanes, |a| a.scale(c));
                     }
                 }
-                HyperTangent { mark, first: L::map(&first, |a| a.scale(c)), second }
             }
-            Partial::Value(d) => self.times_value(d),
-            Partial::Product(first, second) => self.times_value(first).times_value(second),
+            Partial::Value(d) => self.multiply(&d),
+            Partial::Product(first, second) => self.multiply_by_both(&first, &second),
+        }
+        self
+    }
+
+    /// Multiplies by one number, then by the other. Out of line for nested numbers, as in [`Partial::by_both`].
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn multiply_by_both(&mut self, first: &Dual<S, O>, second: &Dual<S, O>) {
+        #[inline(never)]
+        fn nested<S: Scalar, O: Lanes, L: Lanes>(
+            tangent: &mut HyperTangent<S, O, L>,
+            first: &Dual<S, O>,
+            second: &Dual<S, O>,
+        ) {
+            tangent.multiply(first);
+            tangent.multiply(second);
+        }
+        if const { S::DEPTH == 0 } {
+            self.multiply(first);
+            self.multiply(second);
+        } else {
+            nested(self, first, second);
         }
     }
 
-    /// This tangent times a number.
+    /// Multiplies by a number.
     #[cfg_attr(debug_assertions, inline)]
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn times_value(self, d: Dual<S, O>) -> Self {
-        let HyperTangent { mut mark, first, mut second } = self;
+    fn multiply(&mut self, d: &Dual<S, O>) {
         let p = d.0.value();
-        if mark.is_bent() {
-            for lanes in second.as_mut() {
+        if self.mark.is_bent() {
+            for lanes in self.second.as_mut() {
                 *lanes = L::map(lanes, |a| p * a);
             }
         }
         if let Some(bends) = d.0.lanes() {
-            mark = mark.bent();
-            for (lanes, &bend) in second.as_mut().iter_mut().zip(O::slice(bends)) {
-                *lanes = L::zip(lanes, &first, |s, a| s + bend * a);
+            self.mark = self.mark.bent();
+            for (lanes, &bend) in self.second.as_mut().iter_mut().zip(O::slice(bends)) {
+                *lanes = L::zip(lanes, &self.first, |s, a| s + bend * a);
             }
         }
-        HyperTangent { mark, first: L::map(&first, |a| p * a), second }
+        self.first = L::map(&self.first, |a| p * a);
     }
 
     /// The sum of two tangents.

@@ -149,17 +149,23 @@ impl<S: Scalar> VarCore<S> {
         }
     }
 
-    /// The result of an operation on two numbers of the same tape, one of whose partial derivatives is a product out of range.
+    /// The result of a rule of two numbers, one of whose partial derivatives is a product out of range.
     #[cold]
     #[inline(never)]
-    fn join_in_two_steps(self, other: Self, value: S, [px, py]: [Partial<S>; 2]) -> Self {
-        let (a, b) = (self.chain(value, || px), other.chain(value, || py));
+    fn join_in_two_steps<R: Binary>(self, other: Self, value: S, rule: R) -> Self {
+        let a = self.chain(value, || rule.partial_x(self.value, other.value, value));
+        let b = other.chain(value, || rule.partial_y(self.value, other.value, value));
         match (a.recording, b.recording) {
             (Some(recording), Some(others)) if recording == others => {
                 Self::join(value, recording, (a.entry, a.derivative), (b.entry, b.derivative))
             }
-            // One of them is stray.
-            _ => Self::stray(value),
+            // Numbers of two tapes, or of one that is full.
+            (recording, others) => {
+                if let (Some(recording), Some(others)) = (recording, others) {
+                    tape::note_foreign::<Node<S>>([recording, others]);
+                }
+                Self::stray(value)
+            }
         }
     }
 
@@ -225,18 +231,20 @@ impl<S: Scalar> Core for VarCore<S> {
                 other.chain(r, || rule.partial_y(x, y, r))
             };
         };
-        let (px, py) = match (rule.partial_x(x, y, r), rule.partial_y(x, y, r)) {
+        let (by_x, by_y) = match (rule.partial_x(x, y, r), rule.partial_y(x, y, r)) {
             (Partial::Zero, py) => return other.chain(r, || py),
             (px, Partial::Zero) => return self.chain(r, || px),
-            partials => partials,
+            (px, py) => {
+                let (by_x, by_y) = (px.times(self.derivative), py.times(other.derivative));
+                if is_out_of_range(&px, &by_x) || is_out_of_range(&py, &by_y) {
+                    return self.join_in_two_steps(other, r, rule);
+                }
+                (by_x, by_y)
+            }
         };
         if recording != others {
             tape::note_foreign::<Node<S>>([recording, others]);
             return Self::stray(r);
-        }
-        let (by_x, by_y) = (px.times(self.derivative), py.times(other.derivative));
-        if is_out_of_range(&px, &by_x) || is_out_of_range(&py, &by_y) {
-            return self.join_in_two_steps(other, r, [px, py]);
         }
         Self::join(r, recording, (self.entry, by_x), (other.entry, by_y))
     }
