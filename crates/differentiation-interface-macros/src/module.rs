@@ -10,7 +10,7 @@ use crate::shape::{Mark, Shape, take_mark, type_parameter};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Field, FnArg, Ident, Item, ItemFn, ItemImpl, ItemMod, Path, Visibility};
+use syn::{Field, FnArg, Ident, Item, ItemEnum, ItemFn, ItemImpl, ItemMod, ItemStruct, Path, Visibility};
 
 /// `#[differentiable] mod model { .. }`.
 pub(crate) fn differentiable_module(mut module: ItemMod, options: &Options, number: Ident) -> syn::Result<TokenStream> {
@@ -27,7 +27,8 @@ pub(crate) fn differentiable_module(mut module: ItemMod, options: &Options, numb
     activity::make_items_generic(items, &has_object, &number, &options.krate, &mut errors);
     let taken: Vec<String> = items.iter().filter_map(declared_name).collect();
     let mut expanded = Vec::new();
-    for (mut item, name) in std::mem::take(items).into_iter().zip(names) {
+    // Items that the analysis has added have no object.
+    for (mut item, name) in std::mem::take(items).into_iter().zip(names.into_iter().chain(std::iter::repeat(None))) {
         let object = match &mut item {
             Item::Fn(function) => object(function, name, &taken, &number, &options.krate, &mut errors),
             _ => None,
@@ -52,11 +53,10 @@ pub(crate) fn differentiable_block(block: ItemImpl, options: &Options, number: I
             "cannot change the methods of a trait; put the trait and the `impl` into one `#[differentiable] mod`",
         );
     }
-    let mut items = [Item::Impl(block)];
+    let mut items = vec![Item::Impl(block)];
     activity::make_items_generic(&mut items, &[], &number, &options.krate, &mut errors);
-    remove_marks(&mut items[0]);
-    let [item] = items;
-    errors.finish().map(|()| quote!(#item))
+    items.iter_mut().for_each(remove_marks);
+    errors.finish().map(|()| quote!(#(#items)*))
 }
 
 /// The name in `#[differentiable(Name)]` on a function of a module; the attribute is removed.
@@ -153,6 +153,17 @@ pub(crate) fn remove_marks(item: &mut Item) {
         }
         fn visit_field_mut(&mut self, field: &mut Field) {
             take_mark(&mut field.attrs);
+        }
+        /// `#[derive(Container)]` reads the marks of its fields.
+        fn visit_item_struct_mut(&mut self, item: &mut ItemStruct) {
+            if !item.attrs.iter().any(activity::derives_container) {
+                visit_mut::visit_item_struct_mut(self, item);
+            }
+        }
+        fn visit_item_enum_mut(&mut self, item: &mut ItemEnum) {
+            if !item.attrs.iter().any(activity::derives_container) {
+                visit_mut::visit_item_enum_mut(self, item);
+            }
         }
         fn visit_item_fn_mut(&mut self, function: &mut ItemFn) {
             visit_mut::visit_signature_mut(self, &mut function.sig);

@@ -12,6 +12,14 @@ pub(crate) fn is_word(ty: &Type, name: &str) -> bool {
     matches!(ty, Type::Path(p) if p.qself.is_none() && p.path.is_ident(name))
 }
 
+/// The last word of a path to a type.
+pub(crate) fn type_name(ty: &Type) -> Option<Ident> {
+    match ty {
+        Type::Path(p) if p.qself.is_none() => p.path.segments.last().map(|s| s.ident.clone()),
+        _ => None,
+    }
+}
+
 /// Whether the tokens contain the word `name` at any depth.
 pub(crate) fn mentions(tokens: TokenStream, name: &str) -> bool {
     tokens.into_iter().any(|tree| match tree {

@@ -8,11 +8,13 @@
     reason = "code as it is written for f64"
 )]
 
+#[macro_use]
+mod both;
 mod dual;
 
-use differentiation_interface_core::{Function, Num, Real};
+use differentiation_interface_core::{Num, Real};
 use differentiation_interface_macros::differentiable;
-use dual::{Dual, close, gradient, seeded};
+use dual::{Dual, agrees, close, seeded};
 
 /// Declared outside of the modules that the attribute reads.
 struct Pair<U> {
@@ -27,19 +29,6 @@ fn generic<U: Real>(v: U, by: &[U]) -> U {
 
 fn first_of<U>(v: U, _: f64) -> U {
     v
-}
-
-/// Keeps the module as it is written, beside the one that the attribute makes generic: `plain::name` computes with `f64`.
-macro_rules! both {
-    ($(mod $name:ident { $($items:tt)* })*) => {
-        mod plain {
-            $(pub(crate) mod $name { $($items)* })*
-        }
-        $(
-            #[differentiable(crate = "differentiation_interface_core")]
-            pub mod $name { $($items)* }
-        )*
-    };
 }
 
 both! {
@@ -517,25 +506,6 @@ both! {
             let _ = model.name;
             (found.mean - expected.mean).powi(2) + found.variance / expected.variance + area + model.predict(x[2])
         }
-    }
-}
-
-/// Central differences of the module as it is written.
-fn differences<const N: usize>(f: impl Fn(&[f64]) -> f64, x: [f64; N]) -> [f64; N] {
-    std::array::from_fn(|i| {
-        let h = 1e-6;
-        let (mut up, mut down) = (x, x);
-        up[i] += h;
-        down[i] -= h;
-        (f(&up) - f(&down)) / (2.0 * h)
-    })
-}
-
-fn agrees<const N: usize>(object: impl Function<[dual::D], Output = dual::D>, plain: fn(&[f64]) -> f64, x: [f64; N]) {
-    let (value, found) = gradient(object, x);
-    close(value, plain(&x));
-    for (a, b) in found.iter().zip(differences(plain, x)) {
-        assert!((a - b).abs() < 1e-7 * b.abs().max(1.0), "is {a}, differences give {b}");
     }
 }
 

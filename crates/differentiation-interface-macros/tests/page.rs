@@ -64,8 +64,10 @@ fn page() -> String {
         write!(page, "\n{title}:\n\n```rs\n{code}```\n").expect("a string takes any text");
     }
     page += "\n## Accepted in a module or an `impl` block\n\nAll that is accepted in a function, and:\n\n";
-    for (title, _) in cases(&read(&tests.join("modules.rs")), "// ", "mod ") {
-        writeln!(page, "- {title}").expect("a string takes any text");
+    for file in ["modules.rs", "operands_and_strategies.rs"] {
+        for (title, _) in cases(&read(&tests.join(file)), "// ", "mod ") {
+            writeln!(page, "- {title}").expect("a string takes any text");
+        }
     }
     page += "\n## Refused\n\n| code | message |\n|---|---|\n";
     let mut files: Vec<_> = fs::read_dir(tests.join("compile_fail"))

@@ -160,12 +160,16 @@ impl Inference<'_> {
                 return result;
             }
         }
+        let lifting = match &*call.func {
+            Expr::Path(p) => self.lifting(&p.path),
+            _ => Vec::new(),
+        };
         let callee = self.expr(&mut call.func);
         match self.resolve(&callee) {
             Ty::Fn(arguments, result) => {
-                for (argument, expected) in call.args.iter_mut().zip(&arguments) {
+                for (i, (argument, expected)) in call.args.iter_mut().zip(&arguments).enumerate() {
                     let ty = self.argument(argument, expected);
-                    self.coerce(argument, &ty, expected);
+                    self.pass(argument, &ty, expected, lifting.get(i).and_then(Option::as_ref));
                 }
                 (*result).clone()
             }

@@ -5,6 +5,7 @@
 use super::graph::Act;
 use super::ty::Ty;
 use std::collections::{HashMap, VecDeque};
+use syn::Type;
 
 /// The declarations of a module.
 #[derive(Default)]
@@ -18,6 +19,8 @@ pub(super) struct Module {
     pub(super) methods: HashMap<(String, String), Vec<Scheme>>,
     /// The signatures in the order of the items, for their bodies; `None` for a function that stays as it is.
     pub(super) order: VecDeque<Option<Scheme>>,
+    /// The types of the blocks in their order, with their type parameters; `None` for a block that stays as it is.
+    pub(super) blocks: VecDeque<Option<(Ty, HashMap<String, Ty>)>>,
     /// `Self`, and the associated types of the block that is being read.
     pub(super) this: HashMap<String, Ty>,
     /// The activity of the arguments that are active in any case.
@@ -33,6 +36,8 @@ pub(super) struct Declared {
     pub(super) flag: Act,
     /// Type and constant parameters that the user wrote.
     pub(super) parameters: usize,
+    /// Whether it derives `Container`, so that its numbers can be lifted together.
+    pub(super) is_container: bool,
     /// The fields of each variant; those of a struct bear the name of the struct. Their numbers have the activity `flag`.
     pub(super) cases: HashMap<String, Vec<(String, Ty)>>,
 }
@@ -47,4 +52,15 @@ pub(super) struct Scheme {
     /// Type and constant parameters that the user wrote.
     pub(super) parameters: usize,
     pub(super) has_receiver: bool,
+    /// How plain data is lifted for each argument; `None` where the function could write to it.
+    pub(super) lifting: Vec<Option<Lifting>>,
+}
+
+/// An argument for which plain data can be lifted.
+#[derive(Clone)]
+pub(super) struct Lifting {
+    /// Whether the function takes a shared reference.
+    pub(super) is_shared: bool,
+    /// The type of the data as the user wrote it, or `_`.
+    pub(super) data: Type,
 }

@@ -123,10 +123,14 @@ impl Inference<'_> {
             Expr::Binary(b) => {
                 let left = self.expr(&mut b.left);
                 let right = self.expr(&mut b.right);
-                if let Some(name) = operator_name(&b.op)
-                    && let Some(result) = self.operator(name, &left, &mut b.right, &right)
-                {
-                    return result;
+                if let Some(name) = operator_name(&b.op) {
+                    if let Some(result) = self.operator(name, &left, &mut b.right, &right) {
+                        return result;
+                    }
+                    if let Some((call, result)) = self.number_operator(name, b, &left, &right) {
+                        *e = call;
+                        return result;
+                    }
                 }
                 match b.op {
                     BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_) => {

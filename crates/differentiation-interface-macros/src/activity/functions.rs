@@ -54,7 +54,7 @@ impl Inference<'_> {
     /// Reads the signature of a `fn` inside the function, before its body.
     pub(super) fn declare_nested(&mut self, function: &mut ItemFn) {
         let outer = self.type_parameters.clone();
-        self.declare_type_parameters(&mut function.sig.generics);
+        self.declare_type_parameters(&mut function.sig.generics, &Words::Open);
         let mut arguments = Vec::new();
         for argument in &mut function.sig.inputs {
             if let FnArg::Typed(argument) = argument {
@@ -72,10 +72,10 @@ impl Inference<'_> {
     }
 
     /// Type parameters such as `F: Fn(f64) -> f64`: the function is read as if it had one type for each.
-    pub(super) fn declare_type_parameters(&mut self, generics: &mut Generics) {
+    pub(super) fn declare_type_parameters(&mut self, generics: &mut Generics, words: &Words) {
         for parameter in generics.type_params_mut() {
             let name = parameter.ident.to_string();
-            let ty = match self.bounds_annotation(parameter.bounds.iter_mut(), &Words::Open) {
+            let ty = match self.bounds_annotation(parameter.bounds.iter_mut(), words) {
                 Ty::Other => Ty::Opaque(self.graph.fresh()),
                 known => known,
             };
@@ -83,8 +83,8 @@ impl Inference<'_> {
         }
         for predicate in generics.where_clause.iter_mut().flat_map(|w| &mut w.predicates) {
             let WherePredicate::Type(predicate) = predicate else { continue };
-            let ty = self.bounds_annotation(predicate.bounds.iter_mut(), &Words::Open);
-            if let (Type::Path(path), Ty::Fn(..) | Ty::Seq(_)) = (&predicate.bounded_ty, &ty)
+            let ty = self.bounds_annotation(predicate.bounds.iter_mut(), words);
+            if let (Type::Path(path), Ty::Fn(..) | Ty::Seq(_) | Ty::Struct(..)) = (&predicate.bounded_ty, &ty)
                 && let Some(name) = path.path.get_ident()
             {
                 self.type_parameters.insert(name.to_string(), ty);

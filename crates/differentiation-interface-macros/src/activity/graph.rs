@@ -64,6 +64,11 @@ impl Graph {
         self.flow(b, a, span);
     }
 
+    /// Why the number cannot become active, if it cannot.
+    pub(super) fn reason(&self, act: Act) -> Option<String> {
+        self.nodes[act.0].pinned.clone()
+    }
+
     pub(super) fn set_float(&mut self, act: Act) {
         self.nodes[act.0].is_float = true;
     }

@@ -4,15 +4,20 @@
 //! of a function decides on its own whether it is a call with active numbers: `damping::<T>` or `damping::<f64>`.
 
 use super::annotations::Words;
-use super::declared::Scheme;
+use super::declared::{Lifting, Scheme};
+use super::forms::number_operation;
 use super::graph::Act;
 use super::inference::Inference;
 use super::marks::Mark;
 use super::ty::Ty;
+use crate::number::type_name;
 use proc_macro2::Span;
 use std::rc::Rc;
 use syn::spanned::Spanned;
-use syn::{AngleBracketedGenericArguments, Expr, ExprMethodCall, Path, PathArguments, parse_quote_spanned};
+use syn::{
+    AngleBracketedGenericArguments, Expr, ExprBinary, ExprMethodCall, GenericArgument, Path, PathArguments,
+    parse_quote_spanned,
+};
 
 impl Inference<'_> {
     /// A value of the type, all numbers of which have this activity.
@@ -69,6 +74,15 @@ impl Inference<'_> {
             return Some(self.replaced(&ty, &mut |a| if a == placeholder { act } else { a }));
         }
         let id = id?;
+        if let PathArguments::AngleBracketed(list) = &mut last.arguments {
+            for argument in &mut list.args {
+                if let GenericArgument::Type(ty) = argument
+                    && type_name(ty).is_some_and(|name| self.module.names.contains_key(&name.to_string()))
+                {
+                    self.annotation(ty, &Words::As(act));
+                }
+            }
+        }
         self.add_argument(&mut last.arguments, Mark::Argument(act, self.module.types[id].flag), span);
         Some(self.value_of(id, act))
     }
@@ -230,6 +244,19 @@ impl Inference<'_> {
         (arguments, result, call)
     }
 
+    /// How plain data is lifted for each argument of the function or method of the module that the path names.
+    pub(super) fn lifting(&self, path: &Path) -> Vec<Option<Lifting>> {
+        let last = |back: usize| path.segments.iter().rev().nth(back).map(|s| s.ident.to_string());
+        let Some(name) = last(0) else { return Vec::new() };
+        let scheme = match last(1).as_deref() {
+            None | Some("self") => self.module.functions.get(&name),
+            Some(owner) => self.type_name_of(owner).and_then(|id| {
+                self.module.methods.get(&(self.module.types[id].name.clone(), name)).and_then(|schemes| schemes.first())
+            }),
+        };
+        scheme.map(|scheme| scheme.lifting.clone()).unwrap_or_default()
+    }
+
     /// A path to a function, method, constructor or variant of the module, as a value.
     pub(super) fn module_path(&mut self, path: &mut Path) -> Option<Ty> {
         let span = path.span();
@@ -301,6 +328,8 @@ impl Inference<'_> {
                 let key = (self.module.types[*id].name.clone(), name.to_string());
                 self.module.methods.get(&key)?.iter().collect()
             }
+            // A method of numbers that the module adds by a trait.
+            Ty::Float(_) => self.module.methods.get(&("f64".to_string(), name.to_string()))?.iter().collect(),
             Ty::Var(_) | Ty::Opaque(_) | Ty::Other => {
                 let of_name = self.module.methods.iter().filter(|((_, n), _)| n == name);
                 let all: Vec<&Scheme> = of_name.flat_map(|(_, schemes)| schemes).collect();
@@ -327,9 +356,10 @@ impl Inference<'_> {
         }
         let (arguments, result, _) = self.instance(&scheme, span);
         self.unify(&arguments[0], receiver, span);
-        for (argument, expected) in m.args.iter_mut().zip(&arguments[1..]) {
+        for (i, argument) in m.args.iter_mut().enumerate() {
+            let expected = &arguments[i + 1];
             let ty = self.argument(argument, expected);
-            self.coerce(argument, &ty, expected);
+            self.pass(argument, &ty, expected, scheme.lifting[i + 1].as_ref());
         }
         Some(result)
     }
@@ -346,6 +376,29 @@ impl Inference<'_> {
         self.unify(arguments.first()?, &left, span);
         self.coerce(right, right_ty, arguments.get(1)?);
         Some(result)
+    }
+
+    /// `number * vector` where the module has `impl Mul<Vector> for f64`: a call of the method that has its body (`forms`).
+    pub(super) fn number_operator(
+        &mut self,
+        name: &str,
+        b: &mut ExprBinary,
+        left: &Ty,
+        right: &Ty,
+    ) -> Option<(Expr, Ty)> {
+        let (Ty::Float(_), Ty::Struct(id, _)) = (self.resolve(left), self.resolve(right)) else { return None };
+        let method = number_operation(name);
+        let key = (self.module.types[id].name.clone(), method.to_string());
+        let scheme = self.module.methods.get(&key)?.first()?.clone();
+        let span = b.span();
+        let (arguments, result, _) = self.instance(&scheme, span);
+        self.unify(arguments.first()?, right, span);
+        self.coerce(&mut b.left, left, arguments.get(1)?);
+        let (number, operand) = (&b.left, &b.right);
+        // The left side is computed first.
+        let call =
+            parse_quote_spanned!(span=> match (#number, #operand) { (number, operand) => operand.#method(number) });
+        Some((call, result))
     }
 
     /// `left[index]` for a type of the module with an `Index`.

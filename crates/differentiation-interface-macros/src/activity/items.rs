@@ -3,21 +3,22 @@
 //! Called by `make_items_generic`. Types and functions are entered in [`Module`], where `instances` finds them.
 
 use super::annotations::Words;
-use super::declared::Scheme;
+use super::declared::{Lifting, Scheme};
+use super::forms;
 use super::graph::Act;
 use super::inference::{Inference, Variable};
 use super::marks::Mark;
 use super::refusals;
 use super::ty::Ty;
-use crate::number::mentions;
+use crate::number::{is_word, mentions, type_name};
 use proc_macro2::{Ident, Span};
 use quote::ToTokens;
 use std::collections::HashMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{
-    Block, FnArg, GenericArgument, GenericParam, ImplItem, ImplItemFn, Item, ItemImpl, ItemTrait, PathArguments,
-    Signature, TraitItem, Type, Visibility,
+    Block, FnArg, GenericArgument, GenericParam, Generics, ImplItem, ImplItemFn, Item, ItemImpl, ItemTrait,
+    PathArguments, Signature, TraitItem, Type, Visibility,
 };
 
 /// The functions of a block whose arguments are active in any case.
@@ -36,18 +37,6 @@ fn is_generic_already(sig: &Signature) -> bool {
 /// Whether a trait has no type parameter. Its numbers then become one.
 pub(super) fn is_plain_trait(t: &ItemTrait) -> bool {
     !t.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)))
-}
-
-fn has_type_parameter(block: &ItemImpl) -> bool {
-    block.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)))
-}
-
-/// The last word of a path to a type.
-pub(super) fn type_name(ty: &Type) -> Option<Ident> {
-    match ty {
-        Type::Path(p) if p.qself.is_none() => p.path.segments.last().map(|s| s.ident.clone()),
-        _ => None,
-    }
 }
 
 impl Inference<'_> {
@@ -75,7 +64,7 @@ impl Inference<'_> {
                     self.module.functions.insert(function.sig.ident.to_string(), scheme.clone());
                     self.module.order.push_back(Some(scheme));
                 }
-                Item::Impl(block) if !has_type_parameter(block) => {
+                Item::Impl(block) if !self.is_generic_block(block) => {
                     let roots = if has_public_functions {
                         Roots::None
                     } else if has_public_methods {
@@ -108,28 +97,47 @@ impl Inference<'_> {
                         self.function_body(&mut function.sig, &mut function.block, scheme);
                     }
                 }
-                Item::Impl(block) if !has_type_parameter(block) => self.block_bodies(block),
+                Item::Impl(block) if !self.is_generic_block(block) => self.block_bodies(block),
                 Item::Trait(t) => self.trait_bodies(t),
                 _ => {}
             }
         }
     }
 
+    /// Whether a block is generic as the user wrote it, and stays as it is: `impl<P: Copy> Stack<P>`, not `impl<L: Law> System<L>` with a
+    /// trait of the module.
+    fn is_generic_block(&self, block: &ItemImpl) -> bool {
+        let has_types = block.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)));
+        has_types && !self.has_bounds_of_module(&block.generics)
+    }
+
+    /// Whether a type parameter is bounded by a trait of the module that has numbers.
+    fn has_bounds_of_module(&self, generics: &Generics) -> bool {
+        let (parameters, clause) = (&generics.params, &generics.where_clause);
+        let tokens = quote::quote!(#parameters #clause);
+        self.module.types.iter().any(|t| t.has_numbers && mentions(tokens.clone(), &t.name))
+    }
+
     /// Reads a signature. `this` is the type of the block, and whether its numbers have one activity (an `impl` of a trait).
     fn declare(&mut self, sig: &mut Signature, is_root: bool, this: Option<(&Ty, Option<Act>)>) -> Scheme {
         let outer = self.type_parameters.clone();
-        self.declare_type_parameters(&mut sig.generics);
+        self.declare_type_parameters(&mut sig.generics, &Words::Open);
         let mut open = match (this.and_then(|t| t.1), self.module.root) {
             (Some(act), _) => Words::As(act),
             (None, Some(root)) if is_root => Words::As(root),
             _ => Words::Open,
         };
         let mut arguments = Vec::new();
+        let mut lifting = Vec::new();
         let mut has_numbers = false;
         for argument in &mut sig.inputs {
             match argument {
-                FnArg::Receiver(_) => arguments.push(this.map_or(Ty::Other, |t| t.0.clone())),
+                FnArg::Receiver(_) => {
+                    arguments.push(this.map_or(Ty::Other, |t| t.0.clone()));
+                    lifting.push(None);
+                }
                 FnArg::Typed(argument) => {
+                    lifting.push(Lifting::of(&argument.ty));
                     let is_constant = argument.attrs.iter().any(|a| a.path().is_ident("constant"));
                     let words = if is_constant {
                         let name = argument.pat.to_token_stream();
@@ -158,7 +166,7 @@ impl Inference<'_> {
                 true
             }
         });
-        Scheme { arguments, result, acts, parameters, has_receiver }
+        Scheme { arguments, result, acts, parameters, has_receiver, lifting }
     }
 
     /// The activities that make a function generic; it must not be `const` and the like then.
@@ -173,19 +181,31 @@ impl Inference<'_> {
         scheme.acts.clone()
     }
 
+    /// Reads the head of a block and its signatures.
     fn declare_block(&mut self, block: &mut ItemImpl, roots: Roots) {
-        let Some(name) = type_name(&block.self_ty) else { return };
+        let outer = self.type_parameters.clone();
+        let this = self.declare_methods(block, roots);
+        self.module.blocks.push_back(this.map(|this| (this, self.type_parameters.clone())));
+        self.type_parameters = outer;
+        self.module.this.clear();
+    }
+
+    /// Returns the type of the block, or none if it stays as it is.
+    fn declare_methods(&mut self, block: &mut ItemImpl, roots: Roots) -> Option<Ty> {
+        let name = type_name(&block.self_ty)?;
         let name = name.to_string();
-        let Some(&id) = self.module.names.get(&name) else {
-            if name == "f64" && block.trait_.is_some() {
+        let of_numbers = self.number_block(block);
+        let Some(id) = of_numbers.or_else(|| self.module.names.get(&name).copied()) else {
+            if name == "f64" && block.trait_.is_some() && !self.is_moved(block) {
                 self.errors.push(
                     block.self_ty.span(),
-                    "cannot make `impl .. for f64` generic; write the operation with the other operand first, or a function",
+                    "cannot make this `impl .. for f64` generic; write a function, or a trait of the module",
                 );
             }
-            return;
+            return None;
         };
         let flag = self.module.types[id].flag;
+        self.declare_type_parameters(&mut block.generics, &Words::As(flag));
         let this = self.annotation(&mut block.self_ty, &Words::As(flag));
         self.module.this.insert("Self".to_string(), this.clone());
         // The numbers of a trait of the module are those of the trait, others those of the type.
@@ -240,7 +260,20 @@ impl Inference<'_> {
             self.module.methods.entry(key).or_default().push(scheme.clone());
             self.module.order.push_back(Some(scheme));
         }
-        self.module.this.clear();
+        Some(this)
+    }
+
+    /// Whether `forms` has moved the body of a number's operator to the operand, a type of the module.
+    fn is_moved(&self, block: &ItemImpl) -> bool {
+        forms::operand_of(block)
+            .and_then(|(operand, _)| type_name(operand))
+            .is_some_and(|name| self.module.names.contains_key(&name.to_string()))
+    }
+
+    /// The trait of the module in `impl Trait for f64`, which becomes `impl<T: Real> Trait<T> for T`.
+    pub(super) fn number_block(&self, block: &ItemImpl) -> Option<usize> {
+        let (path, _) = block.trait_.as_ref()?;
+        self.trait_number(path).filter(|_| is_word(&block.self_ty, "f64"))
     }
 
     /// The type of a trait of the module.
@@ -290,16 +323,16 @@ impl Inference<'_> {
     }
 
     fn block_bodies(&mut self, block: &mut ItemImpl) {
-        let Some(name) = type_name(&block.self_ty) else { return };
-        let Some(&id) = self.module.names.get(&name.to_string()) else { return };
-        let flag = self.module.types[id].flag;
-        self.module.this.insert("Self".to_string(), Ty::Struct(id, flag));
+        let Some((this, parameters)) = self.module.blocks.pop_front().flatten() else { return };
+        self.module.this.insert("Self".to_string(), this);
+        let outer = std::mem::replace(&mut self.type_parameters, parameters);
         for item in &mut block.items {
             let ImplItem::Fn(ImplItemFn { sig, block, .. }) = item else { continue };
             if let Some(scheme) = self.module.order.pop_front().flatten() {
                 self.function_body(sig, block, scheme);
             }
         }
+        self.type_parameters = outer;
         self.module.this.clear();
     }
 

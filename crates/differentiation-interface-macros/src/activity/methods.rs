@@ -39,7 +39,7 @@ impl Inference<'_> {
         }
         let may_be_declared = match receiver {
             Ty::Struct(..) | Ty::Opaque(_) | Ty::Other => true,
-            Ty::Var(_) => refusals::float_method(&name).is_none(),
+            Ty::Var(_) | Ty::Float(_) => refusals::float_method(&name).is_none(),
             _ => false,
         };
         if may_be_declared && let Some(ty) = self.module_method(m, &receiver, &name) {

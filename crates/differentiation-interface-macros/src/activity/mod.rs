@@ -16,8 +16,10 @@
 
 mod annotations;
 mod calls;
+mod data;
 mod declared;
 mod exprs;
+mod forms;
 mod functions;
 mod generated;
 mod graph;
@@ -46,6 +48,7 @@ use syn::visit_mut::VisitMut;
 use syn::{Ident, Item, ItemFn, Path, Signature};
 
 pub(crate) use refusals::qualifiers;
+pub(crate) use types::derives_container;
 
 /// Rewrites the body of a function whose signature is generic already. `original` is the signature as the user wrote it,
 /// with its marks.
@@ -56,6 +59,7 @@ pub(crate) fn make_generic(
     krate: &Path,
     errors: &mut Errors,
 ) {
+    forms::of_body(&mut function.block);
     let mut inference = Inference::new(number, errors);
     inference.function(function, original);
     let Solution { graph, marks } = inference.solve();
@@ -67,12 +71,13 @@ pub(crate) fn make_generic(
 /// Rewrites the items of a module, or an `impl` block: signatures, types and bodies. `has_object` says
 /// which functions must be active although they are private.
 pub(crate) fn make_items_generic(
-    items: &mut [Item],
+    items: &mut Vec<Item>,
     has_object: &[bool],
     number: &Ident,
     krate: &Path,
     errors: &mut Errors,
 ) {
+    forms::of_items(items);
     let mut inference = Inference::new(number, errors);
     inference.items(items, has_object);
     let Solution { graph, marks } = inference.solve();

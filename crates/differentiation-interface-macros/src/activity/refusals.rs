@@ -1,7 +1,9 @@
 //! The methods of `f64` that the analysis knows, and those that it refuses, with what to write instead.
 
 use crate::errors::Errors;
+use crate::number::mentions;
 use proc_macro2::Span;
+use quote::ToTokens;
 use std::fmt::Display;
 use syn::spanned::Spanned;
 use syn::{Expr, Ident, Safety, Signature, Type};
@@ -106,6 +108,9 @@ pub(super) fn constant_argument(name: impl Display, ty: &Type) -> String {
         Type::FnPtr(_) => {
             "write its formula here, or put `#[differentiable]` on the function and call it by name".to_string()
         }
+        Type::Reference(r) if !mentions(r.elem.to_token_stream(), "f64") => {
+            "derive `Container` for its type, or mark the argument that takes it `#[constant]` too".to_string()
+        }
         Type::Reference(_) => format!("work on a copy made with `{name}.iter().map(|&v| v).collect::<Vec<f64>>()`"),
         _ => format!("work on a copy: `let mut copy = {name};`"),
     };
@@ -120,6 +125,10 @@ fn constant(name: impl Display, instead: &str) -> String {
 pub(super) fn constant_item_of(name: &Ident, ty: &Type) -> String {
     match ty {
         Type::Path(_) => constant(name, "make the value by a function, and call that"),
+        _ if !mentions(ty.to_token_stream(), "f64") => constant(
+            name,
+            "make the values by a function, derive `Container` for their type, or mark the argument that takes them `#[constant]`",
+        ),
         _ => constant_item(name),
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! Called by `activity` when the flows are solved.
 
+use super::declared::Lifting;
 use super::generated::{made_for, without_parentheses};
 use super::graph::{Act, Graph};
 use super::marks::{Mark, mark_number, marked};
 use super::named::Calls;
 use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::BinOp::{AddAssign, DivAssign, MulAssign, RemAssign, SubAssign};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -51,6 +52,9 @@ impl VisitMut for Rewrite<'_> {
                         calls.own_name(name, self.krate);
                     }
                     inner
+                }
+                Mark::Data { to, lifting, is_borrowed } if self.graph.is_active(*to) => {
+                    self.lifted_data(inner, lifting, *is_borrowed)
                 }
                 mark => self.decide(mark, inner),
             };
@@ -280,6 +284,17 @@ impl Rewrite<'_> {
         let number = Ident::new(&self.number.to_string(), span);
         let inner = without_parentheses(inner);
         parse_quote_spanned!(span=> #number::constant(#inner))
+    }
+
+    /// `&lifted::<T, [f64]>(data)` for `data`, and what goes behind the `&` for `&DATA`.
+    fn lifted_data(&self, inner: Expr, lifting: &Lifting, is_borrowed: bool) -> Expr {
+        let span = made_for(&inner);
+        let (number, krate, data) = (Ident::new(&self.number.to_string(), span), self.krate, &lifting.data);
+        let lifted = quote_spanned!(span=> #krate::container::lifted::<#number, #data>);
+        match (is_borrowed, lifting.is_shared) {
+            (false, true) => parse_quote_spanned!(span=> &#lifted(#inner)),
+            _ => parse_quote_spanned!(span=> #lifted(&#inner)),
+        }
     }
 
     /// `f64::max` as a value becomes `|a: T, b: T| a.max(b)`.

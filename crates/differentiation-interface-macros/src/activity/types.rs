@@ -5,15 +5,15 @@
 use super::annotations::Words;
 use super::declared::Declared;
 use super::inference::Inference;
-use super::items::{is_plain_trait, type_name};
+use super::items::is_plain_trait;
 use super::marks::Mark;
 use super::refusals;
 use super::ty::Ty;
-use crate::number::mentions;
+use crate::number::{mentions, type_name};
 use crate::shape::{Mark as Written, take_mark};
 use quote::ToTokens;
 use std::collections::HashMap;
-use syn::{Fields, GenericParam, Ident, Item, TraitItem, Type};
+use syn::{Attribute, Fields, GenericParam, Ident, Item, Meta, TraitItem, Type};
 
 fn all_fields<'a>(fields: impl IntoIterator<Item = &'a Fields>) -> Vec<Type> {
     let fields = fields.into_iter().flat_map(|f| f.iter());
@@ -21,20 +21,32 @@ fn all_fields<'a>(fields: impl IntoIterator<Item = &'a Fields>) -> Vec<Type> {
     fields.filter(is_active).map(|f| f.ty.clone()).collect()
 }
 
+pub(crate) fn derives_container(attr: &Attribute) -> bool {
+    matches!(&attr.meta, Meta::List(list) if list.path.is_ident("derive") && mentions(list.tokens.clone(), "Container"))
+}
+
 impl Inference<'_> {
     /// Reads the declarations of types, also those that other items of the module implement methods for.
     pub(super) fn declare_types(&mut self, items: &mut [Item]) {
         for item in items.iter() {
-            let (name, generics) = match item {
-                Item::Struct(s) => (s.ident.to_string(), &s.generics),
-                Item::Enum(e) => (e.ident.to_string(), &e.generics),
-                Item::Trait(t) if is_plain_trait(t) => (t.ident.to_string(), &t.generics),
+            let (name, generics, attrs) = match item {
+                Item::Struct(s) => (s.ident.to_string(), &s.generics, &s.attrs),
+                Item::Enum(e) => (e.ident.to_string(), &e.generics, &e.attrs),
+                Item::Trait(t) if is_plain_trait(t) => (t.ident.to_string(), &t.generics, &t.attrs),
                 _ => continue,
             };
+            let is_container = attrs.iter().any(derives_container);
             let parameters = generics.params.iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).count();
             let flag = self.graph.fresh();
             self.module.names.insert(name.clone(), self.module.types.len());
-            self.module.types.push(Declared { name, has_numbers: false, flag, parameters, cases: HashMap::new() });
+            self.module.types.push(Declared {
+                name,
+                has_numbers: false,
+                flag,
+                parameters,
+                is_container,
+                cases: HashMap::new(),
+            });
         }
         // A type in the methods of which active numbers occur may be declared elsewhere.
         for item in items.iter() {
@@ -51,6 +63,7 @@ impl Inference<'_> {
                     has_numbers: false,
                     flag,
                     parameters: 0,
+                    is_container: false,
                     cases: HashMap::new(),
                 });
             }
@@ -67,8 +80,14 @@ impl Inference<'_> {
                 self.module.aliases.insert(alias.ident.to_string(), (ty, act));
             }
         }
+        // A trait that numbers have is one with numbers.
+        let of_numbers: Vec<usize> = items.iter().filter_map(|item| self.trait_of_numbers(item)).collect();
         // Numbers may be those of another type, so that types are asked until nothing changes.
         let mut words: Vec<String> = self.module.aliases.keys().cloned().chain(["f64".to_string()]).collect();
+        for id in of_numbers {
+            self.module.types[id].has_numbers = true;
+            words.push(self.module.types[id].name.clone());
+        }
         loop {
             let before = words.len();
             for item in items.iter() {
@@ -99,7 +118,13 @@ impl Inference<'_> {
             match item {
                 Item::Struct(s) => {
                     let id = self.module.names[&s.ident.to_string()];
+                    let outer = self.type_parameters.clone();
+                    if self.module.types[id].has_numbers {
+                        let flag = self.module.types[id].flag;
+                        self.declare_type_parameters(&mut s.generics, &Words::As(flag));
+                    }
                     let case = self.fields(&mut s.fields, id);
+                    self.type_parameters = outer;
                     self.module.types[id].cases.insert(s.ident.to_string(), case);
                     let mark = self.add_mark(Mark::Type(self.module.types[id].flag), s.ident.span());
                     s.attrs.push(syn::parse_quote!(#[#mark]));
@@ -118,13 +143,24 @@ impl Inference<'_> {
         }
     }
 
+    /// The trait of the module in `impl Trait for f64`.
+    fn trait_of_numbers(&self, item: &Item) -> Option<usize> {
+        let Item::Impl(block) = item else { return None };
+        self.number_block(block)
+    }
+
     /// The fields of a struct or variant; removes their marks.
     fn fields(&mut self, fields: &mut Fields, id: usize) -> Vec<(String, Ty)> {
         let flag = self.module.types[id].flag;
         let mut read = Vec::new();
         for (i, field) in fields.iter_mut().enumerate() {
             let name = field.ident.as_ref().map_or_else(|| i.to_string(), Ident::to_string);
-            let words = match take_mark(&mut field.attrs) {
+            // `#[derive(Container)]` reads the mark too.
+            let mark = match self.module.types[id].is_container {
+                true => take_mark(&mut field.attrs.clone()),
+                false => take_mark(&mut field.attrs),
+            };
+            let words = match mark {
                 Written::Constant => Words::Plain(refusals::constant_field(&name)),
                 _ => Words::As(flag),
             };

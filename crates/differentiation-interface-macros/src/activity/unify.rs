@@ -77,6 +77,9 @@ impl Inference<'_> {
 
     /// A part of a value of unknown type: as active as the whole, but it may be a number although the whole is not.
     pub(super) fn part_of(&mut self, whole: Act) -> Ty {
+        if let Some(why) = self.graph.reason(whole) {
+            return Ty::Opaque(self.graph.pinned(&why));
+        }
         let part = self.graph.fresh();
         self.graph.same(whole, part, Span::call_site());
         Ty::Opaque(part)

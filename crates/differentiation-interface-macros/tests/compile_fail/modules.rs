@@ -36,10 +36,9 @@ mod items {
     struct Vector {
         x: f64,
     }
-    impl std::ops::Mul<Vector> for f64 {
-        type Output = Vector;
-        fn mul(self, v: Vector) -> Vector {
-            Vector { x: self * v.x }
+    impl From<Vector> for f64 {
+        fn from(v: Vector) -> f64 {
+            v.x
         }
     }
     const fn half(v: f64) -> f64 {
@@ -49,6 +48,13 @@ mod items {
         #[constant]
         mass: f64,
         at: f64,
+    }
+    const BODIES: [Body; 1] = [Body { mass: 1.0, at: 0.0 }];
+    pub fn place(b: &Body, x: f64) -> f64 {
+        b.at * x
+    }
+    pub fn constant_structs(x: f64) -> f64 {
+        place(&BODIES[0], x)
     }
     const REST: Body = Body { mass: 1.0, at: 0.0 };
     struct Square(f64);

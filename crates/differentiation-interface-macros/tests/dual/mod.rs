@@ -92,3 +92,22 @@ pub(crate) fn check<const N: usize>(
         close(found, expected);
     }
 }
+
+/// Central differences of the module as it is written.
+pub(crate) fn differences<const N: usize>(f: impl Fn(&[f64]) -> f64, x: [f64; N]) -> [f64; N] {
+    std::array::from_fn(|i| {
+        let h = 1e-6;
+        let (mut up, mut down) = (x, x);
+        up[i] += h;
+        down[i] -= h;
+        (f(&up) - f(&down)) / (2.0 * h)
+    })
+}
+
+pub(crate) fn agrees<const N: usize>(object: impl Function<[D], Output = D>, plain: fn(&[f64]) -> f64, x: [f64; N]) {
+    let (value, found) = gradient(object, x);
+    close(value, plain(&x));
+    for (a, b) in found.iter().zip(differences(plain, x)) {
+        assert!((a - b).abs() < 1e-7 * b.abs().max(1.0), "is {a}, differences give {b}");
+    }
+}

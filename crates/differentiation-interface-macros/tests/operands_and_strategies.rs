@@ -1,0 +1,330 @@
+//! `#[differentiable] mod`: numbers as left operands, traits for `f64`, strategies as type parameters, and data handed to functions that
+//! take active numbers elsewhere.
+#![allow(dead_code, unreachable_pub, missing_docs, reason = "code as it is written for f64")]
+
+#[macro_use]
+mod both;
+mod dual;
+
+use differentiation_interface_core::Num;
+use differentiation_interface_macros::{Container, differentiable};
+use dual::{Dual, agrees, close, seeded};
+
+both! {
+    // A number as the left operand of a struct, by value and by reference: `2.0 * v`.
+    mod operands {
+        use std::ops::{Add, Div, Mul, Sub};
+
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct Vector([f64; 2]);
+
+        impl Add for Vector {
+            type Output = Vector;
+            fn add(self, other: Vector) -> Vector {
+                Vector([self.0[0] + other.0[0], self.0[1] + other.0[1]])
+            }
+        }
+
+        impl Mul<Vector> for f64 {
+            type Output = Vector;
+            fn mul(self, Vector(v): Vector) -> Self::Output {
+                Vector(v.map(|entry| self * entry))
+            }
+        }
+
+        impl Mul<&Vector> for f64 {
+            type Output = Vector;
+            fn mul(self, other: &Vector) -> Vector {
+                Vector([self * other.0[0], self * other.0[1]])
+            }
+        }
+
+        impl Sub<Vector> for f64 {
+            type Output = Vector;
+            fn sub(self, other: Vector) -> Vector {
+                Vector([self - other.0[0], self - other.0[1]])
+            }
+        }
+
+        /// A quotient that depends on the order.
+        pub struct Line<const N: usize> {
+            slopes: [f64; N],
+        }
+
+        impl<const N: usize> Div<Line<N>> for f64 {
+            type Output = Self;
+            fn div(self, line: Line<N>) -> Self {
+                let by: Self = line.slopes.iter().product();
+                self / by
+            }
+        }
+
+        impl Vector {
+            fn dot(&self, other: &Vector) -> f64 {
+                self.0.iter().zip(&other.0).map(|(a, b)| a * b).sum()
+            }
+        }
+
+        pub fn ones() -> Vector {
+            Vector([1.0, 1.0])
+        }
+
+        fn next(counter: &mut f64) -> f64 {
+            *counter *= 3.0;
+            *counter
+        }
+
+        pub fn energy(x: &[f64]) -> f64 {
+            let v = Vector([x[0], x[1]]);
+            let w = 2.0 * v + x[0] * &v;
+            let data = 0.5 * Vector([1.0, 3.0]);
+            // The left operand is computed first.
+            let mut counter = x[1];
+            let ordered = next(&mut counter) * Vector([next(&mut counter), 1.0]);
+            let sum = x.iter().fold(Vector([0.0, 0.0]), |sum, q| sum + *q * v);
+            (1.0 - w).dot(&data) + ordered.dot(&v) + x[0] / Line { slopes: [x[1], 2.0, x[1]] } + (x[0] * x[1] * sum).dot(&w)
+        }
+    }
+
+    // Traits of the module for `f64`, and functions by `<f64>::sqrt`.
+    mod extensions {
+        pub trait Squares {
+            fn squared(self) -> Self;
+            fn cubed(self) -> f64;
+        }
+
+        impl Squares for f64 {
+            fn squared(self) -> Self {
+                self * self
+            }
+            fn cubed(self) -> f64 {
+                self.squared() * self
+            }
+        }
+
+        pub trait Norm {
+            fn norm2(&self) -> f64;
+            fn half(&self) -> f64 {
+                0.5 * self.norm2()
+            }
+        }
+
+        impl Norm for f64 {
+            fn norm2(&self) -> f64 {
+                self.squared()
+            }
+        }
+
+        pub struct Pair {
+            a: f64,
+            b: f64,
+        }
+
+        impl Norm for Pair {
+            fn norm2(&self) -> f64 {
+                self.a.norm2() + self.b.squared()
+            }
+        }
+
+        pub fn energy(x: &[f64]) -> f64 {
+            let roots: f64 = x.iter().copied().map(<f64>::sqrt).sum();
+            let squares: f64 = x.iter().map(|v| v.squared()).sum();
+            let data = 1.5_f64.cubed();
+            <f64>::max(x[0], x[1]) * roots + squares * data + Pair { a: x[0], b: x[1] }.half() + x[0].half()
+        }
+    }
+
+    // Strategies as type parameters: `System<L: Law>`, `where P: Law`, a law made of two.
+    mod strategies {
+        pub trait Law {
+            fn force(&self, q: f64) -> f64;
+        }
+
+        pub struct Hooke {
+            stiffness: f64,
+        }
+
+        impl Law for Hooke {
+            fn force(&self, q: f64) -> f64 {
+                -self.stiffness * q
+            }
+        }
+
+        pub struct Cubic;
+
+        impl Law for Cubic {
+            fn force(&self, q: f64) -> f64 {
+                -q * q * q
+            }
+        }
+
+        pub struct Mixed<A, B>
+        where
+            A: Law,
+            B: Law,
+        {
+            a: A,
+            b: B,
+            weight: f64,
+        }
+
+        impl<A, B> Law for Mixed<A, B>
+        where
+            A: Law,
+            B: Law,
+        {
+            fn force(&self, q: f64) -> f64 {
+                self.weight * self.a.force(q) + (1.0 - self.weight) * self.b.force(q)
+            }
+        }
+
+        pub struct System<L: Law> {
+            law: L,
+            mass: f64,
+        }
+
+        impl<L: Law> System<L> {
+            fn new(law: L, mass: f64) -> Self {
+                System { law, mass }
+            }
+
+            fn step(&self, q: f64, h: f64) -> f64 {
+                let push: f64 = h * h * self.law.force(q);
+                q + push / self.mass
+            }
+        }
+
+        fn work<P>(law: &P, q: f64) -> f64
+        where
+            P: Law,
+        {
+            law.force(q) * q
+        }
+
+        fn heavy(stiffness: f64) -> System<Hooke> {
+            System::new(Hooke { stiffness }, 10.0)
+        }
+
+        pub fn energy(x: &[f64]) -> f64 {
+            let hooke = Hooke { stiffness: x[0] };
+            let first = work(&hooke, x[1]);
+            let system = System { law: hooke, mass: 2.0 };
+            let mixed = System::new(Mixed { a: Hooke { stiffness: 1.0 }, b: Cubic, weight: x[1] }, x[0]);
+            first + system.step(x[1], 0.1) + mixed.step(x[0], 0.5) + heavy(x[1]).step(x[0], 1.0) + work(&Cubic, x[0])
+        }
+    }
+
+    // Data handed to functions that take active numbers elsewhere: tables, measurements, rows of a matrix.
+    mod data {
+        const TABLE: [f64; 3] = [1.0, 2.0, 3.0];
+        const SAMPLES: [([f64; 2], f64); 2] = [([0.5, 1.0], 1.0), ([2.0, -1.0], 0.0)];
+        static ROWS: [[f64; 2]; 2] = [[1.0, 2.0], [3.0, 4.0]];
+
+        pub fn polynomial(c: &[f64; 3], x: f64) -> f64 {
+            c[0] + x * (c[1] + x * c[2])
+        }
+
+        pub fn horner(c: &[f64], x: f64) -> f64 {
+            c.iter().rev().fold(0.0, |sum, &c| sum * x + c)
+        }
+
+        fn by_value(c: [f64; 3], x: f64) -> f64 {
+            c[0] * x + c[2]
+        }
+
+        fn apply<const N: usize>(rows: &[[f64; N]; N], x: [f64; N]) -> [f64; N] {
+            std::array::from_fn(|i| rows[i].iter().zip(&x).map(|(a, b)| a * b).sum())
+        }
+
+        pub struct Layer {
+            weights: Vec<f64>,
+        }
+
+        impl Layer {
+            fn forward(&self, x: &[f64]) -> Vec<f64> {
+                x.iter().zip(&self.weights).map(|(x, w)| (x * w).tanh()).collect()
+            }
+        }
+
+        pub fn energy(x: &[f64]) -> f64 {
+            let layers = [Layer { weights: x.to_vec() }, Layer { weights: vec![x[1], 1.0] }];
+            let mut sum = 0.0;
+            for (input, wanted) in &SAMPLES {
+                let hidden = layers[0].forward(input);
+                let output = layers[1].forward(&hidden);
+                sum += (output[0] - wanted).powi(2) + output[1];
+            }
+            let active = polynomial(&[x[0], x[1], 1.0], x[0]);
+            let [a, b] = apply(&ROWS, [x[0], x[1]]);
+            sum + active + polynomial(&TABLE, x[0]) * horner(&TABLE, x[1]) + horner(&TABLE[1..], x[0]) + by_value(TABLE, x[1]) + a * b
+        }
+    }
+}
+
+#[test]
+fn numbers_are_left_operands_of_structs() {
+    agrees(operands::Energy, plain::operands::energy, [1.5, 1.2]);
+    agrees(operands::Energy, plain::operands::energy, [-0.5, 0.7]);
+    // Plain code outside of the module multiplies as before.
+    let v: operands::Vector = operands::ones();
+    assert_eq!(2.0 * v, 2.0 * &v);
+}
+
+#[test]
+fn numbers_have_the_methods_of_traits() {
+    agrees(extensions::Energy, plain::extensions::energy, [1.5, 1.2]);
+    agrees(extensions::Energy, plain::extensions::energy, [0.5, 2.7]);
+}
+
+#[test]
+fn strategies_are_type_parameters() {
+    agrees(strategies::Energy, plain::strategies::energy, [1.5, 1.2]);
+    agrees(strategies::Energy, plain::strategies::energy, [-0.5, 0.7]);
+}
+
+#[test]
+fn data_is_lifted_where_a_function_takes_active_numbers_elsewhere() {
+    agrees(data::Energy, plain::data::energy, [1.5, 1.2]);
+    agrees(data::Energy, plain::data::energy, [-0.5, 0.7]);
+    // What is plain as a whole is computed with plain numbers.
+    close(data::polynomial(&[1.0, 2.0, 3.0], 2.0), 17.0);
+}
+
+/// A struct of constants is lifted if it is a container.
+#[differentiable(crate = "differentiation_interface_core")]
+mod arm {
+    use super::Container;
+
+    #[derive(Clone, Debug, Container)]
+    #[container(crate = "differentiation_interface_core")]
+    pub struct Joint {
+        length: f64,
+        offsets: Vec<f64>,
+        #[constant]
+        name: &'static str,
+    }
+
+    pub fn reach(joint: &Joint, angle: f64) -> f64 {
+        joint.length * angle.cos() + joint.offsets.iter().sum::<f64>() * joint.name.len() as f64
+    }
+
+    pub fn tip(x: &[f64], #[constant] joints: &[Joint]) -> f64 {
+        let active = Joint { length: x[1], offsets: vec![x[0]], name: "a" };
+        x.iter().zip(joints).map(|(&angle, joint)| reach(joint, angle)).sum::<f64>() + reach(&active, 0.5)
+    }
+
+    pub fn joint(length: f64) -> Joint {
+        Joint { length, offsets: vec![0.25, 0.5], name: "ab" }
+    }
+}
+
+#[test]
+fn structs_of_constants_are_lifted_if_they_are_containers() {
+    let joints: [arm::Joint; 2] = [arm::joint(2.0), arm::joint(3.0)];
+    let (x, y) = (0.3_f64, 0.7_f64);
+    let found: Num<Dual> = arm::tip(&seeded([x, y], 0), &joints);
+    close(found.0.value, 2.0 * x.cos() + 3.0 * y.cos() + 3.0 + y * 0.5_f64.cos() + x);
+    close(found.0.tangent, -2.0 * x.sin() + 1.0);
+    let found: Num<Dual> = arm::tip(&seeded([x, y], 1), &joints);
+    close(found.0.tangent, -3.0 * y.sin() + 0.5_f64.cos());
+}
