@@ -11,7 +11,7 @@ use super::marks::Mark;
 use super::refusals;
 use super::ty::Ty;
 use crate::number::{is_word, mentions, type_name};
-use proc_macro2::{Ident, Span};
+use proc_macro2::Span;
 use quote::ToTokens;
 use std::collections::HashMap;
 use std::rc::Rc;
