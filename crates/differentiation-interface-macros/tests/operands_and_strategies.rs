@@ -76,7 +76,8 @@ both! {
 
         pub fn energy(x: &[f64]) -> f64 {
             let v = Vector([x[0], x[1]]);
-            let w = 2.0 * v + x[0] * &v;
+            let borrowed = &v;
+            let w = 2.0 * v + x[0] * borrowed;
             let data = 0.5 * Vector([1.0, 3.0]);
             // The left operand is computed first.
             let mut counter = x[1];
