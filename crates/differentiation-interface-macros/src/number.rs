@@ -12,9 +12,10 @@ pub(crate) fn is_word(ty: &Type, name: &str) -> bool {
     matches!(ty, Type::Path(p) if p.qself.is_none() && p.path.is_ident(name))
 }
 
-/// The last word of a path to a type.
+/// The last word of a path to a type, or of a reference to one.
 pub(crate) fn type_name(ty: &Type) -> Option<Ident> {
     match ty {
+        Type::Reference(r) => type_name(&r.elem),
         Type::Path(p) if p.qself.is_none() => p.path.segments.last().map(|s| s.ident.clone()),
         _ => None,
     }

@@ -1,6 +1,12 @@
 //! `#[differentiable] mod`: numbers as left operands, traits for `f64`, strategies as type parameters, and data handed to functions that
 //! take active numbers elsewhere.
-#![allow(dead_code, unreachable_pub, missing_docs, reason = "code as it is written for f64")]
+#![allow(
+    clippy::needless_range_loop,
+    dead_code,
+    unreachable_pub,
+    missing_docs,
+    reason = "code as it is written for f64"
+)]
 
 #[macro_use]
 mod both;
@@ -84,6 +90,98 @@ both! {
             let ordered = next(&mut counter) * Vector([next(&mut counter), 1.0]);
             let sum = x.iter().fold(Vector([0.0, 0.0]), |sum, q| sum + *q * v);
             (1.0 - w).dot(&data) + ordered.dot(&v) + x[0] / Line { slopes: [x[1], 2.0, x[1]] } + (x[0] * x[1] * sum).dot(&w)
+        }
+    }
+
+    // Operators of references: `&a * &b`, for matrices of any size.
+    mod references {
+        use std::ops::{Add, Mul, Neg, Sub};
+
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Matrix<const R: usize, const C: usize> {
+            rows: [[f64; C]; R],
+        }
+
+        impl<const R: usize, const C: usize> Matrix<R, C> {
+            fn new(rows: [[f64; C]; R]) -> Self {
+                Self { rows }
+            }
+
+            fn identity() -> Self {
+                let mut rows = [[0.0; C]; R];
+                for (i, row) in rows.iter_mut().enumerate() {
+                    row[i] = 1.0;
+                }
+                Self { rows }
+            }
+
+            fn transpose(&self) -> Matrix<C, R> {
+                Matrix { rows: std::array::from_fn(|i| std::array::from_fn(|j| self.rows[j][i])) }
+            }
+        }
+
+        impl<'a, const R: usize, const C: usize, const K: usize> Mul<&'a Matrix<C, K>> for &'a Matrix<R, C> {
+            type Output = Matrix<R, K>;
+            fn mul(self, other: &Matrix<C, K>) -> Matrix<R, K> {
+                let mut rows = [[0.0; K]; R];
+                for i in 0..R {
+                    for j in 0..K {
+                        for k in 0..C {
+                            rows[i][j] += self.rows[i][k] * other.rows[k][j];
+                        }
+                    }
+                }
+                Matrix { rows }
+            }
+        }
+
+        impl<const R: usize, const C: usize> Mul<f64> for &Matrix<R, C> {
+            type Output = Matrix<R, C>;
+            fn mul(self, by: f64) -> Matrix<R, C> {
+                Matrix { rows: self.rows.map(|row| row.map(|v| v * by)) }
+            }
+        }
+
+        impl<const R: usize, const C: usize> Add<Matrix<R, C>> for &Matrix<R, C> {
+            type Output = Matrix<R, C>;
+            fn add(self, mut other: Matrix<R, C>) -> Matrix<R, C> {
+                for (to, from) in other.rows.iter_mut().flatten().zip(self.rows.iter().flatten()) {
+                    *to += *from;
+                }
+                other
+            }
+        }
+
+        impl<const R: usize, const C: usize> Neg for &Matrix<R, C> {
+            type Output = Matrix<R, C>;
+            fn neg(self) -> Matrix<R, C> {
+                self * -1.0
+            }
+        }
+
+        impl<const R: usize, const C: usize> Sub for &Matrix<R, C> {
+            type Output = Matrix<R, C>;
+            fn sub(self, other: Self) -> Matrix<R, C> {
+                self + -other
+            }
+        }
+
+        pub fn energy(x: &[f64]) -> f64 {
+            let step = Matrix::new([[1.0, 0.5], [0.0, 1.0]]);
+            let noise = &Matrix::<2, 2>::identity() * x[1];
+            let observe = Matrix::new([[1.0, x[0]]]);
+            let mut state = Matrix::new([[x[0]], [x[1]]]);
+            let mut covariance = Matrix::identity();
+            for z in [0.5, 1.0, 2.5] {
+                state = &step * &state;
+                covariance = &(&(&step * &covariance) * &step.transpose()) + noise.clone();
+                let residual = z - (&observe * &state).rows[0][0];
+                let s = (&(&observe * &covariance) * &observe.transpose()).rows[0][0] + 1.0;
+                let gain = &(&covariance * &observe.transpose()) * (1.0 / s);
+                state = &state + &gain * residual;
+                covariance = &covariance - &(&(&gain * &observe) * &covariance);
+            }
+            state.rows[0][0] + covariance.rows[1][1]
         }
     }
 
@@ -269,6 +367,12 @@ fn numbers_are_left_operands_of_structs() {
     // Plain code outside of the module multiplies as before.
     let v: operands::Vector = operands::ones();
     assert_eq!(2.0 * v, 2.0 * &v);
+}
+
+#[test]
+fn references_are_operands() {
+    agrees(references::Energy, plain::references::energy, [1.5, 1.2]);
+    agrees(references::Energy, plain::references::energy, [-0.5, 0.7]);
 }
 
 #[test]

@@ -196,7 +196,7 @@ impl Inference<'_> {
         let name = name.to_string();
         let of_numbers = self.number_block(block);
         let Some(id) = of_numbers.or_else(|| self.module.names.get(&name).copied()) else {
-            if name == "f64" && block.trait_.is_some() && !self.is_moved(block) {
+            if is_word(&block.self_ty, "f64") && block.trait_.is_some() && !self.is_moved(block) {
                 self.errors.push(
                     block.self_ty.span(),
                     "cannot make this `impl .. for f64` generic; write a function, or a trait of the module",
