@@ -174,7 +174,7 @@ use proc_macro::TokenStream;
 ///   `T` for those arguments and results into which active numbers go in some call. Each call decides on its own whether it
 ///   is a call with active numbers: a helper can be called with data too, and then computes with `f64`. Where an active argument gets
 ///   constants (a `const`, `#[constant]` data) beside active numbers, they are lifted: a number where it is used, a slice, vector, array
-///   or struct with `#[derive(Container)]` as a copy that the call makes. (Without any
+///   or struct as a copy that the call makes. (Without any
 ///   `pub fn` the arguments of `pub` methods are active, and without these all arguments.)
 /// - *Structs and enums* get a parameter, `struct Spring<T = f64>`, if active numbers go into a value of them. All fields with
 ///   `f64` then have the type `T`, except those marked `#[constant]`. Each value is active or plain as a whole:

@@ -313,6 +313,105 @@ both! {
         }
     }
 
+    // Constants of structs and enums beside active ones: operands, receivers, copies that are changed.
+    mod constants {
+        use std::ops::{Add, Mul};
+
+        #[derive(Clone, Copy, Debug)]
+        pub struct Vector {
+            x: f64,
+            y: f64,
+        }
+
+        impl Mul<f64> for Vector {
+            type Output = Vector;
+            fn mul(self, by: f64) -> Vector {
+                Vector { x: self.x * by, y: self.y * by }
+            }
+        }
+
+        impl Mul<Vector> for f64 {
+            type Output = Vector;
+            fn mul(self, v: Vector) -> Vector {
+                v * self
+            }
+        }
+
+        impl Add for Vector {
+            type Output = Vector;
+            fn add(self, other: Vector) -> Vector {
+                Vector { x: self.x + other.x, y: self.y + other.y }
+            }
+        }
+
+        impl Vector {
+            fn dot(self, other: Vector) -> f64 {
+                self.x * other.x + self.y * other.y
+            }
+        }
+
+        #[derive(Clone, Debug)]
+        pub enum Shape {
+            Point,
+            Disc(f64),
+            Box { sides: [f64; 2], corner: Vector, label: String },
+        }
+
+        impl Shape {
+            fn area(&self, scale: f64) -> f64 {
+                match self {
+                    Shape::Point => 0.0,
+                    Shape::Disc(r) => 3.0 * r * r * scale,
+                    Shape::Box { sides, corner, label } => {
+                        (sides[0] * sides[1] + corner.dot(*corner)) * scale * label.len() as f64
+                    }
+                }
+            }
+        }
+
+        pub struct Scene {
+            shapes: Vec<Shape>,
+            weights: Vec<(usize, f64)>,
+        }
+
+        impl Scene {
+            fn total(&self, scale: f64) -> f64 {
+                self.weights.iter().map(|(i, weight)| weight * self.shapes[*i].area(scale)).sum()
+            }
+        }
+
+        const GRAVITY: Vector = Vector { x: 1.0, y: 2.0 };
+        const SITES: [Vector; 2] = [GRAVITY, Vector { x: 3.0, y: 4.0 }];
+        const TABLE: [f64; 3] = [1.0, 2.0, 3.0];
+
+        fn raise(table: &mut [f64; 3], by: f64) -> f64 {
+            table[1] += by;
+            table[0] * table[1]
+        }
+
+        fn kick(v: &mut Vector, by: f64) {
+            v.x += by;
+        }
+
+        pub fn energy(x: &[f64]) -> f64 {
+            let v = Vector { x: x[0], y: x[1] };
+            let a = GRAVITY * x[0] + v + GRAVITY + x[1] * GRAVITY + SITES[1] * x[1];
+            let mut table = TABLE;
+            let raised = raise(&mut table, x[0]) + raise(&mut table, x[1]);
+            let mut moved = GRAVITY;
+            kick(&mut moved, x[1]);
+            let mut last = SITES[1].clone();
+            kick(&mut last, x[0]);
+            let far = SITES.map(|site| x[0] * site);
+            let sum = SITES.iter().map(|site| x[1] * *site).fold(GRAVITY, |a, b| a + b);
+            let active = Shape::Disc(x[0]);
+            let data = Scene { shapes: vec![Shape::Point, Shape::Disc(2.0)], weights: vec![(1, 2.0)] };
+            a.x * a.y + GRAVITY.dot(a) + a.dot(GRAVITY) + raised + table[1] + moved.dot(last) + far[0].dot(far[1]) + sum.x * sum.y
+                + active.area(1.0)
+                + data.total(x[1])
+        }
+    }
+
     // Data handed to functions that take active numbers elsewhere: tables, measurements, rows of a matrix.
     mod data {
         const TABLE: [f64; 3] = [1.0, 2.0, 3.0];
@@ -395,41 +494,77 @@ fn data_is_lifted_where_a_function_takes_active_numbers_elsewhere() {
     close(data::polynomial(&[1.0, 2.0, 3.0], 2.0), 17.0);
 }
 
-/// A struct of constants is lifted if it is a container.
+#[test]
+fn constants_of_structs_meet_active_ones() {
+    agrees(constants::Energy, plain::constants::energy, [1.5, 1.2]);
+    agrees(constants::Energy, plain::constants::energy, [-0.5, 0.7]);
+}
+
+/// Data of structs, beside active numbers in the same functions.
 #[differentiable(crate = "differentiation_interface_core")]
 mod arm {
     use super::Container;
 
-    #[derive(Clone, Debug, Container)]
-    #[container(crate = "differentiation_interface_core")]
+    #[derive(Clone, Debug)]
     pub struct Joint {
         length: f64,
         offsets: Vec<f64>,
         #[constant]
+        weight: f64,
         name: &'static str,
     }
 
-    pub fn reach(joint: &Joint, angle: f64) -> f64 {
-        joint.length * angle.cos() + joint.offsets.iter().sum::<f64>() * joint.name.len() as f64
+    #[derive(Clone, Debug, Container)]
+    #[container(crate = "differentiation_interface_core")]
+    pub struct Base {
+        height: f64,
+        #[constant]
+        floor: usize,
     }
 
-    pub fn tip(x: &[f64], #[constant] joints: &[Joint]) -> f64 {
-        let active = Joint { length: x[1], offsets: vec![x[0]], name: "a" };
-        x.iter().zip(joints).map(|(&angle, joint)| reach(joint, angle)).sum::<f64>() + reach(&active, 0.5)
+    fn reach(joint: &Joint, angle: f64) -> f64 {
+        joint.weight * joint.length * angle.cos() + joint.offsets.iter().sum::<f64>() * joint.name.len() as f64
+    }
+
+    fn push(joint: &mut Joint, by: f64) {
+        joint.length += by;
+    }
+
+    fn level(base: &Base, by: f64) -> f64 {
+        base.height * by + base.floor as f64
+    }
+
+    pub fn tip(x: &[f64], #[constant] joints: &[Joint], #[constant] base: &Base) -> f64 {
+        let active = Joint { length: x[1], offsets: vec![x[0]], weight: 1.0, name: "a" };
+        let mut longer = joints[0].clone();
+        push(&mut longer, x[1]);
+        let sum: f64 = x.iter().zip(joints).map(|(&angle, joint)| reach(joint, angle)).sum();
+        sum + reach(&active, 0.5)
+            + longer.length * longer.length
+            + level(base, x[0])
+            + level(&Base { height: x[0], floor: 1 }, 2.0)
     }
 
     pub fn joint(length: f64) -> Joint {
-        Joint { length, offsets: vec![0.25, 0.5], name: "ab" }
+        Joint { length, offsets: vec![0.25, 0.5], weight: 2.0, name: "ab" }
+    }
+
+    pub fn base(height: f64) -> Base {
+        Base { height, floor: 3 }
     }
 }
 
 #[test]
-fn structs_of_constants_are_lifted_if_they_are_containers() {
+fn structs_of_constants_are_lifted() {
     let joints: [arm::Joint; 2] = [arm::joint(2.0), arm::joint(3.0)];
+    let base: arm::Base = arm::base(5.0);
     let (x, y) = (0.3_f64, 0.7_f64);
-    let found: Num<Dual> = arm::tip(&seeded([x, y], 0), &joints);
-    close(found.0.value, 2.0 * x.cos() + 3.0 * y.cos() + 3.0 + y * 0.5_f64.cos() + x);
-    close(found.0.tangent, -2.0 * x.sin() + 1.0);
-    let found: Num<Dual> = arm::tip(&seeded([x, y], 1), &joints);
-    close(found.0.tangent, -3.0 * y.sin() + 0.5_f64.cos());
+    let found: Num<Dual> = arm::tip(&seeded([x, y], 0), &joints, &base);
+    let sum = 4.0 * x.cos() + 6.0 * y.cos() + 3.0;
+    close(found.0.value, sum + y * 0.5_f64.cos() + x + (2.0 + y).powi(2) + 5.0 * x + 3.0 + 2.0 * x + 1.0);
+    close(found.0.tangent, -4.0 * x.sin() + 1.0 + 5.0 + 2.0);
+    let found: Num<Dual> = arm::tip(&seeded([x, y], 1), &joints, &base);
+    close(found.0.tangent, -6.0 * y.sin() + 0.5_f64.cos() + 2.0 * (2.0 + y));
+    // The data is as it was.
+    assert_eq!(format!("{joints:?}"), format!("{:?}", [arm::joint(2.0), arm::joint(3.0)]));
 }

@@ -8,6 +8,7 @@ mod buffer;
 #[cfg(feature = "num-complex")]
 pub mod complex;
 mod constants;
+mod data;
 #[cfg(feature = "faer")]
 mod faer;
 mod layout;
@@ -31,6 +32,7 @@ pub use whole::{Whole, built, gather};
 pub use {
     crate::recordings::Words,
     constants::{Field, OpaqueField},
+    data::{Data, lifted},
 };
 
 use crate::scalar::Scalar;
@@ -190,20 +192,4 @@ fn place_part<W: Object>(object: &mut W, numbers: &[W::Scalar], range: Range<usi
         }
         first = last;
     });
-}
-
-/// The container with its numbers as constants of another number type: what `with` makes, with the values of this one.
-///
-/// Called by code that `#[differentiable]` writes where plain data is handed to a function of active numbers.
-#[doc(hidden)]
-pub fn lifted<N: Scalar, C: Container<Scalar = N::Base> + ?Sized>(container: &C) -> C::With<N> {
-    let mut object = container.with::<N>();
-    let mut memory = Vec::new();
-    let mut numbers = flat(container, &mut memory);
-    object.pieces_mut(&mut |piece| {
-        let (now, later) = numbers.split_at(piece.len());
-        piece.iter_mut().zip(now).for_each(|(to, &from)| *to = N::constant(from));
-        numbers = later;
-    });
-    object
 }

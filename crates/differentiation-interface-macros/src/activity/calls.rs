@@ -160,8 +160,8 @@ impl Inference<'_> {
                 return result;
             }
         }
-        let lifting = match &*call.func {
-            Expr::Path(p) => self.lifting(&p.path),
+        let passing = match &*call.func {
+            Expr::Path(p) => self.passing(&p.path),
             _ => Vec::new(),
         };
         let callee = self.expr(&mut call.func);
@@ -169,7 +169,7 @@ impl Inference<'_> {
             Ty::Fn(arguments, result) => {
                 for (i, (argument, expected)) in call.args.iter_mut().zip(&arguments).enumerate() {
                     let ty = self.argument(argument, expected);
-                    self.pass(argument, &ty, expected, lifting.get(i).and_then(Option::as_ref));
+                    self.pass(argument, &ty, expected, passing.get(i).copied().flatten());
                 }
                 (*result).clone()
             }

@@ -1,83 +1,254 @@
-//! Plain data as an argument where a function of the module takes active numbers: a table of constants, a row of measurements.
+//! Data where active numbers are wanted: a table of constants, a row of measurements, a struct of them.
 //!
-//! Called where arguments are read. A number is lifted where it is used; data behind a reference is lifted as a whole, by
-//! `container::lifted`, since the function may pass the same argument active numbers in another call.
+//! Called where arguments, operands and values are read. A number is lifted where it is used. Data of several numbers is lifted as a whole, by
+//! `container::lifted`, since a function may take active numbers in another call; never where that could lose what is written to the data.
 
-use super::declared::Lifting;
+use super::declared::{Module, Passing};
+use super::graph::{Act, Graph};
 use super::inference::Inference;
 use super::marks::Mark;
 use super::ty::Ty;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote};
 use syn::spanned::Spanned;
-use syn::{Expr, GenericArgument, PathArguments, Type, parse_quote};
+use syn::{Expr, Fields, GenericParam, Generics, Ident, Item, Member, Path, Type, UnOp, Variant};
 
-impl Lifting {
+impl Passing {
     /// For an argument of this type. None for a reference through which the function can write.
-    pub(super) fn of(argument: &Type) -> Option<Lifting> {
+    pub(super) fn of(argument: &Type) -> Option<Passing> {
         match argument {
-            Type::Reference(r) if r.mutability.is_some() => None,
-            Type::Reference(r) => {
-                let data = if is_plain(&r.elem) { (*r.elem).clone() } else { parse_quote!(_) };
-                Some(Lifting { is_shared: true, data })
-            }
-            Type::Path(_) | Type::Array(_) | Type::Tuple(_) => {
-                Some(Lifting { is_shared: false, data: parse_quote!(_) })
-            }
+            Type::Reference(r) => r.mutability.is_none().then_some(Passing::Shared),
+            Type::Path(_) | Type::Array(_) | Type::Tuple(_) => Some(Passing::Owned),
             _ => None,
         }
     }
 }
 
-/// Whether the type consists of `f64`, slices, vectors, and arrays of a written length, so that it can be named anywhere.
-fn is_plain(ty: &Type) -> bool {
-    match ty {
-        Type::Slice(s) => is_plain(&s.elem),
-        Type::Array(a) => is_plain(&a.elem) && matches!(&a.len, Expr::Lit(_)),
-        Type::Path(p) => match p.path.segments.last() {
-            Some(last) if p.path.segments.len() == 1 => match &last.arguments {
-                PathArguments::None => last.ident == "f64",
-                PathArguments::AngleBracketed(list) => {
-                    last.ident == "Vec"
-                        && list.args.iter().all(|a| matches!(a, GenericArgument::Type(item) if is_plain(item)))
-                }
-                PathArguments::Parenthesized(_) => false,
-            },
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
 impl Inference<'_> {
     /// Records that the value of `e` is an argument of type `expected`.
-    pub(super) fn pass(&mut self, e: &mut Expr, ty: &Ty, expected: &Ty, lifting: Option<&Lifting>) {
-        let Some(lifting) = lifting.filter(|_| self.can_be_lifted(ty, expected)) else {
+    pub(super) fn pass(&mut self, e: &mut Expr, ty: &Ty, expected: &Ty, passing: Option<Passing>) {
+        let Some(passing) = passing.filter(|_| self.can_be_lifted(ty, expected)) else {
             return self.coerce(e, ty, expected);
         };
+        // In `&DATA` the copy is made behind the reference.
+        let is_borrowed = passing == Passing::Shared && !matches!(e, Expr::Reference(_));
+        let acts = self.acts(expected);
+        self.lift(e, ty, acts, is_borrowed);
+    }
+
+    /// Records that the value of `e` is a receiver, or an operand: by value or by reference, as it is written.
+    pub(super) fn operand(&mut self, e: &mut Expr, ty: &Ty, expected: &Ty, passing: Option<Passing>) {
+        if passing.is_some() && self.can_be_lifted(ty, expected) {
+            let acts = self.acts(expected);
+            return self.lift(e, ty, acts, false);
+        }
+        match self.resolve(expected) {
+            Ty::Struct(..) => self.unify(expected, ty, e.span()),
+            _ => self.coerce(e, ty, expected),
+        }
+    }
+
+    /// Data that is copied to a new place, which may become active. Returns whether it is that.
+    pub(super) fn copied(&mut self, e: &mut Expr, from: &Ty, to: &Ty) -> bool {
+        if !matches!(from, Ty::Seq(_) | Ty::Tuple(_) | Ty::Struct(..)) || !self.is_data(from) || !self.is_copy(e) {
+            return false;
+        }
+        let act = self.graph.fresh();
+        match to {
+            Ty::Var(v) => {
+                let copy = self.replaced(from, &mut |_| act);
+                self.vars[*v] = Some(copy);
+                self.lift(e, from, vec![act], false);
+            }
+            _ if self.can_be_lifted(from, to) => {
+                let acts = self.acts(to);
+                self.lift(e, from, acts, false);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether the expression certainly makes a copy of the data that it names.
+    fn is_copy(&self, e: &Expr) -> bool {
+        match e {
+            Expr::Path(p) => {
+                let variable = p.path.get_ident().and_then(|name| self.lookup(name));
+                variable.is_some_and(|variable| variable.by_value)
+            }
+            Expr::MethodCall(m) => {
+                m.args.is_empty() && ["clone", "to_vec", "to_owned"].iter().any(|name| m.method == name)
+            }
+            Expr::Unary(u) => matches!(u.op, UnOp::Deref(_)),
+            Expr::Index(i) => !matches!(&*i.index, Expr::Range(_)),
+            Expr::Paren(p) => self.is_copy(&p.expr),
+            _ => false,
+        }
+    }
+
+    /// Marks data that is lifted if any of the activities is active.
+    fn lift(&mut self, e: &mut Expr, ty: &Ty, acts: Vec<Act>, is_borrowed: bool) {
         let to = self.graph.fresh();
-        for act in self.acts(expected) {
+        for act in acts {
             self.graph.flow(act, to, e.span());
         }
-        let is_borrowed = matches!(e, Expr::Reference(_));
-        self.mark_expr(e, Mark::Data { to, lifting: lifting.clone(), is_borrowed });
+        let mut types = Vec::new();
+        self.structs(ty, &mut types);
+        self.mark_expr(e, Mark::Data { to, types, is_borrowed });
     }
 
     /// Whether a value is data of constants, and a sequence, tuple or struct of numbers is expected.
     fn can_be_lifted(&self, ty: &Ty, expected: &Ty) -> bool {
         match self.resolve(expected) {
             Ty::Seq(_) | Ty::Tuple(_) => self.is_data(ty) && !matches!(self.resolve(ty), Ty::Float(_)),
-            Ty::Struct(..) => matches!(self.resolve(ty), Ty::Struct(..)) && self.is_data(ty),
+            Ty::Struct(wanted, _) => matches!(self.resolve(ty), Ty::Struct(id, _) if id == wanted) && self.is_data(ty),
             _ => false,
         }
     }
 
-    /// Whether all numbers of a value stay plain for a reason.
+    /// Whether all numbers of a value stay plain for a reason, and there are some.
     fn is_data(&self, ty: &Ty) -> bool {
+        let acts = self.acts(ty);
+        !acts.is_empty() && acts.iter().all(|act| self.graph.reason(*act).is_some()) && self.is_liftable(ty)
+    }
+
+    fn is_liftable(&self, ty: &Ty) -> bool {
         match self.resolve(ty) {
-            Ty::Float(act) | Ty::Opaque(act) => self.graph.reason(act).is_some(),
-            Ty::Seq(item) => self.is_data(&item),
-            Ty::Tuple(items) => items.iter().all(|item| self.is_data(item)),
-            Ty::Struct(id, act) => self.module.types[id].is_container && self.graph.reason(act).is_some(),
+            Ty::Float(_) | Ty::Opaque(_) | Ty::Other => true,
+            Ty::Seq(item) => self.is_liftable(&item),
+            Ty::Tuple(items) => items.iter().all(|item| self.is_liftable(item)),
+            Ty::Struct(id, _) => !self.module.types[id].is_generic,
             _ => false,
         }
+    }
+
+    /// The structs and enums of the module in a type.
+    fn structs(&self, ty: &Ty, found: &mut Vec<usize>) {
+        match self.resolve(ty) {
+            Ty::Struct(id, _) => found.push(id),
+            Ty::Seq(item) => self.structs(&item, found),
+            Ty::Tuple(items) => items.iter().for_each(|item| self.structs(item, found)),
+            _ => {}
+        }
+    }
+}
+
+/// Implementations of `container::Data` for the types that are lifted, and those in their fields. `items` are as the user wrote them, but
+/// for the marks.
+pub(super) fn implementations(
+    items: &[Item],
+    module: &Module,
+    graph: &Graph,
+    marks: &[Mark],
+    number: &Ident,
+    krate: &Path,
+) -> Vec<Item> {
+    let mut needed: Vec<usize> = Vec::new();
+    for mark in marks {
+        if let Mark::Data { to, types, .. } = mark
+            && graph.is_active(*to)
+        {
+            needed.extend(types);
+        }
+    }
+    let mut done: Vec<usize> = Vec::new();
+    let mut found = Vec::new();
+    while let Some(id) = needed.pop() {
+        let declared = &module.types[id];
+        if done.contains(&id) || !graph.is_active(declared.flag) {
+            continue;
+        }
+        done.push(id);
+        for (_, ty) in declared.cases.values().flatten() {
+            nested(ty, &mut needed);
+        }
+        // The field of a case that holds no active number is cloned.
+        let copies = |case: &Ident, fields: &Fields| -> Vec<TokenStream> {
+            let types = declared.cases.get(&case.to_string());
+            let lift = |name: String| {
+                let ty = types.and_then(|types| types.iter().find(|(n, _)| *n == name)).map(|(_, ty)| ty);
+                ty.is_some_and(|ty| has_numbers(ty, module, graph))
+            };
+            let copy = |(i, member): (usize, Member)| {
+                let field = format_ident!("field_{i}", span = Span::mixed_site());
+                match lift(member.to_token_stream().to_string()) {
+                    true => quote!(#member: #krate::container::Data::<#number>::lifted(#field)),
+                    false => quote!(#member: ::std::clone::Clone::clone(#field)),
+                }
+            };
+            fields.members().enumerate().map(copy).collect()
+        };
+        let pattern = |fields: &Fields| -> Vec<TokenStream> {
+            let field = |(i, member): (usize, Member)| {
+                let field = format_ident!("field_{i}", span = Span::mixed_site());
+                quote!(#member: #field)
+            };
+            fields.members().enumerate().map(field).collect()
+        };
+        for item in items {
+            match item {
+                Item::Struct(s) if s.ident == declared.name => {
+                    let (name, fields, copies) = (&s.ident, pattern(&s.fields), copies(&s.ident, &s.fields));
+                    let case = quote!(Self { #(#fields),* } => #name { #(#copies),* });
+                    found.push(implementation(name, &s.generics, &[case], number, krate));
+                }
+                Item::Enum(e) if e.ident == declared.name => {
+                    let name = &e.ident;
+                    let case = |v: &Variant| {
+                        let (variant, fields, copies) = (&v.ident, pattern(&v.fields), copies(&v.ident, &v.fields));
+                        quote!(Self::#variant { #(#fields),* } => #name::#variant { #(#copies),* })
+                    };
+                    let cases: Vec<TokenStream> = e.variants.iter().map(case).collect();
+                    found.push(implementation(name, &e.generics, &cases, number, krate));
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// `impl<T: Real> Data<T> for Vector<f64>`.
+fn implementation(name: &Ident, generics: &Generics, cases: &[TokenStream], number: &Ident, krate: &Path) -> Item {
+    let (parameters, clause) = (generics.params.iter(), &generics.where_clause);
+    let arguments: Vec<TokenStream> = generics
+        .params
+        .iter()
+        .map(|parameter| match parameter {
+            GenericParam::Lifetime(p) => p.lifetime.to_token_stream(),
+            GenericParam::Const(p) => p.ident.to_token_stream(),
+            GenericParam::Type(p) => p.ident.to_token_stream(),
+        })
+        .collect();
+    Item::Verbatim(quote! {
+        #[doc(hidden)]
+        impl<#(#parameters,)* #number: #krate::Real> #krate::container::Data<#number> for #name<#(#arguments,)* f64> #clause {
+            type Lifted = #name<#(#arguments,)* #number>;
+            fn lifted(&self) -> Self::Lifted {
+                match self {
+                    #(#cases,)*
+                }
+            }
+        }
+    })
+}
+
+fn has_numbers(ty: &Ty, module: &Module, graph: &Graph) -> bool {
+    match ty {
+        Ty::Float(act) | Ty::Opaque(act) => graph.is_active(*act),
+        Ty::Struct(id, act) => module.types[*id].has_numbers && graph.is_active(*act),
+        Ty::Seq(item) => has_numbers(item, module, graph),
+        Ty::Tuple(items) => items.iter().any(|item| has_numbers(item, module, graph)),
+        _ => false,
+    }
+}
+
+/// The structs and enums of the module in the type of a field.
+fn nested(ty: &Ty, found: &mut Vec<usize>) {
+    match ty {
+        Ty::Struct(id, _) => found.push(*id),
+        Ty::Seq(item) => nested(item, found),
+        Ty::Tuple(items) => items.iter().for_each(|item| nested(item, found)),
+        _ => {}
     }
 }

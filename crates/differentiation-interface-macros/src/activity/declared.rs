@@ -5,7 +5,6 @@
 use super::graph::Act;
 use super::ty::Ty;
 use std::collections::{HashMap, VecDeque};
-use syn::Type;
 
 /// The declarations of a module.
 #[derive(Default)]
@@ -36,7 +35,9 @@ pub(super) struct Declared {
     pub(super) flag: Act,
     /// Type and constant parameters that the user wrote.
     pub(super) parameters: usize,
-    /// Whether it derives `Container`, so that its numbers can be lifted together.
+    /// Whether it has type parameters.
+    pub(super) is_generic: bool,
+    /// Whether it derives `Container`.
     pub(super) is_container: bool,
     /// The fields of each variant; those of a struct bear the name of the struct. Their numbers have the activity `flag`.
     pub(super) cases: HashMap<String, Vec<(String, Ty)>>,
@@ -52,15 +53,13 @@ pub(super) struct Scheme {
     /// Type and constant parameters that the user wrote.
     pub(super) parameters: usize,
     pub(super) has_receiver: bool,
-    /// How plain data is lifted for each argument; `None` where the function could write to it.
-    pub(super) lifting: Vec<Option<Lifting>>,
+    /// How data is handed over as each argument; `None` where the function could write to it.
+    pub(super) passing: Vec<Option<Passing>>,
 }
 
-/// An argument for which plain data can be lifted.
-#[derive(Clone)]
-pub(super) struct Lifting {
-    /// Whether the function takes a shared reference.
-    pub(super) is_shared: bool,
-    /// The type of the data as the user wrote it, or `_`.
-    pub(super) data: Type,
+/// How a function takes an argument that it cannot write to.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Passing {
+    Shared,
+    Owned,
 }

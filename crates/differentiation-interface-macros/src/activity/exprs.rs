@@ -124,7 +124,7 @@ impl Inference<'_> {
                 let left = self.expr(&mut b.left);
                 let right = self.expr(&mut b.right);
                 if let Some(name) = operator_name(&b.op) {
-                    if let Some(result) = self.operator(name, &left, &mut b.right, &right) {
+                    if let Some(result) = self.operator(name, b, &left, &right) {
                         return result;
                     }
                     if let Some((call, result)) = self.number_operator(name, b, &left, &right) {

@@ -4,7 +4,7 @@
 //! of a function decides on its own whether it is a call with active numbers: `damping::<T>` or `damping::<f64>`.
 
 use super::annotations::Words;
-use super::declared::{Lifting, Scheme};
+use super::declared::{Passing, Scheme};
 use super::forms::number_operation;
 use super::graph::Act;
 use super::inference::Inference;
@@ -31,7 +31,7 @@ impl Inference<'_> {
     }
 
     /// The type with other activities.
-    fn replaced(&mut self, ty: &Ty, by: &mut impl FnMut(Act) -> Act) -> Ty {
+    pub(super) fn replaced(&mut self, ty: &Ty, by: &mut impl FnMut(Act) -> Act) -> Ty {
         match self.resolve(ty) {
             Ty::Float(a) => Ty::Float(by(a)),
             Ty::Opaque(a) => Ty::Opaque(by(a)),
@@ -244,8 +244,8 @@ impl Inference<'_> {
         (arguments, result, call)
     }
 
-    /// How plain data is lifted for each argument of the function or method of the module that the path names.
-    pub(super) fn lifting(&self, path: &Path) -> Vec<Option<Lifting>> {
+    /// How the function or method of the module that the path names takes its arguments.
+    pub(super) fn passing(&self, path: &Path) -> Vec<Option<Passing>> {
         let last = |back: usize| path.segments.iter().rev().nth(back).map(|s| s.ident.to_string());
         let Some(name) = last(0) else { return Vec::new() };
         let scheme = match last(1).as_deref() {
@@ -254,7 +254,7 @@ impl Inference<'_> {
                 self.module.methods.get(&(self.module.types[id].name.clone(), name)).and_then(|schemes| schemes.first())
             }),
         };
-        scheme.map(|scheme| scheme.lifting.clone()).unwrap_or_default()
+        scheme.map(|scheme| scheme.passing.clone()).unwrap_or_default()
     }
 
     /// A path to a function, method, constructor or variant of the module, as a value.
@@ -355,26 +355,25 @@ impl Inference<'_> {
             return None;
         }
         let (arguments, result, _) = self.instance(&scheme, span);
-        self.unify(&arguments[0], receiver, span);
+        self.operand(&mut m.receiver, receiver, &arguments[0], scheme.passing[0]);
         for (i, argument) in m.args.iter_mut().enumerate() {
             let expected = &arguments[i + 1];
             let ty = self.argument(argument, expected);
-            self.pass(argument, &ty, expected, scheme.lifting[i + 1].as_ref());
+            self.pass(argument, &ty, expected, scheme.passing[i + 1]);
         }
         Some(result)
     }
 
     /// `left + right` for an operator that the module implements.
-    pub(super) fn operator(&mut self, name: &str, left: &Ty, right: &mut Expr, right_ty: &Ty) -> Option<Ty> {
-        let span = right.span();
+    pub(super) fn operator(&mut self, name: &str, b: &mut ExprBinary, left: &Ty, right: &Ty) -> Option<Ty> {
         let left = self.resolve(left);
         if !matches!(left, Ty::Struct(..)) {
             return None;
         }
-        let scheme = self.method_scheme(&left, name, std::slice::from_ref(right_ty))?;
-        let (arguments, result, _) = self.instance(&scheme, span);
-        self.unify(arguments.first()?, &left, span);
-        self.coerce(right, right_ty, arguments.get(1)?);
+        let scheme = self.method_scheme(&left, name, std::slice::from_ref(right))?;
+        let (arguments, result, _) = self.instance(&scheme, b.right.span());
+        self.operand(&mut b.left, &left, arguments.first()?, scheme.passing.first().copied().flatten());
+        self.operand(&mut b.right, right, arguments.get(1)?, scheme.passing.get(1).copied().flatten());
         Some(result)
     }
 
@@ -392,7 +391,7 @@ impl Inference<'_> {
         let scheme = self.module.methods.get(&key)?.first()?.clone();
         let span = b.span();
         let (arguments, result, _) = self.instance(&scheme, span);
-        self.unify(arguments.first()?, right, span);
+        self.operand(&mut b.right, right, arguments.first()?, Some(Passing::Owned));
         self.coerce(&mut b.left, left, arguments.get(1)?);
         let (number, operand) = (&b.left, &b.right);
         // The left side is computed first.

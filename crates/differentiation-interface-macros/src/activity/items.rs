@@ -3,7 +3,7 @@
 //! Called by `make_items_generic`. Types and functions are entered in [`Module`], where `instances` finds them.
 
 use super::annotations::Words;
-use super::declared::{Lifting, Scheme};
+use super::declared::{Passing, Scheme};
 use super::forms;
 use super::graph::Act;
 use super::inference::{Inference, Variable};
@@ -18,7 +18,7 @@ use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{
     Block, FnArg, GenericArgument, GenericParam, Generics, ImplItem, ImplItemFn, Item, ItemImpl, ItemTrait,
-    PathArguments, Signature, TraitItem, Type, Visibility,
+    PathArguments, ReceiverKind, Signature, TraitItem, Type, Visibility,
 };
 
 /// The functions of a block whose arguments are active in any case.
@@ -75,16 +75,16 @@ impl Inference<'_> {
                     self.declare_block(block, roots);
                 }
                 Item::Const(c) => {
-                    let words = Words::Plain(refusals::constant_item_of(&c.ident, &c.ty));
+                    let words = Words::Plain(refusals::constant_item(&c.ident));
                     let ty = self.annotation(&mut c.ty.clone(), &words);
-                    let ident = c.ident.clone();
-                    self.bind(&ident, ty, true);
+                    let (ident, by_value) = (c.ident.clone(), !matches!(&*c.ty, Type::Reference(_)));
+                    self.bind(&ident, ty, by_value);
                 }
                 Item::Static(s) => {
-                    let words = Words::Plain(refusals::constant_item_of(&s.ident, &s.ty));
+                    let words = Words::Plain(refusals::constant_item(&s.ident));
                     let ty = self.annotation(&mut s.ty.clone(), &words);
-                    let ident = s.ident.clone();
-                    self.bind(&ident, ty, true);
+                    let (ident, by_value) = (s.ident.clone(), !matches!(&*s.ty, Type::Reference(_)));
+                    self.bind(&ident, ty, by_value);
                 }
                 Item::Trait(t) => self.declare_trait(t),
                 _ => {}
@@ -128,16 +128,18 @@ impl Inference<'_> {
             _ => Words::Open,
         };
         let mut arguments = Vec::new();
-        let mut lifting = Vec::new();
+        let mut passing = Vec::new();
         let mut has_numbers = false;
         for argument in &mut sig.inputs {
             match argument {
-                FnArg::Receiver(_) => {
+                FnArg::Receiver(receiver) => {
                     arguments.push(this.map_or(Ty::Other, |t| t.0.clone()));
-                    lifting.push(None);
+                    let is_written =
+                        matches!(receiver.kind, ReceiverKind::Reference(_, _, Some(_)) | ReceiverKind::Typed(..));
+                    passing.push((!is_written).then_some(Passing::Owned));
                 }
                 FnArg::Typed(argument) => {
-                    lifting.push(Lifting::of(&argument.ty));
+                    passing.push(Passing::of(&argument.ty));
                     let is_constant = argument.attrs.iter().any(|a| a.path().is_ident("constant"));
                     let words = if is_constant {
                         let name = argument.pat.to_token_stream();
@@ -166,7 +168,7 @@ impl Inference<'_> {
                 true
             }
         });
-        Scheme { arguments, result, acts, parameters, has_receiver, lifting }
+        Scheme { arguments, result, acts, parameters, has_receiver, passing }
     }
 
     /// The activities that make a function generic; it must not be `const` and the like then.

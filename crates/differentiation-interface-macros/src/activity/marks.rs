@@ -2,7 +2,6 @@
 //!
 //! Placed by the inference as calls `__mark_7(expr)` and types `__mark_7`, removed by `rewrite`.
 
-use super::declared::Lifting;
 use super::graph::Act;
 use proc_macro2::Span;
 use quote::format_ident;
@@ -24,8 +23,9 @@ pub(super) enum Mark {
     /// A call of an unknown function, or a literal of an unknown struct, with this name. If it is active, the active ones among
     /// these arguments are passed so that an error can say the name.
     Named { name: Ident, whole: Act, arguments: Vec<(usize, Act)> },
-    /// Plain data as an argument of a function of the module: lifted as a whole if the argument is active.
-    Data { to: Act, lifting: Lifting, is_borrowed: bool },
+    /// Data where active numbers may be wanted: lifted as a whole if they are. With the types of the module in it, and whether a reference to
+    /// the copy is made.
+    Data { to: Act, types: Vec<usize>, is_borrowed: bool },
     /// `receiver.name(..)` of a name that numbers have and `f64` has not: the receiver.
     OwnName(Ident, Act),
     /// `base.powf(exponent)`.

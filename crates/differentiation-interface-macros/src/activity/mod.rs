@@ -62,7 +62,7 @@ pub(crate) fn make_generic(
     forms::of_body(&mut function.block);
     let mut inference = Inference::new(number, errors);
     inference.function(function, original);
-    let Solution { graph, marks } = inference.solve();
+    let Solution { graph, marks, .. } = inference.solve();
     let mut rewrite = Rewrite { graph: &graph, marks: &marks, number, krate, calls: vec![Calls::default()] };
     rewrite.visit_block_mut(&mut function.block);
     rewrite.calls.pop().unwrap_or_default().open(&mut function.block);
@@ -80,17 +80,20 @@ pub(crate) fn make_items_generic(
     forms::of_items(items);
     let mut inference = Inference::new(number, errors);
     inference.items(items, has_object);
-    let Solution { graph, marks } = inference.solve();
+    let Solution { graph, marks, module } = inference.solve();
+    let lifted = data::implementations(items, &module, &graph, &marks, number, krate);
     let mut rewrite = Rewrite { graph: &graph, marks: &marks, number, krate, calls: Vec::new() };
-    for item in items {
+    for item in &mut *items {
         rewrite.visit_item_mut(item);
     }
+    items.extend(lifted);
 }
 
 /// The solved flows, and the decisions that depend on them.
 struct Solution {
     graph: Graph,
     marks: Vec<Mark>,
+    module: Module,
 }
 
 impl<'e> Inference<'e> {
@@ -120,6 +123,6 @@ impl<'e> Inference<'e> {
                 self.errors.push(span, message);
             }
         }
-        Solution { graph: self.graph, marks: self.marks }
+        Solution { graph: self.graph, marks: self.marks, module: self.module }
     }
 }

@@ -1,9 +1,7 @@
 //! The methods of `f64` that the analysis knows, and those that it refuses, with what to write instead.
 
 use crate::errors::Errors;
-use crate::number::mentions;
 use proc_macro2::Span;
-use quote::ToTokens;
 use std::fmt::Display;
 use syn::spanned::Spanned;
 use syn::{Expr, Ident, Safety, Signature, Type};
@@ -108,10 +106,10 @@ pub(super) fn constant_argument(name: impl Display, ty: &Type) -> String {
         Type::FnPtr(_) => {
             "write its formula here, or put `#[differentiable]` on the function and call it by name".to_string()
         }
-        Type::Reference(r) if !mentions(r.elem.to_token_stream(), "f64") => {
-            "derive `Container` for its type, or mark the argument that takes it `#[constant]` too".to_string()
+        Type::Reference(r) if matches!(&*r.elem, Type::Slice(_)) => {
+            format!("work on a copy: `let mut copy = {name}.to_vec();`")
         }
-        Type::Reference(_) => format!("work on a copy made with `{name}.iter().map(|&v| v).collect::<Vec<f64>>()`"),
+        Type::Reference(_) => format!("work on a copy: `let mut copy = {name}.clone();`"),
         _ => format!("work on a copy: `let mut copy = {name};`"),
     };
     constant(name, &instead)
@@ -119,18 +117,6 @@ pub(super) fn constant_argument(name: impl Display, ty: &Type) -> String {
 
 fn constant(name: impl Display, instead: &str) -> String {
     format!("keeps the constant `{name}` plain, but an active value goes in here; {instead}")
-}
-
-/// Message for a constant or static of a type: a struct is made by a function instead.
-pub(super) fn constant_item_of(name: &Ident, ty: &Type) -> String {
-    match ty {
-        Type::Path(_) => constant(name, "make the value by a function, and call that"),
-        _ if !mentions(ty.to_token_stream(), "f64") => constant(
-            name,
-            "make the values by a function, derive `Container` for their type, or mark the argument that takes them `#[constant]`",
-        ),
-        _ => constant_item(name),
-    }
 }
 
 /// Message for a struct in an `Err` into which an active number goes.
@@ -166,7 +152,7 @@ pub(crate) fn qualifiers(sig: &Signature) -> Vec<(Span, &'static str)> {
 
 /// Message for a constant or static that would have to be active.
 pub(super) fn constant_item(name: &Ident) -> String {
-    constant(name, &format!("work on a copy made with `{name}.map(|v| v)`"))
+    constant(name, &format!("work on a copy: `let mut copy = {name};`"))
 }
 
 /// Reports an expression that has no meaning in a differentiable function.

@@ -2,7 +2,6 @@
 //!
 //! Called by `activity` when the flows are solved.
 
-use super::declared::Lifting;
 use super::generated::{made_for, without_parentheses};
 use super::graph::{Act, Graph};
 use super::marks::{Mark, mark_number, marked};
@@ -53,8 +52,8 @@ impl VisitMut for Rewrite<'_> {
                     }
                     inner
                 }
-                Mark::Data { to, lifting, is_borrowed } if self.graph.is_active(*to) => {
-                    self.lifted_data(inner, lifting, *is_borrowed)
+                Mark::Data { to, is_borrowed, .. } if self.graph.is_active(*to) => {
+                    self.lifted_data(inner, *is_borrowed)
                 }
                 mark => self.decide(mark, inner),
             };
@@ -286,15 +285,12 @@ impl Rewrite<'_> {
         parse_quote_spanned!(span=> #number::constant(#inner))
     }
 
-    /// `&lifted::<T, [f64]>(data)` for `data`, and what goes behind the `&` for `&DATA`.
-    fn lifted_data(&self, inner: Expr, lifting: &Lifting, is_borrowed: bool) -> Expr {
+    /// `lifted::<T, _>(&data)`.
+    fn lifted_data(&self, inner: Expr, is_borrowed: bool) -> Expr {
         let span = made_for(&inner);
-        let (number, krate, data) = (Ident::new(&self.number.to_string(), span), self.krate, &lifting.data);
-        let lifted = quote_spanned!(span=> #krate::container::lifted::<#number, #data>);
-        match (is_borrowed, lifting.is_shared) {
-            (false, true) => parse_quote_spanned!(span=> &#lifted(#inner)),
-            _ => parse_quote_spanned!(span=> #lifted(&#inner)),
-        }
+        let (number, krate) = (Ident::new(&self.number.to_string(), span), self.krate);
+        let reference = is_borrowed.then(|| quote_spanned!(span=> &));
+        parse_quote_spanned!(span=> #reference #krate::container::lifted::<#number, _>(&#inner))
     }
 
     /// `f64::max` as a value becomes `|a: T, b: T| a.max(b)`.

@@ -35,6 +35,7 @@ impl Inference<'_> {
                 Item::Trait(t) if is_plain_trait(t) => (t.ident.to_string(), &t.generics, &t.attrs),
                 _ => continue,
             };
+            let is_generic = generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)));
             let is_container = attrs.iter().any(derives_container);
             let parameters = generics.params.iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).count();
             let flag = self.graph.fresh();
@@ -44,6 +45,7 @@ impl Inference<'_> {
                 has_numbers: false,
                 flag,
                 parameters,
+                is_generic,
                 is_container,
                 cases: HashMap::new(),
             });
@@ -63,6 +65,7 @@ impl Inference<'_> {
                     has_numbers: false,
                     flag,
                     parameters: 0,
+                    is_generic: true,
                     is_container: false,
                     cases: HashMap::new(),
                 });

@@ -138,6 +138,9 @@ impl Inference<'_> {
     pub(super) fn coerce(&mut self, expr: &mut Expr, from: &Ty, to: &Ty) {
         let span = expr.span();
         let (from, to) = (self.resolve(from), self.resolve(to));
+        if self.copied(expr, &from, &to) {
+            return;
+        }
         match (&from, &to) {
             (Ty::Never, _) => {}
             (Ty::Float(a), Ty::Var(v)) => {

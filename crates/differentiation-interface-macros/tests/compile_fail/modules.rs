@@ -49,13 +49,6 @@ mod items {
         mass: f64,
         at: f64,
     }
-    const BODIES: [Body; 1] = [Body { mass: 1.0, at: 0.0 }];
-    pub fn place(b: &Body, x: f64) -> f64 {
-        b.at * x
-    }
-    pub fn constant_structs(x: f64) -> f64 {
-        place(&BODIES[0], x)
-    }
     const REST: Body = Body { mass: 1.0, at: 0.0 };
     struct Square(f64);
 
@@ -66,10 +59,12 @@ mod items {
         let b = Body { mass: x[0], at: x[1] };
         b.mass * b.at
     }
+    fn swap(a: &mut Body, b: &mut Body) -> f64 {
+        std::mem::swap(a, b);
+        a.at
+    }
     pub fn constant_struct(x: f64) -> f64 {
-        let mut b = REST;
-        b.at = x;
-        b.at
+        swap(&mut REST, &mut Body { mass: 1.0, at: x })
     }
     pub fn constant_argument(x: &[f64], #[constant] b: &mut Body) -> f64 {
         b.at = x[0];
