@@ -1,6 +1,7 @@
 //! `#[differentiable] mod`: numbers as left operands, traits for `f64`, strategies as type parameters, and data handed to functions that
 //! take active numbers elsewhere.
 #![allow(
+    clippy::clone_on_copy,
     clippy::needless_range_loop,
     dead_code,
     unreachable_pub,
@@ -567,4 +568,21 @@ fn structs_of_constants_are_lifted() {
     close(found.0.tangent, -6.0 * y.sin() + 0.5_f64.cos() + 2.0 * (2.0 + y));
     // The data is as it was.
     assert_eq!(format!("{joints:?}"), format!("{:?}", [arm::joint(2.0), arm::joint(3.0)]));
+}
+
+#[differentiable(crate = "differentiation_interface_core")]
+fn filled(x: &[f64], #[constant] data: &[f64]) -> f64 {
+    const START: [f64; 2] = [1.0, 2.0];
+    let mut a = data.to_vec();
+    a[0] = x[0];
+    let mut b = START;
+    b[0] = x[0];
+    a[0] + b[0]
+}
+
+#[test]
+fn copies_of_data_take_active_numbers() {
+    assert_eq!(filled(&[5.0], &[1.0, 2.0]), 10.0);
+    let y: Num<Dual> = filled(&seeded([5.0], 0), &[1.0, 2.0]);
+    close(y.0.tangent, 2.0);
 }
