@@ -314,6 +314,47 @@ both! {
         }
     }
 
+    // Places in tuples, arrays and options that functions write to: `(&mut total, x)`.
+    mod places {
+        fn raise(p: (&mut f64, f64)) -> f64 {
+            *p.0 += 1.0;
+            p.1 * *p.0
+        }
+
+        fn double(places: [&mut f64; 2], k: f64) -> f64 {
+            for place in places {
+                *place *= 2.0;
+            }
+            k
+        }
+
+        fn square(x: f64, slope: Option<&mut [f64]>) -> f64 {
+            if let Some(slope) = slope {
+                slope[0] = 2.0 * x + slope[0];
+            }
+            x * x
+        }
+
+        fn drain(buffer: &mut Vec<f64>, k: f64) -> f64 {
+            let sum = k * buffer.iter().sum::<f64>();
+            buffer.clear();
+            buffer.push(7.0);
+            sum
+        }
+
+        pub fn energy(x: &[f64]) -> f64 {
+            let (mut one, mut two, mut three) = (1.0, 2.0, x[1]);
+            let mut slopes = [0.5; 1];
+            let mut unused = [0.5; 1];
+            let mut data = vec![1.0, 2.0];
+            let a = raise((&mut one, x[0])) + raise((&mut three, 2.0));
+            let b = double([&mut two, &mut three], x[1]);
+            let c = square(x[0], Some(&mut slopes)) + square(1.0, Some(&mut unused)) + square(x[1], None);
+            let d = drain(&mut data, x[0]);
+            a * one + b * two + c * three + slopes[0] + unused[0] + d * data[0] + data.len() as f64
+        }
+    }
+
     // Constants of structs and enums beside active ones: operands, receivers, copies that are changed.
     mod constants {
         use std::ops::{Add, Mul};
@@ -493,6 +534,12 @@ fn data_is_lifted_where_a_function_takes_active_numbers_elsewhere() {
     agrees(data::Energy, plain::data::energy, [-0.5, 0.7]);
     // What is plain as a whole is computed with plain numbers.
     close(data::polynomial(&[1.0, 2.0, 3.0], 2.0), 17.0);
+}
+
+#[test]
+fn writes_to_places_are_kept() {
+    agrees(places::Energy, plain::places::energy, [1.5, 1.2]);
+    agrees(places::Energy, plain::places::energy, [-0.5, 0.7]);
 }
 
 #[test]

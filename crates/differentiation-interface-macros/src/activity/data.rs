@@ -8,6 +8,7 @@ use super::graph::{Act, Graph};
 use super::inference::Inference;
 use super::marks::Mark;
 use super::ty::Ty;
+use crate::number::mentions;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::spanned::Spanned;
@@ -17,7 +18,8 @@ impl Passing {
     /// For an argument of this type. None for a reference through which the function can write.
     pub(super) fn of(argument: &Type) -> Option<Passing> {
         match argument {
-            Type::Reference(r) => r.mutability.is_none().then_some(Passing::Shared),
+            _ if mentions(argument.to_token_stream(), "mut") => None,
+            Type::Reference(_) => Some(Passing::Shared),
             Type::Path(_) | Type::Array(_) | Type::Tuple(_) => Some(Passing::Owned),
             _ => None,
         }
@@ -117,7 +119,7 @@ impl Inference<'_> {
             Ty::Float(_) | Ty::Opaque(_) | Ty::Other => true,
             Ty::Seq(item) => self.is_liftable(&item),
             Ty::Tuple(items) => items.iter().all(|item| self.is_liftable(item)),
-            Ty::Struct(id, _) => !self.module.types[id].is_generic,
+            Ty::Struct(id, _) => self.module.types[id].is_plain,
             _ => false,
         }
     }

@@ -35,8 +35,8 @@ pub(super) struct Declared {
     pub(super) flag: Act,
     /// Type and constant parameters that the user wrote.
     pub(super) parameters: usize,
-    /// Whether it has type parameters.
-    pub(super) is_generic: bool,
+    /// Whether all fields are plain data of known types, so that a copy is as good as the value: no `Cell`, no reference to be written through.
+    pub(super) is_plain: bool,
     /// Whether it derives `Container`.
     pub(super) is_container: bool,
     /// The fields of each variant; those of a struct bear the name of the struct. Their numbers have the activity `flag`.

@@ -243,6 +243,12 @@ impl Inference<'_> {
         }
         for item in &mut block.items {
             let ImplItem::Fn(method) = item else { continue };
+            if of_numbers.is_some() && refusals::is_name_of_numbers(&method.sig.ident.to_string()) {
+                let name = &method.sig.ident;
+                let message =
+                    format!("cannot tell `{name}` of this trait from the method of the numbers; give it another name");
+                self.errors.push(method.sig.ident.span(), message);
+            }
             if is_generic_already(&method.sig) {
                 self.module.order.push_back(None);
                 continue;

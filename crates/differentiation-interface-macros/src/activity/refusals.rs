@@ -45,6 +45,11 @@ pub(super) fn is_own_name(name: &str) -> bool {
     matches!(name, "erf" | "erfc" | "ln_gamma" | "digamma" | "logistic" | "softplus" | "scale" | "powc")
 }
 
+/// Whether a trait of a module cannot give `f64` a method of this name: on the numbers it would be their own.
+pub(super) fn is_name_of_numbers(name: &str) -> bool {
+    is_own_name(name) || name == "inv"
+}
+
 /// Whether the method is one of numbers and returns a number by value.
 pub(super) fn is_float_method(name: &str) -> bool {
     matches!(float_method(name), Some(Arguments::Numbers(_) | Arguments::Power | Arguments::Integer))

@@ -9,11 +9,13 @@ use super::items::is_plain_trait;
 use super::marks::Mark;
 use super::refusals;
 use super::ty::Ty;
-use crate::number::{mentions, type_name};
+use crate::number::{is_word, mentions, type_name};
 use crate::shape::{Mark as Written, take_mark};
 use quote::ToTokens;
 use std::collections::HashMap;
-use syn::{Attribute, Fields, GenericParam, Ident, Item, Meta, TraitItem, Type};
+use syn::{
+    Attribute, Fields, GenericArgument, GenericParam, Generics, Ident, Item, Meta, PathArguments, TraitItem, Type,
+};
 
 fn all_fields<'a>(fields: impl IntoIterator<Item = &'a Fields>) -> Vec<Type> {
     let fields = fields.into_iter().flat_map(|f| f.iter());
@@ -23,6 +25,59 @@ fn all_fields<'a>(fields: impl IntoIterator<Item = &'a Fields>) -> Vec<Type> {
 
 pub(crate) fn derives_container(attr: &Attribute) -> bool {
     matches!(&attr.meta, Meta::List(list) if list.path.is_ident("derive") && mentions(list.tokens.clone(), "Container"))
+}
+
+/// Types of plain data.
+const PLAIN: [&str; 22] = [
+    "f64",
+    "f32",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "u128",
+    "usize",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "i128",
+    "isize",
+    "bool",
+    "char",
+    "str",
+    "String",
+    "Vec",
+    "Option",
+    "Ordering",
+    "PhantomData",
+];
+
+/// Whether the type is made of known types, tuples, arrays and shared references.
+fn is_plain(ty: &Type, generics: &Generics, known: &[String]) -> bool {
+    let is_plain = |ty: &Type| is_plain(ty, generics, known);
+    match ty {
+        Type::Array(a) => is_plain(&a.elem),
+        Type::Slice(s) => is_plain(&s.elem),
+        Type::Paren(p) => is_plain(&p.elem),
+        Type::Tuple(t) => t.elems.iter().all(is_plain),
+        Type::Reference(r) => r.mutability.is_none() && is_plain(&r.elem),
+        Type::Path(path) => path.path.segments.iter().next_back().is_some_and(|last| {
+            known.iter().any(|name| last.ident == name.as_str())
+                && match &last.arguments {
+                    PathArguments::None => true,
+                    PathArguments::AngleBracketed(list) => list.args.iter().all(|argument| match argument {
+                        GenericArgument::Type(ty) => {
+                            is_plain(ty) || generics.const_params().any(|p| is_word(ty, &p.ident.to_string()))
+                        }
+                        GenericArgument::Const(_) | GenericArgument::Lifetime(_) => true,
+                        _ => false,
+                    }),
+                    PathArguments::Parenthesized(_) => false,
+                }
+        }),
+        _ => false,
+    }
 }
 
 impl Inference<'_> {
@@ -35,7 +90,6 @@ impl Inference<'_> {
                 Item::Trait(t) if is_plain_trait(t) => (t.ident.to_string(), &t.generics, &t.attrs),
                 _ => continue,
             };
-            let is_generic = generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)));
             let is_container = attrs.iter().any(derives_container);
             let parameters = generics.params.iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).count();
             let flag = self.graph.fresh();
@@ -45,7 +99,7 @@ impl Inference<'_> {
                 has_numbers: false,
                 flag,
                 parameters,
-                is_generic,
+                is_plain: false,
                 is_container,
                 cases: HashMap::new(),
             });
@@ -65,7 +119,7 @@ impl Inference<'_> {
                     has_numbers: false,
                     flag,
                     parameters: 0,
-                    is_generic: true,
+                    is_plain: false,
                     is_container: false,
                     cases: HashMap::new(),
                 });
@@ -117,6 +171,7 @@ impl Inference<'_> {
                 break;
             }
         }
+        self.declare_plain(items);
         for item in items.iter_mut() {
             match item {
                 Item::Struct(s) => {
@@ -142,6 +197,33 @@ impl Inference<'_> {
                     e.attrs.push(syn::parse_quote!(#[#mark]));
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// Finds the structs and enums of plain data. Fields may be of other such types, so that all are asked until nothing changes.
+    fn declare_plain(&mut self, items: &[Item]) {
+        let mut known: Vec<String> = PLAIN.iter().map(ToString::to_string).collect();
+        loop {
+            let before = known.len();
+            for item in items {
+                let (name, generics, fields) = match item {
+                    Item::Struct(s) => (&s.ident, &s.generics, s.fields.iter().collect::<Vec<_>>()),
+                    Item::Enum(e) => (&e.ident, &e.generics, e.variants.iter().flat_map(|v| &v.fields).collect()),
+                    _ => continue,
+                };
+                let id = self.module.names[&name.to_string()];
+                let is_generic = generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)));
+                if !self.module.types[id].is_plain
+                    && !is_generic
+                    && fields.iter().all(|field| is_plain(&field.ty, generics, &known))
+                {
+                    self.module.types[id].is_plain = true;
+                    known.push(name.to_string());
+                }
+            }
+            if known.len() == before {
+                break;
             }
         }
     }

@@ -138,6 +138,9 @@ impl Inference<'_> {
     pub(super) fn coerce(&mut self, expr: &mut Expr, from: &Ty, to: &Ty) {
         let span = expr.span();
         let (from, to) = (self.resolve(from), self.resolve(to));
+        if is_written_through(expr) {
+            return self.unify(&from, &to, span);
+        }
         if self.copied(expr, &from, &to) {
             return;
         }
@@ -177,5 +180,14 @@ impl Inference<'_> {
     fn flow_lifting(&mut self, expr: &mut Expr, from: Act, to: Act, certain: bool) {
         self.graph.flow(from, to, expr.span());
         self.mark_expr(expr, Mark::Lift { from, to, certain });
+    }
+}
+
+/// Whether the expression is `&mut place`: a copy in place of the place would lose what is written to it.
+fn is_written_through(e: &Expr) -> bool {
+    match e {
+        Expr::Reference(r) => r.mutability.is_some() || is_written_through(&r.expr),
+        Expr::Paren(p) => is_written_through(&p.expr),
+        _ => false,
     }
 }

@@ -41,6 +41,27 @@ mod items {
             v.x
         }
     }
+    trait Inverse {
+        fn inv(self) -> f64;
+    }
+    impl Inverse for f64 {
+        fn inv(self) -> f64 {
+            if self == 0.0 { 0.0 } else { 1.0 / self }
+        }
+    }
+    struct Counted {
+        scale: f64,
+        calls: std::cell::Cell<usize>,
+    }
+    impl Counted {
+        fn value(&self, x: f64) -> f64 {
+            self.calls.set(self.calls.get() + 1);
+            self.scale * x
+        }
+    }
+    pub fn counted(x: f64, #[constant] c: &Counted) -> f64 {
+        c.value(x) + Counted { scale: x, calls: Default::default() }.value(2.0)
+    }
     const fn half(v: f64) -> f64 {
         0.5 * v
     }
