@@ -125,6 +125,31 @@ both! {
             }
         }
 
+        pub struct Reading {
+            at: Vector,
+            weight: Option<f64>,
+            missing: Option<[f64; 2]>,
+            channel: (usize, f64),
+            kind: Shape,
+        }
+
+        impl Reading {
+            fn misfit(&self, scale: f64) -> f64 {
+                let weight = self.weight.unwrap_or(scale) * self.channel.0 as f64;
+                weight * (self.at.x - scale * self.channel.1) + self.kind.area(scale) + self.missing.map_or(scale, |m| m[0])
+            }
+        }
+
+        const READINGS: [Reading; 2] = [
+            Reading { at: SITES[1], weight: Some(2.0), missing: None, channel: (3, 0.5), kind: Shape::Disc(1.5) },
+            Reading {
+                at: GRAVITY,
+                weight: None,
+                missing: Some([0.25, 1.0]),
+                channel: (1, 1.5),
+                kind: Shape::Box { sides: [1.0, 2.0], corner: GRAVITY, label: String::new() },
+            },
+        ];
         const GRAVITY: Vector = Vector { x: 1.0, y: 2.0 };
         const SITES: [Vector; 2] = [GRAVITY, Vector { x: 3.0, y: 4.0 }];
         const TABLE: [f64; 3] = [1.0, 2.0, 3.0];
@@ -150,8 +175,11 @@ both! {
             let far = SITES.map(|site| x[0] * site);
             let sum = SITES.iter().map(|site| x[1] * *site).fold(GRAVITY, |a, b| a + b);
             let active = Shape::Disc(x[0]);
+            let own = Reading { at: v, weight: Some(x[1]), missing: None, channel: (2, x[0]), kind: Shape::Point };
+            let misfit: f64 = READINGS.iter().map(|reading| reading.misfit(x[0])).sum();
             let data = Scene { shapes: vec![Shape::Point, Shape::Disc(2.0)], weights: vec![(1, 2.0)] };
             a.x * a.y + GRAVITY.dot(a) + a.dot(GRAVITY) + raised + table[1] + moved.dot(last) + far[0].dot(far[1]) + sum.x * sum.y
+                + own.misfit(x[1]) * misfit
                 + active.area(1.0)
                 + data.total(x[1])
         }

@@ -207,6 +207,16 @@ both! {
             }
         }
 
+        pub trait Raise {
+            fn raise(&mut self, by: f64);
+        }
+
+        impl Raise for f64 {
+            fn raise(&mut self, by: f64) {
+                *self += by;
+            }
+        }
+
         impl Norm for f64 {
             fn norm2(&self) -> f64 {
                 self.squared()
@@ -228,7 +238,10 @@ both! {
             let roots: f64 = x.iter().copied().map(<f64>::sqrt).sum();
             let squares: f64 = x.iter().map(|v| v.squared()).sum();
             let data = 1.5_f64.cubed();
-            <f64>::max(x[0], x[1]) * roots + squares * data + Pair { a: x[0], b: x[1] }.half() + x[0].half()
+            let mut raised = 1.0;
+            raised.raise(x[1]);
+            raised.raise(0.5);
+            raised * <f64>::max(x[0], x[1]) * roots + squares * data + Pair { a: x[0], b: x[1] }.half() + x[0].half()
         }
     }
 

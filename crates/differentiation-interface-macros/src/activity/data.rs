@@ -38,15 +38,12 @@ impl Inference<'_> {
         self.lift(e, ty, acts, is_borrowed);
     }
 
-    /// Records that the value of `e` is a receiver, or an operand: by value or by reference, as it is written.
+    /// Records that the value of `e` is a receiver, or an operand: by value or by reference, as it is written. None in `passing` says that the
+    /// method may write to it.
     pub(super) fn operand(&mut self, e: &mut Expr, ty: &Ty, expected: &Ty, passing: Option<Passing>) {
-        if passing.is_some() && self.can_be_lifted(ty, expected) {
-            let acts = self.acts(expected);
-            return self.lift(e, ty, acts, false);
-        }
-        match self.resolve(expected) {
-            Ty::Struct(..) => self.unify(expected, ty, e.span()),
-            _ => self.coerce(e, ty, expected),
+        match passing {
+            Some(_) => self.pass(e, ty, expected, Some(Passing::Owned)),
+            None => self.unify(expected, ty, e.span()),
         }
     }
 
