@@ -4,13 +4,16 @@
 
 use crate::activity;
 use crate::errors::Errors;
+use crate::number::mentions;
 use crate::object::{Object, camel_case, refuse_name};
 use crate::options::Options;
 use crate::shape::{Mark, Shape, take_mark, type_parameter};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Field, FnArg, Ident, Item, ItemEnum, ItemFn, ItemImpl, ItemMod, ItemStruct, Path, Visibility};
+use syn::{
+    Attribute, Field, FnArg, Ident, Item, ItemEnum, ItemFn, ItemImpl, ItemMod, ItemStruct, Meta, Path, Visibility,
+};
 
 /// `#[differentiable] mod model { .. }`.
 pub(crate) fn differentiable_module(mut module: ItemMod, options: &Options, number: Ident) -> syn::Result<TokenStream> {
@@ -142,7 +145,12 @@ fn object(
     Some(object.expand())
 }
 
-/// Removes the marks of arguments and fields at any depth.
+/// Whether the attribute is a `#[derive(.., Container)]`, which reads the marks of fields.
+fn derives_container(attr: &Attribute) -> bool {
+    matches!(&attr.meta, Meta::List(list) if list.path.is_ident("derive") && mentions(list.tokens.clone(), "Container"))
+}
+
+/// Removes the marks of arguments and fields at any depth, but for those that a derive reads.
 pub(crate) fn remove_marks(item: &mut Item) {
     struct Remove;
     impl VisitMut for Remove {
@@ -154,14 +162,13 @@ pub(crate) fn remove_marks(item: &mut Item) {
         fn visit_field_mut(&mut self, field: &mut Field) {
             take_mark(&mut field.attrs);
         }
-        /// `#[derive(Container)]` reads the marks of its fields.
         fn visit_item_struct_mut(&mut self, item: &mut ItemStruct) {
-            if !item.attrs.iter().any(activity::derives_container) {
+            if !item.attrs.iter().any(derives_container) {
                 visit_mut::visit_item_struct_mut(self, item);
             }
         }
         fn visit_item_enum_mut(&mut self, item: &mut ItemEnum) {
-            if !item.attrs.iter().any(activity::derives_container) {
+            if !item.attrs.iter().any(derives_container) {
                 visit_mut::visit_item_enum_mut(self, item);
             }
         }

@@ -25,7 +25,7 @@ pub(super) enum Words {
 }
 
 /// Types that certainly hold no `f64`.
-const OTHER: [&str; 19] = [
+pub(super) const OTHER: [&str; 19] = [
     "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "bool", "char", "str",
     "String", "f32", "Ordering", "Range",
 ];

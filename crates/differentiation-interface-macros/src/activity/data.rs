@@ -12,7 +12,7 @@ use crate::number::mentions;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::spanned::Spanned;
-use syn::{Expr, Fields, GenericParam, Generics, Ident, Item, Member, Path, Type, UnOp, Variant};
+use syn::{Expr, Fields, GenericParam, Generics, Ident, Item, Path, Type, UnOp, Variant};
 
 impl Passing {
     /// For an argument of this type. None for a reference through which the function can write.
@@ -92,7 +92,7 @@ impl Inference<'_> {
             self.graph.flow(act, to, e.span());
         }
         let mut types = Vec::new();
-        self.structs(ty, &mut types);
+        structs(ty, &|ty| self.resolve(ty), &mut types);
         self.mark_expr(e, Mark::Data { to, types, is_borrowed });
     }
 
@@ -120,15 +120,15 @@ impl Inference<'_> {
             _ => false,
         }
     }
+}
 
-    /// The structs and enums of the module in a type.
-    fn structs(&self, ty: &Ty, found: &mut Vec<usize>) {
-        match self.resolve(ty) {
-            Ty::Struct(id, _) => found.push(id),
-            Ty::Seq(item) => self.structs(&item, found),
-            Ty::Tuple(items) => items.iter().for_each(|item| self.structs(item, found)),
-            _ => {}
-        }
+/// The structs and enums of the module in a type.
+fn structs(ty: &Ty, resolve: &impl Fn(&Ty) -> Ty, found: &mut Vec<usize>) {
+    match resolve(ty) {
+        Ty::Struct(id, _) => found.push(id),
+        Ty::Seq(item) => structs(&item, resolve, found),
+        Ty::Tuple(items) => items.iter().for_each(|item| structs(item, resolve, found)),
+        _ => {}
     }
 }
 
@@ -159,46 +159,35 @@ pub(super) fn implementations(
         }
         done.push(id);
         for (_, ty) in declared.cases.values().flatten() {
-            nested(ty, &mut needed);
+            structs(ty, &Ty::clone, &mut needed);
         }
-        // The field of a case that holds no active number is cloned.
-        let copies = |case: &Ident, fields: &Fields| -> Vec<TokenStream> {
-            let types = declared.cases.get(&case.to_string());
-            let lift = |name: String| {
-                let ty = types.and_then(|types| types.iter().find(|(n, _)| *n == name)).map(|(_, ty)| ty);
-                ty.is_some_and(|ty| has_numbers(ty, module, graph))
-            };
-            let copy = |(i, member): (usize, Member)| {
+        // `Self::Disc { 0: field_0 } => Shape::Disc { 0: lifted(field_0) }`; a field without active numbers is cloned.
+        let case = |own: TokenStream, made: TokenStream, name: &Ident, fields: &Fields| {
+            let types = declared.cases.get(&name.to_string()).map_or(&[][..], Vec::as_slice);
+            let (mut taken, mut copies) = (Vec::new(), Vec::new());
+            for (member, (i, (_, ty))) in fields.members().zip(types.iter().enumerate()) {
                 let field = format_ident!("field_{i}", span = Span::mixed_site());
-                match lift(member.to_token_stream().to_string()) {
+                taken.push(quote!(#member: #field));
+                copies.push(match has_numbers(ty, module, graph) {
                     true => quote!(#member: #krate::container::Data::<#number>::lifted(#field)),
                     false => quote!(#member: ::std::clone::Clone::clone(#field)),
-                }
-            };
-            fields.members().enumerate().map(copy).collect()
-        };
-        let pattern = |fields: &Fields| -> Vec<TokenStream> {
-            let field = |(i, member): (usize, Member)| {
-                let field = format_ident!("field_{i}", span = Span::mixed_site());
-                quote!(#member: #field)
-            };
-            fields.members().enumerate().map(field).collect()
+                });
+            }
+            quote!(#own { #(#taken),* } => #made { #(#copies),* })
         };
         for item in items {
             match item {
                 Item::Struct(s) if s.ident == declared.name => {
-                    let (name, fields, copies) = (&s.ident, pattern(&s.fields), copies(&s.ident, &s.fields));
-                    let case = quote!(Self { #(#fields),* } => #name { #(#copies),* });
-                    found.push(implementation(name, &s.generics, &[case], number, krate));
+                    let name = &s.ident;
+                    let cases = [case(quote!(Self), quote!(#name), name, &s.fields)];
+                    found.push(implementation(name, &s.generics, &cases, number, krate));
                 }
                 Item::Enum(e) if e.ident == declared.name => {
                     let name = &e.ident;
-                    let case = |v: &Variant| {
-                        let (variant, fields, copies) = (&v.ident, pattern(&v.fields), copies(&v.ident, &v.fields));
-                        quote!(Self::#variant { #(#fields),* } => #name::#variant { #(#copies),* })
-                    };
-                    let cases: Vec<TokenStream> = e.variants.iter().map(case).collect();
-                    found.push(implementation(name, &e.generics, &cases, number, krate));
+                    let variants = e.variants.iter().map(|Variant { ident, fields, .. }| {
+                        case(quote!(Self::#ident), quote!(#name::#ident), ident, fields)
+                    });
+                    found.push(implementation(name, &e.generics, &variants.collect::<Vec<_>>(), number, krate));
                 }
                 _ => {}
             }
@@ -239,15 +228,5 @@ fn has_numbers(ty: &Ty, module: &Module, graph: &Graph) -> bool {
         Ty::Seq(item) => has_numbers(item, module, graph),
         Ty::Tuple(items) => items.iter().any(|item| has_numbers(item, module, graph)),
         _ => false,
-    }
-}
-
-/// The structs and enums of the module in the type of a field.
-fn nested(ty: &Ty, found: &mut Vec<usize>) {
-    match ty {
-        Ty::Struct(id, _) => found.push(*id),
-        Ty::Seq(item) => nested(item, found),
-        Ty::Tuple(items) => items.iter().for_each(|item| nested(item, found)),
-        _ => {}
     }
 }

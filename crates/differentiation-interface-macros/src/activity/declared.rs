@@ -37,8 +37,6 @@ pub(super) struct Declared {
     pub(super) parameters: usize,
     /// Whether all fields are plain data of known types, so that a copy is as good as the value: no `Cell`, no reference to be written through.
     pub(super) is_plain: bool,
-    /// Whether it derives `Container`.
-    pub(super) is_container: bool,
     /// The fields of each variant; those of a struct bear the name of the struct. Their numbers have the activity `flag`.
     pub(super) cases: HashMap<String, Vec<(String, Ty)>>,
 }

@@ -65,8 +65,8 @@ impl Graph {
     }
 
     /// Why the number cannot become active, if it cannot.
-    pub(super) fn reason(&self, act: Act) -> Option<String> {
-        self.nodes[act.0].pinned.clone()
+    pub(super) fn reason(&self, act: Act) -> Option<&str> {
+        self.nodes[act.0].pinned.as_deref()
     }
 
     pub(super) fn set_float(&mut self, act: Act) {

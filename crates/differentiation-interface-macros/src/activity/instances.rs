@@ -244,17 +244,23 @@ impl Inference<'_> {
         (arguments, result, call)
     }
 
-    /// How the function or method of the module that the path names takes its arguments.
+    /// The function or method of the module that the path names, and the type that has the method.
+    fn scheme(&self, path: &Path) -> Option<(&Scheme, Option<usize>)> {
+        let mut names = path.segments.iter().rev().map(|s| s.ident.to_string());
+        let name = names.next()?;
+        match names.next().as_deref() {
+            None | Some("self") => self.module.functions.get(&name).map(|scheme| (scheme, None)),
+            Some(owner) => {
+                let id = self.type_name_of(owner)?;
+                let schemes = self.module.methods.get(&(self.module.types[id].name.clone(), name))?;
+                schemes.first().map(|scheme| (scheme, Some(id)))
+            }
+        }
+    }
+
+    /// How the function or method that the path names takes its arguments.
     pub(super) fn passing(&self, path: &Path) -> Vec<Option<Passing>> {
-        let last = |back: usize| path.segments.iter().rev().nth(back).map(|s| s.ident.to_string());
-        let Some(name) = last(0) else { return Vec::new() };
-        let scheme = match last(1).as_deref() {
-            None | Some("self") => self.module.functions.get(&name),
-            Some(owner) => self.type_name_of(owner).and_then(|id| {
-                self.module.methods.get(&(self.module.types[id].name.clone(), name)).and_then(|schemes| schemes.first())
-            }),
-        };
-        scheme.map(|scheme| scheme.passing.clone()).unwrap_or_default()
+        self.scheme(path).map(|(scheme, _)| scheme.passing.clone()).unwrap_or_default()
     }
 
     /// A path to a function, method, constructor or variant of the module, as a value.
@@ -262,29 +268,25 @@ impl Inference<'_> {
         let span = path.span();
         let last = path.segments.last()?.ident.to_string();
         let before = path.segments.iter().rev().nth(1).map(|s| s.ident.to_string());
-        let is_local = before.as_deref().is_none_or(|b| b == "self");
-        if is_local && let Some(scheme) = self.module.functions.get(&last).cloned() {
+        if let Some((scheme, owner)) = self.scheme(path).map(|(scheme, owner)| (scheme.clone(), owner)) {
             let (types, result, call) = self.instance(&scheme, span);
-            let arguments = &mut path.segments.last_mut()?.arguments;
-            let others = if matches!(arguments, PathArguments::None) { scheme.parameters } else { 0 };
-            self.add_argument(arguments, Mark::Instance(scheme.acts.clone(), call, others), span);
-            return Some(Ty::Fn(types, Rc::new(result)));
-        }
-        let owner = before.as_deref().and_then(|name| self.type_name_of(name));
-        if let Some(id) = owner {
-            let key = (self.module.types[id].name.clone(), last.clone());
-            if let Some(scheme) = self.module.methods.get(&key).and_then(|s| s.first()).cloned() {
-                let (arguments, result, call) = self.instance(&scheme, span);
-                let flag = self.module.types[id].flag;
-                let segment = path.segments.iter_mut().rev().nth(1)?;
-                if segment.ident == "Self" {
-                    // `Self` is the type of the block: active as soon as the type is generic.
-                    self.graph.flow(flag, call, span);
-                } else {
-                    self.add_type_argument(&mut segment.arguments, id, call, span);
+            match owner {
+                None => {
+                    let arguments = &mut path.segments.last_mut()?.arguments;
+                    let others = if matches!(arguments, PathArguments::None) { scheme.parameters } else { 0 };
+                    self.add_argument(arguments, Mark::Instance(scheme.acts, call, others), span);
                 }
-                return Some(Ty::Fn(arguments, Rc::new(result)));
+                Some(id) => {
+                    let segment = path.segments.iter_mut().rev().nth(1)?;
+                    if segment.ident == "Self" {
+                        // `Self` is the type of the block: active as soon as the type is generic.
+                        self.graph.flow(self.module.types[id].flag, call, span);
+                    } else {
+                        self.add_type_argument(&mut segment.arguments, id, call, span);
+                    }
+                }
             }
+            return Some(Ty::Fn(types, Rc::new(result)));
         }
         let (id, fields) = self.case(path)?;
         let act = match before.as_deref().or(Some(&last)) {
@@ -414,14 +416,7 @@ impl Inference<'_> {
 
     /// Whether the name is a function or type of the module, not hidden by a variable.
     pub(super) fn is_of_module(&self, path: &Path) -> bool {
-        let Some(last) = path.segments.last() else { return false };
-        let before = path.segments.iter().rev().nth(1).map(|s| s.ident.to_string());
-        let is_local = before.as_deref().is_none_or(|b| b == "self");
-        is_local && self.module.functions.contains_key(&last.ident.to_string())
-            || before.as_deref().and_then(|b| self.type_name_of(b)).is_some_and(|id| {
-                self.module.methods.contains_key(&(self.module.types[id].name.clone(), last.ident.to_string()))
-            })
-            || self.case(path).is_some()
+        self.scheme(path).is_some() || self.case(path).is_some()
     }
 }
 

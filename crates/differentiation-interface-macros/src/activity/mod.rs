@@ -48,7 +48,6 @@ use syn::visit_mut::VisitMut;
 use syn::{Ident, Item, ItemFn, Path, Signature};
 
 pub(crate) use refusals::qualifiers;
-pub(crate) use types::derives_container;
 
 /// Rewrites the body of a function whose signature is generic already. `original` is the signature as the user wrote it,
 /// with its marks.

@@ -2,7 +2,7 @@
 //!
 //! Called by `items` before it reads signatures.
 
-use super::annotations::Words;
+use super::annotations::{OTHER, Words};
 use super::declared::Declared;
 use super::inference::Inference;
 use super::items::is_plain_trait;
@@ -13,9 +13,7 @@ use crate::number::{is_word, mentions, type_name};
 use crate::shape::{Mark as Written, take_mark};
 use quote::ToTokens;
 use std::collections::HashMap;
-use syn::{
-    Attribute, Fields, GenericArgument, GenericParam, Generics, Ident, Item, Meta, PathArguments, TraitItem, Type,
-};
+use syn::{Fields, GenericArgument, GenericParam, Generics, Ident, Item, PathArguments, TraitItem, Type};
 
 fn all_fields<'a>(fields: impl IntoIterator<Item = &'a Fields>) -> Vec<Type> {
     let fields = fields.into_iter().flat_map(|f| f.iter());
@@ -23,35 +21,8 @@ fn all_fields<'a>(fields: impl IntoIterator<Item = &'a Fields>) -> Vec<Type> {
     fields.filter(is_active).map(|f| f.ty.clone()).collect()
 }
 
-pub(crate) fn derives_container(attr: &Attribute) -> bool {
-    matches!(&attr.meta, Meta::List(list) if list.path.is_ident("derive") && mentions(list.tokens.clone(), "Container"))
-}
-
-/// Types of plain data.
-const PLAIN: [&str; 22] = [
-    "f64",
-    "f32",
-    "u8",
-    "u16",
-    "u32",
-    "u64",
-    "u128",
-    "usize",
-    "i8",
-    "i16",
-    "i32",
-    "i64",
-    "i128",
-    "isize",
-    "bool",
-    "char",
-    "str",
-    "String",
-    "Vec",
-    "Option",
-    "Ordering",
-    "PhantomData",
-];
+/// Types of plain data, beside those without numbers.
+const PLAIN: [&str; 4] = ["f64", "Vec", "Option", "PhantomData"];
 
 /// Whether the type is made of known types, tuples, arrays and shared references.
 fn is_plain(ty: &Type, generics: &Generics, known: &[String]) -> bool {
@@ -84,13 +55,12 @@ impl Inference<'_> {
     /// Reads the declarations of types, also those that other items of the module implement methods for.
     pub(super) fn declare_types(&mut self, items: &mut [Item]) {
         for item in items.iter() {
-            let (name, generics, attrs) = match item {
-                Item::Struct(s) => (s.ident.to_string(), &s.generics, &s.attrs),
-                Item::Enum(e) => (e.ident.to_string(), &e.generics, &e.attrs),
-                Item::Trait(t) if is_plain_trait(t) => (t.ident.to_string(), &t.generics, &t.attrs),
+            let (name, generics) = match item {
+                Item::Struct(s) => (s.ident.to_string(), &s.generics),
+                Item::Enum(e) => (e.ident.to_string(), &e.generics),
+                Item::Trait(t) if is_plain_trait(t) => (t.ident.to_string(), &t.generics),
                 _ => continue,
             };
-            let is_container = attrs.iter().any(derives_container);
             let parameters = generics.params.iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).count();
             let flag = self.graph.fresh();
             self.module.names.insert(name.clone(), self.module.types.len());
@@ -100,7 +70,6 @@ impl Inference<'_> {
                 flag,
                 parameters,
                 is_plain: false,
-                is_container,
                 cases: HashMap::new(),
             });
         }
@@ -120,7 +89,6 @@ impl Inference<'_> {
                     flag,
                     parameters: 0,
                     is_plain: false,
-                    is_container: false,
                     cases: HashMap::new(),
                 });
             }
@@ -138,7 +106,11 @@ impl Inference<'_> {
             }
         }
         // A trait that numbers have is one with numbers.
-        let of_numbers: Vec<usize> = items.iter().filter_map(|item| self.trait_of_numbers(item)).collect();
+        let of_numbers = items.iter().filter_map(|item| match item {
+            Item::Impl(block) => self.number_block(block),
+            _ => None,
+        });
+        let of_numbers: Vec<usize> = of_numbers.collect();
         // Numbers may be those of another type, so that types are asked until nothing changes.
         let mut words: Vec<String> = self.module.aliases.keys().cloned().chain(["f64".to_string()]).collect();
         for id in of_numbers {
@@ -203,7 +175,7 @@ impl Inference<'_> {
 
     /// Finds the structs and enums of plain data. Fields may be of other such types, so that all are asked until nothing changes.
     fn declare_plain(&mut self, items: &[Item]) {
-        let mut known: Vec<String> = PLAIN.iter().map(ToString::to_string).collect();
+        let mut known: Vec<String> = PLAIN.iter().chain(&OTHER).map(ToString::to_string).collect();
         loop {
             let before = known.len();
             for item in items {
@@ -228,24 +200,13 @@ impl Inference<'_> {
         }
     }
 
-    /// The trait of the module in `impl Trait for f64`.
-    fn trait_of_numbers(&self, item: &Item) -> Option<usize> {
-        let Item::Impl(block) = item else { return None };
-        self.number_block(block)
-    }
-
-    /// The fields of a struct or variant; removes their marks.
+    /// The fields of a struct or variant.
     fn fields(&mut self, fields: &mut Fields, id: usize) -> Vec<(String, Ty)> {
         let flag = self.module.types[id].flag;
         let mut read = Vec::new();
         for (i, field) in fields.iter_mut().enumerate() {
             let name = field.ident.as_ref().map_or_else(|| i.to_string(), Ident::to_string);
-            // `#[derive(Container)]` reads the mark too.
-            let mark = match self.module.types[id].is_container {
-                true => take_mark(&mut field.attrs.clone()),
-                false => take_mark(&mut field.attrs),
-            };
-            let words = match mark {
+            let words = match take_mark(&mut field.attrs.clone()) {
                 Written::Constant => Words::Plain(refusals::constant_field(&name)),
                 _ => Words::As(flag),
             };

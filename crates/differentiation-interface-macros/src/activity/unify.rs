@@ -77,7 +77,7 @@ impl Inference<'_> {
 
     /// A part of a value of unknown type: as active as the whole, but it may be a number although the whole is not.
     pub(super) fn part_of(&mut self, whole: Act) -> Ty {
-        if let Some(why) = self.graph.reason(whole) {
+        if let Some(why) = self.graph.reason(whole).map(str::to_string) {
             return Ty::Opaque(self.graph.pinned(&why));
         }
         let part = self.graph.fresh();
