@@ -1,7 +1,7 @@
 //! Writes `docs/book/src/differentiable.md`, the list of what `#[differentiable]` accepts and refuses, from the tests that show it;
 //! fails when the page differs.
 //!
-//! Accepted: the functions of `constructs.rs` and the modules of `modules.rs` with the line of comment above them. Refused: each
+//! Accepted: the functions of `constructs.rs` and the modules of `modules/` with the line of comment above them. Refused: each
 //! error in `compile_fail/*.stderr` with the line of code it points at.
 
 use std::fmt::Write;
@@ -64,8 +64,8 @@ fn page() -> String {
         write!(page, "\n{title}:\n\n```rs\n{code}```\n").expect("a string takes any text");
     }
     page += "\n## Accepted in a module or an `impl` block\n\nAll that is accepted in a function, and:\n\n";
-    for file in ["modules.rs", "operands_and_strategies.rs", "constants_and_places.rs"] {
-        for (title, _) in cases(&read(&tests.join(file)), "// ", "mod ") {
+    for file in ["programs.rs", "operands_and_strategies.rs", "constants_and_places.rs"] {
+        for (title, _) in cases(&read(&tests.join("modules").join(file)), "// ", "mod ") {
             writeln!(page, "- {title}").expect("a string takes any text");
         }
     }

@@ -1,20 +1,8 @@
 //! `#[differentiable] mod`: constant data beside active numbers, and places that functions write to.
-#![allow(
-    clippy::clone_on_copy,
-    clippy::needless_range_loop,
-    dead_code,
-    unreachable_pub,
-    missing_docs,
-    reason = "code as it is written for f64"
-)]
 
-#[macro_use]
-mod both;
-mod dual;
-
+use crate::dual::{Dual, agrees, close, seeded};
 use differentiation_interface_core::Num;
 use differentiation_interface_macros::{Container, differentiable};
-use dual::{Dual, agrees, close, seeded};
 
 both! {
     // Places in tuples, arrays and options that functions write to: `(&mut total, x)`.

@@ -1,20 +1,8 @@
-//! `#[differentiable] mod` and `impl`: whole programs as they are written for `f64`, without edits.
-#![allow(
-    clippy::needless_range_loop,
-    clippy::too_many_arguments,
-    dead_code,
-    unreachable_pub,
-    missing_docs,
-    reason = "code as it is written for f64"
-)]
+//! Structs, enums, traits, helpers and `impl` blocks that become generic together.
 
-#[macro_use]
-mod both;
-mod dual;
-
+use crate::dual::{Dual, agrees, close, seeded};
 use differentiation_interface_core::{Num, Real};
 use differentiation_interface_macros::differentiable;
-use dual::{Dual, agrees, close, seeded};
 
 /// Declared outside of the modules that the attribute reads.
 struct Pair<U> {
@@ -447,7 +435,7 @@ both! {
 
     // Types and functions of other modules that are generic already.
     mod outside {
-        use crate::{Pair, first_of, generic};
+        use crate::programs::{Pair, first_of, generic};
 
         pub fn value(x: &[f64]) -> f64 {
             let p = Pair { first: x[1], second: 0.0, step: 0.5 };
@@ -552,7 +540,7 @@ fn the_module_still_computes_with_f64() {
 #[test]
 fn a_struct_with_data_only_stays_as_it_is() {
     let model: statistics::Model = statistics::Model { rate: 1.0, name: "" };
-    assert_eq!(std::any::type_name_of_val(&model), "modules::statistics::Model");
+    assert_eq!(std::any::type_name_of_val(&model), "modules::programs::statistics::Model");
 }
 
 struct Oscillator {

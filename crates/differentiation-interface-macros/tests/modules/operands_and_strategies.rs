@@ -1,19 +1,7 @@
 //! `#[differentiable] mod`: numbers as left operands, traits for `f64`, strategies as type parameters.
-#![allow(
-    clippy::clone_on_copy,
-    clippy::needless_range_loop,
-    dead_code,
-    unreachable_pub,
-    missing_docs,
-    reason = "code as it is written for f64"
-)]
 
-#[macro_use]
-mod both;
-mod dual;
-
+use crate::dual::agrees;
 use differentiation_interface_macros::differentiable;
-use dual::agrees;
 
 both! {
     // A number as the left operand of a struct, by value and by reference: `2.0 * v`.

@@ -1,0 +1,19 @@
+//! `#[differentiable] mod` and `impl`: whole programs as they are written for `f64`, without edits.
+#![allow(
+    clippy::clone_on_copy,
+    clippy::needless_range_loop,
+    clippy::too_many_arguments,
+    dead_code,
+    unreachable_pub,
+    missing_docs,
+    reason = "code as it is written for f64"
+)]
+
+#[macro_use]
+mod both;
+#[path = "../dual/mod.rs"]
+mod dual;
+
+mod constants_and_places;
+mod operands_and_strategies;
+mod programs;
