@@ -3,56 +3,62 @@
 //! Called by `make_generic` and `make_items_generic` before anything else.
 //! - `<f64>::sqrt` is `f64::sqrt`.
 //! - `impl Mul<Vector> for f64` cannot become `impl<T: Real> Mul<Vector<T>> for T`, since neither the trait nor `T` is of this crate. Its body
-//!   moves to a method of `Vector`, and `instances` calls that for `number * vector`.
+//!   moves to a trait of `Vector` that is made for it, and `instances` calls that for `number * vector`. A trait, since `Vector` and `&Vector` can both be
+//!   operands, and one may call the other.
 
 use crate::number::{is_word, type_name};
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::visit_mut::{self, VisitMut};
-use syn::{
-    Block, ExprPath, FnArg, GenericArgument, Ident, ImplItem, Item, ItemImpl, PathArguments, ReturnType, Type,
-    parse_quote,
-};
+use syn::{Block, ExprPath, FnArg, GenericArgument, Ident, ImplItem, Item, ItemImpl, PathArguments, Type, parse_quote};
 
-/// The method that computes `number + other` for `add`.
-pub(super) fn number_operation(operator: &str) -> Ident {
-    format_ident!("__number_{operator}")
+/// The trait and its method that compute `number + other`, for `add`.
+pub(super) fn number_operation(operator: &str) -> (Ident, Ident) {
+    (format_ident!("__Number_{operator}"), format_ident!("__number_{operator}"))
 }
 
 /// Rewrites the items of a module.
 pub(super) fn of_items(items: &mut Vec<Item>) {
-    for i in 0..items.len() {
-        let Item::Impl(block) = &items[i] else { continue };
-        let Some((ty, is_reference)) = operand_of(block) else { continue };
-        let Some(name) = type_name(ty).filter(|name| is_declared(name, items)) else { continue };
-        // Where both a vector and a reference to one can be the operand, the method of the latter serves both.
-        let serves_both = |other: &Item| match other {
-            Item::Impl(other) if operator_of(other) == operator_of(block) => {
-                operand_of(other).is_some_and(|(ty, is_ref)| is_ref && type_name(ty).as_ref() == Some(&name))
-            }
-            _ => false,
-        };
-        if !is_reference && items.iter().any(serves_both) {
-            continue;
-        }
-        let ty = ty.clone();
-        if let Item::Impl(block) = &mut items[i]
-            && let Some(method) = moved(block, &ty, is_reference)
+    let mut operators: Vec<String> = Vec::new();
+    let mut found = Vec::new();
+    let declared: Vec<String> = items.iter().filter_map(declared_name).collect();
+    for item in &mut *items {
+        let Item::Impl(block) = item else { continue };
+        let is_of_module = |ty: &Type| type_name(ty).is_some_and(|name| declared.contains(&name.to_string()));
+        if let Some((operator, operand)) = number_operator(block)
+            && is_of_module(operand)
         {
-            items.push(Item::Impl(method));
+            let operand = operand.clone();
+            found.extend(moved(block, &operator, &operand).map(Item::Impl));
+            if !operators.contains(&operator) {
+                operators.push(operator);
+            }
         }
     }
+    for operator in operators {
+        let (name, method) = number_operation(&operator);
+        items.push(Item::Verbatim(quote! {
+            #[doc(hidden)]
+            #[allow(non_camel_case_types, reason = "the name of a trait that no one else writes")]
+            trait #name<N> {
+                type Output;
+                fn #method(self, number: N) -> Self::Output;
+            }
+        }));
+    }
+    items.extend(found);
     for item in items {
         Paths.visit_item_mut(item);
     }
 }
 
-fn is_declared(name: &Ident, items: &[Item]) -> bool {
-    items.iter().any(|item| match item {
-        Item::Struct(s) => s.ident == *name,
-        Item::Enum(e) => e.ident == *name,
-        _ => false,
-    })
+/// The name of a struct or enum.
+fn declared_name(item: &Item) -> Option<String> {
+    match item {
+        Item::Struct(s) => Some(s.ident.to_string()),
+        Item::Enum(e) => Some(e.ident.to_string()),
+        _ => None,
+    }
 }
 
 /// Rewrites the body of a function.
@@ -73,27 +79,19 @@ impl VisitMut for Paths {
     }
 }
 
-/// The method of `impl Mul<Vector> for f64`: `mul`.
-fn operator_of(block: &ItemImpl) -> Option<String> {
+/// The method and the operand of an operator of `f64`: `mul` and `Vector` for `impl Mul<Vector> for f64`.
+pub(super) fn number_operator(block: &ItemImpl) -> Option<(String, &Type)> {
     let (path, _) = block.trait_.as_ref().filter(|_| is_word(&block.self_ty, "f64"))?;
-    let name = path.segments.last()?.ident.to_string();
-    matches!(name.as_str(), "Add" | "Sub" | "Mul" | "Div" | "Rem").then(|| name.to_lowercase())
+    let last = path.segments.last()?;
+    let name = last.ident.to_string();
+    let PathArguments::AngleBracketed(list) = &last.arguments else { return None };
+    let Some(GenericArgument::Type(operand)) = list.args.first() else { return None };
+    matches!(name.as_str(), "Add" | "Sub" | "Mul" | "Div" | "Rem").then(|| (name.to_lowercase(), operand))
 }
 
-/// The operand of an operator of `f64`, and whether it is a reference.
-pub(super) fn operand_of(block: &ItemImpl) -> Option<(&Type, bool)> {
-    operator_of(block)?;
-    let PathArguments::AngleBracketed(list) = &block.trait_.as_ref()?.0.segments.last()?.arguments else { return None };
-    match list.args.first()? {
-        GenericArgument::Type(Type::Reference(r)) => Some((&r.elem, true)),
-        GenericArgument::Type(ty) => Some((ty, false)),
-        _ => None,
-    }
-}
-
-/// Moves the body to a method of the operand, which the block then calls.
-fn moved(block: &mut ItemImpl, ty: &Type, is_reference: bool) -> Option<ItemImpl> {
-    let method_name = number_operation(&operator_of(block)?);
+/// Moves the body of an operator to a trait of the operand, which the block then calls.
+fn moved(block: &mut ItemImpl, operator: &str, operand: &Type) -> Option<ItemImpl> {
+    let (trait_name, method_name) = number_operation(operator);
     let output = block.items.iter().find_map(|item| match item {
         ImplItem::Type(t) if t.ident == "Output" => Some(t.ty.to_token_stream()),
         _ => None,
@@ -104,57 +102,48 @@ fn moved(block: &mut ItemImpl, ty: &Type, is_reference: bool) -> Option<ItemImpl
     })?;
     let Some(FnArg::Typed(argument)) = method.sig.inputs.last() else { return None };
     let number = Ident::new("number", Span::mixed_site());
-    let words = Words { number: &number, output: &output };
-    let pattern = &argument.pat;
-    let result: ReturnType = syn::parse2(words.replaced(method.sig.output.to_token_stream())).ok()?;
-    let body: Block = syn::parse2(words.replaced(method.block.to_token_stream())).ok()?;
-    let statements = &body.stmts;
-    let receiver = if is_reference { quote!(&self) } else { quote!(self) };
+    let words = Words { number: &number };
+    let (output, body) = (words.replaced(output), words.replaced(method.block.to_token_stream()));
+    let body: Block = syn::parse2(body).ok()?;
+    let (pattern, written, statements) = (&argument.pat, &argument.ty, &body.stmts);
     let (generics, clause) = (&block.generics, &block.generics.where_clause);
     let moved = parse_quote! {
-        impl #generics #ty #clause {
-            fn #method_name(#receiver, #number: f64) #result {
+        impl #generics #trait_name<f64> for #operand #clause {
+            type Output = #output;
+            fn #method_name(self, #number: f64) -> #output {
                 let #pattern = self;
                 #(#statements)*
             }
         }
     };
     let operand = Ident::new("operand", Span::mixed_site());
-    let written = &argument.ty;
     method.sig.inputs = parse_quote!(self, #operand: #written);
-    method.block = parse_quote!({ #operand.#method_name(self) });
+    method.block = parse_quote!({ #trait_name::#method_name(#operand, self) });
     Some(moved)
 }
 
 /// The words of an operator's body that mean something else in a method of the operand.
 struct Words<'a> {
     number: &'a Ident,
-    output: &'a TokenStream,
 }
 
 impl Words<'_> {
     fn replaced(&self, tokens: TokenStream) -> TokenStream {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        let is = |i: usize, word: &str| tokens.get(i).is_some_and(|t| t.to_string() == word);
-        let mut found = TokenStream::new();
-        let mut i = 0;
-        while let Some(token) = tokens.get(i) {
-            i += 1;
-            match token {
-                TokenTree::Ident(ident) if ident == "self" => self.number.to_tokens(&mut found),
-                TokenTree::Ident(ident) if ident == "Self" && is(i, ":") && is(i + 2, "Output") => {
-                    self.output.to_tokens(&mut found);
-                    i += 3;
-                }
-                TokenTree::Ident(ident) if ident == "Self" => Ident::new("f64", ident.span()).to_tokens(&mut found),
-                TokenTree::Group(group) => {
-                    let mut inner = proc_macro2::Group::new(group.delimiter(), self.replaced(group.stream()));
-                    inner.set_span(group.span());
-                    inner.to_tokens(&mut found);
-                }
-                other => other.to_tokens(&mut found),
+        let is_output = |i: usize| tokens.get(i + 3).is_some_and(|t| t.to_string() == "Output");
+        let replace = |(i, token): (usize, &TokenTree)| match token {
+            TokenTree::Ident(ident) if ident == "self" => TokenTree::Ident(self.number.clone()),
+            // `Self::Output` is the same type in both.
+            TokenTree::Ident(ident) if ident == "Self" && !is_output(i) => {
+                TokenTree::Ident(Ident::new("f64", ident.span()))
             }
-        }
-        found
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(group.delimiter(), self.replaced(group.stream()));
+                inner.set_span(group.span());
+                TokenTree::Group(inner)
+            }
+            other => other.clone(),
+        };
+        tokens.iter().enumerate().map(replace).collect()
     }
 }

@@ -379,7 +379,7 @@ impl Inference<'_> {
         Some(result)
     }
 
-    /// `number * vector` where the module has `impl Mul<Vector> for f64`: a call of the method that has its body (`forms`).
+    /// `number * vector` where the module has `impl Mul<Vector> for f64`: a call of the trait that has its body (`forms`).
     pub(super) fn number_operator(
         &mut self,
         name: &str,
@@ -388,7 +388,7 @@ impl Inference<'_> {
         right: &Ty,
     ) -> Option<(Expr, Ty)> {
         let (Ty::Float(_), Ty::Struct(id, _)) = (self.resolve(left), self.resolve(right)) else { return None };
-        let method = number_operation(name);
+        let (of, method) = number_operation(name);
         let key = (self.module.types[id].name.clone(), method.to_string());
         let scheme = self.module.methods.get(&key)?.first()?.clone();
         let span = b.span();
@@ -397,8 +397,7 @@ impl Inference<'_> {
         self.coerce(&mut b.left, left, arguments.get(1)?);
         let (number, operand) = (&b.left, &b.right);
         // The left side is computed first.
-        let call =
-            parse_quote_spanned!(span=> match (#number, #operand) { (number, operand) => operand.#method(number) });
+        let call = parse_quote_spanned!(span=> match (#number, #operand) { (number, operand) => #of::#method(operand, number) });
         Some((call, result))
     }
 

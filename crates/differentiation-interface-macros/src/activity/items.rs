@@ -273,8 +273,8 @@ impl Inference<'_> {
 
     /// Whether `forms` has moved the body of a number's operator to the operand, a type of the module.
     fn is_moved(&self, block: &ItemImpl) -> bool {
-        forms::operand_of(block)
-            .and_then(|(operand, _)| type_name(operand))
+        forms::number_operator(block)
+            .and_then(|(_, operand)| type_name(operand))
             .is_some_and(|name| self.module.names.contains_key(&name.to_string()))
     }
 

@@ -2,6 +2,7 @@
 #![allow(
     clippy::clone_on_copy,
     clippy::needless_range_loop,
+    clippy::op_ref,
     clippy::too_many_arguments,
     dead_code,
     unreachable_pub,

@@ -28,14 +28,21 @@ both! {
         impl Mul<&Vector> for f64 {
             type Output = Vector;
             fn mul(self, other: &Vector) -> Vector {
-                Vector([self * other.0[0], self * other.0[1]])
+                self * *other
             }
         }
 
         impl Sub<Vector> for f64 {
             type Output = Vector;
-            fn sub(self, other: Vector) -> Vector {
-                Vector([self - other.0[0], self - other.0[1]])
+            fn sub(self, other: Vector) -> Self::Output {
+                self - &other
+            }
+        }
+
+        impl<'a> Sub<&'a Vector> for f64 {
+            type Output = Vector;
+            fn sub(self, Vector([a, b]): &'a Vector) -> Vector {
+                Vector([self - a, self - b])
             }
         }
 
@@ -46,7 +53,7 @@ both! {
 
         impl<const N: usize> Div<Line<N>> for f64 {
             type Output = Self;
-            fn div(self, line: Line<N>) -> Self {
+            fn div(self, line: Line<N>) -> Self::Output {
                 let by: Self = line.slopes.iter().product();
                 self / by
             }
@@ -76,7 +83,7 @@ both! {
             let mut counter = x[1];
             let ordered = next(&mut counter) * Vector([next(&mut counter), 1.0]);
             let sum = x.iter().fold(Vector([0.0, 0.0]), |sum, q| sum + *q * v);
-            (1.0 - w).dot(&data) + ordered.dot(&v) + x[0] / Line { slopes: [x[1], 2.0, x[1]] } + (x[0] * x[1] * sum).dot(&w)
+            (1.0 - w).dot(&data) + (x[0] - &w).dot(&v) + ordered.dot(&v) + x[0] / Line { slopes: [x[1], 2.0, x[1]] } + (x[0] * x[1] * sum).dot(&w)
         }
     }
 
