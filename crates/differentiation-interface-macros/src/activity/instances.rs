@@ -135,9 +135,16 @@ impl Inference<'_> {
     /// The fields of a pattern `Path { .. }` or `Path(..)` for a value of type `ty`.
     pub(super) fn pattern_fields(&mut self, path: &Path, ty: &Ty, span: Span) -> Option<Vec<(String, Ty)>> {
         let (id, fields) = self.case(path)?;
-        let act = self.graph.fresh();
-        let whole = self.value_of(id, act);
-        self.unify(&whole, ty, span);
+        let act = match self.resolve(ty) {
+            // Fields of constants are constants too.
+            Ty::Struct(of, act) if of == id => act,
+            _ => {
+                let act = self.graph.fresh();
+                let whole = self.value_of(id, act);
+                self.unify(&whole, ty, span);
+                act
+            }
+        };
         Some(fields.into_iter().map(|(name, field)| (name, self.field_type(id, act, &field))).collect())
     }
 

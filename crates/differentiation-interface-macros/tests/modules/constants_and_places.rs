@@ -162,11 +162,16 @@ both! {
             kick(&mut last, x[0]);
             let far = SITES.map(|site| x[0] * site);
             let sum = SITES.iter().map(|site| x[1] * *site).fold(GRAVITY, |a, b| a + b);
+            let mut taken = 0.0;
+            for Reading { at, kind, channel: (_, by), .. } in &READINGS {
+                taken += v.dot(*at) * by + kind.area(x[1]);
+            }
             let active = Shape::Disc(x[0]);
             let own = Reading { at: v, weight: Some(x[1]), missing: None, channel: (2, x[0]), kind: Shape::Point };
             let misfit: f64 = READINGS.iter().map(|reading| reading.misfit(x[0])).sum();
             let data = Scene { shapes: vec![Shape::Point, Shape::Disc(2.0)], weights: vec![(1, 2.0)] };
             a.x * a.y + GRAVITY.dot(a) + a.dot(GRAVITY) + raised + table[1] + moved.dot(last) + far[0].dot(far[1]) + sum.x * sum.y
+                + taken
                 + own.misfit(x[1]) * misfit
                 + active.area(1.0)
                 + data.total(x[1])
