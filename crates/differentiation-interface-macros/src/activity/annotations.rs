@@ -25,10 +25,13 @@ pub(super) enum Words {
 }
 
 /// Types that certainly hold no `f64`.
-pub(super) const OTHER: [&str; 19] = [
-    "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "bool", "char", "str",
-    "String", "f32", "Ordering", "Range",
+pub(super) const OTHER: [&str; 17] = [
+    "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "bool", "char", "f32",
+    "Ordering", "Range",
 ];
+
+/// Types of text.
+pub(super) const TEXT: [&str; 2] = ["str", "String"];
 
 impl Inference<'_> {
     /// The type of an annotation. Open occurrences of `f64` are marked.
@@ -101,6 +104,7 @@ impl Inference<'_> {
                         }
                     }
                     _ if OTHER.contains(&name.as_str()) => Ty::Other,
+                    _ if TEXT.contains(&name.as_str()) => self.text_of(&[], path.span()),
                     _ => match words {
                         Words::Plain(why) => Ty::Opaque(self.graph.pinned(why)),
                         _ => self.opaque_of(&[], path.span()),

@@ -216,6 +216,9 @@ impl Inference<'_> {
             _ => {
                 for argument in &mut call.args {
                     let ty = self.expr(argument);
+                    if method == "from_str" {
+                        self.refuse_parsing(&ty, method.span());
+                    }
                     for a in self.acts(&ty) {
                         self.graph.flow(a, act, span);
                     }
@@ -256,6 +259,10 @@ impl Inference<'_> {
                     None => self.fresh_var(),
                 };
                 Some(Ty::seq(item))
+            }
+            [.., "String", "new" | "with_capacity" | "from"] => {
+                let sources: Vec<Ty> = call.args.iter_mut().map(|argument| self.expr(argument)).collect();
+                Some(self.text_of(&sources, span))
             }
             [.., "Vec", "from"] if one => Some(self.expr(&mut call.args[0])),
             [.., "array", "from_fn"] if one => {
@@ -355,8 +362,11 @@ impl Inference<'_> {
             exact.extend(self.exact(argument, &ty).filter(|_| !has_closure).map(|act| (i, act)));
             types.push(ty);
         }
-        let result = self.opaque_of(&types, span);
-        let Ty::Opaque(call) = result else { return (result, exact) };
+        let call = self.graph.fresh();
+        for act in types.iter().flat_map(|ty| self.acts(ty)).collect::<Vec<_>>() {
+            self.graph.flow(act, call, span);
+        }
+        types.push(Ty::Opaque(call));
         for argument in arguments.iter_mut() {
             if let Expr::Closure(c) = argument {
                 let expected = vec![Ty::Opaque(call); c.inputs.len()];
@@ -365,8 +375,10 @@ impl Inference<'_> {
                 for a in self.acts(&ty) {
                     self.graph.flow(a, call, span);
                 }
+                types.push(ty);
             }
         }
+        let result = self.opaque_of(&types, span);
         for (i, from) in plain {
             self.mark_expr(&mut arguments[i], Mark::Inferred { from, call });
         }
@@ -430,13 +442,16 @@ impl Inference<'_> {
                     sources.push(last.clone());
                 }
                 let mac = m.mac.clone();
+                let written: Vec<&Expr> = arguments.iter().collect();
+                let formatted = match name.as_str() {
+                    "format" | "write" | "writeln" => self.formatted(&name, &written, sources, span),
+                    _ => Ty::Other,
+                };
                 *e = self.open_macro(mac, arguments.into_iter().collect());
                 match name.as_str() {
-                    // Text made from active numbers must not be parsed to plain ones.
-                    "format" => self.opaque_of(&sources, span),
                     "dbg" => last,
                     "panic" | "todo" | "unimplemented" | "unreachable" => Ty::Never,
-                    _ => Ty::Other,
+                    _ => formatted,
                 }
             }
             _ => {

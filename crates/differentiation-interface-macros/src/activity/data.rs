@@ -113,7 +113,7 @@ impl Inference<'_> {
 
     fn is_liftable(&self, ty: &Ty) -> bool {
         match self.resolve(ty) {
-            Ty::Float(_) | Ty::Opaque(_) | Ty::Other => true,
+            Ty::Float(_) | Ty::Opaque(_) | Ty::Other | Ty::Text(_) => true,
             Ty::Seq(item) => self.is_liftable(&item),
             Ty::Tuple(items) => items.iter().all(|item| self.is_liftable(item)),
             Ty::Struct(id, _) => self.module.types[id].is_plain,

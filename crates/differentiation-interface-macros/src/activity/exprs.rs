@@ -111,6 +111,7 @@ impl Inference<'_> {
         let span = e.span();
         match e {
             Expr::Lit(l) if is_float(&l.lit) => self.fresh_float(),
+            Expr::Lit(l) if matches!(l.lit, Lit::Str(_)) => self.text_of(&[], span),
             Expr::Lit(_) => Ty::Other,
             Expr::Path(_) => self.path(e),
             Expr::Paren(p) => self.expr(&mut p.expr),
@@ -385,6 +386,7 @@ impl Inference<'_> {
         let (left, right) = (self.resolve(left), self.resolve(right));
         match (&left, &right) {
             (Ty::Other, Ty::Other) => Ty::Other,
+            (Ty::Text(_), _) => self.text_of(&[left, right], span),
             (Ty::Var(_), Ty::Var(_)) => {
                 self.unify(&left, &right, span);
                 left
@@ -425,11 +427,11 @@ impl Inference<'_> {
                 self.vars[*v] = Some(other);
                 self.assign_arithmetic(&left, &right, span);
             }
-            (Ty::Float(a) | Ty::Opaque(a), _) => {
+            (Ty::Float(a) | Ty::Opaque(a) | Ty::Text(a), _) => {
                 if let Ty::Float(_) = right {
                     self.graph.set_float(*a);
                 }
-                for b in self.acts(&right) {
+                for b in self.acts_and_texts(&right) {
                     self.graph.flow(b, *a, span);
                 }
             }
@@ -441,6 +443,7 @@ impl Inference<'_> {
         let Expr::Cast(cast) = e else { return Ty::Other };
         let ty = self.expr(&mut cast.expr);
         let from = self.resolve(&ty);
+        self.refuse_parsing(&from, cast.ty.span());
         if is_word(&cast.ty, "f64") {
             return match from {
                 Ty::Float(a) => {

@@ -46,8 +46,11 @@ pub(super) struct Inference<'e> {
 impl Inference<'_> {
     /// The variable of this name in the innermost scope that has one.
     pub(super) fn lookup(&self, ident: &Ident) -> Option<Variable> {
-        let name = ident.to_string();
-        self.scopes.iter().rev().find_map(|scope| scope.get(&name)).cloned()
+        self.variable(&ident.to_string())
+    }
+
+    pub(super) fn variable(&self, name: &str) -> Option<Variable> {
+        self.scopes.iter().rev().find_map(|scope| scope.get(name)).cloned()
     }
 
     pub(super) fn add_mark(&mut self, mark: Mark, span: Span) -> Ident {

@@ -339,7 +339,7 @@ impl Inference<'_> {
             }
             // A method of numbers that the module adds by a trait.
             Ty::Float(_) => self.module.methods.get(&("f64".to_string(), name.to_string()))?.iter().collect(),
-            Ty::Var(_) | Ty::Opaque(_) | Ty::Other => {
+            Ty::Var(_) | Ty::Opaque(_) | Ty::Other | Ty::Text(_) => {
                 let of_name = self.module.methods.iter().filter(|((_, n), _)| n == name);
                 let all: Vec<&Scheme> = of_name.flat_map(|(_, schemes)| schemes).collect();
                 if all.len() != 1 {

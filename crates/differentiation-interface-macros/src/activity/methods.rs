@@ -15,8 +15,13 @@ impl Inference<'_> {
         let span = e.span();
         let Expr::MethodCall(m) = &mut *e else { return Ty::Other };
         let receiver = self.expr(&mut m.receiver);
-        let receiver = self.resolve(&receiver);
+        let mut receiver = self.resolve(&receiver);
         let name = m.method.to_string();
+        if let (Ty::Var(v), "parse") = (&receiver, name.as_str()) {
+            let text = self.text_of(&[], span);
+            self.vars[*v] = Some(text.clone());
+            receiver = text;
+        }
         match name.as_str() {
             "clone" | "to_owned" | "borrow" | "as_ref" | "as_mut" | "deref" | "by_ref" if m.args.is_empty() => {
                 return receiver;
@@ -28,7 +33,7 @@ impl Inference<'_> {
                 return self.arithmetic(&receiver, &other, span);
             }
             "primal" if m.args.is_empty() => return self.fresh_float(),
-            "to_string" if m.args.is_empty() => return self.opaque_of(&[receiver], span),
+            "to_string" if m.args.is_empty() => return self.text_of(&[receiver], span),
             "partial_cmp" | "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "cmp" | "is_constant" => {
                 for argument in &mut m.args {
                     self.expr(argument);
@@ -38,7 +43,7 @@ impl Inference<'_> {
             _ => {}
         }
         let may_be_declared = match receiver {
-            Ty::Struct(..) | Ty::Opaque(_) | Ty::Other => true,
+            Ty::Struct(..) | Ty::Opaque(_) | Ty::Other | Ty::Text(_) => true,
             Ty::Var(_) | Ty::Float(_) => refusals::float_method(&name).is_none(),
             _ => false,
         };
@@ -71,6 +76,7 @@ impl Inference<'_> {
                     return ty;
                 }
             }
+            Ty::Text(act) => return self.text_method(m, *act, &name),
             _ => {}
         }
         if matches!(receiver, Ty::Seq(_) | Ty::Var(_) | Ty::Opaque(_))
@@ -162,7 +168,7 @@ impl Inference<'_> {
         Ty::Float(result)
     }
 
-    /// A method of integers, booleans and text, as far as the analysis needs it.
+    /// A method of integers and booleans, as far as the analysis needs it.
     fn plain_method(&mut self, m: &mut ExprMethodCall, name: &str) -> Option<Ty> {
         match name {
             "then_some" => {
@@ -174,14 +180,6 @@ impl Inference<'_> {
             }
             "then" => {
                 let item = self.callback(m.args.first_mut()?, &[]);
-                Some(Ty::seq(item))
-            }
-            "parse" => {
-                let types = self.turbofish(m);
-                let item = match types.first() {
-                    Some(ty) => ty.clone(),
-                    None => self.fresh_var(),
-                };
                 Some(Ty::seq(item))
             }
             "min" | "max" | "pow" | "abs" | "len" | "is_empty" | "abs_diff" | "rem_euclid" | "div_euclid"

@@ -32,6 +32,7 @@ mod named;
 mod refusals;
 mod rewrite;
 mod sequences;
+mod text;
 mod ty;
 mod types;
 mod unify;

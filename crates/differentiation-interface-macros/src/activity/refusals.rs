@@ -68,7 +68,7 @@ pub(super) fn refused_method(name: &str) -> Option<String> {
         "div_euclid" => "write `(x / m).floor()` for a positive `m`",
         "midpoint" => "write `0.5 * (a + b)`",
         "round_ties_even" => "write `round()`, which rounds halves away from zero",
-        "parse" => "compute with the number itself, not with its text",
+        "parse" => return Some(number_in_text()),
         "maximum" => "write `max(..)`",
         "minimum" => "write `min(..)`",
         "next_up" | "next_down" => "write `x + f64::EPSILON * x` or the step you mean",
@@ -85,6 +85,11 @@ pub(super) fn refused_method(name: &str) -> Option<String> {
         _ => return None,
     };
     Some(format!("cannot see through `{name}`; {instead}"))
+}
+
+/// Message for a number that is read out of text made from active ones.
+pub(super) fn number_in_text() -> String {
+    "cannot read a number out of text that is made from active ones; compute with the number itself".to_string()
 }
 
 /// Whether a method of `num_traits`, or of text, turns a number into a plain one at run time.

@@ -148,6 +148,13 @@ impl Inference<'_> {
                 let inner = self.item_of(&result);
                 Some(Ty::seq(inner))
             }
+            ("join", 1) => {
+                let separator = self.expr(&mut m.args[0]);
+                Some(match self.resolve(&item) {
+                    text @ Ty::Text(_) => self.text_of(&[text, separator], span),
+                    other => other,
+                })
+            }
             ("flatten" | "concat", 0) => {
                 let inner = self.item_of(&item);
                 Some(Ty::seq(inner))

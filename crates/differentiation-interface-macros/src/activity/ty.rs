@@ -12,8 +12,10 @@ pub(super) enum Ty {
     Var(usize),
     /// `f64`, plain or active.
     Float(Act),
-    /// Contains no `f64`: integers, booleans, text, unit.
+    /// Contains no `f64`: integers, booleans, unit.
     Other,
+    /// Text; active if it is made from active numbers.
+    Text(Act),
     /// Contains any number of items of one type: slices, vectors, options, iterators, ranges.
     Seq(Rc<Ty>),
     Tuple(Vec<Ty>),

@@ -2,7 +2,7 @@
 //!
 //! Called by `items` before it reads signatures.
 
-use super::annotations::{OTHER, Words};
+use super::annotations::{OTHER, TEXT, Words};
 use super::declared::Declared;
 use super::inference::Inference;
 use super::items::is_plain_trait;
@@ -175,7 +175,7 @@ impl Inference<'_> {
 
     /// Finds the structs and enums of plain data. Fields may be of other such types, so that all are asked until nothing changes.
     fn declare_plain(&mut self, items: &[Item]) {
-        let mut known: Vec<String> = PLAIN.iter().chain(&OTHER).map(ToString::to_string).collect();
+        let mut known: Vec<String> = PLAIN.iter().chain(&OTHER).chain(&TEXT).map(ToString::to_string).collect();
         loop {
             let before = known.len();
             for item in items {

@@ -34,19 +34,27 @@ impl Inference<'_> {
 
     /// Every activity inside a type.
     pub(super) fn acts(&self, ty: &Ty) -> Vec<Act> {
+        let mut found = Vec::new();
+        self.collect_acts(ty, false, &mut found);
+        found
+    }
+
+    /// Every activity inside a type, those of text among them: what may flow to a value computed from it.
+    pub(super) fn acts_and_texts(&self, ty: &Ty) -> Vec<Act> {
+        let mut found = Vec::new();
+        self.collect_acts(ty, true, &mut found);
+        found
+    }
+
+    fn collect_acts(&self, ty: &Ty, with_texts: bool, found: &mut Vec<Act>) {
         match self.resolve(ty) {
-            Ty::Float(a) | Ty::Opaque(a) => vec![a],
-            Ty::Struct(id, a) => {
-                if self.module.types[id].has_numbers {
-                    vec![a]
-                } else {
-                    Vec::new()
-                }
-            }
-            Ty::Seq(item) => self.acts(&item),
-            Ty::Tuple(items) => items.iter().flat_map(|t| self.acts(t)).collect(),
-            Ty::Fn(args, ret) => args.iter().chain([&*ret]).flat_map(|t| self.acts(t)).collect(),
-            Ty::Var(_) | Ty::Other | Ty::Never => Vec::new(),
+            Ty::Float(a) | Ty::Opaque(a) => found.push(a),
+            Ty::Struct(id, a) if self.module.types[id].has_numbers => found.push(a),
+            Ty::Text(a) if with_texts => found.push(a),
+            Ty::Seq(item) => self.collect_acts(&item, with_texts, found),
+            Ty::Tuple(items) => items.iter().for_each(|t| self.collect_acts(t, with_texts, found)),
+            Ty::Fn(args, ret) => args.iter().chain([&*ret]).for_each(|t| self.collect_acts(t, with_texts, found)),
+            Ty::Var(_) | Ty::Other | Ty::Text(_) | Ty::Struct(..) | Ty::Never => {}
         }
     }
 
@@ -54,7 +62,7 @@ impl Inference<'_> {
     pub(super) fn opaque_of(&mut self, sources: &[Ty], span: Span) -> Ty {
         let act = self.graph.fresh();
         for source in sources {
-            for a in self.acts(source) {
+            for a in self.acts_and_texts(source) {
                 self.graph.flow(a, act, span);
             }
         }
@@ -71,6 +79,7 @@ impl Inference<'_> {
                 item
             }
             Ty::Opaque(a) => self.part_of(a),
+            text @ Ty::Text(_) => text,
             _ => Ty::Other,
         }
     }
@@ -102,13 +111,23 @@ impl Inference<'_> {
             (Ty::Var(v), Ty::Var(w)) if v == w => {}
             (Ty::Never, _) | (_, Ty::Never) => {}
             (Ty::Var(v), other) | (other, Ty::Var(v)) if !self.occurs(*v, other) => self.vars[*v] = Some(other.clone()),
-            (Ty::Float(a), Ty::Float(b)) | (Ty::Opaque(a), Ty::Opaque(b)) => self.graph.same(*a, *b, span),
+            (Ty::Float(a), Ty::Float(b)) | (Ty::Opaque(a), Ty::Opaque(b)) | (Ty::Text(a), Ty::Text(b)) => {
+                self.graph.same(*a, *b, span)
+            }
+            // What becomes text is active, but text makes no number active.
+            (Ty::Opaque(a), Ty::Text(b)) | (Ty::Text(b), Ty::Opaque(a)) => self.graph.flow(*a, *b, span),
             (Ty::Struct(i, a), Ty::Struct(j, b)) if i == j => self.graph.same(*a, *b, span),
             // A value of a type where an object of a trait is expected: `Well<T>` implements `Potential<T>`.
             (Ty::Struct(i, a), Ty::Struct(j, b)) => {
                 let (from, to) = (self.module.types[*i].flag, self.module.types[*j].flag);
                 self.graph.both(*a, to, *b, span);
                 self.graph.both(*b, from, *a, span);
+            }
+            // Characters and pieces of text are collected.
+            (Ty::Text(text), pieces @ Ty::Seq(_)) | (pieces @ Ty::Seq(_), Ty::Text(text)) => {
+                for act in self.acts_and_texts(pieces) {
+                    self.graph.flow(act, *text, span);
+                }
             }
             (Ty::Seq(a), Ty::Seq(b)) => self.unify(a, b, span),
             (Ty::Tuple(a), Ty::Tuple(b)) => {
@@ -162,13 +181,13 @@ impl Inference<'_> {
                 self.flow_lifting(expr, *a, *b, true);
             }
             (Ty::Opaque(a), Ty::Opaque(b)) => self.flow_lifting(expr, *a, *b, false),
-            (Ty::Opaque(a), other @ (Ty::Seq(_) | Ty::Tuple(_) | Ty::Struct(..))) => {
-                for act in self.acts(other) {
+            (Ty::Opaque(a), other @ (Ty::Seq(_) | Ty::Tuple(_) | Ty::Struct(..) | Ty::Text(_))) => {
+                for act in self.acts_and_texts(other) {
                     self.graph.flow(*a, act, span);
                 }
             }
-            (other @ (Ty::Seq(_) | Ty::Tuple(_) | Ty::Fn(..) | Ty::Struct(..)), Ty::Opaque(b)) => {
-                for act in self.acts(other) {
+            (other @ (Ty::Seq(_) | Ty::Tuple(_) | Ty::Fn(..) | Ty::Struct(..) | Ty::Text(_)), Ty::Opaque(b)) => {
+                for act in self.acts_and_texts(other) {
                     self.graph.flow(act, *b, span);
                 }
             }

@@ -18,3 +18,4 @@ mod dual;
 mod constants_and_places;
 mod operands_and_strategies;
 mod programs;
+mod text;
