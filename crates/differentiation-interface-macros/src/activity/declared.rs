@@ -6,6 +6,9 @@ use super::graph::Act;
 use super::ty::Ty;
 use std::collections::{HashMap, VecDeque};
 
+/// The owner of the methods that traits of the module give to slices, arrays, vectors and tuples.
+pub(super) const CONTAINERS: &str = "[f64]";
+
 /// The declarations of a module.
 #[derive(Default)]
 pub(super) struct Module {

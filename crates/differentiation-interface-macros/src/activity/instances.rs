@@ -4,7 +4,7 @@
 //! of a function decides on its own whether it is a call with active numbers: `damping::<T>` or `damping::<f64>`.
 
 use super::annotations::Words;
-use super::declared::{Passing, Scheme};
+use super::declared::{CONTAINERS, Passing, Scheme};
 use super::forms::number_operation;
 use super::graph::Act;
 use super::inference::Inference;
@@ -15,7 +15,7 @@ use proc_macro2::Span;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{
-    AngleBracketedGenericArguments, Expr, ExprBinary, ExprMethodCall, GenericArgument, Path, PathArguments,
+    AngleBracketedGenericArguments, Expr, ExprBinary, ExprMethodCall, GenericArgument, Path, PathArguments, Type,
     parse_quote_spanned,
 };
 
@@ -75,11 +75,23 @@ impl Inference<'_> {
         }
         let id = id?;
         if let PathArguments::AngleBracketed(list) = &mut last.arguments {
+            // `Newton<F>` in `impl<F: Fn(f64) -> f64> Newton<F>` is `Self`: `F` fixes the numbers.
+            let of_block =
+                |ty: &Type| type_name(ty).is_some_and(|name| self.type_parameters.contains_key(&name.to_string()));
+            if list.args.iter().any(|a| matches!(a, GenericArgument::Type(ty) if of_block(ty)))
+                && let Some(Ty::Struct(of, own)) = self.module.this.get("Self")
+                && *of == id
+            {
+                self.graph.same(*own, act, span);
+            }
             for argument in &mut list.args {
                 if let GenericArgument::Type(ty) = argument
                     && type_name(ty).is_some_and(|name| self.module.names.contains_key(&name.to_string()))
                 {
                     self.annotation(ty, &Words::As(act));
+                }
+                if let GenericArgument::AssocType(assoc) = argument {
+                    self.annotation(&mut assoc.ty, &Words::As(act));
                 }
             }
         }
@@ -95,11 +107,18 @@ impl Inference<'_> {
         self.add_argument(arguments, mark, span);
     }
 
-    /// Adds a marked argument after those that the user wrote.
+    /// Adds a marked argument after the types that the user wrote.
     fn add_argument(&mut self, arguments: &mut PathArguments, mark: Mark, span: Span) {
         let name = self.add_mark(mark, span);
         match arguments {
-            PathArguments::AngleBracketed(list) => list.args.push(parse_quote_spanned!(span=> #name)),
+            // Before `Out = [f64; 2]`.
+            PathArguments::AngleBracketed(list) => {
+                let is_argument = |a: &&GenericArgument| {
+                    matches!(a, GenericArgument::Lifetime(_) | GenericArgument::Type(_) | GenericArgument::Const(_))
+                };
+                let at = list.args.iter().take_while(is_argument).count();
+                list.args.insert(at, parse_quote_spanned!(span=> #name));
+            }
             _ => {
                 let list: AngleBracketedGenericArguments = parse_quote_spanned!(span=> ::<#name>);
                 *arguments = PathArguments::AngleBracketed(list);
@@ -339,6 +358,9 @@ impl Inference<'_> {
             }
             // A method of numbers that the module adds by a trait.
             Ty::Float(_) => self.module.methods.get(&("f64".to_string(), name.to_string()))?.iter().collect(),
+            Ty::Seq(_) | Ty::Tuple(_) => {
+                self.module.methods.get(&(CONTAINERS.to_string(), name.to_string()))?.iter().collect()
+            }
             Ty::Var(_) | Ty::Opaque(_) | Ty::Other | Ty::Text(_) => {
                 let of_name = self.module.methods.iter().filter(|((_, n), _)| n == name);
                 let all: Vec<&Scheme> = of_name.flat_map(|(_, schemes)| schemes).collect();

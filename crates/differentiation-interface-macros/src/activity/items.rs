@@ -3,7 +3,7 @@
 //! Called by `make_items_generic`. Types and functions are entered in [`Module`], where `instances` finds them.
 
 use super::annotations::Words;
-use super::declared::{Passing, Scheme};
+use super::declared::{CONTAINERS, Passing, Scheme};
 use super::forms;
 use super::graph::Act;
 use super::inference::{Inference, Variable};
@@ -11,14 +11,14 @@ use super::marks::Mark;
 use super::refusals;
 use super::ty::Ty;
 use crate::number::{is_word, mentions, type_name};
-use proc_macro2::Span;
-use quote::ToTokens;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
 use std::collections::HashMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{
-    Block, FnArg, GenericArgument, GenericParam, Generics, ImplItem, ImplItemFn, Item, ItemImpl, ItemTrait,
-    PathArguments, ReceiverKind, Signature, TraitItem, Type, Visibility,
+    Block, FnArg, GenericArgument, GenericParam, ImplItem, ImplItemFn, Item, ItemImpl, ItemTrait, PathArguments,
+    ReceiverKind, Signature, TraitItem, Type, Visibility,
 };
 
 /// The functions of a block whose arguments are active in any case.
@@ -29,14 +29,18 @@ enum Roots {
     All,
 }
 
-/// Whether a function is generic as the user wrote it, and stays as it is.
-fn is_generic_already(sig: &Signature) -> bool {
-    sig.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_))) && !mentions(sig.to_token_stream(), "f64")
-}
-
 /// Whether a trait has no type parameter. Its numbers then become one.
 pub(super) fn is_plain_trait(t: &ItemTrait) -> bool {
     !t.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)))
+}
+
+/// Whether the type is a slice, array, tuple or container of the standard library.
+pub(super) fn is_container(ty: &Type) -> bool {
+    match ty {
+        Type::Slice(_) | Type::Array(_) | Type::Tuple(_) => true,
+        Type::Reference(r) => is_container(&r.elem),
+        ty => type_name(ty).is_some_and(|name| ["Vec", "Option", "VecDeque"].iter().any(|container| name == container)),
+    }
 }
 
 impl Inference<'_> {
@@ -52,7 +56,7 @@ impl Inference<'_> {
             items.iter().any(|i| matches!(i, Item::Impl(block) if block.items.iter().any(is_public_method)));
         for (i, item) in items.iter_mut().enumerate() {
             match item {
-                Item::Fn(function) if is_generic_already(&function.sig) => self.module.order.push_back(None),
+                Item::Fn(function) if self.is_generic_already(&function.sig) => self.module.order.push_back(None),
                 Item::Fn(function) => {
                     let is_root = public(&function.vis)
                         || has_object.get(i) == Some(&true)
@@ -64,7 +68,8 @@ impl Inference<'_> {
                     self.module.functions.insert(function.sig.ident.to_string(), scheme.clone());
                     self.module.order.push_back(Some(scheme));
                 }
-                Item::Impl(block) if !self.is_generic_block(block) => {
+                Item::Impl(block) if self.is_generic_block(block) => self.module.blocks.push_back(None),
+                Item::Impl(block) => {
                     let roots = if has_public_functions {
                         Roots::None
                     } else if has_public_methods {
@@ -97,25 +102,31 @@ impl Inference<'_> {
                         self.function_body(&mut function.sig, &mut function.block, scheme);
                     }
                 }
-                Item::Impl(block) if !self.is_generic_block(block) => self.block_bodies(block),
+                Item::Impl(block) => self.block_bodies(block),
                 Item::Trait(t) => self.trait_bodies(t),
                 _ => {}
             }
         }
     }
 
-    /// Whether a block is generic as the user wrote it, and stays as it is: `impl<P: Copy> Stack<P>`, not `impl<L: Law> System<L>` with a
-    /// trait of the module.
+    /// Whether a block is generic as the user wrote it, and stays as it is: `impl<P: Copy> Stack<P>`, not `impl<F: Fn(f64) -> f64> Newton<F>`, nor
+    /// `impl<L: Law> System<L>` with a trait of the module.
     fn is_generic_block(&self, block: &ItemImpl) -> bool {
         let has_types = block.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)));
-        has_types && !self.has_bounds_of_module(&block.generics)
+        let (parameters, clause) = (&block.generics.params, &block.generics.where_clause);
+        has_types && !self.names_numbers(quote!(#parameters #clause))
     }
 
-    /// Whether a type parameter is bounded by a trait of the module that has numbers.
-    fn has_bounds_of_module(&self, generics: &Generics) -> bool {
-        let (parameters, clause) = (&generics.params, &generics.where_clause);
-        let tokens = quote::quote!(#parameters #clause);
-        self.module.types.iter().any(|t| t.has_numbers && mentions(tokens.clone(), &t.name))
+    /// Whether a function is generic as the user wrote it, and stays as it is.
+    fn is_generic_already(&self, sig: &Signature) -> bool {
+        sig.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)))
+            && !self.names_numbers(sig.to_token_stream())
+    }
+
+    /// Whether the tokens name `f64`, or a type or trait of the module that has numbers.
+    fn names_numbers(&self, tokens: TokenStream) -> bool {
+        let types = self.module.types.iter().filter(|t| t.has_numbers).map(|t| t.name.as_str());
+        types.chain(["f64"]).any(|name| mentions(tokens.clone(), name))
     }
 
     /// Reads a signature. `this` is the type of the block, and whether its numbers have one activity (an `impl` of a trait).
@@ -194,9 +205,11 @@ impl Inference<'_> {
 
     /// Returns the type of the block, or none if it stays as it is.
     fn declare_methods(&mut self, block: &mut ItemImpl, roots: Roots) -> Option<Ty> {
-        let name = type_name(&block.self_ty)?;
-        let name = name.to_string();
         let of_numbers = self.number_block(block);
+        let name = match of_numbers {
+            Some(_) if !is_word(&block.self_ty, "f64") => CONTAINERS.to_string(),
+            _ => type_name(&block.self_ty)?.to_string(),
+        };
         let Some(id) = of_numbers.or_else(|| self.module.names.get(&name).copied()) else {
             if is_word(&block.self_ty, "f64") && block.trait_.is_some() && !self.is_moved(block) {
                 self.errors.push(
@@ -249,7 +262,7 @@ impl Inference<'_> {
                     format!("cannot tell `{name}` of this trait from the method of the numbers; give it another name");
                 self.errors.push(method.sig.ident.span(), message);
             }
-            if is_generic_already(&method.sig) {
+            if self.is_generic_already(&method.sig) {
                 self.module.order.push_back(None);
                 continue;
             }
@@ -278,10 +291,12 @@ impl Inference<'_> {
             .is_some_and(|name| self.module.names.contains_key(&name.to_string()))
     }
 
-    /// The trait of the module in `impl Trait for f64`, which becomes `impl<T: Real> Trait<T> for T`.
+    /// The trait of the module in `impl Trait for f64`, which becomes `impl<T: Real> Trait<T> for T`, and in `impl Trait for [f64]`.
     pub(super) fn number_block(&self, block: &ItemImpl) -> Option<usize> {
         let (path, _) = block.trait_.as_ref()?;
-        self.trait_number(path).filter(|_| is_word(&block.self_ty, "f64"))
+        let ty = &block.self_ty;
+        let is_of_numbers = is_word(ty, "f64") || is_container(ty) && self.names_numbers(ty.to_token_stream());
+        self.trait_number(path).filter(|_| is_of_numbers)
     }
 
     /// The type of a trait of the module.
@@ -299,8 +314,7 @@ impl Inference<'_> {
         let flag = self.module.types[id].flag;
         let mark = self.add_mark(Mark::Type(flag), t.ident.span());
         t.attrs.push(syn::parse_quote!(#[#mark]));
-        let this = Ty::Struct(id, flag);
-        self.module.this.insert("Self".to_string(), this.clone());
+        let this = self.enter_trait(t, id);
         for item in &mut t.items {
             let TraitItem::Fn(method) = item else { continue };
             let scheme = self.declare(&mut method.sig, false, Some((&this, Some(flag))));
@@ -315,12 +329,25 @@ impl Inference<'_> {
         self.module.this.clear();
     }
 
+    /// `Self` of a trait, and the types that its implementations choose.
+    fn enter_trait(&mut self, t: &ItemTrait, id: usize) -> Ty {
+        let flag = self.module.types[id].flag;
+        let this = Ty::Struct(id, flag);
+        self.module.this.insert("Self".to_string(), this.clone());
+        for item in &t.items {
+            if let TraitItem::Type(chosen) = item {
+                self.module.this.insert(chosen.ident.to_string(), Ty::Opaque(flag));
+            }
+        }
+        this
+    }
+
     fn trait_bodies(&mut self, t: &mut ItemTrait) {
         if !is_plain_trait(t) {
             return;
         }
         let id = self.module.names[&t.ident.to_string()];
-        self.module.this.insert("Self".to_string(), Ty::Struct(id, self.module.types[id].flag));
+        self.enter_trait(t, id);
         for item in &mut t.items {
             let TraitItem::Fn(method) = item else { continue };
             if let (Some(scheme), Some(block)) = (self.module.order.pop_front().flatten(), &mut method.default) {

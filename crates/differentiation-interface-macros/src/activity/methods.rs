@@ -45,6 +45,8 @@ impl Inference<'_> {
         let may_be_declared = match receiver {
             Ty::Struct(..) | Ty::Opaque(_) | Ty::Other | Ty::Text(_) => true,
             Ty::Var(_) | Ty::Float(_) => refusals::float_method(&name).is_none(),
+            // Not an iterator: `x.iter().sum()`.
+            Ty::Seq(_) | Ty::Tuple(_) => !matches!(&*m.receiver, Expr::MethodCall(_) | Expr::Range(_)),
             _ => false,
         };
         if may_be_declared && let Some(ty) = self.module_method(m, &receiver, &name) {
@@ -81,6 +83,11 @@ impl Inference<'_> {
         }
         if matches!(receiver, Ty::Seq(_) | Ty::Var(_) | Ty::Opaque(_))
             && let Some(ty) = self.sequence_method(m, &receiver, &name, span)
+        {
+            return ty;
+        }
+        if matches!(receiver, Ty::Seq(_) | Ty::Tuple(_))
+            && let Some(ty) = self.module_method(m, &receiver, &name)
         {
             return ty;
         }
