@@ -34,6 +34,9 @@ pub(super) struct Declared {
     pub(super) name: String,
     /// Whether it has fields with `f64` that are not marked `#[constant]`.
     pub(super) has_numbers: bool,
+    /// Whether only the bounds of its type parameters name numbers (`struct Rule<F> { f: F }` with an `F: Fn(f64) -> f64`). Then its methods
+    /// get the parameter, since a type must use its own.
+    pub(super) is_bare: bool,
     /// Active if any value of it is: then it gets the parameter.
     pub(super) flag: Act,
     /// Type and constant parameters that the user wrote.
@@ -53,6 +56,8 @@ pub(super) struct Scheme {
     pub(super) acts: Vec<Act>,
     /// Type and constant parameters that the user wrote.
     pub(super) parameters: usize,
+    /// Whether it is a method that gets the number type as a parameter although it belongs to a type, which has none.
+    pub(super) has_own_number: bool,
     pub(super) has_receiver: bool,
     /// How data is handed over as each argument; `None` where the function could write to it.
     pub(super) passing: Vec<Option<Passing>>,

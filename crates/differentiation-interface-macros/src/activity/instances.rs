@@ -12,10 +12,11 @@ use super::marks::Mark;
 use super::ty::Ty;
 use crate::number::type_name;
 use proc_macro2::Span;
+use quote::ToTokens;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{
-    AngleBracketedGenericArguments, Expr, ExprBinary, ExprMethodCall, GenericArgument, Path, PathArguments, Type,
+    AngleBracketedGenericArguments, Expr, ExprBinary, ExprMethodCall, GenericArgument, Path, PathArguments,
     parse_quote_spanned,
 };
 
@@ -75,33 +76,37 @@ impl Inference<'_> {
         }
         let id = id?;
         if let PathArguments::AngleBracketed(list) = &mut last.arguments {
-            // `Newton<F>` in `impl<F: Fn(f64) -> f64> Newton<F>` is `Self`: `F` fixes the numbers.
-            let of_block =
-                |ty: &Type| type_name(ty).is_some_and(|name| self.type_parameters.contains_key(&name.to_string()));
-            if list.args.iter().any(|a| matches!(a, GenericArgument::Type(ty) if of_block(ty)))
-                && let Some(Ty::Struct(of, own)) = self.module.this.get("Self")
-                && *of == id
-            {
-                self.graph.same(*own, act, span);
-            }
             for argument in &mut list.args {
-                if let GenericArgument::Type(ty) = argument
-                    && type_name(ty).is_some_and(|name| self.module.names.contains_key(&name.to_string()))
-                {
-                    self.annotation(ty, &Words::As(act));
+                if let GenericArgument::Type(ty) = argument {
+                    // The numbers of a parameter are those of the type: `F` in `Newton<F>`.
+                    let parameter = type_name(ty).and_then(|name| self.type_parameters.get(&name.to_string()).cloned());
+                    match parameter {
+                        Some(parameter) => {
+                            for of_parameter in self.acts(&parameter) {
+                                self.graph.same(of_parameter, act, span);
+                            }
+                        }
+                        None if self.names_numbers(ty.to_token_stream()) => drop(self.annotation(ty, &Words::As(act))),
+                        None => {}
+                    }
                 }
                 if let GenericArgument::AssocType(assoc) = argument {
                     self.annotation(&mut assoc.ty, &Words::As(act));
                 }
             }
         }
-        self.add_argument(&mut last.arguments, Mark::Argument(act, self.module.types[id].flag), span);
+        if !self.module.types[id].is_bare {
+            self.add_argument(&mut last.arguments, Mark::Argument(act, self.module.types[id].flag), span);
+        }
         Some(self.value_of(id, act))
     }
 
     /// Adds the argument of a type of the module in an expression, where the compiler infers the others.
     fn add_type_argument(&mut self, arguments: &mut PathArguments, id: usize, act: Act, span: Span) {
         let declared = &self.module.types[id];
+        if declared.is_bare {
+            return;
+        }
         let others = if matches!(arguments, PathArguments::None) { declared.parameters } else { 0 };
         let mark = Mark::Instance(vec![declared.flag], act, others);
         self.add_argument(arguments, mark, span);
@@ -297,12 +302,7 @@ impl Inference<'_> {
         if let Some((scheme, owner)) = self.scheme(path).map(|(scheme, owner)| (scheme.clone(), owner)) {
             let (types, result, call) = self.instance(&scheme, span);
             match owner {
-                None => {
-                    let arguments = &mut path.segments.last_mut()?.arguments;
-                    let others = if matches!(arguments, PathArguments::None) { scheme.parameters } else { 0 };
-                    self.add_argument(arguments, Mark::Instance(scheme.acts, call, others), span);
-                }
-                Some(id) => {
+                Some(id) if !scheme.has_own_number => {
                     let segment = path.segments.iter_mut().rev().nth(1)?;
                     if segment.ident == "Self" {
                         // `Self` is the type of the block: active as soon as the type is generic.
@@ -310,6 +310,11 @@ impl Inference<'_> {
                     } else {
                         self.add_type_argument(&mut segment.arguments, id, call, span);
                     }
+                }
+                _ => {
+                    let arguments = &mut path.segments.last_mut()?.arguments;
+                    let others = if matches!(arguments, PathArguments::None) { scheme.parameters } else { 0 };
+                    self.add_argument(arguments, Mark::Instance(scheme.acts, call, others), span);
                 }
             }
             return Some(Ty::Fn(types, Rc::new(result)));

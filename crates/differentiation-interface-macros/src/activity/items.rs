@@ -17,8 +17,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{
-    Block, FnArg, GenericArgument, GenericParam, ImplItem, ImplItemFn, Item, ItemImpl, ItemTrait, PathArguments,
-    ReceiverKind, Signature, TraitItem, Type, Visibility,
+    Block, FnArg, GenericArgument, GenericParam, Generics, ImplItem, ImplItemFn, Item, ItemImpl, ItemTrait,
+    PathArguments, ReceiverKind, Signature, TraitItem, Type, TypeParam, Visibility,
 };
 
 /// The functions of a block whose arguments are active in any case.
@@ -123,8 +123,18 @@ impl Inference<'_> {
             && !self.names_numbers(sig.to_token_stream())
     }
 
+    /// The type parameters with bounds that name numbers.
+    fn bounded_parameters(&self, generics: &Generics) -> Vec<String> {
+        let clause = generics.where_clause.to_token_stream();
+        let is_bounded = |p: &&TypeParam| {
+            self.names_numbers(p.bounds.to_token_stream())
+                || mentions(clause.clone(), &p.ident.to_string()) && self.names_numbers(clause.clone())
+        };
+        generics.type_params().filter(is_bounded).map(|p| p.ident.to_string()).collect()
+    }
+
     /// Whether the tokens name `f64`, or a type or trait of the module that has numbers.
-    fn names_numbers(&self, tokens: TokenStream) -> bool {
+    pub(super) fn names_numbers(&self, tokens: TokenStream) -> bool {
         let types = self.module.types.iter().filter(|t| t.has_numbers).map(|t| t.name.as_str());
         types.chain(["f64"]).any(|name| mentions(tokens.clone(), name))
     }
@@ -179,7 +189,7 @@ impl Inference<'_> {
                 true
             }
         });
-        Scheme { arguments, result, acts, parameters, has_receiver, passing }
+        Scheme { arguments, result, acts, parameters, has_own_number: false, has_receiver, passing }
     }
 
     /// The activities that make a function generic; it must not be `const` and the like then.
@@ -219,7 +229,18 @@ impl Inference<'_> {
             }
             return None;
         };
-        let flag = self.module.types[id].flag;
+        let of_module = block.trait_.as_ref().and_then(|(path, _)| self.trait_number(path));
+        let is_bare = self.module.types[id].is_bare;
+        let flag = match of_module {
+            // The numbers of a type that has none of its own are those of the trait.
+            Some(of_trait) if is_bare => self.module.types[of_trait].flag,
+            _ => self.module.types[id].flag,
+        };
+        // The parameters with bounds that name numbers.
+        let bounded: Vec<String> = match is_bare {
+            true => self.bounded_parameters(&block.generics),
+            false => Vec::new(),
+        };
         self.declare_type_parameters(&mut block.generics, &Words::As(flag));
         let this = self.annotation(&mut block.self_ty, &Words::As(flag));
         self.module.this.insert("Self".to_string(), this.clone());
@@ -245,7 +266,9 @@ impl Inference<'_> {
         }
         let mut acts = vec![flag];
         acts.extend(of_trait);
-        let mark = self.add_mark(Mark::Block(acts), block.impl_token.span());
+        let is_moved = is_bare && of_module.is_none();
+        let mark =
+            self.add_mark(if is_moved { Mark::Methods(flag) } else { Mark::Block(acts) }, block.impl_token.span());
         block.attrs.push(syn::parse_quote!(#[#mark]));
         let of_type = of_trait.unwrap_or(flag);
         for item in &mut block.items {
@@ -271,9 +294,20 @@ impl Inference<'_> {
                 Roots::Public => !matches!(method.vis, Visibility::Inherited),
                 Roots::All => true,
             } && of_trait.is_none();
-            let scheme = self.declare(&mut method.sig, is_root, Some((&this, of_trait)));
+            let signature = method.sig.to_token_stream();
+            let mut scheme = self.declare(&mut method.sig, is_root, Some((&this, of_trait)));
+            scheme.has_own_number = is_moved
+                && of_trait.is_none()
+                && (self.names_numbers(signature.clone())
+                    || bounded.iter().any(|parameter| mentions(signature.clone(), parameter)));
+            if scheme.has_own_number && !scheme.acts.contains(&flag) {
+                scheme.acts.push(flag);
+            }
             let acts = self.own_acts(&scheme, &method.sig);
-            if of_trait.is_none() {
+            if scheme.has_own_number {
+                let mark = self.add_mark(Mark::Nested(acts), method.sig.ident.span());
+                method.attrs.push(syn::parse_quote!(#[#mark]));
+            } else if of_trait.is_none() && !is_moved {
                 let mark = self.add_mark(Mark::Method(acts, flag), method.sig.ident.span());
                 method.attrs.push(syn::parse_quote!(#[#mark]));
             }

@@ -47,6 +47,8 @@ pub(super) enum Mark {
     Type(Act),
     /// An `impl` block: gets the parameter `T: Real` if its type or its trait is active.
     Block(Vec<Act>),
+    /// An `impl` block of a type without numbers of its own: if active, its methods that name the number type get the bounds that do.
+    Methods(Act),
     /// A method with a body in a trait: gets the bound `T: Real` if active.
     Bound(Act),
     /// The argument of such a type, which is there if the second is active: the number type if the first is active.

@@ -13,8 +13,8 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Attribute, Block, Expr, GenericArgument, Generics, Ident, ItemFn, Path, PathArguments, Stmt, Token, Type,
-    parse_quote, parse_quote_spanned,
+    Attribute, Block, Expr, GenericArgument, Generics, Ident, ImplItem, ItemFn, Path, PathArguments, Stmt, Token, Type,
+    WherePredicate, parse_quote, parse_quote_spanned,
 };
 
 /// Rewrites the syntax tree it visits.
@@ -94,6 +94,7 @@ impl VisitMut for Rewrite<'_> {
 
     fn visit_item_impl_mut(&mut self, block: &mut syn::ItemImpl) {
         visit_mut::visit_item_impl_mut(self, block);
+        self.move_bounds(block);
         if self.take_parameter(&mut block.attrs) {
             self.add_number(&mut block.generics);
         }
@@ -188,6 +189,39 @@ impl Rewrite<'_> {
             false
         });
         is_generic
+    }
+
+    /// Moves the bounds that name the number from a block that has no such parameter to the methods that have it.
+    fn move_bounds(&self, block: &mut syn::ItemImpl) {
+        let mark = block.attrs.iter().find_map(|attr| self.marks.get(attr.path().get_ident().and_then(mark_number)?));
+        if !matches!(mark, Some(Mark::Methods(flag)) if self.graph.is_active(*flag)) {
+            return;
+        }
+        let mut moved: Vec<WherePredicate> = Vec::new();
+        for parameter in block.generics.type_params_mut() {
+            let name = &parameter.ident;
+            for bound in std::mem::take(&mut parameter.bounds) {
+                match mentions(bound.to_token_stream(), self.number) {
+                    true => moved.push(parse_quote!(#name: #bound)),
+                    false => parameter.bounds.push(bound),
+                }
+            }
+        }
+        if let Some(clause) = &mut block.generics.where_clause {
+            for predicate in std::mem::take(&mut clause.predicates) {
+                match mentions(predicate.to_token_stream(), self.number) {
+                    true => moved.push(predicate),
+                    false => clause.predicates.push(predicate),
+                }
+            }
+        }
+        for item in &mut block.items {
+            if let ImplItem::Fn(method) = item
+                && method.sig.generics.type_params().any(|p| p.ident == *self.number)
+            {
+                method.sig.generics.make_where_clause().predicates.extend(moved.iter().cloned());
+            }
+        }
     }
 
     fn add_number(&self, generics: &mut Generics) {

@@ -11,9 +11,13 @@ use super::refusals;
 use super::ty::Ty;
 use crate::number::{is_word, mentions, type_name};
 use crate::shape::{Mark as Written, take_mark};
-use quote::ToTokens;
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
 use std::collections::HashMap;
-use syn::{Fields, GenericArgument, GenericParam, Generics, Ident, Item, PathArguments, TraitItem, Type};
+use syn::punctuated::Punctuated;
+use syn::{
+    Fields, GenericArgument, GenericParam, Generics, Ident, Item, PathArguments, TraitItem, Type, WherePredicate,
+};
 
 fn all_fields<'a>(fields: impl IntoIterator<Item = &'a Fields>) -> Vec<Type> {
     let fields = fields.into_iter().flat_map(|f| f.iter());
@@ -51,6 +55,46 @@ fn is_plain(ty: &Type, generics: &Generics, known: &[String]) -> bool {
     }
 }
 
+/// The type parameters of each struct, with the bounds that its blocks put on them.
+fn bounded_structs(items: &[Item]) -> HashMap<String, Generics> {
+    let mut found: HashMap<String, Generics> = HashMap::new();
+    for item in items {
+        if let Item::Struct(s) = item {
+            found.insert(s.ident.to_string(), s.generics.clone());
+        }
+    }
+    for item in items {
+        if let Item::Impl(block) = item
+            && let Type::Path(path) = &*block.self_ty
+            && let Some(last) = path.path.segments.last()
+            && let PathArguments::AngleBracketed(list) = &last.arguments
+            && let Some(generics) = found.get_mut(&last.ident.to_string())
+        {
+            let arguments = list.args.iter().filter_map(|argument| match argument {
+                GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            });
+            for (parameter, argument) in generics.type_params_mut().zip(arguments) {
+                let name = argument.to_token_stream().to_string();
+                let of_block = block.generics.type_params().filter(|p| p.ident == name);
+                let clause = block.generics.where_clause.iter().flat_map(|clause| &clause.predicates);
+                let in_clause = clause.filter_map(|predicate| match predicate {
+                    WherePredicate::Type(p) if p.bounded_ty.to_token_stream().to_string() == name => Some(&p.bounds),
+                    _ => None,
+                });
+                parameter.bounds.extend(of_block.map(|p| &p.bounds).chain(in_clause).flatten().cloned());
+            }
+        }
+    }
+    found
+}
+
+/// The bounds of type parameters.
+fn bounds(generics: &Generics) -> TokenStream {
+    let (parameters, clause) = (&generics.params, &generics.where_clause);
+    quote!(#parameters #clause)
+}
+
 impl Inference<'_> {
     /// Reads the declarations of types, also those that other items of the module implement methods for.
     pub(super) fn declare_types(&mut self, items: &mut [Item]) {
@@ -67,6 +111,7 @@ impl Inference<'_> {
             self.module.types.push(Declared {
                 name,
                 has_numbers: false,
+                is_bare: false,
                 flag,
                 parameters,
                 is_plain: false,
@@ -87,6 +132,7 @@ impl Inference<'_> {
                 self.module.types.push(Declared {
                     name,
                     has_numbers: false,
+                    is_bare: false,
                     flag,
                     parameters: 0,
                     is_plain: false,
@@ -118,6 +164,7 @@ impl Inference<'_> {
             self.module.types[id].has_numbers = true;
             words.push(self.module.types[id].name.clone());
         }
+        let bounded = bounded_structs(items);
         loop {
             let before = words.len();
             for item in items.iter() {
@@ -144,21 +191,41 @@ impl Inference<'_> {
                 break;
             }
         }
+        for item in items.iter_mut() {
+            if let Item::Struct(s) = item
+                && let declared = &mut self.module.types[self.module.names[&s.ident.to_string()]]
+                && !declared.has_numbers
+            {
+                declared.is_bare = words.iter().any(|word| mentions(bounds(&bounded[&s.ident.to_string()]), word));
+                declared.has_numbers = declared.is_bare;
+            }
+        }
         self.declare_plain(items);
         for item in items.iter_mut() {
             match item {
                 Item::Struct(s) => {
                     let id = self.module.names[&s.ident.to_string()];
                     let outer = self.type_parameters.clone();
+                    let (flag, is_bare) = (self.module.types[id].flag, self.module.types[id].is_bare);
                     if self.module.types[id].has_numbers {
-                        let flag = self.module.types[id].flag;
-                        self.declare_type_parameters(&mut s.generics, &Words::As(flag));
+                        self.declare_type_parameters(&mut bounded[&s.ident.to_string()].clone(), &Words::As(flag));
+                        if is_bare {
+                            // The blocks have the bounds.
+                            s.generics.type_params_mut().for_each(|p| p.bounds = Punctuated::new());
+                            s.generics.where_clause = None;
+                        } else {
+                            let known = self.type_parameters.clone();
+                            self.declare_type_parameters(&mut s.generics, &Words::As(flag));
+                            self.type_parameters = known;
+                        }
                     }
                     let case = self.fields(&mut s.fields, id);
                     self.type_parameters = outer;
                     self.module.types[id].cases.insert(s.ident.to_string(), case);
-                    let mark = self.add_mark(Mark::Type(self.module.types[id].flag), s.ident.span());
-                    s.attrs.push(syn::parse_quote!(#[#mark]));
+                    if !is_bare {
+                        let mark = self.add_mark(Mark::Type(flag), s.ident.span());
+                        s.attrs.push(syn::parse_quote!(#[#mark]));
+                    }
                 }
                 Item::Enum(e) => {
                     let id = self.module.names[&e.ident.to_string()];

@@ -15,6 +15,7 @@ mod both;
 #[path = "../dual/mod.rs"]
 mod dual;
 
+mod closures_and_containers;
 mod constants_and_places;
 mod operands_and_strategies;
 mod programs;
