@@ -179,10 +179,13 @@ use proc_macro::TokenStream;
 /// - *Structs and enums* get a parameter, `struct Spring<T = f64>`, if active numbers go into a value of them. All fields with
 ///   `f64` then have the type `T`, except those marked `#[constant]`. Each value is active or plain as a whole:
 ///   `Spring` without the parameter is `Spring<f64>`, the type of data. A struct that only ever holds data stays as it is.
-/// - *Traits* with `f64` in their methods get a parameter in the same way, `trait Potential<T = f64>`; traits of other
-///   crates, such as `Add`, are implemented with the numbers of the type.
-/// - *Constants*, statics and literals stay `f64`, and are converted where they go into an active place. A struct in the error of a
-///   `Result` is data.
+/// - *Traits* with `f64` in their methods get a parameter in the same way, `trait Potential<T = f64>`, also where they are implemented for `f64`,
+///   slices, vectors, tuples, closures or boxes; traits of other crates, such as `Add`, are implemented with the numbers of the type.
+/// - *Closures and strategies* as type parameters (`struct Newton<F: Fn(f64) -> f64>`, `struct System<L: Law>`) have the numbers of the struct.
+///   One without numbers of its own keeps its parameters, and its methods get `T`.
+/// - *Constants*, statics and literals stay `f64`, and are converted where they go into an active place; constants of a type, `Vector::ZERO`, are
+///   those of `Vector<f64>`. A struct in the error of a `Result` is data.
+/// - *Text* may be made from active numbers, but no number is read out of such text.
 ///
 /// Each `pub fn` that an operator can take (a point, every further argument marked) gets an object as above, unless an item of the module
 /// has its name; `#[differentiable(Name)]` on a function inside chooses another, and makes an object of a private one. The

@@ -64,7 +64,14 @@ fn page() -> String {
         write!(page, "\n{title}:\n\n```rs\n{code}```\n").expect("a string takes any text");
     }
     page += "\n## Accepted in a module or an `impl` block\n\nAll that is accepted in a function, and:\n\n";
-    for file in ["programs.rs", "operands_and_strategies.rs", "constants_and_places.rs"] {
+    for file in [
+        "programs.rs",
+        "operands_and_strategies.rs",
+        "closures_and_containers.rs",
+        "constants_and_places.rs",
+        "traits_and_constants.rs",
+        "text.rs",
+    ] {
         for (title, _) in cases(&read(&tests.join("modules").join(file)), "// ", "mod ") {
             writeln!(page, "- {title}").expect("a string takes any text");
         }

@@ -57,7 +57,10 @@ impl Inference<'_> {
             Type::Paren(p) => self.annotation(&mut p.elem, words),
             Type::Group(g) => self.annotation(&mut g.elem, words),
             Type::Slice(s) => Ty::seq(self.annotation(&mut s.elem, words)),
-            Type::Array(a) => Ty::seq(self.annotation(&mut a.elem, words)),
+            Type::Array(a) => {
+                self.expr(&mut a.len);
+                Ty::seq(self.annotation(&mut a.elem, words))
+            }
             Type::Tuple(t) if t.elems.is_empty() => Ty::Other,
             Type::Tuple(t) => Ty::Tuple(t.elems.iter_mut().map(|e| self.annotation(e, words)).collect()),
             Type::Never(_) => Ty::Never,

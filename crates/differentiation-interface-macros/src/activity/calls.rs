@@ -66,6 +66,9 @@ impl Inference<'_> {
         {
             return ty;
         }
+        if let Some(ty) = self.constant_of_type(&mut p.path) {
+            return ty;
+        }
         self.plain_type(&mut p.path);
         self.path_arguments(&mut p.path);
         let in_f64 = p.path.segments.iter().rev().skip(1).any(|s| s.ident == "f64" || s.ident == "consts");
@@ -264,6 +267,7 @@ impl Inference<'_> {
                 let sources: Vec<Ty> = call.args.iter_mut().map(|argument| self.expr(argument)).collect();
                 Some(self.text_of(&sources, span))
             }
+            [.., "clone"] if one => Some(self.expr(&mut call.args[0])),
             [.., "Vec", "from"] if one => Some(self.expr(&mut call.args[0])),
             [.., "array", "from_fn"] if one => {
                 let types = match &mut *call.func {

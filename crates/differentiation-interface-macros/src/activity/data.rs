@@ -73,7 +73,8 @@ impl Inference<'_> {
         match e {
             Expr::Path(p) => {
                 let variable = p.path.get_ident().and_then(|name| self.lookup(name));
-                variable.is_some_and(|variable| variable.by_value)
+                let of_type = self.constant(&p.path).is_some_and(|(_, (_, by_value))| *by_value);
+                of_type || variable.is_some_and(|variable| variable.by_value)
             }
             Expr::MethodCall(m) => {
                 m.args.is_empty() && ["clone", "to_vec", "to_owned"].iter().any(|name| m.method == name)

@@ -19,6 +19,8 @@ pub(super) struct Module {
     pub(super) functions: HashMap<String, Scheme>,
     /// By type and name. Several for operators, such as `Vector * Vector` and `Vector * f64`.
     pub(super) methods: HashMap<(String, String), Vec<Scheme>>,
+    /// By type and name: the constants of types, and whether they are values, not references.
+    pub(super) constants: HashMap<(String, String), (Ty, bool)>,
     /// The signatures in the order of the items, for their bodies; `None` for a function that stays as it is.
     pub(super) order: VecDeque<Option<Scheme>>,
     /// The types of the blocks in their order, with their type parameters; `None` for a block that stays as it is.

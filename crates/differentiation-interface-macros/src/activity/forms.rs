@@ -2,6 +2,7 @@
 //!
 //! Called by `make_generic` and `make_items_generic` before anything else.
 //! - `<f64>::sqrt` is `f64::sqrt`.
+//! - `impl Vector { const ZERO: Self = ..; fn norm(&self) -> f64 { .. } }` are two blocks, as constants are those of `Vector<f64>`.
 //! - `impl Mul<Vector> for f64` cannot become `impl<T: Real> Mul<Vector<T>> for T`, since neither the trait nor `T` is of this crate. Its body
 //!   moves to a trait of `Vector` that is made for it, and `instances` calls that for `number * vector`. A trait, since `Vector` and `&Vector` can both be
 //!   operands, and one may call the other.
@@ -47,9 +48,31 @@ pub(super) fn of_items(items: &mut Vec<Item>) {
         }));
     }
     items.extend(found);
+    let apart: Vec<Item> = items.iter_mut().filter_map(constants_apart).collect();
+    items.extend(apart);
     for item in items {
         Paths.visit_item_mut(item);
     }
+}
+
+/// Moves the constants of an `impl` block to one of their own.
+fn constants_apart(item: &mut Item) -> Option<Item> {
+    let Item::Impl(block) = item else { return None };
+    if block.trait_.is_some() || block.generics.type_params().next().is_some() || is_of_constants(block) {
+        return None;
+    }
+    let (constants, others): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut block.items).into_iter().partition(|item| matches!(item, ImplItem::Const(_)));
+    block.items = others;
+    let apart = ItemImpl { items: constants, ..block.clone() };
+    (!apart.items.is_empty()).then_some(Item::Impl(apart))
+}
+
+/// Whether the block has constants only. It belongs to the type with `f64`.
+pub(super) fn is_of_constants(block: &ItemImpl) -> bool {
+    block.trait_.is_none()
+        && !block.items.is_empty()
+        && block.items.iter().all(|item| matches!(item, ImplItem::Const(_)))
 }
 
 /// The name of a struct or enum.

@@ -16,7 +16,7 @@ use quote::ToTokens;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{
-    AngleBracketedGenericArguments, Expr, ExprBinary, ExprMethodCall, GenericArgument, Path, PathArguments,
+    AngleBracketedGenericArguments, Expr, ExprBinary, ExprMethodCall, GenericArgument, Ident, Path, PathArguments,
     parse_quote_spanned,
 };
 
@@ -335,6 +335,26 @@ impl Inference<'_> {
         }
         let fields = fields.iter().map(|(_, field)| self.field_type(id, act, field)).collect();
         Some(Ty::Fn(fields, Rc::new(whole)))
+    }
+
+    /// The constant of a type of the module that the path names, and whether it is a value.
+    pub(super) fn constant(&self, path: &Path) -> Option<(usize, &(Ty, bool))> {
+        let mut names = path.segments.iter().rev().map(|s| s.ident.to_string());
+        let (name, owner) = (names.next()?, names.next()?);
+        let id = self.type_name_of(&owner)?;
+        self.module.constants.get(&(self.module.types[id].name.clone(), name)).map(|constant| (id, constant))
+    }
+
+    /// `Type::CONSTANT` or `Self::CONSTANT`: those of the type with `f64`.
+    pub(super) fn constant_of_type(&mut self, path: &mut Path) -> Option<Ty> {
+        let (id, (ty, _)) = self.constant(path)?;
+        let ty = ty.clone();
+        let segment = path.segments.iter_mut().rev().nth(1)?;
+        if segment.ident == "Self" {
+            segment.ident = Ident::new(&self.module.types[id].name, segment.ident.span());
+        }
+        self.plain_type(path);
+        Some(ty)
     }
 
     /// `Type::CONSTANT` for a type of the module: the type with `f64` has the constant too.

@@ -34,12 +34,16 @@ pub(super) fn is_plain_trait(t: &ItemTrait) -> bool {
     !t.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)))
 }
 
-/// Whether the type is a slice, array, tuple or container of the standard library.
-pub(super) fn is_container(ty: &Type) -> bool {
+/// Whether the type of a block is one that traits of the module are implemented for although the module does not declare it: a container, a
+/// pointer to an object of a trait, a type parameter.
+pub(super) fn is_foreign(ty: &Type, generics: &Generics) -> bool {
+    const NAMES: [&str; 6] = ["Vec", "Option", "VecDeque", "Box", "Rc", "Arc"];
     match ty {
-        Type::Slice(_) | Type::Array(_) | Type::Tuple(_) => true,
-        Type::Reference(r) => is_container(&r.elem),
-        ty => type_name(ty).is_some_and(|name| ["Vec", "Option", "VecDeque"].iter().any(|container| name == container)),
+        Type::Slice(_) | Type::Array(_) | Type::Tuple(_) | Type::TraitObject(_) | Type::FnPtr(_) => true,
+        Type::Reference(r) => is_foreign(&r.elem, generics),
+        ty => type_name(ty).is_some_and(|name| {
+            NAMES.iter().any(|known| name == known) || generics.type_params().any(|p| p.ident == name)
+        }),
     }
 }
 
@@ -48,6 +52,13 @@ impl Inference<'_> {
     pub(super) fn items(&mut self, items: &mut [Item], has_object: &[bool]) {
         self.module.root = Some(self.graph.active());
         self.declare_types(items);
+        for item in items.iter() {
+            if let Item::Impl(block) = item
+                && forms::is_of_constants(block)
+            {
+                self.declare_constants(block);
+            }
+        }
         let public = |vis: &Visibility| !matches!(vis, Visibility::Inherited);
         let has_public_functions =
             has_object.contains(&true) || items.iter().any(|i| matches!(i, Item::Fn(f) if public(&f.vis)));
@@ -68,7 +79,9 @@ impl Inference<'_> {
                     self.module.functions.insert(function.sig.ident.to_string(), scheme.clone());
                     self.module.order.push_back(Some(scheme));
                 }
-                Item::Impl(block) if self.is_generic_block(block) => self.module.blocks.push_back(None),
+                Item::Impl(block) if self.is_generic_block(block) || forms::is_of_constants(block) => {
+                    self.module.blocks.push_back(None)
+                }
                 Item::Impl(block) => {
                     let roots = if has_public_functions {
                         Roots::None
@@ -204,6 +217,24 @@ impl Inference<'_> {
         scheme.acts.clone()
     }
 
+    /// The constants of a type.
+    fn declare_constants(&mut self, block: &ItemImpl) {
+        let Some(id) = type_name(&block.self_ty).and_then(|name| self.module.names.get(&name.to_string()).copied())
+        else {
+            return;
+        };
+        for item in &block.items {
+            let ImplItem::Const(constant) = item else { continue };
+            let why = refusals::constant_item(&constant.ident);
+            let this = Ty::Struct(id, self.graph.pinned(&why));
+            self.module.this.insert("Self".to_string(), this);
+            let ty = self.annotation(&mut constant.ty.clone(), &Words::Plain(why));
+            let key = (self.module.types[id].name.clone(), constant.ident.to_string());
+            self.module.constants.insert(key, (ty, !matches!(constant.ty, Type::Reference(_))));
+        }
+        self.module.this.clear();
+    }
+
     /// Reads the head of a block and its signatures.
     fn declare_block(&mut self, block: &mut ItemImpl, roots: Roots) {
         let outer = self.type_parameters.clone();
@@ -279,7 +310,7 @@ impl Inference<'_> {
         }
         for item in &mut block.items {
             let ImplItem::Fn(method) = item else { continue };
-            if of_numbers.is_some() && refusals::is_name_of_numbers(&method.sig.ident.to_string()) {
+            if name == "f64" && refusals::is_name_of_numbers(&method.sig.ident.to_string()) {
                 let name = &method.sig.ident;
                 let message =
                     format!("cannot tell `{name}` of this trait from the method of the numbers; give it another name");
@@ -329,7 +360,9 @@ impl Inference<'_> {
     pub(super) fn number_block(&self, block: &ItemImpl) -> Option<usize> {
         let (path, _) = block.trait_.as_ref()?;
         let ty = &block.self_ty;
-        let is_of_numbers = is_word(ty, "f64") || is_container(ty) && self.names_numbers(ty.to_token_stream());
+        let (parameters, clause) = (&block.generics.params, &block.generics.where_clause);
+        let is_of_numbers = is_word(ty, "f64")
+            || is_foreign(ty, &block.generics) && self.names_numbers(quote!(#parameters #clause #ty));
         self.trait_number(path).filter(|_| is_of_numbers)
     }
 

@@ -5,7 +5,7 @@
 use super::annotations::{OTHER, TEXT, Words};
 use super::declared::Declared;
 use super::inference::Inference;
-use super::items::{is_container, is_plain_trait};
+use super::items::{is_foreign, is_plain_trait};
 use super::marks::Mark;
 use super::refusals;
 use super::ty::Ty;
@@ -123,7 +123,7 @@ impl Inference<'_> {
             if let Item::Impl(block) = item
                 && let Some(name) = type_name(&block.self_ty)
                 && name != "f64"
-                && !is_container(&block.self_ty)
+                && !is_foreign(&block.self_ty, &block.generics)
                 && !self.module.names.contains_key(&name.to_string())
             {
                 let flag = self.graph.fresh();

@@ -129,6 +129,15 @@ impl Inference<'_> {
                     self.graph.flow(act, *text, span);
                 }
             }
+            // A closure, a vector, .. where an object of a trait is expected that is implemented for them.
+            (Ty::Struct(id, a), other @ (Ty::Fn(..) | Ty::Seq(_) | Ty::Tuple(_)))
+            | (other @ (Ty::Fn(..) | Ty::Seq(_) | Ty::Tuple(_)), Ty::Struct(id, a))
+                if self.module.types[*id].cases.is_empty() =>
+            {
+                for act in self.acts(other) {
+                    self.graph.same(*a, act, span);
+                }
+            }
             (Ty::Seq(a), Ty::Seq(b)) => self.unify(a, b, span),
             (Ty::Tuple(a), Ty::Tuple(b)) => {
                 for (a, b) in a.iter().zip(b) {

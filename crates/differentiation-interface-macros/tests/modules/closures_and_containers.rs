@@ -4,7 +4,7 @@ use crate::dual::agrees;
 use differentiation_interface_macros::differentiable;
 
 both! {
-    // Closures in structs: beside numbers, without numbers of their own, several of them; strategies without numbers.
+    // Structs without numbers of their own whose fields are closures or strategies: `struct Rule<F: Fn(f64) -> f64> { f: F }`
     mod closures {
         pub trait Law {
             fn force(&self, x: f64) -> f64;
@@ -131,7 +131,7 @@ both! {
         }
     }
 
-    // A closure beside numbers, with a block that makes the struct.
+    // Closures in structs beside numbers.
     mod newton {
         pub struct Newton<F: Fn(f64) -> f64> {
             f: F,
@@ -163,7 +163,7 @@ both! {
         }
     }
 
-    // Traits of the module for slices, arrays, vectors and tuples.
+    // Traits of the module for slices, arrays, vectors and tuples: `impl Stats for [f64]`.
     mod containers {
         pub trait Vector {
             fn dot(&self, o: &Self) -> f64;

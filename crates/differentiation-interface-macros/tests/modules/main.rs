@@ -20,3 +20,4 @@ mod constants_and_places;
 mod operands_and_strategies;
 mod programs;
 mod text;
+mod traits_and_constants;

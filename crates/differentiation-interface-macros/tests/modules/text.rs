@@ -4,6 +4,7 @@ use crate::dual::agrees;
 use differentiation_interface_macros::differentiable;
 
 both! {
+    // Labels and maps made from active numbers, and data read from other text.
     mod labelled {
         use std::collections::HashMap;
         use std::fmt::Write;
