@@ -70,6 +70,7 @@ fn page() -> String {
         "closures_and_containers.rs",
         "constants_and_places.rs",
         "traits_and_constants.rs",
+        "everyday.rs",
         "text.rs",
     ] {
         for (title, _) in cases(&read(&tests.join("modules").join(file)), "// ", "mod ") {

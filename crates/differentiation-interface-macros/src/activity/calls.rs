@@ -10,10 +10,10 @@ use super::ty::Ty;
 use crate::number::mentions;
 use proc_macro2::{Span, TokenStream, TokenTree};
 use std::rc::Rc;
-use syn::parse::Parser;
+use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprCall, GenericArgument, Ident, Macro, Path, PathArguments, Token};
+use syn::{Expr, ExprCall, GenericArgument, Ident, Macro, Path, PathArguments, Token, parse_quote};
 
 /// Macros whose arguments are ordinary expressions, and whose results hold no `f64`.
 const TRANSPARENT: [&str; 17] = [
@@ -430,6 +430,12 @@ impl Inference<'_> {
         if name == "vec" {
             return self.vec_macro(e);
         }
+        if name == "matches"
+            && let Ok(question) = matches_as_match.parse2(m.mac.tokens.clone())
+        {
+            *e = question;
+            return self.expr(e);
+        }
         let list = Punctuated::<Expr, Token![,]>::parse_terminated;
         let parsed = list.parse2(m.mac.tokens.clone());
         let known = TRANSPARENT.contains(&name.as_str()) || name == "dbg";
@@ -479,7 +485,7 @@ impl Inference<'_> {
         let Expr::Macro(m) = &*e else { return Ty::Other };
         let mac = m.mac.clone();
         let list = Punctuated::<Expr, Token![,]>::parse_terminated;
-        let repeat = |input: syn::parse::ParseStream| -> syn::Result<(Expr, Expr)> {
+        let repeat = |input: ParseStream| -> syn::Result<(Expr, Expr)> {
             let value = input.parse()?;
             input.parse::<Token![;]>()?;
             Ok((value, input.parse()?))
@@ -507,7 +513,7 @@ impl Inference<'_> {
     /// A macro call whose arguments stay in the syntax tree until `rewrite` rebuilds the macro.
     fn open_macro(&mut self, mac: Macro, arguments: Vec<Expr>) -> Expr {
         let name = self.add_mark(Mark::Macro(mac), Span::call_site());
-        syn::parse_quote!(#name(#(#arguments),*))
+        parse_quote!(#name(#(#arguments),*))
     }
 
     /// The types of all variables that occur in the tokens.
@@ -520,6 +526,18 @@ impl Inference<'_> {
             }
         }
     }
+}
+
+/// `matches!(value, pattern if guard)` as a `match`.
+fn matches_as_match(input: ParseStream) -> syn::Result<Expr> {
+    let value: Expr = input.parse()?;
+    input.parse::<Token![,]>()?;
+    let pattern = syn::Pat::parse_multi_with_leading_vert(input)?;
+    let guard =
+        if input.peek(Token![if]) { Some((input.parse::<Token![if]>()?, input.parse::<Expr>()?)) } else { None };
+    input.parse::<Option<Token![,]>>()?;
+    let guard = guard.map(|(token, condition)| quote::quote!(#token #condition));
+    Ok(parse_quote!(match #value { #pattern #guard => true, _ => false }))
 }
 
 /// Whether the tokens contain a literal such as `1.0`.

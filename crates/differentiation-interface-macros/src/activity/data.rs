@@ -86,11 +86,11 @@ impl Inference<'_> {
         }
     }
 
-    /// Marks data that is lifted if any of the activities is active.
+    /// Marks data that is lifted, all its numbers, if any of the activities is active.
     fn lift(&mut self, e: &mut Expr, ty: &Ty, acts: Vec<Act>, is_borrowed: bool) {
         let to = self.graph.fresh();
         for act in acts {
-            self.graph.flow(act, to, e.span());
+            self.graph.same(act, to, e.span());
         }
         let mut types = Vec::new();
         structs(ty, &|ty| self.resolve(ty), &mut types);
@@ -124,7 +124,7 @@ impl Inference<'_> {
 }
 
 /// The structs and enums of the module in a type.
-fn structs(ty: &Ty, resolve: &impl Fn(&Ty) -> Ty, found: &mut Vec<usize>) {
+pub(super) fn structs(ty: &Ty, resolve: &impl Fn(&Ty) -> Ty, found: &mut Vec<usize>) {
     match resolve(ty) {
         Ty::Struct(id, _) => found.push(id),
         Ty::Seq(item) => structs(&item, resolve, found),

@@ -34,8 +34,12 @@ impl Graph {
     /// An active number: an argument.
     pub(super) fn active(&mut self) -> Act {
         let act = self.fresh();
-        self.nodes[act.0].active = true;
+        self.activate(act);
         act
+    }
+
+    pub(super) fn activate(&mut self, act: Act) {
+        self.nodes[act.0].active = true;
     }
 
     /// A plain number that cannot become active.

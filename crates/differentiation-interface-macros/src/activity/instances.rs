@@ -17,7 +17,7 @@ use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{
     AngleBracketedGenericArguments, Expr, ExprBinary, ExprMethodCall, GenericArgument, Ident, Path, PathArguments,
-    parse_quote_spanned,
+    PathSegment, parse_quote_spanned,
 };
 
 impl Inference<'_> {
@@ -71,7 +71,7 @@ impl Inference<'_> {
             Words::Active => self.graph.active(),
         };
         if let Some((ty, placeholder)) = alias {
-            self.add_argument(&mut last.arguments, Mark::Argument(act, self.module.root?), span);
+            self.add_argument(&mut last.arguments, Mark::Argument(act, placeholder), span);
             return Some(self.replaced(&ty, &mut |a| if a == placeholder { act } else { a }));
         }
         let id = id?;
@@ -101,8 +101,12 @@ impl Inference<'_> {
         Some(self.value_of(id, act))
     }
 
-    /// Adds the argument of a type of the module in an expression, where the compiler infers the others.
-    fn add_type_argument(&mut self, arguments: &mut PathArguments, id: usize, act: Act, span: Span) {
+    /// Adds the argument of a type of the module, or of its alias, in an expression, where the compiler infers the others.
+    fn add_type_argument(&mut self, segment: &mut PathSegment, id: usize, act: Act, span: Span) {
+        let arguments = &mut segment.arguments;
+        if let Some((_, alias)) = self.module.aliases.get(&segment.ident.to_string()) {
+            return self.add_argument(arguments, Mark::Argument(act, *alias), span);
+        }
         let declared = &self.module.types[id];
         if declared.is_bare {
             return;
@@ -135,13 +139,7 @@ impl Inference<'_> {
     pub(super) fn case(&self, path: &Path) -> Option<(usize, Vec<(String, Ty)>)> {
         let last = path.segments.last()?.ident.to_string();
         let before = path.segments.iter().rev().nth(1).map(|s| s.ident.to_string());
-        let of_name = |name: &str| match name {
-            "Self" => match self.module.this.get(name) {
-                Some(Ty::Struct(id, _)) => Some(*id),
-                _ => None,
-            },
-            name => self.module.names.get(name).copied(),
-        };
+        let of_name = |name: &str| self.type_name_of(name);
         let by_type = before.as_deref().and_then(of_name);
         let itself = of_name(&last);
         let mut imported = (0..self.module.types.len()).filter(|&i| self.module.types[i].cases.contains_key(&last));
@@ -308,7 +306,7 @@ impl Inference<'_> {
                         // `Self` is the type of the block: active as soon as the type is generic.
                         self.graph.flow(self.module.types[id].flag, call, span);
                     } else {
-                        self.add_type_argument(&mut segment.arguments, id, call, span);
+                        self.add_type_argument(segment, id, call, span);
                     }
                 }
                 _ => {
@@ -328,7 +326,7 @@ impl Inference<'_> {
         if let Some(segment) = path.segments.iter_mut().rev().nth(usize::from(before.is_some()))
             && segment.ident == self.module.types[id].name
         {
-            self.add_type_argument(&mut segment.arguments, id, act, span);
+            self.add_type_argument(segment, id, act, span);
         }
         if fields.is_empty() {
             return Some(whole);
@@ -361,16 +359,19 @@ impl Inference<'_> {
     pub(super) fn plain_type(&mut self, path: &mut Path) {
         let span = path.span();
         let Some(segment) = path.segments.iter_mut().rev().nth(1) else { return };
-        if let Some(&id) = self.module.names.get(&segment.ident.to_string()) {
+        if let Some(id) = self.type_name_of(&segment.ident.to_string()).filter(|_| segment.ident != "Self") {
             let act = self.graph.fresh();
-            self.add_type_argument(&mut segment.arguments, id, act, span);
+            self.add_type_argument(segment, id, act, span);
         }
     }
 
     fn type_name_of(&self, name: &str) -> Option<usize> {
         match (name, self.module.this.get("Self")) {
             ("Self", Some(Ty::Struct(id, _))) => Some(*id),
-            _ => self.module.names.get(name).copied(),
+            _ => self.module.names.get(name).copied().or_else(|| match self.module.aliases.get(name)?.0 {
+                Ty::Struct(id, _) => Some(id),
+                _ => None,
+            }),
         }
     }
 

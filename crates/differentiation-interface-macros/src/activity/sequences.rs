@@ -86,8 +86,19 @@ impl Inference<'_> {
         ];
         const TESTS: &[&str] =
             &["filter", "take_while", "skip_while", "inspect", "find", "min_by_key", "max_by_key", "partition"];
-        const ENDS: &[&str] =
-            &["for_each", "any", "all", "position", "is_sorted_by_key", "sort_by_key", "retain", "is_some_and"];
+        const ENDS: &[&str] = &[
+            "for_each",
+            "any",
+            "all",
+            "position",
+            "is_sorted_by_key",
+            "sort_by_key",
+            "retain",
+            "is_some_and",
+            "partition_point",
+            "rposition",
+            "binary_search_by",
+        ];
 
         if SAME.contains(&name) {
             self.plain_arguments(m);
@@ -188,6 +199,13 @@ impl Inference<'_> {
                 let result = self.callback(&mut m.args[1], &[state.clone(), item]);
                 self.unify(&result, &state, span);
                 Some(state)
+            }
+            ("try_fold", 2) => {
+                let state = self.state(&mut m.args[0]);
+                let result = self.callback(&mut m.args[1], &[state.clone(), item]);
+                let inner = self.item_of(&result);
+                self.unify(&inner, &state, span);
+                Some(result)
             }
             ("scan", 2) => {
                 let state = self.state(&mut m.args[0]);

@@ -3,6 +3,7 @@
 //! Called by `items` before it reads signatures.
 
 use super::annotations::{OTHER, TEXT, Words};
+use super::data::structs;
 use super::declared::Declared;
 use super::inference::Inference;
 use super::items::{is_foreign, is_plain_trait};
@@ -140,18 +141,6 @@ impl Inference<'_> {
                 });
             }
         }
-        for item in items.iter_mut() {
-            if let Item::Type(alias) = item
-                && mentions(alias.ty.to_token_stream(), "f64")
-            {
-                // An alias always gets its parameter, `f64` unless stated.
-                let act = self.graph.active();
-                let ty = self.annotation(&mut alias.ty, &Words::As(act));
-                let mark = self.add_mark(Mark::Type(act), alias.ident.span());
-                alias.attrs.push(syn::parse_quote!(#[#mark]));
-                self.module.aliases.insert(alias.ident.to_string(), (ty, act));
-            }
-        }
         // A trait that numbers have is one with numbers.
         let of_numbers = items.iter().filter_map(|item| match item {
             Item::Impl(block) => self.number_block(block),
@@ -159,7 +148,9 @@ impl Inference<'_> {
         });
         let of_numbers: Vec<usize> = of_numbers.collect();
         // Numbers may be those of another type, so that types are asked until nothing changes.
-        let mut words: Vec<String> = self.module.aliases.keys().cloned().chain(["f64".to_string()]).collect();
+        let mut words: Vec<String> = vec!["f64".to_string()];
+        // In an order in which each may name those before it.
+        let mut aliases: Vec<String> = Vec::new();
         for id in of_numbers {
             self.module.types[id].has_numbers = true;
             words.push(self.module.types[id].name.clone());
@@ -177,6 +168,16 @@ impl Inference<'_> {
                             _ => None,
                         });
                         (&t.ident, signatures.map(Type::Verbatim).collect())
+                    }
+                    Item::Type(alias) => {
+                        let name = alias.ident.to_string();
+                        if !aliases.contains(&name)
+                            && words.iter().any(|word| mentions(alias.ty.to_token_stream(), word))
+                        {
+                            words.push(name.clone());
+                            aliases.push(name);
+                        }
+                        continue;
                     }
                     _ => continue,
                 };
@@ -200,6 +201,7 @@ impl Inference<'_> {
                 declared.has_numbers = declared.is_bare;
             }
         }
+        self.declare_aliases(items, &aliases);
         self.declare_plain(items);
         for item in items.iter_mut() {
             match item {
@@ -238,6 +240,30 @@ impl Inference<'_> {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Reads `type Point = [f64; 3];` and `type Path = Vec<Vector>;`, in this order. One with `f64` always gets its parameter, others where their types do.
+    fn declare_aliases(&mut self, items: &mut [Item], order: &[String]) {
+        for name in order {
+            let alias = items.iter_mut().find_map(|item| match item {
+                Item::Type(alias) if alias.ident == name => Some(alias),
+                _ => None,
+            });
+            let Some(alias) = alias else { continue };
+            let act = self.graph.fresh();
+            if mentions(alias.ty.to_token_stream(), "f64") {
+                self.graph.activate(act);
+            }
+            let ty = self.annotation(&mut alias.ty, &Words::As(act));
+            let mut found = Vec::new();
+            structs(&ty, &|ty| self.resolve(ty), &mut found);
+            for id in found {
+                self.graph.flow(self.module.types[id].flag, act, alias.ident.span());
+            }
+            let mark = self.add_mark(Mark::Type(act), alias.ident.span());
+            alias.attrs.push(syn::parse_quote!(#[#mark]));
+            self.module.aliases.insert(name.clone(), (ty, act));
         }
     }
 

@@ -17,6 +17,7 @@ mod dual;
 
 mod closures_and_containers;
 mod constants_and_places;
+mod everyday;
 mod operands_and_strategies;
 mod programs;
 mod text;
