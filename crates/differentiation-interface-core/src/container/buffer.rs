@@ -42,21 +42,15 @@ impl<W: Object> Buffer<W::Scalar> for W {
         memory: &mut Vec<W::Scalar>,
         fill: impl FnOnce(&mut [W::Scalar]) -> Result<R, E>,
     ) -> Result<R, E> {
-        let (mut pieces, mut total, mut whole): (_, _, &mut [W::Scalar]) = (0, 0, &mut []);
-        self.pieces_mut(&mut |piece| {
-            if !piece.is_empty() {
-                pieces += 1;
-                total += piece.len();
-                whole = piece;
-            }
-        });
+        let mut scattered = false;
         // One call of `fill`, so that it is inlined.
-        let scattered = pieces > 1;
-        let result = fill(if scattered {
-            memory.resize(total, W::Scalar::default());
-            memory
-        } else {
-            whole
+        let result = fill(match self.piece_mut() {
+            Some(piece) => piece,
+            None => {
+                scattered = true;
+                memory.resize(count(self), W::Scalar::default());
+                memory
+            }
         })?;
         if scattered {
             place_all(self, memory);

@@ -26,9 +26,21 @@ fn entries<'a, S>(vector: ColRef<'a, S>, visit: &mut impl FnMut(&'a [S])) {
     }
 }
 
+/// The numbers of a matrix of one column. Columns of others are padded.
+#[inline]
+fn column<S>(matrix: MatRef<'_, S>) -> Option<&[S]> {
+    if matrix.ncols() == 1 { vector(matrix.col(0)) } else { None }
+}
+
+/// The numbers of a vector whose entries lie one after the other.
+#[inline]
+fn vector<S>(vector: ColRef<'_, S>) -> Option<&[S]> {
+    vector.try_as_col_major().map(|vector| vector.as_slice())
+}
+
 /// What matrices and views of them have in common.
 macro_rules! containers {
-    ($($container:ty => $owned:ident, $from:ident($($size:ident),*), $visit:ident;)*) => {$(
+    ($($container:ty => $owned:ident, $from:ident($($size:ident),*), $visit:ident, $piece:ident;)*) => {$(
         impl<S: Scalar> Container for $container {
             type Scalar = S;
             type With<N: Scalar> = $owned<N>;
@@ -47,16 +59,20 @@ macro_rules! containers {
             fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [S])) {
                 $visit(self.as_ref(), visit);
             }
+            #[inline]
+            fn piece(&self) -> Option<&[S]> {
+                $piece(self.as_ref())
+            }
         }
     )*};
     (@zero Mat, $rows:expr, $columns:expr) => { Mat::from_fn($rows, $columns, |_, _| N::default()) };
     (@zero Col, $rows:expr) => { Col::from_fn($rows, |_| N::default()) };
 }
 containers! {
-    Mat<S> => Mat, from_fn(nrows, ncols), columns;
-    MatRef<'_, S> => Mat, from_fn(nrows, ncols), columns;
-    Col<S> => Col, from_fn(nrows), entries;
-    ColRef<'_, S> => Col, from_fn(nrows), entries;
+    Mat<S> => Mat, from_fn(nrows, ncols), columns, column;
+    MatRef<'_, S> => Mat, from_fn(nrows, ncols), columns, column;
+    Col<S> => Col, from_fn(nrows), entries, vector;
+    ColRef<'_, S> => Col, from_fn(nrows), entries, vector;
 }
 
 impl<S: Scalar> Object for Mat<S> {
@@ -65,6 +81,11 @@ impl<S: Scalar> Object for Mat<S> {
         self.as_mut().col_iter_mut().for_each(|column| {
             visit(column.try_as_col_major_mut().expect("columns of an owned matrix are contiguous").as_slice_mut());
         });
+    }
+    #[inline]
+    fn piece_mut(&mut self) -> Option<&mut [S]> {
+        let column = if self.ncols() == 1 { Some(self.as_mut().col_mut(0)) } else { None };
+        column.and_then(|column| column.try_as_col_major_mut()).map(|column| column.as_slice_mut())
     }
 }
 

@@ -84,6 +84,18 @@ pub trait Container {
     }
     /// Visits the numbers.
     fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [Self::Scalar]));
+    /// All numbers, if they lie in one piece. Containers that decide at run time how many pieces they have may find this out without visiting them.
+    #[inline]
+    fn piece(&self) -> Option<&[Self::Scalar]> {
+        let (mut pieces, mut whole): (_, &[Self::Scalar]) = (0, &[]);
+        self.pieces(&mut |piece| {
+            if !piece.is_empty() {
+                pieces += 1;
+                whole = piece;
+            }
+        });
+        (pieces <= 1).then_some(whole)
+    }
     /// Visits the numbers of several containers that lie one after the other; numbers are one piece then.
     #[inline]
     fn pieces_of<'a>(containers: &'a [Self], visit: &mut impl FnMut(&'a [Self::Scalar]))
@@ -109,6 +121,18 @@ pub trait Container {
 pub trait Object: Container<With<<Self as Container>::Scalar> = Self> + Seen + Clone + Send + Debug + 'static {
     /// Visits the numbers for writing.
     fn pieces_mut<'a>(&'a mut self, visit: &mut impl FnMut(&'a mut [Self::Scalar]));
+    /// All numbers for writing, if they lie in one piece.
+    #[inline]
+    fn piece_mut(&mut self) -> Option<&mut [Self::Scalar]> {
+        let (mut pieces, mut whole): (_, &mut [Self::Scalar]) = (0, &mut []);
+        self.pieces_mut(&mut |piece| {
+            if !piece.is_empty() {
+                pieces += 1;
+                whole = piece;
+            }
+        });
+        (pieces <= 1).then_some(whole)
+    }
     /// Visits the numbers of several objects that lie one after the other.
     #[inline]
     fn pieces_mut_of<'a>(objects: &'a mut [Self], visit: &mut impl FnMut(&'a mut [Self::Scalar])) {
@@ -138,19 +162,17 @@ pub(crate) fn count<W: Container + ?Sized>(container: &W) -> usize {
 /// The numbers of a container: its own memory if they lie in one piece, else copied to `memory`.
 #[inline]
 pub fn flat<'a, W: Container + ?Sized>(container: &'a W, memory: &'a mut Vec<W::Scalar>) -> &'a [W::Scalar] {
-    let (mut pieces, mut total, mut whole): (_, _, &'a [W::Scalar]) = (0, 0, &[]);
-    container.pieces(&mut |piece| {
-        if !piece.is_empty() {
-            pieces += 1;
-            total += piece.len();
-            whole = piece;
-        }
-    });
-    if pieces <= 1 {
-        return whole;
+    match container.piece() {
+        Some(piece) => piece,
+        None => gathered(container, memory),
     }
+}
+
+/// The numbers of several pieces, copied to `memory`. Apart, so that the other case is inlined.
+#[inline(never)]
+fn gathered<'a, W: Container + ?Sized>(container: &W, memory: &'a mut Vec<W::Scalar>) -> &'a [W::Scalar] {
     // Slices of equal length instead of a growing vector: a piece of known length is copied without a call.
-    memory.resize(total, W::Scalar::default());
+    memory.resize(count(container), W::Scalar::default());
     let mut rest = &mut memory[..];
     container.pieces(&mut |piece| {
         let (now, later) = std::mem::take(&mut rest).split_at_mut(piece.len());

@@ -39,6 +39,10 @@ macro_rules! arrays {
             fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [S])) {
                 pieces(self, visit);
             }
+            #[inline]
+            fn piece(&self) -> Option<&[S]> {
+                self.as_slice()
+            }
         }
     )*};
 }
@@ -56,6 +60,10 @@ impl<S: Scalar, D: Dimension + 'static> Object for Array<S, D> {
         } else {
             self.iter_mut().for_each(|number| visit(std::slice::from_mut(number)));
         }
+    }
+    #[inline]
+    fn piece_mut(&mut self) -> Option<&mut [S]> {
+        self.as_slice_mut()
     }
 }
 
