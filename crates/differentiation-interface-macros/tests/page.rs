@@ -71,6 +71,7 @@ fn page() -> String {
         "constants_and_places.rs",
         "traits_and_constants.rs",
         "everyday.rs",
+        "science.rs",
         "text.rs",
     ] {
         for (title, _) in cases(&read(&tests.join("modules").join(file)), "// ", "mod ") {

@@ -150,9 +150,16 @@ impl Inference<'_> {
                     found = Ty::Fn(args, Rc::new(ret));
                 }
                 PathArguments::AngleBracketed(a) => {
+                    // `impl AsRef<[f64]>` is read as `[f64]`.
+                    let is_converted =
+                        ["AsRef", "AsMut", "Borrow", "BorrowMut", "Into"].iter().any(|name| last.ident == name);
                     for argument in &mut a.args {
-                        if let GenericArgument::AssocType(assoc) = argument {
-                            found = Ty::seq(self.annotation(&mut assoc.ty, words));
+                        match argument {
+                            GenericArgument::AssocType(assoc) => {
+                                found = Ty::seq(self.annotation(&mut assoc.ty, words));
+                            }
+                            GenericArgument::Type(ty) if is_converted => found = self.annotation(ty, words),
+                            _ => {}
                         }
                     }
                 }

@@ -1,6 +1,7 @@
 //! Expressions and statements: their types, and the flows they cause.
 
 use super::annotations::{Words, is_float};
+use super::declared::Passing;
 use super::inference::Inference;
 use super::instances::operator_name;
 use super::marks::Mark;
@@ -132,6 +133,12 @@ impl Inference<'_> {
                         *e = call;
                         return result;
                     }
+                }
+                if is_comparison(&b.op)
+                    && let (Ty::Struct(..), Ty::Struct(..)) = (self.resolve(&left), self.resolve(&right))
+                {
+                    self.operand(&mut b.right, &right, &left, Some(Passing::Owned));
+                    return Ty::Other;
                 }
                 match b.op {
                     BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_) => {
@@ -478,6 +485,10 @@ impl Inference<'_> {
             _ => false,
         }
     }
+}
+
+fn is_comparison(op: &BinOp) -> bool {
+    matches!(op, BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_))
 }
 
 fn name_of(label: &Option<Label>) -> Option<String> {

@@ -73,7 +73,7 @@ impl Inference<'_> {
                         || has_object.get(i) == Some(&true)
                         || !has_public_functions && !has_public_methods;
                     let scheme = self.declare(&mut function.sig, is_root, None);
-                    let acts = self.own_acts(&scheme, &function.sig);
+                    let acts = self.own_acts(&scheme, &function.sig, &function.block);
                     let mark = self.add_mark(Mark::Nested(acts), function.sig.ident.span());
                     function.attrs.push(syn::parse_quote!(#[#mark]));
                     self.module.functions.insert(function.sig.ident.to_string(), scheme.clone());
@@ -155,7 +155,9 @@ impl Inference<'_> {
     /// Reads a signature. `this` is the type of the block, and whether its numbers have one activity (an `impl` of a trait).
     fn declare(&mut self, sig: &mut Signature, is_root: bool, this: Option<(&Ty, Option<Act>)>) -> Scheme {
         let outer = self.type_parameters.clone();
-        self.declare_type_parameters(&mut sig.generics, &Words::Open);
+        // The numbers of a trait's method are those of the trait, also in the bounds of its type parameters.
+        let of_parameters = this.and_then(|t| t.1).map_or(Words::Open, Words::As);
+        self.declare_type_parameters(&mut sig.generics, &of_parameters);
         let mut open = match (this.and_then(|t| t.1), self.module.root) {
             (Some(act), _) => Words::As(act),
             (None, Some(root)) if is_root => Words::As(root),
@@ -206,12 +208,15 @@ impl Inference<'_> {
     }
 
     /// The activities that make a function generic; it must not be `const` and the like then.
-    fn own_acts(&mut self, scheme: &Scheme, sig: &Signature) -> Vec<Act> {
+    fn own_acts(&mut self, scheme: &Scheme, sig: &Signature, block: &Block) -> Vec<Act> {
         let any = self.graph.fresh();
         for act in &scheme.acts {
             self.graph.flow(*act, any, Span::call_site());
         }
-        for (span, message) in refusals::qualifiers(sig) {
+        // `const fn new(x: f64, y: f64) -> Self { Self { x, y } }` is const for any number.
+        let mut sig = sig.clone();
+        sig.constness = sig.constness.filter(|_| !refusals::only_constructs(block));
+        for (span, message) in refusals::qualifiers(&sig) {
             self.checks.push((any, span, message.to_string()));
         }
         scheme.acts.clone()
@@ -334,7 +339,7 @@ impl Inference<'_> {
             if scheme.has_own_number && !scheme.acts.contains(&flag) {
                 scheme.acts.push(flag);
             }
-            let acts = self.own_acts(&scheme, &method.sig);
+            let acts = self.own_acts(&scheme, &method.sig, &method.block);
             if scheme.has_own_number {
                 let mark = self.add_mark(Mark::Nested(acts), method.sig.ident.span());
                 method.attrs.push(syn::parse_quote!(#[#mark]));

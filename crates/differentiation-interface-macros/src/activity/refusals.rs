@@ -4,7 +4,8 @@ use crate::errors::Errors;
 use proc_macro2::Span;
 use std::fmt::Display;
 use syn::spanned::Spanned;
-use syn::{Expr, Ident, Safety, Signature, Type};
+use syn::visit_mut::{self, VisitMut};
+use syn::{Block, Expr, Ident, Lit, Safety, Signature, Type};
 
 /// The further arguments and the result of a method of `f64`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -158,6 +159,35 @@ pub(crate) fn qualifiers(sig: &Signature) -> Vec<(Span, &'static str)> {
         found.push((abi.span(), message));
     }
     found
+}
+
+/// Whether a body only puts values together, so that it can be `const` for any number: there is no arithmetic and no number to be lifted.
+pub(super) fn only_constructs(body: &Block) -> bool {
+    struct Constructs(bool);
+    impl VisitMut for Constructs {
+        fn visit_expr_mut(&mut self, e: &mut Expr) {
+            self.0 &= match e {
+                Expr::Lit(l) => !matches!(l.lit, Lit::Float(_)),
+                Expr::Struct(_)
+                | Expr::Path(_)
+                | Expr::Call(_)
+                | Expr::Tuple(_)
+                | Expr::Array(_)
+                | Expr::Repeat(_)
+                | Expr::Field(_)
+                | Expr::Index(_)
+                | Expr::Reference(_)
+                | Expr::Paren(_)
+                | Expr::Block(_)
+                | Expr::Return(_) => true,
+                _ => false,
+            };
+            visit_mut::visit_expr_mut(self, e);
+        }
+    }
+    let mut constructs = Constructs(true);
+    constructs.visit_block_mut(&mut body.clone());
+    constructs.0
 }
 
 /// Message for a constant or static that would have to be active.

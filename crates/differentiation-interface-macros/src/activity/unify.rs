@@ -129,11 +129,9 @@ impl Inference<'_> {
                     self.graph.flow(act, *text, span);
                 }
             }
-            // A closure, a vector, .. where an object of a trait is expected that is implemented for them.
-            (Ty::Struct(id, a), other @ (Ty::Fn(..) | Ty::Seq(_) | Ty::Tuple(_)))
-            | (other @ (Ty::Fn(..) | Ty::Seq(_) | Ty::Tuple(_)), Ty::Struct(id, a))
-                if self.module.types[*id].cases.is_empty() =>
-            {
+            // A closure where an object of a trait is expected, numbers collected to a struct, a struct that is read as a slice.
+            (Ty::Struct(_, a), other @ (Ty::Fn(..) | Ty::Seq(_) | Ty::Tuple(_)))
+            | (other @ (Ty::Fn(..) | Ty::Seq(_) | Ty::Tuple(_)), Ty::Struct(_, a)) => {
                 for act in self.acts(other) {
                     self.graph.same(*a, act, span);
                 }
@@ -166,7 +164,7 @@ impl Inference<'_> {
     pub(super) fn coerce(&mut self, expr: &mut Expr, from: &Ty, to: &Ty) {
         let span = expr.span();
         let (from, to) = (self.resolve(from), self.resolve(to));
-        if is_written_through(expr) {
+        if is_written_through(expr) || is_collected(expr) {
             return self.unify(&from, &to, span);
         }
         if self.copied(expr, &from, &to) {
@@ -218,4 +216,9 @@ fn is_written_through(e: &Expr) -> bool {
         Expr::Paren(p) => is_written_through(&p.expr),
         _ => false,
     }
+}
+
+/// Whether the expression is `items.collect()`, whose numbers are those of the place it goes to.
+fn is_collected(e: &Expr) -> bool {
+    matches!(e, Expr::MethodCall(m) if m.method == "collect")
 }

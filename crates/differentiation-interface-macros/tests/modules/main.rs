@@ -20,5 +20,6 @@ mod constants_and_places;
 mod everyday;
 mod operands_and_strategies;
 mod programs;
+mod science;
 mod text;
 mod traits_and_constants;

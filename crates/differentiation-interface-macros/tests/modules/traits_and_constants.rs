@@ -325,6 +325,151 @@ both! {
             out.last().map(|y| y[0] * y[1]).unwrap_or_default() + out.iter().map(|y| y[0]).sum::<f64>()
         }
     }
+
+    // Traits of the standard library: `FromIterator`, `Extend`, `IntoIterator`, `TryFrom`, `AsRef`, `PartialEq`, `Display`
+    mod filters {
+        const N: usize = 3;
+        static WEIGHTS: [f64; N] = [0.5, 0.3, 0.2];
+        pub struct Filter {
+            a: [f64; N],
+            state: [f64; N],
+            gain: f64,
+        }
+        impl Filter {
+            pub fn new(a: [f64; N]) -> Self {
+                Self { a, state: Default::default(), gain: 1.0 }
+            }
+            pub fn push(&mut self, u: f64) -> f64 {
+                self.state.rotate_right(1);
+                self.state[0] = u;
+                self.gain * self.state.iter().zip(self.a.iter()).map(|(s, a)| s * a).sum::<f64>()
+            }
+            pub fn reset(&mut self) {
+                self.state.fill(0.0);
+                self.state = [0.0; N];
+            }
+            pub fn run<'a>(&'a mut self, input: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+                input.iter().map(move |u| self.push(*u))
+            }
+        }
+        pub struct Pid {
+            kp: f64,
+            ki: f64,
+            kd: f64,
+            integral: f64,
+            last: Option<f64>,
+            limits: (f64, f64),
+        }
+        impl Pid {
+            fn step(&mut self, e: f64, dt: f64) -> f64 {
+                self.integral += e * dt;
+                let d = self.last.map_or(0.0, |l| (e - l) / dt);
+                self.last = Some(e);
+                (self.kp * e + self.ki * self.integral + self.kd * d).clamp(self.limits.0, self.limits.1)
+            }
+        }
+        pub struct Stats {
+            n: usize,
+            mean: f64,
+            m2: f64,
+        }
+        impl FromIterator<f64> for Stats {
+            fn from_iter<I: IntoIterator<Item = f64>>(it: I) -> Self {
+                let mut s = Stats { n: 0, mean: 0.0, m2: 0.0 };
+                for v in it {
+                    s.n += 1;
+                    let d = v - s.mean;
+                    s.mean += d / s.n as f64;
+                    s.m2 += d * (v - s.mean);
+                }
+                s
+            }
+        }
+        impl Extend<f64> for Stats {
+            fn extend<I: IntoIterator<Item = f64>>(&mut self, it: I) {
+                for v in it {
+                    self.n += 1;
+                    self.mean += v;
+                }
+            }
+        }
+        pub struct Poly {
+            c: Vec<f64>,
+        }
+        impl IntoIterator for Poly {
+            type Item = f64;
+            type IntoIter = std::vec::IntoIter<f64>;
+            fn into_iter(self) -> Self::IntoIter {
+                self.c.into_iter()
+            }
+        }
+        impl<'a> IntoIterator for &'a Poly {
+            type Item = &'a f64;
+            type IntoIter = std::slice::Iter<'a, f64>;
+            fn into_iter(self) -> Self::IntoIter {
+                self.c.iter()
+            }
+        }
+        impl PartialEq for Poly {
+            fn eq(&self, o: &Self) -> bool {
+                self.c.len() == o.c.len() && self.c.iter().zip(&o.c).all(|(a, b)| (a - b).abs() < 1e-9)
+            }
+        }
+        impl std::fmt::Display for Poly {
+            fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                for (i, c) in self.c.iter().enumerate() {
+                    if i > 0 {
+                        write!(f, " + ")?;
+                    }
+                    write!(f, "{c:.3}x^{i}")?;
+                }
+                Ok(())
+            }
+        }
+        impl TryFrom<&[f64]> for Poly {
+            type Error = String;
+            fn try_from(v: &[f64]) -> Result<Self, String> {
+                if v.is_empty() { Err("empty".into()) } else { Ok(Poly { c: v.to_vec() }) }
+            }
+        }
+        impl AsRef<[f64]> for Poly {
+            fn as_ref(&self) -> &[f64] {
+                &self.c
+            }
+        }
+        fn horner(p: impl AsRef<[f64]>, x: f64) -> f64 {
+            p.as_ref().iter().rev().fold(0.0, |a, c| a * x + c)
+        }
+        pub fn energy(x: &[f64]) -> f64 {
+            let mut f = Filter::new([x[0], 0.5, x[1]]);
+            let out: Vec<f64> = f.run(&[1.0, 2.0, 3.0]).collect();
+            f.reset();
+            let more = f.push(x[0]);
+            let mut pid = Pid { kp: x[0], ki: x[1], kd: 0.1, integral: 0.0, last: None, limits: (-100.0, 100.0) };
+            let mut y = 0.0;
+            for _ in 0..5 {
+                y += 0.1 * pid.step(1.0 - y, 0.1);
+            }
+            let s: Stats = x.iter().map(|v| v * v).collect();
+            let p = Poly::try_from(x).unwrap();
+            let sum: f64 = (&p).into_iter().sum();
+            let same = p == Poly { c: vec![0.0; 2] };
+            let label = format!("{p}");
+            let q: f64 = WEIGHTS.iter().zip(x).map(|(w, v)| w * v).sum();
+            let h = horner(&p, 2.0);
+            let total: f64 = p.into_iter().map(|c| c * 2.0).sum();
+            out.iter().sum::<f64>()
+                + more
+                + y
+                + s.mean * s.m2
+                + sum
+                + if same { 1.0 } else { 2.0 } * x[0]
+                + q
+                + h
+                + total
+                + label.len() as f64 * 0.0
+        }
+    }
 }
 
 #[test]
@@ -349,4 +494,10 @@ fn objects_of_traits_are_shared() {
 fn methods_are_generic_over_another_trait() {
     agrees(steppers::Energy, plain::steppers::energy, [1.5, 0.7]);
     agrees(steppers::Energy, plain::steppers::energy, [0.5, 1.1]);
+}
+
+#[test]
+fn traits_of_the_standard_library_take_active_numbers() {
+    agrees(filters::Energy, plain::filters::energy, [1.5, 0.7]);
+    agrees(filters::Energy, plain::filters::energy, [0.3, -0.4]);
 }
