@@ -4,16 +4,14 @@
 
 use crate::activity;
 use crate::errors::Errors;
-use crate::number::mentions;
+use crate::number::derives;
 use crate::object::{Object, camel_case, refuse_name};
 use crate::options::Options;
 use crate::shape::{Mark, Shape, take_mark, type_parameter};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
-use syn::{
-    Attribute, Field, FnArg, Ident, Item, ItemEnum, ItemFn, ItemImpl, ItemMod, ItemStruct, Meta, Path, Visibility,
-};
+use syn::{Field, FnArg, Ident, Item, ItemEnum, ItemFn, ItemImpl, ItemMod, ItemStruct, Path, Visibility};
 
 /// `#[differentiable] mod model { .. }`.
 pub(crate) fn differentiable_module(mut module: ItemMod, options: &Options, number: Ident) -> syn::Result<TokenStream> {
@@ -145,12 +143,7 @@ fn object(
     Some(object.expand())
 }
 
-/// Whether the attribute is a `#[derive(.., Container)]`, which reads the marks of fields.
-fn derives_container(attr: &Attribute) -> bool {
-    matches!(&attr.meta, Meta::List(list) if list.path.is_ident("derive") && mentions(list.tokens.clone(), "Container"))
-}
-
-/// Removes the marks of arguments and fields at any depth, but for those that a derive reads.
+/// Removes the marks of arguments and fields at any depth, but for those that `#[derive(Container)]` reads.
 pub(crate) fn remove_marks(item: &mut Item) {
     struct Remove;
     impl VisitMut for Remove {
@@ -163,12 +156,12 @@ pub(crate) fn remove_marks(item: &mut Item) {
             take_mark(&mut field.attrs);
         }
         fn visit_item_struct_mut(&mut self, item: &mut ItemStruct) {
-            if !item.attrs.iter().any(derives_container) {
+            if !derives(&item.attrs, "Container") {
                 visit_mut::visit_item_struct_mut(self, item);
             }
         }
         fn visit_item_enum_mut(&mut self, item: &mut ItemEnum) {
-            if !item.attrs.iter().any(derives_container) {
+            if !derives(&item.attrs, "Container") {
                 visit_mut::visit_item_enum_mut(self, item);
             }
         }

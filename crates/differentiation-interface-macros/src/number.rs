@@ -5,7 +5,7 @@
 use proc_macro2::{TokenStream, TokenTree};
 use quote::format_ident;
 use syn::visit_mut::{VisitMut, visit_type_mut};
-use syn::{Ident, Type, parse_quote_spanned};
+use syn::{Attribute, Ident, Meta, Type, parse_quote_spanned};
 
 /// Whether the type is the single word `name`.
 pub(crate) fn is_word(ty: &Type, name: &str) -> bool {
@@ -27,6 +27,13 @@ pub(crate) fn mentions(tokens: TokenStream, name: &str) -> bool {
         TokenTree::Ident(ident) => ident == name,
         TokenTree::Group(group) => mentions(group.stream(), name),
         _ => false,
+    })
+}
+
+/// Whether the attributes of a type derive the trait `name`.
+pub(crate) fn derives(attrs: &[Attribute], name: &str) -> bool {
+    attrs.iter().any(|attr| {
+        matches!(&attr.meta, Meta::List(list) if list.path.is_ident("derive") && mentions(list.tokens.clone(), name))
     })
 }
 

@@ -267,6 +267,7 @@ impl Inference<'_> {
                 let sources: Vec<Ty> = call.args.iter_mut().map(|argument| self.expr(argument)).collect();
                 Some(self.text_of(&sources, span))
             }
+            [.., "Default", "default"] => Some(self.fresh_var()),
             [.., "clone"] if one => Some(self.expr(&mut call.args[0])),
             [.., "Vec", "from"] if one => Some(self.expr(&mut call.args[0])),
             [.., "array", "from_fn"] if one => {

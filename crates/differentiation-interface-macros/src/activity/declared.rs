@@ -5,6 +5,7 @@
 use super::graph::Act;
 use super::ty::Ty;
 use std::collections::{HashMap, VecDeque};
+use syn::Ident;
 
 /// The owner of the methods that traits of the module give to slices, arrays, vectors and tuples.
 pub(super) const CONTAINERS: &str = "[f64]";
@@ -19,6 +20,10 @@ pub(super) struct Module {
     pub(super) functions: HashMap<String, Scheme>,
     /// By type and name. Several for operators, such as `Vector * Vector` and `Vector * f64`.
     pub(super) methods: HashMap<(String, String), Vec<Scheme>>,
+    /// The traits of the module that each type implements.
+    pub(super) implemented: HashMap<String, Vec<String>>,
+    /// The types whose parameter is bounded where they are declared.
+    pub(super) bounded: Vec<String>,
     /// By type and name: the constants of types, and whether they are values, not references.
     pub(super) constants: HashMap<(String, String), (Ty, bool)>,
     /// The signatures in the order of the items, for their bodies; `None` for a function that stays as it is.
@@ -29,6 +34,13 @@ pub(super) struct Module {
     pub(super) this: HashMap<String, Ty>,
     /// The activity of the arguments that are active in any case.
     pub(super) root: Option<Act>,
+}
+
+impl Module {
+    /// Whether the parameter of a type is bounded where the type is declared.
+    pub(super) fn is_bounded(&self, name: &Ident) -> bool {
+        self.bounded.iter().any(|bounded| name == bounded)
+    }
 }
 
 /// A struct or enum.

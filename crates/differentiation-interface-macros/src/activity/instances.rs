@@ -213,6 +213,9 @@ impl Inference<'_> {
             }
             value.colon_token.get_or_insert_with(Default::default);
         }
+        if let Some(segment) = s.path.segments.last_mut().filter(|segment| !segment.arguments.is_none()) {
+            self.add_type_argument(segment, id, act, span);
+        }
         if let Some(rest) = &mut s.rest {
             let ty = self.expr(rest);
             self.unify(&ty, &whole, span);
@@ -317,6 +320,14 @@ impl Inference<'_> {
             }
             return Some(Ty::Fn(types, Rc::new(result)));
         }
+        if let Some(id) = self.default_of(path) {
+            let act = if before.as_deref() == Some("Self") { self.module.types[id].flag } else { self.graph.fresh() };
+            if let Some(segment) = path.segments.iter_mut().rev().nth(1).filter(|segment| segment.ident != "Self") {
+                self.add_type_argument(segment, id, act, span);
+            }
+            let whole = self.value_of(id, act);
+            return Some(Ty::Fn(Vec::new(), Rc::new(whole)));
+        }
         let (id, fields) = self.case(path)?;
         let act = match before.as_deref().or(Some(&last)) {
             Some("Self") => self.module.types[id].flag,
@@ -379,8 +390,11 @@ impl Inference<'_> {
     fn method_scheme(&self, receiver: &Ty, name: &str, arguments: &[Ty]) -> Option<Scheme> {
         let candidates: Vec<&Scheme> = match receiver {
             Ty::Struct(id, _) => {
-                let key = (self.module.types[*id].name.clone(), name.to_string());
-                self.module.methods.get(&key)?.iter().collect()
+                let own = &self.module.types[*id].name;
+                // A method with a body in a trait is one of the types that implement it.
+                let traits = self.module.implemented.get(own).into_iter().flatten();
+                let mut owners = std::iter::once(own).chain(traits);
+                owners.find_map(|owner| self.module.methods.get(&(owner.clone(), name.to_string())))?.iter().collect()
             }
             // A method of numbers that the module adds by a trait.
             Ty::Float(_) => self.module.methods.get(&("f64".to_string(), name.to_string()))?.iter().collect(),
@@ -468,9 +482,15 @@ impl Inference<'_> {
         Some(result)
     }
 
+    /// The type in `Type::default`, which it may derive.
+    fn default_of(&self, path: &Path) -> Option<usize> {
+        let mut names = path.segments.iter().rev().map(|s| s.ident.to_string());
+        names.next().filter(|name| name == "default").and(names.next()).and_then(|owner| self.type_name_of(&owner))
+    }
+
     /// Whether the name is a function or type of the module, not hidden by a variable.
     pub(super) fn is_of_module(&self, path: &Path) -> bool {
-        self.scheme(path).is_some() || self.case(path).is_some()
+        self.scheme(path).is_some() || self.case(path).is_some() || self.default_of(path).is_some()
     }
 }
 

@@ -266,6 +266,10 @@ impl Inference<'_> {
             return None;
         };
         let of_module = block.trait_.as_ref().and_then(|(path, _)| self.trait_number(path));
+        if let Some(of_trait) = of_module {
+            let of_trait = self.module.types[of_trait].name.clone();
+            self.module.implemented.entry(name.clone()).or_default().push(of_trait);
+        }
         let is_bare = self.module.types[id].is_bare;
         let flag = match of_module {
             // The numbers of a type that has none of its own are those of the trait.
@@ -384,7 +388,7 @@ impl Inference<'_> {
         }
         let id = self.module.names[&t.ident.to_string()];
         let flag = self.module.types[id].flag;
-        let mark = self.add_mark(Mark::Type(flag), t.ident.span());
+        let mark = self.add_mark(Mark::Type(flag, self.module.is_bounded(&t.ident)), t.ident.span());
         t.attrs.push(syn::parse_quote!(#[#mark]));
         let this = self.enter_trait(t, id);
         for item in &mut t.items {

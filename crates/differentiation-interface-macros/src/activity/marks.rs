@@ -43,8 +43,8 @@ pub(super) enum Mark {
     /// A `fn` of an `impl` block: gets the number type as a parameter if any of these is active and the block has none (its
     /// activity is the second).
     Method(Vec<Act>, Act),
-    /// A struct, enum or trait of a module: gets the parameter `T = f64` if active.
-    Type(Act),
+    /// A struct, enum, trait or alias of a module: gets the parameter `T = f64` if active, or `T: Real = f64` if it must be bounded.
+    Type(Act, bool),
     /// An `impl` block: gets the parameter `T: Real` if its type or its trait is active.
     Block(Vec<Act>),
     /// An `impl` block of a type without numbers of its own: if active, its methods that name the number type get the bounds that do.

@@ -102,23 +102,17 @@ impl VisitMut for Rewrite<'_> {
 
     fn visit_item_struct_mut(&mut self, item: &mut syn::ItemStruct) {
         visit_mut::visit_item_struct_mut(self, item);
-        if self.take_parameter(&mut item.attrs) {
-            self.add_default_number(&mut item.generics);
-        }
+        self.add_default_number(&mut item.attrs, &mut item.generics);
     }
 
     fn visit_item_enum_mut(&mut self, item: &mut syn::ItemEnum) {
         visit_mut::visit_item_enum_mut(self, item);
-        if self.take_parameter(&mut item.attrs) {
-            self.add_default_number(&mut item.generics);
-        }
+        self.add_default_number(&mut item.attrs, &mut item.generics);
     }
 
     fn visit_item_trait_mut(&mut self, item: &mut syn::ItemTrait) {
         visit_mut::visit_item_trait_mut(self, item);
-        if self.take_parameter(&mut item.attrs) {
-            self.add_default_number(&mut item.generics);
-        }
+        self.add_default_number(&mut item.attrs, &mut item.generics);
     }
 
     fn visit_trait_item_fn_mut(&mut self, method: &mut syn::TraitItemFn) {
@@ -136,9 +130,7 @@ impl VisitMut for Rewrite<'_> {
 
     fn visit_item_type_mut(&mut self, item: &mut syn::ItemType) {
         visit_mut::visit_item_type_mut(self, item);
-        if self.take_parameter(&mut item.attrs) {
-            self.add_default_number(&mut item.generics);
-        }
+        self.add_default_number(&mut item.attrs, &mut item.generics);
     }
 
     /// `State { pos, .. }` stays as it was written if the field stays as it was.
@@ -183,7 +175,7 @@ impl Rewrite<'_> {
             is_generic = match self.marks.get(i) {
                 Some(Mark::Nested(acts) | Mark::Block(acts)) => any(acts),
                 Some(Mark::Method(acts, block)) => any(acts) && !self.graph.is_active(*block),
-                Some(Mark::Type(act) | Mark::Bound(act)) => self.graph.is_active(*act),
+                Some(Mark::Type(act, _) | Mark::Bound(act)) => self.graph.is_active(*act),
                 _ => false,
             };
             false
@@ -229,9 +221,17 @@ impl Rewrite<'_> {
         generics.params.push(parse_quote!(#number: #krate::Real));
     }
 
-    fn add_default_number(&self, generics: &mut Generics) {
-        let number = self.number;
-        generics.params.push(parse_quote!(#number = f64));
+    fn add_default_number(&self, attrs: &mut Vec<Attribute>, generics: &mut Generics) {
+        let marks = attrs.iter().filter_map(|attr| self.marks.get(attr.path().get_ident().and_then(mark_number)?));
+        let is_bounded = marks.into_iter().any(|mark| matches!(mark, Mark::Type(_, true)));
+        if self.take_parameter(attrs) {
+            let (number, krate) = (self.number, self.krate);
+            generics.params.push(if is_bounded {
+                parse_quote!(#number: #krate::Real = f64)
+            } else {
+                parse_quote!(#number = f64)
+            });
+        }
     }
 
     /// The arguments of a type or function of the module.

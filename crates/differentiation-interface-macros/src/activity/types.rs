@@ -10,7 +10,7 @@ use super::items::{is_foreign, is_plain_trait};
 use super::marks::Mark;
 use super::refusals;
 use super::ty::Ty;
-use crate::number::{is_word, mentions, type_name};
+use crate::number::{derives, is_word, mentions, type_name};
 use crate::shape::{Mark as Written, take_mark};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -88,6 +88,45 @@ fn bounded_structs(items: &[Item]) -> HashMap<String, Generics> {
         }
     }
     found
+}
+
+/// The types that need `T: Real` where they are declared: `#[derive(Default)] struct Robot { base: Pose }` with an `impl Default for Pose`, which is one
+/// for real numbers only, and the types that name one of these.
+fn bounded_types(items: &[Item]) -> Vec<String> {
+    let by_hand: Vec<(String, String)> = items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Impl(block) => {
+                let (path, _) = block.trait_.as_ref()?;
+                Some((path.segments.last()?.ident.to_string(), type_name(&block.self_ty)?.to_string()))
+            }
+            _ => None,
+        })
+        .collect();
+    let mut bounded: Vec<String> = Vec::new();
+    loop {
+        let before = bounded.len();
+        for item in items {
+            let (name, attrs, content) = match item {
+                Item::Struct(s) => (s.ident.to_string(), &s.attrs, s.fields.to_token_stream()),
+                Item::Enum(e) => (e.ident.to_string(), &e.attrs, e.variants.to_token_stream()),
+                Item::Trait(t) => {
+                    let content = &t.items;
+                    (t.ident.to_string(), &t.attrs, quote!(#(#content)*))
+                }
+                _ => continue,
+            };
+            let is_bounded =
+                by_hand.iter().any(|(of_trait, ty)| derives(attrs, of_trait) && mentions(content.clone(), ty))
+                    || bounded.iter().any(|ty| mentions(content.clone(), ty));
+            if is_bounded && !bounded.contains(&name) {
+                bounded.push(name);
+            }
+        }
+        if bounded.len() == before {
+            return bounded;
+        }
+    }
 }
 
 /// The bounds of type parameters.
@@ -203,6 +242,7 @@ impl Inference<'_> {
         }
         self.declare_aliases(items, &aliases);
         self.declare_plain(items);
+        self.module.bounded = bounded_types(items);
         for item in items.iter_mut() {
             match item {
                 Item::Struct(s) => {
@@ -225,7 +265,7 @@ impl Inference<'_> {
                     self.type_parameters = outer;
                     self.module.types[id].cases.insert(s.ident.to_string(), case);
                     if !is_bare {
-                        let mark = self.add_mark(Mark::Type(flag), s.ident.span());
+                        let mark = self.add_mark(Mark::Type(flag, self.module.is_bounded(&s.ident)), s.ident.span());
                         s.attrs.push(syn::parse_quote!(#[#mark]));
                     }
                 }
@@ -235,7 +275,8 @@ impl Inference<'_> {
                         let case = self.fields(&mut variant.fields, id);
                         self.module.types[id].cases.insert(variant.ident.to_string(), case);
                     }
-                    let mark = self.add_mark(Mark::Type(self.module.types[id].flag), e.ident.span());
+                    let mark = Mark::Type(self.module.types[id].flag, self.module.is_bounded(&e.ident));
+                    let mark = self.add_mark(mark, e.ident.span());
                     e.attrs.push(syn::parse_quote!(#[#mark]));
                 }
                 _ => {}
@@ -261,7 +302,7 @@ impl Inference<'_> {
             for id in found {
                 self.graph.flow(self.module.types[id].flag, act, alias.ident.span());
             }
-            let mark = self.add_mark(Mark::Type(act), alias.ident.span());
+            let mark = self.add_mark(Mark::Type(act, false), alias.ident.span());
             alias.attrs.push(syn::parse_quote!(#[#mark]));
             self.module.aliases.insert(name.clone(), (ty, act));
         }

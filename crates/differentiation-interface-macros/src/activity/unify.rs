@@ -116,7 +116,11 @@ impl Inference<'_> {
             }
             // What becomes text is active, but text makes no number active.
             (Ty::Opaque(a), Ty::Text(b)) | (Ty::Text(b), Ty::Opaque(a)) => self.graph.flow(*a, *b, span),
-            (Ty::Struct(i, a), Ty::Struct(j, b)) if i == j => self.graph.same(*a, *b, span),
+            (Ty::Struct(i, a), Ty::Struct(j, b)) if i == j => {
+                if self.module.types[*i].has_numbers {
+                    self.graph.same(*a, *b, span);
+                }
+            }
             // A value of a type where an object of a trait is expected: `Well<T>` implements `Potential<T>`.
             (Ty::Struct(i, a), Ty::Struct(j, b)) => {
                 let (from, to) = (self.module.types[*i].flag, self.module.types[*j].flag);
@@ -130,8 +134,10 @@ impl Inference<'_> {
                 }
             }
             // A closure where an object of a trait is expected, numbers collected to a struct, a struct that is read as a slice.
-            (Ty::Struct(_, a), other @ (Ty::Fn(..) | Ty::Seq(_) | Ty::Tuple(_)))
-            | (other @ (Ty::Fn(..) | Ty::Seq(_) | Ty::Tuple(_)), Ty::Struct(_, a)) => {
+            (Ty::Struct(id, a), other @ (Ty::Fn(..) | Ty::Seq(_) | Ty::Tuple(_)))
+            | (other @ (Ty::Fn(..) | Ty::Seq(_) | Ty::Tuple(_)), Ty::Struct(id, a))
+                if self.module.types[*id].has_numbers =>
+            {
                 for act in self.acts(other) {
                     self.graph.same(*a, act, span);
                 }

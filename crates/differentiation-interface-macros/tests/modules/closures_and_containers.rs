@@ -330,6 +330,111 @@ both! {
             total(&l, x[0]) + l.scaled() + Line::WEIGHT * x[1]
         }
     }
+
+    // Values by `default`, derived or by hand, and methods with bodies of traits
+    mod derived {
+        #[derive(Clone, Copy)]
+        pub struct Pose {
+            x: f64,
+        }
+        impl Default for Pose {
+            fn default() -> Self {
+                Pose { x: 1.0 }
+            }
+        }
+        #[derive(Default)]
+        pub struct Robot {
+            base: Pose,
+            loads: Vec<(usize, f64)>,
+            area: Vec<f64>,
+        }
+        pub trait Holder {
+            fn robot(&self) -> &Robot;
+        }
+        pub struct Depot {
+            robot: Robot,
+        }
+        impl Holder for Depot {
+            fn robot(&self) -> &Robot {
+                &self.robot
+            }
+        }
+        impl Robot {
+            fn total(&self) -> f64 {
+                self.loads.iter().map(|(i, v)| v * self.area[*i]).sum()
+            }
+        }
+        #[derive(Clone, Copy, Default)]
+        pub enum Kind {
+            #[default]
+            Relu,
+            Id,
+        }
+        impl Kind {
+            pub fn apply(self, x: f64) -> f64 {
+                match self {
+                    Kind::Relu => x.max(0.0),
+                    Self::Id => x,
+                }
+            }
+        }
+        pub struct Dense {
+            w: Vec<f64>,
+            kind: Kind,
+        }
+        impl Dense {
+            fn forward(&self, input: &[f64]) -> f64 {
+                let z = self.w.iter().zip(input).map(|(w, x)| w * x).sum::<f64>();
+                self.kind.apply(z)
+            }
+        }
+        pub trait Filter {
+            fn process(&mut self, x: f64) -> f64;
+            fn all(&mut self, xs: &[f64]) -> Vec<f64> {
+                xs.iter().map(|&x| self.process(x)).collect()
+            }
+        }
+        pub struct Gain {
+            k: f64,
+        }
+        impl Filter for Gain {
+            fn process(&mut self, x: f64) -> f64 {
+                self.k * x
+            }
+        }
+        pub struct Hold<const N: usize> {
+            buf: [f64; N],
+        }
+        impl<const N: usize> Filter for Hold<N> {
+            fn process(&mut self, x: f64) -> f64 {
+                self.buf.rotate_right(1);
+                self.buf[0] = x;
+                self.buf[N - 1] * x
+            }
+        }
+        fn signal(n: usize) -> Vec<f64> {
+            (0..n).map(|i| i as f64).collect()
+        }
+        pub fn energy(q: &[f64]) -> f64 {
+            let mut r = Robot::default();
+            let base = r.base.x;
+            r.base.x = q[0];
+            r.area = q.to_vec();
+            r.loads.push((0, -1.0));
+            let dense = Dense { w: q.to_vec(), kind: Kind::default() };
+            let mut gain = Gain { k: q[0] };
+            let mut hold: Box<dyn Filter> = Box::new(Hold::<2> { buf: [0.5; 2] });
+            let depot = Depot { robot: Robot { base: Pose { x: q[1] }, ..Default::default() } };
+            let s = signal(3);
+            let sum = gain.all(&s).iter().sum::<f64>() + gain.process(q[0]) + hold.process(q[0]) * hold.process(q[1]);
+            base * r.base.x * q[0]
+                + r.total()
+                + dense.forward(&[1.0, 2.0])
+                + Kind::Id.apply(q[1])
+                + sum
+                + depot.robot().base.x
+        }
+    }
 }
 
 #[test]
@@ -360,4 +465,10 @@ fn sums_and_products_of_structs_become_generic() {
 fn traits_have_constants_and_types() {
     agrees(elements::Energy, plain::elements::energy, [1.5, 1.2]);
     agrees(elements::Energy, plain::elements::energy, [0.75, 0.4]);
+}
+
+#[test]
+fn defaults_and_methods_of_traits_take_active_numbers() {
+    agrees(derived::Energy, plain::derived::energy, [1.5, 0.7]);
+    agrees(derived::Energy, plain::derived::energy, [0.3, -0.4]);
 }
