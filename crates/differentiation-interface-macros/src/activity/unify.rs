@@ -116,9 +116,9 @@ impl Inference<'_> {
             }
             // What becomes text is active, but text makes no number active.
             (Ty::Opaque(a), Ty::Text(b)) | (Ty::Text(b), Ty::Opaque(a)) => self.graph.flow(*a, *b, span),
-            (Ty::Struct(i, a), Ty::Struct(j, b)) if i == j => {
-                if self.module.types[*i].has_numbers {
-                    self.graph.same(*a, *b, span);
+            (whole @ Ty::Struct(i, _), Ty::Struct(j, b)) if i == j => {
+                for act in self.acts(whole) {
+                    self.graph.same(act, *b, span);
                 }
             }
             // A value of a type where an object of a trait is expected: `Well<T>` implements `Potential<T>`.
