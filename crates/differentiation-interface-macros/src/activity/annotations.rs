@@ -2,6 +2,7 @@
 
 use super::graph::Act;
 use super::inference::{Inference, Variable};
+use super::maps::MAPS;
 use super::marks::Mark;
 use super::refusals;
 use super::ty::Ty;
@@ -29,6 +30,9 @@ pub(super) const OTHER: [&str; 17] = [
     "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "bool", "char", "f32",
     "Ordering", "Range",
 ];
+
+/// Types that are read as what they hold.
+pub(super) const WRAPPERS: [&str; 5] = ["Box", "Rc", "Arc", "Cell", "RefCell"];
 
 /// Types of text.
 pub(super) const TEXT: [&str; 2] = ["str", "String"];
@@ -102,7 +106,8 @@ impl Inference<'_> {
                             .collect();
                         match (name.as_str(), types.first()) {
                             ("Vec" | "Option" | "VecDeque" | "Result", Some(item)) => Ty::seq(item.clone()),
-                            ("Box" | "Rc" | "Arc" | "Cell" | "RefCell", Some(inner)) => inner.clone(),
+                            (name, Some(_)) if MAPS.contains(&name) => self.map_of(&types),
+                            (name, Some(inner)) if WRAPPERS.contains(&name) => inner.clone(),
                             _ => self.opaque_same(&types, arguments.span()),
                         }
                     }
@@ -120,11 +125,13 @@ impl Inference<'_> {
 
     /// An unknown type with arguments: all its numbers have one activity.
     fn opaque_same(&mut self, types: &[Ty], span: proc_macro2::Span) -> Ty {
-        let act = self.graph.fresh();
-        for ty in types {
-            for a in self.acts(ty) {
-                self.graph.same(a, act, span);
-            }
+        let acts: Vec<Act> = types.iter().flat_map(|ty| self.acts(ty)).collect();
+        let act = match acts.first() {
+            Some(first) => *first,
+            None => self.graph.fresh(),
+        };
+        for other in acts {
+            self.graph.same(other, act, span);
         }
         Ty::Opaque(act)
     }
@@ -155,6 +162,8 @@ impl Inference<'_> {
                         ["AsRef", "AsMut", "Borrow", "BorrowMut", "Into"].iter().any(|name| last.ident == name);
                     for argument in &mut a.args {
                         match argument {
+                            // `Mul<f64, Output = P>` says nothing of the type that is bounded.
+                            GenericArgument::AssocType(assoc) if assoc.ident == "Output" && last.ident != "Index" => {}
                             GenericArgument::AssocType(assoc) => {
                                 found = Ty::seq(self.annotation(&mut assoc.ty, words));
                             }

@@ -1,9 +1,11 @@
 //! Paths, calls of functions, and macro calls.
 
-use super::annotations::Words;
+use super::annotations::{WRAPPERS, Words};
+use super::declared::Passing;
 use super::exprs::is_constant_name;
 use super::graph::Act;
 use super::inference::Inference;
+use super::maps::MAPS;
 use super::marks::Mark;
 use super::refusals::{self, Arguments};
 use super::ty::Ty;
@@ -248,7 +250,7 @@ impl Inference<'_> {
                 let item = self.fresh_var();
                 Some(Ty::seq(item))
             }
-            [.., "Box" | "Rc" | "Arc" | "Cell" | "RefCell", "new"] if one => Some(self.wrapped(&mut call.args[0])),
+            [.., owner, "new"] if one && WRAPPERS.contains(owner) => Some(self.wrapped(&mut call.args[0])),
             [.., "Vec" | "VecDeque", "new" | "with_capacity"] => {
                 let types = match &mut *call.func {
                     Expr::Path(p) => self.path_arguments(&mut p.path),
@@ -269,6 +271,22 @@ impl Inference<'_> {
             }
             [.., "Default", "default"] => Some(self.fresh_var()),
             [.., "clone"] if one => Some(self.expr(&mut call.args[0])),
+            [.., owner, "new" | "with_capacity" | "default"] if MAPS.contains(owner) => {
+                let types = match &mut *call.func {
+                    Expr::Path(p) => self.path_arguments(&mut p.path),
+                    _ => Vec::new(),
+                };
+                for argument in &mut call.args {
+                    self.expr(argument);
+                }
+                Some(self.map_of(&types))
+            }
+            [.., owner, "from" | "from_iter"] if one && MAPS.contains(owner) => {
+                let entries = self.expr(&mut call.args[0]);
+                let map = self.map_of(&[]);
+                self.unify(&entries, &map, span);
+                Some(map)
+            }
             [.., "Vec", "from"] if one => Some(self.expr(&mut call.args[0])),
             [.., "array", "from_fn"] if one => {
                 let types = match &mut *call.func {
@@ -280,6 +298,28 @@ impl Inference<'_> {
                     self.unify(wanted, &item, span);
                 }
                 Some(Ty::seq(item))
+            }
+            [.., "cmp", "max" | "min"] | ["max" | "min"] if call.args.len() == 2 => {
+                let a = self.expr(&mut call.args[0]);
+                let b = self.expr(&mut call.args[1]);
+                self.operand(&mut call.args[1], &b, &a, Some(Passing::Owned));
+                Some(a)
+            }
+            [.., "TypeId", "of"] => {
+                let arguments = match &*call.func {
+                    Expr::Path(p) => p.path.segments.last().map(|s| s.arguments.clone()),
+                    _ => None,
+                };
+                if let Some(PathArguments::AngleBracketed(types)) = arguments {
+                    self.refuse_any(Some(&types), "TypeId", call.func.span());
+                }
+                None
+            }
+            [.., "size_of_val" | "align_of_val" | "type_name_of_val"] if one => {
+                let ty = self.expr(&mut call.args[0]);
+                let span = call.func.span();
+                self.checks.extend(self.acts(&ty).into_iter().map(|act| (act, span, refusals::layout())));
+                Some(Ty::Other)
             }
             [.., "mem", "swap"] if call.args.len() == 2 => {
                 let a = self.expr(&mut call.args[0]);

@@ -29,6 +29,10 @@ impl Passing {
 impl Inference<'_> {
     /// Records that the value of `e` is an argument of type `expected`.
     pub(super) fn pass(&mut self, e: &mut Expr, ty: &Ty, expected: &Ty, passing: Option<Passing>) {
+        // An argument of a type parameter: others of the same parameter have the same numbers.
+        if let (Ty::Struct(..), Ty::Opaque(_)) = (self.resolve(ty), self.resolve(expected)) {
+            return self.unify(ty, expected, e.span());
+        }
         let Some(passing) = passing.filter(|_| self.can_be_lifted(ty, expected)) else {
             return self.coerce(e, ty, expected);
         };
@@ -127,7 +131,7 @@ impl Inference<'_> {
 pub(super) fn structs(ty: &Ty, resolve: &impl Fn(&Ty) -> Ty, found: &mut Vec<usize>) {
     match resolve(ty) {
         Ty::Struct(id, _) => found.push(id),
-        Ty::Seq(item) => structs(&item, resolve, found),
+        Ty::Seq(item) | Ty::Map(item) => structs(&item, resolve, found),
         Ty::Tuple(items) => items.iter().for_each(|item| structs(item, resolve, found)),
         _ => {}
     }

@@ -5,6 +5,7 @@
 use super::graph::Act;
 use super::ty::Ty;
 use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
 use syn::Ident;
 
 /// The owner of the methods that traits of the module give to slices, arrays, vectors and tuples.
@@ -68,6 +69,8 @@ pub(super) struct Scheme {
     pub(super) arguments: Vec<Ty>,
     pub(super) result: Ty,
     pub(super) acts: Vec<Act>,
+    /// The types of the type parameters in scope.
+    pub(super) type_parameters: Rc<HashMap<String, Ty>>,
     /// Type and constant parameters that the user wrote.
     pub(super) parameters: usize,
     /// Whether it is a method that gets the number type as a parameter although it belongs to a type, which has none.

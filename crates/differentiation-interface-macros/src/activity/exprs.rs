@@ -168,7 +168,7 @@ impl Inference<'_> {
             Expr::Index(i) => {
                 let base = self.expr(&mut i.expr);
                 self.expr(&mut i.index);
-                if let Some(item) = self.indexed(&base, span) {
+                if let Some(item) = self.indexed(&base, span).or_else(|| self.map_value(&base)) {
                     return item;
                 }
                 if matches!(&*i.index, Expr::Range(_)) { base } else { self.item_of(&base) }

@@ -41,6 +41,7 @@ impl Inference<'_> {
                 self.value_of(id, act)
             }
             Ty::Seq(item) => Ty::seq(self.replaced(&item, by)),
+            Ty::Map(entry) => Ty::Map(Rc::new(self.replaced(&entry, by))),
             Ty::Tuple(items) => Ty::Tuple(items.iter().map(|t| self.replaced(t, by)).collect()),
             Ty::Fn(arguments, result) => {
                 let arguments = arguments.iter().map(|t| self.replaced(t, by)).collect();
@@ -103,6 +104,10 @@ impl Inference<'_> {
 
     /// Adds the argument of a type of the module, or of its alias, in an expression, where the compiler infers the others.
     fn add_type_argument(&mut self, segment: &mut PathSegment, id: usize, act: Act, span: Span) {
+        if let Some(Ty::Struct(_, own)) = self.type_parameters.get(&segment.ident.to_string()) {
+            // `L::new()` in a function with `L: Law`: the numbers are those of `L`.
+            return self.graph.same(*own, act, span);
+        }
         let arguments = &mut segment.arguments;
         if let Some((_, alias)) = self.module.aliases.get(&segment.ident.to_string()) {
             return self.add_argument(arguments, Mark::Argument(act, *alias), span);
@@ -218,7 +223,7 @@ impl Inference<'_> {
         }
         if let Some(rest) = &mut s.rest {
             let ty = self.expr(rest);
-            self.unify(&ty, &whole, span);
+            self.operand(rest, &ty, &whole, Some(Passing::Owned));
         }
         if s.path.is_ident("Self")
             && let Some(this) = self.module.this.get("Self").cloned()
@@ -314,6 +319,15 @@ impl Inference<'_> {
                 }
                 _ => {
                     let arguments = &mut path.segments.last_mut()?.arguments;
+                    if let PathArguments::AngleBracketed(list) = &mut *arguments {
+                        for argument in &mut list.args {
+                            if let GenericArgument::Type(ty) = argument
+                                && self.names_numbers(ty.to_token_stream())
+                            {
+                                self.annotation(ty, &Words::As(call));
+                            }
+                        }
+                    }
                     let others = if matches!(arguments, PathArguments::None) { scheme.parameters } else { 0 };
                     self.add_argument(arguments, Mark::Instance(scheme.acts, call, others), span);
                 }
@@ -379,9 +393,12 @@ impl Inference<'_> {
     fn type_name_of(&self, name: &str) -> Option<usize> {
         match (name, self.module.this.get("Self")) {
             ("Self", Some(Ty::Struct(id, _))) => Some(*id),
-            _ => self.module.names.get(name).copied().or_else(|| match self.module.aliases.get(name)?.0 {
-                Ty::Struct(id, _) => Some(id),
-                _ => None,
+            _ => self.module.names.get(name).copied().or_else(|| {
+                let alias = self.module.aliases.get(name).map(|(ty, _)| ty);
+                match self.type_parameters.get(name).or(alias)? {
+                    Ty::Struct(id, _) => Some(*id),
+                    _ => None,
+                }
             }),
         }
     }

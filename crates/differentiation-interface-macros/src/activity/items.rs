@@ -67,7 +67,10 @@ impl Inference<'_> {
             items.iter().any(|i| matches!(i, Item::Impl(block) if block.items.iter().any(is_public_method)));
         for (i, item) in items.iter_mut().enumerate() {
             match item {
-                Item::Fn(function) if self.is_generic_already(&function.sig) => self.module.order.push_back(None),
+                Item::Fn(function) if self.is_generic_already(&function.sig) => {
+                    self.refuse_identity(function);
+                    self.module.order.push_back(None);
+                }
                 Item::Fn(function) => {
                     let is_root = public(&function.vis)
                         || has_object.get(i) == Some(&true)
@@ -80,7 +83,8 @@ impl Inference<'_> {
                     self.module.order.push_back(Some(scheme));
                 }
                 Item::Impl(block) if self.is_generic_block(block) || forms::is_of_constants(block) => {
-                    self.module.blocks.push_back(None)
+                    self.refuse_identity(block);
+                    self.module.blocks.push_back(None);
                 }
                 Item::Impl(block) => {
                     let roots = if has_public_functions {
@@ -127,7 +131,8 @@ impl Inference<'_> {
     fn is_generic_block(&self, block: &ItemImpl) -> bool {
         let has_types = block.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)));
         let (parameters, clause) = (&block.generics.params, &block.generics.where_clause);
-        has_types && !self.names_numbers(quote!(#parameters #clause))
+        let ty = &block.self_ty;
+        has_types && !self.names_numbers(quote!(#parameters #clause #ty))
     }
 
     /// Whether a function is generic as the user wrote it, and stays as it is.
@@ -144,6 +149,15 @@ impl Inference<'_> {
                 || mentions(clause.clone(), &p.ident.to_string()) && self.names_numbers(clause.clone())
         };
         generics.type_params().filter(is_bounded).map(|p| p.ident.to_string()).collect()
+    }
+
+    /// Refuses questions about the type of a value in generic code that stays as it is: the answer would differ for active numbers.
+    fn refuse_identity(&mut self, item: &impl ToTokens) {
+        let question = ["TypeId", "downcast_ref", "downcast_mut", "downcast"];
+        if let Some(name) = question.into_iter().find(|name| mentions(item.to_token_stream(), name)) {
+            let any = self.graph.active();
+            self.checks.push((any, item.span(), refusals::any(name)));
+        }
     }
 
     /// Whether the tokens name `f64`, or a type or trait of the module that has numbers.
@@ -193,7 +207,7 @@ impl Inference<'_> {
             open = Words::Open;
         }
         let result = self.return_annotation(&mut sig.output, &open);
-        self.type_parameters = outer;
+        let type_parameters = Rc::new(std::mem::replace(&mut self.type_parameters, outer));
         let parameters = sig.generics.params.iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).count();
         let has_receiver = matches!(sig.inputs.first(), Some(FnArg::Receiver(_)));
         let mut acts = self.acts(&Ty::Fn(arguments.clone(), Rc::new(result.clone())));
@@ -204,7 +218,7 @@ impl Inference<'_> {
                 true
             }
         });
-        Scheme { arguments, result, acts, parameters, has_own_number: false, has_receiver, passing }
+        Scheme { arguments, result, acts, type_parameters, parameters, has_own_number: false, has_receiver, passing }
     }
 
     /// The activities that make a function generic; it must not be `const` and the like then.
@@ -326,6 +340,7 @@ impl Inference<'_> {
                 self.errors.push(method.sig.ident.span(), message);
             }
             if self.is_generic_already(&method.sig) {
+                self.refuse_identity(method);
                 self.module.order.push_back(None);
                 continue;
             }
@@ -372,7 +387,18 @@ impl Inference<'_> {
         let (parameters, clause) = (&block.generics.params, &block.generics.where_clause);
         let is_of_numbers = is_word(ty, "f64")
             || is_foreign(ty, &block.generics) && self.names_numbers(quote!(#parameters #clause #ty));
-        self.trait_number(path).filter(|_| is_of_numbers)
+        // `impl From<Vector> for [f64; 2]` has the numbers of `Vector`.
+        let of_argument = || {
+            let PathArguments::AngleBracketed(list) = &path.segments.last()?.arguments else { return None };
+            let mut types = list.args.iter().filter_map(|argument| match argument {
+                GenericArgument::Type(ty) => type_name(ty),
+                _ => None,
+            });
+            types.find_map(|name| {
+                self.module.names.get(&name.to_string()).copied().filter(|id| self.module.types[*id].has_numbers)
+            })
+        };
+        self.trait_number(path).or_else(|| of_argument().filter(|_| !is_word(ty, "f64"))).filter(|_| is_of_numbers)
     }
 
     /// The type of a trait of the module.
@@ -465,7 +491,9 @@ impl Inference<'_> {
             }
         }
         self.returns.push(scheme.result.clone());
+        let outer = std::mem::replace(&mut self.type_parameters, (*scheme.type_parameters).clone());
         self.block(block, Some(&scheme.result));
+        self.type_parameters = outer;
         self.returns.pop();
         self.scopes.pop();
     }

@@ -5,9 +5,11 @@ use super::inference::Inference;
 use super::marks::Mark;
 use super::refusals::{self, Arguments};
 use super::ty::Ty;
+use crate::number::mentions;
 use proc_macro2::Span;
+use quote::ToTokens;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprMethodCall, GenericArgument};
+use syn::{AngleBracketedGenericArguments, Expr, ExprMethodCall, GenericArgument};
 
 impl Inference<'_> {
     /// `receiver.method(arguments)`.
@@ -23,14 +25,34 @@ impl Inference<'_> {
             receiver = text;
         }
         match name.as_str() {
-            "clone" | "to_owned" | "borrow" | "as_ref" | "as_mut" | "deref" | "by_ref" if m.args.is_empty() => {
+            "clone" | "to_owned" | "borrow" | "borrow_mut" | "as_ref" | "as_mut" | "deref" | "by_ref"
+                if m.args.is_empty() =>
+            {
                 return receiver;
+            }
+            // Those of a `Cell`, which is read as what it holds.
+            "get" | "take" | "into_inner" if m.args.is_empty() && !matches!(receiver, Ty::Struct(..)) => {
+                return receiver;
+            }
+            "set" | "replace" if m.args.len() == 1 && matches!(receiver, Ty::Float(_) | Ty::Seq(_)) => {
+                let value = self.expr(&mut m.args[0]);
+                self.coerce(&mut m.args[0], &value, &receiver);
+                return if name == "set" { Ty::Other } else { receiver };
             }
             "add" | "sub" | "mul" | "div" | "rem"
                 if m.args.len() == 1 && matches!(receiver, Ty::Float(_) | Ty::Opaque(_)) =>
             {
                 let other = self.expr(&mut m.args[0]);
                 return self.arithmetic(&receiver, &other, span);
+            }
+            // All numbers of what is converted are numbers of the result.
+            "into" | "try_into" if m.args.is_empty() && matches!(receiver, Ty::Tuple(_) | Ty::Seq(_)) => {
+                let act = self.graph.fresh();
+                for other in self.acts(&receiver) {
+                    self.graph.same(other, act, span);
+                }
+                let result = Ty::Opaque(act);
+                return if name == "into" { result } else { Ty::seq(result) };
             }
             "primal" if m.args.is_empty() => return self.fresh_float(),
             "to_string" if m.args.is_empty() => return self.text_of(&[receiver], span),
@@ -81,6 +103,9 @@ impl Inference<'_> {
             Ty::Text(act) => return self.text_method(m, *act, &name),
             _ => {}
         }
+        if let Some(ty) = self.map_method(m, &receiver, &name, span) {
+            return ty;
+        }
         if matches!(receiver, Ty::Seq(_) | Ty::Var(_) | Ty::Opaque(_))
             && let Some(ty) = self.sequence_method(m, &receiver, &name, span)
         {
@@ -91,7 +116,10 @@ impl Inference<'_> {
         {
             return ty;
         }
-        self.turbofish(m);
+        if matches!(name.as_str(), "is" | "downcast_ref" | "downcast_mut" | "downcast") {
+            self.refuse_any(m.turbofish.as_ref(), &name, m.method.span());
+        }
+        self.turbofish(m, &Words::Open);
         let Expr::MethodCall(m) = e else { return Ty::Other };
         let (result, exact) = self.unknown_call(&mut m.args, &[receiver], span);
         let name = m.method.clone();
@@ -99,14 +127,23 @@ impl Inference<'_> {
         result
     }
 
+    /// Refuses to ask whether a value is of a type with numbers: `shape.as_any().is::<Disc>()`.
+    pub(super) fn refuse_any(&mut self, types: Option<&AngleBracketedGenericArguments>, name: &str, span: Span) {
+        let tokens = types.map(|types| types.args.to_token_stream()).unwrap_or_default();
+        let of_numbers = mentions(tokens.clone(), "f64").then(|| self.graph.active());
+        let of_types = self.module.types.iter().filter(|t| mentions(tokens.clone(), &t.name)).map(|t| t.flag);
+        let message = refusals::any(name);
+        self.checks.extend(of_numbers.into_iter().chain(of_types).map(|act| (act, span, message.clone())));
+    }
+
     /// The types in `::<..>` after a method.
-    pub(super) fn turbofish(&mut self, m: &mut ExprMethodCall) -> Vec<Ty> {
+    pub(super) fn turbofish(&mut self, m: &mut ExprMethodCall, words: &Words) -> Vec<Ty> {
         let Some(turbofish) = &mut m.turbofish else { return Vec::new() };
         turbofish
             .args
             .iter_mut()
             .filter_map(|a| match a {
-                GenericArgument::Type(ty) => Some(self.annotation(ty, &Words::Open)),
+                GenericArgument::Type(ty) => Some(self.annotation(ty, words)),
                 _ => None,
             })
             .collect()

@@ -53,7 +53,7 @@ fn declaration(call: &Ident, name: &Ident, kind: Kind) -> TokenStream {
     let (remedy, note) = match kind {
         Kind::Function => (
             "put `#[differentiable]` on it, or move both into one `#[differentiable] mod`",
-            "a function of another crate is wrapped in one with `#[custom_rule]`, which states its derivative",
+            "a function of another crate is wrapped in one with `#[custom_rule]`, which states its derivative; a module inside of one with the attribute gets its own",
         ),
         Kind::Method => (
             "put `#[differentiable]` on its `impl`, or move the type and the functions that use it into one `#[differentiable] mod`",

@@ -93,6 +93,23 @@ pub(super) fn number_in_text() -> String {
     "cannot read a number out of text that is made from active ones; compute with the number itself".to_string()
 }
 
+/// Message for a number that was read out of text and would have to be active.
+pub(super) fn read_from_text() -> String {
+    "keeps a number that is read out of text plain, but an active value goes in here; write `match text.parse::<f64>() { Ok(value) => value, Err(_) => .. }`".to_string()
+}
+
+/// Message for what depends on the memory that a number takes.
+pub(super) fn layout() -> String {
+    "cannot keep this: an active number takes more memory than an `f64`; write the number of bytes, or use a plain number".to_string()
+}
+
+/// Message for a question about the type of a value behind `Any`.
+pub(super) fn any(name: &str) -> String {
+    format!(
+        "cannot see through `{name}`: a value behind `Any` may hold plain or active numbers, which are of two types; use an enum, or a method of a trait"
+    )
+}
+
 /// Whether a method of `num_traits`, or of text, turns a number into a plain one at run time.
 pub(super) fn drops_derivative(name: &str) -> bool {
     name == "parse" || (name.starts_with("to_") && !name.contains("bits") && !name.contains("bytes"))

@@ -1,5 +1,6 @@
 //! Methods of slices, vectors, options and iterators, all of which the analysis treats as sequences.
 
+use super::annotations::Words;
 use super::inference::Inference;
 use super::ty::Ty;
 use proc_macro2::Span;
@@ -138,13 +139,13 @@ impl Inference<'_> {
         }
         match (name, m.args.len()) {
             ("collect", 0) => {
-                if let Some(wanted) = self.turbofish(m).first() {
+                if let Some(wanted) = self.turbofish(m, &Words::Open).first() {
                     self.unify(wanted, receiver, span);
                 }
                 Some(receiver.clone())
             }
             ("sum" | "product", 0) => {
-                if let Some(wanted) = self.turbofish(m).first() {
+                if let Some(wanted) = self.turbofish(m, &Words::Open).first() {
                     self.unify(wanted, &item, span);
                 }
                 Some(item)
@@ -177,7 +178,7 @@ impl Inference<'_> {
                 Some(Ty::seq(Ty::Tuple(vec![item, other])))
             }
             ("unzip", 0) => {
-                self.turbofish(m);
+                self.turbofish(m, &Words::Open);
                 let parts = match self.resolve(&item) {
                     Ty::Tuple(parts) => parts,
                     other => vec![other.clone(), other],

@@ -3,6 +3,7 @@
 //! Called where macros, methods and types are read. Text is not differentiated, so its activity makes no function generic: each argument,
 //! result and field has one, whatever the call, and only what reads numbers out of text asks for it.
 
+use super::annotations::Words;
 use super::graph::Act;
 use super::inference::Inference;
 use super::refusals;
@@ -48,7 +49,8 @@ impl Inference<'_> {
         let text = Ty::Text(act);
         if name == "parse" {
             self.refuse_parsing(&text, m.method.span());
-            let wanted = self.turbofish(m).into_iter().next();
+            let plain = Words::Plain(refusals::read_from_text());
+            let wanted = self.turbofish(m, &plain).into_iter().next();
             return Ty::seq(wanted.unwrap_or_else(|| self.fresh_var()));
         }
         for argument in &mut m.args {

@@ -18,6 +18,8 @@ pub(super) enum Ty {
     Text(Act),
     /// Contains any number of items of one type: slices, vectors, options, iterators, ranges.
     Seq(Rc<Ty>),
+    /// A map, with the type of its entries: a tuple of key and value.
+    Map(Rc<Ty>),
     Tuple(Vec<Ty>),
     /// A closure or `fn`: arguments and result.
     Fn(Vec<Ty>, Rc<Ty>),

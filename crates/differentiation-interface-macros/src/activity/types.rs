@@ -103,7 +103,9 @@ fn bounded_types(items: &[Item]) -> Vec<String> {
             _ => None,
         })
         .collect();
-    let mut bounded: Vec<String> = Vec::new();
+    // `Drop` is implemented with the bounds of the type.
+    let mut bounded: Vec<String> =
+        by_hand.iter().filter(|(of_trait, _)| of_trait == "Drop").map(|(_, ty)| ty.clone()).collect();
     loop {
         let before = bounded.len();
         for item in items {
@@ -210,7 +212,9 @@ impl Inference<'_> {
                     }
                     Item::Type(alias) => {
                         let name = alias.ident.to_string();
+                        // `type Result<T> = std::result::Result<T, MyError>` stays as it is.
                         if !aliases.contains(&name)
+                            && alias.generics.type_params().next().is_none()
                             && words.iter().any(|word| mentions(alias.ty.to_token_stream(), word))
                         {
                             words.push(name.clone());

@@ -2,6 +2,7 @@
 //!
 //! Called by every file that reads code.
 
+use super::annotations::WRAPPERS;
 use super::graph::Act;
 use super::inference::Inference;
 use super::marks::Mark;
@@ -51,7 +52,7 @@ impl Inference<'_> {
             Ty::Float(a) | Ty::Opaque(a) => found.push(a),
             Ty::Struct(id, a) if self.module.types[id].has_numbers => found.push(a),
             Ty::Text(a) if with_texts => found.push(a),
-            Ty::Seq(item) => self.collect_acts(&item, with_texts, found),
+            Ty::Seq(item) | Ty::Map(item) => self.collect_acts(&item, with_texts, found),
             Ty::Tuple(items) => items.iter().for_each(|t| self.collect_acts(t, with_texts, found)),
             Ty::Fn(args, ret) => args.iter().chain([&*ret]).for_each(|t| self.collect_acts(t, with_texts, found)),
             Ty::Var(_) | Ty::Other | Ty::Text(_) | Ty::Struct(..) | Ty::Never => {}
@@ -72,13 +73,15 @@ impl Inference<'_> {
     /// The item type of a sequence.
     pub(super) fn item_of(&mut self, ty: &Ty) -> Ty {
         match self.resolve(ty) {
-            Ty::Seq(item) => (*item).clone(),
+            Ty::Seq(item) | Ty::Map(item) => (*item).clone(),
             Ty::Var(v) => {
                 let item = self.fresh_var();
                 self.vars[v] = Some(Ty::seq(item.clone()));
                 item
             }
             Ty::Opaque(a) => self.part_of(a),
+            // A struct with an iterator.
+            whole @ Ty::Struct(..) => self.opaque_of(&[whole], Span::call_site()),
             text @ Ty::Text(_) => text,
             _ => Ty::Other,
         }
@@ -97,7 +100,7 @@ impl Inference<'_> {
     fn occurs(&self, var: usize, ty: &Ty) -> bool {
         match self.resolve(ty) {
             Ty::Var(v) => v == var,
-            Ty::Seq(item) => self.occurs(var, &item),
+            Ty::Seq(item) | Ty::Map(item) => self.occurs(var, &item),
             Ty::Tuple(items) => items.iter().any(|t| self.occurs(var, t)),
             Ty::Fn(args, ret) => args.iter().chain([&*ret]).any(|t| self.occurs(var, t)),
             _ => false,
@@ -134,15 +137,16 @@ impl Inference<'_> {
                 }
             }
             // A closure where an object of a trait is expected, numbers collected to a struct, a struct that is read as a slice.
-            (Ty::Struct(id, a), other @ (Ty::Fn(..) | Ty::Seq(_) | Ty::Tuple(_)))
-            | (other @ (Ty::Fn(..) | Ty::Seq(_) | Ty::Tuple(_)), Ty::Struct(id, a))
+            (Ty::Struct(id, a), other @ (Ty::Fn(..) | Ty::Seq(_) | Ty::Map(_) | Ty::Tuple(_)))
+            | (other @ (Ty::Fn(..) | Ty::Seq(_) | Ty::Map(_) | Ty::Tuple(_)), Ty::Struct(id, a))
                 if self.module.types[*id].has_numbers =>
             {
                 for act in self.acts(other) {
                     self.graph.same(*a, act, span);
                 }
             }
-            (Ty::Seq(a), Ty::Seq(b)) => self.unify(a, b, span),
+            // A map is collected from its entries.
+            (Ty::Seq(a) | Ty::Map(a), Ty::Seq(b) | Ty::Map(b)) => self.unify(a, b, span),
             (Ty::Tuple(a), Ty::Tuple(b)) => {
                 for (a, b) in a.iter().zip(b) {
                     self.unify(a, b, span);
@@ -170,7 +174,7 @@ impl Inference<'_> {
     pub(super) fn coerce(&mut self, expr: &mut Expr, from: &Ty, to: &Ty) {
         let span = expr.span();
         let (from, to) = (self.resolve(from), self.resolve(to));
-        if is_written_through(expr) || is_collected(expr) {
+        if is_written_through(expr) || is_collected(expr) || is_wrapped(expr) {
             return self.unify(&from, &to, span);
         }
         if self.copied(expr, &from, &to) {
@@ -194,12 +198,17 @@ impl Inference<'_> {
                 self.flow_lifting(expr, *a, *b, true);
             }
             (Ty::Opaque(a), Ty::Opaque(b)) => self.flow_lifting(expr, *a, *b, false),
-            (Ty::Opaque(a), other @ (Ty::Seq(_) | Ty::Tuple(_) | Ty::Struct(..) | Ty::Text(_))) => {
+            // `impl Into<Meters>`.
+            (Ty::Float(a), Ty::Struct(_, b)) => self.flow_lifting(expr, *a, *b, true),
+            (Ty::Opaque(a), other @ (Ty::Seq(_) | Ty::Map(_) | Ty::Tuple(_) | Ty::Struct(..) | Ty::Text(_))) => {
                 for act in self.acts_and_texts(other) {
                     self.graph.flow(*a, act, span);
                 }
             }
-            (other @ (Ty::Seq(_) | Ty::Tuple(_) | Ty::Fn(..) | Ty::Struct(..) | Ty::Text(_)), Ty::Opaque(b)) => {
+            (
+                other @ (Ty::Seq(_) | Ty::Map(_) | Ty::Tuple(_) | Ty::Fn(..) | Ty::Struct(..) | Ty::Text(_)),
+                Ty::Opaque(b),
+            ) => {
                 for act in self.acts_and_texts(other) {
                     self.graph.flow(act, *b, span);
                 }
@@ -227,4 +236,13 @@ fn is_written_through(e: &Expr) -> bool {
 /// Whether the expression is `items.collect()`, whose numbers are those of the place it goes to.
 fn is_collected(e: &Expr) -> bool {
     matches!(e, Expr::MethodCall(m) if m.method == "collect")
+}
+
+/// Whether the expression is `Cell::new(value)`, in which the value is lifted, not the cell.
+fn is_wrapped(e: &Expr) -> bool {
+    let Expr::Call(call) = e else { return false };
+    let Expr::Path(path) = &*call.func else { return false };
+    let mut names = path.path.segments.iter().rev().map(|s| s.ident.to_string());
+    names.next().is_some_and(|name| name == "new")
+        && names.next().is_some_and(|owner| WRAPPERS.contains(&owner.as_str()))
 }
