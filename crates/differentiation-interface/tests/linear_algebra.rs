@@ -252,6 +252,30 @@ fn second_derivatives_are_those_of_the_steps() {
     }
 }
 
+/// A function along a line through a point.
+struct AlongLine<F>(F, Vec<f64>);
+
+impl<T: Real, F: Function<[T], Output = Vec<T>>> Function<T> for AlongLine<F> {
+    type Output = Vec<T>;
+    fn call(&self, t: &T) -> Vec<T> {
+        let x: Vec<T> = self.1.iter().enumerate().map(|(i, v)| *t * (1.0 + (i % 3) as f64) + *v).collect();
+        self.0.call(&x)
+    }
+}
+
+/// To the third order, where the derivative of a rule calls the rule.
+#[test]
+fn taylor_coefficients_are_those_of_the_steps() {
+    for (operation, n) in ALL.into_iter().flat_map(|operation| [(operation, 1), (operation, 3)]) {
+        let (rule, steps) = (AlongLine(ByRule(operation, n), point(n)), AlongLine(BySteps(operation, n), point(n)));
+        let found = taylor_coefficients(&rule, &AutoTaylor, 0.0, Order::<3>).unwrap();
+        let expected = taylor_coefficients(&steps, &AutoTaylor, 0.0, Order::<3>).unwrap();
+        for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            assert_close(&format!("coefficient {k} of {operation:?} of size {n}"), found, expected);
+        }
+    }
+}
+
 #[test]
 fn empty_matrices_have_empty_results() {
     let empty = Mat::<f64>::zeros(0, 0);

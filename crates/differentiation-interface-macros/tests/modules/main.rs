@@ -20,6 +20,7 @@ mod constants_and_places;
 mod everyday;
 mod operands_and_strategies;
 mod programs;
+mod reduced;
 mod science;
 mod text;
 mod traits_and_constants;

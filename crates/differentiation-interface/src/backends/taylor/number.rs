@@ -53,10 +53,13 @@ pub(super) trait Member<S: Scalar>: Core<Base = S::Base> {
     fn with_level(self, level: NonZeroU32) -> Self;
     /// The number with D y = Σ slope D x over the pairs (x, slope).
     fn integral(value: S, mark: Mark, pairs: &[(Self, Slope<Self>)]) -> Self;
-    /// D x to the order, with the value 0.
-    fn euler(&self, mark: Mark) -> Self;
-    /// `part` with its part of degree k divided by k for `degree` k, added to the lower parts of `self`.
-    fn with_part(&self, part: &Self, degree: usize, mark: Mark) -> Self;
+    /// The number of variables of the differentiation `mark`.
+    fn variables(mark: Mark) -> usize;
+    /// The derivative along a variable, to the order of `mark`, which is lower than that of the number.
+    fn slope(&self, variable: usize, mark: Mark) -> Self;
+    /// The number with a share of its part of a degree k ≥ 1: the variable times the part of degree k - 1 of the slope along it, over k. The shares of all
+    /// variables are the part, by the identity of Euler.
+    fn with_slope(&self, slope: &Self, variable: usize, degree: usize, mark: Mark) -> Self;
     /// The recurrence of the rule, if it has one, with the values of the rule and of its [`companion`].
     fn recurrence<R: Unary>(&self, values: (S, S), rule: &R) -> Option<Self>;
     /// The recurrence of the rule of two arguments, if it has one.
@@ -134,7 +137,8 @@ pub(super) fn with_value<S: Scalar, M: Member<S>, R: Binary>(x: M, y: M, r: S, r
     })
 }
 
-/// D y = J(x) D x, degree by degree.
+/// ∂y = J(x) ∂x along each variable, degree by degree: the part of degree k follows from x, y and ∂x to order k - 1, so that a rule that the derivative
+/// calls again, itself even, has a lower order each time.
 pub(super) fn custom<S: Scalar, M: Member<S>, R: CustomRule<S::Base>>(
     rule: &Arc<R>,
     x: &[Num<M>],
@@ -151,13 +155,18 @@ pub(super) fn custom<S: Scalar, M: Member<S>, R: CustomRule<S::Base>>(
     // All numbers that are computed with belong to one differentiation; a stray result is marked at the end.
     let own = Mark { level, order: mark.order };
     let x: Vec<_> = x.iter().map(|v| if v.0.mark().is_some() { Num(v.0.with_level(level)) } else { *v }).collect();
-    let tangents: Vec<_> = x.iter().map(|v| Num(v.0.euler(own))).collect();
     let mut slopes = vec![Num(M::inert(S::default())); y.len()];
     for k in 1..=mark.order {
-        let run = || pushforward_by_rule(&**rule, &x, y, &tangents, &mut slopes);
-        failed |= fault::charge(Some(level), run);
-        for (y, slope) in y.iter_mut().zip(&slopes) {
-            *y = Num(y.0.with_part(&slope.0, k, own));
+        let lower = |v: &Num<M>| Num(v.0.truncated(k - 1));
+        let (lower_x, lower_y): (Vec<_>, Vec<_>) = (x.iter().map(lower).collect(), y.iter().map(lower).collect());
+        for variable in 0..M::variables(own) {
+            let below = Mark { level, order: k - 1 };
+            let tangents: Vec<_> = x.iter().map(|v| Num(v.0.slope(variable, below))).collect();
+            let run = || pushforward_by_rule(&**rule, &lower_x, &lower_y, &tangents, &mut slopes);
+            failed |= fault::charge(Some(level), run);
+            for (y, slope) in y.iter_mut().zip(&slopes) {
+                *y = Num(y.0.with_slope(&slope.0, variable, k, own));
+            }
         }
     }
     if failed || mark.level != level {

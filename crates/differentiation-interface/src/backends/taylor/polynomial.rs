@@ -4,7 +4,7 @@
 
 use super::arena::{Arena, Parts, find};
 use super::number::{self, Mark, Member, Slope};
-use super::space::{Space, View, euler, rescale};
+use super::space::{Space, View, scaled};
 use super::{kernels, planar, unary};
 use crate::backends::over::answered_below;
 use crate::backends::which::is_rule;
@@ -12,6 +12,7 @@ use differentiation_interface_core::custom::CustomRule;
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity;
+use differentiation_interface_core::monomials::Monomials;
 use differentiation_interface_core::recordings::{EngineScalar, Internals};
 use differentiation_interface_core::rules::{Binary, Minus, Partial, Plus, Unary};
 use differentiation_interface_core::scalar::{Core, Num, Scalar};
@@ -103,6 +104,13 @@ impl<S: Scalar> PolynomialCore<S> {
     }
 }
 
+/// The place of a monomial times a variable, if the set contains it.
+fn raised(monomials: &Monomials, place: usize, variable: usize) -> Option<usize> {
+    let mut exponents = monomials.exponents(place).to_vec();
+    exponents[variable] += 1;
+    monomials.position(&exponents)
+}
+
 impl<S: Scalar> Member<S> for PolynomialCore<S> {
     fn value(&self) -> S {
         self.value
@@ -152,21 +160,46 @@ impl<S: Scalar> Member<S> for PolynomialCore<S> {
         }
         sum.unwrap_or(Self::inert(value))
     }
-    fn euler(&self, mark: Mark) -> Self {
-        let zero = S::default();
-        let made = self.tail.and_then(|_| Self::make(zero, mark, [self, self], |space, [x, _]| Some(euler(space, x))));
-        made.unwrap_or(Self::inert(zero))
+    fn variables(mark: Mark) -> usize {
+        find::<S>(mark.level).map_or(0, |arena| arena.monomials.variables())
     }
-    fn with_part(&self, part: &Self, degree: usize, mark: Mark) -> Self {
-        let made = Self::make(self.value, mark, [self, part], |space, [lower, part]| {
+    fn slope(&self, variable: usize, mark: Mark) -> Self {
+        let (Some(tail), Some(arena)) = (self.tail, find::<S>(mark.level)) else { return Self::inert(S::default()) };
+        let monomials = Arc::clone(&arena.monomials);
+        // The coefficient of the slope at a monomial, the first of which is 1.
+        let coefficient = |block: &[S], place: usize| {
+            let above = raised(&monomials, place, variable)?;
+            Some(scaled(*block.get(above - 1)?, monomials.exponents(above)[variable] as f64))
+        };
+        let value = arena.read([Some(tail.place), None], |[block, _]| block.and_then(|block| coefficient(block, 0)));
+        let value = value.unwrap_or_default();
+        if mark.order == 0 {
+            return Self::inert(value);
+        }
+        let made = Self::make(value, mark, [self, self], |space, [x, _]| {
+            let (mut block, x) = (space.zeros(), x.block?);
+            for place in 1..monomials.part(mark.order).end {
+                block.as_mut()[place - 1] = coefficient(x, place).unwrap_or_default();
+            }
+            Some(block)
+        });
+        made.unwrap_or(Self::inert(value))
+    }
+    fn with_slope(&self, slope: &Self, variable: usize, degree: usize, mark: Mark) -> Self {
+        let made = Self::make(self.value, mark, [self, slope], |space, [lower, part]| {
             let mut block = space.zeros();
             if let Some(lower) = lower.block {
                 block.as_mut().copy_from_slice(lower);
             }
-            if let Some(part) = part.part(space, degree) {
-                let out = &mut block.as_mut()[space.part(degree)];
-                out.copy_from_slice(part);
-                rescale(out, 1.0 / degree as f64);
+            let monomials = &space.arena.monomials;
+            for place in monomials.part(degree - 1) {
+                let coefficient = match place {
+                    0 => part.value,
+                    place => part.block.map_or(S::default(), |block| block[place - 1]),
+                };
+                if let Some(above) = raised(monomials, place, variable) {
+                    block.as_mut()[above - 1] += scaled(coefficient, 1.0 / degree as f64);
+                }
             }
             Some(block)
         });

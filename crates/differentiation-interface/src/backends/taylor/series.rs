@@ -3,7 +3,7 @@
 //! Made by the operators in `mod.rs`. Applies rules by `number`, with the recurrences for one coefficient per degree.
 
 use super::number::{self, Mark, Member, Slope};
-use super::space::{Line, View, euler, parts, rescale};
+use super::space::{Line, View, scaled};
 use super::{kernels, planar, unary};
 use crate::backends::over::answered_below;
 use crate::backends::which::is_rule;
@@ -117,18 +117,23 @@ impl<S: Scalar, const N: usize> Member<S> for SeriesCore<S, N> {
         }
         Self::with_tail(value, mark, sum)
     }
-    fn euler(&self, mark: Mark) -> Self {
-        match self.tail {
-            Some(_) => Self::with_tail(S::default(), mark, euler(&Line::<N>, self.view())),
-            None => Self::inert(S::default()),
+    fn variables(_: Mark) -> usize {
+        1
+    }
+    fn slope(&self, _: usize, mark: Mark) -> Self {
+        let coefficient = |k: usize| scaled(self.coefficient(k), k as f64);
+        let mut coefficients = [S::default(); N];
+        for (k, out) in coefficients.iter_mut().enumerate().take(mark.order) {
+            *out = coefficient(k + 2);
+        }
+        match self.tail.filter(|_| mark.order > 0) {
+            Some(_) => Self::with_tail(coefficient(1), mark, coefficients),
+            None => Self::inert(coefficient(1)),
         }
     }
-    fn with_part(&self, part: &Self, degree: usize, mark: Mark) -> Self {
-        let space = &Line::<N>;
+    fn with_slope(&self, slope: &Self, _: usize, degree: usize, mark: Mark) -> Self {
         let mut coefficients = self.tail.map_or([S::default(); N], |tail| tail.coefficients);
-        let (_, out) = parts(space, &mut coefficients, degree);
-        out.fill(part.coefficient(degree));
-        rescale(out, 1.0 / degree as f64);
+        coefficients[degree - 1] = scaled(slope.coefficient(degree - 1), 1.0 / degree as f64);
         Self::with_tail(self.value, mark, coefficients)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -281,3 +281,44 @@ fn rules_of_the_user_have_expansions() {
     assert_eq!(mixed_partial(&f, &AutoTaylor, &[2.0, 3.0], &[2, 2]).unwrap(), 36.0);
     assert_eq!(mixed_partial(&f, &AutoTaylor, &[2.0, 3.0], &[2, 3]).unwrap(), 12.0);
 }
+
+#[test]
+fn custom_rules_have_mixed_partial_derivatives() {
+    /// x y + 1/z, whose derivative computes a product and a quotient by the same rule.
+    struct Bilinear;
+    impl CustomRule for Bilinear {
+        const NAME: &'static str = "bilinear";
+        const GIVEN: Halves = Halves::Pushforward;
+        fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+            y.clear();
+            y.push(x[0] * x[1] + x[2].recip());
+        }
+        fn pushforward<S: Scalar<Base = f64>>(&self, x: &[S], _y: &[S], dx: &[S], dy: &mut [S]) {
+            let one = S::constant(1.0);
+            // The rule without its quotient: x y + 1/1 - 1.
+            let product = |a: S, b: S| Custom::new(Bilinear).number(&[a, b, one]) - one;
+            let square = product(x[2], x[2]);
+            dy[0] = product(dx[0], x[1]) + product(x[0], dx[1]) - dx[2] / square;
+        }
+    }
+    // With (x, y, z) = (a b, b, a): a b² + 1/a.
+    let f = |v: &[Polynomial<f64>]| Custom::new(Bilinear).number(&[v[0] * v[1], v[1], v[0]]);
+    let (a, b) = (2.0f64, 3.0);
+    let expansion = taylor_expansion(&f, &AutoTaylor, &[a, b], 4).unwrap();
+    for (exponents, expected) in [
+        ([0, 0], a * b * b + 1.0 / a),
+        ([1, 0], b * b - a.powi(-2)),
+        ([0, 1], 2.0 * a * b),
+        ([1, 1], 2.0 * b),
+        ([0, 2], a),
+        ([1, 2], 1.0),
+        ([2, 0], a.powi(-3)),
+        ([3, 0], -a.powi(-4)),
+        ([4, 0], a.powi(-5)),
+        ([2, 1], 0.0),
+        ([0, 4], 0.0),
+    ] {
+        close(expansion.coefficient(&exponents).unwrap(), expected, &format!("{exponents:?}"));
+    }
+    close(mixed_partial(&f, &AutoTaylor, &[a, b], &[1, 2]).unwrap(), 2.0, "mixed");
+}

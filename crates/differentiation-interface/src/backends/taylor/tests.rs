@@ -168,3 +168,32 @@ fn custom_rules_are_differentiated_to_any_order() {
     let found = nth_derivative(&f, &AutoTaylor, 4.0, Order::<4>).unwrap();
     close(found, falling(0.5, 4) * 4f64.powf(-3.5), "root");
 }
+
+/// The exponential function by a rule whose derivative calls the rule.
+struct OwnSlope;
+impl CustomRule for OwnSlope {
+    const NAME: &'static str = "exponential";
+    const GIVEN: Halves = Halves::Pushforward;
+    fn value(&self, x: &[f64], y: &mut Vec<f64>) {
+        y.clear();
+        y.push(x[0].exp());
+    }
+    fn pushforward<S: Scalar<Base = f64>>(&self, x: &[S], _y: &[S], dx: &[S], dy: &mut [S]) {
+        dy[0] = Custom::new(OwnSlope).number(&[x[0]]) * dx[0];
+    }
+}
+
+#[test]
+fn a_custom_rule_may_be_its_own_derivative() {
+    // exp(2 t) has the coefficients 2ᵏ / k!, those of the third derivative are 8 times as large.
+    let f = |x: Series<f64, 4>| Custom::new(OwnSlope).number(&[x * 2.0]);
+    let found = taylor_coefficients(&f, &AutoTaylor, 0.0, Order::<4>).unwrap();
+    for (found, expected) in found.iter().zip([1.0, 2.0, 2.0, 4.0 / 3.0, 2.0 / 3.0]) {
+        close(*found, expected, "exponential");
+    }
+    let nested = |x: Series<f64, 2>| {
+        let inner = |y| Custom::new(OwnSlope).number(&[y * 2.0]);
+        nth_derivative(&inner, &AutoTaylor, &x, Order::<3>).unwrap()
+    };
+    close(nth_derivative(&nested, &AutoTaylor, 0.0, Order::<2>).unwrap(), 32.0, "nested");
+}
