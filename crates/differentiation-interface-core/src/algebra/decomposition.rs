@@ -11,6 +11,7 @@
 //! used; those of one of them alone depend on the basis. Second derivatives at equal eigenvalues go through the vectors.
 //! Singular values have a kink at zero.
 
+use super::jacobi::{Decomposition, singular_values};
 use crate::custom::{Custom, CustomRule, Halves};
 use crate::scalar::{Base, Scalar};
 use nalgebra::allocator::Allocator;
@@ -264,18 +265,18 @@ impl<B: Base> CustomRule<B> for SingularValues {
     fn value(&self, x: &[B], y: &mut Vec<B>) {
         let SingularValues { m, n, k } = *self;
         y.clear();
-        let svd = plain(m, n, x).and_then(|a| SVD::try_new(a, true, true, f64::EPSILON, MOST_ITERATIONS));
-        let Some(SVD { u: Some(u), v_t: Some(v_t), singular_values }) = svd else {
+        let Some(Decomposition { u, values, v }) = plain(m, n, x).and_then(singular_values) else {
             return y.resize((m + n + 1) * k, B::nan());
         };
         let signs: Vec<f64> = u.column_iter().map(|column| orientation(column.iter().copied())).collect();
-        for (column, sign) in u.column_iter().zip(&signs) {
-            y.extend(column.iter().map(|v| B::from_f64(sign * v)));
-        }
-        y.extend(singular_values.iter().map(|v| B::from_f64(*v)));
-        for (row, sign) in v_t.row_iter().zip(&signs) {
-            y.extend(row.iter().map(|v| B::from_f64(sign * v)));
-        }
+        let numbers = |factor: &DMatrix<f64>, y: &mut Vec<B>| {
+            for (column, sign) in factor.column_iter().zip(&signs) {
+                y.extend(column.iter().map(|v| B::from_f64(sign * v)));
+            }
+        };
+        numbers(&u, y);
+        y.extend(values.iter().map(|v| B::from_f64(*v)));
+        numbers(&v, y);
     }
 
     fn pushforward<S: Scalar<Base = B>>(&self, _x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {

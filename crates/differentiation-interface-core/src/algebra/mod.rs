@@ -24,6 +24,8 @@ mod faer;
 #[cfg(feature = "faer")]
 pub mod implicit;
 #[cfg(feature = "nalgebra")]
+mod jacobi;
+#[cfg(feature = "nalgebra")]
 mod nalgebra;
 #[cfg(feature = "ndarray")]
 mod ndarray;

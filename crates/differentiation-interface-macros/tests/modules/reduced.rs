@@ -387,7 +387,7 @@ both! {
         pub fn cost(x: &[f64]) -> f64 {
             match eval(x[0]) {
                 Ok(v) => v,
-                Err(Bad::Range { .. }) => f64::NAN,
+                Err(Bad::Range { x }) => x,
             }
         }
     }

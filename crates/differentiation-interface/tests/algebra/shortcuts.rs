@@ -83,6 +83,35 @@ mod gradients {
     }
 }
 
+/// Matrices at which the iteration of nalgebra returns wrong factors.
+#[test]
+fn singular_values_of_low_rank_and_nearly_diagonal_matrices_have_derivatives() {
+    fn largest<T: Scalar + RealField>(x: &[T]) -> T {
+        svd(&DMatrix::from_column_slice(2, 2, x)).singular_values[0]
+    }
+    // [[9, 9], [6, 6]] is √234 u vᵀ with u = (9, 6)/√117 and v = (1, 1)/√2, and the derivative is u vᵀ.
+    let x: &[f64] = &[9.0, 6.0, 9.0, 6.0];
+    let (long, short) = (9.0 / 234f64.sqrt(), 6.0 / 234f64.sqrt());
+    for found in [
+        value_and_gradient(&largest, &AutoForwardDiff::default(), x),
+        value_and_gradient(&largest, &AutoReverseDiff::default(), x),
+        value_and_gradient(&largest, &AutoReverseDiff::compiled(), x),
+    ] {
+        let (value, grad) = found.unwrap();
+        assert_close("value", &[value], &[234f64.sqrt()], 1e-14);
+        assert_close("rank one", &grad, &[long, short, long, short], 1e-14);
+    }
+    // u₁₂ v₁₂ of [[2, a], [a, 4]] is 1 - a²/4 to fourth order, with the larger singular value first.
+    fn product<T: Scalar + RealField>(x: &[T]) -> T {
+        let svd = svd(&DMatrix::from_column_slice(2, 2, &[number(2.0), x[0], x[0], number(4.0)]));
+        svd.u.unwrap()[(0, 1)] * svd.v_t.unwrap()[(1, 0)]
+    }
+    for a in [1e-10, 1e-8, 1e-6] {
+        let grad = gradient(&product, &AutoForwardDiff::default(), &[a][..]).unwrap();
+        assert_close("nearly diagonal", &[grad[0] / a], &[-0.5], 1e-8);
+    }
+}
+
 /// Second derivatives against differences of gradients.
 macro_rules! hessians_are_differences {
     ($($name:ident: $function:ident at $point:expr;)*) => {$(

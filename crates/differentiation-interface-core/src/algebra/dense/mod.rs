@@ -169,7 +169,7 @@ pub fn inverse<A: Operand>(a: &A) -> Mat<A::Number> {
     operand::matrix(n, n, &out)
 }
 
-/// The determinant of `a`. It overflows for matrices of moderate size; [`ln_determinant`] does not.
+/// The determinant of `a`. It overflows for matrices of moderate size, and its derivative det A tr(A⁻¹ dA) with it; [`ln_determinant`] does not.
 ///
 /// # Panics
 /// If `a` is not square.
