@@ -200,7 +200,7 @@ use proc_macro::TokenStream;
 /// All mistakes of a function are reported together, each at its place, with what to write instead:
 /// - casts of active numbers, `as usize`, `as i64`, `as f32`, and `to_bits`, `to_f64`, `parse` of their text: write
 ///   `x.primal() as usize` to drop the derivative on purpose;
-/// - methods that active numbers do not have: `total_cmp`, `rem_euclid`, `div_euclid`, `midpoint`, `round_ties_even`,
+/// - methods that active numbers do not have: `total_cmp`, `midpoint`, `round_ties_even`,
 ///   `next_up`, `next_down`; and `f64::from_bits`;
 /// - active numbers written into `#[constant]` data, a `const` or a `static`, or into a copy made by `to_vec()`: copy with
 ///   `.iter().map(|&v| v).collect()`;

@@ -213,6 +213,11 @@ both! {
         let lowest = x.iter().copied().min_by(|a, b| a.partial_cmp(b).unwrap()).unwrap_or(0.0);
         a + s * c + lowest + x[1].log(2.0)
     }
+    /// Angles by `rem_euclid`, with the turns by `div_euclid`
+    fn angles(x: &[f64]) -> f64 {
+        let turn = std::f64::consts::TAU;
+        (x[0] - 7.0).rem_euclid(turn) * x[1] + f64::rem_euclid(x[1], x[0]) + (-9.5f64).div_euclid(x[1])
+    }
     /// Windows, `skip`, `zip`
     fn windows(x: &[f64]) -> f64 {
         x.windows(2).map(|w| (w[1] - w[0]).powi(2)).sum::<f64>() + x.iter().skip(1).zip(x).map(|(a, b)| a * b).sum::<f64>()
@@ -360,6 +365,8 @@ same_as_original! {
         -3.0 / (9.0 + a * a) + 1.0 + (2.0 * a).cos() + 1.0,
         b / b.hypot(4.0) + 1.0 / (b * 2f64.ln()),
     ];
+    // 2 is four times 0.5: the derivative from above.
+    angles Angles angles_is_right |a, b| [b - (b / a).floor(), (a - 7.0).rem_euclid(std::f64::consts::TAU) + 1.0];
     windows Windows windows_is_right |a, b| [-2.0 * (b - a) + b, 2.0 * (b - a) + a];
     swaps Swaps swaps_is_right |a, b| [1.0 + b, a];
     options Options options_is_right |a, b| [3.0 * b, 3.0 * a];

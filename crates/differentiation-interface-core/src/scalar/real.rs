@@ -104,6 +104,27 @@ where
     fn powc(self, exponent: B) -> Self {
         self.apply(Powc(exponent.as_f64()))
     }
+    /// The remainder x - |m| ⌊x/|m|⌋, which is never negative. Its derivative in x is 1; it jumps where it is 0.
+    ///
+    /// ```
+    /// # use differentiation_interface_core::Real;
+    /// // An angle in [0, 2π).
+    /// fn wrapped<T: Real>(angle: T) -> T {
+    ///     Real::rem_euclid(angle, T::constant(std::f64::consts::TAU))
+    /// }
+    /// assert_eq!(wrapped(-1.0), std::f64::consts::TAU - 1.0);
+    /// ```
+    #[inline]
+    fn rem_euclid(self, divisor: Self) -> Self {
+        let remainder = self % divisor;
+        remainder.less_than(Self::constant(B::ZERO)).select(remainder + divisor.abs(), remainder)
+    }
+    /// The quotient (x - r)/m with the remainder r of [`rem_euclid`](Real::rem_euclid). Its derivative is 0.
+    #[inline]
+    fn div_euclid(self, divisor: Self) -> Self {
+        let quotient = (self / divisor).trunc();
+        (self % divisor).less_than(Self::constant(B::ZERO)).select(quotient - divisor.signum(), quotient)
+    }
     /// The condition `self < other`, to select one of two numbers without a branch.
     ///
     /// An `if` follows one side; [`select`](Condition::select) computes both, for engines whose result must hold at all points: sparsity

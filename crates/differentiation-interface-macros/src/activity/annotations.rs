@@ -186,7 +186,7 @@ impl Inference<'_> {
     }
 
     pub(super) fn bind(&mut self, ident: &Ident, ty: Ty, by_value: bool) {
-        let variable = Variable { ty, by_value, is_slice: false };
+        let variable = Variable { ty, by_value, is_slice: false, is_wrapped: false };
         self.scopes.last_mut().expect("a scope is open while code is read").insert(ident.to_string(), variable);
     }
 

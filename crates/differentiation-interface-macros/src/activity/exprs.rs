@@ -62,10 +62,11 @@ impl Inference<'_> {
             Pat::Type(p) => self.annotation(&mut p.ty, &Words::Open),
             _ => self.fresh_var(),
         };
-        let mut by_value = false;
+        let (mut by_value, mut is_wrapped) = (false, false);
         if let Some(init) = &mut local.init {
             let ty = self.expr(&mut init.expr);
             by_value = self.is_value(&init.expr);
+            is_wrapped = self.is_wrapped(&init.expr);
             self.coerce(&mut init.expr, &ty, &target);
             if let Some((_, diverge)) = &mut init.diverge {
                 self.expr(diverge);
@@ -77,6 +78,11 @@ impl Inference<'_> {
                 self.pattern(&mut p.pat, &target, by_value);
             }
             pat => self.pattern(pat, &target, by_value),
+        }
+        if let (true, Pat::Ident(p)) = (is_wrapped, &local.pat)
+            && let Some(variable) = self.scopes.last_mut().and_then(|scope| scope.get_mut(&p.ident.to_string()))
+        {
+            variable.is_wrapped = true;
         }
     }
 

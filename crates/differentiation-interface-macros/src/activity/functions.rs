@@ -39,7 +39,12 @@ impl Inference<'_> {
         // The function may call itself.
         let name = function.sig.ident.clone();
         let itself = Ty::Fn(arguments, Rc::new(result.clone()));
-        self.scopes[0].entry(name.to_string()).or_insert(Variable { ty: itself, by_value: false, is_slice: false });
+        self.scopes[0].entry(name.to_string()).or_insert(Variable {
+            ty: itself,
+            by_value: false,
+            is_slice: false,
+            is_wrapped: false,
+        });
         self.returns.push(result.clone());
         self.block(&mut function.block, Some(&result));
         self.returns.pop();

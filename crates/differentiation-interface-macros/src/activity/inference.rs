@@ -20,6 +20,8 @@ pub(super) struct Variable {
     pub(super) by_value: bool,
     /// Certainly a shared slice.
     pub(super) is_slice: bool,
+    /// Certainly a `Cell` or a pointer, which cannot be lifted as a number.
+    pub(super) is_wrapped: bool,
 }
 
 /// The state of the analysis of one function.

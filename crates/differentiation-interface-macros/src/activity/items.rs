@@ -479,7 +479,7 @@ impl Inference<'_> {
         for (argument, ty) in sig.inputs.iter_mut().zip(&scheme.arguments) {
             match argument {
                 FnArg::Receiver(r) => {
-                    let variable = Variable { ty: ty.clone(), by_value: false, is_slice: false };
+                    let variable = Variable { ty: ty.clone(), by_value: false, is_slice: false, is_wrapped: false };
                     let scope = self.scopes.last_mut().expect("the scope of this body is open");
                     scope.insert(r.self_token.to_token_stream().to_string(), variable);
                 }

@@ -29,7 +29,9 @@ pub(super) fn float_method(name: &str) -> Option<Arguments> {
         | "exp" | "exp2" | "exp_m1" | "ln" | "ln_1p" | "log2" | "log10" | "sqrt" | "cbrt" | "abs" | "signum"
         | "recip" | "floor" | "ceil" | "round" | "trunc" | "fract" | "to_degrees" | "to_radians" | "erf" | "erfc"
         | "ln_gamma" | "digamma" | "logistic" | "softplus" => Arguments::Numbers(0),
-        "max" | "min" | "atan2" | "hypot" | "copysign" | "log" | "abs_sub" => Arguments::Numbers(1),
+        "max" | "min" | "atan2" | "hypot" | "copysign" | "log" | "abs_sub" | "rem_euclid" | "div_euclid" => {
+            Arguments::Numbers(1)
+        }
         "mul_add" | "clamp" => Arguments::Numbers(2),
         "powf" => Arguments::Power,
         "powi" => Arguments::Integer,
@@ -65,8 +67,6 @@ pub(super) fn from_bits(name: &str) -> String {
 pub(super) fn refused_method(name: &str) -> Option<String> {
     let instead = match name {
         "total_cmp" => "write `partial_cmp(..)`, which compares values only",
-        "rem_euclid" => "write `x - m * (x / m).floor()` for a positive `m`",
-        "div_euclid" => "write `(x / m).floor()` for a positive `m`",
         "midpoint" => "write `0.5 * (a + b)`",
         "round_ties_even" => "write `round()`, which rounds halves away from zero",
         "parse" => return Some(number_in_text()),

@@ -174,7 +174,7 @@ impl Inference<'_> {
     pub(super) fn coerce(&mut self, expr: &mut Expr, from: &Ty, to: &Ty) {
         let span = expr.span();
         let (from, to) = (self.resolve(from), self.resolve(to));
-        if is_written_through(expr) || is_collected(expr) || is_wrapped(expr) {
+        if is_written_through(expr) || is_collected(expr) || self.is_wrapped(expr) {
             return self.unify(&from, &to, span);
         }
         if self.copied(expr, &from, &to) {
@@ -217,6 +217,23 @@ impl Inference<'_> {
         }
     }
 
+    /// Whether the expression is `Cell::new(value)`, in which the value is lifted, not the cell, or names one.
+    pub(super) fn is_wrapped(&self, e: &Expr) -> bool {
+        match e {
+            Expr::Call(call) => match &*call.func {
+                Expr::Path(path) => {
+                    let mut names = path.path.segments.iter().rev().map(|s| s.ident.to_string());
+                    names.next().is_some_and(|name| name == "new")
+                        && names.next().is_some_and(|owner| WRAPPERS.contains(&owner.as_str()))
+                }
+                _ => false,
+            },
+            Expr::Path(p) => p.path.get_ident().and_then(|name| self.lookup(name)).is_some_and(|v| v.is_wrapped),
+            Expr::Reference(r) => self.is_wrapped(&r.expr),
+            _ => false,
+        }
+    }
+
     /// A flow with a mark where a plain number can be lifted. `certain` says that the target is known to be a number.
     fn flow_lifting(&mut self, expr: &mut Expr, from: Act, to: Act, certain: bool) {
         self.graph.flow(from, to, expr.span());
@@ -236,13 +253,4 @@ fn is_written_through(e: &Expr) -> bool {
 /// Whether the expression is `items.collect()`, whose numbers are those of the place it goes to.
 fn is_collected(e: &Expr) -> bool {
     matches!(e, Expr::MethodCall(m) if m.method == "collect")
-}
-
-/// Whether the expression is `Cell::new(value)`, in which the value is lifted, not the cell.
-fn is_wrapped(e: &Expr) -> bool {
-    let Expr::Call(call) = e else { return false };
-    let Expr::Path(path) = &*call.func else { return false };
-    let mut names = path.path.segments.iter().rev().map(|s| s.ident.to_string());
-    names.next().is_some_and(|name| name == "new")
-        && names.next().is_some_and(|owner| WRAPPERS.contains(&owner.as_str()))
 }

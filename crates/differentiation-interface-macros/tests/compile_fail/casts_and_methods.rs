@@ -11,8 +11,6 @@ fn all(x: &[f64]) -> f64 {
     let bits = x[1].to_bits();
     let number = f64::from_bits(bits);
     let next = x[0].next_up();
-    let angle = x[0].rem_euclid(6.0);
-    let turns = f64::div_euclid(x[0], 6.0);
     let middle = x[0].midpoint(x[1]);
     let even = x[0].round_ties_even();
     let largest = x.iter().copied().max_by(|a, b| a.total_cmp(b));

@@ -31,6 +31,8 @@ enum Line {
     Clamped,
     Unused,
     CappedSum,
+    Remainder,
+    Whole,
 }
 use Line::*;
 
@@ -68,6 +70,8 @@ impl Line {
             Unused => positive(x[1], x[1], x[0]).sqrt() + (x[0] * c(0.0)).exp().max(c(2.0)),
             // The root of a sum of which one term is zero, beside a term of its own.
             CappedSum => positive(x[0], (x[0] * x[0] + x[1] * x[1]).sqrt().recip(), x[1]) * x[2],
+            Remainder => x[0].rem_euclid(x[1]) * x[2],
+            Whole => x[0].div_euclid(x[1]) * x[2],
         }
     }
 }
@@ -105,6 +109,13 @@ const GRADIENTS: &[Row] = &[
     (Hypot, &[0.0, 0.0], &[0.0, 0.0], None),
     (Atan2, &[0.0, 0.0], &[0.0, 0.0], None),
     (Arcs, &[1.0, 1.0, 1.0], &[INF, -INF, INF], None),
+    // x - |m| ⌊x/|m|⌋ and the quotient that belongs to it, as those of `f64`.
+    (Remainder, &[5.5, 2.0, 3.0], &[3.0, -6.0, 1.5], None),
+    (Remainder, &[-5.5, 2.0, 3.0], &[3.0, 9.0, 0.5], None),
+    (Remainder, &[-5.5, -2.0, 3.0], &[3.0, -9.0, 0.5], None),
+    (Whole, &[5.5, 2.0, 3.0], &[0.0, 0.0, 2.0], None),
+    (Whole, &[-5.5, 2.0, 3.0], &[0.0, 0.0, -3.0], None),
+    (Whole, &[-5.5, -2.0, 3.0], &[0.0, 0.0, 3.0], None),
 ];
 
 /// Line, point, Hessian row by row.
