@@ -223,13 +223,14 @@ impl Inference<'_> {
             Expr::Call(call) => match &*call.func {
                 Expr::Path(path) => {
                     let mut names = path.path.segments.iter().rev().map(|s| s.ident.to_string());
-                    names.next().is_some_and(|name| name == "new")
+                    names.next().is_some_and(|name| name == "new" || name == "clone")
                         && names.next().is_some_and(|owner| WRAPPERS.contains(&owner.as_str()))
                 }
                 _ => false,
             },
             Expr::Path(p) => p.path.get_ident().and_then(|name| self.lookup(name)).is_some_and(|v| v.is_wrapped),
             Expr::Reference(r) => self.is_wrapped(&r.expr),
+            Expr::MethodCall(m) => m.method == "clone" && self.is_wrapped(&m.receiver),
             _ => false,
         }
     }

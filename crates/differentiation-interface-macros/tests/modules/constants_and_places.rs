@@ -124,7 +124,9 @@ both! {
         impl Reading {
             fn misfit(&self, scale: f64) -> f64 {
                 let weight = self.weight.unwrap_or(scale) * self.channel.0 as f64;
-                weight * (self.at.x - scale * self.channel.1) + self.kind.area(scale) + self.missing.map_or(scale, |m| m[0])
+                weight * (self.at.x - scale * self.channel.1)
+                    + self.kind.area(scale)
+                    + self.missing.map_or(scale, |m| m[0])
             }
         }
 
@@ -170,7 +172,14 @@ both! {
             let own = Reading { at: v, weight: Some(x[1]), missing: None, channel: (2, x[0]), kind: Shape::Point };
             let misfit: f64 = READINGS.iter().map(|reading| reading.misfit(x[0])).sum();
             let data = Scene { shapes: vec![Shape::Point, Shape::Disc(2.0)], weights: vec![(1, 2.0)] };
-            a.x * a.y + GRAVITY.dot(a) + a.dot(GRAVITY) + raised + table[1] + moved.dot(last) + far[0].dot(far[1]) + sum.x * sum.y
+            a.x * a.y
+                + GRAVITY.dot(a)
+                + a.dot(GRAVITY)
+                + raised
+                + table[1]
+                + moved.dot(last)
+                + far[0].dot(far[1])
+                + sum.x * sum.y
                 + taken
                 + own.misfit(x[1]) * misfit
                 + active.area(1.0)
@@ -220,7 +229,181 @@ both! {
             }
             let active = polynomial(&[x[0], x[1], 1.0], x[0]);
             let [a, b] = apply(&ROWS, [x[0], x[1]]);
-            sum + active + polynomial(&TABLE, x[0]) * horner(&TABLE, x[1]) + horner(&TABLE[1..], x[0]) + by_value(TABLE, x[1]) + a * b
+            sum + active
+                + polynomial(&TABLE, x[0]) * horner(&TABLE, x[1])
+                + horner(&TABLE[1..], x[0])
+                + by_value(TABLE, x[1])
+                + a * b
+        }
+    }
+
+    // Writes to cells, maps, copies of constants, and through traits and closures, beside the same with plain numbers
+    mod writes {
+        use std::cell::{Cell, RefCell};
+        use std::collections::{BTreeMap, HashMap};
+        use std::rc::Rc;
+        const ARR: [f64; 3] = [1.0, 2.0, 3.0];
+        static TABLE: [(f64, f64); 2] = [(0.0, 1.0), (1.0, 3.0)];
+        trait Axpy {
+            fn axpy(&mut self, a: f64, x: &[f64]);
+            fn scaled(self, k: f64) -> Self
+            where
+                Self: Sized;
+        }
+        impl Axpy for [f64; 3] {
+            fn axpy(&mut self, a: f64, x: &[f64]) {
+                for (s, v) in self.iter_mut().zip(x) {
+                    *s += a * v;
+                }
+            }
+            fn scaled(mut self, k: f64) -> Self {
+                self.iter_mut().for_each(|v| *v *= k);
+                self
+            }
+        }
+        trait Bump {
+            fn bump(&mut self);
+            fn read(&self) -> f64;
+        }
+        impl Bump for f64 {
+            fn bump(&mut self) {
+                *self += 1.0;
+            }
+            fn read(&self) -> f64 {
+                *self * 2.0
+            }
+        }
+        impl Bump for Vec<f64> {
+            fn bump(&mut self) {
+                for v in self.iter_mut() {
+                    *v += 1.0;
+                }
+            }
+            fn read(&self) -> f64 {
+                self.iter().sum()
+            }
+        }
+        impl Bump for Option<f64> {
+            fn bump(&mut self) {
+                if let Some(v) = self {
+                    *v += 1.0;
+                }
+            }
+            fn read(&self) -> f64 {
+                self.unwrap_or(0.0)
+            }
+        }
+        fn cell(c: &Cell<f64>, x: f64) -> f64 {
+            c.set(c.get() + x);
+            x
+        }
+        fn log(v: &RefCell<Vec<f64>>, x: f64) -> f64 {
+            v.borrow_mut().push(x);
+            x
+        }
+        #[derive(Clone, Copy, Default)]
+        pub struct V {
+            x: f64,
+            y: f64,
+        }
+        impl V {
+            const ONE: V = V { x: 1.0, y: 1.0 };
+            fn grow(&mut self, k: f64) -> &mut Self {
+                self.x *= k;
+                self
+            }
+            fn sum(self) -> f64 {
+                self.x + self.y
+            }
+        }
+        impl std::ops::AddAssign for V {
+            fn add_assign(&mut self, o: V) {
+                self.x += o.x;
+                self.y += o.y;
+            }
+        }
+        fn fill(v: &mut V, k: f64) {
+            v.y = k;
+        }
+        fn put(m: &mut HashMap<String, f64>, k: &str, v: f64) -> f64 {
+            *m.entry(k.to_string()).or_insert(0.0) += v;
+            v
+        }
+        fn take_all(m: &mut BTreeMap<u8, Vec<f64>>, x: f64) -> f64 {
+            m.entry(1).or_default().push(x);
+            m.values().flatten().sum()
+        }
+        pub struct Acc<F: FnMut(f64)> {
+            f: F,
+            n: usize,
+        }
+        impl<F: FnMut(f64)> Acc<F> {
+            fn call(&mut self, x: f64) {
+                (self.f)(x);
+                self.n += 1;
+            }
+        }
+        pub fn energy(x: &[f64]) -> f64 {
+            let mut a = ARR;
+            a.axpy(x[0], &ARR);
+            let b = ARR.scaled(x[1]);
+            let mut p = 1.0;
+            p.bump();
+            let mut q = x[0];
+            q.bump();
+            let mut w = vec![1.0, 2.0];
+            w.bump();
+            let mut wa = vec![x[0], 2.0];
+            wa.bump();
+            let mut o = Some(1.0);
+            o.bump();
+            let mut oa = Some(x[1]);
+            oa.bump();
+            let c = Cell::new(1.0);
+            let d = Cell::new(5.0);
+            let r = cell(&c, x[0]) + cell(&d, 2.0) + cell(&c, 1.0);
+            let shared = Rc::new(Cell::new(2.0));
+            let other = Rc::clone(&shared);
+            other.set(shared.get() * x[1]);
+            let lg = RefCell::new(vec![]);
+            let s = log(&lg, 1.0) + log(&lg, x[0]);
+            let mut v = V::ONE;
+            v.grow(x[0]).grow(2.0);
+            let mut z = V::ONE;
+            z += v;
+            z.grow(3.0);
+            let mut def = V::default();
+            fill(&mut def, x[1]);
+            let mut plain = V::default();
+            fill(&mut plain, 4.0);
+            let mut m = HashMap::new();
+            let t = put(&mut m, "a", x[0]) + put(&mut m, "a", 1.0) + put(&mut m, "b", 2.0);
+            let mut bm = BTreeMap::new();
+            let u = take_all(&mut bm, 1.0) * take_all(&mut bm, x[1]);
+            let mut total = 0.0;
+            let mut acc = Acc { f: |t: f64| total += t * x[0], n: 0 };
+            acc.call(1.0);
+            acc.call(x[1]);
+            let n = acc.n;
+            let mut tab = TABLE;
+            tab[0].1 += x[0];
+            let unchanged = TABLE[0].1 + ARR[0] + V::ONE.sum();
+            a[1] * b[2]
+                + p.read() * q.read()
+                + w.read() * wa.read()
+                + o.read() * oa.read()
+                + r * c.get()
+                + d.get() * x[0]
+                + shared.get()
+                + s
+                + lg.borrow().iter().sum::<f64>() * x[1]
+                + z.sum() * v.sum()
+                + def.sum() * plain.sum()
+                + t * m["a"] * m["b"]
+                + u
+                + total * n as f64
+                + tab[0].1 * tab[1].1
+                + unchanged
         }
     }
 }
@@ -329,4 +512,10 @@ fn copies_of_data_take_active_numbers() {
     assert_eq!(filled(&[5.0], &[1.0, 2.0]), 10.0);
     let y: Num<Dual> = filled(&seeded([5.0], 0), &[1.0, 2.0]);
     close(y.0.tangent, 2.0);
+}
+
+#[test]
+fn writes_are_kept_whatever_the_numbers() {
+    agrees(writes::Energy, plain::writes::energy, [1.5, 0.7]);
+    agrees(writes::Energy, plain::writes::energy, [-0.3, 1.7]);
 }
