@@ -204,6 +204,7 @@ use proc_macro::TokenStream;
 ///   `next_up`, `next_down`; and `f64::from_bits`;
 /// - active numbers written into `#[constant]` data, a `const` or a `static`, or into a copy made by `to_vec()`: copy with
 ///   `.iter().map(|&v| v).collect()`;
+/// - questions about the type of a value with active numbers, which would be answered for `f64`: `is`, `downcast_ref`, `TypeId`, `size_of_val`;
 /// - matching active numbers against patterns such as `0.0 =>`;
 /// - unknown macros that contain `f64` numbers; structs and other items with `f64` inside the function;
 /// - `unsafe`, `async`, `const fn`, other ABIs, raw pointers, `impl Trait` arguments, several type parameters;
