@@ -281,8 +281,9 @@ impl Inference<'_> {
         (arguments, result, call)
     }
 
-    /// The function or method of the module that the path names, and the type that has the method.
-    fn scheme(&self, path: &Path) -> Option<(&Scheme, Option<usize>)> {
+    /// The function or method of the module that the path names, and the type that has the method. Of several, such as `From<f64>` and
+    /// `From<[f64; 2]>`, the one that takes these arguments.
+    fn scheme(&self, path: &Path, arguments: &[Ty]) -> Option<(&Scheme, Option<usize>)> {
         let mut names = path.segments.iter().rev().map(|s| s.ident.to_string());
         let name = names.next()?;
         match names.next().as_deref() {
@@ -290,22 +291,39 @@ impl Inference<'_> {
             Some(owner) => {
                 let id = self.type_name_of(owner)?;
                 let schemes = self.module.methods.get(&(self.module.types[id].name.clone(), name))?;
-                schemes.first().map(|scheme| (scheme, Some(id)))
+                let fitting = schemes.iter().find(|scheme| self.takes(scheme, arguments));
+                fitting.or(schemes.first()).map(|scheme| (scheme, Some(id)))
             }
         }
     }
 
+    /// Whether the last argument is of the kind that the function takes.
+    fn takes(&self, scheme: &Scheme, arguments: &[Ty]) -> bool {
+        match (scheme.arguments.last(), arguments.last()) {
+            (Some(a), Some(b)) => std::mem::discriminant(&self.resolve(a)) == std::mem::discriminant(&self.resolve(b)),
+            _ => true,
+        }
+    }
+
+    /// Whether the path names several methods.
+    pub(super) fn is_overloaded(&self, path: &Path) -> bool {
+        let mut names = path.segments.iter().rev().map(|s| s.ident.to_string());
+        let (Some(name), Some(owner)) = (names.next(), names.next()) else { return false };
+        let owner = self.type_name_of(&owner).map(|id| self.module.types[id].name.clone());
+        owner.and_then(|owner| self.module.methods.get(&(owner, name))).is_some_and(|schemes| schemes.len() > 1)
+    }
+
     /// How the function or method that the path names takes its arguments.
-    pub(super) fn passing(&self, path: &Path) -> Vec<Option<Passing>> {
-        self.scheme(path).map(|(scheme, _)| scheme.passing.clone()).unwrap_or_default()
+    pub(super) fn passing(&self, path: &Path, arguments: &[Ty]) -> Vec<Option<Passing>> {
+        self.scheme(path, arguments).map(|(scheme, _)| scheme.passing.clone()).unwrap_or_default()
     }
 
     /// A path to a function, method, constructor or variant of the module, as a value.
-    pub(super) fn module_path(&mut self, path: &mut Path) -> Option<Ty> {
+    pub(super) fn module_path(&mut self, path: &mut Path, arguments: &[Ty]) -> Option<Ty> {
         let span = path.span();
         let last = path.segments.last()?.ident.to_string();
         let before = path.segments.iter().rev().nth(1).map(|s| s.ident.to_string());
-        if let Some((scheme, owner)) = self.scheme(path).map(|(scheme, owner)| (scheme.clone(), owner)) {
+        if let Some((scheme, owner)) = self.scheme(path, arguments).map(|(scheme, owner)| (scheme.clone(), owner)) {
             let (types, result, call) = self.instance(&scheme, span);
             match owner {
                 Some(id) if !scheme.has_own_number => {
@@ -428,11 +446,8 @@ impl Inference<'_> {
             }
             _ => return None,
         };
-        let same_kind = |scheme: &&&Scheme| match (scheme.arguments.last(), arguments.last()) {
-            (Some(a), Some(b)) => std::mem::discriminant(&self.resolve(a)) == std::mem::discriminant(&self.resolve(b)),
-            _ => true,
-        };
-        candidates.iter().find(same_kind).or(candidates.first()).map(|s| (*s).clone())
+        let fitting = candidates.iter().find(|scheme| self.takes(scheme, arguments));
+        fitting.or(candidates.first()).map(|s| (*s).clone())
     }
 
     /// `receiver.name(arguments)` for a method of the module.
@@ -507,7 +522,7 @@ impl Inference<'_> {
 
     /// Whether the name is a function or type of the module, not hidden by a variable.
     pub(super) fn is_of_module(&self, path: &Path) -> bool {
-        self.scheme(path).is_some() || self.case(path).is_some() || self.default_of(path).is_some()
+        self.scheme(path, &[]).is_some() || self.case(path).is_some() || self.default_of(path).is_some()
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Called by `make_items_generic`. Types and functions are entered in [`Module`], where `instances` finds them.
 
-use super::annotations::Words;
+use super::annotations::{OTHER, TEXT, Words};
 use super::declared::{CONTAINERS, Passing, Scheme};
 use super::forms;
 use super::graph::Act;
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{
-    Block, FnArg, GenericArgument, GenericParam, Generics, ImplItem, ImplItemFn, Item, ItemImpl, ItemTrait,
+    Block, FnArg, GenericArgument, GenericParam, Generics, Ident, ImplItem, ImplItemFn, Item, ItemImpl, ItemTrait,
     PathArguments, ReceiverKind, Signature, TraitItem, Type, TypeParam, Visibility,
 };
 
@@ -52,6 +52,7 @@ impl Inference<'_> {
     pub(super) fn items(&mut self, items: &mut [Item], has_object: &[bool]) {
         self.module.root = Some(self.graph.active());
         self.declare_types(items);
+        self.refuse_overlaps(items);
         for item in items.iter() {
             if let Item::Impl(block) = item
                 && forms::is_of_constants(block)
@@ -124,6 +125,35 @@ impl Inference<'_> {
                 _ => {}
             }
         }
+    }
+
+    /// Refuses `impl From<f64>` beside `impl From<i64>` of one type: the first becomes one for every number, and the compiler cannot rule out that
+    /// `i64` is one.
+    fn refuse_overlaps(&mut self, items: &[Item]) {
+        let blocks: Vec<_> = items.iter().filter_map(|item| self.with_argument(item)).collect();
+        for (block, id, of_trait, argument) in &blocks {
+            let is_of_numbers = |(_, other, name, ty): &(_, usize, &Ident, &Type)| {
+                other == id && name == of_trait && is_word(ty, "f64")
+            };
+            // `From<[f64; 2]>` is another: no `T` is a `[T; 2]`.
+            let has_numbers = self.names_numbers(argument.to_token_stream());
+            let is_std = is_foreign(argument, &block.generics)
+                || type_name(argument).is_some_and(|name| OTHER.iter().chain(&TEXT).any(|known| name == known));
+            if is_std && !has_numbers && blocks.iter().any(is_of_numbers) {
+                let message = refusals::overlap(of_trait, argument.to_token_stream());
+                self.checks.push((self.module.types[*id].flag, argument.span(), message));
+            }
+        }
+    }
+
+    /// The type of a block, with the trait and its argument, such as `From` and `f64`.
+    fn with_argument<'i>(&self, item: &'i Item) -> Option<(&'i ItemImpl, usize, &'i Ident, &'i Type)> {
+        let Item::Impl(block) = item else { return None };
+        let last = block.trait_.as_ref()?.0.segments.last()?;
+        let PathArguments::AngleBracketed(list) = &last.arguments else { return None };
+        let Some(GenericArgument::Type(argument)) = list.args.first() else { return None };
+        let id = *self.module.names.get(&type_name(&block.self_ty)?.to_string())?;
+        (!matches!(&*block.self_ty, Type::Reference(_))).then_some((block, id, &last.ident, argument))
     }
 
     /// Whether a block is generic as the user wrote it, and stays as it is: `impl<P: Copy> Stack<P>`, not `impl<F: Fn(f64) -> f64> Newton<F>`, nor

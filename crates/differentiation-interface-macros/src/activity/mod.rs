@@ -26,6 +26,7 @@ mod graph;
 mod inference;
 mod instances;
 mod items;
+mod macros;
 mod maps;
 mod marks;
 mod methods;

@@ -98,6 +98,13 @@ pub(super) fn read_from_text() -> String {
     "keeps a number that is read out of text plain, but an active value goes in here; write `match text.parse::<f64>() { Ok(value) => value, Err(_) => .. }`".to_string()
 }
 
+/// Message for an `impl` beside that for `f64`, which becomes one for every number.
+pub(super) fn overlap(of_trait: &Ident, argument: impl Display) -> String {
+    format!(
+        "cannot keep this beside `impl {of_trait}<f64>`, which becomes one for every number, of which `{argument}` might be one; write a function in place of one of the two"
+    )
+}
+
 /// Message for what depends on the memory that a number takes.
 pub(super) fn layout() -> String {
     "cannot keep this: an active number takes more memory than an `f64`; write the number of bytes, or use a plain number".to_string()

@@ -113,4 +113,28 @@ mod items {
     }
 }
 
+#[differentiable(crate = "differentiation_interface_core")]
+mod overlapping {
+    pub enum Value {
+        Number(f64),
+        Count(i64),
+    }
+    impl From<f64> for Value {
+        fn from(v: f64) -> Value {
+            Value::Number(v)
+        }
+    }
+    impl From<i64> for Value {
+        fn from(v: i64) -> Value {
+            Value::Count(v)
+        }
+    }
+    pub fn energy(x: f64) -> f64 {
+        match Value::from(x) {
+            Value::Number(v) => v,
+            Value::Count(n) => n as f64,
+        }
+    }
+}
+
 fn main() {}

@@ -144,6 +144,11 @@ both! {
                 &self.0
             }
         }
+        impl From<[f64; 2]> for Meters {
+            fn from(v: [f64; 2]) -> Self {
+                Meters(v[0] - v[1])
+            }
+        }
         impl From<f64> for Meters {
             fn from(v: f64) -> Self {
                 Meters(v)
@@ -167,7 +172,7 @@ both! {
             let d = c.max(Meters::ZERO) - -a;
             let all: Vec<Meters> = x.iter().copied().map(Meters).collect();
             let big = all.iter().max_by(|a, b| a.partial_cmp(b).unwrap()).unwrap();
-            d / b + c.sin() + big.get() + Meters::from(x[0]).0 + *a
+            d / b + c.sin() + big.get() + Meters::from(x[0]).0 * Meters::from([x[0], x[1]]).0 + *a
         }
     }
 
