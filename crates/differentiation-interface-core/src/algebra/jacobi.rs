@@ -92,13 +92,10 @@ fn orthogonal_to(columns: &DMatrix<f64>, count: usize) -> nalgebra::DVector<f64>
     let rest = |i: usize| {
         let mut vector = nalgebra::DVector::zeros(columns.nrows());
         vector[i] = 1.0;
-        // Twice: what rounding leaves of the columns is removed too.
-        for _ in 0..2 {
-            vector -= known * known.tr_mul(&vector);
-        }
+        vector -= known * known.row(i).transpose();
         vector
     };
-    // Of all directions that of the longest rest, at least √((rows - count)/rows).
+    // Of all directions that of the longest rest, at least √((rows - count)/rows), so that rounding stays small beside it.
     let all = (0..columns.nrows()).map(rest);
     let longest = all.max_by(|a, b| a.norm_squared().total_cmp(&b.norm_squared()));
     longest.map_or_else(|| nalgebra::DVector::zeros(columns.nrows()), |vector| vector.normalize())
