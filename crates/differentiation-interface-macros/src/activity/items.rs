@@ -309,6 +309,11 @@ impl Inference<'_> {
             }
             return None;
         };
+        let declared = &self.module.types[id];
+        if !declared.has_numbers && !declared.cases.is_empty() && mentions(block.self_ty.to_token_stream(), "f64") {
+            // `impl Vector<f64>` of a `struct Vector<T>`, which is generic as the user wrote it.
+            return None;
+        }
         let of_module = block.trait_.as_ref().and_then(|(path, _)| self.trait_number(path));
         if let Some(of_trait) = of_module {
             let of_trait = self.module.types[of_trait].name.clone();

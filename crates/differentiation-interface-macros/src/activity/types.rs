@@ -131,10 +131,10 @@ fn bounded_types(items: &[Item]) -> Vec<String> {
     }
 }
 
-/// The bounds of type parameters.
+/// The bounds of type parameters, without defaults such as `T = f64`.
 fn bounds(generics: &Generics) -> TokenStream {
-    let (parameters, clause) = (&generics.params, &generics.where_clause);
-    quote!(#parameters #clause)
+    let (bounds, clause) = (generics.type_params().map(|p| &p.bounds), &generics.where_clause);
+    quote!(#(#bounds)* #clause)
 }
 
 impl Inference<'_> {
