@@ -124,6 +124,8 @@ table! {
         digamma Stays |x, _| x.digamma();
         logistic Stays |x, _| x.logistic();
         softplus Stays |x, _| x.softplus();
+        rem_euclid Stays |x, y| x.rem_euclid(y);
+        div_euclid Stays |x, y| x.div_euclid(y);
         powc Stays |x, _| x.powc(1.5);
         less_than Stays |x, y| x.less_than(y).select(x, y);
         at_most Stays |x, y| x.at_most(y).select(x, y);
