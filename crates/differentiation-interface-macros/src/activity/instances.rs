@@ -423,19 +423,18 @@ impl Inference<'_> {
 
     /// The method of a type, or the only one of this name if the type is not known.
     fn method_scheme(&self, receiver: &Ty, name: &str, arguments: &[Ty]) -> Option<Scheme> {
+        let of = |own: &str| -> Option<Vec<&Scheme>> {
+            // A method with a body in a trait is one of the types that implement it.
+            let traits = self.module.implemented.get(own).into_iter().flatten().map(String::as_str);
+            let mut owners = std::iter::once(own).chain(traits);
+            let schemes = owners.find_map(|owner| self.module.methods.get(&(owner.to_string(), name.to_string())))?;
+            Some(schemes.iter().collect())
+        };
         let candidates: Vec<&Scheme> = match receiver {
-            Ty::Struct(id, _) => {
-                let own = &self.module.types[*id].name;
-                // A method with a body in a trait is one of the types that implement it.
-                let traits = self.module.implemented.get(own).into_iter().flatten();
-                let mut owners = std::iter::once(own).chain(traits);
-                owners.find_map(|owner| self.module.methods.get(&(owner.clone(), name.to_string())))?.iter().collect()
-            }
-            // A method of numbers that the module adds by a trait.
-            Ty::Float(_) => self.module.methods.get(&("f64".to_string(), name.to_string()))?.iter().collect(),
-            Ty::Seq(_) | Ty::Tuple(_) => {
-                self.module.methods.get(&(CONTAINERS.to_string(), name.to_string()))?.iter().collect()
-            }
+            Ty::Struct(id, _) => of(&self.module.types[*id].name)?,
+            // Methods of numbers and containers that the module adds by a trait.
+            Ty::Float(_) => of("f64")?,
+            Ty::Seq(_) | Ty::Tuple(_) => of(CONTAINERS)?,
             Ty::Var(_) | Ty::Opaque(_) | Ty::Other | Ty::Text(_) => {
                 let of_name = self.module.methods.iter().filter(|((_, n), _)| n == name);
                 let all: Vec<&Scheme> = of_name.flat_map(|(_, schemes)| schemes).collect();

@@ -36,11 +36,11 @@ impl Inference<'_> {
         let [key, value] = &types[..] else { return None };
         match name {
             "len" | "is_empty" | "contains_key" | "clear" | "reserve" => {
-                self.read_arguments(m);
+                self.plain_arguments(m);
                 Some(Ty::Other)
             }
             "get" | "get_mut" | "remove" | "entry" => {
-                self.read_arguments(m);
+                self.plain_arguments(m);
                 Some(Ty::seq(value.clone()))
             }
             "insert" if m.args.len() == 2 => {
@@ -54,7 +54,7 @@ impl Inference<'_> {
             "keys" | "into_keys" => Some(Ty::seq(key.clone())),
             "iter" | "iter_mut" | "into_iter" | "drain" | "range" | "remove_entry" | "get_key_value"
             | "first_key_value" | "last_key_value" | "pop_first" | "pop_last" => {
-                self.read_arguments(m);
+                self.plain_arguments(m);
                 Some(Ty::seq((*entry).clone()))
             }
             "retain" => {
@@ -68,12 +68,6 @@ impl Inference<'_> {
                 Some(Ty::Other)
             }
             _ => None,
-        }
-    }
-
-    fn read_arguments(&mut self, m: &mut ExprMethodCall) {
-        for argument in &mut m.args {
-            self.expr(argument);
         }
     }
 }

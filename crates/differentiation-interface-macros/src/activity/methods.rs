@@ -111,7 +111,8 @@ impl Inference<'_> {
         {
             return ty;
         }
-        if matches!(receiver, Ty::Seq(_) | Ty::Tuple(_))
+        if !may_be_declared
+            && matches!(receiver, Ty::Seq(_) | Ty::Tuple(_))
             && let Some(ty) = self.module_method(m, &receiver, &name)
         {
             return ty;

@@ -289,8 +289,8 @@ impl Inference<'_> {
         }
     }
 
-    /// Arguments that contain no numbers of the sequence: indices, counts.
-    fn plain_arguments(&mut self, m: &mut ExprMethodCall) {
+    /// Arguments that contain no numbers of the sequence or map: indices, counts, keys.
+    pub(super) fn plain_arguments(&mut self, m: &mut ExprMethodCall) {
         for argument in &mut m.args {
             self.expr(argument);
         }

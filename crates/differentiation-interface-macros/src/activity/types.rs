@@ -148,17 +148,7 @@ impl Inference<'_> {
                 _ => continue,
             };
             let parameters = generics.params.iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).count();
-            let flag = self.graph.fresh();
-            self.module.names.insert(name.clone(), self.module.types.len());
-            self.module.types.push(Declared {
-                name,
-                has_numbers: false,
-                is_bare: false,
-                flag,
-                parameters,
-                is_plain: false,
-                cases: HashMap::new(),
-            });
+            self.declare_name(name, parameters);
         }
         // A type in the methods of which active numbers occur may be declared elsewhere.
         for item in items.iter() {
@@ -168,18 +158,7 @@ impl Inference<'_> {
                 && !is_foreign(&block.self_ty, &block.generics)
                 && !self.module.names.contains_key(&name.to_string())
             {
-                let flag = self.graph.fresh();
-                self.module.names.insert(name.to_string(), self.module.types.len());
-                let name = name.to_string();
-                self.module.types.push(Declared {
-                    name,
-                    has_numbers: false,
-                    is_bare: false,
-                    flag,
-                    parameters: 0,
-                    is_plain: false,
-                    cases: HashMap::new(),
-                });
+                self.declare_name(name.to_string(), 0);
             }
         }
         // A trait that numbers have is one with numbers.
@@ -235,7 +214,7 @@ impl Inference<'_> {
                 break;
             }
         }
-        for item in items.iter_mut() {
+        for item in items.iter() {
             if let Item::Struct(s) = item
                 && let declared = &mut self.module.types[self.module.names[&s.ident.to_string()]]
                 && !declared.has_numbers
@@ -286,6 +265,22 @@ impl Inference<'_> {
                 _ => {}
             }
         }
+    }
+
+    /// Enters a type, of which nothing but the name and the number of parameters is known.
+    fn declare_name(&mut self, name: String, parameters: usize) {
+        let flag = self.graph.fresh();
+        self.module.names.insert(name.clone(), self.module.types.len());
+        let cases = HashMap::new();
+        self.module.types.push(Declared {
+            name,
+            has_numbers: false,
+            is_bare: false,
+            flag,
+            parameters,
+            is_plain: false,
+            cases,
+        });
     }
 
     /// Reads `type Point = [f64; 3];` and `type Path = Vec<Vector>;`, in this order. One with `f64` always gets its parameter, others where their types do.

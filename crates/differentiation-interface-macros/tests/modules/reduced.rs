@@ -528,6 +528,25 @@ both! {
             get(&p, "a").unwrap() * get(&p, "b").unwrap()
         }
     }
+
+    mod drop_impl {
+        pub struct Guard<'a> {
+            out: &'a std::cell::RefCell<f64>,
+            v: f64,
+        }
+        impl Drop for Guard<'_> {
+            fn drop(&mut self) {
+                *self.out.borrow_mut() += self.v;
+            }
+        }
+        pub fn cost(x: &[f64]) -> f64 {
+            let out = std::cell::RefCell::new(0.0);
+            {
+                let _g = Guard { out: &out, v: x[0] };
+            }
+            out.into_inner()
+        }
+    }
 }
 
 #[test]
@@ -558,4 +577,5 @@ fn code_that_was_refused_once_has_gradients() {
     agrees(trait_static_fn_struct_argument::Cost, plain::trait_static_fn_struct_argument::cost, [0.3, 0.7]);
     agrees(turbofish_generic_struct_new::Cost, plain::turbofish_generic_struct_new::cost, [0.3, 0.7]);
     agrees(type_alias_of_map::Cost, plain::type_alias_of_map::cost, [0.3, 0.7]);
+    agrees(drop_impl::Cost, plain::drop_impl::cost, [0.3, 0.7]);
 }
