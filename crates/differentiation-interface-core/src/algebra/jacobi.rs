@@ -1,7 +1,7 @@
 //! The singular value decomposition of a plain matrix by one-sided Jacobi rotations (Hestenes, 1958; Demmel and Veselić, Jacobi's method is more
 //! accurate than QR, 1992).
 //!
-//! Called by `decomposition`. The iteration of nalgebra returns wrong factors of matrices of low rank and of nearly diagonal ones. Here columns are rotated
+//! Called by `decomposition`. The iteration of nalgebra returns wrong factors of some matrices of low rank and of nearly diagonal ones. Here columns are rotated
 //! in pairs until each pair is orthogonal; the lengths that remain are the singular values, small ones as accurate as large ones.
 
 use nalgebra::DMatrix;

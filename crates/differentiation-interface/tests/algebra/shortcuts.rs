@@ -101,6 +101,12 @@ fn singular_values_of_low_rank_and_nearly_diagonal_matrices_have_derivatives() {
         assert_close("value", &[value], &[234f64.sqrt()], 1e-14);
         assert_close("rank one", &grad, &[long, short, long, short], 1e-14);
     }
+    // The largest singular value of u vᵀ is the length of u times that of v; that of nalgebra is 1.088.
+    let (u, v) = ([-0.3, -0.7], [0.6, -0.6, 0.7, 0.6, 0.6]);
+    let a = DMatrix::from_fn(2, 5, |i, j| u[i] * v[j]);
+    let right = (0.58 * 1.93f64).sqrt();
+    assert!((a.clone().svd(true, true).singular_values[0] - right).abs() > 0.01, "nalgebra has mended its iteration");
+    assert_close("two rows", svd(&a).singular_values.as_slice(), &[right, 0.0], 1e-15);
     // u₁₂ v₁₂ of [[2, a], [a, 4]] is 1 - a²/4 to fourth order, with the larger singular value first.
     fn product<T: Scalar + RealField>(x: &[T]) -> T {
         let svd = svd(&DMatrix::from_column_slice(2, 2, &[number(2.0), x[0], x[0], number(4.0)]));
