@@ -102,7 +102,7 @@ fn singular_values_of_low_rank_and_nearly_diagonal_matrices_have_derivatives() {
         assert_close("rank one", &grad, &[long, short, long, short], 1e-14);
     }
     // The largest singular value of u vᵀ is the length of u times that of v; that of nalgebra is 1.088.
-    let (u, v) = ([-0.3, -0.7], [0.6, -0.6, 0.7, 0.6, 0.6]);
+    let (u, v): ([f64; 2], [f64; 5]) = ([-0.3, -0.7], [0.6, -0.6, 0.7, 0.6, 0.6]);
     let a = DMatrix::from_fn(2, 5, |i, j| u[i] * v[j]);
     let right = (0.58 * 1.93f64).sqrt();
     assert!((a.clone().svd(true, true).singular_values[0] - right).abs() > 0.01, "nalgebra has mended its iteration");
