@@ -119,10 +119,14 @@ pub(super) fn form(function: Unary, x: f64) -> Form {
         }
         U::Acosh => {
             let first = 1.0 / (x - 1.0).sqrt() / (x + 1.0).sqrt();
+            // The standard library takes the logarithm of a number near 1, whose rounding is the absolute error.
+            sizes[0] = 1.0;
             [x.acosh(), first, -x * first * first * first]
         }
         U::Atanh => {
             let gap = (1.0 - x) * (1.0 + x);
+            // The standard library takes `ln_1p(2x / (1 - x))`, whose argument cancels near -1.
+            sizes[0] = x.abs() / (1.0 + x);
             sizes[2] = 1.0 / (gap * gap);
             [x.atanh(), 1.0 / gap, 2.0 * x / (gap * gap)]
         }
