@@ -154,8 +154,11 @@ pub trait ContextKind: 'static {
     fn allocate<N: Scalar>(value: Self::Value<'_>) -> Self::Storage<N>;
     /// Appends the parameters.
     fn parameters(_value: &Self::Value<'_>, _values: &mut Vec<f64>) {}
-    /// Appends the lengths.
-    fn lengths(_value: &Self::Value<'_>, _lengths: &mut Vec<usize>) {}
+    /// Passes the lengths to `words`. Returns whether they are equal to the known ones.
+    #[inline]
+    fn lengths(_value: &Self::Value<'_>, _words: &mut Words<'_>) -> bool {
+        true
+    }
     /// Passes what its constants consist of to `words`. Returns whether it is equal to what is known, and `false` if a constant does not
     /// consist of numbers.
     #[inline]
@@ -253,8 +256,9 @@ impl<W: Container<Scalar: Base> + ?Sized + 'static> ContextKind for ParameterKin
     fn parameters(value: &Parameter<'_, W>, values: &mut Vec<f64>) {
         value.0.pieces(&mut |piece| values.extend(piece.iter().map(|v| v.as_f64())));
     }
-    fn lengths(value: &Parameter<'_, W>, lengths: &mut Vec<usize>) {
-        value.0.lengths(lengths);
+    #[inline]
+    fn lengths(value: &Parameter<'_, W>, words: &mut Words<'_>) -> bool {
+        value.0.lengths(words)
     }
     #[inline]
     fn constants<N: Scalar>(value: &Parameter<'_, W>, _: &Self::Storage<N>, words: &mut Words<'_>) -> bool {
@@ -298,8 +302,9 @@ impl<W: Container + ?Sized + 'static> ContextKind for CacheKind<W> {
     fn allocate<N: Scalar>(value: Cache<'_, W>) -> W::With<N> {
         value.0.with::<N>()
     }
-    fn lengths(value: &Cache<'_, W>, lengths: &mut Vec<usize>) {
-        value.0.lengths(lengths);
+    #[inline]
+    fn lengths(value: &Cache<'_, W>, words: &mut Words<'_>) -> bool {
+        value.0.lengths(words)
     }
     #[inline]
     fn constants<N: Scalar>(value: &Cache<'_, W>, _: &Self::Storage<N>, words: &mut Words<'_>) -> bool {
@@ -346,8 +351,9 @@ macro_rules! context_tuples {
             fn parameters(value: &Self::Value<'_>, values: &mut Vec<f64>) {
                 <($($A,)*) as Contexts>::parameters(value, values);
             }
-            fn lengths(value: &Self::Value<'_>, lengths: &mut Vec<usize>) {
-                <($($A,)*) as Contexts>::lengths(value, lengths);
+            #[inline]
+            fn lengths(value: &Self::Value<'_>, words: &mut Words<'_>) -> bool {
+                <($($A,)*) as Contexts>::lengths(value, words)
             }
             #[inline]
             fn constants<N: Scalar>(value: &Self::Value<'_>, storage: &Self::Storage<N>, words: &mut Words<'_>) -> bool {
@@ -377,8 +383,9 @@ macro_rules! context_tuples {
             fn parameters(($($a,)*): &Self::Values<'_>, values: &mut Vec<f64>) {
                 $($A::parameters($a, values);)*
             }
-            fn lengths(($($a,)*): &Self::Values<'_>, lengths: &mut Vec<usize>) {
-                $($A::lengths($a, lengths);)*
+            #[inline]
+            fn lengths(($($a,)*): &Self::Values<'_>, words: &mut Words<'_>) -> bool {
+                $($A::lengths($a, words))&&*
             }
             #[inline]
             fn constants<N: Scalar>(
@@ -426,8 +433,8 @@ pub trait Contexts: 'static {
     fn allocate<N: Scalar>(values: Self::Values<'_>) -> Self::Storage<N>;
     /// Appends the values of all [`Parameter`]s.
     fn parameters(values: &Self::Values<'_>, numbers: &mut Vec<f64>);
-    /// Appends the lengths of all contexts.
-    fn lengths(values: &Self::Values<'_>, lengths: &mut Vec<usize>);
+    /// Passes the lengths of all contexts to `words`. Returns whether they are equal to the known ones.
+    fn lengths(values: &Self::Values<'_>, words: &mut Words<'_>) -> bool;
     /// Passes what all constants consist of to `words`; see [`ContextKind::constants`].
     fn constants<N: Scalar>(values: &Self::Values<'_>, storage: &Self::Storage<N>, words: &mut Words<'_>) -> bool;
     /// The arguments for the function.
@@ -460,7 +467,10 @@ impl Contexts for () {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn allocate<N: Scalar>(_: ()) {}
     fn parameters(_: &(), _: &mut Vec<f64>) {}
-    fn lengths(_: &(), _: &mut Vec<usize>) {}
+    #[inline]
+    fn lengths(_: &(), _: &mut Words<'_>) -> bool {
+        true
+    }
     fn constants<N: Scalar>(_: &(), _: &(), _: &mut Words<'_>) -> bool {
         true
     }

@@ -30,8 +30,10 @@ pub trait Shape: 'static {
     /// Shows flat numbers as the function takes them; `held` has been fitted to the point, and holds the numbers of the last call except
     /// those in `changed`. The length has been checked by the operator.
     fn show<'a, N: Scalar>(flat: &'a [N], held: &'a mut Self::Held<N>, changed: Range<usize>) -> &'a Self::Active<N>;
-    /// Appends the lengths of the object that the type does not determine.
-    fn lengths<N: Scalar>(_held: &Self::Held<N>, _lengths: &mut Vec<usize>) {}
+    /// Passes the lengths of the object that the type does not determine to `words`. Returns whether they are equal to the known ones.
+    fn lengths<N: Scalar>(_held: &Self::Held<N>, _words: &mut Words<'_>) -> bool {
+        true
+    }
     /// Passes the constants of the object to `words`. Returns whether they are equal to the known ones, and `false` if they do not all
     /// consist of plain data.
     #[inline]

@@ -75,9 +75,9 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     let other_variant = (variants.len() > 1).then(|| quote!((_, object) => *object = #container::with::<__N>(self),));
     let lengths = variants.iter().enumerate().map(|(index, variant)| {
         let pattern = variant.pattern();
-        let tag = is_enum.then(|| quote!(lengths.push(#index);));
-        let fields = variant.numbers().map(|Field { name, .. }| quote!(#container::lengths(#name, lengths);));
-        quote!(#pattern => { #tag #(#fields)* })
+        let tag = is_enum.then(|| quote!(&& words.length(#index)));
+        let fields = variant.numbers().map(|Field { name, .. }| quote!(#container::lengths(#name, words)));
+        quote!(#pattern => true #tag #(&& #fields)*)
     });
     let constants = variants.iter().map(|variant| {
         let pattern = variant.pattern();
@@ -123,7 +123,8 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
             fn fit<__N: #krate::Scalar>(&self, object: &mut #name<#arguments>) {
                 match (self, object) { #(#fit,)* #other_variant }
             }
-            fn lengths(&self, lengths: &mut ::std::vec::Vec<usize>) {
+            #[inline]
+            fn lengths(&self, words: &mut #krate::container::Words<'_>) -> bool {
                 match self { #(#lengths,)* }
             }
             fn constants(&self, words: &mut #krate::container::Words<'_>) -> bool {

@@ -41,7 +41,7 @@ pub(super) struct Formulas {
     /// Number of parameters, without constants that have become parameters.
     pub(super) parameters: usize,
     /// Lengths of the contexts.
-    pub(super) lengths: Vec<usize>,
+    pub(super) lengths: Vec<u64>,
     /// For comparison with later recordings, if constants may change.
     source: Option<Source>,
     /// Whether it has no guards, and so is valid only for the call that made it.
@@ -57,7 +57,7 @@ struct Source {
 
 impl Formulas {
     /// The formulas of a recording of a function whose constants never change.
-    pub(super) fn new(graph: &Graph, backend: &AutoSymbolic, lengths: &[usize]) -> Formulas {
+    pub(super) fn new(graph: &Graph, backend: &AutoSymbolic, lengths: &[u64]) -> Formulas {
         Formulas {
             backend: *backend,
             solved: Default::default(),
@@ -72,12 +72,12 @@ impl Formulas {
     }
 
     /// Those of a recording for its own point only.
-    pub(super) fn once(graph: &Graph, backend: &AutoSymbolic, lengths: &[usize]) -> Formulas {
+    pub(super) fn once(graph: &Graph, backend: &AutoSymbolic, lengths: &[u64]) -> Formulas {
         Formulas { once: true, ..Formulas::new(&graph.without_guards(), backend, lengths) }
     }
 
     /// Those of a recording for comparison with later ones, which detects more than guards do.
-    pub(super) fn comparable(graph: &Graph, backend: &AutoSymbolic, lengths: &[usize]) -> Formulas {
+    pub(super) fn comparable(graph: &Graph, backend: &AutoSymbolic, lengths: &[u64]) -> Formulas {
         let source = Source { graph: Arc::new(graph.clone()), places: Vec::new() };
         Formulas { source: Some(source), ..Formulas::new(&graph.without_guards(), backend, lengths) }
     }
@@ -113,7 +113,7 @@ impl Formulas {
     }
 
     /// Whether they are for points and contexts of these lengths.
-    pub(super) fn fits(&self, inputs: usize, parameters: usize, lengths: &[usize]) -> bool {
+    pub(super) fn fits(&self, inputs: usize, parameters: usize, lengths: &[u64]) -> bool {
         !self.once && self.inputs == inputs && self.parameters == parameters && self.lengths == lengths
     }
 

@@ -9,7 +9,7 @@ use compiled_trace::{GuardFailed, Recorded, Recorder, RunError};
 use differentiation_interface_core::backend::{EntryRequest, Rows, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
-use differentiation_interface_core::recordings::{EngineScalar, Recordable};
+use differentiation_interface_core::recordings::{EngineScalar, Recordable, Words};
 use differentiation_interface_core::scalar::{Base, Scalar};
 
 /// Formulas of a function with all memory that its calls reuse.
@@ -25,7 +25,7 @@ pub struct SymbolicState<S: Scalar> {
     plain: Vec<f64>,
     parameters: Vec<S>,
     /// Lengths of the contexts.
-    lengths: Vec<usize>,
+    lengths: Vec<u64>,
 }
 
 impl<S: Scalar> SymbolicState<S> {
@@ -76,7 +76,7 @@ impl<S: Scalar> SymbolicState<S> {
         self.plain.clear();
         f.parameters(&mut self.plain);
         self.lengths.clear();
-        f.lengths(&mut self.lengths);
+        f.lengths(&mut Words::Keep(&mut self.lengths));
         self.parameters.clear();
         let parameter = |(i, v): (usize, &f64)| S::parameter(i, S::Base::from_f64(*v));
         self.parameters.extend(self.plain.iter().enumerate().map(parameter));

@@ -4,22 +4,12 @@
 
 use super::Container;
 use crate::recordings::{Word, Words, Wordwise};
-use std::cell::Cell;
 use std::ops::Deref;
-
-thread_local! {
-    /// Memory for the lengths of a container, so that a comparison allocates nothing.
-    static LENGTHS: Cell<Vec<usize>> = const { Cell::new(Vec::new()) };
-}
 
 impl Words<'_> {
     /// Takes a container: its lengths, its numbers, then its constants.
     pub fn container<C: Container<Scalar: Word> + ?Sized>(&mut self, container: &C) -> bool {
-        let mut lengths = LENGTHS.take();
-        lengths.clear();
-        container.lengths(&mut lengths);
-        let mut are_equal = self.numbers(&lengths);
-        LENGTHS.set(lengths);
+        let mut are_equal = container.lengths(self);
         container.pieces(&mut |piece: &[C::Scalar]| are_equal = are_equal && self.numbers(piece));
         are_equal && container.constants(self)
     }

@@ -1,6 +1,7 @@
 //! Vectors and matrices of `faer` as containers. Numbers are in the order of faer, column by column.
 
 use super::{Container, Object};
+use crate::recordings::Words;
 use crate::scalar::Scalar;
 use faer::{Col, ColRef, Mat, MatRef};
 
@@ -52,8 +53,9 @@ macro_rules! containers {
                     *object = self.with();
                 }
             }
-            fn lengths(&self, lengths: &mut Vec<usize>) {
-                lengths.extend([$(self.$size()),*]);
+            #[inline]
+            fn lengths(&self, words: &mut Words<'_>) -> bool {
+                words.lengths([$(self.$size()),*])
             }
             #[inline]
             fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [S])) {

@@ -82,9 +82,9 @@ impl<W: Object<Scalar: Base>> Shape for Partly<W> {
         });
         held.whole.seen()
     }
-    fn lengths<N: Scalar>(held: &Freed<W::With<N>>, lengths: &mut Vec<usize>) {
-        held.whole.lengths(lengths);
-        lengths.extend_from_slice(&held.free);
+    #[inline]
+    fn lengths<N: Scalar>(held: &Freed<W::With<N>>, words: &mut Words<'_>) -> bool {
+        held.whole.lengths(words) && words.numbers(&held.free)
     }
     fn constants<N: Scalar>(held: &Freed<W::With<N>>, words: &mut Words<'_>) -> bool {
         // The free numbers stand between the frozen ones.

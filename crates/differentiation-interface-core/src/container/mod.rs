@@ -48,7 +48,7 @@ use std::ops::Range;
 /// # For authors
 /// 1. `pieces` visits all numbers, always in the same order; [`Object::pieces_mut`] visits the same numbers in that order.
 /// 2. `with` keeps shape and constants and sets all numbers to zero. `fit` leaves the same in an old object and keeps its memory.
-/// 3. `lengths` appends everything that the type does not tell about the shape: two containers with equal lengths have the same pieces.
+/// 3. `lengths` passes everything that the type does not tell about the shape: two containers with equal lengths have the same pieces.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a container of numbers",
     note = "a struct of numbers becomes one by `#[derive(Container)]`; a field that is not differentiated is marked `#[constant]`",
@@ -69,9 +69,11 @@ pub trait Container {
     fn fit<N: Scalar>(&self, object: &mut Self::With<N>) {
         *object = self.with::<N>();
     }
-    /// Appends the lengths that the type does not determine.
+    /// Passes the lengths that the type does not determine to `words`. Returns whether they are equal to the known ones.
     #[inline]
-    fn lengths(&self, _lengths: &mut Vec<usize>) {}
+    fn lengths(&self, _words: &mut Words<'_>) -> bool {
+        true
+    }
     /// Passes the constants beside the numbers to `words`. Returns whether they are equal to the known ones, and `false` if they do not all
     /// consist of plain data.
     #[inline]

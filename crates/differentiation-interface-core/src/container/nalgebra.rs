@@ -1,6 +1,7 @@
 //! Vectors, matrices and quaternions of `nalgebra` as containers. Numbers are in the order of nalgebra, column by column.
 
 use super::{Container, Object};
+use crate::recordings::Words;
 use crate::scalar::Scalar;
 use nalgebra::{Const, DMatrix, DVector, Dim, Dyn, Matrix, Quaternion, RowDVector, SMatrix, U1, Vector4, ViewStorage};
 
@@ -39,8 +40,9 @@ macro_rules! dynamic {
                     *object = self.with();
                 }
             }
-            fn lengths(&self, lengths: &mut Vec<usize>) {
-                lengths.extend([$(self.$size()),*]);
+            #[inline]
+            fn lengths(&self, words: &mut Words<'_>) -> bool {
+                words.lengths([$(self.$size()),*])
             }
             #[inline]
             fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [S])) {
@@ -77,8 +79,9 @@ macro_rules! views {
                     *object = self.with();
                 }
             }
-            fn lengths(&self, lengths: &mut Vec<usize>) {
-                lengths.extend::<[usize; _]>([$(self.$size()),*]);
+            #[inline]
+            fn lengths(&self, words: &mut Words<'_>) -> bool {
+                words.lengths([$(self.$size()),*])
             }
             #[inline]
             fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [S])) {

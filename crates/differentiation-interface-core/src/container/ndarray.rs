@@ -1,6 +1,7 @@
 //! Arrays of `ndarray` of any dimension as containers. Numbers are in logical order, the last axis fastest, whatever the layout in memory.
 
 use super::{Container, Object};
+use crate::recordings::Words;
 use crate::scalar::Scalar;
 use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Dimension};
 
@@ -32,8 +33,9 @@ macro_rules! arrays {
                     *object = self.with();
                 }
             }
-            fn lengths(&self, lengths: &mut Vec<usize>) {
-                lengths.extend_from_slice(self.shape());
+            #[inline]
+            fn lengths(&self, words: &mut Words<'_>) -> bool {
+                self.shape().iter().all(|length| words.length(*length))
             }
             #[inline]
             fn pieces<'a>(&'a self, visit: &mut impl FnMut(&'a [S])) {

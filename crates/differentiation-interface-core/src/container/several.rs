@@ -95,8 +95,9 @@ impl<W: Object> Shape for Several<W> {
         place(&mut held.0, flat, changed);
         held
     }
-    fn lengths<N: Scalar>(held: &Args<W::With<N>>, lengths: &mut Vec<usize>) {
-        held.0.lengths(lengths);
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn lengths<N: Scalar>(held: &Args<W::With<N>>, words: &mut Words<'_>) -> bool {
+        held.0.lengths(words)
     }
     fn constants<N: Scalar>(held: &Args<W::With<N>>, words: &mut Words<'_>) -> bool {
         held.0.constants(words)

@@ -51,8 +51,9 @@ impl<C: Container, const K: usize> Container for [C; K] {
             container.fit::<N>(object);
         }
     }
-    fn lengths(&self, lengths: &mut Vec<usize>) {
-        self.iter().for_each(|container| container.lengths(lengths));
+    #[inline]
+    fn lengths(&self, words: &mut Words<'_>) -> bool {
+        self.iter().all(|container| container.lengths(words))
     }
     fn constants(&self, words: &mut Words<'_>) -> bool {
         !C::OPAQUE || self.iter().all(|container| container.constants(words))
@@ -89,9 +90,9 @@ impl<C: Container> Container for [C] {
         }
         object.extend(self[object.len()..].iter().map(|container| container.with::<N>()));
     }
-    fn lengths(&self, lengths: &mut Vec<usize>) {
-        lengths.push(self.len());
-        self.iter().for_each(|container| container.lengths(lengths));
+    #[inline]
+    fn lengths(&self, words: &mut Words<'_>) -> bool {
+        words.length(self.len()) && self.iter().all(|container| container.lengths(words))
     }
     fn constants(&self, words: &mut Words<'_>) -> bool {
         !C::OPAQUE || self.iter().all(|container| container.constants(words))
@@ -116,8 +117,9 @@ impl<C: Container> Container for Vec<C> {
     fn fit<N: Scalar>(&self, object: &mut Self::With<N>) {
         self.as_slice().fit::<N>(object);
     }
-    fn lengths(&self, lengths: &mut Vec<usize>) {
-        self.as_slice().lengths(lengths);
+    #[inline]
+    fn lengths(&self, words: &mut Words<'_>) -> bool {
+        self.as_slice().lengths(words)
     }
     fn constants(&self, words: &mut Words<'_>) -> bool {
         self.as_slice().constants(words)
@@ -160,9 +162,9 @@ impl<C: Container> Container for Option<C> {
             _ => *object = self.with::<N>(),
         }
     }
-    fn lengths(&self, lengths: &mut Vec<usize>) {
-        lengths.push(usize::from(self.is_some()));
-        self.iter().for_each(|container| container.lengths(lengths));
+    #[inline]
+    fn lengths(&self, words: &mut Words<'_>) -> bool {
+        words.length(usize::from(self.is_some())) && self.iter().all(|container| container.lengths(words))
     }
     fn constants(&self, words: &mut Words<'_>) -> bool {
         self.iter().all(|container| container.constants(words))
@@ -199,10 +201,10 @@ macro_rules! tuples {
                 first.fit::<N>(object);
                 $($a.fit::<N>($object);)*
             }
-            fn lengths(&self, lengths: &mut Vec<usize>) {
+            #[inline]
+            fn lengths(&self, words: &mut Words<'_>) -> bool {
                 let (first, $($a,)*) = self;
-                first.lengths(lengths);
-                $($a.lengths(lengths);)*
+                first.lengths(words) $(&& $a.lengths(words))*
             }
             fn constants(&self, words: &mut Words<'_>) -> bool {
                 let (first, $($a,)*) = self;

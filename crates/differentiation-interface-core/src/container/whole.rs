@@ -28,8 +28,9 @@ impl<W: Object> Shape for Whole<W> {
         place(held, flat, changed);
         held
     }
-    fn lengths<N: Scalar>(held: &W::With<N>, lengths: &mut Vec<usize>) {
-        held.lengths(lengths);
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn lengths<N: Scalar>(held: &W::With<N>, words: &mut Words<'_>) -> bool {
+        held.lengths(words)
     }
     fn constants<N: Scalar>(held: &W::With<N>, words: &mut Words<'_>) -> bool {
         held.constants(words)

@@ -16,9 +16,8 @@ use std::ops::Range;
 pub struct Storage<X: Shape, C: Contexts, N: Scalar> {
     held: X::Held<N>,
     contexts: C::Storage<N>,
-    /// The lengths of point and contexts of this and the last call, if outputs tell a shape, which follows from them. In a box, since a call on the
-    /// stack, which needs none, would write two empty lists.
-    lengths: Option<Box<[Vec<usize>; 2]>>,
+    /// The lengths of point and contexts of the last call, if outputs tell a shape, which follows from them.
+    lengths: Option<Vec<u64>>,
 }
 
 impl<X: Shape, C: Contexts, N: Scalar> Clone for Storage<X, C, N> {
@@ -41,12 +40,11 @@ impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
         at.point().fit::<N>(&mut self.held);
     }
 
-    /// [Fits](Self::fit) the object and writes the lengths of the point that its type does not tell, for what is valid at points of one
-    /// shape only.
-    pub fn lengths<P: Point<Shape = X, Contexts = C>>(&mut self, at: At<'_, P>, lengths: &mut Vec<usize>) {
+    /// [Fits](Self::fit) the object and passes the lengths of the point that its type does not tell to `words`, for what is valid at points
+    /// of one shape only. Returns whether they are equal to the known ones.
+    pub fn lengths<P: Point<Shape = X, Contexts = C>>(&mut self, at: At<'_, P>, words: &mut Words<'_>) -> bool {
         at.point().fit::<N>(&mut self.held);
-        lengths.clear();
-        X::lengths::<N>(&self.held, lengths);
+        X::lengths::<N>(&self.held, words)
     }
 
     /// Passes the constants of the point that has been fitted, and those of the contexts, to `words`. Returns whether they are equal to the
@@ -58,11 +56,9 @@ impl<X: Shape, C: Contexts, N: Scalar> Storage<X, C, N> {
 
     /// Passes to `words` all that the function may read beside the numbers of a point and the parameters: the lengths of the contexts, and
     /// the constants, of the contexts and of the point that has been fitted. Returns whether they are equal to the known ones, and `false` if
-    /// they do not all consist of plain data. `lengths` is memory.
-    pub fn beside(&self, contexts: &C::Values<'_>, lengths: &mut Vec<usize>, words: &mut Words<'_>) -> bool {
-        lengths.clear();
-        C::lengths(contexts, lengths);
-        words.numbers(lengths) && self.constants(contexts, words)
+    /// they do not all consist of plain data.
+    pub fn beside(&self, contexts: &C::Values<'_>, words: &mut Words<'_>) -> bool {
+        C::lengths(contexts, words) && self.constants(contexts, words)
     }
 }
 
@@ -121,18 +117,17 @@ impl<'a, 'c, F, X: Shape, C: Contexts, N: Scalar, K> Bound<'a, 'c, F, X, C, N, K
     where
         F: Evaluate<X, C, N, Output: Output<N, Kept = K>>,
     {
-        let mut lengths = self.storage.lengths.take().unwrap_or_default();
-        lengths.swap(0, 1);
-        let [this, last] = &mut *lengths;
-        this.clear();
-        Recordable::lengths(self, this);
-        if last.capacity() < this.len() {
-            // The preparation sizes both: the first prepared call allocates nothing.
-            last.reserve_exact(this.len());
+        let last = self.storage.lengths.take();
+        let is_first = last.is_none();
+        let mut lengths = last.unwrap_or_default();
+        let mut words = Words::Compare(&lengths);
+        let is_same = Recordable::lengths(self, &mut words) && words.is_complete();
+        if !is_same {
+            lengths.clear();
+            Recordable::lengths(self, &mut Words::Keep(&mut lengths));
         }
-        let changed = !last.is_empty() && this != last;
         self.storage.lengths = Some(lengths);
-        if changed {
+        if !is_first && !is_same {
             let Storage { held, contexts, .. } = &mut *self.storage;
             // The old object may hold numbers of a differentiation that has ended.
             *held = at.point().hold::<N>();
@@ -217,9 +212,8 @@ where
         C::parameters(&self.contexts, values);
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn lengths(&self, lengths: &mut Vec<usize>) {
-        X::lengths(&self.storage.held, lengths);
-        C::lengths(&self.contexts, lengths);
+    fn lengths(&self, words: &mut Words<'_>) -> bool {
+        X::lengths(&self.storage.held, words) && C::lengths(&self.contexts, words)
     }
     fn constants(&self, words: &mut Vec<u64>) -> bool {
         let words = &mut Words::Keep(words);

@@ -2,6 +2,8 @@
 //!
 //! Returned by [`Flat::recordable`](crate::evaluate::Flat::recordable) to engines that keep recordings.
 
+use super::Words;
+
 /// What an engine needs to know of a function to replay a recording of one call in place of later calls.
 ///
 /// # For backend authors
@@ -17,8 +19,9 @@ pub trait Recordable {
     fn is_pure(&self) -> bool;
     /// Appends the numbers that a call makes by [`EngineScalar::parameter`](super::EngineScalar::parameter), in the order of their indices.
     fn parameters(&self, values: &mut Vec<f64>);
-    /// Appends the lengths of the contexts, which the function may read.
-    fn lengths(&self, lengths: &mut Vec<usize>);
+    /// Passes the lengths of the contexts, which the function may read, to `words`: to keep them, or to compare them with the known ones. Returns
+    /// whether they are equal to these.
+    fn lengths(&self, words: &mut Words<'_>) -> bool;
     /// Appends the bits of all constants, if a call only computes its outputs from the point, the [`parameters`](Self::parameters) and
     /// them. Returns `false` if it depends on anything else; what has been appended then has no meaning.
     fn constants(&self, _words: &mut Vec<u64>) -> bool {
@@ -53,10 +56,8 @@ impl Recordable for Option<&dyn Recordable> {
         }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn lengths(&self, lengths: &mut Vec<usize>) {
-        if let Some(f) = self {
-            f.lengths(lengths);
-        }
+    fn lengths(&self, words: &mut Words<'_>) -> bool {
+        self.is_none_or(|f| f.lengths(words))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn constants(&self, words: &mut Vec<u64>) -> bool {
@@ -78,8 +79,8 @@ impl Recordable for Option<&dyn Recordable> {
 
 #[cfg(test)]
 mod tests {
-    use super::Recordable;
     use crate::evaluate::Flat;
+    use crate::recordings::{Recordable, Words};
 
     struct Opaque;
     impl Flat<f64> for Opaque {
@@ -97,7 +98,7 @@ mod tests {
         let (mut parameters, mut lengths) = (Vec::new(), Vec::new());
         let of = Opaque.recordable();
         of.parameters(&mut parameters);
-        of.lengths(&mut lengths);
+        assert!(of.lengths(&mut Words::Keep(&mut lengths)));
         assert!(!of.constants(&mut Vec::new()) && !of.constants_are(&[]));
         assert!(!of.is_pure() && !of.has_failed() && parameters.is_empty() && lengths.is_empty());
     }

@@ -1,7 +1,8 @@
-//! Numbers as words of 64 bits: what a recording knows of the constants it was made with.
+//! Numbers as words of 64 bits: what a recording knows of the lengths and the constants it was made with.
 //!
-//! [`ContextKind::constants`](crate::context::ContextKind::constants) passes every number and every length of a context to [`Words`], which
-//! keeps them for the first call and compares them in later ones. Bits are compared, not values: 0 and -0 are different numbers for a
+//! [`Container::lengths`](crate::container::Container::lengths) passes every length of an argument to [`Words`], and
+//! [`ContextKind::constants`](crate::context::ContextKind::constants) every number and every length of a context. They keep these for the
+//! first call and compare them in later ones. Bits are compared, not values: 0 and -0 are different numbers for a
 //! function, and a NaN is the same number as itself.
 
 /// A plain number, which is one word.
@@ -38,7 +39,7 @@ words! {
     char: x => u32::from(x).into();
 }
 
-/// Receives numbers: keeps their bits, or compares them with the bits of an earlier call.
+/// Receives numbers and lengths: keeps their bits, or compares them with the bits of an earlier call.
 #[derive(Debug)]
 pub enum Words<'a> {
     /// Appends the bits.
@@ -71,13 +72,29 @@ impl Words<'_> {
     }
 
     /// Takes a length, and returns whether it is equal to the known one.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn length(&mut self, length: usize) -> bool {
-        self.numbers(&[length])
+        match self {
+            Words::Keep(words) => words.push(length as u64),
+            Words::Compare(known) => {
+                let [now, later @ ..] = known else { return false };
+                if *now != length as u64 {
+                    return false;
+                }
+                *known = later;
+            }
+        }
+        true
+    }
+
+    /// Takes lengths, and returns whether they are equal to the known ones.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn lengths<const K: usize>(&mut self, lengths: [usize; K]) -> bool {
+        lengths.into_iter().all(|length| self.length(length))
     }
 
     /// Whether all known words have been compared.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn is_complete(&self) -> bool {
         !matches!(self, Words::Compare([_, ..]))
     }

@@ -6,7 +6,7 @@
 use crate::backend::{Backend, Lanes, MatrixRoute, Rows};
 use crate::error::Error;
 use crate::evaluate::Flat;
-use crate::recordings::Recordable;
+use crate::recordings::{Recordable, Words};
 use crate::scalar::Scalar;
 
 /// State of the route `R` of the inner backend over numbers `N` of the outer one.
@@ -81,8 +81,8 @@ where
     fn parameters(&self, values: &mut Vec<f64>) {
         self.f.recordable().parameters(values);
     }
-    fn lengths(&self, lengths: &mut Vec<usize>) {
-        self.f.recordable().lengths(lengths);
+    fn lengths(&self, words: &mut Words<'_>) -> bool {
+        self.f.recordable().lengths(words)
     }
     fn constants(&self, words: &mut Vec<u64>) -> bool {
         self.f.recordable().constants(words)

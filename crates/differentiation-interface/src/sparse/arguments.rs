@@ -15,12 +15,10 @@ use matrix_coloring::Pattern;
 /// The shape of the point and the constants of a pattern.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PatternArguments {
-    /// The lengths that the type of the point does not tell: at the detection, and in this call.
-    shape: [Vec<usize>; 2],
+    /// The lengths at the detection that the type of the point does not tell.
+    shape: Vec<u64>,
     /// The constants at the detection; `None` if they are not plain data, so that nothing can be compared.
     constants: Option<Vec<u64>>,
-    /// Memory for the lengths of the contexts.
-    lengths: Vec<usize>,
 }
 
 impl PatternArguments {
@@ -30,10 +28,11 @@ impl PatternArguments {
         storage: &mut Storage<X, C, N>,
         x: At<'_, impl Point<Shape = X, Contexts = C>>,
     ) {
-        storage.lengths(x, &mut self.shape[0]);
+        self.shape.clear();
+        storage.lengths(x, &mut Words::Keep(&mut self.shape));
         let mut words = self.constants.take().unwrap_or_default();
         words.clear();
-        let known = storage.beside(&x.contexts(), &mut self.lengths, &mut Words::Keep(&mut words));
+        let known = storage.beside(&x.contexts(), &mut Words::Keep(&mut words));
         self.constants = known.then_some(words);
     }
 
@@ -49,9 +48,8 @@ impl PatternArguments {
         x: At<'_, impl Point<Shape = X, Contexts = C>>,
         detect: impl FnOnce() -> Result<Pattern, Error>,
     ) -> Result<Option<Pattern>, Error> {
-        let [kept, called] = &mut self.shape;
-        storage.lengths(x, called);
-        if called != kept {
+        let mut known = Words::Compare(&self.shape);
+        if !storage.lengths(x, &mut known) || !known.is_complete() {
             return Err(ErrorKind::PreparedShape.into());
         }
         if !follows || self.are_equal(storage, x) {
@@ -77,6 +75,6 @@ impl PatternArguments {
     ) -> bool {
         let Some(known) = &self.constants else { return false };
         let mut words = Words::Compare(known);
-        storage.beside(&x.contexts(), &mut self.lengths, &mut words) && words.is_complete()
+        storage.beside(&x.contexts(), &mut words) && words.is_complete()
     }
 }

@@ -6,7 +6,7 @@ use super::constants::KnownConstants;
 use super::held::Held;
 use super::recording::{Failure, Filling, Kind, LANES, ProgramKey};
 use differentiation_interface_core::backend::{ConstantEntries, Rows, Seeds};
-use differentiation_interface_core::recordings::{EngineScalar, Recordable};
+use differentiation_interface_core::recordings::{EngineScalar, Recordable, Words};
 use differentiation_interface_core::scalar::{Base, Scalar};
 
 /// The arguments and results of programs.
@@ -35,8 +35,11 @@ pub(super) enum Direction {
 impl<S: Scalar> Buffers<S> {
     /// Reads the parameters, which are also written to `plain`, and the lengths of the contexts.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn read_contexts(&mut self, f: Option<&dyn Recordable>, plain: &mut Vec<f64>, lengths: &mut Vec<usize>) {
-        read_numbers(f, plain, lengths);
+    pub(super) fn read_contexts(&mut self, f: Option<&dyn Recordable>, plain: &mut Vec<f64>, lengths: &mut Vec<u64>) {
+        plain.clear();
+        f.parameters(plain);
+        lengths.clear();
+        f.lengths(&mut Words::Keep(lengths));
         self.parameters.clear();
         // Most functions have no parameters; then nothing is called.
         if !plain.is_empty() {
@@ -356,15 +359,6 @@ impl<S: Scalar> Buffers<S> {
             }
         }
     }
-}
-
-/// Reads the parameters and the lengths of the contexts.
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn read_numbers(f: Option<&dyn Recordable>, plain: &mut Vec<f64>, lengths: &mut Vec<usize>) {
-    plain.clear();
-    f.parameters(plain);
-    lengths.clear();
-    f.lengths(lengths);
 }
 
 /// The seeds from `first` on, one per lane; lanes without a seed are zero. Vectors are borrowed; other seeds are written to `memory`.

@@ -13,6 +13,7 @@ use super::requested::RequestedEntries;
 use compiled_trace::native;
 use compiled_trace::{Absence, Executable, Graph, Place, Program, Recorder, RunError, compile};
 use differentiation_interface_core::error::{Error, ErrorKind};
+use differentiation_interface_core::recordings::{Recordable, Words};
 use differentiation_interface_core::scalar::Base;
 pub(in crate::backends) use measure::{Measure, Task};
 use programs::Programs;
@@ -37,7 +38,7 @@ pub(super) struct Recording {
     /// Number of parameters, without constants that have become parameters.
     pub(super) parameters: usize,
     /// Lengths of the contexts.
-    pub(super) lengths: Vec<usize>,
+    pub(super) lengths: Vec<u64>,
     /// For comparison with later recordings, if constants may change.
     source: Option<Source>,
     /// Whether it has no guards, and so is valid only for the call that made it.
@@ -59,7 +60,7 @@ impl Recording {
     /// Compiles a recording of a function whose constants never change.
     pub(super) fn new<B: Base>(
         recorder: &mut Recorder<B>,
-        lengths: &[usize],
+        lengths: &[u64],
         requested: &RequestedEntries,
     ) -> Result<Recording, Error> {
         let graph = recorder.graph();
@@ -90,7 +91,7 @@ impl Recording {
 
     /// Compiles a recording for its own point only. Programs add sums in another order than the function, so a comparison of numbers
     /// that differ by rounding may have another outcome in the program.
-    pub(super) fn once(graph: &Graph, lengths: &[usize], requested: &RequestedEntries) -> Result<Recording, Error> {
+    pub(super) fn once(graph: &Graph, lengths: &[u64], requested: &RequestedEntries) -> Result<Recording, Error> {
         let recording = Recording::of(&graph.without_guards(), graph.parameters(), lengths, requested, None)?;
         Ok(Recording { once: true, ..recording })
     }
@@ -99,7 +100,7 @@ impl Recording {
     /// detects more.
     pub(super) fn comparable(
         graph: &Graph,
-        lengths: &[usize],
+        lengths: &[u64],
         requested: &RequestedEntries,
         is_guarded: bool,
     ) -> Result<Recording, Error> {
@@ -117,7 +118,7 @@ impl Recording {
     fn of(
         graph: &Graph,
         parameters: usize,
-        lengths: &[usize],
+        lengths: &[u64],
         requested: &RequestedEntries,
         source: Option<Source>,
     ) -> Result<Recording, Error> {
@@ -199,16 +200,18 @@ impl Recording {
 
     /// Whether it was made for points and contexts of these lengths.
     #[inline]
-    pub(super) fn fits(&self, inputs: usize, parameters: usize, lengths: &[usize]) -> bool {
-        !self.once && self.inputs == inputs && self.parameters == parameters && self.is_for(lengths)
-    }
-
-    /// Whether it was made for contexts of these lengths.
-    #[inline]
-    pub(super) fn is_for(&self, lengths: &[usize]) -> bool {
+    pub(super) fn fits(&self, inputs: usize, parameters: usize, lengths: &[u64]) -> bool {
         // Not `==`, which calls `memcmp`: that of glibc for AVX-512 takes 80 ns for empty vectors, whose pointers dangle
         // (a masked load from an unmapped page), and they are empty if there are no contexts.
-        self.lengths.iter().eq(lengths)
+        let are_equal = self.lengths.iter().eq(lengths);
+        !self.once && self.inputs == inputs && self.parameters == parameters && are_equal
+    }
+
+    /// Whether it was made for points and contexts of the lengths that `f` has in this call.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn is_for(&self, f: Option<&dyn Recordable>) -> bool {
+        let mut lengths = Words::Compare(&self.lengths);
+        f.lengths(&mut lengths) && lengths.is_complete()
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

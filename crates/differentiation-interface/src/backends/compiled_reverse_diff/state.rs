@@ -5,7 +5,7 @@ mod kept;
 pub(in crate::backends) use kept::{ByKept, Trial};
 
 use super::backend::AutoCompiledReverseDiff;
-use super::buffers::{Buffers, Direction, read_numbers};
+use super::buffers::{Buffers, Direction};
 use super::fresh::FreshRecording;
 use super::held::Held;
 use super::recording::{Failure, Kind, ProgramKey, Recording};
@@ -28,7 +28,7 @@ pub struct CompiledState<S: Scalar> {
     /// The parameters as plain numbers.
     plain: Vec<f64>,
     /// Lengths of the contexts.
-    lengths: Vec<usize>,
+    lengths: Vec<u64>,
     fresh: FreshRecording<S::Base>,
     /// The requested entries, for which its recordings have programs.
     requested: RequestedEntries,
@@ -435,16 +435,17 @@ impl<S: Scalar> CompiledState<S> {
     /// The current recording, the buffers and the parameters, if the recording is right for the contexts of the call.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn current(&mut self, f: Option<&dyn Recordable>) -> Option<(&mut Held<S>, &mut Buffers<S>, &[f64])> {
-        let CompiledState { recordings, current, buffers, plain, lengths, .. } = self;
+        let CompiledState { recordings, current, buffers, plain, .. } = self;
         let held = recordings.get_mut(*current)?;
         let is_pure = f.is_pure();
         if !is_pure && held.constants.is_empty() {
             return None;
         }
-        read_numbers(f, plain, lengths);
-        if !held.recording.is_for(lengths) {
+        if !held.recording.is_for(f) {
             return None;
         }
+        plain.clear();
+        f.parameters(plain);
         if !is_pure {
             plain.extend_from_slice(held.constants.find(f)?);
         }
