@@ -67,6 +67,7 @@ fn page() -> String {
     for file in [
         "programs.rs",
         "operands_and_strategies.rs",
+        "bounds.rs",
         "closures_and_containers.rs",
         "constants_and_places.rs",
         "traits_and_constants.rs",

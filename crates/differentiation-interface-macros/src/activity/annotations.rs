@@ -146,7 +146,7 @@ impl Inference<'_> {
         for bound in bounds {
             let TypeParamBound::Trait(bound) = bound else { continue };
             if let Some(ty) = self.module_type(&mut bound.path, words) {
-                found = ty;
+                found = self.with_both(&found, ty, bound.span());
                 continue;
             }
             let Some(last) = bound.path.segments.last_mut() else { continue };

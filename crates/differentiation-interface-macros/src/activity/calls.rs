@@ -130,6 +130,9 @@ impl Inference<'_> {
                 if let Some(ty) = self.known_call(call, &names, span) {
                     return ty;
                 }
+                if let Some(ty) = self.parameter_value(call) {
+                    return ty;
+                }
                 self.path_arguments(match &mut *call.func {
                     Expr::Path(p) => &mut p.path,
                     _ => return Ty::Other,

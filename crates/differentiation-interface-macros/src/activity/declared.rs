@@ -21,7 +21,7 @@ pub(super) struct Module {
     pub(super) functions: HashMap<String, Scheme>,
     /// By type and name. Several for operators, such as `Vector * Vector` and `Vector * f64`.
     pub(super) methods: HashMap<(String, String), Vec<Scheme>>,
-    /// The traits of the module that each type implements.
+    /// The traits of the module that each type implements, and the supertraits of each trait.
     pub(super) implemented: HashMap<String, Vec<String>>,
     /// The types whose parameter is bounded where they are declared.
     pub(super) bounded: Vec<String>,
@@ -41,6 +41,21 @@ impl Module {
     /// Whether the parameter of a type is bounded where the type is declared.
     pub(super) fn is_bounded(&self, name: &Ident) -> bool {
         self.bounded.iter().any(|bounded| name == bounded)
+    }
+
+    /// The type, its traits and their supertraits, by name: what its methods are declared in.
+    pub(super) fn owners(&self, name: &str) -> Vec<String> {
+        let mut owners = vec![name.to_string()];
+        let mut i = 0;
+        while i < owners.len() {
+            for of_trait in self.implemented.get(&owners[i]).into_iter().flatten() {
+                if !owners.contains(of_trait) {
+                    owners.push(of_trait.clone());
+                }
+            }
+            i += 1;
+        }
+        owners
     }
 }
 
@@ -78,6 +93,16 @@ pub(super) struct Scheme {
     pub(super) has_receiver: bool,
     /// How data is handed over as each argument; `None` where the function could write to it.
     pub(super) passing: Vec<Option<Passing>>,
+}
+
+/// An operator that a bound of a type parameter names: `V: Mul<f64, Output = V>`.
+#[derive(Clone)]
+pub(super) struct Operator {
+    /// The method of its trait.
+    pub(super) name: &'static str,
+    pub(super) left: Ty,
+    pub(super) right: Ty,
+    pub(super) result: Ty,
 }
 
 /// How a function takes an argument that it cannot write to.

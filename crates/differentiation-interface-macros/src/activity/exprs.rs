@@ -135,6 +135,9 @@ impl Inference<'_> {
                     if let Some(result) = self.operator(name, b, &left, &right) {
                         return result;
                     }
+                    if let Some(result) = self.parameter_operator(name, b, &left, &right) {
+                        return result;
+                    }
                     if let Some((call, result)) = self.number_operator(name, b, &left, &right) {
                         *e = call;
                         return result;

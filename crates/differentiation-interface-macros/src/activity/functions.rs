@@ -3,18 +3,13 @@
 //! Called by `make_generic` for the function, and by `exprs` for nested ones.
 
 use super::annotations::Words;
-use super::graph::Act;
 use super::inference::{Inference, Variable};
 use super::marks::Mark;
 use super::refusals;
 use super::ty::Ty;
-use crate::number::mentions;
-use quote::ToTokens;
 use std::collections::HashMap;
 use std::rc::Rc;
-use syn::{
-    FnArg, GenericArgument, Generics, ItemFn, Pat, PathArguments, Signature, Type, TypeParamBound, WherePredicate,
-};
+use syn::{FnArg, ItemFn, Pat, Signature, Type};
 
 impl Inference<'_> {
     /// Reads the function. `original` is its signature as the user wrote it, with its marks.
@@ -79,57 +74,6 @@ impl Inference<'_> {
         let name = function.sig.ident.clone();
         self.bind(&name, ty, false);
         self.type_parameters = outer;
-    }
-
-    /// Type parameters such as `F: Fn(f64) -> f64`: the function is read as if it had one type for each.
-    pub(super) fn declare_type_parameters(&mut self, generics: &mut Generics, words: &Words) {
-        for parameter in generics.type_params_mut() {
-            let name = parameter.ident.to_string();
-            let ty = match self.bounds_annotation(parameter.bounds.iter_mut(), words) {
-                Ty::Other => self.bounded(parameter.bounds.iter_mut()),
-                known => known,
-            };
-            self.type_parameters.insert(name, ty);
-        }
-        for predicate in generics.where_clause.iter_mut().flat_map(|w| &mut w.predicates) {
-            let WherePredicate::Type(predicate) = predicate else { continue };
-            let mut ty = self.bounds_annotation(predicate.bounds.iter_mut(), words);
-            if let (Ty::Other, Type::Path(path)) = (&ty, &predicate.bounded_ty)
-                && let Some(Ty::Opaque(act)) =
-                    path.path.get_ident().and_then(|name| self.type_parameters.get(&name.to_string())).cloned()
-            {
-                ty = self.bounded_by(act, predicate.bounds.iter_mut());
-            }
-            if let (Type::Path(path), Ty::Fn(..) | Ty::Seq(_) | Ty::Struct(..)) = (&predicate.bounded_ty, &ty)
-                && let Some(name) = path.path.get_ident()
-            {
-                self.type_parameters.insert(name.to_string(), ty);
-            }
-        }
-    }
-
-    /// A type that is known by its bounds only.
-    fn bounded<'a>(&mut self, bounds: impl Iterator<Item = &'a mut TypeParamBound>) -> Ty {
-        let act = self.graph.fresh();
-        self.bounded_by(act, bounds)
-    }
-
-    /// The numbers in the bounds of such a type are its own: `P: Mul<f64, Output = P>`.
-    fn bounded_by<'a>(&mut self, act: Act, bounds: impl Iterator<Item = &'a mut TypeParamBound>) -> Ty {
-        for bound in bounds {
-            let TypeParamBound::Trait(bound) = bound else { continue };
-            let Some(last) = bound.path.segments.last_mut() else { continue };
-            if let PathArguments::AngleBracketed(list) = &mut last.arguments {
-                for argument in &mut list.args {
-                    if let GenericArgument::Type(ty) = argument
-                        && mentions(ty.to_token_stream(), "f64")
-                    {
-                        self.annotation(ty, &Words::As(act));
-                    }
-                }
-            }
-        }
-        Ty::Opaque(act)
     }
 
     /// Reads the body of a `fn` inside the function.

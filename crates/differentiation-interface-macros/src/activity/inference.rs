@@ -2,7 +2,7 @@
 //!
 //! Made by `make_generic`. The files beside this one extend it with methods that read expressions and record flows.
 
-use super::declared::Module;
+use super::declared::{Module, Operator};
 use super::graph::{Act, Graph};
 use super::marks::{Mark, mark_name};
 use super::ty::Ty;
@@ -32,6 +32,8 @@ pub(super) struct Inference<'e> {
     pub(super) scopes: Vec<HashMap<String, Variable>>,
     /// Type parameters of the `fn` inside the function whose signature is being read.
     pub(super) type_parameters: HashMap<String, Ty>,
+    /// The operators that the bounds of type parameters name.
+    pub(super) operators: Vec<Operator>,
     pub(super) marks: Vec<Mark>,
     /// The types and functions of the module, if one is read.
     pub(super) module: Module,

@@ -424,10 +424,9 @@ impl Inference<'_> {
     /// The method of a type, or the only one of this name if the type is not known.
     fn method_scheme(&self, receiver: &Ty, name: &str, arguments: &[Ty]) -> Option<Scheme> {
         let of = |own: &str| -> Option<Vec<&Scheme>> {
-            // A method with a body in a trait is one of the types that implement it.
-            let traits = self.module.implemented.get(own).into_iter().flatten().map(String::as_str);
-            let mut owners = std::iter::once(own).chain(traits);
-            let schemes = owners.find_map(|owner| self.module.methods.get(&(owner.to_string(), name.to_string())))?;
+            // A method with a body in a trait is one of the types that implement it, and of the traits it is a supertrait of.
+            let owners = self.module.owners(own);
+            let schemes = owners.into_iter().find_map(|owner| self.module.methods.get(&(owner, name.to_string())))?;
             Some(schemes.iter().collect())
         };
         let candidates: Vec<&Scheme> = match receiver {

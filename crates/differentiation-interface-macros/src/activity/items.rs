@@ -172,7 +172,7 @@ impl Inference<'_> {
     }
 
     /// The type parameters with bounds that name numbers.
-    fn bounded_parameters(&self, generics: &Generics) -> Vec<String> {
+    pub(super) fn bounded_parameters(&self, generics: &Generics) -> Vec<String> {
         let clause = generics.where_clause.to_token_stream();
         let is_bounded = |p: &&TypeParam| {
             self.names_numbers(p.bounds.to_token_stream())
@@ -452,6 +452,7 @@ impl Inference<'_> {
         let mark = self.add_mark(Mark::Type(flag, self.module.is_bounded(&t.ident)), t.ident.span());
         t.attrs.push(syn::parse_quote!(#[#mark]));
         let this = self.enter_trait(t, id);
+        self.declare_supertraits(t, &this, flag);
         for item in &mut t.items {
             let TraitItem::Fn(method) = item else { continue };
             let scheme = self.declare(&mut method.sig, false, Some((&this, Some(flag))));

@@ -31,6 +31,7 @@ mod maps;
 mod marks;
 mod methods;
 mod named;
+mod parameters;
 mod refusals;
 mod rewrite;
 mod sequences;
@@ -105,6 +106,7 @@ impl<'e> Inference<'e> {
             vars: Vec::new(),
             scopes: vec![HashMap::new()],
             type_parameters: HashMap::new(),
+            operators: Vec::new(),
             module: Module::default(),
             marks: Vec::new(),
             checks: Vec::new(),

@@ -113,8 +113,8 @@ fn bounded_types(items: &[Item]) -> Vec<String> {
                 Item::Struct(s) => (s.ident.to_string(), &s.attrs, s.fields.to_token_stream()),
                 Item::Enum(e) => (e.ident.to_string(), &e.attrs, e.variants.to_token_stream()),
                 Item::Trait(t) => {
-                    let content = &t.items;
-                    (t.ident.to_string(), &t.attrs, quote!(#(#content)*))
+                    let (supertraits, content) = (&t.supertraits, &t.items);
+                    (t.ident.to_string(), &t.attrs, quote!(#supertraits #(#content)*))
                 }
                 _ => continue,
             };
@@ -187,7 +187,8 @@ impl Inference<'_> {
                             TraitItem::Fn(method) => Some(method.sig.to_token_stream()),
                             _ => None,
                         });
-                        (&t.ident, signatures.map(Type::Verbatim).collect())
+                        let supertraits = t.supertraits.to_token_stream();
+                        (&t.ident, signatures.chain([supertraits]).map(Type::Verbatim).collect())
                     }
                     Item::Type(alias) => {
                         let name = alias.ident.to_string();
@@ -267,10 +268,11 @@ impl Inference<'_> {
         }
     }
 
-    /// Enters a type, of which nothing but the name and the number of parameters is known.
-    fn declare_name(&mut self, name: String, parameters: usize) {
+    /// Enters a type, of which nothing but the name and the number of parameters is known. Returns its number.
+    pub(super) fn declare_name(&mut self, name: String, parameters: usize) -> usize {
         let flag = self.graph.fresh();
-        self.module.names.insert(name.clone(), self.module.types.len());
+        let id = self.module.types.len();
+        self.module.names.insert(name.clone(), id);
         let cases = HashMap::new();
         self.module.types.push(Declared {
             name,
@@ -281,6 +283,7 @@ impl Inference<'_> {
             is_plain: false,
             cases,
         });
+        id
     }
 
     /// Reads `type Point = [f64; 3];` and `type Path = Vec<Vector>;`, in this order. One with `f64` always gets its parameter, others where their types do.

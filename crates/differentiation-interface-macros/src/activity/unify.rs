@@ -187,6 +187,8 @@ impl Inference<'_> {
                 self.vars[*v] = Some(Ty::Float(b));
                 self.flow_lifting(expr, *a, b, true);
             }
+            // A value of a type parameter stays one.
+            (Ty::Opaque(a), Ty::Var(v)) if self.has_operators(*a) => self.vars[*v] = Some(from),
             (Ty::Opaque(a), Ty::Var(v)) => {
                 let b = self.graph.fresh();
                 self.vars[*v] = Some(Ty::Opaque(b));

@@ -15,6 +15,7 @@ mod both;
 #[path = "../dual/mod.rs"]
 mod dual;
 
+mod bounds;
 mod closures_and_containers;
 mod constants_and_places;
 mod everyday;
