@@ -1,6 +1,6 @@
-//! The rules of inverse and determinant.
+//! The rules of inverse, determinant and cofactors.
 //!
-//! Called by the functions of the same names. Both keep the factors of their matrix, and derivatives of the determinant share them.
+//! Called by the functions of the same names. All keep the factors of their matrix, and derivatives of the determinant share them.
 
 use super::calls::{all_constant, call, values};
 use super::plain::{Kept, on_doubles};
@@ -33,6 +33,14 @@ impl Inverse {
         product(Product::of(n, n, n).transposed(transposed, false), y, z, &mut half);
         product(Product::of(n, n, n).transposed(false, transposed), &half, y, out);
         out.iter_mut().for_each(|entry| *entry = -*entry);
+    }
+
+    /// The transposed inverse, by columns.
+    fn transposed_inverse<S: Scalar>(&self, a: &[S]) -> Vec<S> {
+        let n = self.n;
+        let mut inverted = vec![S::default(); n * n];
+        inverse(self, a, &mut inverted);
+        (0..n * n).map(|at| inverted[at / n + n * (at % n)]).collect()
     }
 }
 
@@ -69,9 +77,67 @@ impl<B: Base> CustomRule<B> for Inverse {
     }
 }
 
+/// C, the matrix of cofactors of A: det A · A⁻ᵀ, but finite for singular matrices and where the determinant is out of range.
+///
+/// With X = A⁻¹: dC = ⟨C, dA⟩ Xᵀ - C dAᵀ Xᵀ, and backwards Ā = ⟨C̄, Xᵀ⟩ C - Xᵀ C̄ᵀ C.
+struct Cofactors {
+    of: Inverse,
+}
+
+/// Fills `out` with the cofactors over any scalar.
+fn cofactors<S: Scalar>(of: &Inverse, a: &[S], out: &mut [S]) {
+    let Inverse { n, structure, kept } = of;
+    if on_doubles(&[a], out, |a, out| out.copy_from_slice(kept.factors(*n, *structure, a[0]).cofactors())) {
+        return;
+    }
+    if all_constant(a) {
+        let mut plain = vec![S::Base::ZERO; out.len()];
+        cofactors(of, &values(a), &mut plain);
+        return out.iter_mut().zip(plain).for_each(|(out, value)| *out = S::constant(value));
+    }
+    call(Cofactors { of: of.clone() }, a, out);
+}
+
+impl Cofactors {
+    /// ⟨c, d⟩ e - out, where `out` holds the other term.
+    fn finish<S: Scalar>(c: &[S], d: &[S], e: &[S], out: &mut [S]) {
+        let mut scale = S::default();
+        for (c, d) in c.iter().zip(d) {
+            if !d.is_inert_zero() {
+                scale += *c * *d;
+            }
+        }
+        out.iter_mut().zip(e).for_each(|(out, e)| *out = scale * *e - *out);
+    }
+}
+
+impl<B: Base> CustomRule<B> for Cofactors {
+    const NAME: &'static str = "cofactors";
+    const GIVEN: Halves = Halves::Both;
+
+    fn value(&self, x: &[B], y: &mut Vec<B>) {
+        y.resize(x.len(), B::ZERO);
+        cofactors(&self.of, x, y);
+    }
+    fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+        let n = self.of.n;
+        let (inverted, mut half) = (self.of.transposed_inverse(x), vec![S::default(); n * n]);
+        product(Product::of(n, n, n).transposed(false, true), y, dx, &mut half);
+        product(Product::of(n, n, n), &half, &inverted, dy);
+        Cofactors::finish(y, dx, &inverted, dy);
+    }
+    fn pullback<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
+        let n = self.of.n;
+        let (inverted, mut half) = (self.of.transposed_inverse(x), vec![S::default(); n * n]);
+        product(Product::of(n, n, n).transposed(false, true), &inverted, dy, &mut half);
+        product(Product::of(n, n, n), &half, y, dx);
+        Cofactors::finish(&inverted, dy, y, dx);
+    }
+}
+
 /// det M(A), or ln |det M(A)| and the sign of the determinant.
 ///
-/// d ln |det M| = tr(M⁻¹ dM).
+/// d det A = ⟨C, dA⟩ with the cofactors C, d ln |det M| = tr(M⁻¹ dM).
 pub(super) struct Determinant {
     of: Inverse,
     logarithm: bool,
@@ -83,15 +149,14 @@ impl Determinant {
     }
 
     /// The derivative of the first output with respect to A, by columns.
-    fn slope<S: Scalar>(&self, x: &[S], y: &[S]) -> Vec<S> {
-        let n = self.of.n;
-        let mut inverted = vec![S::default(); n * n];
-        inverse(&self.of, x, &mut inverted);
-        let mut slope: Vec<S> = (0..n * n).map(|at| inverted[at / n + n * (at % n)]).collect();
-        if !self.logarithm {
-            slope.iter_mut().for_each(|entry| *entry = y[0] * *entry);
+    fn slope<S: Scalar>(&self, x: &[S]) -> Vec<S> {
+        if self.logarithm {
+            let mut slope = self.of.transposed_inverse(x);
+            self.of.structure.project(self.of.n, &mut slope);
+            return slope;
         }
-        self.of.structure.project(n, &mut slope);
+        let mut slope = vec![S::default(); x.len()];
+        cofactors(&self.of, x, &mut slope);
         slope
     }
 }
@@ -112,16 +177,16 @@ impl<B: Base> CustomRule<B> for Determinant {
             }
         });
     }
-    fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+    fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], _y: &[S], dx: &[S], dy: &mut [S]) {
         dy.fill(S::default());
-        for (slope, dx) in self.slope(x, y).into_iter().zip(dx) {
+        for (slope, dx) in self.slope(x).into_iter().zip(dx) {
             if !dx.is_inert_zero() {
                 dy[0] += slope * *dx;
             }
         }
     }
-    fn pullback<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
-        for (dx, slope) in dx.iter_mut().zip(self.slope(x, y)) {
+    fn pullback<S: Scalar<Base = B>>(&self, x: &[S], _y: &[S], dy: &[S], dx: &mut [S]) {
+        for (dx, slope) in dx.iter_mut().zip(self.slope(x)) {
             *dx = dy[0] * slope;
         }
     }

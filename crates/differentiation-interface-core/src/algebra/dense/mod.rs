@@ -9,7 +9,7 @@
 //!
 //! # Where there is no result
 //! A singular matrix, or for [`solve_spd`] one that is not positive definite, has solutions and inverses that are not finite. The
-//! [`determinant`] of a singular matrix is zero, and its derivative is not finite.
+//! [`determinant`] of a singular matrix is zero; its derivative is finite, its second derivative is not.
 
 pub(super) mod calls;
 mod determinant;
@@ -169,7 +169,10 @@ pub fn inverse<A: Operand>(a: &A) -> Mat<A::Number> {
     operand::matrix(n, n, &out)
 }
 
-/// The determinant of `a`. It overflows for matrices of moderate size, and its derivative det A tr(A⁻¹ dA) with it; [`ln_determinant`] does not.
+/// The determinant of `a`. It overflows for matrices of moderate size; [`ln_determinant`] does not.
+///
+/// The derivative ⟨C, dA⟩ with the matrix of cofactors C = det A · A⁻ᵀ is right also where the determinant is out of range, or A singular. Second derivatives
+/// take an inverse of A.
 ///
 /// # Panics
 /// If `a` is not square.

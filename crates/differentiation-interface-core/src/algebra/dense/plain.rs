@@ -7,9 +7,10 @@ use super::shapes::Structure;
 use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
 use faer::linalg::matmul::matmul;
-use faer::linalg::solvers::{Llt, PartialPivLu, Solve};
+use faer::linalg::solvers::{Llt, PartialPivLu, Solve, Svd};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par, Side};
+use libm::{frexp, ldexp};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Runs `code` on doubles if `S` is a plain number, and returns whether it did.
@@ -62,6 +63,7 @@ pub(super) struct Factors {
     n: usize,
     kind: Kind,
     inverse: OnceLock<Vec<f64>>,
+    cofactors: OnceLock<Vec<f64>>,
 }
 
 enum Kind {
@@ -86,7 +88,7 @@ impl Factors {
             Structure::Lower => Kind::Triangle { lower: true },
             Structure::Upper => Kind::Triangle { lower: false },
         };
-        Factors { matrix: matrix.to_vec(), n, kind, inverse: OnceLock::new() }
+        Factors { matrix: matrix.to_vec(), n, kind, inverse: OnceLock::new(), cofactors: OnceLock::new() }
     }
 
     /// Fills `out` with the solution for the right side `b`, by the matrix or its transpose.
@@ -159,7 +161,39 @@ impl Factors {
 
     /// The determinant.
     pub(super) fn determinant(&self) -> f64 {
-        self.diagonal().iter().product::<f64>() * self.parity()
+        Scaled::product(self.diagonal()).times(self.parity())
+    }
+
+    /// The matrix of cofactors, the gradient of the determinant: det A · A⁻ᵀ where there is an inverse.
+    pub(super) fn cofactors(&self) -> &[f64] {
+        self.cofactors.get_or_init(|| {
+            let n = self.n;
+            let diagonal = self.diagonal();
+            let inverse = self.inverse();
+            if diagonal.contains(&0.0) || inverse.iter().any(|entry| !entry.is_finite()) {
+                return self.cofactors_of_singular();
+            }
+            let determinant = Scaled::product(diagonal);
+            let parity = self.parity();
+            (0..n * n).map(|at| determinant.times(parity * inverse[at / n + n * (at % n)])).collect()
+        })
+    }
+
+    /// The same from singular values: det U det V Σᵢ uᵢ vᵢᵀ Πⱼ≠ᵢ σⱼ.
+    fn cofactors_of_singular(&self) -> Vec<f64> {
+        let n = self.n;
+        let Ok(svd) = Svd::new(view(&self.matrix, n, n, false)) else { return vec![f64::NAN; n * n] };
+        let (u, v) = (svd.U(), svd.V());
+        let sign = (u.determinant() * v.determinant()).signum();
+        let values: Vec<f64> = svd.S().column_vector().iter().copied().collect();
+        let mut cofactors = vec![0.0; n * n];
+        for i in 0..n {
+            let others = Scaled::product(values.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, value)| *value));
+            for (at, entry) in cofactors.iter_mut().enumerate() {
+                *entry += others.times(sign * u[(at % n, i)] * v[(at / n, i)]);
+            }
+        }
+        cofactors
     }
 
     /// The logarithm of its absolute value, and its sign.
@@ -170,6 +204,28 @@ impl Factors {
             sign *= if entry == 0.0 { 0.0 } else { entry.signum() };
         }
         (sum, sign)
+    }
+}
+
+/// A number as a mantissa and a power of two, which may be outside of the range of `f64`.
+struct Scaled {
+    mantissa: f64,
+    exponent: i32,
+}
+
+impl Scaled {
+    fn product(factors: impl IntoIterator<Item = f64>) -> Scaled {
+        factors.into_iter().fold(Scaled { mantissa: 1.0, exponent: 0 }, |product, factor| {
+            let (of_factor, power) = frexp(factor);
+            let (mantissa, carry) = frexp(product.mantissa * of_factor);
+            Scaled { mantissa, exponent: product.exponent + power + carry }
+        })
+    }
+
+    /// The product with a number, rounded to `f64`.
+    fn times(&self, factor: f64) -> f64 {
+        let (of_factor, power) = frexp(factor);
+        ldexp(self.mantissa * of_factor, self.exponent + power)
     }
 }
 
