@@ -314,7 +314,7 @@ fn minors(a: &Mat<f64>) -> Mat<f64> {
         let minor: Vec<f64> =
             (0..(n - 1) * (n - 1)).map(|at| a[(skip(at % (n - 1), i), skip(at / (n - 1), j))]).collect();
         let determinant = expansion(&minor, n - 1);
-        if (i + j) % 2 == 0 { determinant } else { -determinant }
+        if (i + j).is_multiple_of(2) { determinant } else { -determinant }
     })
 }
 
@@ -326,7 +326,7 @@ fn expansion(a: &[f64], n: usize) -> f64 {
     let of_row = |row: usize| {
         let minor: Vec<f64> =
             (1..n).flat_map(|j| (0..n).filter(move |i| *i != row).map(move |i| a[i + n * j])).collect();
-        let sign = if row % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = if row.is_multiple_of(2) { 1.0 } else { -1.0 };
         sign * a[row] * expansion(&minor, n - 1)
     };
     (0..n).map(of_row).sum()
