@@ -8,10 +8,10 @@ use super::backend::AutoCompiledReverseDiff;
 use super::buffers::{Buffers, Direction};
 use super::fresh::FreshRecording;
 use super::held::Held;
-use super::recording::{Failure, Kind, ProgramKey, Recording};
+use super::recording::{Failure, Filling, Kind, ProgramKey, Recording};
 use super::requested::{Order, RequestedEntries};
 use compiled_trace::{GuardFailed, Place, Recorded, RunError};
-use differentiation_interface_core::backend::{EntryRequest, Rows, Seeds};
+use differentiation_interface_core::backend::{ConstantEntries, EntryRequest, Rows, Seeds};
 use differentiation_interface_core::error::{Error, ErrorKind};
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::{Recordable, RecordedMatrix};
@@ -126,9 +126,12 @@ impl<S: Scalar> CompiledState<S> {
         backend: &AutoCompiledReverseDiff,
         f: &mut F,
         x: &[S],
-        entries: EntryRequest<'_, S>,
+        mut entries: EntryRequest<'_, S>,
         y: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
+        if y.is_none() && self.fill_requested(f.recordable(), x, &mut entries, |recording| recording.outputs) {
+            return Ok(true);
+        }
         if self.requested.is_nothing() {
             self.requested = RequestedEntries::of(Order::First, &entries, backend.limits());
         }
@@ -151,10 +154,14 @@ impl<S: Scalar> CompiledState<S> {
         backend: &AutoCompiledReverseDiff,
         f: &mut F,
         x: &[S],
-        entries: EntryRequest<'_, S>,
+        mut entries: EntryRequest<'_, S>,
         value: Option<&mut S>,
         gradient: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
+        let is_alone = value.is_none() && gradient.is_none();
+        if is_alone && self.fill_requested(f.recordable(), x, &mut entries, |recording| recording.inputs) {
+            return Ok(true);
+        }
         if self.requested.is_nothing() {
             self.requested = RequestedEntries::of(Order::Second, &entries, backend.limits());
         }
@@ -496,6 +503,34 @@ impl<S: Scalar> CompiledState<S> {
         let which = ProgramKey::of(Kind::HessianProducts, 1);
         let Some((held, _, parameters)) = self.current(f) else { return false };
         held.run_small_product(which, x, parameters, tangent, &mut [product])
+    }
+
+    /// Fills the requested entries at `x` by a small program. Returns `false` if none is valid; they are then undefined and the caller takes another
+    /// way.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in crate::backends) fn fill_entries(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[S],
+        values: (&mut [S], &mut ConstantEntries),
+    ) -> bool {
+        let Some((Held { small: Some(small), second, .. }, buffers, parameters)) = self.current(f) else {
+            return false;
+        };
+        small.fills(Filling::Entries) && small.fill(x, parameters, None, &mut buffers.y, values, second)
+    }
+
+    /// The same for a request, whose matrix has these rows.
+    fn fill_requested(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[S],
+        entries: &mut EntryRequest<'_, S>,
+        rows: fn(&Recording) -> usize,
+    ) -> bool {
+        let Some(held) = self.recordings.get(self.current) else { return false };
+        let rows = if entries.pattern.is_some() { 1 } else { rows(&held.recording) };
+        entries.values.set_rows(rows).is_ok() && self.fill_entries(f, x, entries.values.data_and_constants())
     }
 }
 

@@ -9,7 +9,7 @@ use super::recorded::Writing;
 use super::report::Report;
 use super::tiers::{Step, Tiers};
 use super::var::Var;
-use differentiation_interface_core::backend::{Direction, Lanes, MatrixRoute, Rows, ViaPullback};
+use differentiation_interface_core::backend::{Direction, EntryRequest, Lanes, MatrixRoute, Rows, ViaPullback};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::{EngineScalar, Recordable, RecordedMatrix, Reports};
@@ -39,6 +39,25 @@ pub(super) fn doubles<'s, 'a, S: Scalar>(slices: &'s [&'a [S]]) -> Option<&'s [&
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn doubles_mut<'s, 'a, S: Scalar>(slices: &'s mut [&'a mut [S]]) -> Option<&'s mut [&'a mut [f64]]> {
     S::Base::as_doubles_mut(S::as_plain_mut(slices)?)
+}
+
+/// Fills requested entries by a small program, if there is one that is valid at `x`, and counts the call. `rows` are those of the matrix.
+#[inline]
+pub(super) fn fill_requested<S: Scalar>(
+    tiers: &mut Tiers,
+    f: Option<&dyn Recordable>,
+    x: &[f64],
+    entries: &mut EntryRequest<'_, S>,
+    rows: usize,
+) -> bool {
+    let rows = if entries.pattern.is_some() { 1 } else { rows };
+    if !tiers.has_programs() || entries.values.set_rows(rows).is_err() {
+        return false;
+    }
+    let (data, constants) = entries.values.data_and_constants();
+    let mut slices = [data];
+    let Some([data]) = doubles_mut(&mut slices) else { return false };
+    tiers.fill_entries(f, x, (data, constants))
 }
 
 impl<S: Scalar, L: Lanes> TieredState<S, L> {

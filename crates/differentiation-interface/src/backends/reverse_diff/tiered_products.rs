@@ -6,7 +6,7 @@ use super::ReverseState;
 use super::backend::AutoReverseDiff;
 use super::recorded::Writing;
 use super::report::Report;
-use super::tiered::{Tiered, doubles, doubles_mut};
+use super::tiered::{Tiered, doubles, doubles_mut, fill_requested};
 use super::tiers::{Schedule, Step, Tiers};
 use super::var::Var;
 use crate::backends::compiled_reverse_diff::{ByKept, Order, RequestedEntries, Task};
@@ -174,7 +174,7 @@ impl PullbackRoute<AutoReverseDiff> for Tiered {
         state: &mut TieredPullbackState<S>,
         f: &mut F,
         x: &[S],
-        entries: EntryRequest<'_, S>,
+        mut entries: EntryRequest<'_, S>,
         y: Option<&mut Vec<S>>,
     ) -> Result<bool, Error> {
         let slices = [x];
@@ -182,6 +182,10 @@ impl PullbackRoute<AutoReverseDiff> for Tiered {
             return Ok(false);
         }
         let Some(&[point]) = doubles(&slices) else { return Ok(false) };
+        let outputs = state.tiers.outputs().unwrap_or(0);
+        if y.is_none() && fill_requested(&mut state.tiers, f.recordable(), point, &mut entries, outputs) {
+            return Ok(true);
+        }
         if state.tiers.wants_request(backend.schedule) {
             let limits = Limits { bytes: backend.schedule.bytes };
             state.tiers.request(RequestedEntries::of(Order::First, &entries, limits));

@@ -3,7 +3,7 @@
 //! Called by the primitive in `twice.rs` before it runs the tape; asks `tiers` what each call does.
 
 use super::report::Report;
-use super::tiered::{doubles, doubles_mut};
+use super::tiered::{doubles, doubles_mut, fill_requested};
 use super::tiered_products::seeds_of_doubles;
 use super::tiers::{Schedule, Step, Tiers};
 use super::twice_var::TwiceVar;
@@ -112,19 +112,22 @@ impl Chosen {
         schedule: Schedule,
         f: Option<&dyn Recordable>,
         x: &[S],
-        entries: EntryRequest<'_, S>,
+        mut entries: EntryRequest<'_, S>,
         value: Option<&mut S>,
         gradient: Option<&mut Vec<S>>,
     ) -> bool {
         if !self.tiers.is_on() {
             return false;
         }
-        if self.tiers.wants_request(schedule) {
-            self.tiers.request(RequestedEntries::of(Order::Second, &entries, Limits { bytes: schedule.bytes }));
-        }
         let slices = [x];
         let Some(&[point]) = doubles(&slices) else { return false };
         let (with_value, with_gradient) = (value.is_some(), gradient.is_some());
+        if !with_value && !with_gradient && fill_requested(&mut self.tiers, f, point, &mut entries, point.len()) {
+            return true;
+        }
+        if self.tiers.wants_request(schedule) {
+            self.tiers.request(RequestedEntries::of(Order::Second, &entries, Limits { bytes: schedule.bytes }));
+        }
         let rows = if entries.pattern.is_some() { 1 } else { point.len() };
         let mut values = entries.values;
         let done = self.tiers.serve_entries(f, &mut |programs, f| {

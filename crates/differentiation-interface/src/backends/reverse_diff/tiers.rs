@@ -10,7 +10,7 @@ use super::recorded::InRecording;
 use super::report::{Form, Reason, Report};
 use crate::backends::compiled_reverse_diff::{ByKept, CompiledState, RequestedEntries, Task, Trial};
 use compiled_trace::{Fingerprint, Limits, Recorded};
-use differentiation_interface_core::backend::Rows;
+use differentiation_interface_core::backend::{ConstantEntries, Rows};
 use differentiation_interface_core::error::Error;
 use differentiation_interface_core::evaluate::Flat;
 use differentiation_interface_core::recordings::{Recordable, RecordedMatrix};
@@ -489,6 +489,20 @@ impl Tiers {
     ) -> bool {
         let Some(programs) = &mut self.programs else { return false };
         let is_done = programs.fill(f, x, y, rows);
+        self.by_program += u64::from(is_done);
+        is_done
+    }
+
+    /// The same for the requested entries.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn fill_entries(
+        &mut self,
+        f: Option<&dyn Recordable>,
+        x: &[f64],
+        values: (&mut [f64], &mut ConstantEntries),
+    ) -> bool {
+        let Some(programs) = &mut self.programs else { return false };
+        let is_done = programs.fill_entries(f, x, values);
         self.by_program += u64::from(is_done);
         is_done
     }

@@ -74,7 +74,12 @@ impl Small {
     /// Whether it fills this by programs that track absent derivatives, or by others.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_for(&self, filling: Filling, tracks: bool) -> bool {
-        self.filling == filling && self.tracks == tracks
+        self.fills(filling) && self.tracks == tracks
+    }
+    /// Whether it fills this.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in super::super) fn fills(&self, filling: Filling) -> bool {
+        self.filling == filling
     }
 
     /// Fills the matrix, and the value if there is room for it; returns whether there is a result. If not, the buffers are undefined,
