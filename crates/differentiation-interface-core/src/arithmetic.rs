@@ -311,6 +311,9 @@ pub trait CustomRule<B: Base = f64>: Send + Sync + 'static {
     const GIVEN: Halves;
 
     /// Evaluates the function at `x` into `y`, whose content and length on entry do not matter.
+    ///
+    /// There may be another number of outputs at another point: a compiled recording is made again there. A sparsity pattern is not, so a detected one is
+    /// right only for functions whose rules have as many outputs at every point.
     fn value(&self, x: &[B], y: &mut Vec<B>);
 
     /// Fills `dy` with J `dx`.

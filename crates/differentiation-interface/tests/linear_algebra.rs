@@ -400,6 +400,43 @@ fn a_determinant_out_of_range_has_the_right_derivatives() {
     }
 }
 
+/// Equations of other lengths than the solution are an error, and the preparation stays usable.
+#[test]
+fn there_are_as_many_conditions_as_unknowns() {
+    /// x = p for one unknown, whatever the solver returns.
+    struct One;
+    impl Conditions for One {
+        fn call<T: Real>(&self, x: &[T], p: &[T]) -> Vec<T> {
+            vec![x[0] - p[0]]
+        }
+    }
+    /// x = x/2 + p and one image too many.
+    struct Two;
+    impl implicit::Map for Two {
+        fn call<T: Real>(&self, x: &[T], p: &[T]) -> Vec<T> {
+            vec![0.5 * x[0] + p[0], 123.0 * p[0]]
+        }
+    }
+    let expected = |unknowns, found| ErrorKind::ConditionsLength { unknowns, found };
+    macro_rules! check {
+        ($($backend:expr),*) => {$({
+            let long = root(One, |p: &[f64]| if p[0] > 5.0 { vec![p[0], 0.0] } else { vec![p[0]] });
+            let sum = |p: &[_]| long.call(p).into_iter().fold(p[0], |sum, x| sum + x);
+            let mut prepared = prepare_gradient(&sum, &$backend, &[1.0]).unwrap();
+            assert_eq!(prepared.gradient(&[6.0]).unwrap_err().kind(), expected(2, 1));
+            assert_eq!(prepared.gradient(&[2.0]).unwrap(), [2.0]);
+            let cut = fixed_point(Two, |p: &[f64]| vec![2.0 * p[0]]);
+            assert_eq!(jacobian(&cut, &$backend, &[1.0]).unwrap_err().kind(), expected(1, 2));
+        })*};
+    }
+    check!(
+        AutoForwardDiff::default(),
+        AutoReverseDiff::tape(),
+        AutoReverseDiff::default(),
+        AutoReverseDiff::compiled()
+    );
+}
+
 /// The sign follows the values at which a recording is replayed.
 #[test]
 fn the_sign_of_a_determinant_is_that_of_the_point() {

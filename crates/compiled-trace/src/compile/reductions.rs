@@ -151,16 +151,13 @@ fn count_uses(graph: &Graph) -> Vec<u8> {
     for output in &graph.outputs {
         mark(&mut uses, *output);
     }
-    let mut call_used = false;
     for i in (0..graph.nodes.len()).rev() {
         let node = &graph.nodes[i];
         match node.op {
             Op::Guard(_) => uses[i] = 1,
-            Op::CallOutput => {
-                call_used |= uses[i] > 0;
-                continue;
-            }
-            Op::Call if std::mem::take(&mut call_used) || uses[i] > 0 => {
+            Op::CallOutput => continue,
+            // A call whose results nobody needs stays too: it may have another number of them at another point.
+            Op::Call => {
                 // The outputs of a call stay together.
                 for use_count in &mut uses[i..i + graph.calls[node.a as usize].outputs] {
                     *use_count = (*use_count).max(1);

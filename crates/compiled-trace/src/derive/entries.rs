@@ -381,7 +381,7 @@ impl<'a> RowWriter<'a> {
         is_plain
     }
 
-    /// Writes the guards before a node that are not written yet; `false` if one compares a custom rule's result.
+    /// Writes the guards before a node that are not written yet; `false` if there is a custom rule, which has to be called.
     fn write_guards(&mut self, before: usize) -> bool {
         let mut is_plain = true;
         for node in self.guarded..before {
@@ -391,6 +391,7 @@ impl<'a> RowWriter<'a> {
                 let (a, b) = (self.moved(a), self.moved(b));
                 self.write(op, a, b);
             }
+            is_plain &= op != Op::Call;
         }
         self.guarded = self.guarded.max(before);
         is_plain

@@ -215,7 +215,7 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
                 Step::Zero { space, start, length } => {
                     self.memory.slice_mut(*space)[*start..start + length].fill(S::default());
                 }
-                Step::Call { call, trips } => self.custom(call, trips),
+                Step::Call { call, trips } => self.custom(call, trips)?,
             }
         }
         Ok(())
@@ -232,7 +232,7 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
         self.executable.failed(guard)
     }
 
-    fn custom(&mut self, call: &RuleCall, trips: &[u32]) {
+    fn custom(&mut self, call: &RuleCall, trips: &[u32]) -> Result<(), GuardFailed> {
         let counters = &self.counters[..trips.len()];
         let cell = |address: &Address| address.cell(counters, trips);
         let [data, out] = &mut *self.call;
@@ -243,11 +243,15 @@ impl<S: Scalar> Run<'_, '_, '_, S> {
         } else {
             call_as_rule(&call.rule, call.function, [call.inputs, call.outputs], data, out);
         }
+        if call.has_other_outputs(out.len()) {
+            return Err(GuardFailed { place: None });
+        }
         out.resize(call.results.len(), S::default());
         for (address, value) in call.results.iter().zip(out) {
             let cell = cell(address);
             let target = &mut self.memory.slice_mut(address.space)[cell];
             if call.accumulate { *target += *value } else { *target = *value }
         }
+        Ok(())
     }
 }

@@ -433,13 +433,13 @@ impl<S: Number> Run<'_, '_, '_, S> {
                 Step::Products(products) => {
                     products.iter().for_each(|product| product.run(&mut self.memory, self.copies));
                 }
-                Step::Call { call, trips } => self.custom(call, trips),
+                Step::Call { call, trips } => self.custom(call, trips)?,
             }
         }
         Ok(())
     }
 
-    fn custom(&mut self, call: &RuleCall, trips: &[u32]) {
+    fn custom(&mut self, call: &RuleCall, trips: &[u32]) -> Result<(), RunError> {
         let counters: Vec<u32> = self.counters[..trips.len()].iter().map(|counter| *counter as u32).collect();
         let [data, out] = &mut *self.call;
         data.clear();
@@ -454,6 +454,9 @@ impl<S: Number> Run<'_, '_, '_, S> {
             }
         }));
         call.rule.call(call.function, call.inputs, call.outputs, data, out);
+        if call.has_other_outputs(out.len()) {
+            return Err(RunError::Guard(GuardFailed { place: None }));
+        }
         out.resize(call.results.len(), S::ZERO);
         for (address, value) in call.results.iter().zip(out) {
             let cell = address.cell(&counters, trips);
@@ -463,5 +466,6 @@ impl<S: Number> Run<'_, '_, '_, S> {
             };
             if call.accumulate { *target += *value } else { *target = *value }
         }
+        Ok(())
     }
 }

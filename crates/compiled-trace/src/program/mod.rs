@@ -149,6 +149,13 @@ pub struct RuleCall {
     pub is_derived: bool,
 }
 
+impl RuleCall {
+    /// Whether the rule has computed another number of outputs than when it was recorded, so that the recording is not valid.
+    pub(crate) fn has_other_outputs(&self, found: usize) -> bool {
+        self.function == RuleFunction::Value && found != self.outputs
+    }
+}
+
 /// A step of a program.
 #[derive(Clone, Debug)]
 pub enum Statement {

@@ -241,8 +241,15 @@ impl<B: Base> Core for RecordedCore<B> {
         let plain: Vec<B> = x.iter().map(|x| x.0.value).collect();
         let mut value = Vec::new();
         rule.value(&plain, &mut value);
-        if recording == 0 || value.is_empty() {
+        if recording == 0 {
             y.extend(value.into_iter().map(|value| Num(Self::inert(value))));
+            return;
+        }
+        if value.is_empty() {
+            // There may be outputs at another point, and no call to find out.
+            for x in x {
+                x.0.observe();
+            }
             return;
         }
         let object: Arc<dyn CallObject> = custom::object(rule);

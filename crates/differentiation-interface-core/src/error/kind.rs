@@ -169,6 +169,13 @@ pub enum ErrorKind {
         /// Name of the rule.
         rule: &'static str,
     },
+    /// The conditions of an implicit function are not as many numbers as there are unknowns.
+    ConditionsLength {
+        /// Number of unknowns that the solver returned.
+        unknowns: usize,
+        /// Number of conditions.
+        found: usize,
+    },
     /// The number type of the backend does not support custom rules.
     RuleUnsupported {
         /// Name of the rule.

@@ -133,6 +133,10 @@ impl fmt::Display for Error {
                 f,
                 "the derivative of `{rule}` is plain code that cannot be differentiated again; write its rule over any scalar, or differentiate it by a backend that can"
             ),
+            ErrorKind::ConditionsLength { unknowns, found } => write!(
+                f,
+                "an implicit function has {unknowns} unknowns and {found} conditions; return as many conditions (for a fixed point, images) as the solver returns unknowns"
+            ),
             ErrorKind::RuleUnsupported { rule } => {
                 write!(
                     f,

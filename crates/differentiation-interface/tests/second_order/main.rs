@@ -14,6 +14,7 @@ mod operators;
 mod pairs;
 #[path = "../support/mod.rs"]
 mod support;
+mod varying_outputs;
 
 use differentiation_interface_test::CountingAllocator;
 

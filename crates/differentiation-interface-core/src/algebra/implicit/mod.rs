@@ -14,6 +14,8 @@ use super::dense::plain::Kept;
 use super::dense::shapes::Structure;
 use super::dense::system::{Solve, solve};
 use crate::custom::{Custom, CustomRule, Halves};
+use crate::error::ErrorKind;
+use crate::fault;
 use crate::recordings::EngineScalar;
 use crate::scalar::{Real, Scalar};
 use directions::{LANES, Number};
@@ -137,7 +139,10 @@ pub struct Fixed<F>(pub F);
 
 impl<F: Map> Conditions for Fixed<F> {
     fn call<T: Real>(&self, x: &[T], p: &[T]) -> Vec<T> {
-        self.0.call(x, p).iter().zip(x).map(|(image, x)| *x - *image).collect()
+        let mut images = self.0.call(x, p);
+        // Images of another length are so many conditions, which are refused.
+        images.iter_mut().zip(x).for_each(|(image, x)| *image = *x - *image);
+        images
     }
 }
 
@@ -153,12 +158,12 @@ pub struct Implicit<F, V> {
 impl<F: Conditions, V> Implicit<F, V> {
     /// The conditions at dual numbers.
     fn conditions<S: Scalar<Base = f64>>(&self, x: &[Number<S>], p: &[Number<S>]) -> Vec<Number<S>> {
-        let conditions = self.conditions.call(x, p);
-        let (found, expected) = (conditions.len(), x.len());
-        assert_eq!(
-            found, expected,
-            "the conditions of an implicit function of {expected} unknowns are {found} numbers"
-        );
+        let mut conditions = self.conditions.call(x, p);
+        let (found, unknowns) = (conditions.len(), x.len());
+        if found != unknowns {
+            fault::report(ErrorKind::ConditionsLength { unknowns, found });
+            conditions.resize(unknowns, Number::default());
+        }
         conditions
     }
 
