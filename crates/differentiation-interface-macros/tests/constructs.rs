@@ -218,6 +218,16 @@ both! {
         let turn = std::f64::consts::TAU;
         (x[0] - 7.0).rem_euclid(turn) * x[1] + f64::rem_euclid(x[1], x[0]) + (-9.5f64).div_euclid(x[1])
     }
+    /// The largest, the smallest and the sorted by `total_cmp`
+    fn ordered(x: &[f64]) -> f64 {
+        let largest = x.iter().copied().max_by(|a, b| a.total_cmp(b)).unwrap_or(0.0);
+        let smallest = x.iter().copied().min_by(f64::total_cmp).unwrap_or(0.0);
+        let mut list = vec![x[0] * x[1], 0.75, -x[0]];
+        list.sort_by(|a, b| b.total_cmp(a));
+        let limit = if 0.1_f64.total_cmp(&x[0]).is_lt() { 1 } else { 0 };
+        let above = f64::total_cmp(&x[0], &1.0).is_gt() || x[1].total_cmp(&-0.0).is_le();
+        largest * smallest + list[0] + 3.0 * list[2] + limit as f64 + if above { x[1] } else { 0.0 }
+    }
     /// Windows, `skip`, `zip`
     fn windows(x: &[f64]) -> f64 {
         x.windows(2).map(|w| (w[1] - w[0]).powi(2)).sum::<f64>() + x.iter().skip(1).zip(x).map(|(a, b)| a * b).sum::<f64>()
@@ -367,6 +377,10 @@ same_as_original! {
     ];
     // 2 is four times 0.5: the derivative from above.
     angles Angles angles_is_right |a, b| [b - (b / a).floor(), (a - 7.0).rem_euclid(std::f64::consts::TAU) + 1.0];
+    ordered Ordered ordered_is_right |a, b| [
+        b + if a * b > 0.75 { b } else { 0.0 } - 3.0,
+        a + if a * b > 0.75 { a } else { 0.0 } + if a > 1.0 || b <= 0.0 { 1.0 } else { 0.0 },
+    ];
     windows Windows windows_is_right |a, b| [-2.0 * (b - a) + b, 2.0 * (b - a) + a];
     swaps Swaps swaps_is_right |a, b| [1.0 + b, a];
     options Options options_is_right |a, b| [3.0 * b, 3.0 * a];

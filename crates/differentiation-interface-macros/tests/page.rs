@@ -69,6 +69,7 @@ fn page() -> String {
         "operands_and_strategies.rs",
         "bounds.rs",
         "closures_and_containers.rs",
+        "collections.rs",
         "constants_and_places.rs",
         "traits_and_constants.rs",
         "everyday.rs",

@@ -6,6 +6,7 @@
 use super::{Base, Condition, Relation, Scalar};
 use crate::rules::{self, Powc};
 use num_traits::{Float, FloatConst, FromPrimitive, Inv, Signed};
+use std::cmp::Ordering;
 use std::fmt::{Display, LowerExp};
 use std::iter::{Product, Sum};
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
@@ -124,6 +125,36 @@ where
     fn div_euclid(self, divisor: Self) -> Self {
         let quotient = (self / divisor).trunc();
         (self % divisor).less_than(Self::constant(B::ZERO)).select(quotient - divisor.signum(), quotient)
+    }
+    /// The order of two values with NaN and the sign of zero, as that of [`f64::total_cmp`], but for two NaNs of one sign, which are equal. It has no derivative,
+    /// and a recording holds where it is the same.
+    ///
+    /// ```
+    /// # use differentiation_interface_core::Real;
+    /// fn largest<T: Real>(x: &[T]) -> Option<T> {
+    ///     x.iter().copied().max_by(|a, b| Real::total_cmp(a, b))
+    /// }
+    /// assert_eq!(largest(&[1.0, 3.0, -5.0]), Some(3.0));
+    /// ```
+    fn total_cmp(&self, other: &Self) -> Ordering {
+        let found = self.partial_cmp(other);
+        match found {
+            Some(order) if order != Ordering::Equal || *self != Self::default() => order,
+            _ => {
+                // From the lowest: NaN with a sign, numbers, NaN without; for zeros, -0 and 0.
+                let rank = |x: &Self| match (found, x.is_nan(), Float::is_sign_negative(*x)) {
+                    (None, false, _) => 0,
+                    (_, _, is_negative) => {
+                        if is_negative {
+                            -1
+                        } else {
+                            1
+                        }
+                    }
+                };
+                rank(self).cmp(&rank(other))
+            }
+        }
     }
     /// The condition `self < other`, to select one of two numbers without a branch.
     ///

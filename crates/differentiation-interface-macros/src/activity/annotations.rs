@@ -37,6 +37,9 @@ pub(super) const WRAPPERS: [&str; 5] = ["Box", "Rc", "Arc", "Cell", "RefCell"];
 /// Types of text.
 pub(super) const TEXT: [&str; 2] = ["str", "String"];
 
+/// Collections of items in an order.
+pub(super) const SEQUENCES: [&str; 4] = ["Vec", "VecDeque", "BinaryHeap", "LinkedList"];
+
 impl Inference<'_> {
     /// The type of an annotation. Open occurrences of `f64` are marked.
     pub(super) fn annotation(&mut self, ty: &mut Type, words: &Words) -> Ty {
@@ -105,7 +108,8 @@ impl Inference<'_> {
                             })
                             .collect();
                         match (name.as_str(), types.first()) {
-                            ("Vec" | "Option" | "VecDeque" | "Result", Some(item)) => Ty::seq(item.clone()),
+                            ("Option" | "Result", Some(item)) => Ty::seq(item.clone()),
+                            (name, Some(item)) if SEQUENCES.contains(&name) => Ty::seq(item.clone()),
                             (name, Some(_)) if MAPS.contains(&name) => self.map_of(&types),
                             (name, Some(inner)) if WRAPPERS.contains(&name) => inner.clone(),
                             _ => self.opaque_same(&types, arguments.span()),
@@ -255,8 +259,11 @@ impl Inference<'_> {
                 }
                 let known = p.path.segments.last().is_some_and(|s| s.ident == "Some" || s.ident == "Ok");
                 let error = p.path.segments.last().is_some_and(|s| s.ident == "Err");
+                let is_same = p.path.segments.last().is_some_and(|s| s.ident == "Reverse");
                 let inner = if known {
                     self.item_of(ty)
+                } else if is_same {
+                    ty.clone()
                 } else if error {
                     self.fresh_var()
                 } else {

@@ -1,6 +1,6 @@
 //! Paths and calls of functions.
 
-use super::annotations::{WRAPPERS, Words};
+use super::annotations::{SEQUENCES, WRAPPERS, Words};
 use super::declared::Passing;
 use super::exprs::is_constant_name;
 use super::graph::Act;
@@ -94,6 +94,7 @@ impl Inference<'_> {
             Arguments::Power => (vec![float.clone(); 2], float),
             Arguments::Integer => (vec![float.clone(), Ty::Other], float),
             Arguments::Question => (vec![float], Ty::Other),
+            Arguments::Order => (vec![float.clone(), float], Ty::Other),
             Arguments::Pair => (vec![float.clone()], Ty::Tuple(vec![float.clone(), float])),
         };
         Some((arguments.len(), Ty::Fn(arguments, Rc::new(result))))
@@ -244,7 +245,7 @@ impl Inference<'_> {
                 Some(Ty::seq(item))
             }
             [.., owner, "new"] if one && WRAPPERS.contains(owner) => Some(self.wrapped(&mut call.args[0])),
-            [.., "Vec" | "VecDeque", "new" | "with_capacity"] => {
+            [.., owner, "new" | "with_capacity"] if SEQUENCES.contains(owner) => {
                 let types = match &mut *call.func {
                     Expr::Path(p) => self.path_arguments(&mut p.path),
                     _ => Vec::new(),
@@ -280,7 +281,9 @@ impl Inference<'_> {
                 self.unify(&entries, &map, span);
                 Some(map)
             }
-            [.., "Vec", "from"] if one => Some(self.expr(&mut call.args[0])),
+            [.., owner, "from"] if one && SEQUENCES.contains(owner) => Some(self.expr(&mut call.args[0])),
+            // An order, not a value.
+            [.., "Reverse"] if one => Some(self.expr(&mut call.args[0])),
             [.., "array", "from_fn"] if one => {
                 let types = match &mut *call.func {
                     Expr::Path(p) => self.path_arguments(&mut p.path),

@@ -162,6 +162,10 @@ impl Inference<'_> {
             Arguments::Numbers(0) => receiver.clone(),
             Arguments::Question => Ty::Other,
             Arguments::Pair => Ty::Tuple(vec![receiver.clone(), receiver.clone()]),
+            Arguments::Order => {
+                self.float_method(e, receiver, Arguments::Numbers(1));
+                Ty::Other
+            }
             Arguments::Integer => {
                 for argument in &mut m.args {
                     self.expr(argument);
@@ -242,7 +246,7 @@ impl Inference<'_> {
 fn has_count(arguments: Arguments, count: usize) -> bool {
     match arguments {
         Arguments::Numbers(n) => count == n,
-        Arguments::Power | Arguments::Integer => count == 1,
+        Arguments::Power | Arguments::Integer | Arguments::Order => count == 1,
         Arguments::Question | Arguments::Pair => count == 0,
     }
 }

@@ -20,6 +20,8 @@ pub(super) enum Arguments {
     Question,
     /// No argument; returns two numbers.
     Pair,
+    /// A number by reference; returns no number.
+    Order,
 }
 
 /// The methods of `f64` that an active number has too.
@@ -36,6 +38,7 @@ pub(super) fn float_method(name: &str) -> Option<Arguments> {
         "powf" => Arguments::Power,
         "powi" => Arguments::Integer,
         "sin_cos" => Arguments::Pair,
+        "total_cmp" => Arguments::Order,
         "is_nan" | "is_finite" | "is_infinite" | "is_normal" | "is_sign_negative" | "is_sign_positive" | "classify" => {
             Arguments::Question
         }
@@ -66,7 +69,6 @@ pub(super) fn from_bits(name: &str) -> String {
 /// Message for a method that an active number does not have.
 pub(super) fn refused_method(name: &str) -> Option<String> {
     let instead = match name {
-        "total_cmp" => "write `partial_cmp(..)`, which compares values only",
         "midpoint" => "write `0.5 * (a + b)`",
         "round_ties_even" => "write `round()`, which rounds halves away from zero",
         "parse" => return Some(number_in_text()),

@@ -333,11 +333,11 @@ impl Rewrite<'_> {
         let Some(method) = path.path.segments.last().map(|s| &s.ident) else { return Expr::PLACEHOLDER };
         let number = self.number;
         let names: Vec<Ident> = (0..count).map(|i| format_ident!("v{i}", span = Span::mixed_site())).collect();
-        let integer = method == "powi";
-        let arguments = names
-            .iter()
-            .enumerate()
-            .map(|(i, name)| if integer && i == 1 { quote!(#name: i32) } else { quote!(#name: #number) });
+        let arguments = names.iter().enumerate().map(|(i, name)| match i {
+            1 if method == "powi" => quote!(#name: i32),
+            _ if method == "total_cmp" => quote!(#name: &#number),
+            _ => quote!(#name: #number),
+        });
         let (first, rest) = (&names[..1], &names[1..]);
         parse_quote_spanned!(made_for(path)=> |#(#arguments),*| #(#first)*.#method(#(#rest),*))
     }

@@ -50,6 +50,8 @@ impl Inference<'_> {
             "split_off",
             "each_ref",
             "into_vec",
+            "into_sorted_vec",
+            "peek_mut",
             "as_deref",
         ];
         const ITEM: &[&str] = &["unwrap", "expect", "unwrap_or_default", "remove", "swap_remove", "unwrap_unchecked"];

@@ -13,12 +13,10 @@ fn all(x: &[f64]) -> f64 {
     let next = x[0].next_up();
     let middle = x[0].midpoint(x[1]);
     let even = x[0].round_ties_even();
-    let largest = x.iter().copied().max_by(|a, b| a.total_cmp(b));
     let wide = x[0].to_f64();
     let count = x[1].to_usize();
     let cast: usize = num_traits::cast(x[0]).unwrap();
     let text: f64 = x[0].to_string().parse().unwrap();
-    let smallest = x.iter().copied().min_by(f64::total_cmp);
     x[0]
 }
 

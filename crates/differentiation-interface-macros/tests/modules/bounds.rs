@@ -210,7 +210,12 @@ both! {
         pub fn f(x: &[f64]) -> f64 {
             let b = Ball { m: x[0], k: x[1] };
             let plain = Ball { m: 2.0, k: 3.0 };
-            total(&b, x[1]) + dynamic(&b, 2.0) + omega(&b) * period(&plain) + period(&b) + energy(&b, x[0]) + energy(&plain, 1.0)
+            total(&b, x[1])
+                + dynamic(&b, 2.0)
+                + omega(&b) * period(&plain)
+                + period(&b)
+                + energy(&b, x[0])
+                + energy(&plain, 1.0)
         }
     }
 }

@@ -17,6 +17,7 @@ mod dual;
 
 mod bounds;
 mod closures_and_containers;
+mod collections;
 mod constants_and_places;
 mod everyday;
 mod operands_and_strategies;

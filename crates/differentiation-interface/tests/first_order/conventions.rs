@@ -263,3 +263,39 @@ fn inputs_that_are_not_numbers_stay_in_their_entries() {
     let found = gradient(&Squares, &AutoForwardDiff::default(), &x[..]).unwrap();
     assert!(found.iter().enumerate().all(|(i, v)| if i == 7 { v.is_nan() } else { *v == 2.0 }), "{found:?}");
 }
+
+#[test]
+fn the_total_order_is_that_of_f64() {
+    /// 1, 0 or -1.
+    fn order<T: Real>(x: &[T]) -> T {
+        T::constant(f64::from(Real::total_cmp(&x[0], &x[1]) as i8))
+    }
+    let nan = NAN.copysign(1.0);
+    let values = [-nan, -INF, -2.0, -1e-320, -0.0, 0.0, 1e-320, 2.0, INF, nan];
+    assert!(values[0].is_sign_negative() && values[9].is_sign_positive());
+    let expected = |a: f64, b: f64| f64::from(a.total_cmp(&b) as i8);
+    for a in values {
+        for b in values {
+            assert_eq!(Real::total_cmp(&a, &b), a.total_cmp(&b), "{a} and {b}");
+            assert_eq!(Real::total_cmp(&(a as f32), &(b as f32)), (a as f32).total_cmp(&(b as f32)), "{a} and {b}");
+        }
+    }
+    macro_rules! check {
+        ($($backend:expr),*) => {$({
+            let f = |x: &[_]| order(x);
+            // A recording of one pair is made again where another pair has another order.
+            let mut prepared = prepare_gradient(&f, &$backend, &[1.0, 1.0]).unwrap();
+            for a in values {
+                for b in values {
+                    assert_eq!(prepared.value(&[a, b]).unwrap(), expected(a, b), "{a} and {b}");
+                }
+            }
+        })*};
+    }
+    check!(
+        AutoForwardDiff::default(),
+        AutoReverseDiff::tape(),
+        AutoReverseDiff::default(),
+        AutoReverseDiff::compiled()
+    );
+}

@@ -126,6 +126,7 @@ table! {
         softplus Stays |x, _| x.softplus();
         rem_euclid Stays |x, y| x.rem_euclid(y);
         div_euclid Stays |x, y| x.div_euclid(y);
+        total_cmp Leaves |x, y| Real::total_cmp(&x, &y);
         powc Stays |x, _| x.powc(1.5);
         less_than Stays |x, y| x.less_than(y).select(x, y);
         at_most Stays |x, y| x.at_most(y).select(x, y);
