@@ -32,7 +32,7 @@ pub(super) const OTHER: [&str; 17] = [
 ];
 
 /// Types that are read as what they hold.
-pub(super) const WRAPPERS: [&str; 5] = ["Box", "Rc", "Arc", "Cell", "RefCell"];
+pub(super) const WRAPPERS: [&str; 7] = ["Box", "Rc", "Arc", "Cell", "RefCell", "Mutex", "RwLock"];
 
 /// Types of text.
 pub(super) const TEXT: [&str; 2] = ["str", "String"];
@@ -108,7 +108,7 @@ impl Inference<'_> {
                             })
                             .collect();
                         match (name.as_str(), types.first()) {
-                            ("Option" | "Result", Some(item)) => Ty::seq(item.clone()),
+                            ("Option" | "Result" | "Range" | "RangeInclusive", Some(item)) => Ty::seq(item.clone()),
                             (name, Some(item)) if SEQUENCES.contains(&name) => Ty::seq(item.clone()),
                             (name, Some(_)) if MAPS.contains(&name) => self.map_of(&types),
                             (name, Some(inner)) if WRAPPERS.contains(&name) => inner.clone(),

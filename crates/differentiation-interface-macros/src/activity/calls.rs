@@ -330,6 +330,13 @@ impl Inference<'_> {
                 self.checks.extend(checks.collect::<Vec<_>>());
                 None
             }
+            [.., "successors"] if call.args.len() == 2 => {
+                let first = self.expr(&mut call.args[0]);
+                let item = self.item_of(&first);
+                let next = self.callback(&mut call.args[1], &[item]);
+                self.unify(&next, &first, span);
+                Some(first)
+            }
             [.., "mem", "take"] if one => Some(self.expr(&mut call.args[0])),
             [.., "mem", "replace"] if call.args.len() == 2 => {
                 let place = self.expr(&mut call.args[0]);

@@ -149,6 +149,11 @@ impl Inference<'_> {
                     self.operand(&mut b.right, &right, &left, Some(Passing::Owned));
                     return Ty::Other;
                 }
+                // `Some(0.0)` and `(1.0, i)` are made for the comparison.
+                if is_comparison(&b.op) && [&b.left, &b.right].into_iter().any(|side| is_made_here(side)) {
+                    self.unify(&left, &right, span);
+                    return Ty::Other;
+                }
                 match b.op {
                     BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_) => {
                         self.arithmetic(&left, &right, span)
@@ -493,6 +498,16 @@ impl Inference<'_> {
             },
             _ => false,
         }
+    }
+}
+
+/// Whether an expression puts values together: `Some(0.0)`, `(1.0, i)`.
+fn is_made_here(e: &Expr) -> bool {
+    match e {
+        Expr::Tuple(_) => true,
+        Expr::Call(call) => matches!(&*call.func, Expr::Path(p) if p.path.is_ident("Some") || p.path.is_ident("Ok")),
+        Expr::Reference(r) => is_made_here(&r.expr),
+        _ => false,
     }
 }
 

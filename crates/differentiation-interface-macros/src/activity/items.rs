@@ -167,7 +167,12 @@ impl Inference<'_> {
 
     /// Whether a function is generic as the user wrote it, and stays as it is.
     fn is_generic_already(&self, sig: &Signature) -> bool {
+        // `fn sum<I: Iterator<Item = Self>>(values: I) -> Self`.
+        let has_numbers = |this: &Ty| matches!(this, Ty::Struct(id, _) if self.module.types[*id].has_numbers);
+        let names_self =
+            self.module.this.get("Self").is_some_and(has_numbers) && mentions(sig.to_token_stream(), "Self");
         sig.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)))
+            && !names_self
             && !self.names_numbers(sig.to_token_stream())
     }
 

@@ -30,13 +30,25 @@ impl Inference<'_> {
             {
                 return receiver;
             }
+            // A result with the guard of a `Mutex`.
+            "lock" | "read" | "write"
+                if m.args.is_empty()
+                    && matches!(receiver, Ty::Float(_) | Ty::Seq(_) | Ty::Tuple(_) | Ty::Struct(..)) =>
+            {
+                return Ty::seq(receiver);
+            }
             // Those of a `Cell`, which is read as what it holds.
             "get" | "take" | "into_inner" if m.args.is_empty() && !matches!(receiver, Ty::Struct(..)) => {
                 return receiver;
             }
             "set" | "replace" if m.args.len() == 1 && matches!(receiver, Ty::Float(_) | Ty::Seq(_)) => {
                 let value = self.expr(&mut m.args[0]);
-                self.coerce(&mut m.args[0], &value, &receiver);
+                // A cell is read as what it holds, an option is not.
+                let place = match &receiver {
+                    Ty::Seq(item) if matches!(self.resolve(&value), Ty::Float(_) | Ty::Struct(..)) => (**item).clone(),
+                    _ => receiver.clone(),
+                };
+                self.coerce(&mut m.args[0], &value, &place);
                 return if name == "set" { Ty::Other } else { receiver };
             }
             "add" | "sub" | "mul" | "div" | "rem"

@@ -2,6 +2,7 @@
 
 use super::annotations::Words;
 use super::inference::Inference;
+use super::marks::Mark;
 use super::ty::Ty;
 use proc_macro2::Span;
 use syn::{Expr, ExprMethodCall};
@@ -73,7 +74,6 @@ impl Inference<'_> {
             "rotate_right",
             "shrink_to_fit",
             "dedup",
-            "contains",
             "starts_with",
             "ends_with",
         ];
@@ -192,6 +192,19 @@ impl Inference<'_> {
                 Some(Ty::Tuple(vec![receiver.clone(), receiver.clone()]))
             }
             ("split_first" | "split_last", 0) => Some(Ty::seq(Ty::Tuple(vec![item, receiver.clone()]))),
+            ("contains", 1) => {
+                let ty = self.expr(&mut m.args[0]);
+                // Compared with items, and so of their type. The items need not be active for that.
+                if let (Ty::Float(from), Ty::Float(to)) = (self.resolve(&ty), self.resolve(&item)) {
+                    self.mark_expr(&mut m.args[0], Mark::Lift { from, to, certain: true });
+                }
+                Some(Ty::Other)
+            }
+            ("or_else", 1) => {
+                let result = self.callback(&mut m.args[0], &[Ty::Other]);
+                self.unify(&result, receiver, span);
+                Some(receiver.clone())
+            }
             ("chain" | "or", 1) => {
                 let other = self.expr(&mut m.args[0]);
                 self.unify(&other, receiver, span);

@@ -8,8 +8,8 @@ use super::inference::Inference;
 use super::marks::Mark;
 use super::ty::Ty;
 use proc_macro2::Span;
-use syn::Expr;
 use syn::spanned::Spanned;
+use syn::{Expr, ExprArray, ExprTuple};
 
 impl Inference<'_> {
     pub(super) fn fresh_var(&mut self) -> Ty {
@@ -180,6 +180,20 @@ impl Inference<'_> {
         if self.copied(expr, &from, &to) {
             return;
         }
+        // Numbers written down where a type parameter is expected: `iterate((1.0, 0.0), ..)`.
+        if let (Expr::Tuple(ExprTuple { elems, .. }) | Expr::Array(ExprArray { elems, .. }), Ty::Opaque(_)) =
+            (&mut *expr, &to)
+        {
+            let parts = match &from {
+                Ty::Tuple(parts) => parts.clone(),
+                Ty::Seq(item) => vec![(**item).clone(); elems.len()],
+                _ => Vec::new(),
+            };
+            for (elem, part) in elems.iter_mut().zip(&parts) {
+                self.coerce(elem, part, &to);
+            }
+            return;
+        }
         match (&from, &to) {
             (Ty::Never, _) => {}
             (Ty::Float(a), Ty::Var(v)) => {
@@ -219,7 +233,7 @@ impl Inference<'_> {
         }
     }
 
-    /// Whether the expression is `Cell::new(value)`, in which the value is lifted, not the cell, or names one.
+    /// Whether the expression is `Cell::new(value)`, in which the value is lifted, not the cell, or names one, or is a guard of one.
     pub(super) fn is_wrapped(&self, e: &Expr) -> bool {
         match e {
             Expr::Call(call) => match &*call.func {
@@ -232,7 +246,11 @@ impl Inference<'_> {
             },
             Expr::Path(p) => p.path.get_ident().and_then(|name| self.lookup(name)).is_some_and(|v| v.is_wrapped),
             Expr::Reference(r) => self.is_wrapped(&r.expr),
-            Expr::MethodCall(m) => m.method == "clone" && self.is_wrapped(&m.receiver),
+            // With their guards.
+            Expr::MethodCall(m) => {
+                let names = ["clone", "borrow", "borrow_mut", "lock", "read", "write", "unwrap", "expect"];
+                names.iter().any(|name| m.method == name) && self.is_wrapped(&m.receiver)
+            }
             _ => false,
         }
     }

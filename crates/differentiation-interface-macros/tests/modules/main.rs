@@ -1,6 +1,7 @@
 //! `#[differentiable] mod` and `impl`: whole programs as they are written for `f64`, without edits.
 #![allow(
     clippy::clone_on_copy,
+    clippy::derive_ord_xor_partial_ord,
     clippy::needless_range_loop,
     clippy::op_ref,
     clippy::too_many_arguments,
