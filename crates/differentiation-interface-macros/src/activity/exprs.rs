@@ -79,7 +79,11 @@ impl Inference<'_> {
             }
             pat => self.pattern(pat, &target, by_value),
         }
-        if let (true, Pat::Ident(p)) = (is_wrapped, &local.pat)
+        let pat = match &local.pat {
+            Pat::Type(p) => &*p.pat,
+            pat => pat,
+        };
+        if let (true, Pat::Ident(p)) = (is_wrapped, pat)
             && let Some(variable) = self.scopes.last_mut().and_then(|scope| scope.get_mut(&p.ident.to_string()))
         {
             variable.is_wrapped = true;

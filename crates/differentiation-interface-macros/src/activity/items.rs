@@ -201,6 +201,12 @@ impl Inference<'_> {
         types.chain(["f64"]).any(|name| mentions(tokens.clone(), name))
     }
 
+    /// The same without types whose numbers are those of their parameters.
+    fn names_own_numbers(&self, tokens: TokenStream) -> bool {
+        let types = self.module.types.iter().filter(|t| t.has_numbers && !t.is_filled).map(|t| t.name.as_str());
+        types.chain(["f64"]).any(|name| mentions(tokens.clone(), name))
+    }
+
     /// Reads a signature. `this` is the type of the block, and whether its numbers have one activity (an `impl` of a trait).
     fn declare(&mut self, sig: &mut Signature, is_root: bool, this: Option<(&Ty, Option<Act>)>) -> Scheme {
         let outer = self.type_parameters.clone();
@@ -336,6 +342,7 @@ impl Inference<'_> {
             false => Vec::new(),
         };
         self.declare_type_parameters(&mut block.generics, &Words::As(flag));
+        let written = block.self_ty.to_token_stream();
         let this = self.annotation(&mut block.self_ty, &Words::As(flag));
         self.module.this.insert("Self".to_string(), this.clone());
         // The numbers of a trait of the module are those of the trait, others those of the type.
@@ -360,7 +367,9 @@ impl Inference<'_> {
         }
         let mut acts = vec![flag];
         acts.extend(of_trait);
-        let is_moved = is_bare && of_module.is_none();
+        // `impl Ring<f64>` names the number type itself.
+        let names_own = mentions(written.clone(), "f64");
+        let is_moved = is_bare && of_module.is_none() && !names_own;
         let mark =
             self.add_mark(if is_moved { Mark::Methods(flag) } else { Mark::Block(acts) }, block.impl_token.span());
         block.attrs.push(syn::parse_quote!(#[#mark]));
@@ -393,7 +402,7 @@ impl Inference<'_> {
             let mut scheme = self.declare(&mut method.sig, is_root, Some((&this, of_trait)));
             scheme.has_own_number = is_moved
                 && of_trait.is_none()
-                && (self.names_numbers(signature.clone())
+                && (self.names_own_numbers(signature.clone())
                     || bounded.iter().any(|parameter| mentions(signature.clone(), parameter)));
             if scheme.has_own_number && !scheme.acts.contains(&flag) {
                 scheme.acts.push(flag);

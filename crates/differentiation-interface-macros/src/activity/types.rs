@@ -5,6 +5,7 @@
 use super::annotations::{OTHER, TEXT, Words};
 use super::data::structs;
 use super::declared::Declared;
+use super::graph::Act;
 use super::inference::Inference;
 use super::items::{is_foreign, is_plain_trait};
 use super::marks::Mark;
@@ -16,8 +17,10 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use std::collections::HashMap;
 use syn::punctuated::Punctuated;
+use syn::visit::{self, Visit};
 use syn::{
-    Fields, GenericArgument, GenericParam, Generics, Ident, Item, PathArguments, TraitItem, Type, WherePredicate,
+    Fields, GenericArgument, GenericParam, Generics, Ident, Item, ItemEnum, ItemStruct, PathArguments, PathSegment,
+    TraitItem, Type, WherePredicate,
 };
 
 fn all_fields<'a>(fields: impl IntoIterator<Item = &'a Fields>) -> Vec<Type> {
@@ -131,6 +134,40 @@ fn bounded_types(items: &[Item]) -> Vec<String> {
     }
 }
 
+/// The structs and enums with type parameters for which an item writes a type with numbers: `Ring<f64>`, `Arena<Link>`.
+fn filled_types(items: &[Item], words: &[String]) -> Vec<String> {
+    struct Uses<'a> {
+        generic: Vec<String>,
+        words: &'a [String],
+        found: Vec<String>,
+    }
+    impl<'a> Visit<'a> for Uses<'_> {
+        fn visit_path_segment(&mut self, segment: &'a PathSegment) {
+            let name = segment.ident.to_string();
+            if let PathArguments::AngleBracketed(list) = &segment.arguments
+                && self.generic.contains(&name)
+                && !self.found.contains(&name)
+            {
+                let is_type = |argument: &&GenericArgument| matches!(argument, GenericArgument::Type(_));
+                let types: Vec<_> = list.args.iter().filter(is_type).map(ToTokens::to_token_stream).collect();
+                if types.iter().any(|ty| self.words.iter().any(|word| mentions(ty.clone(), word))) {
+                    self.found.push(name);
+                }
+            }
+            visit::visit_path_segment(self, segment);
+        }
+    }
+    let generic = items.iter().filter_map(|item| match item {
+        Item::Struct(ItemStruct { ident, generics, .. }) | Item::Enum(ItemEnum { ident, generics, .. }) => {
+            generics.type_params().next().map(|_| ident.to_string())
+        }
+        _ => None,
+    });
+    let mut uses = Uses { generic: generic.collect(), words, found: Vec::new() };
+    items.iter().for_each(|item| uses.visit_item(item));
+    uses.found
+}
+
 /// The bounds of type parameters, without defaults such as `T = f64`.
 fn bounds(generics: &Generics) -> TokenStream {
     let (bounds, clause) = (generics.type_params().map(|p| &p.bounds), &generics.where_clause);
@@ -224,6 +261,13 @@ impl Inference<'_> {
                 declared.has_numbers = declared.is_bare;
             }
         }
+        for name in filled_types(items, &words) {
+            let id = self.module.names[&name];
+            let declared = &mut self.module.types[id];
+            if !declared.has_numbers {
+                (declared.has_numbers, declared.is_bare, declared.is_filled) = (true, true, true);
+            }
+        }
         self.declare_aliases(items, &aliases);
         self.declare_plain(items);
         self.module.bounded = bounded_types(items);
@@ -235,7 +279,9 @@ impl Inference<'_> {
                     let (flag, is_bare) = (self.module.types[id].flag, self.module.types[id].is_bare);
                     if self.module.types[id].has_numbers {
                         self.declare_type_parameters(&mut bounded[&s.ident.to_string()].clone(), &Words::As(flag));
-                        if is_bare {
+                        if self.module.types[id].is_filled {
+                            self.fill_parameters(&s.generics, flag);
+                        } else if is_bare {
                             // The blocks have the bounds.
                             s.generics.type_params_mut().for_each(|p| p.bounds = Punctuated::new());
                             s.generics.where_clause = None;
@@ -255,9 +301,18 @@ impl Inference<'_> {
                 }
                 Item::Enum(e) => {
                     let id = self.module.names[&e.ident.to_string()];
+                    let outer = self.type_parameters.clone();
+                    let (flag, is_filled) = (self.module.types[id].flag, self.module.types[id].is_filled);
+                    if is_filled {
+                        self.fill_parameters(&e.generics, flag);
+                    }
                     for variant in &mut e.variants {
                         let case = self.fields(&mut variant.fields, id);
                         self.module.types[id].cases.insert(variant.ident.to_string(), case);
+                    }
+                    self.type_parameters = outer;
+                    if is_filled {
+                        continue;
                     }
                     let mark = Mark::Type(self.module.types[id].flag, self.module.is_bounded(&e.ident));
                     let mark = self.add_mark(mark, e.ident.span());
@@ -265,6 +320,13 @@ impl Inference<'_> {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Reads the parameters of a type as values with its numbers.
+    fn fill_parameters(&mut self, generics: &Generics, flag: Act) {
+        for parameter in generics.type_params() {
+            self.type_parameters.insert(parameter.ident.to_string(), Ty::Opaque(flag));
         }
     }
 
@@ -278,6 +340,7 @@ impl Inference<'_> {
             name,
             has_numbers: false,
             is_bare: false,
+            is_filled: false,
             flag,
             parameters,
             is_plain: false,

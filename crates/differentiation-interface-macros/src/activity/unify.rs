@@ -247,8 +247,9 @@ impl Inference<'_> {
             Expr::Path(p) => p.path.get_ident().and_then(|name| self.lookup(name)).is_some_and(|v| v.is_wrapped),
             Expr::Reference(r) => self.is_wrapped(&r.expr),
             // With their guards.
+            Expr::MethodCall(m) if m.method == "borrow_mut" || m.method == "lock" => true,
             Expr::MethodCall(m) => {
-                let names = ["clone", "borrow", "borrow_mut", "lock", "read", "write", "unwrap", "expect"];
+                let names = ["clone", "borrow", "read", "write", "unwrap", "expect"];
                 names.iter().any(|name| m.method == name) && self.is_wrapped(&m.receiver)
             }
             _ => false,
