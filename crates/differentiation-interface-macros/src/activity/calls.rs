@@ -119,6 +119,9 @@ impl Inference<'_> {
     pub(super) fn call(&mut self, e: &mut Expr) -> Ty {
         let span = e.span();
         let Expr::Call(call) = &mut *e else { return Ty::Other };
+        if let Some(ty) = self.converted(call) {
+            return ty;
+        }
         if let Expr::Path(p) = &mut *call.func {
             let local = p.path.get_ident().and_then(|i| self.lookup(i));
             if local.is_none() && !self.is_of_module(&p.path) {
@@ -227,6 +230,18 @@ impl Inference<'_> {
         }
     }
 
+    /// `<[f64; 2]>::try_from(x)`: the numbers of the type are those of the argument.
+    fn converted(&mut self, call: &mut ExprCall) -> Option<Ty> {
+        let Expr::Path(path) = &mut *call.func else { return None };
+        let name = path.path.segments.last().filter(|_| path.path.segments.len() == 1)?.ident.to_string();
+        let qself =
+            path.qself.as_mut().filter(|_| call.args.len() == 1 && matches!(name.as_str(), "from" | "try_from"))?;
+        let to = self.annotation(&mut qself.ty, &Words::Open);
+        let from = self.expr(&mut call.args[0]);
+        self.coerce(&mut call.args[0], &from, &to);
+        Some(if name == "from" { to } else { Ty::seq(to) })
+    }
+
     /// Functions of the standard library that the analysis knows.
     fn known_call(&mut self, call: &mut ExprCall, names: &[&str], span: Span) -> Option<Ty> {
         let one = call.args.len() == 1;
@@ -281,7 +296,17 @@ impl Inference<'_> {
                 self.unify(&entries, &map, span);
                 Some(map)
             }
-            [.., owner, "from"] if one && SEQUENCES.contains(owner) => Some(self.expr(&mut call.args[0])),
+            [.., owner, "from"] if one && SEQUENCES.contains(owner) => {
+                let types = match &mut *call.func {
+                    Expr::Path(p) => self.path_arguments(&mut p.path),
+                    _ => Vec::new(),
+                };
+                let items = self.expr(&mut call.args[0]);
+                if let Some(item) = types.first() {
+                    self.unify(&items, &Ty::seq(item.clone()), span);
+                }
+                Some(items)
+            }
             // An order, not a value.
             [.., "Reverse"] if one => Some(self.expr(&mut call.args[0])),
             [.., "array", "from_fn"] if one => {

@@ -5,6 +5,7 @@ use super::declared::Passing;
 use super::inference::Inference;
 use super::instances::operator_name;
 use super::marks::Mark;
+use super::places::is_in_both;
 use super::refusals;
 use super::ty::Ty;
 use crate::number::{is_word, mentions};
@@ -168,6 +169,13 @@ impl Inference<'_> {
                     | BinOp::DivAssign(_)
                     | BinOp::RemAssign(_) => {
                         self.assign_arithmetic(&left, &right, span);
+                        let is_plain_place = matches!(&*b.left, Expr::Path(_) | Expr::Index(_));
+                        if let Ty::Float(act) = self.resolve(&left)
+                            && !is_plain_place
+                            && is_in_both(b)
+                        {
+                            self.mark_expr(e, Mark::RightFirst(act));
+                        }
                         Ty::Other
                     }
                     BinOp::BitAnd(_) | BinOp::BitOr(_) | BinOp::BitXor(_) | BinOp::Shl(_) | BinOp::Shr(_) => left,

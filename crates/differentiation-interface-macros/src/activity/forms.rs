@@ -7,11 +7,15 @@
 //!   moves to a trait of `Vector` that is made for it, and `instances` calls that for `number * vector`. A trait, since `Vector` and `&Vector` can both be
 //!   operands, and one may call the other.
 
+use super::annotations::OTHER;
 use crate::number::{is_word, type_name};
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Block, ExprPath, FnArg, GenericArgument, Ident, ImplItem, Item, ItemImpl, PathArguments, Type, parse_quote};
+use syn::{
+    Block, ExprPath, FnArg, GenericArgument, Generics, Ident, ImplItem, Item, ItemImpl, PathArguments, Type,
+    parse_quote,
+};
 
 /// The trait and its method that compute `number + other`, for `add`.
 pub(super) fn number_operation(operator: &str) -> (Ident, Ident) {
@@ -61,8 +65,9 @@ fn constants_apart(item: &mut Item) -> Option<Item> {
     if block.trait_.is_some() || block.generics.type_params().next().is_some() || is_of_constants(block) {
         return None;
     }
-    let (constants, others): (Vec<_>, Vec<_>) =
-        std::mem::take(&mut block.items).into_iter().partition(|item| matches!(item, ImplItem::Const(_)));
+    let (constants, others): (Vec<_>, Vec<_>) = std::mem::take(&mut block.items)
+        .into_iter()
+        .partition(|item| matches!(item, ImplItem::Const(_)) && !stays(&block.generics, item));
     block.items = others;
     let apart = ItemImpl { items: constants, ..block.clone() };
     (!apart.items.is_empty()).then_some(Item::Impl(apart))
@@ -72,7 +77,13 @@ fn constants_apart(item: &mut Item) -> Option<Item> {
 pub(super) fn is_of_constants(block: &ItemImpl) -> bool {
     block.trait_.is_none()
         && !block.items.is_empty()
-        && block.items.iter().all(|item| matches!(item, ImplItem::Const(_)))
+        && block.items.iter().all(|item| matches!(item, ImplItem::Const(_)) && !stays(&block.generics, item))
+}
+
+/// Whether a constant is one of the type with any number: that of an integer which may depend on parameters of the block, `const HALF: usize = N / 2;`.
+fn stays(generics: &Generics, item: &ImplItem) -> bool {
+    let is_plain = |ty: &Type| OTHER.iter().any(|name| is_word(ty, name));
+    generics.const_params().next().is_some() && matches!(item, ImplItem::Const(c) if is_plain(&c.ty))
 }
 
 /// The name of a struct or enum.

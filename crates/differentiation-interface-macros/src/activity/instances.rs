@@ -114,6 +114,16 @@ impl Inference<'_> {
         }
         let declared = &self.module.types[id];
         if declared.is_bare {
+            // `Ring::<f64>::new()`.
+            if let PathArguments::AngleBracketed(list) = arguments {
+                for argument in &mut list.args {
+                    if let GenericArgument::Type(ty) = argument
+                        && self.names_numbers(ty.to_token_stream())
+                    {
+                        self.annotation(ty, &Words::As(act));
+                    }
+                }
+            }
             return;
         }
         let others = if matches!(arguments, PathArguments::None) { declared.parameters } else { 0 };

@@ -98,7 +98,7 @@ impl Inference<'_> {
                     self.declare_block(block, roots);
                 }
                 Item::Const(c) => {
-                    let words = Words::Plain(refusals::constant_item(&c.ident));
+                    let words = Words::Plain(refusals::constant_item_of(&c.ident, &c.ty, self.is_copied(&c.ty)));
                     let ty = self.annotation(&mut c.ty.clone(), &words);
                     let (ident, by_value) = (c.ident.clone(), !matches!(&*c.ty, Type::Reference(_)));
                     self.bind(&ident, ty, by_value);
@@ -125,6 +125,12 @@ impl Inference<'_> {
                 _ => {}
             }
         }
+    }
+
+    /// Whether a copy of a constant of this type is made of active numbers where it is needed.
+    fn is_copied(&self, ty: &Type) -> bool {
+        let id = type_name(ty).and_then(|name| self.module.names.get(&name.to_string()));
+        id.is_none_or(|id| self.module.types[*id].is_plain)
     }
 
     /// Refuses `impl From<f64>` beside `impl From<i64>` of one type: the first becomes one for every number, and the compiler cannot rule out that
@@ -343,6 +349,7 @@ impl Inference<'_> {
         };
         self.declare_type_parameters(&mut block.generics, &Words::As(flag));
         let written = block.self_ty.to_token_stream();
+        let names_f64 = block.trait_.as_ref().is_some_and(|(path, _)| mentions(path.to_token_stream(), "f64"));
         let this = self.annotation(&mut block.self_ty, &Words::As(flag));
         self.module.this.insert("Self".to_string(), this.clone());
         // The numbers of a trait of the module are those of the trait, others those of the type.
@@ -367,8 +374,8 @@ impl Inference<'_> {
         }
         let mut acts = vec![flag];
         acts.extend(of_trait);
-        // `impl Ring<f64>` names the number type itself.
-        let names_own = mentions(written.clone(), "f64");
+        // `impl Ring<f64>` and `impl Mul<f64> for Pair<S>` name the number type themselves.
+        let names_own = mentions(written, "f64") || names_f64;
         let is_moved = is_bare && of_module.is_none() && !names_own;
         let mark =
             self.add_mark(if is_moved { Mark::Methods(flag) } else { Mark::Block(acts) }, block.impl_token.span());

@@ -34,6 +34,9 @@ pub(super) enum Mark {
     Cast(Act),
     /// `f64::from(expr)`, treated in the same way.
     From(Act),
+    /// `place += expr`, where the place may be behind a guard or another pointer that the right side uses too: the right side is computed first if
+    /// active, as that of `f64` is.
+    RightFirst(Act),
     /// `f64::method(arguments)`: a method call if active.
     Call(Act),
     /// `f64::method` as a value with this many arguments: a closure if active.

@@ -32,6 +32,7 @@ mod marks;
 mod methods;
 mod named;
 mod parameters;
+mod places;
 mod refusals;
 mod rewrite;
 mod sequences;

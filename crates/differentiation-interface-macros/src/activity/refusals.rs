@@ -1,7 +1,9 @@
 //! The methods of `f64` that the analysis knows, and those that it refuses, with what to write instead.
 
 use crate::errors::Errors;
+use crate::number::mentions;
 use proc_macro2::Span;
+use quote::ToTokens;
 use std::fmt::Display;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
@@ -219,6 +221,20 @@ pub(super) fn only_constructs(body: &Block) -> bool {
 /// Message for a constant or static that would have to be active.
 pub(super) fn constant_item(name: &Ident) -> String {
     constant(name, &format!("work on a copy: `let mut copy = {name};`"))
+}
+
+/// The same by the type of the constant: `is_copied` says whether a copy of it can be made active.
+pub(super) fn constant_item_of(name: &Ident, ty: &Type, is_copied: bool) -> String {
+    if mentions(ty.to_token_stream(), "fn") {
+        return constant(
+            name,
+            "its functions are those of `f64`; make the table where it is used: `let table = [..];`",
+        );
+    }
+    if !is_copied {
+        return constant(name, "write a function that returns the value in its place");
+    }
+    constant_item(name)
 }
 
 /// Reports an expression that has no meaning in a differentiable function.

@@ -6,9 +6,10 @@ use super::generated::{made_for, without_parentheses};
 use super::graph::{Act, Graph};
 use super::marks::{Mark, mark_number, marked};
 use super::named::Calls;
-use proc_macro2::{Span, TokenStream, TokenTree};
+use super::places::{right_side_first, with_value};
+use crate::number::mentions;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::BinOp::{AddAssign, DivAssign, MulAssign, RemAssign, SubAssign};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
@@ -78,7 +79,7 @@ impl VisitMut for Rewrite<'_> {
         visit_mut::visit_item_fn_mut(self, function);
         self.calls.pop().unwrap_or_default().open(&mut function.block);
         // A function of types of its own, `fn first<P: Copy>(v: &[P]) -> P`, names no number: nothing could tell the parameter.
-        if self.take_parameter(&mut function.attrs) && mentions(function.to_token_stream(), self.number) {
+        if self.take_parameter(&mut function.attrs) && mentions(function.to_token_stream(), &self.number.to_string()) {
             self.add_number(&mut function.sig.generics);
         }
     }
@@ -193,7 +194,7 @@ impl Rewrite<'_> {
         for parameter in block.generics.type_params_mut() {
             let name = &parameter.ident;
             for bound in std::mem::take(&mut parameter.bounds) {
-                match mentions(bound.to_token_stream(), self.number) {
+                match mentions(bound.to_token_stream(), &self.number.to_string()) {
                     true => moved.push(parse_quote!(#name: #bound)),
                     false => parameter.bounds.push(bound),
                 }
@@ -201,7 +202,7 @@ impl Rewrite<'_> {
         }
         if let Some(clause) = &mut block.generics.where_clause {
             for predicate in std::mem::take(&mut clause.predicates) {
-                match mentions(predicate.to_token_stream(), self.number) {
+                match mentions(predicate.to_token_stream(), &self.number.to_string()) {
                     true => moved.push(predicate),
                     false => clause.predicates.push(predicate),
                 }
@@ -306,6 +307,10 @@ impl Rewrite<'_> {
                 other => other,
             },
             Mark::Call(a) if graph.is_active(a) => method_call(inner),
+            Mark::RightFirst(a) if graph.is_active(a) => match &inner {
+                Expr::Binary(binary) => with_value(binary),
+                _ => inner,
+            },
             Mark::Path(a, count) if graph.is_active(a) => self.method_closure(&inner, count),
             _ => inner,
         }
@@ -341,48 +346,6 @@ impl Rewrite<'_> {
         let (first, rest) = (&names[..1], &names[1..]);
         parse_quote_spanned!(made_for(path)=> |#(#arguments),*| #(#first)*.#method(#(#rest),*))
     }
-}
-
-/// `v[i] += v[i - 1]` becomes `{ let value = v[i - 1]; v[i] += value; }`: the operator of `f64` computes its right side first, while one of
-/// another type borrows the place, and with it a whole `Vec`, before that.
-fn right_side_first(e: &mut Expr) {
-    let Expr::Binary(binary) = &*e else { return };
-    let is_assignment = matches!(binary.op, AddAssign(_) | SubAssign(_) | MulAssign(_) | DivAssign(_) | RemAssign(_));
-    let Some(owner) = indexed_variable(&binary.left).filter(|_| is_assignment) else { return };
-    if !mentions(binary.right.to_token_stream(), owner) {
-        return;
-    }
-    let (span, value) = (made_for(&binary.right), Ident::new("value", Span::mixed_site()));
-    let (attrs, left, op, right) =
-        (&binary.attrs, &binary.left, &binary.op, without_parentheses((*binary.right).clone()));
-    *e = parse_quote_spanned!(span=> { let #value = #right; #(#attrs)* #left #op #value; });
-}
-
-/// The variable behind a place with an index: `v` of `v[i].x`.
-fn indexed_variable(place: &Expr) -> Option<&Ident> {
-    fn variable<'e>(place: &'e Expr, has_index: &mut bool) -> Option<&'e Ident> {
-        match place {
-            Expr::Path(path) => path.path.get_ident(),
-            Expr::Field(e) => variable(&e.base, has_index),
-            Expr::Paren(e) => variable(&e.expr, has_index),
-            Expr::Unary(e) => variable(&e.expr, has_index),
-            Expr::Index(e) => {
-                *has_index = true;
-                variable(&e.expr, has_index)
-            }
-            _ => None,
-        }
-    }
-    let mut has_index = false;
-    variable(place, &mut has_index).filter(|_| has_index)
-}
-
-fn mentions(tokens: TokenStream, name: &Ident) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == *name,
-        TokenTree::Group(group) => mentions(group.stream(), name),
-        _ => false,
-    })
 }
 
 /// `f64::max(a, b)` becomes `a.max(b)`.

@@ -19,8 +19,8 @@ use std::collections::HashMap;
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{
-    Fields, GenericArgument, GenericParam, Generics, Ident, Item, ItemEnum, ItemStruct, PathArguments, PathSegment,
-    TraitItem, Type, WherePredicate,
+    Fields, GenericArgument, GenericParam, Generics, Ident, ImplItem, Item, ItemEnum, ItemStruct, PathArguments,
+    PathSegment, TraitItem, Type, WherePredicate,
 };
 
 fn all_fields<'a>(fields: impl IntoIterator<Item = &'a Fields>) -> Vec<Type> {
@@ -224,8 +224,18 @@ impl Inference<'_> {
                             TraitItem::Fn(method) => Some(method.sig.to_token_stream()),
                             _ => None,
                         });
+                        // `type Out;` of a trait is what its implementations choose.
+                        let chosen = items.iter().filter_map(|item| match item {
+                            Item::Impl(b) if b.trait_.as_ref()?.0.segments.last()?.ident == t.ident => Some(&b.items),
+                            _ => None,
+                        });
+                        let chosen = chosen.flatten().filter_map(|item| match item {
+                            ImplItem::Type(chosen) => Some(chosen.ty.to_token_stream()),
+                            _ => None,
+                        });
                         let supertraits = t.supertraits.to_token_stream();
-                        (&t.ident, signatures.chain([supertraits]).map(Type::Verbatim).collect())
+                        let all = signatures.chain([supertraits]).chain(chosen);
+                        (&t.ident, all.map(Type::Verbatim).collect())
                     }
                     Item::Type(alias) => {
                         let name = alias.ident.to_string();

@@ -181,6 +181,11 @@ impl Inference<'_> {
             return;
         }
         // Numbers written down where a type parameter is expected: `iterate((1.0, 0.0), ..)`.
+        if let (Expr::Reference(reference), Ty::Opaque(_)) = (&mut *expr, &to)
+            && matches!(&*reference.expr, Expr::Tuple(_) | Expr::Array(_))
+        {
+            return self.coerce(&mut reference.expr, &from, &to);
+        }
         if let (Expr::Tuple(ExprTuple { elems, .. }) | Expr::Array(ExprArray { elems, .. }), Ty::Opaque(_)) =
             (&mut *expr, &to)
         {
