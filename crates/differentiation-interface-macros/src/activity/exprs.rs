@@ -154,6 +154,12 @@ impl Inference<'_> {
                     self.operand(&mut b.right, &right, &left, Some(Passing::Owned));
                     return Ty::Other;
                 }
+                // `impl PartialOrd<f64> for Length`.
+                if is_comparison(&b.op) && matches!(self.resolve(&left), Ty::Struct(..)) {
+                    let method = if matches!(b.op, BinOp::Eq(_) | BinOp::Ne(_)) { "eq" } else { "partial_cmp" };
+                    self.operator(method, b, &left, &right);
+                    return Ty::Other;
+                }
                 // `Some(0.0)` and `(1.0, i)` are made for the comparison.
                 if is_comparison(&b.op) && [&b.left, &b.right].into_iter().any(|side| is_made_here(side)) {
                     self.unify(&left, &right, span);
@@ -170,7 +176,7 @@ impl Inference<'_> {
                     | BinOp::RemAssign(_) => {
                         self.assign_arithmetic(&left, &right, span);
                         let is_plain_place = matches!(&*b.left, Expr::Path(_) | Expr::Index(_));
-                        if let Ty::Float(act) = self.resolve(&left)
+                        if let Ty::Float(act) | Ty::Opaque(act) = self.resolve(&left)
                             && !is_plain_place
                             && is_in_both(b)
                         {

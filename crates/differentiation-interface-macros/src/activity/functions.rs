@@ -56,6 +56,16 @@ impl Inference<'_> {
         }
     }
 
+    /// Notes that a variable is a reference to a place, which is handed on as it is.
+    pub(super) fn note_written(&mut self, pat: &Pat, ty: &Type) {
+        if let (Pat::Ident(p), Type::Reference(r)) = (pat, ty)
+            && r.mutability.is_some()
+            && let Some(variable) = self.scopes.last_mut().and_then(|s| s.get_mut(&p.ident.to_string()))
+        {
+            variable.is_wrapped = true;
+        }
+    }
+
     /// Reads the signature of a `fn` inside the function, before its body.
     pub(super) fn declare_nested(&mut self, function: &mut ItemFn) {
         let outer = self.type_parameters.clone();

@@ -291,7 +291,8 @@ impl Inference<'_> {
         };
         for item in &block.items {
             let ImplItem::Const(constant) = item else { continue };
-            let why = refusals::constant_item(&constant.ident);
+            let is_copied = self.module.types[id].is_plain;
+            let why = refusals::constant_item_of(&constant.ident, &constant.ty, is_copied);
             let this = Ty::Struct(id, self.graph.pinned(&why));
             self.module.this.insert("Self".to_string(), this);
             let ty = self.annotation(&mut constant.ty.clone(), &Words::Plain(why));
@@ -474,6 +475,13 @@ impl Inference<'_> {
         t.attrs.push(syn::parse_quote!(#[#mark]));
         let this = self.enter_trait(t, id);
         self.declare_supertraits(t, &this, flag);
+        for item in &t.items {
+            if let TraitItem::Const(constant) = item
+                && mentions(constant.ty.to_token_stream(), "Self")
+            {
+                self.checks.push((flag, constant.ident.span(), refusals::constant_of_trait(&constant.ident)));
+            }
+        }
         for item in &mut t.items {
             let TraitItem::Fn(method) = item else { continue };
             let scheme = self.declare(&mut method.sig, false, Some((&this, Some(flag))));
@@ -544,6 +552,7 @@ impl Inference<'_> {
                     let by_value = !matches!(&*argument.ty, Type::Reference(_));
                     self.pattern(&mut argument.pat, ty, by_value);
                     self.note_slice(&argument.pat, &argument.ty);
+                    self.note_written(&argument.pat, &argument.ty);
                 }
             }
         }

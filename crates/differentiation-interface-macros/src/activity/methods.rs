@@ -57,6 +57,7 @@ impl Inference<'_> {
                 let other = self.expr(&mut m.args[0]);
                 return self.arithmetic(&receiver, &other, span);
             }
+            "into" if m.args.is_empty() && matches!(receiver, Ty::Seq(_)) => return receiver,
             // All numbers of what is converted are numbers of the result.
             "into" | "try_into" if m.args.is_empty() && matches!(receiver, Ty::Tuple(_) | Ty::Seq(_)) => {
                 let act = self.graph.fresh();

@@ -223,6 +223,14 @@ pub(super) fn constant_item(name: &Ident) -> String {
     constant(name, &format!("work on a copy: `let mut copy = {name};`"))
 }
 
+/// Message for a constant of the type that implements a trait, where that has active numbers.
+pub(super) fn constant_of_trait(name: &Ident) -> String {
+    let function = name.to_string().to_lowercase();
+    format!(
+        "cannot keep the constant `{name}`, since there are no constants of active numbers; write a function: `fn {function}() -> Self`"
+    )
+}
+
 /// The same by the type of the constant: `is_copied` says whether a copy of it can be made active.
 pub(super) fn constant_item_of(name: &Ident, ty: &Type, is_copied: bool) -> String {
     if mentions(ty.to_token_stream(), "fn") {

@@ -107,6 +107,11 @@ impl Inference<'_> {
         }
     }
 
+    /// Whether a trait of the module is implemented for numbers.
+    fn has_number_type(&self, id: usize) -> bool {
+        self.module.implemented.get("f64").is_some_and(|traits| traits.contains(&self.module.types[id].name))
+    }
+
     /// Unifies two types.
     pub(super) fn unify(&mut self, a: &Ty, b: &Ty, span: Span) {
         let (a, b) = (self.resolve(a), self.resolve(b));
@@ -129,6 +134,10 @@ impl Inference<'_> {
                 let (from, to) = (self.module.types[*i].flag, self.module.types[*j].flag);
                 self.graph.both(*a, to, *b, span);
                 self.graph.both(*b, from, *a, span);
+            }
+            // A number where a value of a trait that numbers implement is expected.
+            (Ty::Float(a), Ty::Struct(id, b)) | (Ty::Struct(id, b), Ty::Float(a)) if self.has_number_type(*id) => {
+                self.graph.same(*a, *b, span);
             }
             // Characters and pieces of text are collected.
             (Ty::Text(text), pieces @ Ty::Seq(_)) | (pieces @ Ty::Seq(_), Ty::Text(text)) => {
