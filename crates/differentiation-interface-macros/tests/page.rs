@@ -73,6 +73,8 @@ fn page() -> String {
         "constants_and_places.rs",
         "traits_and_constants.rs",
         "everyday.rs",
+        "generic_types.rs",
+        "idioms.rs",
         "science.rs",
         "text.rs",
     ] {

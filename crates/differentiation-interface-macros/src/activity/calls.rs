@@ -48,6 +48,10 @@ impl Inference<'_> {
         if let Some(ty) = self.constant_of_type(&mut p.path) {
             return ty;
         }
+        if let Some(constant) = self.constant_of_trait(&p.path) {
+            *e = constant;
+            return Ty::Other;
+        }
         self.plain_type(&mut p.path);
         self.path_arguments(&mut p.path);
         let in_f64 = p.path.segments.iter().rev().skip(1).any(|s| s.ident == "f64" || s.ident == "consts");

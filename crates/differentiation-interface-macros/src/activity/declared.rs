@@ -27,6 +27,8 @@ pub(super) struct Module {
     pub(super) bounded: Vec<String>,
     /// By type and name: the constants of types, and whether they are values, not references.
     pub(super) constants: HashMap<(String, String), (Ty, bool)>,
+    /// Constants of traits, by name: the trait.
+    pub(super) of_traits: HashMap<String, usize>,
     /// The signatures in the order of the items, for their bodies; `None` for a function that stays as it is.
     pub(super) order: VecDeque<Option<Scheme>>,
     /// The types of the blocks in their order, with their type parameters; `None` for a block that stays as it is.

@@ -4,7 +4,7 @@
 //! of a function decides on its own whether it is a call with active numbers: `damping::<T>` or `damping::<f64>`.
 
 use super::annotations::Words;
-use super::declared::{CONTAINERS, Passing, Scheme};
+use super::declared::{CONTAINERS, Declared, Passing, Scheme};
 use super::forms::number_operation;
 use super::graph::Act;
 use super::inference::Inference;
@@ -406,6 +406,25 @@ impl Inference<'_> {
         }
         self.plain_type(path);
         Some(ty)
+    }
+
+    /// `Type::CONSTANT` for a type without numbers, whose trait has numbers: that of the trait with `f64`, as any other has the same.
+    pub(super) fn constant_of_trait(&mut self, path: &Path) -> Option<Expr> {
+        let [owner, name] = &path.segments.iter().collect::<Vec<_>>()[..] else { return None };
+        let id = self.type_name_of(&owner.ident.to_string())?;
+        let of_trait = *self.module.of_traits.get(&name.ident.to_string())?;
+        let Declared { name: trait_name, flag, has_numbers, .. } = &self.module.types[of_trait];
+        let implemented = self.module.owners(&self.module.types[id].name);
+        if !has_numbers || self.module.types[id].has_numbers || !implemented.contains(trait_name) {
+            return None;
+        }
+        let (span, flag, trait_name) = (path.span(), *flag, Ident::new(trait_name, path.span()));
+        let mut arguments = PathArguments::None;
+        let act = self.graph.fresh();
+        self.add_argument(&mut arguments, Mark::Argument(act, flag), span);
+        let PathArguments::AngleBracketed(AngleBracketedGenericArguments { args, .. }) = arguments else { return None };
+        let (owner, name) = (&owner.ident, &name.ident);
+        Some(parse_quote_spanned!(span=> <#owner as #trait_name<#args>>::#name))
     }
 
     /// `Type::CONSTANT` for a type of the module: the type with `f64` has the constant too.

@@ -29,9 +29,10 @@ enum Roots {
     All,
 }
 
-/// Whether a trait has no type parameter. Its numbers then become one.
+/// Whether the numbers of a trait become a parameter of it: it has no type parameter, or methods with `f64` beside those that it has.
 pub(super) fn is_plain_trait(t: &ItemTrait) -> bool {
-    !t.generics.params.iter().any(|p| matches!(p, GenericParam::Type(_)))
+    let has_f64 = |item: &TraitItem| matches!(item, TraitItem::Fn(f) if mentions(f.sig.to_token_stream(), "f64"));
+    t.generics.type_params().next().is_none() || t.items.iter().any(has_f64)
 }
 
 /// Whether the type of a block is one that traits of the module are implemented for although the module does not declare it: a container, a
@@ -52,6 +53,7 @@ impl Inference<'_> {
     pub(super) fn items(&mut self, items: &mut [Item], has_object: &[bool]) {
         self.module.root = Some(self.graph.active());
         self.declare_types(items);
+        self.refuse_hidden(items);
         self.refuse_overlaps(items);
         for item in items.iter() {
             if let Item::Impl(block) = item
@@ -131,6 +133,38 @@ impl Inference<'_> {
     fn is_copied(&self, ty: &Type) -> bool {
         let id = type_name(ty).and_then(|name| self.module.names.get(&name.to_string()));
         id.is_none_or(|id| self.module.types[*id].is_plain)
+    }
+
+    /// Refuses calls of macros of the module that make functions with numbers, or operators of types with numbers: they are not seen.
+    fn refuse_hidden(&mut self, items: &[Item]) {
+        const OPERATORS: [&str; 9] =
+            ["Add", "Sub", "Mul", "Div", "Neg", "AddAssign", "SubAssign", "MulAssign", "DivAssign"];
+        let rules = |name: &Ident| {
+            items.iter().find_map(|item| match item {
+                Item::Macro(m) if m.ident.as_ref() == Some(name) => Some(&m.mac.tokens),
+                _ => None,
+            })
+        };
+        for item in items {
+            let Item::Macro(call) = item else { continue };
+            let Some(name) = call.mac.path.get_ident().filter(|_| call.ident.is_none()) else { continue };
+            let Some(rules) = rules(name) else { continue };
+            let (rules, arguments) = (rules.clone(), &call.mac.tokens);
+            let all = quote!(#rules #arguments);
+            let has_operators = OPERATORS.iter().any(|name| mentions(all.clone(), name));
+            let named: Vec<Act> = self
+                .module
+                .types
+                .iter()
+                .filter(|t| t.has_numbers && has_operators && mentions(all.clone(), &t.name))
+                .map(|t| t.flag)
+                .collect();
+            let makes_functions = mentions(rules.clone(), "fn") && mentions(rules, "f64");
+            let acts = if makes_functions { self.module.root.into_iter().collect() } else { named };
+            for act in acts {
+                self.checks.push((act, call.mac.path.span(), refusals::hidden_items(name)));
+            }
+        }
     }
 
     /// Refuses `impl From<f64>` beside `impl From<i64>` of one type: the first becomes one for every number, and the compiler cannot rule out that
@@ -476,10 +510,11 @@ impl Inference<'_> {
         let this = self.enter_trait(t, id);
         self.declare_supertraits(t, &this, flag);
         for item in &t.items {
-            if let TraitItem::Const(constant) = item
-                && mentions(constant.ty.to_token_stream(), "Self")
-            {
+            let TraitItem::Const(constant) = item else { continue };
+            if mentions(constant.ty.to_token_stream(), "Self") {
                 self.checks.push((flag, constant.ident.span(), refusals::constant_of_trait(&constant.ident)));
+            } else {
+                self.module.of_traits.insert(constant.ident.to_string(), id);
             }
         }
         for item in &mut t.items {
@@ -510,10 +545,7 @@ impl Inference<'_> {
     }
 
     fn trait_bodies(&mut self, t: &mut ItemTrait) {
-        if !is_plain_trait(t) {
-            return;
-        }
-        let id = self.module.names[&t.ident.to_string()];
+        let Some(&id) = self.module.names.get(&t.ident.to_string()) else { return };
         self.enter_trait(t, id);
         for item in &mut t.items {
             let TraitItem::Fn(method) = item else { continue };

@@ -223,6 +223,11 @@ pub(super) fn constant_item(name: &Ident) -> String {
     constant(name, &format!("work on a copy: `let mut copy = {name};`"))
 }
 
+/// Message for a call of a macro that makes items.
+pub(super) fn hidden_items(name: &Ident) -> String {
+    format!("cannot see into `{name}!`, which makes items; write them out")
+}
+
 /// Message for a constant of the type that implements a trait, where that has active numbers.
 pub(super) fn constant_of_trait(name: &Ident) -> String {
     let function = name.to_string().to_lowercase();

@@ -5,6 +5,7 @@
     clippy::needless_range_loop,
     clippy::op_ref,
     clippy::too_many_arguments,
+    clippy::unnecessary_lazy_evaluations,
     dead_code,
     unreachable_pub,
     missing_docs,
@@ -21,6 +22,8 @@ mod closures_and_containers;
 mod collections;
 mod constants_and_places;
 mod everyday;
+mod generic_types;
+mod idioms;
 mod operands_and_strategies;
 mod programs;
 mod reduced;
