@@ -150,8 +150,8 @@ impl<S: Scalar, const K: usize> ArrayShape for [S; K] {}
 /// | `(point, Constant(&k), Cache(&w))` | the point, `&K`, `&mut W` | as for the point |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a point to differentiate at",
-    note = "pass `&x` for a vector, a slice or an `f32`, an array or an `f64` by value, or a tuple of one of these and contexts such as `(&x, Constant(&k))`",
-    note = "a struct of numbers becomes a point `&x` by `#[derive(Container)]`"
+    note = "pass `&x` for a vector, a slice or an `f32`, an array or an `f64` by value, or a tuple of one of these and up to four contexts such as `(&x, Constant(&k))`",
+    note = "a struct of numbers becomes a point `&x` by `#[derive(Container)]`, and a `Vec` or array of such structs, or of arrays, is one in a tuple: `&(x,)`"
 )]
 pub trait Point {
     /// The shape of the point.
