@@ -13,7 +13,7 @@ use proc_macro2::Span;
 use std::rc::Rc;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprCall, GenericArgument, Ident, Path, PathArguments, Token};
+use syn::{Expr, ExprArray, ExprCall, ExprTuple, GenericArgument, Ident, Path, PathArguments, Token};
 
 impl Inference<'_> {
     /// A path that is used as a value.
@@ -145,7 +145,9 @@ impl Inference<'_> {
                     Expr::Path(p) => &mut p.path,
                     _ => return Ty::Other,
                 });
-                let (result, exact) = self.unknown_call(&mut call.args, &[], span);
+                // `iterate((x[0], 0.0), ..)` of a function with types of its own: the parts are of one type.
+                let lifts = names.len() == 1 && self.module.generic.iter().any(|name| name == names[0]);
+                let (result, exact) = self.unknown_call(&mut call.args, &[], lifts, span);
                 if let Expr::Path(p) = &*call.func {
                     let name = p.path.segments.last().map(|s| s.ident.clone());
                     self.named(e, name, &result, exact);
@@ -179,7 +181,7 @@ impl Inference<'_> {
                 }
                 (*result).clone()
             }
-            other => self.unknown_call(&mut call.args, &[other], span).0,
+            other => self.unknown_call(&mut call.args, &[other], false, span).0,
         }
     }
 
@@ -413,11 +415,13 @@ impl Inference<'_> {
     }
 
     /// Arguments of an unknown function. If one is active, the function must be generic, and the compiler infers what it expects
-    /// of the plain ones. Returns the type of the result, and the arguments that can be passed by `Call::pass`.
+    /// of the plain ones. With `lifts` the parts of tuples and arrays that are written down become active then. Returns the type of the result, and the
+    /// arguments that can be passed by `Call::pass`.
     pub(super) fn unknown_call(
         &mut self,
         arguments: &mut Punctuated<Expr, Token![,]>,
         more: &[Ty],
+        lifts: bool,
         span: Span,
     ) -> (Ty, Vec<(usize, Act)>) {
         // What a closure takes may follow from the other arguments, which then must not be passed in a roundabout way.
@@ -425,6 +429,7 @@ impl Inference<'_> {
         let mut exact = Vec::new();
         let mut types = more.to_vec();
         let mut plain = Vec::new();
+        let mut parts = Vec::new();
         for (i, argument) in arguments.iter_mut().enumerate() {
             // Closures are read last: the function may pass active numbers to them.
             if matches!(argument, Expr::Closure(_)) {
@@ -437,9 +442,17 @@ impl Inference<'_> {
                 plain.push((i, a));
             }
             exact.extend(self.exact(argument, &ty).filter(|_| !has_closure).map(|act| (i, act)));
+            if lifts {
+                parts.extend(self.parts(argument, &ty).into_iter().map(|(k, act)| (i, k, act)));
+            }
             types.push(ty);
         }
         let call = self.graph.fresh();
+        for (i, k, from) in parts {
+            if let Expr::Tuple(ExprTuple { elems, .. }) | Expr::Array(ExprArray { elems, .. }) = &mut arguments[i] {
+                self.mark_expr(&mut elems[k], Mark::Lift { from, to: call, certain: true });
+            }
+        }
         for act in types.iter().flat_map(|ty| self.acts(ty)).collect::<Vec<_>>() {
             self.graph.flow(act, call, span);
         }
@@ -460,6 +473,23 @@ impl Inference<'_> {
             self.mark_expr(&mut arguments[i], Mark::Inferred { from, call });
         }
         (result, exact)
+    }
+
+    /// The numbers that a tuple or an array is written with, by their places.
+    fn parts(&self, e: &Expr, ty: &Ty) -> Vec<(usize, Act)> {
+        let (Expr::Tuple(ExprTuple { elems, .. }) | Expr::Array(ExprArray { elems, .. })) = e else {
+            return Vec::new();
+        };
+        let types = match self.resolve(ty) {
+            Ty::Tuple(types) => types,
+            Ty::Seq(item) => vec![(*item).clone(); elems.len()],
+            _ => Vec::new(),
+        };
+        let number = |(k, (elem, ty)): (usize, (&Expr, &Ty))| match self.resolve(ty) {
+            Ty::Float(act) if self.is_value(elem) => Some((k, act)),
+            _ => None,
+        };
+        elems.iter().zip(&types).enumerate().filter_map(number).collect()
     }
 
     /// `|t: f64| ..` passed to an unknown function: the compiler infers the type if it must not be `f64`.

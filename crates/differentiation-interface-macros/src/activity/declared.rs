@@ -4,6 +4,7 @@
 
 use super::graph::Act;
 use super::ty::Ty;
+use proc_macro2::TokenStream;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use syn::Ident;
@@ -19,6 +20,8 @@ pub(super) struct Module {
     /// `type Vector = [f64; 3];`, with the placeholder of its numbers.
     pub(super) aliases: HashMap<String, (Ty, Act)>,
     pub(super) functions: HashMap<String, Scheme>,
+    /// The functions that are generic as the user wrote them, and stay as they are.
+    pub(super) generic: Vec<String>,
     /// By type and name. Several for operators, such as `Vector * Vector` and `Vector * f64`.
     pub(super) methods: HashMap<(String, String), Vec<Scheme>>,
     /// The traits of the module that each type implements, and the supertraits of each trait.
@@ -75,6 +78,8 @@ pub(super) struct Declared {
     pub(super) flag: Act,
     /// Type and constant parameters that the user wrote.
     pub(super) parameters: usize,
+    /// What stands for them where none are written, if all have a default.
+    pub(super) defaults: Vec<TokenStream>,
     /// Whether all fields are plain data of known types, so that a copy is as good as the value: no `Cell`, no reference to be written through.
     pub(super) is_plain: bool,
     /// The fields of each variant; those of a struct bear the name of the struct. Their numbers have the activity `flag`.

@@ -76,6 +76,10 @@ impl Inference<'_> {
             return Some(self.replaced(&ty, &mut |a| if a == placeholder { act } else { a }));
         }
         let id = id?;
+        if let (PathArguments::None, [_, ..]) = (&last.arguments, &self.module.types[id].defaults[..]) {
+            let defaults = &self.module.types[id].defaults;
+            last.arguments = PathArguments::AngleBracketed(parse_quote_spanned!(span=> <#(#defaults),*>));
+        }
         if let PathArguments::AngleBracketed(list) = &mut last.arguments {
             for argument in &mut list.args {
                 if let GenericArgument::Type(ty) = argument {

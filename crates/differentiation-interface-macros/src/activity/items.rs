@@ -72,6 +72,7 @@ impl Inference<'_> {
             match item {
                 Item::Fn(function) if self.is_generic_already(&function.sig) => {
                     self.refuse_identity(function);
+                    self.module.generic.push(function.sig.ident.to_string());
                     self.module.order.push_back(None);
                 }
                 Item::Fn(function) => {

@@ -135,7 +135,7 @@ impl Inference<'_> {
         }
         self.turbofish(m, &Words::Open);
         let Expr::MethodCall(m) = e else { return Ty::Other };
-        let (result, exact) = self.unknown_call(&mut m.args, &[receiver], span);
+        let (result, exact) = self.unknown_call(&mut m.args, &[receiver], false, span);
         let name = m.method.clone();
         self.named(e, Some(name), &result, exact);
         result

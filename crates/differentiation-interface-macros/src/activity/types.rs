@@ -165,7 +165,24 @@ fn filled_types(items: &[Item], words: &[String]) -> Vec<String> {
     });
     let mut uses = Uses { generic: generic.collect(), words, found: Vec::new() };
     items.iter().for_each(|item| uses.visit_item(item));
+    // `struct Wrapper<V = f64>` is so by itself.
+    for item in items {
+        if let Item::Struct(ItemStruct { ident, generics, .. }) | Item::Enum(ItemEnum { ident, generics, .. }) = item
+            && defaults(generics).any(|default| words.iter().any(|word| mentions(default.clone(), word)))
+        {
+            uses.found.push(ident.to_string());
+        }
+    }
     uses.found
+}
+
+/// The defaults of type and constant parameters: `2` of `const N: usize = 2`.
+fn defaults(generics: &Generics) -> impl Iterator<Item = TokenStream> {
+    generics.params.iter().filter_map(|parameter| match parameter {
+        GenericParam::Type(p) => p.default.as_ref().map(|(_, default)| default.to_token_stream()),
+        GenericParam::Const(p) => p.default.as_ref().map(|(_, default)| default.to_token_stream()),
+        GenericParam::Lifetime(_) => None,
+    })
 }
 
 /// The bounds of type parameters, without defaults such as `T = f64`.
@@ -185,7 +202,11 @@ impl Inference<'_> {
                 _ => continue,
             };
             let parameters = generics.params.iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).count();
-            self.declare_name(name, parameters);
+            let id = self.declare_name(name, parameters);
+            let defaults: Vec<TokenStream> = defaults(generics).collect();
+            if defaults.len() == generics.params.len() {
+                self.module.types[id].defaults = defaults;
+            }
         }
         // A type in the methods of which active numbers occur may be declared elsewhere.
         for item in items.iter() {
@@ -353,6 +374,7 @@ impl Inference<'_> {
             is_filled: false,
             flag,
             parameters,
+            defaults: Vec::new(),
             is_plain: false,
             cases,
         });

@@ -111,6 +111,34 @@ both! {
         }
     }
 
+    // Parameters with defaults (`struct Params<const N: usize = 2>`), tuples and arrays of numbers for functions over any type
+    mod defaults {
+        struct Params<const N: usize = 2> {
+            m: [f64; N],
+        }
+        struct Body {
+            p: Params,
+            q: Params<3>,
+        }
+        impl Params {
+            fn sum(&self) -> f64 {
+                self.m[0] + self.m[1]
+            }
+        }
+        fn iterate<S>(mut s: S, n: usize, f: impl Fn(S) -> S) -> S {
+            for _ in 0..n {
+                s = f(s);
+            }
+            s
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let b = Body { p: Params { m: [x[0], x[1]] }, q: Params { m: [1.0, x[0], 2.0] } };
+            let (u, v) = iterate((x[0], 0.0), 3, |(u, v)| (u * x[1], v + u));
+            let [a, c] = iterate([1.0, 0.0], 2, |[a, c]| [a * x[0] - c, c + a * x[1]]);
+            b.p.sum() * b.p.m[1] + b.q.m[1] * b.q.m[2] + u * v + a * c
+        }
+    }
+
     // Associated types chosen with numbers: `type In = f64;`, `L: Layer<In = [f64; 2]>`, layers made of layers
     mod layers {
         pub trait Layer {
@@ -188,6 +216,7 @@ both! {
 fn generic_types_take_active_numbers() {
     agrees(filled::F, plain::filled::f, [1.5, 0.7]);
     agrees(filled::F, plain::filled::f, [-0.5, 0.7]);
+    agrees(defaults::F, plain::defaults::f, [1.5, 0.7]);
     agrees(layers::F, plain::layers::f, [1.5, 0.7]);
     agrees(costs::F, plain::costs::f, [1.5, 0.7]);
 }
