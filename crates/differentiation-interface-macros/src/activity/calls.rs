@@ -439,7 +439,7 @@ impl Inference<'_> {
             if self.is_value(argument)
                 && let Ty::Float(a) | Ty::Opaque(a) = self.resolve(&ty)
             {
-                plain.push((i, a));
+                plain.push((i, a, matches!(self.resolve(&ty), Ty::Float(_))));
             }
             exact.extend(self.exact(argument, &ty).filter(|_| !has_closure).map(|act| (i, act)));
             if lifts {
@@ -469,8 +469,12 @@ impl Inference<'_> {
             }
         }
         let result = self.opaque_of(&types, span);
-        for (i, from) in plain {
-            self.mark_expr(&mut arguments[i], Mark::Inferred { from, call });
+        for (i, from, is_float) in plain {
+            let mark = match lifts && is_float {
+                true => Mark::Lift { from, to: call, certain: true },
+                false => Mark::Inferred { from, call },
+            };
+            self.mark_expr(&mut arguments[i], mark);
         }
         (result, exact)
     }
