@@ -48,6 +48,13 @@ pub enum ErrorKind {
         /// Length it has.
         found: usize,
     },
+    /// The displacement at which an expansion is evaluated is not as long as the point.
+    DisplacementLength {
+        /// The number of variables.
+        expected: usize,
+        /// Length it has.
+        found: usize,
+    },
     /// A multi-index has not one entry per variable.
     MultiIndexLength {
         /// The number of variables.

@@ -42,6 +42,10 @@ impl fmt::Display for Error {
                 f,
                 "seed {index} has length {found}, expected {expected}; a tangent is as long as the point, a cotangent as the output"
             ),
+            ErrorKind::DisplacementLength { expected, found } => write!(
+                f,
+                "the displacement has length {found}, the expansion {expected} variables; pass one number per variable"
+            ),
             ErrorKind::MultiIndexLength { expected, found } => write!(
                 f,
                 "the multi-index has {found} entries for {expected} variables; pass one order per variable, 0 where it is not differentiated"

@@ -154,11 +154,11 @@ impl<O: Output<N>, N: Scalar, S: Scalar> Expansion<O, N, S> {
     /// The value of the polynomials at a displacement, an approximation of f(x + d), in the shape of the output.
     ///
     /// # Errors
-    /// [`ErrorKind::SeedLength`] if the displacement is not as long as the point.
+    /// [`ErrorKind::DisplacementLength`] if the displacement is not as long as the point.
     pub fn evaluate(&self, displacement: &[S]) -> Result<O::With<S>, Error> {
         let (expected, found) = (self.monomials.variables(), displacement.len());
         if found != expected {
-            let kind = ErrorKind::SeedLength { index: 0, expected, found };
+            let kind = ErrorKind::DisplacementLength { expected, found };
             return Err(Error::new(kind).during("evaluate", "expansion"));
         }
         let size = self.monomials.len();

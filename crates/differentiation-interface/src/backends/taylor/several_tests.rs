@@ -187,7 +187,8 @@ fn preparations_serve_other_points_and_refuse_other_lengths() {
         message(expansion.derivative(3).unwrap_err()),
         "derivative with expansion: the expansion has 3 variables, and no variable 3; pass an index below 3"
     );
-    assert!(expansion.evaluate(&[0.0]).is_err());
+    let error = expansion.evaluate(&[0.0]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DisplacementLength { expected: 3, found: 1 });
     assert!(matches!(taylor_expansion(&f, &AutoTaylor, &x, 5000).unwrap_err().kind(), ErrorKind::ExpansionSize { .. }));
     let mut other = taylor_expansion(&f, &AutoTaylor, &x, 4).unwrap();
     assert!(expansions.taylor_expansion_into(&mut other, &x).is_err(), "an expansion of another preparation");
