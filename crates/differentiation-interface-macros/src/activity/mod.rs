@@ -25,6 +25,7 @@ mod generated;
 mod graph;
 mod inference;
 mod instances;
+mod item_checks;
 mod items;
 mod macros;
 mod maps;
