@@ -72,7 +72,7 @@ pub(super) struct Declared {
     /// Whether only the bounds of its type parameters name numbers (`struct Rule<F> { f: F }` with an `F: Fn(f64) -> f64`). Then its methods
     /// get the parameter, since a type must use its own.
     pub(super) is_bare: bool,
-    /// Whether its numbers are those of its parameters, which the module writes down: `Ring<f64>`, `Arena<Link>`. It is bare too.
+    /// Whether its numbers are those of its parameters: `Ring<f64>`, `Arena<Link>`. It is bare too.
     pub(super) is_filled: bool,
     /// Active if any value of it is: then it gets the parameter.
     pub(super) flag: Act,

@@ -17,10 +17,9 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use std::collections::HashMap;
 use syn::punctuated::Punctuated;
-use syn::visit::{self, Visit};
 use syn::{
     Fields, GenericArgument, GenericParam, Generics, Ident, ImplItem, Item, ItemEnum, ItemStruct, PathArguments,
-    PathSegment, TraitItem, Type, WherePredicate,
+    TraitItem, Type, WherePredicate,
 };
 
 fn all_fields<'a>(fields: impl IntoIterator<Item = &'a Fields>) -> Vec<Type> {
@@ -132,48 +131,6 @@ fn bounded_types(items: &[Item]) -> Vec<String> {
             return bounded;
         }
     }
-}
-
-/// The structs and enums with type parameters for which an item writes a type with numbers: `Ring<f64>`, `Arena<Link>`.
-fn filled_types(items: &[Item], words: &[String]) -> Vec<String> {
-    struct Uses<'a> {
-        generic: Vec<String>,
-        words: &'a [String],
-        found: Vec<String>,
-    }
-    impl<'a> Visit<'a> for Uses<'_> {
-        fn visit_path_segment(&mut self, segment: &'a PathSegment) {
-            let name = segment.ident.to_string();
-            if let PathArguments::AngleBracketed(list) = &segment.arguments
-                && self.generic.contains(&name)
-                && !self.found.contains(&name)
-            {
-                let is_type = |argument: &&GenericArgument| matches!(argument, GenericArgument::Type(_));
-                let types: Vec<_> = list.args.iter().filter(is_type).map(ToTokens::to_token_stream).collect();
-                if types.iter().any(|ty| self.words.iter().any(|word| mentions(ty.clone(), word))) {
-                    self.found.push(name);
-                }
-            }
-            visit::visit_path_segment(self, segment);
-        }
-    }
-    let generic = items.iter().filter_map(|item| match item {
-        Item::Struct(ItemStruct { ident, generics, .. }) | Item::Enum(ItemEnum { ident, generics, .. }) => {
-            generics.type_params().next().map(|_| ident.to_string())
-        }
-        _ => None,
-    });
-    let mut uses = Uses { generic: generic.collect(), words, found: Vec::new() };
-    items.iter().for_each(|item| uses.visit_item(item));
-    // `struct Wrapper<V = f64>` is so by itself.
-    for item in items {
-        if let Item::Struct(ItemStruct { ident, generics, .. }) | Item::Enum(ItemEnum { ident, generics, .. }) = item
-            && defaults(generics).any(|default| words.iter().any(|word| mentions(default.clone(), word)))
-        {
-            uses.found.push(ident.to_string());
-        }
-    }
-    uses.found
 }
 
 /// The defaults of type and constant parameters: `2` of `const N: usize = 2`.
@@ -292,10 +249,14 @@ impl Inference<'_> {
                 declared.has_numbers = declared.is_bare;
             }
         }
-        for name in filled_types(items, &words) {
-            let id = self.module.names[&name];
-            let declared = &mut self.module.types[id];
-            if !declared.has_numbers {
+        // What a value of another generic type holds decides whether it is active.
+        for item in items.iter() {
+            if let Item::Struct(ItemStruct { ident, generics, .. }) | Item::Enum(ItemEnum { ident, generics, .. }) =
+                item
+                && generics.type_params().next().is_some()
+                && let declared = &mut self.module.types[self.module.names[&ident.to_string()]]
+                && !declared.has_numbers
+            {
                 (declared.has_numbers, declared.is_bare, declared.is_filled) = (true, true, true);
             }
         }

@@ -4,7 +4,7 @@ use crate::dual::agrees;
 use differentiation_interface_macros::differentiable;
 
 both! {
-    // Generic types written with numbers: `Boxed<f64>`, `Arena<Link>`, `Either<f64, String>`, `Ring::<f64>::new()`
+    // Generic types of the module that hold numbers: `Boxed<f64>`, `Arena<Link>`, `Either<f64, String>`, `Ring::<f64>::new()`, `Grid::filled(2, 0.0)`
     mod filled {
         use std::ops::{Add, Mul};
         struct Boxed<V> {
@@ -79,6 +79,27 @@ both! {
                 Pair(self.0 * k, self.1 * k)
             }
         }
+        struct Grid<C> {
+            cells: Vec<C>,
+        }
+        impl<C: Clone> Grid<C> {
+            fn filled(n: usize, c: C) -> Self {
+                Grid { cells: vec![c; n] }
+            }
+            fn set(&mut self, i: usize, c: C) {
+                self.cells[i] = c;
+            }
+            fn get(&self, i: usize) -> &C {
+                &self.cells[i]
+            }
+        }
+        fn grids(x: &[f64]) -> f64 {
+            let mut g = Grid::filled(3, 0.5);
+            let m = Grid::filled(2, false);
+            g.set(1, x[0]);
+            g.set(2, *g.get(1) * x[1]);
+            if *m.get(0) { 0.0 } else { g.get(0) * g.get(2) }
+        }
         pub fn f(x: &[f64]) -> f64 {
             let mut c = Chain { arena: Arena::new(), scale: Boxed { v: 1.0 }, names: Arena::new() };
             for v in x {
@@ -101,7 +122,8 @@ both! {
                 Either::R(s) => s.len() as f64,
             };
             let p = Pair(x[0], x[1]) * 2.0 + Pair(1.0, x[0]) * x[1];
-            c.arena.items[0].len * c.scale.doubled()
+            grids(x)
+                + c.arena.items[0].len * c.scale.doubled()
                 + c.names.items.len() as f64
                 + ring.buf[0] * ring.buf[1]
                 + flags.head as f64
