@@ -189,7 +189,7 @@ use proc_macro::TokenStream;
 ///
 /// Each `pub fn` that an operator can take (a point, every further argument marked) gets an object as above, unless an item of the module
 /// has its name; `#[differentiable(Name)]` on a function inside chooses another, and makes an object of a private one. The
-/// functions themselves can be passed as well: `gradient(&model::energy, ..)`. Items with a type parameter stay as they are, and
+/// functions themselves can be passed as well: `gradient(&model::energy, ..)`. Functions with type parameters and no `f64` stay as they are, and
 /// so do modules inside. Types of another module with the attribute are named there with their parameter, `Spring<f64>`.
 ///
 /// # `impl` blocks
