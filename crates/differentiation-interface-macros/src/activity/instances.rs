@@ -481,6 +481,13 @@ impl Inference<'_> {
         fitting.or(candidates.first()).map(|s| (*s).clone())
     }
 
+    /// Whether the value is of a type of the module with a method of this name.
+    pub(super) fn has_method(&self, receiver: &Ty, name: &str) -> bool {
+        let Ty::Struct(id, _) = receiver else { return false };
+        let owners = self.module.owners(&self.module.types[*id].name);
+        owners.into_iter().any(|owner| self.module.methods.contains_key(&(owner, name.to_string())))
+    }
+
     /// `receiver.name(arguments)` for a method of the module.
     pub(super) fn module_method(&mut self, m: &mut ExprMethodCall, receiver: &Ty, name: &str) -> Option<Ty> {
         let span = m.span();

@@ -33,7 +33,8 @@ impl Inference<'_> {
             // A result with the guard of a `Mutex`.
             "lock" | "read" | "write"
                 if m.args.is_empty()
-                    && matches!(receiver, Ty::Float(_) | Ty::Seq(_) | Ty::Tuple(_) | Ty::Struct(..)) =>
+                    && matches!(receiver, Ty::Float(_) | Ty::Seq(_) | Ty::Tuple(_) | Ty::Struct(..))
+                    && !self.has_method(&receiver, &name) =>
             {
                 return Ty::seq(receiver);
             }

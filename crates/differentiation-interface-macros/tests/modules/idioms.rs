@@ -66,6 +66,17 @@ both! {
                 &mut self.0
             }
         }
+        struct Sensor {
+            gain: f64,
+        }
+        impl Sensor {
+            fn read(&self) -> f64 {
+                self.gain * 2.0
+            }
+            fn lock(&self) -> Option<f64> {
+                Some(self.gain)
+            }
+        }
         struct Acc {
             sum: Mutex<f64>,
         }
@@ -102,7 +113,9 @@ both! {
             let r = *a.sum.lock().unwrap();
             let total: f64 = shared.read().unwrap().iter().sum();
             let (value, cell) = (p.borrow().value, *c.borrow());
-            value * x[1] + cell + r * x[0] + total + h.value + low * high
+            let sensor = Sensor { gain: x[0] };
+            let read = sensor.read() * x[1] + sensor.lock().unwrap_or(0.0);
+            value * x[1] + cell + r * x[0] + total + h.value + low * high + read
         }
     }
 
