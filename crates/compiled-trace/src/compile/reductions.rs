@@ -156,7 +156,7 @@ fn count_uses(graph: &Graph) -> Vec<u8> {
         match node.op {
             Op::Guard(_) => uses[i] = 1,
             Op::CallOutput => continue,
-            // A call whose results nobody needs stays too: it may have another number of them at another point.
+            // Kept like a guard even if its results are unused: another number of outputs at another point invalidates the recording.
             Op::Call => {
                 // The outputs of a call stay together.
                 for use_count in &mut uses[i..i + graph.calls[node.a as usize].outputs] {

@@ -3,7 +3,7 @@
 //! Called by the functions of the same names. All keep the factors of their matrix, and derivatives of the determinant share them.
 
 use super::calls::{all_constant, call, values};
-use super::plain::{Kept, on_doubles};
+use super::plain::{Factors, Kept, on_doubles};
 use super::product::product;
 use super::shapes::Product;
 use super::shapes::Structure;
@@ -35,6 +35,27 @@ impl Inverse {
         out.iter_mut().for_each(|entry| *entry = -*entry);
     }
 
+    /// Fills `out` with what `plain` makes of the factors: at once for plain numbers and constants, else by a call of the rule.
+    fn compute<S: Scalar, R: CustomRule<S::Base>>(
+        &self,
+        plain: fn(&Factors) -> &[f64],
+        rule: impl FnOnce() -> R,
+        a: &[S],
+        out: &mut [S],
+    ) {
+        let Inverse { n, structure, kept } = self;
+        let fill = |a: &[&[f64]], out: &mut [f64]| out.copy_from_slice(plain(&kept.factors(*n, *structure, a[0])));
+        if on_doubles(&[a], out, fill) {
+            return;
+        }
+        if all_constant(a) {
+            let mut constants = vec![S::Base::ZERO; out.len()];
+            on_doubles(&[&values(a)], &mut constants, fill);
+            return out.iter_mut().zip(constants).for_each(|(out, value)| *out = S::constant(value));
+        }
+        call(rule(), a, out);
+    }
+
     /// The transposed inverse, by columns.
     fn transposed_inverse<S: Scalar>(&self, a: &[S]) -> Vec<S> {
         let n = self.n;
@@ -46,16 +67,12 @@ impl Inverse {
 
 /// Fills `out` with the inverse over any scalar.
 pub(super) fn inverse<S: Scalar>(of: &Inverse, a: &[S], out: &mut [S]) {
-    let Inverse { n, structure, kept } = of;
-    if on_doubles(&[a], out, |a, out| out.copy_from_slice(kept.factors(*n, *structure, a[0]).inverse())) {
-        return;
-    }
-    if all_constant(a) {
-        let mut plain = vec![S::Base::ZERO; out.len()];
-        inverse(of, &values(a), &mut plain);
-        return out.iter_mut().zip(plain).for_each(|(out, value)| *out = S::constant(value));
-    }
-    call(of.clone(), a, out);
+    of.compute(Factors::inverse, || of.clone(), a, out);
+}
+
+/// Fills `out` with the cofactors over any scalar.
+fn cofactors<S: Scalar>(of: &Inverse, a: &[S], out: &mut [S]) {
+    of.compute(Factors::cofactors, || Cofactors { of: of.clone() }, a, out);
 }
 
 impl<B: Base> CustomRule<B> for Inverse {
@@ -82,20 +99,6 @@ impl<B: Base> CustomRule<B> for Inverse {
 /// With X = A⁻¹: dC = ⟨C, dA⟩ Xᵀ - C dAᵀ Xᵀ, and backwards Ā = ⟨C̄, Xᵀ⟩ C - Xᵀ C̄ᵀ C.
 struct Cofactors {
     of: Inverse,
-}
-
-/// Fills `out` with the cofactors over any scalar.
-fn cofactors<S: Scalar>(of: &Inverse, a: &[S], out: &mut [S]) {
-    let Inverse { n, structure, kept } = of;
-    if on_doubles(&[a], out, |a, out| out.copy_from_slice(kept.factors(*n, *structure, a[0]).cofactors())) {
-        return;
-    }
-    if all_constant(a) {
-        let mut plain = vec![S::Base::ZERO; out.len()];
-        cofactors(of, &values(a), &mut plain);
-        return out.iter_mut().zip(plain).for_each(|(out, value)| *out = S::constant(value));
-    }
-    call(Cofactors { of: of.clone() }, a, out);
 }
 
 impl Cofactors {
