@@ -1,0 +1,99 @@
+//! Derivatives of determinants: of singular matrices, and where the determinant is out of range.
+
+use differentiation_interface::algebra::dense::determinant;
+use differentiation_interface::prelude::*;
+use faer::{Mat, mat};
+
+/// The matrix of cofactors by minors: the gradient of the determinant.
+fn minors(a: &Mat<f64>) -> Mat<f64> {
+    let n = a.nrows();
+    Mat::from_fn(n, n, |i, j| {
+        let skip = |k: usize, without: usize| if k < without { k } else { k + 1 };
+        let minor: Vec<f64> =
+            (0..(n - 1) * (n - 1)).map(|at| a[(skip(at % (n - 1), i), skip(at / (n - 1), j))]).collect();
+        let determinant = expansion(&minor, n - 1);
+        if (i + j).is_multiple_of(2) { determinant } else { -determinant }
+    })
+}
+
+/// The determinant by expansion along the first column, exact for small integers.
+fn expansion(a: &[f64], n: usize) -> f64 {
+    if n == 0 {
+        return 1.0;
+    }
+    let of_row = |row: usize| {
+        let minor: Vec<f64> =
+            (1..n).flat_map(|j| (0..n).filter(move |i| *i != row).map(move |i| a[i + n * j])).collect();
+        let sign = if row.is_multiple_of(2) { 1.0 } else { -1.0 };
+        sign * a[row] * expansion(&minor, n - 1)
+    };
+    (0..n).map(of_row).sum()
+}
+
+#[test]
+fn the_determinant_of_a_singular_matrix_has_a_derivative() {
+    let singular = [
+        Mat::from_fn(1, 1, |_, _| 0.0),
+        mat![[1.0, 2.0], [2.0, 4.0]],
+        mat![[0.0, 0.0], [0.0, 3.0]],
+        Mat::from_fn(3, 3, |i, j| (3 * i + j) as f64),
+        // The zero pivot is not the last one.
+        mat![[0.0, 1.0, 2.0], [0.0, 3.0, 4.0], [0.0, 5.0, 7.0]],
+        mat![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [0.0, 0.0, 0.0]],
+        // Of rank 1: all cofactors are zero.
+        Mat::from_fn(3, 3, |i, j| ((i + 1) * (j + 2)) as f64),
+        Mat::from_fn(4, 4, |i, j| if i == 3 { (j * j) as f64 } else { ((i + 2) * j * j + i) as f64 }),
+        Mat::zeros(3, 3),
+    ];
+    for a in &singular {
+        let expected = minors(a);
+        for grad in [
+            gradient(&|a: &Mat<_>| determinant(a), &AutoForwardDiff::default(), a).unwrap(),
+            gradient(&|a: &Mat<_>| determinant(a), &AutoReverseDiff::tape(), a).unwrap(),
+            gradient(&|a: &Mat<_>| determinant(a), &AutoReverseDiff::compiled(), a).unwrap(),
+        ] {
+            let scale = a.norm_max().powi(a.nrows() as i32 - 1).max(1.0);
+            assert!((&grad - &expected).norm_max() <= 1e-14 * scale, "{a:?}: {grad:?} instead of {expected:?}");
+        }
+    }
+    let unknown = mat![[f64::NAN, 1.0], [1.0, 1.0]];
+    let grad = gradient(&|a: &Mat<_>| determinant(a), &AutoForwardDiff::default(), &unknown).unwrap();
+    assert!(grad[(1, 1)].is_nan());
+}
+
+#[test]
+fn a_determinant_out_of_range_has_the_right_derivatives() {
+    let f = |x: &[_]| determinant(&Mat::from_fn(2, 2, |i, j| x[i + 2 * j]));
+    for (x, value) in [
+        ([1e-200, 0.0, 0.0, 1e-200], 0.0),
+        ([1e200, 0.0, 0.0, 1e200], f64::INFINITY),
+        ([0.0, -1e170, 1e170, 0.0], f64::INFINITY),
+    ] {
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-14 * b.abs();
+        let (y, grad) = value_and_gradient(&f, &AutoForwardDiff::default(), &x).unwrap();
+        assert_eq!(y, value);
+        let expected = [x[3], -x[2], -x[1], x[0]];
+        assert!(grad.iter().zip(expected).all(|(a, b)| near(*a, b)), "{grad:?} at {x:?}");
+        // d² det = 2 (dx₀ dx₃ - dx₁ dx₂).
+        let of_hessian = |x: &[_]| determinant(&Mat::from_fn(2, 2, |i, j| x[i + 2 * j]));
+        let hess = hessian(&of_hessian, &AutoReverseDiff::tape(), &x).unwrap();
+        for (i, j) in (0..4).flat_map(|i| (0..4).map(move |j| (i, j))) {
+            let expected = if i + j != 3 {
+                0.0
+            } else if i == 0 || j == 0 {
+                1.0
+            } else {
+                -1.0
+            };
+            assert!(near(hess[(i, j)], expected), "{hess:?} at {x:?}");
+        }
+    }
+    // 1e200² · 1e-300 · 1e-100, whose first product overflows.
+    let diagonal: [f64; 4] = [1e200, 1e200, 1e-300, 1e-100];
+    let f = |x: &[_]| determinant(&Mat::from_fn(4, 4, |i, j| if i == j { x[i] } else { x[i] * 0.0 }));
+    let (y, grad) = value_and_gradient(&f, &AutoForwardDiff::default(), &diagonal).unwrap();
+    assert!((y - 1.0).abs() < 1e-14);
+    for (slope, x) in grad.iter().zip(diagonal) {
+        assert!((slope * x - 1.0).abs() < 1e-14);
+    }
+}
