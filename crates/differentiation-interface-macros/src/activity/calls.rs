@@ -484,11 +484,7 @@ impl Inference<'_> {
         let (Expr::Tuple(ExprTuple { elems, .. }) | Expr::Array(ExprArray { elems, .. })) = e else {
             return Vec::new();
         };
-        let types = match self.resolve(ty) {
-            Ty::Tuple(types) => types,
-            Ty::Seq(item) => vec![(*item).clone(); elems.len()],
-            _ => Vec::new(),
-        };
+        let types = self.types_of_elements(ty, elems.len());
         let number = |(k, (elem, ty)): (usize, (&Expr, &Ty))| match self.resolve(ty) {
             Ty::Float(act) if self.is_value(elem) => Some((k, act)),
             _ => None,

@@ -111,29 +111,32 @@ impl Inference<'_> {
             let TypeParamBound::Trait(bound) = bound else { continue };
             let Some(last) = bound.path.segments.last_mut() else { continue };
             let method = method_of(&last.ident);
-            let (mut right, mut result) = (left.clone(), Ty::Other);
-            if let PathArguments::AngleBracketed(list) = &mut last.arguments {
-                for argument in &mut list.args {
-                    match argument {
-                        GenericArgument::Type(ty) if method.is_some() || mentions(ty.to_token_stream(), "f64") => {
-                            right = self.of_operator(ty, act)
-                        }
-                        GenericArgument::AssocType(output) if output.ident == "Output" => {
-                            result = self.of_operator(&mut output.ty, act)
-                        }
-                        _ => {}
-                    }
-                }
-            }
+            let (right, result) = self.operands(&mut last.arguments, left, act, method.is_some());
             if let Some(name) = method {
                 self.operators.push(Operator { name, left: left.clone(), right, result });
             }
         }
     }
 
-    /// The type of an operand or a result, `Self` among them.
-    fn of_operator(&mut self, ty: &mut Type, act: Act) -> Ty {
-        if is_word(referent(ty), "Self") { Ty::Opaque(act) } else { self.annotation(ty, &Words::As(act)) }
+    /// The right side and the result of an operator of `this` by the arguments of its trait, `<f64, Output = Self>`. Those of another trait are read where
+    /// they name `f64`.
+    fn operands(&mut self, arguments: &mut PathArguments, this: &Ty, act: Act, is_operator: bool) -> (Ty, Ty) {
+        let (mut right, mut result) = (this.clone(), Ty::Other);
+        if let PathArguments::AngleBracketed(list) = arguments {
+            for argument in &mut list.args {
+                let (ty, place) = match argument {
+                    GenericArgument::Type(ty) => (ty, &mut right),
+                    GenericArgument::AssocType(chosen) => (&mut chosen.ty, &mut result),
+                    _ => continue,
+                };
+                if is_word(referent(ty), "Self") {
+                    *place = this.clone();
+                } else if is_operator || mentions(ty.to_token_stream(), "f64") {
+                    *place = self.annotation(ty, &Words::As(act));
+                }
+            }
+        }
+        (right, result)
     }
 
     /// The type of a value with the traits of both: `S: Body + Spring`, which is declared as a type with these traits.
@@ -164,19 +167,9 @@ impl Inference<'_> {
                 continue;
             }
             let Some(last) = bound.path.segments.last_mut() else { continue };
-            let (mut right, mut result) = (this.clone(), Ty::Other);
-            if let PathArguments::AngleBracketed(list) = &mut last.arguments {
-                for argument in &mut list.args {
-                    match argument {
-                        GenericArgument::Type(ty) => right = self.annotation(ty, &Words::As(flag)),
-                        GenericArgument::AssocType(output) => {
-                            result = self.annotation(&mut output.ty, &Words::As(flag))
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            let Some(method) = method_of(&last.ident) else { continue };
+            let method = method_of(&last.ident);
+            let (right, result) = self.operands(&mut last.arguments, this, flag, method.is_some());
+            let Some(method) = method else { continue };
             let scheme = Scheme {
                 arguments: vec![this.clone(), right],
                 result,

@@ -107,6 +107,15 @@ impl Inference<'_> {
         }
     }
 
+    /// The types of the elements that a tuple or an array is written with.
+    pub(super) fn types_of_elements(&self, ty: &Ty, count: usize) -> Vec<Ty> {
+        match self.resolve(ty) {
+            Ty::Tuple(types) => types,
+            Ty::Seq(item) => vec![(*item).clone(); count],
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether a trait of the module is implemented for numbers.
     fn has_number_type(&self, id: usize) -> bool {
         self.module.implemented.get("f64").is_some_and(|traits| traits.contains(&self.module.types[id].name))
@@ -198,11 +207,7 @@ impl Inference<'_> {
         if let (Expr::Tuple(ExprTuple { elems, .. }) | Expr::Array(ExprArray { elems, .. }), Ty::Opaque(_)) =
             (&mut *expr, &to)
         {
-            let parts = match &from {
-                Ty::Tuple(parts) => parts.clone(),
-                Ty::Seq(item) => vec![(**item).clone(); elems.len()],
-                _ => Vec::new(),
-            };
+            let parts = self.types_of_elements(&from, elems.len());
             for (elem, part) in elems.iter_mut().zip(&parts) {
                 self.coerce(elem, part, &to);
             }
