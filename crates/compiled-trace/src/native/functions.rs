@@ -136,21 +136,14 @@ impl Own {
     }
 }
 
-/// The value of an own function, if there is one.
+/// The value of an own function as programs of this machine call it, if there is one.
 #[cfg(test)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no own functions"))]
 pub(super) fn own(rule: u16, x: f64) -> Option<f64> {
     #[cfg(target_arch = "x86_64")]
-    return elementary::one(rule).map(|function| function(x));
-    #[cfg(not(target_arch = "x86_64"))]
-    None
-}
-
-/// The own function of a rule for four numbers and that of its pair, if these are here. The machine must have AVX2.
-#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no own functions"))]
-pub(super) fn of_four(rule: u16) -> Option<(usize, Second)> {
-    #[cfg(target_arch = "x86_64")]
-    return elementary::vector(rule, 4).zip(elementary::second(rule, 4));
+    #[expect(unsafe_code, reason = "functions for processors with vectors may only run on these")]
+    // SAFETY: the processor was asked.
+    return elementary::one(rule, elementary::has_vectors()).map(|function| unsafe { function(x) });
     #[cfg(not(target_arch = "x86_64"))]
     None
 }
@@ -160,7 +153,18 @@ pub(super) fn of_four(rule: u16) -> Option<(usize, Second)> {
 #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no own functions"))]
 pub(super) fn own_of_two(rule: u16, x: f64, y: f64) -> Option<f64> {
     #[cfg(target_arch = "x86_64")]
-    return elementary::one_of_two(rule).map(|function| function(x, y));
+    #[expect(unsafe_code, reason = "functions for processors with vectors may only run on these")]
+    // SAFETY: the processor was asked.
+    return elementary::one_of_two(rule, elementary::has_vectors()).map(|function| unsafe { function(x, y) });
+    #[cfg(not(target_arch = "x86_64"))]
+    None
+}
+
+/// The own function of a rule for four numbers and that of its pair, if these are here. The machine must have AVX2.
+#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no own functions"))]
+pub(super) fn of_four(rule: u16) -> Option<(usize, Second)> {
+    #[cfg(target_arch = "x86_64")]
+    return elementary::vector(rule, 4).zip(elementary::second(rule, 4));
     #[cfg(not(target_arch = "x86_64"))]
     None
 }
@@ -178,7 +182,7 @@ fn is_power(rule: u16, rules: &Rules) -> bool {
 /// Iterations from which on vectors are worthwhile.
 const FEWEST: u32 = 4;
 /// Nanoseconds, as measured, of sine and cosine of an angle by the rule table, by own functions, and of up to four angles by own functions.
-const COSTS: [usize; 3] = [9, 14, 12];
+const COSTS: [usize; 3] = [11, 11, 10];
 /// Longer straight code is not searched for angles.
 const LONGEST: usize = 1000;
 
@@ -208,7 +212,9 @@ impl Calls {
     /// The address of a function of one number.
     pub(super) fn one(self, rule: u16) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
-        return elementary::one(rule).filter(|_| self.is_own(rule)).map(|function| function as usize);
+        return elementary::one(rule, elementary::has_vectors())
+            .filter(|_| self.is_own(rule))
+            .map(|function| function as usize);
         #[cfg(not(target_arch = "x86_64"))]
         None
     }
@@ -224,7 +230,9 @@ impl Calls {
     /// The address of a function of two numbers.
     pub(super) fn one_of_two(self, rule: u16) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
-        return elementary::one_of_two(rule).filter(|_| self.own.powers).map(|function| function as usize);
+        return elementary::one_of_two(rule, elementary::has_vectors())
+            .filter(|_| self.own.powers)
+            .map(|function| function as usize);
         #[cfg(not(target_arch = "x86_64"))]
         None
     }

@@ -33,7 +33,7 @@ fn own_level() -> Option<Level> {
     #[cfg(all(target_arch = "x86_64", unix, not(miri)))]
     {
         let has_avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
-        Some(match is_x86_feature_detected!("avx2") {
+        Some(match super::elementary::has_vectors() {
             true if has_avx512 => Level::Avx512,
             true => Level::Avx2,
             false => Level::Sse2,

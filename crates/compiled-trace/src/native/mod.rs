@@ -14,9 +14,9 @@
 //! contraction, elementary functions are those of the rule table, with two exceptions. There are own functions over `f64` in three groups: sine
 //! and cosine; x^y, y x^(y - 1) and x^y ln x; exp, ln, tanh, 1 / cosh², erf and exp(-x²). In a program in which a loop that may run in any order has at least
 //! four iterations and calls one of a group, all calls of this group are of own functions, with errors of less than 1 ulp (1 / cosh² and
-//! y x^(y - 1): 2, x^y ln x: 3), of four numbers at once where the processor has AVX2 and of eight where it has AVX-512. One number, four and
-//! eight have the same bits, so their values depend neither on the place in the loop nor on the processor. In other programs sines and cosines are own
-//! functions if straight code has several angles that do not depend on each other and the processor has AVX2. A program with guards that hold if two numbers are
+//! y x^(y - 1): 2, x^y ln x: 3), of four numbers at once where the processor has AVX2 and FMA and of eight where it has AVX-512. One number, four and
+//! eight have the same bits, so values do not depend on the place in the loop; those of processors without AVX2 and FMA may differ in the last bit. In other programs sines and cosines are own
+//! functions if straight code has several angles that do not depend on each other and the processor has AVX2 and FMA. A program with guards that hold if two numbers are
 //! equal keeps the rule table, with which it was recorded. The order of additions differs:
 //! - a reduction whose cell stays the same in the innermost loop of a nest is kept in registers (in memory of the function if there
 //!   are more than 12): with *L* lanes (1, or as many as fill 16, 32 or, for doubles, 64 bytes) and *C* copies of the body (C ≤ 4; both are 1 unless the loop may run in any order)

@@ -11,7 +11,7 @@ use differentiation_interface_core::rules::{Erf, Gauss, Unary};
 #[inline(always)]
 fn one_of_polynomials<V: Lanes, const N: usize>(mask: V, x: V, [then, otherwise]: [[f64; N]; 2]) -> V {
     let pick = |i: usize| V::pick(mask, V::all(then[i]), V::all(otherwise[i]));
-    (0..N - 1).rev().fold(pick(N - 1), |sum, i| pick(i).add(x.mul(sum)))
+    (0..N - 1).rev().fold(pick(N - 1), |sum, i| pick(i).plus_product(x, sum))
 }
 
 /// exp(-x²), with the rounding error of the square as a factor.
@@ -20,12 +20,16 @@ pub(super) fn gauss<V: Lanes>(x: V) -> V {
     let square = x.mul(x);
     let valid = square.less(V::all(700.0));
     let (y, error, shifted) = exp_parts(square.xor(V::bits(SIGN)));
-    // The exact square of a number cut in halves (Dekker).
-    let cut = x.mul(V::all(134_217_729.0));
-    let high = cut.sub(cut.sub(x));
-    let low = x.sub(high);
-    let rest = high.mul(high).sub(square).add(high.add(high).mul(low)).add(low.mul(low));
-    let value = y.add(error.sub(y.mul(rest))).mul(power_of_two(shifted));
+    let lost = if V::IS_FUSED {
+        square.less_product(x, x)
+    } else {
+        // The exact square of a number cut in halves (Dekker).
+        let cut = x.mul(V::all(134_217_729.0));
+        let high = cut.sub(cut.sub(x));
+        let low = x.sub(high);
+        square.sub(high.mul(high)).sub(high.add(high).mul(low)).sub(low.mul(low))
+    };
+    let value = y.add(error.plus_product(y, lost)).mul(power_of_two(shifted));
     if valid.holds() { value } else { value.or_else(valid, x, |x| Gauss.value(x)) }
 }
 
@@ -112,7 +116,7 @@ pub(super) fn erf<V: Lanes>(x: V) -> V {
     // From 6 on it is 1, and below 1e-290 products underflow.
     let a = V::pick(magnitude(x).less(V::all(6.0)), magnitude(x), V::all(6.0));
     let square = a.mul(a);
-    let small = a.add(a.mul(polynomial(square, &PP).div(polynomial(square, &QQ))));
+    let small = a.plus_product(a, polynomial(square, &PP).div(polynomial(square, &QQ)));
     let s = a.sub(one);
     let middle = V::all(OF_ONE).add(polynomial(s, &PA).div(polynomial(s, &QA)));
     // 1 - exp(-x² - 0.5625 + R/S) / x, with x² as the sum of the exact square of the leading bits and the rest.
@@ -120,12 +124,12 @@ pub(super) fn erf<V: Lanes>(x: V) -> V {
     let is_near = a.less(V::all(1.0 / 0.35));
     let quotient = one_of_polynomials(is_near, inverse, [RA, RB]).div(one_of_polynomials(is_near, inverse, [SA, SB]));
     let head = a.and(V::bits(0xffff_ffff_0000_0000));
-    let main = V::all(-0.5625).sub(head.mul(head));
-    let rest = head.sub(a).mul(head.add(a)).add(quotient);
+    let main = V::all(-0.5625).less_product(head, head);
+    let rest = quotient.plus_product(head.sub(a), head.add(a));
     let exponent = main.add(rest);
     let lost = main.sub(exponent).add(rest);
     let (y, error, shifted) = exp_parts(exponent);
-    let e = y.add(error.add(y.mul(lost))).mul(power_of_two(shifted));
+    let e = y.add(error.plus_product(y, lost)).mul(power_of_two(shifted));
     let large = one.sub(e.div(V::pick(a.less(one), one, a)));
     let value = V::pick(a.less(V::all(0.84375)), small, V::pick(a.less(V::all(1.25)), middle, large));
     let value = value.or(x.and(V::bits(SIGN)));

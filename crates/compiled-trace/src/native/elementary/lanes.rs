@@ -1,9 +1,10 @@
 //! Numbers that are worked on at the same time: one, four in a register of 32 bytes, or eight in one of 64.
 //!
-//! Used by `elementary`, whose functions are written once for all.
+//! Used by `elementary`, whose functions are written once for all. [`Four`] and [`Eight`] add products in one instruction that rounds once (FMA); `f64`, for processors
+//! without such vectors, rounds twice. Where there are vectors, a single number is the first of four, and so has the bits that it has among others.
 //!
 //! # Invariant
-//! Methods of [`Four`] are instructions of AVX2, those of [`Eight`] of AVX-512 (F and DQ). They are only made by functions that are
+//! Methods of [`Four`] are instructions of AVX2 and FMA, those of [`Eight`] of AVX-512 (F and DQ). They are only made by functions that are
 //! compiled for these, and machine code calls such functions on machines that have the instructions; all methods are inlined into them.
 
 #[cfg(target_arch = "x86_64")]
@@ -11,6 +12,8 @@ use std::arch::x86_64::*;
 
 /// Numbers, or masks and integers in the bits of numbers.
 pub(super) trait Lanes: Copy {
+    /// Whether a product is added to a number in one instruction, which rounds once.
+    const IS_FUSED: bool;
     /// The same number in all lanes.
     fn all(number: f64) -> Self;
     /// The same bits in all lanes.
@@ -19,6 +22,10 @@ pub(super) trait Lanes: Copy {
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
     fn div(self, other: Self) -> Self;
+    /// This number plus a product.
+    fn plus_product(self, x: Self, y: Self) -> Self;
+    /// This number minus a product.
+    fn less_product(self, x: Self, y: Self) -> Self;
     fn and(self, other: Self) -> Self;
     fn or(self, other: Self) -> Self;
     fn xor(self, other: Self) -> Self;
@@ -41,6 +48,7 @@ pub(super) trait Lanes: Copy {
 }
 
 impl Lanes for f64 {
+    const IS_FUSED: bool = false;
     #[inline(always)]
     fn all(number: f64) -> f64 {
         number
@@ -64,6 +72,14 @@ impl Lanes for f64 {
     #[inline(always)]
     fn div(self, other: f64) -> f64 {
         self / other
+    }
+    #[inline(always)]
+    fn plus_product(self, x: f64, y: f64) -> f64 {
+        self + x * y
+    }
+    #[inline(always)]
+    fn less_product(self, x: f64, y: f64) -> f64 {
+        self - x * y
     }
     #[inline(always)]
     fn and(self, other: f64) -> f64 {
@@ -115,6 +131,24 @@ impl Lanes for f64 {
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 pub(super) struct Four(pub(super) __m256d);
+
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "instructions may only run on machines that have them")]
+impl Four {
+    /// A number, and 1 for which every function holds.
+    #[inline(always)]
+    pub(super) fn with_first(x: f64) -> Four {
+        // SAFETY: the invariant of this file.
+        unsafe { Four(_mm256_blend_pd::<1>(_mm256_set1_pd(1.0), _mm256_castpd128_pd256(_mm_set_sd(x)))) }
+    }
+
+    /// The first number.
+    #[inline(always)]
+    pub(super) fn first(self) -> f64 {
+        // SAFETY: the invariant of this file.
+        unsafe { _mm256_cvtsd_f64(self.0) }
+    }
+}
 
 /// Eight numbers.
 #[cfg(target_arch = "x86_64")]
@@ -179,11 +213,11 @@ fn replace_of_two(values: &mut [f64], masks: &[f64], [x, y]: [&[f64]; 2], functi
 #[cfg(target_arch = "x86_64")]
 macro_rules! methods {
     ($Vector:ident: $(fn $name:ident($($argument:ident),*) = $value:expr;)*) => {
+        const IS_FUSED: bool = true;
         $(#[inline(always)]
         fn $name(self, $($argument: $Vector),*) -> $Vector {
-            let x = self.0;
             // SAFETY: the invariant of this file.
-            unsafe { $Vector($value(x, $($argument.0),*)) }
+            unsafe { $Vector($value(self.0, $($argument.0),*)) }
         })*
         #[inline(always)]
         fn bits(bits: u64) -> $Vector {
@@ -215,6 +249,8 @@ impl Lanes for Four {
         fn sub(other) = _mm256_sub_pd;
         fn mul(other) = _mm256_mul_pd;
         fn div(other) = _mm256_div_pd;
+        fn plus_product(x, y) = |sum, x, y| _mm256_fmadd_pd(x, y, sum);
+        fn less_product(x, y) = |sum, x, y| _mm256_fnmadd_pd(x, y, sum);
         fn and(other) = _mm256_and_pd;
         fn or(other) = _mm256_or_pd;
         fn xor(other) = _mm256_xor_pd;
@@ -259,6 +295,8 @@ impl Lanes for Eight {
         fn sub(other) = _mm512_sub_pd;
         fn mul(other) = _mm512_mul_pd;
         fn div(other) = _mm512_div_pd;
+        fn plus_product(x, y) = |sum, x, y| _mm512_fmadd_pd(x, y, sum);
+        fn less_product(x, y) = |sum, x, y| _mm512_fnmadd_pd(x, y, sum);
         fn and(other) = _mm512_and_pd;
         fn or(other) = _mm512_or_pd;
         fn xor(other) = _mm512_xor_pd;

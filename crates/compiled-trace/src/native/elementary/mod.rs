@@ -1,8 +1,8 @@
 //! exp, ln, sin, cos, tanh, 1 / cosh², erf, exp(-x²) and powers of one, four and eight numbers, with the same bits.
 //!
-//! Called by machine code: `functions` has the addresses. Written once, over [`Lanes`], without branches and without multiply-add,
-//! so that a number does not depend on the lane it is computed in. Arguments for which an algorithm does not hold (not finite,
-//! subnormal, very large) get the value of the rule table.
+//! Called by machine code: `functions` has the addresses. Written once, over [`Lanes`], without branches, so that a number does not depend on the lane it is computed in.
+//! Arguments for which an algorithm does not hold (not finite, subnormal, very large) get the value of the rule table. Products are added
+//! in one instruction where the processor has AVX2 and FMA, in two elsewhere, so last bits depend on that.
 //!
 //! # Errors
 //! Less than 1 ulp for exp, ln, sin, cos, tanh, erf, exp(-x²) and x^y, less than 2 ulp for 1 / cosh² and y x^(y - 1), less than 3 for x^y ln x; the tests measure them against
@@ -10,7 +10,7 @@
 //!
 //! # Source
 //! Sun's fdlibm 5.3 (`e_exp.c`, `e_log.c`, `k_sin.c`, `k_cos.c`, `e_rem_pio2.c`, `s_erf.c`, `e_pow.c`: reductions and polynomials); Moshier's Cephes
-//! (`tanh.c`: the quotient for small arguments). tanh and 1 / cosh² of other arguments are quotients of an exponential whose
+//! (`tanh.c`: the quotient for small arguments). The polynomial of the exponential is our own. tanh and 1 / cosh² of other arguments are quotients of an exponential whose
 //! rounding error is carried along.
 
 #![expect(clippy::excessive_precision, reason = "numbers are those of the sources")]
@@ -54,9 +54,9 @@ fn ln<V: Lanes>(x: V) -> V {
     let s = f.div(V::all(2.0).add(f));
     let z = s.mul(s);
     let w = z.mul(z);
-    let r = w.mul(polynomial(w, &EVEN)).add(z.mul(polynomial(w, &ODD)));
-    let low = s.mul(half.add(r)).add(k.mul(V::all(LN_2[1])));
-    let value = low.sub(half).add(f).add(k.mul(V::all(LN_2[0])));
+    let r = w.mul(polynomial(w, &EVEN)).plus_product(z, polynomial(w, &ODD));
+    let low = k.mul(V::all(LN_2[1])).plus_product(s, half.add(r));
+    let value = low.sub(half).add(f).plus_product(k, V::all(LN_2[0]));
     let valid = x.less(V::all(f64::INFINITY)).and(V::all(f64::MIN_POSITIVE * (1.0 - f64::EPSILON)).less(x));
     if valid.holds() { value } else { value.or_else(valid, x, |x| Ln.value(x)) }
 }
@@ -82,24 +82,23 @@ fn circle<V: Lanes>(x: V) -> (V, V, V) {
     ];
     // π/2 as the sum of two numbers with 33 bits and the rest.
     const HALF_PI: [f64; 3] = [1.57079632673412561417e+00, 6.07710050630396597660e-11, 2.02226624879595063154e-21];
-    let shifted = x.mul(V::all(std::f64::consts::FRAC_2_PI)).add(V::all(SHIFT));
+    let shifted = V::all(SHIFT).plus_product(x, V::all(std::f64::consts::FRAC_2_PI));
     let k = shifted.sub(V::all(SHIFT));
-    let first = x.sub(k.mul(V::all(HALF_PI[0])));
-    let second = k.mul(V::all(HALF_PI[1]));
-    let high = first.sub(second);
-    let third = k.mul(V::all(HALF_PI[2])).sub(first.sub(high).sub(second));
+    let first = x.less_product(k, V::all(HALF_PI[0]));
+    let high = first.less_product(k, V::all(HALF_PI[1]));
+    let third = k.mul(V::all(HALF_PI[2])).sub(first.sub(high).less_product(k, V::all(HALF_PI[1])));
     let r = high.sub(third);
-    let error = high.sub(r).sub(third);
+    let excess = r.sub(high).add(third);
     let z = r.mul(r);
     let cube = z.mul(r);
     let sine = {
-        let inner = V::all(0.5).mul(error).sub(cube.mul(polynomial(z, &S)));
-        r.sub(z.mul(inner).sub(error).sub(cube.mul(V::all(THIRD))))
+        let inner = V::all(0.5).mul(excess).plus_product(cube, polynomial(z, &S));
+        r.sub(excess.less_product(z, inner).less_product(cube, V::all(THIRD)))
     };
     let cosine = {
         let half = V::all(0.5).mul(z);
         let w = V::all(1.0).sub(half);
-        let rest = z.mul(z.mul(polynomial(z, &C))).sub(r.mul(error));
+        let rest = z.mul(z.mul(polynomial(z, &C))).plus_product(r, excess);
         w.add(V::all(1.0).sub(w).sub(half).add(rest))
     };
     (sine, cosine, shifted)
@@ -139,7 +138,7 @@ fn tanh<V: Lanes>(x: V) -> V {
     let power = power_of_two(shifted);
     let e = y.mul(power);
     let d = e.add(one);
-    let d_error = e.sub(d).add(one).add(error.mul(power));
+    let d_error = e.sub(d).add(one).plus_product(error, power);
     let z = a.mul(a);
     let numerator = V::pick(is_small, a.mul(z).mul(polynomial(z, &P)), two);
     let q = numerator.div(V::pick(is_small, polynomial(z, &Q), d));
@@ -167,24 +166,41 @@ fn sech_squared<V: Lanes>(x: V) -> V {
     let w = u.mul(two.add(u));
     let d = one.add(w);
     let of_w = d.sub(one);
-    let d_error = one.sub(d.sub(of_w)).add(w.sub(of_w)).add(two.mul(one.add(u)).mul(u_error));
+    let d_error = one.sub(d.sub(of_w)).add(w.sub(of_w)).plus_product(two.mul(one.add(u)), u_error);
     let q = four.mul(u).div(d);
-    let value = q.add(four.mul(u_error).sub(q.mul(d_error)).div(d));
+    let value = q.add(four.mul(u_error).less_product(q, d_error).div(d));
     if valid.holds() { value } else { value.or_else(valid, x, |x| SechSquared.value(x)) }
 }
 
-/// A function of one number in machine code.
-type One = extern "sysv64" fn(f64) -> f64;
+/// A function of one number in machine code, for processors that have the instructions it was made for.
+#[cfg(target_arch = "x86_64")]
+type One = unsafe extern "sysv64" fn(f64) -> f64;
+/// One of two numbers.
+#[cfg(target_arch = "x86_64")]
+type OneOfTwo = unsafe extern "sysv64" fn(f64, f64) -> f64;
+
+/// Whether the processor has vectors of 32 bytes and adds products in one instruction.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn has_vectors() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+}
 
 macro_rules! entries {
-    ($($RULE:ident $name:ident,)*) => {
-        /// A rule as a function of one number, if it is here.
+    ($One:ident $one:ident $vector:ident: $($RULE:ident $name:ident($($x:ident),*),)*) => {
+        /// A rule as a function of single numbers, if it is here. With `vectors` the processor must [have them](has_vectors).
         #[cfg(target_arch = "x86_64")]
-        pub(super) fn one(rule: u16) -> Option<One> {
-            Some(match rule {
-                $(rules::$RULE => {
-                    extern "sysv64" fn entry(x: f64) -> f64 {
-                        $name(x)
+        pub(super) fn $one(rule: u16, vectors: bool) -> Option<$One> {
+            Some(match (rule, vectors) {
+                $((rules::$RULE, false) => {
+                    extern "sysv64" fn entry($($x: f64),*) -> f64 {
+                        $name($($x),*)
+                    }
+                    entry
+                }
+                (rules::$RULE, true) => {
+                    #[target_feature(enable = "avx2,fma")]
+                    extern "sysv64" fn entry($($x: f64),*) -> f64 {
+                        $name($(Four::with_first($x)),*).first()
                     }
                     entry
                 })*
@@ -192,25 +208,25 @@ macro_rules! entries {
             })
         }
 
-        /// The address of a rule as a function of four or eight numbers in a register, if it is here. The machine must have AVX2 or
-        /// AVX-512.
+        /// The address of a rule as a function of four or eight numbers in registers, if it is here. With four the processor must
+        /// [have vectors](has_vectors), with eight AVX-512.
         #[cfg(target_arch = "x86_64")]
-        pub(super) fn vector(rule: u16, lanes: u8) -> Option<usize> {
+        pub(super) fn $vector(rule: u16, lanes: u8) -> Option<usize> {
             use std::arch::x86_64::{__m256d, __m512d};
             Some(match (rule, lanes) {
                 $((rules::$RULE, 4) => {
                     #[expect(improper_ctypes_definitions, reason = "vectors are in registers; machine code calls it")]
-                    #[target_feature(enable = "avx2")]
-                    extern "sysv64" fn entry(x: __m256d) -> __m256d {
-                        $name(Four(x)).0
+                    #[target_feature(enable = "avx2,fma")]
+                    extern "sysv64" fn entry($($x: __m256d),*) -> __m256d {
+                        $name($(Four($x)),*).0
                     }
                     entry as *const () as usize
                 }
                 (rules::$RULE, 8) => {
                     #[expect(improper_ctypes_definitions, reason = "vectors are in registers; machine code calls it")]
                     #[target_feature(enable = "avx512f,avx512dq")]
-                    extern "sysv64" fn entry(x: __m512d) -> __m512d {
-                        $name(Eight(x)).0
+                    extern "sysv64" fn entry($($x: __m512d),*) -> __m512d {
+                        $name($(Eight($x)),*).0
                     }
                     entry as *const () as usize
                 })*
@@ -222,40 +238,50 @@ macro_rules! entries {
 
 macro_rules! pairs {
     ($($RULE:ident $name:ident with $OTHER:ident $other:ident,)*) => {
-        /// The rule that forms a pair with another one, for one, four or eight numbers, if it is here. With four, the machine must have
-        /// AVX2, with eight AVX-512.
+        /// The rule that forms a pair with another one, for one, four or eight numbers, if it is here. With four the processor must
+        /// [have vectors](has_vectors), with eight AVX-512.
         #[cfg(target_arch = "x86_64")]
         pub(super) fn second(rule: u16, lanes: u8) -> Option<Second> {
             use std::arch::x86_64::{__m256d, __m512d};
-            let (other, one, four, eight) = match rule {
-                $(rules::$RULE => {
+            let vectors = has_vectors();
+            let (other, both) = match (rule, lanes) {
+                $((rules::$RULE, 1) if !vectors => {
                     extern "sysv64" fn one(x: f64, other: &mut f64) -> f64 {
                         *other = $other(x);
                         $name(x)
                     }
+                    (rules::$OTHER, one as *const () as usize)
+                }
+                (rules::$RULE, 1) => {
+                    #[target_feature(enable = "avx2,fma")]
+                    extern "sysv64" fn one(x: f64, other: &mut f64) -> f64 {
+                        let x = Four::with_first(x);
+                        *other = $other(x).first();
+                        $name(x).first()
+                    }
+                    (rules::$OTHER, one as *const () as usize)
+                }
+                (rules::$RULE, 4) => {
                     #[expect(improper_ctypes_definitions, reason = "vectors are in registers; machine code calls it")]
-                    #[target_feature(enable = "avx2")]
+                    #[target_feature(enable = "avx2,fma")]
                     extern "sysv64" fn four(x: __m256d, other: &mut [f64; 4]) -> __m256d {
                         $other(Four(x)).store(other);
                         $name(Four(x)).0
                     }
+                    (rules::$OTHER, four as *const () as usize)
+                }
+                (rules::$RULE, 8) => {
                     #[expect(improper_ctypes_definitions, reason = "vectors are in registers; machine code calls it")]
                     #[target_feature(enable = "avx512f,avx512dq")]
                     extern "sysv64" fn eight(x: __m512d, other: &mut [f64; 8]) -> __m512d {
                         $other(Eight(x)).store(other);
                         $name(Eight(x)).0
                     }
-                    let one: extern "sysv64" fn(f64, &mut f64) -> f64 = one;
-                    (rules::$OTHER, one as usize, four as *const () as usize, eight as *const () as usize)
+                    (rules::$OTHER, eight as *const () as usize)
                 })*
                 _ => return None,
             };
-            let (both, alone) = match lanes {
-                1 => (one, self::one(other)? as usize),
-                4 => (four, vector(other, 4)?),
-                8 => (eight, vector(other, 8)?),
-                _ => return None,
-            };
+            let alone = if lanes == 1 { one(other, vectors)? as usize } else { vector(other, lanes)? };
             Some(Second { rule: other, both: Both::Returns(both), alone, is_wanted: false })
         }
     };
@@ -266,50 +292,11 @@ pairs! {
     SIN sin with COS cos, COS cos with SIN sin,
     TANH tanh with SECH_SQUARED sech_squared, SECH_SQUARED sech_squared with TANH tanh,
 }
-entries! { EXP exp, LN ln, SIN sin, COS cos, TANH tanh, SECH_SQUARED sech_squared, ERF erf, GAUSS gauss, }
-
-macro_rules! entries_of_two {
-    ($($RULE:ident $name:ident,)*) => {
-        /// A rule as a function of two numbers, if it is here.
-        #[cfg(target_arch = "x86_64")]
-        pub(super) fn one_of_two(rule: u16) -> Option<extern "sysv64" fn(f64, f64) -> f64> {
-            Some(match rule {
-                $(rules::$RULE => {
-                    extern "sysv64" fn entry(x: f64, y: f64) -> f64 {
-                        $name(x, y)
-                    }
-                    entry
-                })*
-                _ => return None,
-            })
-        }
-
-        /// The address of a rule as a function of four or eight numbers in each of two registers, if it is here. The machine must have
-        /// AVX2 or AVX-512.
-        #[cfg(target_arch = "x86_64")]
-        pub(super) fn vector_of_two(rule: u16, lanes: u8) -> Option<usize> {
-            use std::arch::x86_64::{__m256d, __m512d};
-            Some(match (rule, lanes) {
-                $((rules::$RULE, 4) => {
-                    #[expect(improper_ctypes_definitions, reason = "vectors are in registers; machine code calls it")]
-                    #[target_feature(enable = "avx2")]
-                    extern "sysv64" fn entry(x: __m256d, y: __m256d) -> __m256d {
-                        $name(Four(x), Four(y)).0
-                    }
-                    entry as *const () as usize
-                }
-                (rules::$RULE, 8) => {
-                    #[expect(improper_ctypes_definitions, reason = "vectors are in registers; machine code calls it")]
-                    #[target_feature(enable = "avx512f,avx512dq")]
-                    extern "sysv64" fn entry(x: __m512d, y: __m512d) -> __m512d {
-                        $name(Eight(x), Eight(y)).0
-                    }
-                    entry as *const () as usize
-                })*
-                _ => return None,
-            })
-        }
-    };
+entries! {
+    One one vector:
+    EXP exp(x), LN ln(x), SIN sin(x), COS cos(x), TANH tanh(x), SECH_SQUARED sech_squared(x), ERF erf(x), GAUSS gauss(x),
 }
-
-entries_of_two! { POWF power, POWF_BY_BASE by_base, POWF_BY_EXPONENT by_exponent, }
+entries! {
+    OneOfTwo one_of_two vector_of_two:
+    POWF power(x, y), POWF_BY_BASE by_base(x, y), POWF_BY_EXPONENT by_exponent(x, y),
+}

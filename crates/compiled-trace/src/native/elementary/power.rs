@@ -2,7 +2,7 @@
 //!
 //! Called by the parent module. From fdlibm's `e_pow.c`, without its branches; other arguments get the value of the rule table.
 
-use super::basics::{SHIFT, magnitude, polynomial, power_of_two};
+use super::basics::{SHIFT, exp_rest, magnitude, polynomial, power_of_two};
 use super::lanes::Lanes;
 use differentiation_interface_core::rules::{Binary, Powf, PowfByBase, PowfByExponent};
 
@@ -50,20 +50,20 @@ fn log2<V: Lanes>(x: V) -> (V, V) {
     let s_high = head(s);
     let t_high = head(sum);
     let t_low = m.sub(t_high.sub(base));
-    let s_low = v.mul(u.sub(s_high.mul(t_high)).sub(s_high.mul(t_low)));
+    let s_low = v.mul(u.less_product(s_high, t_high).less_product(s_high, t_low));
     // 2/3 (3 + s² + s⁴ L(s²)) s is the logarithm of m / base.
     let square = s.mul(s);
-    let r = square.mul(square).mul(polynomial(square, &L)).add(s_low.mul(s_high.add(s)));
+    let r = square.mul(square).mul(polynomial(square, &L)).plus_product(s_low, s_high.add(s));
     let square = s_high.mul(s_high);
     let three = V::all(3.0);
     let t_high = head(three.add(square).add(r));
     let t_low = r.sub(t_high.sub(three).sub(square));
     let u = s_high.mul(t_high);
-    let v = s_low.mul(t_high).add(t_low.mul(s));
+    let v = s_low.mul(t_high).plus_product(t_low, s);
     let p_high = head(u.add(v));
     let p_low = v.sub(p_high.sub(u));
     let z_high = V::all(C[1]).mul(p_high);
-    let z_low = V::all(C[2]).mul(p_high).add(p_low.mul(V::all(C[0]))).add(log_low);
+    let z_low = V::all(C[2]).mul(p_high).plus_product(p_low, V::all(C[0])).add(log_low);
     let high = head(z_high.add(z_low).add(log_high).add(n));
     (high, z_low.sub(high.sub(n).sub(log_high).sub(z_high)))
 }
@@ -77,29 +77,20 @@ struct Power<V> {
 /// x^(y + rest) for a `rest` below half an ulp of y; `logarithm` is that of x.
 #[inline(always)]
 fn raised<V: Lanes>(x: V, (high, low): (V, V), y: V, rest: V) -> Power<V> {
-    const P: [f64; 5] = [
-        1.66666666666666019037e-01,
-        -2.77777777770155933842e-03,
-        6.61375632143793436117e-05,
-        -1.65339022054652515390e-06,
-        4.13813679705723846039e-08,
-    ];
     // y times the logarithm, in two parts.
     let y_high = head(y);
-    let p_low = y.sub(y_high).add(rest).mul(high).add(y.mul(low));
+    let p_low = y.sub(y_high).add(rest).mul(high).plus_product(y, low);
     let p_high = y_high.mul(high);
     let exponent = p_low.add(p_high);
     let shifted = exponent.add(V::all(SHIFT));
     let p_high = p_high.sub(shifted.sub(V::all(SHIFT)));
     let t = head(p_low.add(p_high));
     let u = t.mul(V::all(LN_2[1]));
-    let v = p_low.sub(t.sub(p_high)).mul(V::all(LN_2[0])).add(t.mul(V::all(LN_2[2])));
+    let v = p_low.sub(t.sub(p_high)).mul(V::all(LN_2[0])).plus_product(t, V::all(LN_2[2]));
     let z = u.add(v);
     let w = v.sub(z.sub(u));
-    let square = z.mul(z);
-    let c = z.sub(square.mul(polynomial(square, &P)));
-    let r = z.mul(c).div(c.sub(V::all(2.0))).sub(w.add(z.mul(w)));
-    let value = V::all(1.0).sub(r.sub(z)).mul(power_of_two(shifted));
+    let rest = exp_rest(z).add(w.plus_product(z, w));
+    let value = V::all(1.0).add(z.add(rest)).mul(power_of_two(shifted));
     // Positive and normal, the result too. Exponents beyond 2^31 ask for more bits of the logarithm.
     let valid = x.less(V::all(f64::INFINITY)).and(V::all(f64::MIN_POSITIVE * (1.0 - f64::EPSILON)).less(x));
     let valid = valid.and(magnitude(exponent).less(V::all(1021.0)));
@@ -132,7 +123,7 @@ pub(super) fn by_base<V: Lanes>(x: V, y: V) -> V {
 pub(super) fn by_exponent<V: Lanes>(x: V, y: V) -> V {
     let (high, low) = log2(x);
     let Power { value, valid } = raised(x, (high, low), y, V::all(0.0));
-    let rest = high.mul(V::all(LN_2[2])).add(low.mul(V::all(LN_2[0])));
-    let value = value.mul(high.mul(V::all(LN_2[1])).add(rest));
+    let rest = high.mul(V::all(LN_2[2])).plus_product(low, V::all(LN_2[0]));
+    let value = value.mul(rest.plus_product(high, V::all(LN_2[1])));
     if valid.holds() { value } else { value.or_else_of_two(valid, x, y, |x, y| PowfByExponent.value(x, y)) }
 }

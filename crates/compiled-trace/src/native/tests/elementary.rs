@@ -3,7 +3,8 @@
 #![expect(clippy::excessive_precision, reason = "numbers have the digits of the sources")]
 
 use super::*;
-use crate::native::elementary::{one, one_of_two};
+use crate::native::elementary;
+use crate::native::functions::{own, own_of_two};
 use differentiation_interface_core::rules::{
     Cos, Erf, Exp, Gauss, Ln, Powc, Powf, PowfByBase, PowfByExponent, SechSquared, Sin, Tanh,
 };
@@ -135,22 +136,33 @@ fn units(found: f64, Twice(high, low): Twice) -> f64 {
     ((found - high) - low).abs() / unit
 }
 
-fn error(rule: u16, x: f64) -> f64 {
-    units(one(rule).expect("it is here")(x), reference(rule, x))
+/// The functions for processors with vectors, if this is one, and those for others.
+const FORMS: [bool; 2] = [true, false];
+
+#[expect(unsafe_code, reason = "functions for processors with vectors may only run on these")]
+fn one(rule: u16, vectors: bool) -> impl Fn(f64) -> f64 {
+    let function = elementary::one(rule, vectors && elementary::has_vectors()).expect("it is here");
+    // SAFETY: the processor was asked.
+    move |x| unsafe { function(x) }
+}
+
+#[expect(unsafe_code, reason = "functions for processors with vectors may only run on these")]
+fn one_of_two(rule: u16, vectors: bool) -> impl Fn(f64, f64) -> f64 {
+    let function = elementary::one_of_two(rule, vectors && elementary::has_vectors()).expect("it is here");
+    // SAFETY: the processor was asked.
+    move |x, y| unsafe { function(x, y) }
 }
 
 /// The rules of two numbers with the errors that the documentation states.
 const STATED_OF_TWO: [(u16, f64); 3] = [(rules::POWF, 1.0), (rules::POWF_BY_BASE, 2.0), (rules::POWF_BY_EXPONENT, 3.0)];
 
-fn error_of_two(rule: u16, x: f64, y: f64) -> f64 {
-    let found = one_of_two(rule).expect("it is here")(x, y);
+fn reference_of_two(rule: u16, x: f64, y: f64) -> Twice {
     let (ln, y) = (reference(rules::LN, x), Twice(y, 0.0));
-    let expected = match rule {
+    match rule {
         rules::POWF => exp_of(ln.times(y)),
         rules::POWF_BY_BASE => exp_of(ln.times(y.minus(Twice(1.0, 0.0)))).times(y),
         _ => exp_of(ln.times(y)).times(ln),
-    };
-    units(found, expected)
+    }
 }
 
 fn value_of_two(rule: u16, x: f64, y: f64) -> f64 {
@@ -224,36 +236,47 @@ const STATED: [(u16, f64); 8] = [
     (rules::GAUSS, 2.0),
 ];
 
-fn measure(count: usize) {
-    for (rule, stated) in STATED {
-        let mut random = Random(u64::from(rule) + 1);
-        let (mut worst, mut at) = (0.0, 0.0);
-        for _ in 0..count {
-            let x = argument(rule, &mut random);
-            let error = error(rule, x);
-            if error.is_nan() || error > worst {
-                (worst, at) = (error, x);
+/// The largest errors of both [forms](FORMS) so far, and where they are.
+struct Worst<P>([(f64, P); 2]);
+
+impl<P: Copy + std::fmt::Debug> Worst<P> {
+    fn take(&mut self, at: P, expected: Twice, found: [f64; 2]) {
+        for (worst, found) in self.0.iter_mut().zip(found) {
+            let error = units(found, expected);
+            if error.is_nan() || error > worst.0 {
+                *worst = (error, at);
             }
         }
-        println!("rule {rule}: {worst:.3} ulp at {at:e}");
-        assert!(worst < stated, "rule {rule}: {worst} ulp at {at:e}, stated are {stated}");
+    }
+    fn check(&self, rule: u16, stated: f64) {
+        for (vectors, (worst, at)) in FORMS.iter().zip(&self.0) {
+            println!("rule {rule}, vectors {vectors}: {worst:.3} ulp at {at:?}");
+            assert!(*worst < stated, "rule {rule}, vectors {vectors}: {worst} ulp at {at:?}, stated are {stated}");
+        }
+    }
+}
+
+fn measure(count: usize) {
+    for (rule, stated) in STATED {
+        let (functions, mut worst) = (FORMS.map(|vectors| one(rule, vectors)), Worst([(0.0, 0.0); 2]));
+        let mut random = Random(u64::from(rule) + 1);
+        for _ in 0..count {
+            let x = argument(rule, &mut random);
+            worst.take(x, reference(rule, x), functions.each_ref().map(|function| function(x)));
+        }
+        worst.check(rule, stated);
     }
     for (rule, stated) in STATED_OF_TWO {
+        let (functions, mut worst) = (FORMS.map(|vectors| one_of_two(rule, vectors)), Worst([(0.0, (0.0, 0.0)); 2]));
         let mut random = Random(11);
-        let (mut worst, mut at) = (0.0, (0.0, 0.0));
         for _ in 0..count {
             let (x, y) = of_power(&mut random);
             // Else parts of the reference leave the range of numbers.
-            if ((y - 1.0) * x.log2()).abs() > 1000.0 {
-                continue;
-            }
-            let error = error_of_two(rule, x, y);
-            if error.is_nan() || error > worst {
-                (worst, at) = (error, (x, y));
+            if ((y - 1.0) * x.log2()).abs() <= 1000.0 {
+                worst.take((x, y), reference_of_two(rule, x, y), functions.each_ref().map(|function| function(x, y)));
             }
         }
-        println!("rule {rule} of two: {worst:.3} ulp at {at:?}");
-        assert!(worst < stated, "rule {rule} of two: {worst} ulp at {at:?}, stated are {stated}");
+        worst.check(rule, stated);
     }
 }
 
@@ -279,8 +302,9 @@ fn special_powers_have_the_values_of_the_rule() {
     ];
     let both = || special.into_iter().flat_map(|x| [x, -x]);
     let points = || both().flat_map(|x| both().map(move |y| (x, y)));
-    for (rule, (x, y)) in STATED_OF_TWO.into_iter().flat_map(|(rule, _)| points().map(move |point| (rule, point))) {
-        let (found, expected) = (one_of_two(rule).expect("it is here")(x, y), value_of_two(rule, x, y));
+    let rules = || STATED_OF_TWO.into_iter().flat_map(|(rule, _)| FORMS.map(|vectors| (rule, vectors)));
+    for ((rule, vectors), (x, y)) in rules().flat_map(|rule| points().map(move |point| (rule, point))) {
+        let (found, expected) = (one_of_two(rule, vectors)(x, y), value_of_two(rule, x, y));
         let close = (found - expected).abs() <= 4.0 * f64::EPSILON * expected.abs();
         let signs = found.is_sign_negative() == expected.is_sign_negative();
         assert!(
@@ -324,7 +348,7 @@ fn powers_in_lanes_have_the_bits_of_single_numbers() {
         compiled.run(&mut compiled.workspace(), &[&x, &[]], &mut [&mut found]).expect("there are no guards");
         for (i, found) in found.into_iter().enumerate() {
             let (rule, x, y) = (of[i / n], x[i % n], if i / n == 1 { 2.3 } else { x[n + i % n] });
-            let expected = one_of_two(rule).expect("it is here")(x, y);
+            let expected = own_of_two(rule, x, y).expect("it is here");
             let same = expected.to_bits() == found.to_bits() || expected.is_nan() && found.is_nan();
             assert!(same, "rule {rule} of {x:e} and {y:e}: {found:e}, expected {expected:e}");
         }
@@ -371,8 +395,8 @@ fn special_arguments_have_the_values_of_the_rules() {
         354.5,
         400.0,
     ];
-    for (rule, _) in STATED {
-        let function = one(rule).expect("it is here");
+    for ((rule, _), vectors) in STATED.into_iter().flat_map(|stated| FORMS.map(|vectors| (stated, vectors))) {
+        let function = one(rule, vectors);
         for x in special.into_iter().flat_map(|x| [x, -x]) {
             let expected: f64 = match rule {
                 rules::EXP => Exp.value(x),
@@ -393,10 +417,14 @@ fn special_arguments_have_the_values_of_the_rules() {
             );
         }
     }
-    let zero = |rule: u16| one(rule).expect("it is here")(-0.0);
-    assert!([rules::SIN, rules::TANH, rules::ERF].into_iter().all(|rule| zero(rule).to_bits() == (-0.0f64).to_bits()));
-    assert!([rules::EXP, rules::COS, rules::SECH_SQUARED, rules::GAUSS].into_iter().all(|rule| zero(rule) == 1.0));
-    assert_eq!(one(rules::LN).expect("it is here")(1.0).to_bits(), 0);
+    for vectors in FORMS {
+        let zero = |rule: u16| one(rule, vectors)(-0.0);
+        assert!(
+            [rules::SIN, rules::TANH, rules::ERF].into_iter().all(|rule| zero(rule).to_bits() == (-0.0f64).to_bits())
+        );
+        assert!([rules::EXP, rules::COS, rules::SECH_SQUARED, rules::GAUSS].into_iter().all(|rule| zero(rule) == 1.0));
+        assert_eq!(one(rules::LN, vectors)(1.0).to_bits(), 0);
+    }
 }
 
 /// Four and eight numbers have the bits of one: machine code of several lanes and of one lane.
@@ -434,7 +462,7 @@ fn lanes_have_the_bits_of_single_numbers() {
             let found = outputs.last().expect("there is an output");
             for (x, found) in x.iter().zip(found) {
                 let factor = if rule == rules::GAUSS { std::f64::consts::FRAC_2_SQRT_PI } else { 1.0 };
-                let expected = factor * one(rule).expect("it is here")(*x);
+                let expected = factor * own(rule, *x).expect("it is here");
                 let same = expected.to_bits() == found.to_bits() || expected.is_nan() && found.is_nan();
                 assert!(same, "{generator:?}: rule {rule} at {x:e}: {found:e}, expected {expected:e}");
             }
@@ -446,7 +474,6 @@ fn lanes_have_the_bits_of_single_numbers() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn pairs_have_the_bits_of_single_functions() {
-    use super::super::functions::own;
     use crate::{Limits, compile, record};
     use differentiation_interface_core::rules::Unary;
     use num_traits::Float;

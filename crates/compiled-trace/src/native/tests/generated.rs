@@ -223,7 +223,8 @@ impl Draft<'_> {
         let own = lanes > 1 || self.random.one_in(2);
         let address = match (own, lanes) {
             (true, 4 | 8) => crate::native::elementary::vector(rule, lanes),
-            (true, _) => crate::native::elementary::one(rule).map(|function| function as usize),
+            (true, _) => crate::native::elementary::one(rule, crate::native::elementary::has_vectors())
+                .map(|function| function as usize),
             (false, _) => functions::unary::<f64>(rule),
         };
         let address = address.expect("it is listed");
