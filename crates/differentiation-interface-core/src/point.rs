@@ -19,7 +19,7 @@ pub trait Shape: 'static {
     /// What the function takes, at the number type `N`.
     type Active<N: Scalar>: ?Sized;
     /// An owned object of this shape, the result of `gradient`.
-    type Like: Clone + Debug + Container<Scalar = Self::Scalar>;
+    type Like: Clone + Debug + Container<Scalar = Self::Scalar> + 'static;
     /// The object that a preparation shows to the function, for points that are not the flat numbers themselves.
     type Held<N: Scalar>: Clone + Send + Debug + 'static;
     /// Whether the point has constants beside its numbers.
@@ -161,6 +161,11 @@ pub trait Point {
 
     /// The numbers of the point, one after the other: its own memory if they lie so, else copied to `memory`.
     fn flat<'a>(&'a self, memory: &'a mut Vec<ScalarOf<Self>>) -> &'a [ScalarOf<Self>];
+    /// The [outline](crate::container::outline) of the point, if the number of its numbers does not tell all of its shape.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn outline(&self) -> Option<u64> {
+        None
+    }
     /// The contexts.
     fn contexts(&self) -> <Self::Contexts as Contexts>::Values<'_>;
     /// Makes the object that the function sees; its numbers are zero.
@@ -278,6 +283,10 @@ macro_rules! context_points {
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn flat<'a>(&'a self, memory: &'a mut Vec<ScalarOf<P>>) -> &'a [ScalarOf<P>] {
                 self.0.flat(memory)
+            }
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn outline(&self) -> Option<u64> {
+                self.0.outline()
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn contexts(&self) -> <Self::Contexts as Contexts>::Values<'_> {

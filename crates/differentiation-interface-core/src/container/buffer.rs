@@ -1,9 +1,10 @@
 //! Results as flat numbers: [`Buffer`] is memory of the caller that an operator writes a result into, a slice or an object of the shape of
 //! the result; [`Numbers`] reads any result.
 
-use super::{Container, Object, count, place_all};
+use super::{Container, Object, count, outline, place_all};
 use crate::error::{Error, ErrorKind};
 use crate::scalar::Scalar;
+use std::any::TypeId;
 
 /// Takes the numbers of a result: a slice, `Vec` or array of numbers, or any [`Object`]. The `_into` operators write into it.
 #[diagnostic::on_unimplemented(
@@ -13,6 +14,10 @@ use crate::scalar::Scalar;
 pub trait Buffer<S> {
     /// How many numbers it takes.
     fn count(&self) -> usize;
+    /// Whether this is an `L` with another [outline](super::outline). Of other types, only the count matters.
+    fn has_other_outline<L: 'static>(&self, _outline: u64) -> bool {
+        false
+    }
     /// Passes the numbers as one slice to `fill`: the own memory if it is one piece, else `memory`, which is copied here if `fill` succeeds.
     ///
     /// # Errors
@@ -35,6 +40,10 @@ impl<W: Object> Buffer<W::Scalar> for W {
     #[inline]
     fn count(&self) -> usize {
         count(self)
+    }
+    #[inline]
+    fn has_other_outline<L: 'static>(&self, expected: u64) -> bool {
+        TypeId::of::<W>() == TypeId::of::<L>() && outline(self) != expected
     }
     #[inline]
     fn write<R, E>(

@@ -161,6 +161,14 @@ pub(crate) fn count<W: Container + ?Sized>(container: &W) -> usize {
     count
 }
 
+/// What the type of a container does not tell of its shape, as one word: two containers of one type with equal outlines have the same pieces.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub fn outline<W: Container + ?Sized>(container: &W) -> u64 {
+    let mut outline = 0;
+    container.lengths(&mut Words::Fold(&mut outline));
+    outline
+}
+
 /// The numbers of a container: its own memory if they lie in one piece, else copied to `memory`.
 #[inline]
 pub fn flat<'a, W: Container + ?Sized>(container: &'a W, memory: &'a mut Vec<W::Scalar>) -> &'a [W::Scalar] {

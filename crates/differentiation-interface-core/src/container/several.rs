@@ -119,6 +119,14 @@ macro_rules! several {
                 $($a.pieces(&mut |piece| memory.extend_from_slice(piece));)+
                 memory
             }
+            fn outline(&self) -> Option<u64> {
+                let ($first, $($a),+) = self.0;
+                let mut outline = 0;
+                let words = &mut Words::Fold(&mut outline);
+                $first.lengths(words);
+                $($a.lengths(words);)+
+                Some(outline)
+            }
             fn contexts(&self) {}
             fn hold<N: Scalar>(&self) -> Args<($First::With<N>, $($A::With<N>),+)> {
                 let ($first, $($a),+) = self.0;

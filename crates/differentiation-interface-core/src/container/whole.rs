@@ -68,6 +68,10 @@ macro_rules! point_of {
                 $crate::container::flat(*self, memory)
             }
             #[inline]
+            fn outline(&self) -> ::std::option::Option<u64> {
+                ::std::option::Option::Some($crate::container::outline(*self))
+            }
+            #[inline]
             fn contexts(&self) {}
             #[inline]
             fn hold<__N: $crate::Scalar>(&self) -> <$container as $crate::container::Container>::With<__N> {
@@ -146,6 +150,10 @@ macro_rules! output_of {
             #[inline]
             fn borrow<'a, __S: $crate::Scalar>(flat: &'a [__S], kept: &::std::option::Option<$container>) -> Self::Borrowed<'a, __S> {
                 $crate::container::built::<$container, __S>(kept.as_ref(), flat)
+            }
+            #[inline]
+            fn outline(kept: &::std::option::Option<$container>) -> ::std::option::Option<u64> {
+                kept.as_ref().map($crate::container::outline)
             }
             #[inline]
             fn owned<'a, __S: $crate::Scalar>(_: [__S; 0]) -> ::std::option::Option<Self::Borrowed<'a, __S>> {

@@ -48,6 +48,11 @@ pub enum ErrorKind {
         /// Length it has.
         found: usize,
     },
+    /// A seed of the type of the point (tangent) or of the output (cotangent) has as many numbers and another shape.
+    SeedShape {
+        /// Position of the seed among those given.
+        index: usize,
+    },
     /// The displacement at which an expansion is evaluated is not as long as the point.
     DisplacementLength {
         /// The number of variables.
@@ -87,6 +92,8 @@ pub enum ErrorKind {
         /// Length it has.
         found: usize,
     },
+    /// A buffer of the type of the result has as many numbers and another shape.
+    BufferShape,
     /// A matrix for a result has the wrong size.
     BufferSize {
         /// Rows and columns it must have.

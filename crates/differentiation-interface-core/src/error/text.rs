@@ -42,6 +42,10 @@ impl fmt::Display for Error {
                 f,
                 "seed {index} has length {found}, expected {expected}; a tangent is as long as the point, a cotangent as the output"
             ),
+            ErrorKind::SeedShape { index } => write!(
+                f,
+                "seed {index} has as many numbers as it needs, in another shape; a tangent has the shape of the point, a cotangent that of the output: make it from a clone, or pass a slice of numbers in their order"
+            ),
             ErrorKind::DisplacementLength { expected, found } => write!(
                 f,
                 "the displacement has length {found}, the expansion {expected} variables; pass one number per variable"
@@ -69,6 +73,10 @@ impl fmt::Display for Error {
                     "the buffer has length {found}, the result needs {expected}; pass a buffer of length {expected}"
                 )
             }
+            ErrorKind::BufferShape => write!(
+                f,
+                "the buffer has as many numbers as the result, in another shape; make it from a clone of the point or of a result, or pass a slice"
+            ),
             ErrorKind::BufferSize { expected: (m, n), found: (rows, columns) } => {
                 write!(f, "the matrix is {rows} x {columns}, the result is {m} x {n}; pass a matrix of {m} x {n}")
             }

@@ -20,7 +20,7 @@ pub trait Output<N: Scalar>: Sized {
     /// Makes [`Fixed`](Output::Fixed) outputs of unspecified content.
     fn fixed<S: Scalar>() -> Self::Fixed<S>;
     /// The same shape with numbers `S`.
-    type With<S: Scalar>: Clone + Debug + Container<Scalar = S>;
+    type With<S: Scalar>: Clone + Debug + Container<Scalar = S> + 'static;
     /// The same shape, borrowed instead of allocated: `&[S]` for a `Vec`.
     type Borrowed<'a, S: Scalar>: Debug + Numbers<S>;
     /// What a result is made of beside its numbers: the last output, if it tells a shape.
@@ -41,6 +41,11 @@ pub trait Output<N: Scalar>: Sized {
     fn build<S: Scalar>(flat: &[S], kept: &Self::Kept) -> Self::With<S>;
     /// Views flat numbers in this shape, without allocation where numbers are all that there is.
     fn borrow<'a, S: Scalar>(flat: &'a [S], kept: &Self::Kept) -> Self::Borrowed<'a, S>;
+    /// The [outline](crate::container::outline) of the last output, if the number of its numbers does not tell all of its shape.
+    #[inline]
+    fn outline(_kept: &Self::Kept) -> Option<u64> {
+        None
+    }
     /// Converts outputs of fixed number to what [`borrow`](Output::borrow) makes of flat numbers.
     fn owned<'a, S: Scalar>(fixed: Self::Fixed<S>) -> Option<Self::Borrowed<'a, S>>;
 }

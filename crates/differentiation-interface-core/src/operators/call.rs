@@ -3,7 +3,7 @@
 //! Called by the operators; [`MatrixWork`] calls the backend's [`MatrixRoute`].
 
 use super::NumOf;
-use crate::backend::{Backend, Lanes, MatrixRoute, Rows};
+use crate::backend::{Backend, Lanes, MatrixRoute, Rows, Seeds};
 use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
@@ -12,11 +12,53 @@ use crate::fault;
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use crate::recordings::Reports;
 use crate::scalar::{Base, Scalar};
+use std::any::TypeId;
 
 /// Refuses a point of another length than that of the preparation. Nothing to check if the shape `X` fixes the length.
 #[inline]
 pub(super) fn check_point<X: Shape>(prepared: usize, found: usize) -> Result<(), ErrorKind> {
     if X::LENGTH.is_some() || found == prepared { Ok(()) } else { Err(ErrorKind::PreparedLength { prepared, found }) }
+}
+
+/// Refuses a buffer of another length or shape than the result, an `L` with this outline.
+#[inline]
+pub(super) fn check_shaped<S, L: 'static>(
+    expected: usize,
+    outline: Option<u64>,
+    buffer: &(impl Buffer<S> + ?Sized),
+) -> Result<(), ErrorKind> {
+    check_buffer(expected, buffer.count())?;
+    if outline.is_some_and(|outline| buffer.has_other_outline::<L>(outline)) {
+        Err(ErrorKind::BufferShape)
+    } else {
+        Ok(())
+    }
+}
+
+/// The numbers of tangents, after a check of their lengths and shapes.
+#[inline]
+pub(super) fn checked_tangents<'a, P: Point, D: Point<Shape: Shape<Scalar = ScalarOf<P>>>, const T: usize>(
+    point: &P,
+    inputs: usize,
+    tangents: &'a [D; T],
+    memory: &'a mut [Vec<ScalarOf<P>>; T],
+) -> Result<[&'a [ScalarOf<P>]; T], ErrorKind> {
+    let flat = flat_seeds(tangents, memory);
+    Seeds::Vectors(&flat).check(inputs)?;
+    check_outlines::<LikeOf<P>, D>(point.outline(), tangents)?;
+    Ok(flat)
+}
+
+/// Refuses seeds of the type `L` that have another outline; their lengths have been checked. Seeds of other types are flat numbers.
+#[inline]
+pub(super) fn check_outlines<L: 'static, D: Point>(outline: Option<u64>, seeds: &[D]) -> Result<(), ErrorKind> {
+    if outline.is_none() || TypeId::of::<L>() != TypeId::of::<LikeOf<D>>() {
+        return Ok(());
+    }
+    match seeds.iter().position(|seed| seed.outline() != outline) {
+        Some(index) => Err(ErrorKind::SeedShape { index }),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a buffer of another length than the result.

@@ -3,7 +3,7 @@
 //! Called by users. Reaches a backend through its `type Gradient` route.
 
 use super::NumOf;
-use super::call::{MatrixWork, Memory, check_buffer, check_point, on_stack};
+use super::call::{MatrixWork, Memory, check_buffer, check_point, check_shaped, on_stack};
 use crate::backend::{Backend, Rows};
 use crate::container::Buffer;
 use crate::context::Contexts;
@@ -197,7 +197,7 @@ where
 /// Writes the gradient of `f` at `x` into `grad`, which is as long as `x`.
 ///
 /// # Errors
-/// Those of [`gradient`], and [`ErrorKind::BufferLength`] if `grad` has another length.
+/// Those of [`gradient`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if `grad` has another length or, being of the type of `x`, another shape.
 ///
 /// # Example
 /// ```
@@ -221,6 +221,7 @@ where
 {
     let mut memory = Memory::new();
     let at = At::new(&x, &mut memory.point);
+    check_shape::<B, F, P>(at, grad)?;
     grad.write(&mut memory.result, |grad| once(f, backend, at, None, grad))
 }
 
@@ -282,6 +283,7 @@ where
     let mut value = Default::default();
     let mut memory = Memory::new();
     let at = At::new(&x, &mut memory.point);
+    check_shape::<B, F, P>(at, grad)?;
     grad.write(&mut memory.result, |grad| once(f, backend, at, Some(&mut value), grad))?;
     Ok(value)
 }
@@ -344,6 +346,18 @@ where
         *value = B::value(state);
     }
     Ok(())
+}
+
+/// Refuses a buffer of the type of the point and of another shape. The lengths of others are checked where they are flat numbers.
+#[inline]
+fn check_shape<B, F, P>(x: At<'_, P>, grad: &(impl Buffer<ScalarOf<P>> + ?Sized)) -> Result<(), Error>
+where
+    P: Point,
+    B: GradientBackend<F, P::Shape, P::Contexts>,
+{
+    let Some(outline) = x.point().outline() else { return Ok(()) };
+    let check = check_shaped::<_, LikeOf<P>>(x.coordinates().len(), Some(outline), grad);
+    check.map_err(|kind| Error::new(kind).during("gradient", B::BACKEND))
 }
 
 /// The gradient if the backend computes it without a state, and the value if `value` is given. For shapes of fixed length.
@@ -461,7 +475,7 @@ where
     /// Writes the gradient at `x` into `grad`, a slice or an object of the type of the point.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferLength`] if `grad` is not as long as `x`.
+    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if `grad` has another length or, being of the type of `x`, another shape.
     #[inline]
     pub fn gradient_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
@@ -495,7 +509,7 @@ where
     /// Returns the value and writes the gradient at `x` into `grad`, a slice or an object of the type of the point.
     ///
     /// # Errors
-    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferLength`] if `grad` is not as long as `x`.
+    /// [`ErrorKind::PreparedLength`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if `grad` has another length or, being of the type of `x`, another shape.
     #[inline]
     pub fn value_and_gradient_into<P: Point<Shape = X, Contexts = C>>(
         &mut self,
@@ -558,6 +572,7 @@ where
     ) -> Result<(), Error> {
         let PreparedGradient { function, backend, state, inputs, memory } = self;
         let at = At::new(x, &mut memory.point);
+        check_shape::<B, H::Target, P>(at, grad)?;
         grad.write(&mut memory.result, |grad| {
             if grad.len() == at.coordinates().len() && backend.stateless(function, at, value.as_deref_mut(), grad) {
                 return Ok(());

@@ -3,7 +3,7 @@
 //! Called by users; reaches an engine of truncated series through [`TaylorBackend`].
 
 use super::Order;
-use super::call::{check_buffer, check_point};
+use super::call::{check_buffer, check_point, checked_tangents};
 use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
@@ -153,7 +153,7 @@ where
 /// c₁ is the product of Jacobian and direction, and 2 c₂ for one output is dᵀ H d.
 ///
 /// # Errors
-/// [`ErrorKind::SeedLength`] if the direction is not as long as the point, and those of the backend.
+/// [`ErrorKind::SeedLength`] if the direction is not as long as the point, [`ErrorKind::SeedShape`] if it is of the type of the point and has another shape, and those of the backend.
 ///
 /// # Example
 /// ```
@@ -236,7 +236,7 @@ where
     H: Deref<Target: Sized>,
     B: TaylorBackend<H::Target, P::Shape, P::Contexts, N>,
 {
-    Line::prepare(JET, f, backend, &x, direction.flat(&mut Vec::new())).map(PreparedJet)
+    Line::prepare(JET, f, backend, &x, &direction).map(PreparedJet)
 }
 
 const TAYLOR: &str = "taylor_coefficients";
@@ -308,7 +308,7 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.0.run(JET, &x, direction.flat(&mut Vec::new()))?;
+        self.0.run(JET, &x, &direction)?;
         Ok(self.0.coefficients())
     }
     /// Writes the coefficients along `direction` at `x` into `coefficients`, without allocation.
@@ -325,7 +325,7 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.0.run(JET, &x, direction.flat(&mut Vec::new()))?;
+        self.0.run(JET, &x, &direction)?;
         self.0.write(coefficients, JET)
     }
 }
@@ -346,6 +346,8 @@ where
     coefficients: Vec<X::Scalar>,
     /// The numbers of a point or a buffer that do not lie in one piece.
     memory: Vec<X::Scalar>,
+    /// The numbers of a direction that do not lie in one piece.
+    direction: [Vec<X::Scalar>; 1],
 }
 
 impl<H, B, X, C, const N: usize> Clone for Line<H, B, X, C, N>
@@ -363,6 +365,7 @@ where
             inputs: self.inputs,
             coefficients: self.coefficients.clone(),
             memory: self.memory.clone(),
+            direction: self.direction.clone(),
         }
     }
 }
@@ -374,35 +377,38 @@ where
     C: Contexts,
     B: TaylorBackend<H::Target, X, C, N>,
 {
-    fn prepare<P: Point<Shape = X, Contexts = C>>(
-        operator: &'static str,
-        f: H,
-        backend: &B,
-        x: &P,
-        direction: &[X::Scalar],
-    ) -> Result<Self, Error> {
+    fn prepare<P, D>(operator: &'static str, f: H, backend: &B, x: &P, direction: &D) -> Result<Self, Error>
+    where
+        P: Point<Shape = X, Contexts = C>,
+        D: Point<Shape: Shape<Scalar = X::Scalar>>,
+    {
         let mut memory = Vec::new();
         let at = At::new(x, &mut memory);
         let (inputs, state) = (at.coordinates().len(), backend.unprepared(at)?);
-        let mut line = Line { function: f, backend: backend.clone(), state, inputs, coefficients: Vec::new(), memory };
+        let mut line = Line {
+            function: f,
+            backend: backend.clone(),
+            state,
+            inputs,
+            coefficients: Vec::new(),
+            memory,
+            direction: [Vec::new()],
+        };
         line.run(operator, x, direction)?;
         Ok(line)
     }
 
-    fn run<P: Point<Shape = X, Contexts = C>>(
-        &mut self,
-        operator: &'static str,
-        x: &P,
-        direction: &[X::Scalar],
-    ) -> Result<(), Error> {
-        let Line { function, backend, state, inputs, coefficients, memory } = self;
+    fn run<P, D>(&mut self, operator: &'static str, x: &P, direction: &D) -> Result<(), Error>
+    where
+        P: Point<Shape = X, Contexts = C>,
+        D: Point<Shape: Shape<Scalar = X::Scalar>>,
+    {
+        let Line { function, backend, state, inputs, coefficients, memory, direction: flat } = self;
         let at = At::new(x, memory);
         let found = at.coordinates().len();
         let result = fault::watch(|| {
             check_point::<X>(*inputs, found)?;
-            if direction.len() != found {
-                return Err(ErrorKind::SeedLength { index: 0, expected: found, found: direction.len() }.into());
-            }
+            let [direction] = checked_tangents(x, found, std::array::from_ref(direction), flat)?;
             backend.fill(state, function, at, direction, coefficients)
         });
         result.map_err(|error| error.during(operator, B::BACKEND))
@@ -419,7 +425,7 @@ where
         let coefficients = &self.coefficients;
         buffer.write(&mut self.memory, |buffer| {
             check_buffer(coefficients.len(), buffer.len())
-                .map_err(|kind| Error::new(kind).during(operator, B::BACKEND))?;
+                .map_err(|kind: ErrorKind| Error::new(kind).during(operator, B::BACKEND))?;
             buffer.copy_from_slice(coefficients);
             Ok(())
         })

@@ -12,6 +12,7 @@ mod dense;
 mod matrices;
 #[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer", feature = "num-complex"))]
 mod scenarios;
+mod shapes;
 mod structs;
 
 #[global_allocator]

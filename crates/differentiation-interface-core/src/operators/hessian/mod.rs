@@ -7,7 +7,7 @@ mod backend;
 
 pub use backend::{HessianBackend, HessianWork};
 
-use super::call::{Memory, check_buffer, check_point, like, write};
+use super::call::{Memory, check_point, check_shaped, like, write};
 use crate::backend::Request;
 use crate::container::Buffer;
 use crate::context::Contexts;
@@ -246,7 +246,7 @@ where
         hess: &mut impl MatrixBuffer<X::Scalar, B::Matrix>,
         x: P,
     ) -> Result<X::Scalar, Error> {
-        check_buffer(self.inputs, grad.count()).map_err(Self::named)?;
+        check_shaped::<_, X::Like>(self.inputs, x.outline(), grad).map_err(Self::named)?;
         self.fill(hess, &x, Request::Value)?;
         write(grad, &mut self.memory.result, |grad| grad.copy_from_slice(B::gradient(&self.state)));
         Ok(B::value(&self.state))

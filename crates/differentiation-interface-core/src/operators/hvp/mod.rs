@@ -4,13 +4,13 @@
 //! tangent.
 
 mod backend;
+mod checks;
 mod same_point;
-mod tangents;
 
 pub use backend::{HvpBackend, HvpSamePointBackend, HvpWork};
 pub use same_point::{PreparedHvpSamePoint, prepare_hvp_same_point};
 
-use super::call::{Memory, check_buffer, check_point, flat_seeds, like, write};
+use super::call::{Memory, check_point, checked_tangents, like, write};
 use crate::backend::Request;
 use crate::container::Buffer;
 use crate::context::Contexts;
@@ -18,13 +18,13 @@ use crate::error::{Error, ErrorKind};
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use crate::recordings::Reports;
 use crate::scalar::Base;
+use checks::{check_buffers, error};
 use std::ops::Deref;
-use tangents::{check_seeds, error};
 
 /// Returns `[H·v for v in tangents]`, where H is the Hessian of `f` at `x`; each product has the shape of `x`.
 ///
 /// # Errors
-/// [`ErrorKind::SeedLength`] if a tangent is not as long as `x`, [`ErrorKind::NoSeeds`] if there is none.
+/// [`ErrorKind::SeedLength`] if a tangent is not as long as `x`, [`ErrorKind::SeedShape`] if it is of the type of `x` and has another shape, [`ErrorKind::NoSeeds`] if there is none.
 ///
 /// # Example
 /// ```
@@ -49,7 +49,7 @@ where
 /// Writes `H·v` of each tangent into the buffer of the same position; each is as long as `x`.
 ///
 /// # Errors
-/// Those of [`hvp`], and [`ErrorKind::BufferLength`] if a buffer has another length.
+/// Those of [`hvp`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if a buffer has another length or, being of the type of the result, another shape.
 ///
 /// # Example
 /// ```
@@ -293,7 +293,7 @@ where
     /// Writes the products at `x` into the buffers.
     ///
     /// # Errors
-    /// Those of [`hvp`](Self::hvp), and [`ErrorKind::BufferLength`].
+    /// Those of [`hvp`](Self::hvp), and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`].
     pub fn hvp_into<P, D>(
         &mut self,
         products: [&mut (impl Buffer<X::Scalar> + ?Sized); T],
@@ -304,12 +304,12 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.check_buffers(&products)?;
+        check_buffers(&x, self.inputs, &products, B::BACKEND)?;
         if T == 1 {
             for product in products {
                 let PreparedHvp { function, backend, state, inputs, memory, tangents: seeds } = self;
                 let at = At::new(&x, &mut memory.point);
-                let tangents = checked::<X, _, T>(*inputs, at.coordinates(), &tangents, seeds, B::BACKEND)?;
+                let tangents = checked(*inputs, at, &tangents, seeds, B::BACKEND)?;
                 product.write(&mut memory.result, |out| backend.product(state, function, at, &tangents, out))?;
             }
             return Ok(());
@@ -348,8 +348,8 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.check_buffer(grad.count())?;
-        self.check_buffers(&products)?;
+        check_buffers(&x, self.inputs, &[&mut *grad], B::BACKEND)?;
+        check_buffers(&x, self.inputs, &products, B::BACKEND)?;
         self.run(&x, &tangents, Request::Gradient)?;
         write(grad, &mut self.memory.result, |grad| grad.copy_from_slice(B::gradient(&self.state)));
         self.copy_products(products);
@@ -389,8 +389,8 @@ where
         P: Point<Shape = X, Contexts = C>,
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        self.check_buffer(grad.count())?;
-        self.check_buffers(&products)?;
+        check_buffers(&x, self.inputs, &[&mut *grad], B::BACKEND)?;
+        check_buffers(&x, self.inputs, &products, B::BACKEND)?;
         self.run(&x, &tangents, Request::Value)?;
         write(grad, &mut self.memory.result, |grad| grad.copy_from_slice(B::gradient(&self.state)));
         self.copy_products(products);
@@ -432,8 +432,8 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         let at = At::new(&x, &mut self.memory.point);
-        let tangents = flat_seeds(&tangents, &mut self.tangents);
-        check_seeds(&tangents, at.coordinates().len(), B::BACKEND)?;
+        let tangents = checked_tangents(&x, at.coordinates().len(), &tangents, &mut self.tangents);
+        let tangents = tangents.map_err(|kind| error(kind, B::BACKEND))?;
         self.backend.adapt(&mut self.state, false);
         self.backend.prepare(&mut self.state, &self.function, at, &tangents)?;
         self.inputs = at.coordinates().len();
@@ -448,16 +448,8 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         let at = At::new(x, &mut self.memory.point);
-        let tangents = checked::<X, _, T>(self.inputs, at.coordinates(), tangents, &mut self.tangents, B::BACKEND)?;
+        let tangents = checked(self.inputs, at, tangents, &mut self.tangents, B::BACKEND)?;
         self.backend.products(&mut self.state, &self.function, at, &tangents, request)
-    }
-
-    fn check_buffer(&self, found: usize) -> Result<(), Error> {
-        check_buffer(self.inputs, found).map_err(|kind| error(kind, B::BACKEND))
-    }
-
-    fn check_buffers(&self, products: &[&mut (impl Buffer<X::Scalar> + ?Sized); T]) -> Result<(), Error> {
-        products.iter().try_for_each(|buffer| self.check_buffer(buffer.count()))
     }
 
     fn products_like<P: Point<Shape = X, Contexts = C>>(&mut self, x: &P) -> [X::Like; T] {
@@ -471,17 +463,16 @@ where
     }
 }
 
-/// The numbers of the tangents, after a check of the lengths of point and tangents.
+/// The numbers of the tangents, after a check of the lengths of point and tangents and of their shapes.
 #[inline]
-fn checked<'a, X: Shape, D: Point<Shape: Shape<Scalar = X::Scalar>>, const T: usize>(
+fn checked<'a, P: Point, D: Point<Shape: Shape<Scalar = ScalarOf<P>>>, const T: usize>(
     inputs: usize,
-    x: &[X::Scalar],
+    at: At<'_, P>,
     tangents: &'a [D; T],
-    memory: &'a mut [Vec<X::Scalar>; T],
+    memory: &'a mut [Vec<ScalarOf<P>>; T],
     backend: &'static str,
-) -> Result<[&'a [X::Scalar]; T], Error> {
-    check_point::<X>(inputs, x.len()).map_err(|kind| error(kind, backend))?;
-    let tangents = flat_seeds(tangents, memory);
-    check_seeds(&tangents, inputs, backend)?;
-    Ok(tangents)
+) -> Result<[&'a [ScalarOf<P>]; T], Error> {
+    let check = check_point::<P::Shape>(inputs, at.coordinates().len());
+    let tangents = check.and_then(|()| checked_tangents(at.point(), inputs, tangents, memory));
+    tangents.map_err(|kind| error(kind, backend))
 }

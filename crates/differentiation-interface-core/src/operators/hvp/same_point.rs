@@ -3,10 +3,10 @@
 //! Called by users. Calls the [`HvpSamePointBackend`], which keeps what depends on the point alone.
 
 use super::backend::HvpSamePointBackend;
-use super::tangents::{check_seeds, error};
+use super::checks::{check_buffers, error};
 use crate::container::Buffer;
 use crate::error::Error;
-use crate::operators::call::{Memory, check_buffer, flat_seeds, like, write};
+use crate::operators::call::{Memory, checked_tangents, like, write};
 use crate::point::{At, LikeOf, Point, ScalarOf, Shape};
 use std::ops::Deref;
 
@@ -44,8 +44,8 @@ where
 {
     let (mut memory, mut flat) = (Memory::new(), std::array::from_fn(|_| Vec::new()));
     let at = At::new(&x, &mut memory.point);
-    let seeds = flat_seeds(&tangents, &mut flat);
-    check_seeds(&seeds, at.coordinates().len(), B::BACKEND)?;
+    let seeds = checked_tangents(&x, at.coordinates().len(), &tangents, &mut flat);
+    let seeds = seeds.map_err(|kind| error(kind, B::BACKEND))?;
     let mut state = backend.hold(&f, at)?;
     // One call sizes the work memory of the products.
     backend.prepare_held(&mut state, &f, at, &seeds)?;
@@ -128,8 +128,7 @@ where
         products: [&mut (impl Buffer<ScalarOf<P>> + ?Sized); T],
         tangents: [D; T],
     ) -> Result<(), Error> {
-        let check = |buffer: &&mut _| check_buffer(self.inputs, Buffer::<ScalarOf<P>>::count(&**buffer));
-        products.iter().try_for_each(check).map_err(|kind| error(kind, B::BACKEND))?;
+        check_buffers(&self.point, self.inputs, &products, B::BACKEND)?;
         self.run(&tangents)?;
         for (k, product) in products.into_iter().enumerate() {
             write(product, &mut self.memory.result, |out| B::copy_product(&self.state, k, out));
@@ -138,8 +137,8 @@ where
     }
 
     fn run<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(&mut self, tangents: &[D; T]) -> Result<(), Error> {
-        let tangents = flat_seeds(tangents, &mut self.tangents);
-        check_seeds(&tangents, self.inputs, B::BACKEND)?;
+        let tangents = checked_tangents(&self.point, self.inputs, tangents, &mut self.tangents);
+        let tangents = tangents.map_err(|kind| error(kind, B::BACKEND))?;
         let at = At::new(&self.point, &mut self.memory.point);
         self.backend.held(&mut self.state, &self.function, at, &tangents)
     }

@@ -6,7 +6,7 @@ mod backend;
 
 pub use backend::{PullbackBackend, PullbackWork};
 
-use super::call::{Memory, check_buffer, check_point, flat_seeds, like, write};
+use super::call::{Memory, check_outlines, check_point, check_shaped, flat_seeds, like, write};
 use crate::backend::Seeds;
 use crate::container::Buffer;
 use crate::context::Contexts;
@@ -31,7 +31,7 @@ type PullbackBorrowed<'a, B, F, X, C> =
 /// Cotangents are passed like points: `[&dy1, &dy2]` for outputs that are vectors, `[1.0]` for a number.
 ///
 /// # Errors
-/// [`ErrorKind::SeedLength`] if a cotangent is not as long as the output, [`ErrorKind::NoSeeds`] if there is none.
+/// [`ErrorKind::SeedLength`] if a cotangent is not as long as the output, [`ErrorKind::SeedShape`] if it is of the type of the output and has another shape, [`ErrorKind::NoSeeds`] if there is none.
 ///
 /// # Example
 /// ```
@@ -60,7 +60,7 @@ where
 /// Writes `Jᵀ·dy` of each cotangent into the buffer of the same position; each is as long as `x`.
 ///
 /// # Errors
-/// Those of [`pullback`], and [`ErrorKind::BufferLength`] if a buffer has another length.
+/// Those of [`pullback`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if a buffer has another length or, being of the type of `x`, another shape.
 ///
 /// # Example
 /// ```
@@ -280,7 +280,7 @@ where
     /// Writes the products at `x` into the buffers.
     ///
     /// # Errors
-    /// Those of [`pullback`](Self::pullback), and [`ErrorKind::BufferLength`].
+    /// Those of [`pullback`](Self::pullback), and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`].
     pub fn pullback_into<P, W>(
         &mut self,
         products: [&mut (impl Buffer<X::Scalar> + ?Sized); T],
@@ -292,7 +292,7 @@ where
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &cotangents)?;
-        self.copy_products(products)
+        self.copy_products(&x, products)
     }
 
     /// Returns the value and the products at `x`.
@@ -327,7 +327,7 @@ where
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         self.run(&x, &cotangents)?;
-        self.copy_products(products)?;
+        self.copy_products(&x, products)?;
         Ok(B::Output::borrow(B::value(&self.state), B::kept(&self.state)))
     }
 
@@ -387,10 +387,11 @@ where
         P: Point<Shape = X, Contexts = C>,
         W: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
-        let cotangents = flat_seeds(cotangents, &mut self.cotangents);
-        Seeds::Vectors(&cotangents).check(B::value(&self.state).len()).map_err(Self::named)?;
+        let flat = flat_seeds(cotangents, &mut self.cotangents);
+        Seeds::Vectors(&flat).check(B::value(&self.state).len()).map_err(Self::named)?;
+        Self::check_shapes(&self.state, cotangents)?;
         let at = At::new(x, &mut self.memory.point);
-        self.backend.products(&mut self.state, &self.function, at, &cotangents)
+        self.backend.products(&mut self.state, &self.function, at, &flat)
     }
 
     fn run<P, W>(&mut self, x: &P, cotangents: &[W; T]) -> Result<(), Error>
@@ -402,10 +403,19 @@ where
         check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
         let seeds = flat_seeds(cotangents, &mut self.cotangents);
         if self.backend.at_once(&mut self.state, &self.function, at, &seeds) {
-            return Ok(());
+            return Self::check_shapes(&self.state, cotangents);
         }
         self.record(x)?;
         self.sweep(x, cotangents)
+    }
+
+    /// Refuses cotangents of another shape than the last output.
+    fn check_shapes<W: Point<Shape: Shape<Scalar = X::Scalar>>>(
+        state: &B::State,
+        cotangents: &[W; T],
+    ) -> Result<(), Error> {
+        let outline = B::Output::outline(B::kept(state));
+        check_outlines::<PullbackValue<B, H::Target, X, C>, W>(outline, cotangents).map_err(Self::named)
     }
 
     fn named(kind: ErrorKind) -> Error {
@@ -424,9 +434,14 @@ where
         })
     }
 
-    /// Copies the products into buffers of the caller.
-    fn copy_products(&mut self, products: [&mut (impl Buffer<X::Scalar> + ?Sized); T]) -> Result<(), Error> {
-        products.iter().try_for_each(|buffer| check_buffer(self.inputs, buffer.count())).map_err(Self::named)?;
+    /// Copies the products into buffers of the caller. The last recording was at `x`.
+    fn copy_products<P: Point<Shape = X, Contexts = C>>(
+        &mut self,
+        x: &P,
+        products: [&mut (impl Buffer<X::Scalar> + ?Sized); T],
+    ) -> Result<(), Error> {
+        let check = |buffer: &&mut _| check_shaped::<_, X::Like>(self.inputs, x.outline(), &**buffer);
+        products.iter().try_for_each(check).map_err(Self::named)?;
         for (k, buffer) in products.into_iter().enumerate() {
             let product = Self::product(&self.state, self.inputs, k);
             write(buffer, &mut self.memory.result, |out| out.copy_from_slice(product));
@@ -490,6 +505,6 @@ where
         cotangents: [W; T],
     ) -> Result<(), Error> {
         self.call.sweep(&self.point, &cotangents)?;
-        self.call.copy_products(products)
+        self.call.copy_products(&self.point, products)
     }
 }

@@ -6,15 +6,14 @@ mod backend;
 
 pub use backend::{PushforwardBackend, PushforwardWork};
 
-use super::call::{Memory, check_buffer, check_point, flat_seeds, write};
-use crate::backend::Seeds;
+use super::call::{Memory, check_point, check_shaped, checked_tangents, write};
 use crate::container::Buffer;
 use crate::context::Contexts;
 use crate::error::{Error, ErrorKind};
 use crate::evaluate::Output;
 use crate::point::{At, Point, ScalarOf, Shape};
 use crate::recordings::Reports;
-use crate::scalar::{Base, Scalar};
+use crate::scalar::Base;
 use std::ops::Deref;
 
 /// The shape of a function's output in a call of `pushforward`.
@@ -31,7 +30,7 @@ type PushforwardBorrowed<'a, B, F, X, C, const T: usize> =
 /// Tangents are passed like points: `[&dx1, &dx2]` for vectors, `[1.0]` for a number.
 ///
 /// # Errors
-/// [`ErrorKind::SeedLength`] if a tangent is not as long as `x`, [`ErrorKind::NoSeeds`] if there is none.
+/// [`ErrorKind::SeedLength`] if a tangent is not as long as `x`, [`ErrorKind::SeedShape`] if it is of the type of `x` and has another shape, [`ErrorKind::NoSeeds`] if there is none.
 ///
 /// # Example
 /// ```
@@ -60,7 +59,7 @@ where
 /// Writes `J·dx` of each tangent into the buffer of the same position; each is as long as the output.
 ///
 /// # Errors
-/// Those of [`pushforward`], and [`ErrorKind::BufferLength`] if a buffer has another length.
+/// Those of [`pushforward`], and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`] if a buffer has another length or, being of the type of the result, another shape.
 ///
 /// # Example
 /// ```
@@ -212,7 +211,7 @@ where
     B: PushforwardBackend<H::Target, P::Shape, P::Contexts, T>,
 {
     let mut call = PreparedPushforward::<H, B, P::Shape, T, P::Contexts>::new(f, backend, &x)?;
-    check_seeds(&flat_seeds(&tangents, &mut call.tangents), call.inputs, B::BACKEND)?;
+    checked_tangents(&x, call.inputs, &tangents, &mut call.tangents).map_err(|kind| error(kind, B::BACKEND))?;
     let at = At::new(&x, &mut call.memory.point);
     call.backend.hold(&mut call.state, &call.function, at)?;
     let mut prepared = PreparedPushforwardSamePoint { call, point: x };
@@ -257,14 +256,9 @@ where
     }
 }
 
-/// Refuses tangents of another length than the point.
-fn check_seeds<S: Scalar, const T: usize>(
-    tangents: &[&[S]; T],
-    inputs: usize,
-    backend: &'static str,
-) -> Result<(), Error> {
-    let named = |kind: ErrorKind| Error::new(kind).during("pushforward", backend);
-    Seeds::Vectors(tangents).check(inputs).map_err(named)
+/// An error of this operator.
+fn error(kind: ErrorKind, backend: &'static str) -> Error {
+    Error::new(kind).during("pushforward", backend)
 }
 
 impl<H, B, X, const T: usize, C> PreparedPushforward<H, B, X, T, C>
@@ -303,7 +297,7 @@ where
     /// Writes the products at `x` into the buffers.
     ///
     /// # Errors
-    /// Those of [`pushforward`](Self::pushforward), and [`ErrorKind::BufferLength`].
+    /// Those of [`pushforward`](Self::pushforward), and [`ErrorKind::BufferLength`] or [`ErrorKind::BufferShape`].
     pub fn pushforward_into<P, D>(
         &mut self,
         products: [&mut (impl Buffer<X::Scalar> + ?Sized); T],
@@ -391,8 +385,8 @@ where
         D: Point<Shape: Shape<Scalar = X::Scalar>>,
     {
         let at = At::new(&x, &mut self.memory.point);
-        let tangents = flat_seeds(&tangents, &mut self.tangents);
-        check_seeds(&tangents, at.coordinates().len(), B::BACKEND)?;
+        let tangents =
+            checked_tangents(&x, at.coordinates().len(), &tangents, &mut self.tangents).map_err(Self::named)?;
         self.backend.adapt(&mut self.state, false);
         self.backend.prepare(&mut self.state, &self.function, at, &tangents)?;
         self.inputs = at.coordinates().len();
@@ -407,8 +401,7 @@ where
     {
         let at = At::new(x, &mut self.memory.point);
         check_point::<X>(self.inputs, at.coordinates().len()).map_err(Self::named)?;
-        let tangents = flat_seeds(tangents, &mut self.tangents);
-        check_seeds(&tangents, self.inputs, B::BACKEND)?;
+        let tangents = checked_tangents(x, self.inputs, tangents, &mut self.tangents).map_err(Self::named)?;
         self.backend.products(&mut self.state, &self.function, at, &tangents, with_value)
     }
 
@@ -418,14 +411,17 @@ where
     }
 
     fn named(kind: ErrorKind) -> Error {
-        Error::new(kind).during("pushforward", B::BACKEND)
+        error(kind, B::BACKEND)
     }
 
     /// Copies the products into buffers of the caller.
     fn copy_products(&mut self, products: [&mut (impl Buffer<X::Scalar> + ?Sized); T]) -> Result<(), Error> {
         // All products are as long as the output. There is at least one, because an empty list of seeds is an error.
-        let expected = B::product(&mut self.state, 0).0.len();
-        products.iter().try_for_each(|buffer| check_buffer(expected, buffer.count())).map_err(Self::named)?;
+        let (product, kept) = B::product(&mut self.state, 0);
+        let (expected, outline) = (product.len(), B::Output::outline(kept));
+        let check =
+            |buffer: &&mut _| check_shaped::<_, PushforwardValue<B, H::Target, X, C, T>>(expected, outline, &**buffer);
+        products.iter().try_for_each(check).map_err(Self::named)?;
         for (k, buffer) in products.into_iter().enumerate() {
             let product = B::product(&mut self.state, k).0;
             write(buffer, &mut self.memory.result, |out| out.copy_from_slice(product));
@@ -502,8 +498,7 @@ where
     fn run<D: Point<Shape: Shape<Scalar = ScalarOf<P>>>>(&mut self, tangents: &[D; T]) -> Result<(), Error> {
         let PreparedPushforwardSamePoint { call, point } = self;
         let PreparedPushforward { function, backend, state, inputs, memory, tangents: flat } = call;
-        let tangents = flat_seeds(tangents, flat);
-        check_seeds(&tangents, *inputs, B::BACKEND)?;
+        let tangents = checked_tangents(point, *inputs, tangents, flat).map_err(|kind| error(kind, B::BACKEND))?;
         backend.held(state, function, At::new(point, &mut memory.point), &tangents)
     }
 }
