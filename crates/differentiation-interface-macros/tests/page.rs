@@ -75,6 +75,7 @@ fn page() -> String {
         "everyday.rs",
         "generic_types.rs",
         "idioms.rs",
+        "iterators.rs",
         "science.rs",
         "text.rs",
     ] {

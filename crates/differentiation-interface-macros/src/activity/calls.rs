@@ -181,7 +181,23 @@ impl Inference<'_> {
                 }
                 (*result).clone()
             }
-            other => self.unknown_call(&mut call.args, &[other], false, span).0,
+            other => {
+                let callee = other.clone();
+                let (result, _) = self.unknown_call(&mut call.args, &[other], false, span);
+                if let (Ty::Opaque(called), Ty::Opaque(callee)) = (self.resolve(&result), callee) {
+                    self.take_back(called, callee, span);
+                }
+                result
+            }
+        }
+    }
+
+    /// What is called with active numbers was made to take them: `let h = compose(square, f64::sin)`, where `h(x)`.
+    fn take_back(&mut self, called: Act, mut callee: Act, span: Span) {
+        self.graph.flow(called, callee, span);
+        while let Some((_, origin)) = self.origins.iter().find(|(of, _)| *of == callee) {
+            self.graph.flow(callee, *origin, span);
+            callee = *origin;
         }
     }
 
@@ -302,7 +318,7 @@ impl Inference<'_> {
                 self.unify(&entries, &map, span);
                 Some(map)
             }
-            [.., owner, "from"] if one && SEQUENCES.contains(owner) => {
+            [.., owner, "from" | "from_iter"] if one && SEQUENCES.contains(owner) => {
                 let types = match &mut *call.func {
                     Expr::Path(p) => self.path_arguments(&mut p.path),
                     _ => Vec::new(),
@@ -456,6 +472,14 @@ impl Inference<'_> {
         for act in types.iter().flat_map(|ty| self.acts(ty)).collect::<Vec<_>>() {
             self.graph.flow(act, call, span);
         }
+        // A function of the module that is handed over is called with what the unknown function computes, as closures are.
+        for ty in &types {
+            if let Ty::Fn(taken, _) = self.resolve(ty) {
+                for act in taken.iter().flat_map(|ty| self.acts(ty)).collect::<Vec<_>>() {
+                    self.graph.flow(call, act, span);
+                }
+            }
+        }
         types.push(Ty::Opaque(call));
         for argument in arguments.iter_mut() {
             if let Expr::Closure(c) = argument {
@@ -469,6 +493,9 @@ impl Inference<'_> {
             }
         }
         let result = self.opaque_of(&types, span);
+        if let Ty::Opaque(made) = self.resolve(&result) {
+            self.origins.push((made, call));
+        }
         for (i, from, is_float) in plain {
             let mark = match lifts && is_float {
                 true => Mark::Lift { from, to: call, certain: true },

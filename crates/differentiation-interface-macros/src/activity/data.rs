@@ -133,6 +133,9 @@ pub(super) fn structs(ty: &Ty, resolve: &impl Fn(&Ty) -> Ty, found: &mut Vec<usi
         Ty::Struct(id, _) => found.push(id),
         Ty::Seq(item) | Ty::Map(item) => structs(&item, resolve, found),
         Ty::Tuple(items) => items.iter().for_each(|item| structs(item, resolve, found)),
+        Ty::Fn(arguments, result) => {
+            arguments.iter().chain([&*result]).for_each(|part| structs(part, resolve, found));
+        }
         _ => {}
     }
 }

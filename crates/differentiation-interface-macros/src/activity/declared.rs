@@ -12,6 +12,9 @@ use syn::Ident;
 /// The owner of the methods that traits of the module give to slices, arrays, vectors and tuples.
 pub(super) const CONTAINERS: &str = "[f64]";
 
+/// The trait of types whose methods are also those of a sequence.
+pub(super) const ITERATOR: &str = "Iterator";
+
 /// The declarations of a module.
 #[derive(Default)]
 pub(super) struct Module {

@@ -34,6 +34,8 @@ pub(super) struct Inference<'e> {
     pub(super) type_parameters: HashMap<String, Ty>,
     /// The operators that the bounds of type parameters name.
     pub(super) operators: Vec<Operator>,
+    /// Where values of unknown types come from: the call that made one, the value that a variable is bound to.
+    pub(super) origins: Vec<(Act, Act)>,
     pub(super) marks: Vec<Mark>,
     /// The types and functions of the module, if one is read.
     pub(super) module: Module,

@@ -3,7 +3,7 @@
 //! Called by `make_items_generic`. Types and functions are entered in [`Module`], where `instances` finds them.
 
 use super::annotations::Words;
-use super::declared::{CONTAINERS, Passing, Scheme};
+use super::declared::{CONTAINERS, ITERATOR, Passing, Scheme};
 use super::forms;
 use super::graph::Act;
 use super::inference::{Inference, Variable};
@@ -301,6 +301,13 @@ impl Inference<'_> {
         if let Some(of_trait) = of_module {
             let of_trait = self.module.types[of_trait].name.clone();
             self.module.implemented.entry(name.clone()).or_default().push(of_trait);
+        }
+        if block
+            .trait_
+            .as_ref()
+            .is_some_and(|(path, _)| path.segments.last().is_some_and(|last| last.ident == ITERATOR))
+        {
+            self.module.implemented.entry(name.clone()).or_default().push(ITERATOR.to_string());
         }
         let is_bare = self.module.types[id].is_bare;
         let flag = match of_module {

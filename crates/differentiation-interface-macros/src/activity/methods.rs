@@ -1,6 +1,7 @@
 //! Method calls on numbers, and the choice between numbers and containers.
 
 use super::annotations::Words;
+use super::declared::ITERATOR;
 use super::inference::Inference;
 use super::marks::Mark;
 use super::refusals::{self, Arguments};
@@ -120,8 +121,16 @@ impl Inference<'_> {
         if let Some(ty) = self.map_method(m, &receiver, &name, span) {
             return ty;
         }
-        if matches!(receiver, Ty::Seq(_) | Ty::Var(_) | Ty::Opaque(_))
-            && let Some(ty) = self.sequence_method(m, &receiver, &name, span)
+        // The items of an iterator of the module are unknown to the analysis, not to the compiler.
+        let sequence = match &receiver {
+            Ty::Seq(_) | Ty::Var(_) | Ty::Opaque(_) => Some(receiver.clone()),
+            Ty::Struct(id, _) if self.module.owners(&self.module.types[*id].name).iter().any(|of| of == ITERATOR) => {
+                Some(self.opaque_of(&[receiver.clone()], span))
+            }
+            _ => None,
+        };
+        if let Some(sequence) = sequence
+            && let Some(ty) = self.sequence_method(m, &sequence, &name, span)
         {
             return ty;
         }

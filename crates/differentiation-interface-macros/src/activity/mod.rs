@@ -109,6 +109,7 @@ impl<'e> Inference<'e> {
             scopes: vec![HashMap::new()],
             type_parameters: HashMap::new(),
             operators: Vec::new(),
+            origins: Vec::new(),
             module: Module::default(),
             marks: Vec::new(),
             checks: Vec::new(),

@@ -61,7 +61,7 @@ fn declaration(call: &Ident, name: &Ident, kind: Kind) -> TokenStream {
         ),
         Kind::Type => (
             "move it and the functions that use it into one `#[differentiable] mod`",
-            "a type that is generic, with `T` in place of `f64`, can also stay where it is",
+            "a type that is generic, with `T` in place of `f64`, can also stay where it is; a module inside of one with the attribute is another module",
         ),
     };
     let message = format!("`{name}` takes `{{A}}`: {remedy}");

@@ -3,7 +3,7 @@
 //! Called where signatures and heads of blocks are read; `exprs` asks for the operators.
 
 use super::annotations::Words;
-use super::declared::{Operator, Passing, Scheme};
+use super::declared::{ITERATOR, Operator, Passing, Scheme};
 use super::graph::Act;
 use super::inference::Inference;
 use super::ty::Ty;
@@ -167,6 +167,9 @@ impl Inference<'_> {
                 continue;
             }
             let Some(last) = bound.path.segments.last_mut() else { continue };
+            if last.ident == ITERATOR {
+                self.module.implemented.entry(t.ident.to_string()).or_default().push(ITERATOR.to_string());
+            }
             let method = method_of(&last.ident);
             let (right, result) = self.operands(&mut last.arguments, this, flag, method.is_some());
             let Some(method) = method else { continue };

@@ -225,6 +225,7 @@ impl Inference<'_> {
             (Ty::Opaque(a), Ty::Var(v)) => {
                 let b = self.graph.fresh();
                 self.vars[*v] = Some(Ty::Opaque(b));
+                self.origins.push((b, *a));
                 self.flow_lifting(expr, *a, b, false);
             }
             (Ty::Float(a), Ty::Float(b)) | (Ty::Opaque(a), Ty::Float(b)) => self.flow_lifting(expr, *a, *b, true),

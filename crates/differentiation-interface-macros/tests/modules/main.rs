@@ -24,6 +24,7 @@ mod constants_and_places;
 mod everyday;
 mod generic_types;
 mod idioms;
+mod iterators;
 mod operands_and_strategies;
 mod programs;
 mod reduced;

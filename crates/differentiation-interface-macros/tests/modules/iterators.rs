@@ -1,0 +1,134 @@
+//! `#[differentiable] mod`: iterators of the module, traits for all iterators, and functions that are handed over and returned.
+
+use crate::dual::agrees;
+use differentiation_interface_macros::differentiable;
+
+both! {
+    // Traits with methods for every iterator: `trait Stats: Iterator<Item = f64> + Sized`
+    mod extensions {
+        trait Stats: Iterator<Item = f64> + Sized {
+            fn mean(self) -> f64 {
+                let (sum, count) = self.fold((0.0, 0), |(sum, count), v| (sum + v, count + 1));
+                sum / count as f64
+            }
+        }
+        impl<I: Iterator<Item = f64>> Stats for I {}
+        trait Weighted: Iterator<Item = (f64, f64)> + Sized {
+            fn weighted_mean(self) -> f64 {
+                let (mut sum, mut weights) = (0.0, 0.0);
+                for (w, v) in self {
+                    sum += w * v;
+                    weights += w;
+                }
+                sum / weights
+            }
+            fn spread(self, around: f64) -> f64 {
+                self.map(|(w, v)| w * (v - around).powi(2)).sum::<f64>().sqrt()
+            }
+        }
+        impl<I> Weighted for I where I: Iterator<Item = (f64, f64)> {}
+        pub fn f(x: &[f64]) -> f64 {
+            let mean = x.iter().map(|v| (v * v, *v)).weighted_mean();
+            let spread = x.iter().zip(&[1.0, 2.0]).map(|(v, w)| (*w, *v)).spread(mean);
+            mean * spread + x.iter().copied().mean() * x.iter().map(|v| v * v).mean()
+        }
+    }
+
+    // Iterators of the module, with the methods of all iterators: `Powers { x, current: 1.0 }.fold(..)`
+    mod generators {
+        struct Powers {
+            x: f64,
+            current: f64,
+        }
+        impl Iterator for Powers {
+            type Item = f64;
+            fn next(&mut self) -> Option<f64> {
+                if self.current.abs() < 1e-3 {
+                    return None;
+                }
+                let current = self.current;
+                self.current *= self.x;
+                Some(current)
+            }
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let mut powers = Powers { x: x[0], current: 1.0 };
+            let first: f64 = powers.by_ref().take(3).sum();
+            let (sum, count) = Powers { x: x[1], current: 0.5 }.fold((0.0, 0), |(s, n), v| (s + v, n + 1));
+            let largest = Powers { x: x[0], current: 0.5 }.fold(0.0, f64::max);
+            first + powers.next().unwrap() * largest + sum / count as f64
+        }
+    }
+
+    // Functions that make functions of functions: `compose(square, |y: f64| y.sin())`
+    mod functions {
+        fn compose<A, B, C>(f: impl Fn(A) -> B, g: impl Fn(B) -> C) -> impl Fn(A) -> C {
+            move |x| g(f(x))
+        }
+        fn square(x: f64) -> f64 {
+            x * x
+        }
+        fn half(x: f64) -> f64 {
+            0.5 * x
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let h = compose(square, |y: f64| y.sin());
+            let plain = compose(half, square);
+            h(x[0]) + h(x[1]) * x[0] * plain(3.0)
+        }
+    }
+
+    // Aliases of functions of structs, `type Field = dyn Fn(Point) -> Point`, and `Vec::<f64>::from_iter(..)`
+    mod aliases {
+        #[derive(Clone, Copy)]
+        pub struct Point {
+            x: f64,
+            y: f64,
+        }
+        type Field = dyn Fn(Point) -> Point;
+        type Map = fn(Point) -> Point;
+        type Path = Vec<Point>;
+        fn quarter(p: Point) -> Point {
+            Point { x: -p.y, y: p.x }
+        }
+        fn step(field: &Field, p: Point, h: f64) -> Point {
+            let d = field(p);
+            Point { x: p.x + h * d.x, y: p.y + h * d.y }
+        }
+        fn walk(map: Map, start: Point) -> Path {
+            let mut path = vec![start];
+            for _ in 0..2 {
+                let last = path[path.len() - 1];
+                path.push(map(last));
+            }
+            path
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let field: Box<Field> = Box::new(|p: Point| Point { x: p.y * p.x, y: -p.x });
+            let start = step(&*field, Point { x: x[0], y: x[1] }, 0.1);
+            let squares = Vec::<f64>::from_iter(x.iter().map(|v| v * v));
+            walk(quarter, start).iter().zip(&squares).map(|(p, s)| p.x * p.y * s).sum()
+        }
+    }
+}
+
+#[test]
+fn traits_of_all_iterators_have_methods() {
+    agrees(extensions::F, plain::extensions::f, [1.5, 0.7]);
+}
+
+#[test]
+fn iterators_of_the_module_are_sequences() {
+    agrees(generators::F, plain::generators::f, [0.5, 0.7]);
+    agrees(generators::F, plain::generators::f, [-0.5, 0.2]);
+}
+
+#[test]
+fn functions_are_handed_over_and_returned() {
+    agrees(functions::F, plain::functions::f, [1.5, 0.7]);
+}
+
+#[test]
+fn aliases_of_functions_name_structs() {
+    agrees(aliases::F, plain::aliases::f, [1.5, 0.7]);
+}
