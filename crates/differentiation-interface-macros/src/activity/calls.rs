@@ -481,10 +481,12 @@ impl Inference<'_> {
             }
         }
         types.push(Ty::Opaque(call));
+        let taken = self.graph.fresh();
+        self.graph.flow(taken, call, span);
         for argument in arguments.iter_mut() {
             if let Expr::Closure(c) = argument {
                 let expected = vec![Ty::Opaque(call); c.inputs.len()];
-                self.guess_closure_types(c, call);
+                self.guess_closure_types(c, call, taken);
                 let ty = self.closure(c, Some(&expected));
                 for a in self.acts(&ty) {
                     self.graph.flow(a, call, span);
@@ -494,7 +496,7 @@ impl Inference<'_> {
         }
         let result = self.opaque_of(&types, span);
         if let Ty::Opaque(made) = self.resolve(&result) {
-            self.origins.push((made, call));
+            self.origins.push((made, taken));
         }
         for (i, from, is_float) in plain {
             let mark = match lifts && is_float {
@@ -519,13 +521,13 @@ impl Inference<'_> {
         elems.iter().zip(&types).enumerate().filter_map(number).collect()
     }
 
-    /// `|t: f64| ..` passed to an unknown function: the compiler infers the type if it must not be `f64`.
-    fn guess_closure_types(&mut self, c: &mut syn::ExprClosure, call: Act) {
+    /// `|t: f64| ..` passed to an unknown function: the compiler infers the type if it must not be `f64`, unless the result is called with active numbers (`taken`).
+    fn guess_closure_types(&mut self, c: &mut syn::ExprClosure, call: Act, taken: Act) {
         for pat in &mut c.inputs {
             if let syn::Pat::Type(p) = pat
                 && crate::number::is_word(&p.ty, "f64")
             {
-                self.mark_type(&mut p.ty, Mark::Guessed(call));
+                self.mark_type(&mut p.ty, Mark::Guessed { call, taken });
             }
         }
     }

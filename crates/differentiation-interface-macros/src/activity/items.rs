@@ -166,10 +166,11 @@ impl Inference<'_> {
         generics.type_params().filter(is_bounded).map(|p| p.ident.to_string()).collect()
     }
 
-    /// Whether the tokens name `f64`, or a type or trait of the module that has numbers.
+    /// Whether the tokens name `f64`, or a type, an alias or a trait of the module that has numbers.
     pub(super) fn names_numbers(&self, tokens: TokenStream) -> bool {
         let types = self.module.types.iter().filter(|t| t.has_numbers).map(|t| t.name.as_str());
-        types.chain(["f64"]).any(|name| mentions(tokens.clone(), name))
+        let aliases = self.module.aliases.keys().map(String::as_str);
+        types.chain(aliases).chain(["f64"]).any(|name| mentions(tokens.clone(), name))
     }
 
     /// The same without types whose numbers are those of their parameters.
@@ -331,18 +332,9 @@ impl Inference<'_> {
             .as_ref()
             .map(|(path, _)| self.trait_number(path).map_or(flag, |id| self.module.types[id].flag));
         if let Some((path, _)) = &mut block.trait_ {
-            if let Some(act) = of_trait
-                && self.trait_number(path).is_some()
-            {
-                self.module_type(path, &Words::As(act));
-            }
-            for segment in &mut path.segments {
-                let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else { continue };
-                for argument in &mut arguments.args {
-                    if let GenericArgument::Type(ty) = argument {
-                        self.annotation(ty, &Words::As(flag));
-                    }
-                }
+            match of_trait.filter(|_| self.trait_number(path).is_some()) {
+                Some(act) => drop(self.module_type(path, &Words::As(act))),
+                None => self.annotate_arguments(path, flag),
             }
         }
         let mut acts = vec![flag];
@@ -400,6 +392,18 @@ impl Inference<'_> {
             self.module.order.push_back(Some(scheme));
         }
         Some(this)
+    }
+
+    /// Reads the types in the angle brackets of a path, whose numbers have this activity.
+    fn annotate_arguments(&mut self, path: &mut syn::Path, act: Act) {
+        for segment in &mut path.segments {
+            let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else { continue };
+            for argument in &mut arguments.args {
+                if let GenericArgument::Type(ty) = argument {
+                    self.annotation(ty, &Words::As(act));
+                }
+            }
+        }
     }
 
     /// Whether `forms` has moved the body of a number's operator to the operand, a type of the module.

@@ -13,8 +13,9 @@ const PREFIX: &str = "__differentiable_mark_";
 pub(super) enum Mark {
     /// A type `f64`: becomes the number type if active.
     Number(Act),
-    /// The type `f64` of a closure argument of an unknown function: inferred by the compiler if active.
-    Guessed(Act),
+    /// The type `f64` of a closure argument of an unknown function: inferred by the compiler if the call is active, and the number type if what the call
+    /// makes is called with active numbers.
+    Guessed { call: Act, taken: Act },
     /// A plain expression where an active one is needed: becomes `T::constant(expr)`. An uncertain one is lifted only if the
     /// target turns out to be a number.
     Lift { from: Act, to: Act, certain: bool },

@@ -69,7 +69,8 @@ impl VisitMut for Rewrite<'_> {
         let number = Ident::new(&self.number.to_string(), span);
         *ty = match mark {
             Mark::Number(a) if self.graph.is_active(*a) => parse_quote_spanned!(span=> #number),
-            Mark::Guessed(a) if self.graph.is_active(*a) => parse_quote_spanned!(span=> _),
+            Mark::Guessed { taken, .. } if self.graph.is_active(*taken) => parse_quote_spanned!(span=> #number),
+            Mark::Guessed { call, .. } if self.graph.is_active(*call) => parse_quote_spanned!(span=> _),
             _ => parse_quote_spanned!(span=> f64),
         };
     }

@@ -354,6 +354,10 @@ impl Inference<'_> {
             if mentions(alias.ty.to_token_stream(), "f64") {
                 self.graph.activate(act);
             }
+            // Those before it that it names.
+            let named = self.module.aliases.iter().filter(|(name, _)| mentions(alias.ty.to_token_stream(), name));
+            let named: Vec<Act> = named.map(|(_, (_, act))| *act).collect();
+            named.into_iter().for_each(|of_alias| self.graph.flow(of_alias, act, alias.ident.span()));
             let ty = self.annotation(&mut alias.ty, &Words::As(act));
             let mut found = Vec::new();
             structs(&ty, &|ty| self.resolve(ty), &mut found);

@@ -232,6 +232,50 @@ both! {
             Goal(x[1]).eval(&[x[0], 1.0]) + total(x) * x[0]
         }
     }
+
+    // Traits with a type parameter for aliases of numbers: `impl Cost<State<3>> for Obstacle`, `Vec<Box<dyn Cost<State<3>>>>`
+    mod stages {
+        pub type State<const N: usize> = [f64; N];
+        pub trait Cost<S: ?Sized> {
+            fn eval(&self, s: &S) -> f64;
+        }
+        pub struct Goal<const N: usize>(State<N>, f64);
+        impl<const N: usize> Cost<State<N>> for Goal<N> {
+            fn eval(&self, s: &State<N>) -> f64 {
+                self.1 * s.iter().zip(&self.0).map(|(a, b)| (a - b).powi(2)).sum::<f64>()
+            }
+        }
+        pub struct Obstacle {
+            at: (f64, f64),
+            r: f64,
+        }
+        impl Cost<State<3>> for Obstacle {
+            fn eval(&self, &[x, y, ..]: &State<3>) -> f64 {
+                let d = f64::hypot(x - self.at.0, y - self.at.1) - self.r;
+                if d > 1.0 { 0.0 } else { (1.0 - d).powi(2) }
+            }
+        }
+        impl<S: ?Sized, C: Cost<S> + ?Sized> Cost<S> for &C {
+            fn eval(&self, s: &S) -> f64 {
+                (*self).eval(s)
+            }
+        }
+        impl<S> Cost<S> for Vec<Box<dyn Cost<S>>> {
+            fn eval(&self, s: &S) -> f64 {
+                self.iter().map(|c| c.eval(s)).sum()
+            }
+        }
+        fn midpoint<const N: usize, V: Into<State<N>>>(a: V, b: V) -> State<N> {
+            let (a, b): (State<N>, State<N>) = (a.into(), b.into());
+            std::array::from_fn(|i| 0.5 * (a[i] + b[i]))
+        }
+        pub fn f(x: &[f64]) -> f64 {
+            let obstacle = Box::new(Obstacle { at: (0.5, 0.1), r: 0.2 });
+            let costs: Vec<Box<dyn Cost<State<3>>>> = vec![Box::new(Goal([1.0, 0.5, 0.0], 2.0)), obstacle];
+            let middle = midpoint([x[0], x[1], 0.0], [0.1, 0.2, x[0]]);
+            costs.eval(&middle) + 10.0 * (&Goal([1.0, x[0], 0.0], 1.0)).eval(&middle)
+        }
+    }
 }
 
 #[test]
@@ -240,5 +284,11 @@ fn generic_types_take_active_numbers() {
     agrees(filled::F, plain::filled::f, [-0.5, 0.7]);
     agrees(defaults::F, plain::defaults::f, [1.5, 0.7]);
     agrees(layers::F, plain::layers::f, [1.5, 0.7]);
-    agrees(costs::F, plain::costs::f, [1.5, 0.7]);
+    agrees(stages::F, plain::stages::f, [1.5, 0.7]);
+}
+
+#[test]
+fn traits_take_aliases() {
+    agrees(stages::F, plain::stages::f, [0.4, 0.7]);
+    agrees(stages::F, plain::stages::f, [4.0, -7.0]);
 }

@@ -74,7 +74,9 @@ both! {
         pub fn f(x: &[f64]) -> f64 {
             let h = compose(square, |y: f64| y.sin());
             let plain = compose(half, square);
-            h(x[0]) + h(x[1]) * x[0] * plain(3.0)
+            let k = x[1];
+            let scaled = compose(move |v: f64| v * k, f64::exp);
+            h(x[0]) + h(x[1]) * x[0] * plain(3.0) + scaled(x[0])
         }
     }
 
@@ -88,12 +90,18 @@ both! {
         type Field = dyn Fn(Point) -> Point;
         type Map = fn(Point) -> Point;
         type Path = Vec<Point>;
+        type Pair = (f64, f64);
+        type Swap = dyn Fn(Pair) -> Pair;
         fn quarter(p: Point) -> Point {
             Point { x: -p.y, y: p.x }
         }
         fn step(field: &Field, p: Point, h: f64) -> Point {
             let d = field(p);
             Point { x: p.x + h * d.x, y: p.y + h * d.y }
+        }
+        fn twice(swap: &Swap, p: Pair) -> f64 {
+            let (a, b) = swap(swap(p));
+            a * a - b
         }
         fn walk(map: Map, start: Point) -> Path {
             let mut path = vec![start];
@@ -107,7 +115,9 @@ both! {
             let field: Box<Field> = Box::new(|p: Point| Point { x: p.y * p.x, y: -p.x });
             let start = step(&*field, Point { x: x[0], y: x[1] }, 0.1);
             let squares = Vec::<f64>::from_iter(x.iter().map(|v| v * v));
-            walk(quarter, start).iter().zip(&squares).map(|(p, s)| p.x * p.y * s).sum()
+            let k = x[0];
+            let swapped = twice(&move |(a, b)| (b * 2.0, a * k), (x[1], 0.5));
+            swapped + walk(quarter, start).iter().zip(&squares).map(|(p, s)| p.x * p.y * s).sum::<f64>()
         }
     }
 }
