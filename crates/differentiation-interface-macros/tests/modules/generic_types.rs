@@ -265,6 +265,9 @@ both! {
                 self.iter().map(|c| c.eval(s)).sum()
             }
         }
+        fn weighed<C: Cost<State<3>>>(cost: C, s: &State<3>) -> f64 {
+            0.5 * cost.eval(s)
+        }
         fn midpoint<const N: usize, V: Into<State<N>>>(a: V, b: V) -> State<N> {
             let (a, b): (State<N>, State<N>) = (a.into(), b.into());
             std::array::from_fn(|i| 0.5 * (a[i] + b[i]))
@@ -273,7 +276,8 @@ both! {
             let obstacle = Box::new(Obstacle { at: (0.5, 0.1), r: 0.2 });
             let costs: Vec<Box<dyn Cost<State<3>>>> = vec![Box::new(Goal([1.0, 0.5, 0.0], 2.0)), obstacle];
             let middle = midpoint([x[0], x[1], 0.0], [0.1, 0.2, x[0]]);
-            costs.eval(&middle) + 10.0 * (&Goal([1.0, x[0], 0.0], 1.0)).eval(&middle)
+            let goal = Goal([1.0, x[0], 0.0], 1.0);
+            costs.eval(&middle) + 10.0 * weighed(&goal, &middle) + goal.eval(&middle)
         }
     }
 }
