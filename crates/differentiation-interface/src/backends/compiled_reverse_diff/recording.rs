@@ -152,11 +152,15 @@ impl Recording {
         self.source.is_some()
     }
 
-    /// Whether a new recording has the same operations with other constants. Writes the places of constants that differ and are not
-    /// parameters yet to `more`.
-    pub(super) fn compare(&self, graph: &Graph, more: &mut Vec<Place>) -> bool {
+    /// Whether a new recording, made for points and contexts of these lengths, has the same operations with other constants. Writes the places of
+    /// constants that differ and are not parameters yet to `more`. With other lengths it is another recording even if its operations are the same:
+    /// constants may follow from the shape, and constants that are known to belong to a recording do not tell it.
+    pub(super) fn compare(&self, graph: &Graph, lengths: &[u64], more: &mut Vec<Place>) -> bool {
         more.clear();
         let Some(source) = &self.source else { return false };
+        if !self.fits(graph.inputs(), graph.parameters(), lengths) {
+            return false;
+        }
         let mut known = source.places.iter().peekable();
         source.graph.compare(graph, |place| {
             while known.next_if(|known| **known < place).is_some() {}

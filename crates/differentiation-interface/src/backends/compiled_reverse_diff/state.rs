@@ -387,7 +387,7 @@ impl<S: Scalar> CompiledState<S> {
         let known = self.recordings.len();
         let found = (0..known)
             .map(|k| (self.current + k) % known)
-            .find(|index| self.recordings[*index].recording.compare(graph, &mut self.more));
+            .find(|index| self.recordings[*index].recording.compare(graph, &self.lengths, &mut self.more));
         match found {
             Some(index) => {
                 self.current = index;

@@ -93,7 +93,8 @@ impl CompiledState<f64> {
             return Ok(false);
         }
         let graph = self.fresh.graph();
-        let found = self.recordings.iter().position(|held| held.recording.compare(graph, &mut self.more));
+        let found =
+            self.recordings.iter().position(|held| held.recording.compare(graph, &self.lengths, &mut self.more));
         let compiles = found.is_none() || !self.more.is_empty();
         if compiles && (most == 0 || (found.is_none() && self.recordings.len() >= most)) {
             return Ok(false);
