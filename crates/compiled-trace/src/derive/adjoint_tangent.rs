@@ -42,7 +42,8 @@ impl Program {
         self.adjoint_by(lanes, (0..self.outputs.len()).map(|o| first_seed + o).collect())
     }
 
-    /// The program that computes the output and its gradient, if there is one output: the adjoint with the cotangent 1.
+    /// The program that computes the output and its gradient, if there is one output: the adjoint with the cotangent 1. For one input and no custom rule it is the
+    /// tangent with the tangent 1, whose operations wait for fewer others and which keeps no intermediate results of loops.
     ///
     /// Inputs: those of this program. Outputs: y, then ∂y/∂x.
     ///
@@ -62,6 +63,7 @@ impl Program {
     /// ```
     pub fn gradient(&self) -> Result<Program, Error> {
         match self.outputs[..] {
+            [1] if self.inputs[0] == 1 && !has_calls(&self.statements) => self.tangent_by(1, Vec::new()),
             [1] => self.adjoint_by(1, Vec::new()),
             _ => Err(ErrorKind::OutputLength { expected: 1, found: self.outputs.iter().sum() }.into()),
         }
@@ -151,13 +153,19 @@ impl Program {
     /// # Ok::<(), differentiation_interface_core::error::Error>(())
     /// ```
     pub fn tangent(&self, lanes: usize) -> Result<Program, Error> {
+        self.tangent_by(lanes, vec![self.inputs.len()])
+    }
+
+    /// The tangent with tangents in the input slices from `seeds` on, or with the tangent 1 if there are none.
+    fn tangent_by(&self, lanes: usize, seeds: Vec<usize>) -> Result<Program, Error> {
+        let mut shared = Shared::new(self.constants.clone(), self.rules.clone(), self.absence);
         let mut derivation = Derivation {
-            shared: Shared::new(self.constants.clone(), self.rules.clone(), self.absence),
+            one: seeds.is_empty().then(|| shared.constant(1.0)),
+            shared,
             activity: Activity::new(&self.statements),
             work: self.work,
             lanes,
-            one: None,
-            seeds: vec![self.inputs.len()],
+            seeds,
             results: (0..self.outputs.len()).map(|o| Some(self.outputs.len() + o)).collect(),
             spare: None,
             loops: Vec::new(),
@@ -166,7 +174,9 @@ impl Program {
         let mut inputs = self.inputs.clone();
         let mut outputs = self.outputs.clone();
         for _ in 0..lanes {
-            inputs.push(self.inputs[0]);
+            if derivation.one.is_none() {
+                inputs.push(self.inputs[0]);
+            }
             outputs.extend(&self.outputs);
         }
         let work = self.work * (1 + derivation.shadows());
@@ -188,6 +198,15 @@ impl Program {
     }
 }
 
+/// Whether custom rules are called.
+fn has_calls(statements: &[Statement]) -> bool {
+    statements.iter().any(|statement| match statement {
+        Statement::Loop { body, .. } => has_calls(body),
+        Statement::Call(_) => true,
+        Statement::Zero { .. } | Statement::Nest(_) => false,
+    })
+}
+
 /// How the spaces of a program map to those of its derivative.
 pub(super) struct Derivation {
     pub(super) shared: Shared,
@@ -196,11 +215,11 @@ pub(super) struct Derivation {
     /// Number of work cells of the program; those of lane `l` of the derivative follow after `(l + 1)` times as many.
     pub(super) work: usize,
     pub(super) lanes: usize,
-    /// Input slices with the seeds of lane 0, if there are any.
+    /// Input slices with the seeds of lane 0, if there are any: per output (adjoint), or that of the first input (tangent).
     seeds: Vec<usize>,
     /// Output slices with the results of lane 0, per input (adjoint) or output (tangent).
     results: Vec<Option<usize>>,
-    /// The constant 1, if it is the cotangent.
+    /// The constant 1, if it is the cotangent or the tangent.
     one: Option<u32>,
     /// A cell for derivatives with respect to constants.
     pub(super) spare: Option<u32>,
@@ -383,7 +402,10 @@ impl Derivation {
     pub(super) fn tangent_of_cell(&self, address: &Address, lane: usize) -> Option<Address> {
         match address.space {
             Space::Work => Some(self.shadow(address, lane)),
-            Space::Input(0) => Some(Address { space: Space::Input((self.seeds[0] + lane) as u8), ..address.clone() }),
+            Space::Input(0) => match self.one {
+                Some(one) => Some(Address::fixed(Space::Constant, one, address.strides.len())),
+                None => Some(Address { space: Space::Input((self.seeds[0] + lane) as u8), ..address.clone() }),
+            },
             Space::Output(o) => {
                 let first = self.results[o as usize]?;
                 let space = Space::Output((first + lane * self.results.len()) as u8);
