@@ -16,7 +16,7 @@ use std::fmt::Debug;
 /// It is not differentiated; arithmetic of its plain numbers with active numbers computes no tangents for them.
 ///
 /// A backend that compiles a recording of the function must know whether a constant has changed. It compares numbers with those of its
-/// recordings, bit for bit: single numbers, arrays, slices and vectors of them, nested ones, pairs, and the vectors and matrices of other
+/// recordings, bit for bit: single numbers, arrays, slices and vectors of them, nested ones, lists of pairs, and the vectors and matrices of other
 /// crates that can be points, of the sizes that programs use (arrays up to 64, arrays of arrays up to 8 by 8). A changed constant costs a
 /// run of the function. Data of any other type costs it in every call; pass a container as [`ConstantNumbers`] then.
 pub struct Constant<'a, K: ?Sized>(

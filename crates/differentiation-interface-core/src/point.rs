@@ -151,6 +151,7 @@ impl<S: Scalar, const K: usize> ArrayShape for [S; K] {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a point to differentiate at",
     note = "pass `&x` for a vector, a slice or an `f32`, an array or an `f64` by value, or a tuple of one of these and up to four contexts such as `(&x, Constant(&k))`",
+    note = "the arguments in `Points((&a, &m))` are references to what owns its numbers: `&2.0` for a number, no view",
     note = "a struct of numbers becomes a point `&x` by `#[derive(Container)]`, and a `Vec` or array of such structs, or of arrays, is one in a tuple: `&(x,)`"
 )]
 pub trait Point {

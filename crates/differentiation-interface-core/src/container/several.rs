@@ -14,6 +14,7 @@ use std::ops::Range;
 
 /// Several arguments as one point: `Points((&a, &m))`. The function takes them one by one, and a gradient is the tuple of their gradients.
 ///
+/// Each argument is a reference to what owns its numbers: a `Vec`, an array, a number (`&2.0`), a container; a view is a point alone and not in here.
 /// Contexts follow as behind any point: `(Points((&a, &m)), Constant(&k))`. Jacobians and Hessians have the columns of the first argument,
 /// then those of the second, and so on.
 ///

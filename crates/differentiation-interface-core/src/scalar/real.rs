@@ -136,6 +136,7 @@ where
     /// }
     /// assert_eq!(largest(&[1.0, 3.0, -5.0]), Some(3.0));
     /// ```
+    #[track_caller]
     fn total_cmp(&self, other: &Self) -> Ordering {
         let found = self.partial_cmp(other);
         match found {

@@ -437,6 +437,22 @@ fn the_memory_of_a_large_tape_is_freed_when_a_program_takes_over() {
     assert!(grad.iter().all(|found| (found - slope).abs() < 1e-15));
 }
 
+/// The chapter on functions warns of it: the adjoint of a divisor may be too small where the derivative is not.
+#[test]
+fn the_adjoint_of_a_divisor_may_vanish() {
+    fn quotient<T: Real>(x: &[T]) -> T {
+        x[0] / (x[0] * x[0] + 1.0) + x[1]
+    }
+    // The derivative by x₀ is -1/v².
+    let times_square = |v: f64, grad: Vec<f64>| (grad[0] * v * v).round();
+    let by_program = |v: f64| gradient(&|x: &[_]| quotient(x), &AutoReverseDiff::compiled(), &[v, 0.0]).unwrap();
+    let by_tape = |v: f64| gradient(&|x: &[_]| quotient(x), &AutoReverseDiff::tape(), &[v, 0.0]).unwrap();
+    let forward = |v: f64| gradient(&|x: &[_]| quotient(x), &AutoForwardDiff::default(), &[v, 0.0]).unwrap();
+    assert_eq!([1e105, 1e110].map(|v| times_square(v, by_program(v))), [-1.0, 1.0]);
+    assert_eq!([1e105, 1e110].map(|v| times_square(v, by_tape(v))), [-1.0, -1.0]);
+    assert_eq!([1e105, 1e110].map(|v| times_square(v, forward(v))), [-1.0, -1.0]);
+}
+
 /// The chapter on performance warns of both: state behind a lock is not seen, and overflow on the way is NaN by the tape and 0 by a program.
 #[test]
 fn what_the_engine_that_chooses_does_not_see() {

@@ -1,6 +1,6 @@
 //! Derivatives of determinants: of singular matrices, and where the determinant is out of range.
 
-use differentiation_interface::algebra::dense::determinant;
+use differentiation_interface::algebra::dense::{determinant, ln_determinant};
 use differentiation_interface::prelude::*;
 use faer::{Mat, mat};
 
@@ -56,7 +56,22 @@ fn the_determinant_of_a_singular_matrix_has_a_derivative() {
             assert!((&grad - &expected).norm_max() <= 1e-14 * scale, "{a:?}: {grad:?} instead of {expected:?}");
         }
     }
+    // An elimination that ends early leaves no NaN.
+    let ended = [mat![[0.0, 1.0], [0.0, 2.0]], Mat::from_fn(3, 3, |_, _| 1.0), Mat::zeros(2, 2)];
+    let unit = Mat::from_fn(20, 20, |i, j| if i == j && i != 7 { 1.0 } else { 0.0 });
+    for a in singular.iter().chain(&ended).chain([&unit]) {
+        let (value, _) = value_and_gradient(&|a: &Mat<_>| determinant(a), &AutoReverseDiff::compiled(), a).unwrap();
+        let scale = a.norm_max().powi(a.nrows() as i32).max(1.0);
+        assert!(value.abs() <= 1e-13 * scale, "{a:?}: {value}");
+        let (ln, sign) = ln_determinant(a);
+        assert!(
+            if value == 0.0 { (ln, sign) == (f64::NEG_INFINITY, 0.0) } else { sign == value.signum() },
+            "{a:?}: {ln}, {sign}"
+        );
+    }
+    assert!(ended.iter().chain([&unit]).all(|a| determinant(a) == 0.0));
     let unknown = mat![[f64::NAN, 1.0], [1.0, 1.0]];
+    assert!(determinant(&unknown).is_nan() && determinant(&mat![[0.0, f64::NAN], [0.0, 1.0]]).is_nan());
     let grad = gradient(&|a: &Mat<_>| determinant(a), &AutoForwardDiff::default(), &unknown).unwrap();
     assert!(grad[(1, 1)].is_nan());
 }

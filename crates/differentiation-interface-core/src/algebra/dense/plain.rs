@@ -128,11 +128,20 @@ impl Factors {
 
     /// The diagonal of the triangular factor: the determinant is ± its product, or for a Cholesky factor the square of its product.
     fn diagonal(&self) -> Vec<f64> {
-        let of = |matrix: MatRef<'_, f64>| (0..self.n).map(|i| matrix[(i, i)]).collect();
+        let of = |matrix: MatRef<'_, f64>| -> Vec<f64> { (0..self.n).map(|i| matrix[(i, i)]).collect() };
         match &self.kind {
-            Kind::Lu(lu) => of(lu.U()),
+            Kind::Lu(lu) => {
+                let mut diagonal = of(lu.U());
+                // A column that is zero below the diagonal ends the elimination: faer has divided by its pivot, and all after it is NaN.
+                if let Some(end) = diagonal.iter().position(|pivot| *pivot == 0.0)
+                    && self.matrix.iter().all(|entry| entry.is_finite())
+                {
+                    diagonal[end + 1..].fill(1.0);
+                }
+                diagonal
+            }
             Kind::Cholesky(Some(factor)) => {
-                let diagonal: Vec<f64> = of(factor.L());
+                let diagonal = of(factor.L());
                 diagonal.iter().map(|v| v * v).collect()
             }
             Kind::Cholesky(None) => vec![f64::NAN; self.n.max(1)],

@@ -83,7 +83,9 @@ pub struct Report {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Reason::NotPure => "the function is not pure",
+            Reason::NotPure => {
+                "the function is not pure, or a constant is of a type that is not compared (pass numbers as `ConstantNumbers` or `Parameter`)"
+            }
             Reason::MayChange => "the function is not `Sync` and may read what changes",
             Reason::ConstantsChange => "constants of the function change",
             Reason::TooLarge => "the recording would be larger than its limit",
