@@ -44,7 +44,9 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
 
     let opaque = variants.iter().flat_map(|variant| &variant.fields).map(|field| {
         let ty = field.ty;
-        if field.constant { quote!(true) } else { quote!(<#ty as #container>::OPAQUE) }
+        // The constant of a recursive type cannot ask itself. That there may be constants costs a comparison.
+        let is_recursive = mentions(ty, name);
+        if field.constant || is_recursive { quote!(true) } else { quote!(<#ty as #container>::OPAQUE) }
     });
     let is_enum = matches!(input.data, Data::Enum(_));
     let make = variants.iter().map(|variant| {

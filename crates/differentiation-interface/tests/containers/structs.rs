@@ -469,3 +469,32 @@ fn lists_of_arrays_and_of_lists_are_points() {
     let (grad,) = gradient(&f, &AutoReverseDiff::default(), &layers).unwrap();
     assert_eq!(grad[1], Layer { weights: vec![25.0], bias: 10.0 });
 }
+
+/// A tree of numbers, whose shape is part of the recording.
+#[test]
+fn recursive_types_are_containers() {
+    #[derive(Clone, Debug, PartialEq, Container)]
+    enum Tree<T = f64> {
+        Leaf(T),
+        Sum(Vec<Tree<T>>),
+        Product(Vec<Tree<T>>),
+    }
+    fn value<T: Real>(tree: &Tree<T>) -> T {
+        match tree {
+            Tree::Leaf(x) => *x * *x,
+            Tree::Sum(all) => all.iter().map(value).sum(),
+            Tree::Product(all) => all.iter().map(value).product(),
+        }
+    }
+    let leaves = || vec![Tree::Leaf(2.0), Tree::Sum(vec![Tree::Leaf(3.0), Tree::Leaf(1.0)])];
+    let sum = |x: f64, y: f64, z: f64| vec![Tree::Leaf(x), Tree::Sum(vec![Tree::Leaf(y), Tree::Leaf(z)])];
+    every_engine!(backend => {
+        let f = |tree: &Tree<_>| value(tree);
+        let mut prepared = prepare_gradient(&f, &backend, &Tree::Product(leaves())).unwrap();
+        for _ in 0..2 {
+            assert_eq!(prepared.gradient(&Tree::Product(leaves())).unwrap(), Tree::Product(sum(40.0, 24.0, 8.0)));
+            assert_eq!(prepared.gradient(&Tree::Sum(leaves())).unwrap(), Tree::Sum(sum(4.0, 6.0, 2.0)));
+        }
+        assert_eq!(to_flat(&Tree::Sum(leaves())), [2.0, 3.0, 1.0]);
+    });
+}
