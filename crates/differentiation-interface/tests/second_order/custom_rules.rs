@@ -320,8 +320,8 @@ fn second_derivatives_of_plain_rules_are_refused() {
     let error = hessian(&|x: &[_]| rule.number(x), &AutoForwardDiff::default(), &[1.0, 2.0]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "hessian with forward_diff: the derivative of `norm2` is plain code that cannot be differentiated again; write its \
-         rule over any scalar, or differentiate it by a backend that can"
+        "hessian with forward_diff: the derivative of `norm2` cannot be differentiated again: it is plain code, or compares numbers \
+         where a program is made of it; write its rule over any scalar, without comparisons, or differentiate it by a backend that can"
     );
     // Differences of its first derivative need none.
     let backend = SecondOrder(AutoFiniteDiff::central(), AutoReverseDiff::default());
@@ -419,5 +419,34 @@ fn a_rule_of_a_constant_in_a_recording_of_a_recording_leaves_no_foreign_number()
     let mut prepared = prepare_second_derivative(&f, &AutoReverseDiff::compiled(), -1.0).unwrap();
     for (t, expected) in [(-1.0, -6.0), (1.0, 12.0), (2.0, 36.0), (-2.0, -12.0), (1.25, 15.0)] {
         assert_eq!(prepared.second_derivative(t), Ok(expected), "at {t}");
+    }
+}
+
+/// A rule over any scalar that branches: forward mode takes the branch, a program cannot.
+#[test]
+fn a_rule_that_branches_is_refused_where_a_program_is_made_of_it() {
+    use differentiation_interface::rules::{Partial, Unary};
+    use differentiation_interface::scalar::Base;
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    struct Ramp;
+    impl Unary for Ramp {
+        const NAME: &'static str = "ramp";
+        fn value<B: Base>(self, x: B) -> B {
+            if x < B::from_f64(0.0) { B::from_f64(0.0) } else { x * x }
+        }
+        fn derivative<S: Scalar>(self, x: S, _: S) -> Partial<S> {
+            if x < S::default() { Partial::Zero } else { Partial::Value(x + x) }
+        }
+    }
+    fn f<T: Real>(x: &[T]) -> T {
+        x[0].apply(Ramp)
+    }
+    for x in [1.5, -1.5] {
+        let hess = [[if x > 0.0 { 2.0 } else { 0.0 }]];
+        assert_eq!(hessian(&|x: &[_]| f(x), &AutoForwardDiff::default(), &[x]).unwrap(), hess);
+        assert_eq!(hessian(&|x: &[_]| f(x), &AutoReverseDiff::default(), &[x]).unwrap(), hess);
+        let error = hessian(&|x: &[_]| f(x), &AutoReverseDiff::compiled(), &[x]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::RuleOrder { rule: "ramp" });
+        assert!(error.to_string().contains("compares numbers"), "{error}");
     }
 }

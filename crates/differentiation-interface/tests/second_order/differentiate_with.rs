@@ -138,8 +138,8 @@ fn second_derivatives_of_once_are_refused() {
     let error = hessian(&|x: &[_]| g.call(x), &AutoReverseDiff::default(), &[0.5, 2.0]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "hessian with reverse_diff: the derivative of `DifferentiateWith` is plain code that cannot be differentiated again; \
-         write its rule over any scalar, or differentiate it by a backend that can"
+        "hessian with reverse_diff: the derivative of `DifferentiateWith` cannot be differentiated again: it is plain code, or \
+         compares numbers where a program is made of it; write its rule over any scalar, without comparisons, or differentiate it by a backend that can"
     );
 }
 
