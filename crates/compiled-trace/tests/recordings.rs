@@ -90,7 +90,16 @@ fn choices_without_a_branch_need_no_guard() {
     };
     let graph = record(&[4.0], &[], Limits::default(), |x, p, y| y.push(f(x, p))).unwrap();
     let program = compile(&graph).unwrap();
-    assert_eq!(program.gradient().unwrap().absence, Absence::Doubtful);
+    // The derivative by one number is a tangent, which is chosen after the multiplication.
+    let tangent = program.gradient().unwrap();
+    assert_eq!(tangent.absence, Absence::Exact);
+    let tangent = tangent.executable();
+    for (x, expected) in [(4.0, [2.0, 0.25]), (0.0, [0.0, 2.0]), (-3.0, [-6.0, 2.0])] {
+        let (mut y, mut slope) = ([f64::NAN], [f64::NAN]);
+        tangent.run(&mut tangent.workspace(), &[&[x], &[]], &mut [&mut y, &mut slope]).unwrap();
+        assert_eq!([y[0], slope[0]], expected);
+    }
+    assert_eq!(program.adjoint(1).unwrap().absence, Absence::Doubtful);
     let gradient = program.tracking_absent().adjoint(1).unwrap().executable();
     assert_eq!(run(&gradient, &[4.0], &[]), Ok((2.0, vec![0.25])));
     // The side that is not taken has an infinite derivative at 0 and NaN below, and is absent.
