@@ -43,7 +43,7 @@ impl Program {
     }
 
     /// The program that computes the output and its gradient, if there is one output: the adjoint with the cotangent 1. For one input and no custom rule it is the
-    /// tangent with the tangent 1, whose operations wait for fewer others and which keeps no intermediate results of loops.
+    /// tangent with the tangent 1, whose operations wait for fewer others.
     ///
     /// Inputs: those of this program. Outputs: y, then ∂y/∂x.
     ///
