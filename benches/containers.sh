@@ -12,7 +12,7 @@ count() {
 }
 echo "| point | forward | / slice | tape | / slice | compiled | / slice |"
 echo "|---|---|---|---|---|---|---|"
-"$program" list | while read -r name; do
+"$program" list | grep -E "${1:-.}" | while read -r name; do
     calls=100
     case "$name" in *1000) calls=10 ;; esac
     row="| $name"

@@ -46,14 +46,15 @@ pub enum Words<'a> {
     Keep(&'a mut Vec<u64>),
     /// Compares with these bits, of which those that have been compared are removed.
     Compare(&'a [u64]),
-    /// Mixes the bits into one word: different lengths give different words, but for one case in 2⁶⁴.
+    /// Mixes the bits into one word: different lengths give different words. (Of three and more, one case in 2⁶⁴ does not.)
     Fold(&'a mut u64),
 }
 
-/// One step of a hash: the known word and a new one (the multiplier is that of Steele and Vigna, "Computationally easy, spectrally good multipliers", 2022).
+/// One step of a polynomial hash: the known word and a new one. Multiples of the odd number next to 2⁶⁴ / golden ratio lie so far from 0
+/// (Knuth, "The Art of Computer Programming" 3, 6.4) that no two pairs of lengths below 2³⁰ give the same word.
 #[inline(always)]
 fn mixed(known: u64, word: u64) -> u64 {
-    (known.rotate_left(29) ^ word.wrapping_add(1)).wrapping_mul(0xd134_2543_de82_ef95)
+    known.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(word.wrapping_add(1))
 }
 
 /// Words that are compared between two tests for a difference.
@@ -259,6 +260,17 @@ mod tests {
             for (j, other) in all.iter().enumerate() {
                 assert_eq!(i == j, folded(one) == folded(other), "{one:?} {other:?}");
             }
+        }
+    }
+
+    /// No multiple of the factor below the next Fibonacci number lies nearer to 0 than that of a Fibonacci number.
+    #[test]
+    fn pairs_of_lengths_have_words_of_their_own() {
+        let (mut last, mut fibonacci) = (1_u64, 2_u64);
+        while last < 1 << 30 {
+            let multiple = mixed(fibonacci, u64::MAX);
+            assert!(multiple.min(multiple.wrapping_neg()) >= 1 << 30, "{fibonacci}");
+            (last, fibonacci) = (fibonacci, last + fibonacci);
         }
     }
 
