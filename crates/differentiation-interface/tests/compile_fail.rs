@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Mistakes that the compiler reports before it checks a trait of this project; the text shows the cause.
 const BEFORE_OUR_TRAITS: [&str; 3] = [
-    // `T: Real` in the user's function is `Real<f64>`, and a bound on an associated type has no message.
+    // `T: Real` in the user's function is `Real<f64>`: the mismatch of associated types comes first, and ours second.
     "single_precision_with_double",
     // The number of a closure's arguments is compared before any trait.
     "wrong_contexts",

@@ -196,6 +196,16 @@ where
     }
 }
 
+/// Says which bound a function over other plain numbers needs; the mismatch of types alone does not.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "the function is written for numbers over `{B}`, the point is of `{Self}`",
+    note = "write the bound `T: Real<{Self}>`, or pass a point of `{B}`; `Real` alone is `Real<f64>`"
+)]
+pub trait PrecisionOf<B> {}
+impl PrecisionOf<f64> for f64 {}
+impl PrecisionOf<f32> for f32 {}
+
 /// The operator bounds of [`Real`], in a trait of their own so that `Real` stays readable. Every [`Real`] implements it; user code
 /// need not name it.
 #[doc(hidden)]

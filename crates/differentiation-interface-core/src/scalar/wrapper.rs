@@ -3,7 +3,7 @@
 //! An engine implements [`Core`]: constants, rules, the primal. [`Num`] implements [`Scalar`] and [`Real`] on top of it, with all
 //! their supertraits of `num_traits` and `std`, once for all engines.
 
-use super::real::RealArithmetic;
+use super::real::{PrecisionOf, RealArithmetic};
 use super::{Base, Real, Relation, Scalar};
 use crate::custom::CustomRule;
 use crate::error::ErrorKind;
@@ -179,8 +179,8 @@ impl<C: Core> Scalar for Num<C> {
 
 impl<C: Core<Base = f64>> RealArithmetic<f64> for Num<C> {}
 impl<C: Core<Base = f32>> RealArithmetic<f32> for Num<C> {}
-impl<C: Core<Base = f64>> Real<f64> for Num<C> {}
-impl<C: Core<Base = f32>> Real<f32> for Num<C> {}
+impl<C: Core<Base = f64>> Real<f64> for Num<C> where C::Base: PrecisionOf<f64> {}
+impl<C: Core<Base = f32>> Real<f32> for Num<C> where C::Base: PrecisionOf<f32> {}
 
 impl<C: Core> Default for Num<C> {
     fn default() -> Self {
