@@ -17,8 +17,20 @@ struct Field<'a> {
     name: Ident,
     /// The variable for the same field of an object.
     object: Ident,
+    /// Its type, or that of what lies behind a `Box`.
     ty: &'a syn::Type,
     constant: bool,
+    held: Held,
+}
+
+/// How a field holds its container.
+#[derive(Clone, Copy, PartialEq)]
+enum Held {
+    Itself,
+    /// `Box<C>`.
+    Boxed,
+    /// `Option<Box<C>>`.
+    MaybeBoxed,
 }
 
 /// A struct, or one variant of an enum.
@@ -44,19 +56,16 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
 
     let opaque = variants.iter().flat_map(|variant| &variant.fields).map(|field| {
         let ty = field.ty;
-        // The constant of a recursive type cannot ask itself. That there may be constants costs a comparison.
-        let is_recursive = mentions(ty, name);
-        if field.constant || is_recursive { quote!(true) } else { quote!(<#ty as #container>::OPAQUE) }
+        // The constant of a recursive type cannot ask itself, and a box says that the type is one. That there may be constants costs a comparison.
+        let may_ask = !field.constant && field.held == Held::Itself && !mentions(ty, name);
+        if !may_ask { quote!(true) } else { quote!(<#ty as #container>::OPAQUE) }
     });
     let is_enum = matches!(input.data, Data::Enum(_));
     let make = variants.iter().map(|variant| {
         let (pattern, path) = (variant.pattern(), &variant.path);
-        let fields = variant.fields.iter().map(|Field { member, name, constant, .. }| {
-            if *constant {
-                quote!(#member: ::std::clone::Clone::clone(#name))
-            } else {
-                quote!(#member: #container::with::<__N>(#name))
-            }
+        let fields = variant.fields.iter().map(|field| {
+            let (member, made) = (&field.member, field.made(&container));
+            quote!(#member: #made)
         });
         let path = if is_enum { quote!(#name::<#arguments>::#path) } else { quote!(#name::<#arguments>) };
         quote!(#pattern => #path { #(#fields),* })
@@ -65,49 +74,50 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
         let (pattern, path) = (variant.pattern(), &variant.path);
         let objects = variant.fields.iter().map(|Field { member, object, .. }| quote!(#member: #object));
         let path = if is_enum { quote!(#name::<#arguments>::#path) } else { quote!(#name::<#arguments>) };
-        let fits = variant.fields.iter().map(|Field { name, object, constant, .. }| {
-            if *constant {
-                quote!(::std::clone::Clone::clone_from(#object, #name);)
-            } else {
-                quote!(#container::fit::<__N>(#name, #object);)
-            }
-        });
+        let fits = variant.fields.iter().map(|field| field.fitted(&container));
         quote!((#pattern, #path { #(#objects),* }) => { #(#fits)* })
     });
     let other_variant = (variants.len() > 1).then(|| quote!((_, object) => *object = #container::with::<__N>(self),));
     let lengths = variants.iter().enumerate().map(|(index, variant)| {
         let pattern = variant.pattern();
         let tag = is_enum.then(|| quote!(&& words.length(#index)));
-        let fields = variant.numbers().map(|Field { name, .. }| quote!(#container::lengths(#name, words)));
+        let fields = variant.numbers().map(|field| {
+            let is_there = field.is_there();
+            let all = field.all(|held| quote!(#container::lengths(#held, words)));
+            quote!(#is_there #all)
+        });
         quote!(#pattern => true #tag #(&& #fields)*)
     });
     let constants = variants.iter().map(|variant| {
         let pattern = variant.pattern();
-        let fields = variant.fields.iter().map(|Field { name, constant, .. }| {
-            if *constant {
+        let fields = variant.fields.iter().map(|field| {
+            let name = &field.name;
+            if field.constant {
                 quote!(#krate::container::Field(#name).words(words))
             } else {
-                quote!(#container::constants(#name, words))
+                field.all(|held| quote!(#container::constants(#held, words)))
             }
         });
         quote!(#pattern => true #(&& #fields)*)
     });
     let pieces = variants.iter().map(|variant| {
         let pattern = variant.pattern();
-        let fields = variant.numbers().map(|Field { name, .. }| quote!(#container::pieces(#name, visit);));
-        quote!(#pattern => { #(#fields)* })
+        let fields = variant.numbers().map(|field| field.each(|held| quote!(#container::pieces(#held, visit))));
+        quote!(#pattern => { #(#fields;)* })
     });
     let pieces_mut = variants.iter().map(|variant| {
         let pattern = variant.pattern();
-        let fields =
-            variant.numbers().map(|Field { name, .. }| quote!(#krate::container::Object::pieces_mut(#name, visit);));
-        quote!(#pattern => { #(#fields)* })
+        let fields = variant
+            .numbers()
+            .map(|field| field.each_mut(|held| quote!(#krate::container::Object::pieces_mut(#held, visit))));
+        quote!(#pattern => { #(#fields;)* })
     });
     let layout = variants.iter().map(|variant| {
         let pattern = variant.pattern();
-        let fields = variant.numbers().map(|Field { name, member, .. }| {
-            let text = text_of(member);
-            quote!(layout.part(#text, |layout| #container::layout(#name, layout));)
+        let fields = variant.numbers().map(|field| {
+            let text = text_of(&field.member);
+            let parts = field.each(|held| quote!(#container::layout(#held, layout)));
+            quote!(layout.part(#text, |layout| { #parts });)
         });
         quote!(#pattern => { #(#fields)* })
     });
@@ -150,6 +160,87 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
         }
         #krate::whole! { [#parameters] #name #ty_generics; }
     })
+}
+
+impl Field<'_> {
+    /// The same field with numbers `__N`.
+    fn made(&self, container: &TokenStream) -> TokenStream {
+        let name = &self.name;
+        let boxed = |held: TokenStream| quote!(::std::boxed::Box::new(#container::with::<__N>(#held)));
+        match self.held {
+            _ if self.constant => quote!(::std::clone::Clone::clone(#name)),
+            Held::Itself => quote!(#container::with::<__N>(#name)),
+            Held::Boxed => boxed(quote!(&**#name)),
+            Held::MaybeBoxed => {
+                let made = boxed(quote!(__held));
+                quote!(#name.as_deref().map(|__held| #made))
+            }
+        }
+    }
+
+    /// Fits the same field of an object.
+    fn fitted(&self, container: &TokenStream) -> TokenStream {
+        let (name, object) = (&self.name, &self.object);
+        match self.held {
+            _ if self.constant => quote!(::std::clone::Clone::clone_from(#object, #name);),
+            Held::Itself => quote!(#container::fit::<__N>(#name, #object);),
+            Held::Boxed => quote!(#container::fit::<__N>(&**#name, &mut **#object);),
+            Held::MaybeBoxed => {
+                let made = self.made(container);
+                quote! {
+                    match (#name.as_deref(), #object.as_deref_mut()) {
+                        (Some(__held), Some(__object)) => #container::fit::<__N>(__held, __object),
+                        _ => *#object = #made,
+                    }
+                }
+            }
+        }
+    }
+
+    /// A length that tells whether there is a container, if that is not certain, and `&&`.
+    fn is_there(&self) -> Option<TokenStream> {
+        let name = &self.name;
+        (self.held == Held::MaybeBoxed).then(|| quote!(words.length(::std::primitive::usize::from(#name.is_some())) &&))
+    }
+
+    /// A condition on the container; it holds if there is none.
+    fn all(&self, condition: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
+        let name = &self.name;
+        match self.held {
+            Held::Itself => condition(quote!(#name)),
+            Held::Boxed => condition(quote!(&**#name)),
+            Held::MaybeBoxed => {
+                let condition = condition(quote!(__held));
+                quote!(#name.as_deref().is_none_or(|__held| #condition))
+            }
+        }
+    }
+
+    /// Does something with the container, if there is one.
+    fn each(&self, act: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
+        let name = &self.name;
+        match self.held {
+            Held::Itself => act(quote!(#name)),
+            Held::Boxed => act(quote!(&**#name)),
+            Held::MaybeBoxed => {
+                let act = act(quote!(__held));
+                quote!(if let Some(__held) = #name.as_deref() { #act; })
+            }
+        }
+    }
+
+    /// Does something with the container for writing, if there is one.
+    fn each_mut(&self, act: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
+        let name = &self.name;
+        match self.held {
+            Held::Itself => act(quote!(#name)),
+            Held::Boxed => act(quote!(&mut **#name)),
+            Held::MaybeBoxed => {
+                let act = act(quote!(__held));
+                quote!(if let Some(__held) = #name.as_deref_mut() { #act; })
+            }
+        }
+    }
 }
 
 impl<'a> Variant<'a> {
@@ -242,10 +333,59 @@ fn fields<'a>(fields: &'a Fields, number: &Ident, errors: &mut Errors) -> Vec<Fi
                 format!("keeps the type of the `#[constant]` field `{text}`: write `f64` instead of `{number}` in it"),
             );
         }
+        if !constant && let Some(message) = refused(&field.ty) {
+            errors.push_at(&field.ty, format!("{message} in field `{text}`"));
+        }
         let (name, object) = (format_ident!("__field_{text}"), format_ident!("__object_{text}"));
-        Field { member, name, object, ty: &field.ty, constant }
+        let (held, ty) = held(&field.ty);
+        Field { member, name, object, ty, constant, held }
     };
     fields.iter().zip(fields.members()).map(read).collect()
+}
+
+/// What lies behind a `Box` or `Option<Box>`, and how it is held.
+fn held(ty: &syn::Type) -> (Held, &syn::Type) {
+    if let Some(inner) = argument_of(ty, "Box") {
+        return (Held::Boxed, inner);
+    }
+    match argument_of(ty, "Option").and_then(|option| argument_of(option, "Box")) {
+        Some(inner) => (Held::MaybeBoxed, inner),
+        None => (Held::Itself, ty),
+    }
+}
+
+/// Why a type that could hold numbers is no container.
+fn refused(ty: &syn::Type) -> Option<&'static str> {
+    struct Search(Option<&'static str>);
+    impl<'ast> Visit<'ast> for Search {
+        fn visit_path_segment(&mut self, segment: &'ast syn::PathSegment) {
+            if segment.ident == "HashMap" {
+                self.0 = Some("needs an order of the numbers: write `BTreeMap` instead of `HashMap`");
+            }
+            syn::visit::visit_path_segment(self, segment);
+        }
+    }
+    let (held, inner) = held(ty);
+    if held != Held::Itself && matches!(inner, syn::Type::Slice(_)) {
+        return Some("cannot make a boxed slice of other numbers: write `Vec<..>` instead of `Box<[..]>`");
+    }
+    if argument_of(ty, "Vec").is_some_and(|element| argument_of(element, "Box").is_some()) {
+        return Some("takes boxes alone and in an `Option`: write `Vec<..>` instead of `Vec<Box<..>>`");
+    }
+    let mut search = Search(None);
+    search.visit_type(ty);
+    search.0
+}
+
+/// The argument of a type with this name and one argument.
+fn argument_of<'t>(ty: &'t syn::Type, name: &str) -> Option<&'t syn::Type> {
+    let syn::Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last().filter(|segment| segment.ident == name)?;
+    let syn::PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    match arguments.args.first() {
+        Some(syn::GenericArgument::Type(argument)) if arguments.args.len() == 1 => Some(argument),
+        _ => None,
+    }
 }
 
 /// The name of a field, without the mark of a raw identifier.

@@ -12,6 +12,7 @@ mod data;
 #[cfg(feature = "faer")]
 mod faer;
 mod layout;
+mod map;
 mod masked;
 #[cfg(feature = "nalgebra")]
 mod nalgebra;

@@ -31,4 +31,11 @@ struct WithLifetimes<'a, T> {
     scale: T,
 }
 
+#[derive(Clone, Debug, Container)]
+struct Unordered<T = f64> {
+    rates: std::collections::HashMap<String, T>,
+    table: Box<[T]>,
+    branches: Vec<Box<Unordered<T>>>,
+}
+
 fn main() {}

@@ -2,6 +2,7 @@
 
 use differentiation_interface_test::CountingAllocator;
 
+mod boxes_and_maps;
 #[cfg(feature = "num-complex")]
 mod complex;
 #[cfg(all(feature = "nalgebra", feature = "ndarray", feature = "faer"))]
