@@ -78,7 +78,7 @@ impl fmt::Display for Error {
             Error::QuadraticProgram { step, reason } => {
                 write!(
                     f,
-                    "sequential quadratic programming: the quadratic program of step {step} was not solved ({reason}); start from another point"
+                    "sequential quadratic programming: the quadratic program of step {step} was not solved ({reason}): the constraints contradict each other, or another starting point is needed"
                 )
             }
             Error::NoDescent { step } => write!(
