@@ -500,3 +500,18 @@ fn sparse_derivatives_take_fewer_evaluations_and_are_as_accurate() {
         }
     }
 }
+
+/// Near a zero by cancellation the values of all steps are small, and their rounding errors are not.
+#[test]
+fn zeros_by_cancellation_have_the_rounding_errors_of_larger_numbers() {
+    let backend = AutoFiniteDifferences::central();
+    for i in 0..200 {
+        let at = 0.1 + f64::from(i) * 0.037;
+        let found = backend.derivative_of(|x: f64| x.sin() - at.sin(), 1, at).unwrap();
+        assert!((found.value - at.cos()).abs() < 1e-13 && found.error < 1e-12, "{found:?} at {at}");
+        let found = backend.derivative_of(|x: f64| x.exp() - at.exp(), 1, at).unwrap();
+        assert!((found.value / at.exp() - 1.0).abs() < 1e-12, "{found:?} at {at}");
+    }
+    let found = backend.derivative_of(|x: f64| 1.0 - x.cos(), 2, 0.0).unwrap();
+    assert!((found.value - 1.0).abs() < 1e-11 && found.error < 1e-10, "{found:?}");
+}

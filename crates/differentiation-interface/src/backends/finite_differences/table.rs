@@ -13,6 +13,8 @@ pub(super) const SHRINK: f64 = 2.0;
 const ROUNDING: f64 = 4.0;
 /// Two entries contradict each other if they differ by this multiple of their estimated errors.
 const CERTAINTY: f64 = 100.0;
+/// A row shows how large the function is where entries of it differ by no more than this part of themselves.
+const AGREEMENT: f64 = 1e-3;
 /// The most levels.
 pub(super) const MOST_LEVELS: usize = 16;
 
@@ -34,6 +36,9 @@ pub(super) struct Table<S: Scalar> {
     pub(super) sum: Vec<S>,
     /// Σ |wⱼ f(x + sⱼ h)|.
     pub(super) size: Vec<S::Base>,
+    /// The largest of these among rows with entries that agree. Values near a zero of the function are small and have the rounding errors of the larger numbers
+    /// that they are the difference of.
+    scale: Vec<S::Base>,
     /// The best entry of each output.
     pub(super) best: Vec<S>,
     /// Estimates of the errors of these.
@@ -59,6 +64,7 @@ impl<S: Scalar> Table<S> {
             rows: 0,
             sum: Vec::new(),
             size: Vec::new(),
+            scale: Vec::new(),
             best: Vec::new(),
             error: Vec::new(),
         }
@@ -70,6 +76,7 @@ impl<S: Scalar> Table<S> {
         self.rounding.resize(outputs * levels, S::Base::ZERO);
         self.sum.resize(outputs, S::default());
         self.size.resize(outputs, S::Base::ZERO);
+        self.scale.resize(outputs, S::Base::ZERO);
         self.best.resize(outputs, S::default());
         self.error.resize(outputs, S::Base::ZERO);
     }
@@ -78,6 +85,7 @@ impl<S: Scalar> Table<S> {
     pub(super) fn begin(&mut self, outputs: usize, levels: usize) {
         self.reserve(outputs, levels);
         self.rows = 0;
+        self.scale.fill(S::Base::ZERO);
         self.best.fill(S::constant(Float::nan()));
         self.error.fill(Float::infinity());
     }
@@ -117,12 +125,13 @@ impl<S: Scalar> Table<S> {
             let quotient = self.sum[i].apply2_right(width, Over);
             any_finite |= quotient.primal().is_finite();
             let mut above = std::mem::replace(&mut self.row[i], quotient);
-            let own = noise * (self.size[i] / width.abs()) + moved * quotient.primal().abs();
+            let own = noise * (Float::max(self.size[i], self.scale[i]) / width.abs()) + moved * quotient.primal().abs();
             let mut rounding_above = std::mem::replace(&mut self.rounding[i], own);
             if levels == 1 && self.rows > 0 {
                 let distance = (quotient.primal() - above.primal()).abs();
                 self.accept(i, quotient, distance + rounding_factor * own);
             }
+            let mut agrees = false;
             for q in 1..levels.min(self.rows + 1) {
                 let (left, at) = ((q - 1) * outputs + i, q * outputs + i);
                 let power = stencil.order + (q - 1) * stencil.order_step;
@@ -135,10 +144,14 @@ impl<S: Scalar> Table<S> {
                 );
                 above = std::mem::replace(&mut self.row[at], value);
                 rounding_above = std::mem::replace(&mut self.rounding[at], rounding);
+                agrees |= distance <= value.primal().abs() * S::Base::from_f64(AGREEMENT);
                 // `max` drops a NaN.
                 if q >= first && value.primal().is_finite() {
                     self.accept(i, value, distance + rounding_factor * rounding);
                 }
+            }
+            if agrees {
+                self.scale[i] = Float::max(self.scale[i], self.size[i]);
             }
             all_done &= own.is_finite() && rounding_factor * own * growth >= self.error[i];
         }
