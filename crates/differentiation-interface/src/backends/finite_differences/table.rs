@@ -18,6 +18,16 @@ const AGREEMENT: f64 = 1e-3;
 /// The most levels.
 pub(super) const MOST_LEVELS: usize = 16;
 
+/// How large the values of a row are.
+#[derive(Clone, Copy, Debug)]
+struct Size<B> {
+    /// Σ |wⱼ f(x + sⱼ h)|.
+    now: B,
+    /// The largest of these among rows with entries that agree. Values near a zero of the function are small and have the rounding errors of the larger numbers
+    /// that they are the difference of.
+    largest: B,
+}
+
 /// The table of one direction, for all outputs, and the best entries so far.
 ///
 /// Row k has the formula with the step h₀ / 2ᵏ, then its combinations with one, two, ... rows above: T(k, q) = T(k, q-1) +
@@ -34,11 +44,7 @@ pub(super) struct Table<S: Scalar> {
     rows: usize,
     /// The formula of the next row, without the power of the step.
     pub(super) sum: Vec<S>,
-    /// Σ |wⱼ f(x + sⱼ h)|.
-    pub(super) size: Vec<S::Base>,
-    /// The largest of these among rows with entries that agree. Values near a zero of the function are small and have the rounding errors of the larger numbers
-    /// that they are the difference of.
-    scale: Vec<S::Base>,
+    size: Vec<Size<S::Base>>,
     /// The best entry of each output.
     pub(super) best: Vec<S>,
     /// Estimates of the errors of these.
@@ -64,7 +70,6 @@ impl<S: Scalar> Table<S> {
             rows: 0,
             sum: Vec::new(),
             size: Vec::new(),
-            scale: Vec::new(),
             best: Vec::new(),
             error: Vec::new(),
         }
@@ -75,8 +80,7 @@ impl<S: Scalar> Table<S> {
         self.row.resize(outputs * levels, S::default());
         self.rounding.resize(outputs * levels, S::Base::ZERO);
         self.sum.resize(outputs, S::default());
-        self.size.resize(outputs, S::Base::ZERO);
-        self.scale.resize(outputs, S::Base::ZERO);
+        self.size.resize(outputs, Size { now: S::Base::ZERO, largest: S::Base::ZERO });
         self.best.resize(outputs, S::default());
         self.error.resize(outputs, S::Base::ZERO);
     }
@@ -85,7 +89,7 @@ impl<S: Scalar> Table<S> {
     pub(super) fn begin(&mut self, outputs: usize, levels: usize) {
         self.reserve(outputs, levels);
         self.rows = 0;
-        self.scale.fill(S::Base::ZERO);
+        self.size.iter_mut().for_each(|size| size.largest = S::Base::ZERO);
         self.best.fill(S::constant(Float::nan()));
         self.error.fill(Float::infinity());
     }
@@ -93,7 +97,7 @@ impl<S: Scalar> Table<S> {
     /// Begins a row.
     pub(super) fn begin_row(&mut self) {
         self.sum.fill(S::constant(S::Base::ZERO));
-        self.size.fill(S::Base::ZERO);
+        self.size.iter_mut().for_each(|size| size.now = S::Base::ZERO);
     }
 
     /// Adds a term wⱼ f(x + sⱼ h) to the row.
@@ -101,7 +105,7 @@ impl<S: Scalar> Table<S> {
         for ((sum, size), y) in self.sum.iter_mut().zip(&mut self.size).zip(y) {
             let term = y.scale(weight);
             *sum += term;
-            *size += term.primal().abs();
+            size.now += term.primal().abs();
         }
     }
 
@@ -125,7 +129,8 @@ impl<S: Scalar> Table<S> {
             let quotient = self.sum[i].apply2_right(width, Over);
             any_finite |= quotient.primal().is_finite();
             let mut above = std::mem::replace(&mut self.row[i], quotient);
-            let own = noise * (Float::max(self.size[i], self.scale[i]) / width.abs()) + moved * quotient.primal().abs();
+            let Size { now, largest } = self.size[i];
+            let own = noise * (Float::max(now, largest) / width.abs()) + moved * quotient.primal().abs();
             let mut rounding_above = std::mem::replace(&mut self.rounding[i], own);
             if levels == 1 && self.rows > 0 {
                 let distance = (quotient.primal() - above.primal()).abs();
@@ -151,7 +156,7 @@ impl<S: Scalar> Table<S> {
                 }
             }
             if agrees {
-                self.scale[i] = Float::max(self.scale[i], self.size[i]);
+                self.size[i].largest = Float::max(now, largest);
             }
             all_done &= own.is_finite() && rounding_factor * own * growth >= self.error[i];
         }
