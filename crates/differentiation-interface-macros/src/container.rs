@@ -7,8 +7,11 @@ use crate::errors::Errors;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
-use syn::visit::Visit;
-use syn::{Data, DeriveInput, Fields, GenericParam, Generics, Ident, Member, Path, TypeParam, parse_quote};
+use syn::visit::{self, Visit};
+use syn::{
+    Data, DeriveInput, Fields, GenericArgument, GenericParam, Generics, Ident, Member, Path, PathArguments,
+    PathSegment, Type, TypeParam, parse_quote,
+};
 
 /// One field.
 struct Field<'a> {
@@ -17,20 +20,10 @@ struct Field<'a> {
     name: Ident,
     /// The variable for the same field of an object.
     object: Ident,
-    /// Its type, or that of what lies behind a `Box`.
-    ty: &'a syn::Type,
+    ty: &'a Type,
     constant: bool,
-    held: Held,
-}
-
-/// How a field holds its container.
-#[derive(Clone, Copy, PartialEq)]
-enum Held {
-    Itself,
-    /// `Box<C>`.
-    Boxed,
-    /// `Option<Box<C>>`.
-    MaybeBoxed,
+    /// Whether it is a box, or options, vectors or arrays of boxes.
+    boxed: bool,
 }
 
 /// A struct, or one variant of an enum.
@@ -56,16 +49,20 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
 
     let opaque = variants.iter().flat_map(|variant| &variant.fields).map(|field| {
         let ty = field.ty;
-        // The constant of a recursive type cannot ask itself, and a box says that the type is one. That there may be constants costs a comparison.
-        let may_ask = !field.constant && field.held == Held::Itself && !mentions(ty, name);
-        if !may_ask { quote!(true) } else { quote!(<#ty as #container>::OPAQUE) }
+        // The constant of a recursive type cannot ask itself, and boxes hold such types. That there may be constants costs a comparison.
+        let is_recursive = field.boxed || mentions(ty, name);
+        if field.constant || is_recursive { quote!(true) } else { quote!(<#ty as #container>::OPAQUE) }
     });
     let is_enum = matches!(input.data, Data::Enum(_));
     let make = variants.iter().map(|variant| {
         let (pattern, path) = (variant.pattern(), &variant.path);
         let fields = variant.fields.iter().map(|field| {
-            let (member, made) = (&field.member, field.made(&container));
-            quote!(#member: #made)
+            let (Field { member, name, constant, .. }, container) = (field, field.container(&krate));
+            if *constant {
+                quote!(#member: ::std::clone::Clone::clone(#name))
+            } else {
+                quote!(#member: #container::with::<__N>(#name))
+            }
         });
         let path = if is_enum { quote!(#name::<#arguments>::#path) } else { quote!(#name::<#arguments>) };
         quote!(#pattern => #path { #(#fields),* })
@@ -74,50 +71,55 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
         let (pattern, path) = (variant.pattern(), &variant.path);
         let objects = variant.fields.iter().map(|Field { member, object, .. }| quote!(#member: #object));
         let path = if is_enum { quote!(#name::<#arguments>::#path) } else { quote!(#name::<#arguments>) };
-        let fits = variant.fields.iter().map(|field| field.fitted(&container));
+        let fits = variant.fields.iter().map(|field| {
+            let (Field { name, object, constant, .. }, container) = (field, field.container(&krate));
+            if *constant {
+                quote!(::std::clone::Clone::clone_from(#object, #name);)
+            } else {
+                quote!(#container::fit::<__N>(#name, #object);)
+            }
+        });
         quote!((#pattern, #path { #(#objects),* }) => { #(#fits)* })
     });
     let other_variant = (variants.len() > 1).then(|| quote!((_, object) => *object = #container::with::<__N>(self),));
     let lengths = variants.iter().enumerate().map(|(index, variant)| {
         let pattern = variant.pattern();
         let tag = is_enum.then(|| quote!(&& words.length(#index)));
-        let fields = variant.numbers().map(|field| {
-            let is_there = field.is_there();
-            let all = field.all(|held| quote!(#container::lengths(#held, words)));
-            quote!(#is_there #all)
-        });
+        let fields =
+            variant.numbers(&krate).map(|(Field { name, .. }, container)| quote!(#container::lengths(#name, words)));
         quote!(#pattern => true #tag #(&& #fields)*)
     });
     let constants = variants.iter().map(|variant| {
         let pattern = variant.pattern();
         let fields = variant.fields.iter().map(|field| {
-            let name = &field.name;
-            if field.constant {
+            let (Field { name, constant, .. }, container) = (field, field.container(&krate));
+            if *constant {
                 quote!(#krate::container::Field(#name).words(words))
             } else {
-                field.all(|held| quote!(#container::constants(#held, words)))
+                quote!(#container::constants(#name, words))
             }
         });
         quote!(#pattern => true #(&& #fields)*)
     });
     let pieces = variants.iter().map(|variant| {
         let pattern = variant.pattern();
-        let fields = variant.numbers().map(|field| field.each(|held| quote!(#container::pieces(#held, visit))));
-        quote!(#pattern => { #(#fields;)* })
+        let fields =
+            variant.numbers(&krate).map(|(Field { name, .. }, container)| quote!(#container::pieces(#name, visit);));
+        quote!(#pattern => { #(#fields)* })
     });
     let pieces_mut = variants.iter().map(|variant| {
         let pattern = variant.pattern();
-        let fields = variant
-            .numbers()
-            .map(|field| field.each_mut(|held| quote!(#krate::container::Object::pieces_mut(#held, visit))));
-        quote!(#pattern => { #(#fields;)* })
+        let fields = variant.numbers(&krate).map(|(Field { name, boxed, .. }, in_box)| {
+            let object = if *boxed { in_box } else { quote!(#krate::container::Object) };
+            quote!(#object::pieces_mut(#name, visit);)
+        });
+        quote!(#pattern => { #(#fields)* })
     });
     let layout = variants.iter().map(|variant| {
         let pattern = variant.pattern();
-        let fields = variant.numbers().map(|field| {
-            let text = text_of(&field.member);
-            let parts = field.each(|held| quote!(#container::layout(#held, layout)));
-            quote!(layout.part(#text, |layout| { #parts });)
+        let fields = variant.numbers(&krate).map(|(Field { name, member, .. }, container)| {
+            let text = text_of(member);
+            quote!(layout.part(#text, |layout| #container::layout(#name, layout));)
         });
         quote!(#pattern => { #(#fields)* })
     });
@@ -163,83 +165,9 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
 }
 
 impl Field<'_> {
-    /// The same field with numbers `__N`.
-    fn made(&self, container: &TokenStream) -> TokenStream {
-        let name = &self.name;
-        let boxed = |held: TokenStream| quote!(::std::boxed::Box::new(#container::with::<__N>(#held)));
-        match self.held {
-            _ if self.constant => quote!(::std::clone::Clone::clone(#name)),
-            Held::Itself => quote!(#container::with::<__N>(#name)),
-            Held::Boxed => boxed(quote!(&**#name)),
-            Held::MaybeBoxed => {
-                let made = boxed(quote!(__held));
-                quote!(#name.as_deref().map(|__held| #made))
-            }
-        }
-    }
-
-    /// Fits the same field of an object.
-    fn fitted(&self, container: &TokenStream) -> TokenStream {
-        let (name, object) = (&self.name, &self.object);
-        match self.held {
-            _ if self.constant => quote!(::std::clone::Clone::clone_from(#object, #name);),
-            Held::Itself => quote!(#container::fit::<__N>(#name, #object);),
-            Held::Boxed => quote!(#container::fit::<__N>(&**#name, &mut **#object);),
-            Held::MaybeBoxed => {
-                let made = self.made(container);
-                quote! {
-                    match (#name.as_deref(), #object.as_deref_mut()) {
-                        (Some(__held), Some(__object)) => #container::fit::<__N>(__held, __object),
-                        _ => *#object = #made,
-                    }
-                }
-            }
-        }
-    }
-
-    /// A length that tells whether there is a container, if that is not certain, and `&&`.
-    fn is_there(&self) -> Option<TokenStream> {
-        let name = &self.name;
-        (self.held == Held::MaybeBoxed).then(|| quote!(words.length(::std::primitive::usize::from(#name.is_some())) &&))
-    }
-
-    /// A condition on the container; it holds if there is none.
-    fn all(&self, condition: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
-        let name = &self.name;
-        match self.held {
-            Held::Itself => condition(quote!(#name)),
-            Held::Boxed => condition(quote!(&**#name)),
-            Held::MaybeBoxed => {
-                let condition = condition(quote!(__held));
-                quote!(#name.as_deref().is_none_or(|__held| #condition))
-            }
-        }
-    }
-
-    /// Does something with the container, if there is one.
-    fn each(&self, act: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
-        let name = &self.name;
-        match self.held {
-            Held::Itself => act(quote!(#name)),
-            Held::Boxed => act(quote!(&**#name)),
-            Held::MaybeBoxed => {
-                let act = act(quote!(__held));
-                quote!(if let Some(__held) = #name.as_deref() { #act; })
-            }
-        }
-    }
-
-    /// Does something with the container for writing, if there is one.
-    fn each_mut(&self, act: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
-        let name = &self.name;
-        match self.held {
-            Held::Itself => act(quote!(#name)),
-            Held::Boxed => act(quote!(&mut **#name)),
-            Held::MaybeBoxed => {
-                let act = act(quote!(__held));
-                quote!(if let Some(__held) = #name.as_deref_mut() { #act; })
-            }
-        }
+    /// The path of the trait that has the methods of its type.
+    fn container(&self, krate: &Path) -> TokenStream {
+        if self.boxed { quote!(#krate::container::InBox) } else { quote!(#krate::container::Container) }
     }
 }
 
@@ -252,9 +180,9 @@ impl<'a> Variant<'a> {
         quote!(#path { #(#fields),* })
     }
 
-    /// The fields that hold numbers.
-    fn numbers(&self) -> impl Iterator<Item = &Field<'a>> {
-        self.fields.iter().filter(|field| !field.constant)
+    /// The fields that hold numbers, each with the path of its trait.
+    fn numbers(&self, krate: &Path) -> impl Iterator<Item = (&Field<'a>, TokenStream)> {
+        self.fields.iter().filter(|field| !field.constant).map(|field| (field, field.container(krate)))
     }
 }
 
@@ -337,55 +265,50 @@ fn fields<'a>(fields: &'a Fields, number: &Ident, errors: &mut Errors) -> Vec<Fi
             errors.push_at(&field.ty, format!("{message} in field `{text}`"));
         }
         let (name, object) = (format_ident!("__field_{text}"), format_ident!("__object_{text}"));
-        let (held, ty) = held(&field.ty);
-        Field { member, name, object, ty, constant, held }
+        Field { member, name, object, ty: &field.ty, constant, boxed: is_boxed(&field.ty) }
     };
     fields.iter().zip(fields.members()).map(read).collect()
 }
 
-/// What lies behind a `Box` or `Option<Box>`, and how it is held.
-fn held(ty: &syn::Type) -> (Held, &syn::Type) {
-    if let Some(inner) = argument_of(ty, "Box") {
-        return (Held::Boxed, inner);
+/// Whether a type is a box, or options, vectors or arrays of boxes.
+fn is_boxed(ty: &Type) -> bool {
+    match ty {
+        Type::Array(array) => is_boxed(&array.elem),
+        Type::Path(path) => path.path.segments.last().is_some_and(|last| {
+            last.ident == "Box"
+                || ["Option", "Vec"].iter().any(|list| last.ident == list) && argument_of(last).is_some_and(is_boxed)
+        }),
+        _ => false,
     }
-    match argument_of(ty, "Option").and_then(|option| argument_of(option, "Box")) {
-        Some(inner) => (Held::MaybeBoxed, inner),
-        None => (Held::Itself, ty),
+}
+
+/// The first argument of a generic type.
+fn argument_of(segment: &PathSegment) -> Option<&Type> {
+    match &segment.arguments {
+        PathArguments::AngleBracketed(arguments) => arguments.args.iter().find_map(|argument| match argument {
+            GenericArgument::Type(ty) => Some(ty),
+            _ => None,
+        }),
+        _ => None,
     }
 }
 
 /// Why a type that could hold numbers is no container.
-fn refused(ty: &syn::Type) -> Option<&'static str> {
+fn refused(ty: &Type) -> Option<&'static str> {
     struct Search(Option<&'static str>);
     impl<'ast> Visit<'ast> for Search {
-        fn visit_path_segment(&mut self, segment: &'ast syn::PathSegment) {
+        fn visit_path_segment(&mut self, segment: &'ast PathSegment) {
             if segment.ident == "HashMap" {
                 self.0 = Some("needs an order of the numbers: write `BTreeMap` instead of `HashMap`");
+            } else if segment.ident == "Box" && matches!(argument_of(segment), Some(Type::Slice(_))) {
+                self.0 = Some("cannot make a boxed slice of other numbers: write `Vec<..>` instead of `Box<[..]>`");
             }
-            syn::visit::visit_path_segment(self, segment);
+            visit::visit_path_segment(self, segment);
         }
-    }
-    let (held, inner) = held(ty);
-    if held != Held::Itself && matches!(inner, syn::Type::Slice(_)) {
-        return Some("cannot make a boxed slice of other numbers: write `Vec<..>` instead of `Box<[..]>`");
-    }
-    if argument_of(ty, "Vec").is_some_and(|element| argument_of(element, "Box").is_some()) {
-        return Some("takes boxes alone and in an `Option`: write `Vec<..>` instead of `Vec<Box<..>>`");
     }
     let mut search = Search(None);
     search.visit_type(ty);
     search.0
-}
-
-/// The argument of a type with this name and one argument.
-fn argument_of<'t>(ty: &'t syn::Type, name: &str) -> Option<&'t syn::Type> {
-    let syn::Type::Path(path) = ty else { return None };
-    let last = path.path.segments.last().filter(|segment| segment.ident == name)?;
-    let syn::PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
-    match arguments.args.first() {
-        Some(syn::GenericArgument::Type(argument)) if arguments.args.len() == 1 => Some(argument),
-        _ => None,
-    }
 }
 
 /// The name of a field, without the mark of a raw identifier.
@@ -397,7 +320,7 @@ fn text_of(member: &Member) -> String {
 }
 
 /// Whether a type contains the number type.
-fn mentions(ty: &syn::Type, number: &Ident) -> bool {
+fn mentions(ty: &Type, number: &Ident) -> bool {
     struct Search<'n>(&'n Ident, bool);
     impl<'ast> Visit<'ast> for Search<'_> {
         fn visit_ident(&mut self, ident: &'ast Ident) {

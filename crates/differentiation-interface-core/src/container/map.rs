@@ -1,4 +1,6 @@
 //! Maps from names to containers.
+//!
+//! Called as any [`Container`] is.
 
 use super::{Container, Layout, Object};
 use crate::recordings::{Words, Wordwise};
@@ -9,23 +11,20 @@ use std::fmt::Debug;
 
 /// What names the entries of a map that is a container: anything that a `BTreeMap` takes as a key, can be copied, and is sent between threads.
 ///
-/// Keys that are text, characters, integers or `bool` belong to the shape: a buffer with others is refused. With other keys a recorded function runs in
-/// every call.
+/// Keys that are text, characters, integers of up to 64 bits or `bool` belong to the shape: a buffer with others is refused. With keys of another type a
+/// recorded function runs in every call, and the keys of a buffer are not compared.
 pub trait Key: Ord + Clone + Debug + Send + 'static {}
 impl<K: Ord + Clone + Debug + Send + 'static> Key for K {}
 
-/// Passes a key to `words`; returns whether it is equal to the known one, `None` if it is no plain data.
-fn words_of<K: Key>(key: &K, words: &mut Words<'_>) -> Option<bool> {
+/// The key as plain data, if it is.
+fn plain<K: Key>(key: &K) -> Option<&dyn Wordwise> {
     let key: &dyn Any = key;
-    macro_rules! plain {
+    macro_rules! one_of {
         ($($plain:ty),*) => {
-            $(if let Some(plain) = key.downcast_ref::<$plain>() {
-                return Some(plain.read(words));
-            })*
+            None$(.or_else(|| key.downcast_ref::<$plain>().map(|plain| plain as &dyn Wordwise)))*
         };
     }
-    plain!(String, usize, u64, u32, u16, u8, isize, i64, i32, i16, i8, char, bool);
-    key.downcast_ref::<&'static str>().map(|text| text.read(words))
+    one_of!(String, &'static str, usize, u64, u32, u16, u8, isize, i64, i32, i16, i8, char, bool)
 }
 
 /// The values in the order of their keys. Blocks of results are named by the keys: `block("[\"rate\"]", ..)`.
@@ -47,13 +46,13 @@ impl<K: Key, C: Container> Container for BTreeMap<K, C> {
     }
     #[inline]
     fn lengths(&self, words: &mut Words<'_>) -> bool {
-        let is_equal = |key| words_of(key, words).unwrap_or(true);
-        let keys_are_equal = self.keys().all(is_equal);
-        keys_are_equal && words.length(self.len()) && self.values().all(|container| container.lengths(words))
+        // The number first, so that no key is taken for one.
+        words.length(self.len())
+            && self.keys().all(|key| plain(key).is_none_or(|key| key.read(words)))
+            && self.values().all(|container| container.lengths(words))
     }
     fn constants(&self, words: &mut Words<'_>) -> bool {
-        let has_plain_keys = self.keys().next().is_none_or(|key| words_of(key, &mut Words::Fold(&mut 0)).is_some());
-        has_plain_keys && self.values().all(|container| container.constants(words))
+        self.keys().all(|key| plain(key).is_some()) && self.values().all(|container| container.constants(words))
     }
     fn layout(&self, layout: &mut Layout) {
         for (key, container) in self {

@@ -11,6 +11,7 @@ mod constants;
 mod data;
 #[cfg(feature = "faer")]
 mod faer;
+mod in_box;
 mod layout;
 mod map;
 mod masked;
@@ -25,6 +26,7 @@ mod whole;
 
 pub use buffer::{Buffer, Numbers, from_flat, to_flat};
 pub use layout::{Layout, LayoutError};
+pub use map::Key;
 pub use masked::{Freed, Masked, Partly};
 pub use seen::Seen;
 pub use several::{Args, Points, Several};
@@ -34,6 +36,7 @@ pub use {
     crate::recordings::Words,
     constants::{Field, OpaqueField},
     data::{Data, lifted},
+    in_box::InBox,
 };
 
 use crate::scalar::Scalar;

@@ -46,15 +46,18 @@ pub enum Words<'a> {
     Keep(&'a mut Vec<u64>),
     /// Compares with these bits, of which those that have been compared are removed.
     Compare(&'a [u64]),
-    /// Mixes the bits into one word: different lengths give different words. (Of three and more, one case in 2⁶⁴ does not.)
+    /// Mixes the bits into one word, which tells up to two lengths below 2³⁰ for certain, and more of them or other data but for about one case in 2⁶⁴.
     Fold(&'a mut u64),
 }
 
-/// One step of a polynomial hash: the known word and a new one. Multiples of the odd number next to 2⁶⁴ / golden ratio lie so far from 0
-/// (Knuth, "The Art of Computer Programming" 3, 6.4) that no two pairs of lengths below 2³⁰ give the same word.
+/// The odd number next to 2⁶⁴ / golden ratio, whose multiples lie far from 0 (Knuth, "The Art of Computer Programming" 3, 6.4): so far that no two pairs of
+/// lengths below 2³⁰ are mixed to the same word.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// One step of a polynomial hash: the known word and a new one.
 #[inline(always)]
 fn mixed(known: u64, word: u64) -> u64 {
-    known.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(word.wrapping_add(1))
+    known.wrapping_mul(FACTOR).wrapping_add(word.wrapping_add(1))
 }
 
 /// Words that are compared between two tests for a difference.
@@ -191,6 +194,12 @@ impl Wordwise for str {
     }
 }
 
+impl Wordwise for &str {
+    fn read(&self, words: &mut Words<'_>) -> bool {
+        (**self).read(words)
+    }
+}
+
 impl Wordwise for String {
     fn read(&self, words: &mut Words<'_>) -> bool {
         self.as_str().read(words)
@@ -263,14 +272,17 @@ mod tests {
         }
     }
 
-    /// No multiple of the factor below the next Fibonacci number lies nearer to 0 than that of a Fibonacci number.
+    /// Two pairs with the same word would be a multiple of the factor, by the difference of the first lengths, nearer to 0 than the second lengths differ. Euclid's
+    /// algorithm has the multiples that lie nearer to 0 than all smaller ones.
     #[test]
     fn pairs_of_lengths_have_words_of_their_own() {
-        let (mut last, mut fibonacci) = (1_u64, 2_u64);
-        while last < 1 << 30 {
-            let multiple = mixed(fibonacci, u64::MAX);
-            assert!(multiple.min(multiple.wrapping_neg()) >= 1 << 30, "{fibonacci}");
-            (last, fibonacci) = (fibonacci, last + fibonacci);
+        const MOST: u128 = 1 << 30;
+        let (mut larger, mut distance) = (1_u128 << 64, u128::from(FACTOR));
+        let (mut before, mut multiple) = (0, 1);
+        while multiple < MOST {
+            assert!(distance >= MOST, "{multiple} times the factor is {distance} from 0");
+            (before, multiple) = (multiple, larger / distance * multiple + before);
+            (larger, distance) = (distance, larger % distance);
         }
     }
 
@@ -292,6 +304,7 @@ mod tests {
         assert!(equal(&(1.0, vec![3_usize]), &kept(&(1.0, vec![3_usize]))));
         assert!(!equal(&Some(0.0), &kept(&None::<f64>)) && !equal(&None::<f64>, &kept(&Some(0.0))));
         assert!(equal(&Some(2.0), &kept(&Some(2.0))) && !equal(&Some(2.0), &kept(&Some(3.0))));
+        assert!(equal(&"linear", &kept("linear")));
         assert!(equal("linear", &kept(&String::from("linear"))) && !equal("linear", &kept("cubic!")));
     }
 }

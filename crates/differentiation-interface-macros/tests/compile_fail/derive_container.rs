@@ -35,7 +35,6 @@ struct WithLifetimes<'a, T> {
 struct Unordered<T = f64> {
     rates: std::collections::HashMap<String, T>,
     table: Box<[T]>,
-    branches: Vec<Box<Unordered<T>>>,
 }
 
 fn main() {}

@@ -23,7 +23,7 @@ fn product(a: Expression, b: Expression) -> Expression {
     Product(Box::new(a), Box::new(b))
 }
 
-/// Links of a chain, each of which has a type beside its own that it is recursive through.
+/// Links and joints of a chain: two types that are recursive through each other.
 #[derive(Clone, Debug, PartialEq, Container)]
 struct Link<T = f64> {
     length: T,
@@ -65,18 +65,6 @@ fn named<T: Clone, const K: usize>(entries: [(&str, T); K]) -> Named<T> {
     entries.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
 }
 
-macro_rules! every_engine {
-    ($backend:ident => $body:block) => {{
-        every_engine!(@ $backend, AutoForwardDiff::default(), $body);
-        every_engine!(@ $backend, AutoReverseDiff::default(), $body);
-        every_engine!(@ $backend, AutoReverseDiff::compiled(), $body);
-    }};
-    (@ $backend:ident, $engine:expr, $body:block) => {{
-        let $backend = $engine;
-        $body
-    }};
-}
-
 #[test]
 fn boxes_are_what_they_hold() {
     let (two, three) = (product(Leaf(2.0), Leaf(3.0)), product(Leaf(2.0), product(Leaf(3.0), Leaf(1.0))));
@@ -116,6 +104,47 @@ fn boxes_may_be_absent() {
     let layout = Layout::of(&chain([1.0; 2], 1.0, 1));
     let hess = hessian(&|link: &Link<_>| reach(link), &AutoForwardDiff::default(), &chain([2.0, 5.0], 0.5, 1)).unwrap();
     assert_eq!(layout.block(&hess, "next.angle", "next.link.length").unwrap(), [[2.0]]);
+}
+
+/// A cell of a grid that is refined where it is needed, and the forces on it.
+#[derive(Clone, Debug, Default, PartialEq, Container)]
+struct Cell<T = f64> {
+    density: T,
+    quarters: [Option<Box<Cell<T>>>; 4],
+    forces: Vec<Box<Force<T>>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Container)]
+struct Force<T = f64>(T, T);
+
+/// The squares of densities, times the depth, plus the products of forces.
+fn energy<T: Real>(cell: &Cell<T>, depth: f64) -> T {
+    let below: T = cell.quarters.iter().flatten().map(|quarter| energy(quarter, depth + 1.0)).sum();
+    cell.density * cell.density * depth + below + cell.forces.iter().map(|force| force.0 * force.1).sum::<T>()
+}
+
+#[test]
+fn arrays_and_vectors_of_boxes_are_what_they_hold() {
+    let leaf = |density: f64| Some(Box::new(Cell { density, ..Cell::default() }));
+    let forces = |x: f64, y: f64| vec![Box::new(Force(x, y))];
+    let left = Cell { density: 5.0, quarters: [leaf(1.0), None, None, leaf(2.0)], forces: forces(3.0, 4.0) };
+    let right = Cell { density: 5.0, quarters: [None, leaf(1.0), leaf(2.0), None], forces: vec![] };
+    every_engine!(backend => {
+        let f = |cell: &Cell<_>| energy(cell, 1.0);
+        let mut prepared = prepare_gradient(&f, &backend, &left).unwrap();
+        for _ in 0..2 {
+            let grad = Cell { density: 10.0, quarters: [leaf(4.0), None, None, leaf(8.0)], forces: forces(4.0, 3.0) };
+            assert_eq!(prepared.gradient(&left).unwrap(), grad);
+        }
+        let grad = Cell { density: 10.0, quarters: [None, leaf(4.0), leaf(8.0), None], forces: vec![] };
+        assert_eq!(gradient(&f, &backend, &right).unwrap(), grad);
+    });
+    let layout = Layout::of(&left);
+    let names: Vec<&str> = layout.blocks().iter().map(|(name, _)| name.as_str()).collect();
+    assert!(names.contains(&"quarters[3].density") && names.contains(&"forces[0].1"), "{names:?}");
+    let mut wrong = Cell { quarters: [leaf(0.0), leaf(0.0), None, None], forces: forces(0.0, 0.0), ..Cell::default() };
+    let error = gradient_into(&|cell: &Cell<_>| energy(cell, 1.0), &mut wrong, &AutoReverseDiff::default(), &left);
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::BufferShape);
 }
 
 #[test]
@@ -195,4 +224,26 @@ fn any_ordered_key_names_an_entry() {
     let layout = Layout::of(&model(1.0, 1.0));
     let names: Vec<&str> = layout.blocks().iter().map(|(name, _)| name.as_str()).collect();
     assert!(names.contains(&"rates[Birth]") && names.contains(&"by_number[-1]"), "{names:?}");
+}
+
+/// Keys that cannot be compared as plain data are seen by the function in every call.
+#[test]
+fn other_keys_are_those_of_the_call() {
+    type Rates<T> = BTreeMap<Rate, T>;
+    fn signed<T: Real>(rates: &Rates<T>) -> T {
+        rates.iter().map(|(rate, x)| if *rate == Rate::Birth { *x * *x } else { -*x * *x }).sum()
+    }
+    let rates = |rate: Rate, x: f64| Rates::from([(rate, x)]);
+    every_engine!(backend => {
+        let f = |rates: &Rates<_>| signed(rates);
+        let mut prepared = prepare_gradient(&f, &backend, &rates(Rate::Birth, 1.0)).unwrap();
+        for call in 0..60 {
+            let x = f64::from(call);
+            assert_eq!(prepared.gradient(&rates(Rate::Birth, x)).unwrap(), rates(Rate::Birth, 2.0 * x));
+            assert_eq!(prepared.gradient(&rates(Rate::Death, x)).unwrap(), rates(Rate::Death, -2.0 * x));
+        }
+        let mut other = rates(Rate::Death, 0.0);
+        prepared.gradient_into(&mut other, &rates(Rate::Birth, 3.0)).unwrap();
+        assert_eq!(other, rates(Rate::Death, 6.0));
+    });
 }

@@ -5,23 +5,6 @@ use differentiation_interface::prelude::*;
 use differentiation_interface::scalar::Base;
 use num_complex::{Complex, Complex64};
 
-macro_rules! every_engine {
-    ($backend:ident => $body:block) => {{
-        {
-            let $backend = AutoForwardDiff::default();
-            $body
-        }
-        {
-            let $backend = AutoReverseDiff::default();
-            $body
-        }
-        {
-            let $backend = AutoReverseDiff::compiled();
-            $body
-        }
-    }};
-}
-
 fn close(a: Complex64, b: Complex64) -> bool {
     (a - b).norm() <= 1e-14 * b.norm().max(1.0)
 }

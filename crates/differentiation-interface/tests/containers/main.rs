@@ -2,6 +2,24 @@
 
 use differentiation_interface_test::CountingAllocator;
 
+/// Runs a block with each of the engines that differentiate exactly.
+macro_rules! every_engine {
+    ($backend:ident => $body:block) => {{
+        {
+            let $backend = AutoForwardDiff::default();
+            $body
+        }
+        {
+            let $backend = AutoReverseDiff::default();
+            $body
+        }
+        {
+            let $backend = AutoReverseDiff::compiled();
+            $body
+        }
+    }};
+}
+
 mod boxes_and_maps;
 #[cfg(feature = "num-complex")]
 mod complex;

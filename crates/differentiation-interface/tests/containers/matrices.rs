@@ -7,23 +7,6 @@ use nalgebra::{DMatrix, DVector, Matrix2x3, Quaternion, SMatrix, SVector, Vector
 use ndarray::{Array1, Array2, Array3, ArrayView1, s};
 
 /// Runs a body with each engine.
-macro_rules! every_engine {
-    ($backend:ident => $body:block) => {{
-        {
-            let $backend = AutoForwardDiff::default();
-            $body
-        }
-        {
-            let $backend = AutoReverseDiff::default();
-            $body
-        }
-        {
-            let $backend = AutoReverseDiff::compiled();
-            $body
-        }
-    }};
-}
-
 /// Σ i · xᵢ² over any numbers.
 fn weighted<'a, T: Real + 'a>(x: impl IntoIterator<Item = &'a T>) -> T {
     x.into_iter().enumerate().map(|(i, v)| *v * *v * (i + 1) as f64).sum()

@@ -48,23 +48,6 @@ fn expected() -> Params {
     }
 }
 
-macro_rules! every_engine {
-    ($backend:ident => $body:block) => {{
-        {
-            let $backend = AutoForwardDiff::default();
-            $body
-        }
-        {
-            let $backend = AutoReverseDiff::default();
-            $body
-        }
-        {
-            let $backend = AutoReverseDiff::compiled();
-            $body
-        }
-    }};
-}
-
 #[test]
 fn gradient_of_a_struct_is_a_struct() {
     every_engine!(backend => {
