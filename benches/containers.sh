@@ -1,6 +1,6 @@
 #!/bin/sh
 # Instructions of a prepared `value_and_gradient_into` at containers over those at a slice, by callgrind; see benches/containers.rs.
-# Needs valgrind.
+# Needs valgrind. `benches/containers.sh [PATTERN]`: the slices, and the rows whose names match an extended regular expression.
 set -eu
 cd "$(dirname "$0")/.."
 program=$(cargo bench -p differentiation-interface-benches --bench containers --features containers --no-run 2>&1 | sed -n 's/.*containers.*(\(.*\))$/\1/p')
@@ -12,7 +12,7 @@ count() {
 }
 echo "| point | forward | / slice | tape | / slice | compiled | / slice |"
 echo "|---|---|---|---|---|---|---|"
-"$program" list | grep -E "${1:-.}" | while read -r name; do
+"$program" list | grep -E "^slice( 1000)?$|${1:-.}" | while read -r name; do
     calls=100
     case "$name" in *1000) calls=10 ;; esac
     row="| $name"

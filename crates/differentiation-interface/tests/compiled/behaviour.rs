@@ -453,7 +453,7 @@ fn the_adjoint_of_a_divisor_may_vanish() {
     assert_eq!([1e105, 1e110].map(|v| times_square(v, forward(v))), [-1.0, -1.0]);
 }
 
-/// The chapter on performance warns of both: state behind a lock is not seen, and overflow on the way is NaN by the tape and 0 by a program.
+/// The chapter on performance warns of these: state behind a lock is not seen, and overflow on the way has other results by the tape than by a program.
 #[test]
 fn what_the_engine_that_chooses_does_not_see() {
     let factor = std::sync::Mutex::new(1.0);
@@ -474,4 +474,13 @@ fn what_the_engine_that_chooses_does_not_see() {
     assert_eq!(gradient(&|x: &[_]| magnitude(x), &AutoReverseDiff::compiled(), &[1e308_f64, 1.0]).unwrap(), [0.0, 0.0]);
     // The program for one number propagates a tangent.
     assert!(gradient(&|x: &[_]| magnitude(x), &AutoReverseDiff::compiled(), &[1e308_f64]).unwrap()[0].is_nan());
+    // Of x y + z, the product overflows and the sum does not.
+    fn fused<T: Real>(x: &[T]) -> T {
+        num_traits::Float::mul_add(x[0], x[1], x[2])
+    }
+    let x = [1e308, -1.9875, 1e308];
+    let by_tape = value_and_gradient(&|x: &[_]| fused(x), &AutoReverseDiff::tape(), &x).unwrap();
+    assert_eq!(by_tape, (fused(&x), vec![-1.9875, 1e308, 1.0]));
+    let by_program = value_and_gradient(&|x: &[_]| fused(x), &AutoReverseDiff::compiled(), &x).unwrap();
+    assert_eq!(by_program, (f64::NEG_INFINITY, vec![-1.9875, 1e308, 1.0]));
 }
