@@ -143,7 +143,7 @@ impl<S: Scalar, const K: usize> ArrayShape for [S; K] {}
 /// # For users
 /// | you pass | the function takes | a gradient is |
 /// |---|---|---|
-/// | `&x` of a `Vec<f64>`, `&[f64]`, `&[f64; K]` | `&[T]` | `Vec<f64>` |
+/// | `&x` of a `Vec<f64>` or an array, or of a reference to one; `x` or `&x` of a slice | `&[T]` | `Vec<f64>` |
 /// | `x`, an array `[f64; K]` | `&[T; K]` | `[f64; K]` |
 /// | `x`, a number (`&x` of an `f32`) | `T` | `f64` |
 /// | `&x` of a [`Container`]: a `#[derive(Container)]` struct, a tuple of containers, a vector or matrix of another crate | `&Params<T>` | `Params<f64>` |
@@ -232,6 +232,11 @@ flat_points! {
     [S: Scalar, const K: usize] &[S; K]: Slice<S>, x => *x, vec![S::default(); x.len()], &mut x;
     [S: Scalar] &mut [S]: Slice<S>, x => x, vec![S::default(); x.len()], &mut x;
     [S: Scalar] &mut Vec<S>: Slice<S>, x => x, vec![S::default(); x.len()], &mut x;
+    // `&x` where `x` is a reference already.
+    [S: Scalar] &&[S]: Slice<S>, x => x, vec![S::default(); x.len()], &mut x;
+    [S: Scalar] &&mut [S]: Slice<S>, x => x, vec![S::default(); x.len()], &mut x;
+    [S: Scalar] &&Vec<S>: Slice<S>, x => x, vec![S::default(); x.len()], &mut x;
+    [S: Scalar, const K: usize] &&[S; K]: Slice<S>, x => &***x, vec![S::default(); x.len()], &mut x;
     [S: Scalar, const K: usize] [S; K]: [S; K], x => x, [S::default(); K], &mut x;
 }
 

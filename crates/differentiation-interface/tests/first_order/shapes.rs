@@ -35,7 +35,15 @@ fn slices_vectors_and_arrays_by_reference_are_slices_to_the_function() {
     each_engine!(|backend, tolerance| {
         let vector = POINT.to_vec();
         let mut changeable = POINT.to_vec();
-        let found: [Vec<f64>; 6] = [
+        let (slice, whole, array) = (&vector[..], &vector, &POINT);
+        let mut other = POINT;
+        let slice_of_other = &mut other[..];
+        let found: [Vec<f64>; 10] = [
+            // References to references, `&x` of an argument `x: &[f64]`.
+            gradient(&poly, &backend, &slice).unwrap(),
+            gradient(&poly, &backend, &whole).unwrap(),
+            gradient(&poly, &backend, &array).unwrap(),
+            gradient(&poly, &backend, &slice_of_other).unwrap(),
             gradient(&poly, &backend, &vector).unwrap(),
             gradient(&poly, &backend, &vector[..]).unwrap(),
             gradient(&poly, &backend, &POINT).unwrap(),
@@ -46,6 +54,11 @@ fn slices_vectors_and_arrays_by_reference_are_slices_to_the_function() {
         for grad in found {
             assert_close("gradient", &grad, &POLY_GRADIENT, tolerance);
         }
+        let mut prepared = prepare_pushforward(&poly, &backend, &slice, [&slice]).unwrap();
+        let (along, with_context) = (prepared.pushforward(&whole, [&array]).unwrap(), |x: &[_], k: &f64| poly(x) * *k);
+        assert_close("pushforward", &along, &[12.0 * 2.0 + 4.0 * 3.0 + 5.0], tolerance);
+        let doubled = gradient(&with_context, &backend, (&slice, Constant(&2.0))).unwrap();
+        assert_close("with a context", &doubled, &POLY_GRADIENT.map(|g| 2.0 * g), tolerance);
         assert_eq!(vector, POINT);
     });
 }
