@@ -62,6 +62,8 @@ use proc_macro::TokenStream;
 /// # Contexts
 /// Only the first argument is differentiated (after the output, if the function writes it). Every further argument is marked:
 /// - `#[constant]` is data of any type and keeps it. `&K` becomes the context `Const<K>`, a value of `Copy` type `K` too.
+/// - `#[parameter]` is numbers without derivatives, `&P` or a number; the call passes `Parameter(&p)`. It becomes `Const<P>` with `T` in
+///   place of `f64`; `&[f64]` becomes `Const<Vec<T>>`. A compiled recording serves all values of a parameter.
 /// - `#[cache]` is work memory, `&mut W` with any content on entry. It becomes `Work<W>` with `T` in place of `f64`;
 ///   `&mut [f64]` becomes `Work<Vec<T>>`.
 ///

@@ -3,9 +3,10 @@
 //! Called by `expand` with a signature that is generic already.
 
 use crate::errors::Errors;
+use crate::number::mentions;
 use crate::shape::{Context, Shape};
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::{Attribute, Expr, GenericParam, Generics, Ident, Lit, Meta, Path, Visibility, parse_quote};
 
 /// The inputs from which the object is made.
@@ -153,12 +154,15 @@ impl Object<'_> {
         quote!(#[doc = #about] #gap #(#paragraph)*)
     }
 
-    /// The generics of the function without lifetimes, which are elided, and with the bounds of work memory, which must be `'static`.
+    /// The generics of the function without lifetimes, which are elided, and with the bounds of contexts that hold numbers, which must be `'static`.
     fn impl_generics(&self) -> Generics {
         let mut generics = self.generics.clone();
         generics.params = generics.params.into_iter().filter(|p| !matches!(p, GenericParam::Lifetime(_))).collect();
-        let has_cache = self.shape.contexts.iter().any(|c| matches!(c, Context::Cache { .. }));
-        if has_cache {
+        let number = self.number.to_string();
+        let holds_numbers = self.shape.contexts.iter().any(|context| match context {
+            Context::Constant { ty, .. } | Context::Cache { ty } => mentions(ty.to_token_stream(), &number),
+        });
+        if holds_numbers {
             for parameter in generics.type_params_mut() {
                 parameter.bounds.push(parse_quote!('static));
             }

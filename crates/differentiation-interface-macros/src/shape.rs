@@ -1,7 +1,7 @@
 //! The shape of a function: its point, its output, its contexts, read from the signature.
 //!
 //! Called by `expand`. On return the signature is generic: in plain code the number type has replaced every `f64` of an active argument,
-//! and the marks `#[constant]` and `#[cache]` are removed.
+//! and the marks `#[constant]`, `#[parameter]` and `#[cache]` are removed.
 
 use crate::errors::Errors;
 use crate::number::{elide_lifetimes, is_word, mentions, replace_f64};
@@ -28,7 +28,7 @@ pub(crate) struct Point {
 
 /// A further argument.
 pub(crate) enum Context {
-    /// `Const<ty>`.
+    /// `Const<ty>`: data, or numbers without derivatives.
     Constant { ty: Type, by_value: bool },
     /// `Work<ty>`.
     Cache { ty: Type },
@@ -40,6 +40,7 @@ pub(crate) enum Mark {
     /// Not marked.
     None,
     Constant,
+    Parameter,
     Cache,
 }
 
@@ -175,6 +176,8 @@ pub(crate) fn take_mark(attrs: &mut Vec<Attribute>) -> Mark {
     attrs.retain(|a| {
         let found = if a.path().is_ident("constant") {
             Mark::Constant
+        } else if a.path().is_ident("parameter") {
+            Mark::Parameter
         } else if a.path().is_ident("cache") {
             Mark::Cache
         } else {
@@ -241,7 +244,7 @@ fn read_context(
         Mark::None => {
             errors.push_at(
                 &*argument,
-                "differentiates the first argument only; mark this one `#[constant]` if it is data, or `#[cache]` if it is work memory",
+                "differentiates the first argument only; mark this one `#[constant]` if it is data, `#[parameter]` if it is numbers without derivatives, or `#[cache]` if it is work memory",
             );
             None
         }
@@ -259,6 +262,24 @@ fn read_context(
                 ty => Some(Context::Constant { ty, by_value: true }),
             }
         }
+        Mark::Parameter => {
+            if plain {
+                replace_f64(&mut argument.ty, number);
+                ty = (*argument.ty).clone();
+            }
+            elide_lifetimes(&mut ty);
+            if !mentions(ty.to_token_stream(), &number.to_string()) {
+                errors.push_at(&ty, "needs numbers in a parameter; write `#[constant]` for data of another type");
+            }
+            match ty {
+                Type::Reference(r) if r.mutability.is_some() => {
+                    errors.push_at(r, "never changes a parameter; write `#[cache]` for work memory");
+                    None
+                }
+                Type::Reference(r) => Some(Context::Constant { ty: owned(*r.elem), by_value: false }),
+                ty => Some(Context::Constant { ty, by_value: true }),
+            }
+        }
         Mark::Cache => {
             if plain {
                 replace_f64(&mut argument.ty, number);
@@ -266,20 +287,23 @@ fn read_context(
             }
             elide_lifetimes(&mut ty);
             match ty {
-                Type::Reference(r) if r.mutability.is_some() => Some(Context::Cache {
-                    ty: match *r.elem {
-                        Type::Slice(s) => {
-                            let element = s.elem;
-                            parse_quote!(::std::vec::Vec<#element>)
-                        }
-                        other => other,
-                    },
-                }),
+                Type::Reference(r) if r.mutability.is_some() => Some(Context::Cache { ty: owned(*r.elem) }),
                 other => {
                     errors.push_at(other, "passes work memory by mutable reference; write `w: &mut Vec<f64>`");
                     None
                 }
             }
         }
+    }
+}
+
+/// The type of memory that is seen as `ty`: a `Vec` for a slice.
+fn owned(ty: Type) -> Type {
+    match ty {
+        Type::Slice(slice) => {
+            let element = slice.elem;
+            parse_quote!(::std::vec::Vec<#element>)
+        }
+        other => other,
     }
 }

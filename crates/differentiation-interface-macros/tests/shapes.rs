@@ -91,6 +91,28 @@ fn with_cache(x: &[f64], #[cache] w: &mut Vec<f64>, #[cache] t: &mut [f64; 2], #
 }
 
 #[differentiable(crate = "differentiation_interface_core")]
+fn with_parameters(
+    x: &[f64],
+    #[parameter] k: f64,
+    #[parameter] a: &[f64],
+    #[parameter] b: &[f64; 2],
+    #[parameter] c: (f64, f64),
+) -> f64 {
+    let scaled: f64 = x.iter().zip(a).map(|(x, a)| a * x).sum();
+    k * scaled + b[0] * x[1] + c.0.max(c.1)
+}
+
+#[differentiable(crate = "differentiation_interface_core")]
+mod with_parameter {
+    pub fn weighted(x: &[f64], #[parameter] weights: &[f64], #[constant] power: i32) -> f64 {
+        x.iter().zip(weights).map(|(x, w)| weight(*w) * x.powi(power)).sum()
+    }
+    fn weight(w: f64) -> f64 {
+        if w > 2.0 { 2.0 } else { w }
+    }
+}
+
+#[differentiable(crate = "differentiation_interface_core")]
 fn in_place_with(y: &mut [f64], x: &[f64], #[constant] k: f64, #[cache] w: &mut (Vec<f64>, Vec<f64>)) {
     w.0.clear();
     w.0.extend(x.iter().map(|v| v * k));
@@ -199,6 +221,13 @@ fn contexts_follow_the_point() {
     let (mut w, mut t, mut s) = (vec![], [dual(f64::NAN, f64::NAN); 2], vec![dual(0.0, 0.0); 1]);
     let y = WithCache.call_with(&seeded([2.0, 5.0], 0), (&mut w, &mut t, &mut s));
     assert_eq!(parts(y), (11.5, 5.0));
+
+    // A parameter has the number type of the function, here with tangents that show where each one goes.
+    let (k, a, b) = (dual(2.0, 0.0), vec![dual(3.0, 0.0), dual(4.0, 0.0)], [dual(10.0, 100.0), dual(0.0, 0.0)]);
+    let y = WithParameters.call_with(&seeded([2.0, 5.0], 0)[..], (&k, &a, &b, &(dual(1.0, 0.0), dual(7.0, 0.25))));
+    assert_eq!(parts(y), (2.0 * 26.0 + 50.0 + 7.0, 6.0 + 500.0 + 0.25));
+    let y = with_parameter::Weighted.call_with(&seeded([2.0, 5.0], 1)[..], (&vec![dual(3.0, 0.0), dual(1.0, 0.0)], &2));
+    assert_eq!(parts(y), (2.0 * 4.0 + 25.0, 10.0));
 
     fn in_place<F>(f: F, y: &mut [D], w: &mut (Vec<D>, Vec<D>))
     where

@@ -13,6 +13,16 @@ fn changed_constant(x: &[f64], #[constant] k: &mut Vec<f64>) -> f64 {
 }
 
 #[differentiable(crate = "differentiation_interface_core")]
+fn changed_parameter(x: &[f64], #[parameter] k: &mut f64) -> f64 {
+    x[0]
+}
+
+#[differentiable(crate = "differentiation_interface_core")]
+fn parameter_without_numbers(x: &[f64], #[parameter] n: usize) -> f64 {
+    x[n]
+}
+
+#[differentiable(crate = "differentiation_interface_core")]
 fn cache_by_value(x: &[f64], #[cache] w: Vec<f64>) -> f64 {
     x[0]
 }
