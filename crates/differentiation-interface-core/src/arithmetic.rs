@@ -16,6 +16,10 @@ use std::sync::Arc;
 /// A plain floating-point number: `f64` or `f32`.
 ///
 /// Its requirements seal it: every other number is a [`Scalar`] over one of these two.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no plain number, which `f64` and `f32` are",
+    note = "a `Parameter` holds plain numbers; a number of an outer differentiation is captured by a closure as `lift(&backend, &number)`"
+)]
 pub trait Base: Scalar<Base = Self> + Float + FloatConst + Display + LowerExp {
     /// Name of the type, for messages.
     const NAME: &'static str;

@@ -75,7 +75,7 @@ type InnerDual<T> = <AutoForwardDiff as Backend>::Num<T, differentiation_interfa
 impl<T: Scalar> Function<InnerDual<T>> for NestedForward<T> {
     type Output = InnerDual<T>;
     fn call(&self, y: &InnerDual<T>) -> InnerDual<T> {
-        let a: InnerDual<T> = lift(&AutoForwardDiff::default(), self.a);
+        let a: InnerDual<T> = lift(&AutoForwardDiff::default(), &self.a);
         rules::sin(a * *y) + a * *y * *y
     }
 }

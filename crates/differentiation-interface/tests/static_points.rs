@@ -213,7 +213,7 @@ fn faults_of_rules_are_errors_on_every_thread() {
 fn differentiations_nest() {
     // d/dx (x · d/dy (x y²) at y = 3) = d/dx 6 x² = 12 x.
     fn outer<T: Real>(x: T) -> T {
-        let inner = |y| lift(&forward(), x) * y * y;
+        let inner = |y| lift(&forward(), &x) * y * y;
         x * derivative(&inner, &forward(), &T::constant(3.0)).expect("the inner derivative")
     }
     assert_eq!(derivative(&outer, &forward(), 2.0), Ok(24.0));

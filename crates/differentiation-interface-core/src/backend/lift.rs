@@ -4,14 +4,16 @@
 //! implement [`LiftPair`].
 
 use super::contract::Backend;
+use crate::container::{Container, Object, flat};
 use crate::scalar::Scalar;
 use crate::second_order::SecondOrder;
 
-/// Converts a number of an outer differentiation to a constant of an inner one by `backend`.
+/// Converts numbers of an outer differentiation to constants of an inner one by `backend`: a number, a slice (a `Vec` comes out), or any
+/// [`Container`].
 ///
-/// Nested differentiations have different number types, so that their derivatives cannot be confused; an outer number
-/// enters the inner function through this function, and the inner point is a number of the outer type. The inner function of
-/// a [`SecondOrder`] takes it as `lift(&SecondOrder(outer, inner), value)`.
+/// Nested differentiations have different number types, so that their derivatives cannot be confused. An outer number enters the inner function through
+/// `lift`, and the inner point consists of outer numbers. The inner function of a [`SecondOrder`] takes
+/// `lift(&SecondOrder(outer, inner), &value)`.
 ///
 /// # Example
 /// ```
@@ -22,15 +24,25 @@ use crate::second_order::SecondOrder;
 /// // x · d/dy (x·y) at y = 2, which is x².
 /// fn outer<T: Real>(x: T) -> T {
 ///     let backend = AutoForwardDiff::default();
-///     x * derivative(&|y| product(lift(&backend, x), y), &backend, &T::constant(2.0)).unwrap()
+///     x * derivative(&|y| product(lift(&backend, &x), y), &backend, &T::constant(2.0)).unwrap()
 /// }
 /// assert_eq!(derivative(&outer, &AutoForwardDiff::default(), 3.0)?, 6.0);
 /// assert_eq!(derivative(&outer, &AutoReverseDiff::default(), 3.0)?, 6.0);
 /// # Ok::<(), Error>(())
 /// ```
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub fn lift<B: Lift<S, N>, S: Scalar, N>(_backend: &B, value: S) -> N {
-    B::lift(value)
+pub fn lift<B: Lift<W::Scalar, N>, W: Container + ?Sized, N: Scalar>(_backend: &B, value: &W) -> W::With<N> {
+    let mut memory = Vec::new();
+    let mut numbers = flat(value, &mut memory);
+    let mut lifted = value.with::<N>();
+    lifted.pieces_mut(&mut |piece| {
+        let (now, later) = numbers.split_at(piece.len());
+        for (lifted, &number) in piece.iter_mut().zip(now) {
+            *lifted = B::lift(number);
+        }
+        numbers = later;
+    });
+    lifted
 }
 
 /// A backend whose number type over the scalar `S` is `N`, with the conversion of `S` to a constant; see [`lift`].
@@ -39,7 +51,7 @@ pub fn lift<B: Lift<S, N>, S: Scalar, N>(_backend: &B, value: S) -> N {
 /// implements it once, for all `S` and lanes; a backend whose numbers hold plain constants only, for `f64` and `f32`.
 #[diagnostic::on_unimplemented(
     message = "a number `{S}` cannot be lifted to `{N}` with `{Self}`",
-    note = "`lift(&backend, value)` converts a number of the outer differentiation to the number type of `backend` over it"
+    note = "`lift(&backend, &value)` converts numbers of the outer differentiation to the number type of `backend` over it"
 )]
 pub trait Lift<S, N> {
     /// The number `value` as a constant of the backend's number type.
@@ -51,7 +63,7 @@ pub trait Lift<S, N> {
 /// If the engines of the pair nest, a number can also be lifted through one backend after the other.
 #[diagnostic::on_unimplemented(
     message = "a number `{S}` cannot be lifted to `{N}` with `SecondOrder` of `{O}` and `{Self}`",
-    note = "if the numbers of the two backends nest, write `lift(&inner, lift(&outer, value))`"
+    note = "if the numbers of the two backends nest, write `lift(&inner, &lift(&outer, &value))`"
 )]
 pub trait LiftPair<O, S, N>: Backend {
     /// The number `value` as a constant of the pair's number type.

@@ -73,7 +73,7 @@ fn numbers_of_another_engine_are_refused() {
 #[test]
 fn differentiations_nest() {
     fn outer<T: Real>(x: T, backend: AnyBackend) -> T {
-        x * derivative(&|y| lift(&backend, x) * y * y, &backend, &T::constant(2.0)).unwrap()
+        x * derivative(&|y| lift(&backend, &x) * y * y, &backend, &T::constant(2.0)).unwrap()
     }
     for name in ["ForwardDiff", "ReverseDiff"] {
         let backend: AnyBackend = name.parse().unwrap();
@@ -152,7 +152,7 @@ fn compiled_recordings_are_kept_and_guarded() {
 #[test]
 fn branches_are_recorded_through_an_inner_backend_chosen_at_run_time() {
     fn bend<T: Real>(x: T, backend: AnyBackend) -> T {
-        derivative(&|y| if y > 1.0 { y * y * y } else { y * lift(&backend, T::constant(5.0)) }, &backend, &x).unwrap()
+        derivative(&|y| if y > 1.0 { y * y * y } else { y * lift(&backend, &T::constant(5.0)) }, &backend, &x).unwrap()
     }
     for name in ["ForwardDiff", "ReverseDiff"] {
         let backend: AnyBackend = name.parse().unwrap();

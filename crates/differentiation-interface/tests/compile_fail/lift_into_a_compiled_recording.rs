@@ -6,7 +6,7 @@ fn product<T: Real>(x: T, y: T) -> T {
 
 fn outer<T: Real>(x: T) -> T {
     let backend = AutoReverseDiff::compiled();
-    derivative(&|y| product(lift(&backend, x), y), &backend, &x).unwrap()
+    derivative(&|y| product(lift(&backend, &x), y), &backend, &x).unwrap()
 }
 
 fn main() {

@@ -6,7 +6,7 @@ fn product<T: Real>(x: T, y: T) -> T {
 
 fn outer<T: Real>(x: T) -> T {
     let backend = AutoForwardDiff::default();
-    derivative(&|y| product(lift(&AutoReverseDiff::default(), x), y), &backend, &x).unwrap()
+    derivative(&|y| product(lift(&AutoReverseDiff::default(), &x), y), &backend, &x).unwrap()
 }
 
 fn main() {

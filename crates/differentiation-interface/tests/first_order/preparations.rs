@@ -252,7 +252,7 @@ fn active_constants_of_a_recording_chosen_at_run_time_are_refused_in_their_own_w
     let message = Cell::new(String::new());
     let outer = |x: &[_]| {
         let (a, b) = (x[0], x[1]);
-        let slope = derivative(&|y| lift(&inner, a) * y * y, &inner, &lift(&AutoForwardDiff::default(), 2.0));
+        let slope = derivative(&|y| lift(&inner, &a) * y * y, &inner, &lift(&AutoForwardDiff::default(), &2.0));
         if let Err(error) = slope {
             refused.set(Some(error.kind()));
             message.set(error.to_string());
@@ -271,7 +271,7 @@ fn active_constants_of_a_recording_chosen_at_run_time_are_refused_in_their_own_w
 #[test]
 fn plain_numbers_are_lifted_into_recordings() {
     let backend = AutoReverseDiff::compiled();
-    let scaled = |k: f64| derivative(&|y| lift(&backend, k) * y * y, &backend, 2.0);
+    let scaled = |k: f64| derivative(&|y| lift(&backend, &k) * y * y, &backend, 2.0);
     assert_eq!(scaled(3.0), Ok(12.0));
     // The inner number lies over the outer one, which is no constant of the recording but its point.
     let outer = |x: &[_]| {

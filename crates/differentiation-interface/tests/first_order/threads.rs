@@ -412,7 +412,7 @@ fn numbers_of_an_outer_call_are_refused_within_an_inner_one_on_a_worker() -> Res
         let (a, b) = (x[0], x[1]);
         let inner = move || {
             let backend = AutoForwardDiff::default();
-            let square = |z: &[_]| z[0] * z[0] * lift(&AutoForwardDiff::default(), a);
+            let square = |z: &[_]| z[0] * z[0] * lift(&AutoForwardDiff::default(), &a);
             gradient(&square, &backend, &[b]).expect("an inner call")[0]
         };
         away(inner)

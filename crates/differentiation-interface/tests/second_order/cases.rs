@@ -279,9 +279,9 @@ fn hessian_nests_in_a_gradient_without_confusing_perturbations() {
         ($outer:expr, $first:expr, $second:expr) => {{
             let (outer, first, second) = ($outer, $first, $second);
             let transform = |q: &[_]| {
-                let at = [lift(&outer, 0.0); 2];
+                let at = lift(&outer, &[0.0; 2]);
                 let inner = |v: &[_]| {
-                    let q: Vec<_> = q.iter().map(|&q| lift(&SecondOrder(first, second), q)).collect();
+                    let q = lift(&SecondOrder(first, second), q);
                     lagrangian(&q, v)
                 };
                 let (_, b, m) = value_gradient_and_hessian(&inner, &SecondOrder(first, second), &at).unwrap();

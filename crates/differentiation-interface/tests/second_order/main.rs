@@ -8,6 +8,7 @@ mod custom_rule_attribute;
 mod custom_rules;
 mod differentiate_with;
 mod nested_cases;
+mod nesting;
 mod one_variable;
 mod operators;
 #[path = "../pairs/mod.rs"]

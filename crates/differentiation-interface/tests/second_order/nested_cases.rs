@@ -24,23 +24,23 @@ macro_rules! check_nested {
             "issue762.nested" => {
                 let x = flat(&input["x"]);
                 let jacobian_at = |k| {
-                    let x: Vec<_> = x.iter().map(|&v| lift(&outer, v)).collect();
-                    let f = |x: &[_]| linear_in_k(x, lift(&inner, k));
+                    let x = lift(&outer, &x);
+                    let f = |x: &[_]| linear_in_k(x, lift(&inner, &k));
                     jacobian(&f, &inner, &x).unwrap().into_vec()
                 };
                 let found = derivative(&jacobian_at, &outer, number(&input["k"])).unwrap();
                 assert_close(what, &found, expected, tolerance);
             }
             "perturbation_confusion.1" => {
-                let f = |x| x * derivative(&|y| lift(&inner, x) + y, &inner, &lift(&outer, 1.0)).unwrap();
+                let f = |x| x * derivative(&|y| lift(&inner, &x) + y, &inner, &lift(&outer, &1.0)).unwrap();
                 let found = derivative(&f, &outer, number(&input["x"])).unwrap();
                 assert_close(what, &[found], expected, tolerance);
             }
             "perturbation_confusion.3" => {
                 let v = flat(&input["v"]);
                 let momentum = |q: &[_]| {
-                    let v: Vec<_> = v.iter().map(|&v| lift(&outer, v)).collect();
-                    let lifted: Vec<_> = q.iter().map(|&q| lift(&inner, q)).collect();
+                    let v = lift(&outer, &v);
+                    let lifted = lift(&inner, q);
                     gradient(&|v: &[_]| lagrangian(&lifted, v), &inner, &v).unwrap()
                 };
                 let found = jacobian(&momentum, &outer, &flat(&input["q"])).unwrap();
@@ -50,9 +50,9 @@ macro_rules! check_nested {
                 let p = flat(&input["p"]);
                 // F(v) = L(q, v); w = p - ∇F(0); v solves F''(0) v = w; the transform is w·v - F(v).
                 let transform = |q: &[_]| {
-                    let zero = [lift(&outer, 0.0); 2];
+                    let zero = lift(&outer, &[0.0; 2]);
                     let grad_at = |v: &[_]| {
-                        let q: Vec<_> = q.iter().map(|&q| lift(&inner, lift(&inner, q))).collect();
+                        let q = lift(&inner, &lift(&inner, q));
                         gradient(&|v: &[_]| lagrangian(&q, v), &inner, v).unwrap()
                     };
                     let (b, m) = value_and_jacobian(&grad_at, &inner, &zero).unwrap();

@@ -157,7 +157,7 @@ fn numbers_of_an_outer_differentiation_are_lifted_by_the_pair() {
         x * y * y * y
     }
     // ∂²/∂y² (x y³) = 6 x y at y = x: 6 x², whose derivative is 12 x.
-    let inner = |x| second_derivative(&|y| times_cube(lift(&pair, x), y), &backend, &x).unwrap();
+    let inner = |x| second_derivative(&|y| times_cube(lift(&pair, &x), y), &backend, &x).unwrap();
     assert_eq!(derivative(&inner, &backend, 2.0).unwrap(), 24.0);
 }
 

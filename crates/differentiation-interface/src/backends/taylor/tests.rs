@@ -127,7 +127,7 @@ fn coefficients_of_several_outputs_have_the_shape_of_the_output() {
 fn a_series_runs_inside_another_differentiation_and_the_other_way_round() {
     // d/dk of the second derivative of sin(k x) is -2 k sin(k x) - k² x cos(k x).
     fn bend<T: Real>(k: T) -> T {
-        let wave = |x: Series<T, 2>| sin(x * lift(&AutoTaylor, k));
+        let wave = |x: Series<T, 2>| sin(x * lift(&AutoTaylor, &k));
         nth_derivative(&wave, &AutoTaylor, &T::constant(0.5), Order::<2>).unwrap()
     }
     let found = derivative(&bend, &AutoForwardDiff::default(), 3.0).unwrap();
