@@ -64,7 +64,7 @@ use proc_macro::TokenStream;
 /// - `#[constant]` is data of any type and keeps it. `&K` becomes the context `Const<K>`, a value of `Copy` type `K` too.
 /// - `#[parameter]` is numbers without derivatives, `&P` or a number; the call passes `Parameter(&p)`. It becomes `Const<P>` with `T` in
 ///   place of `f64`; `&[f64]` becomes `Const<Vec<T>>`. A compiled recording serves all values of a parameter.
-/// - `#[cache]` is work memory, `&mut W` with any content on entry. It becomes `Work<W>` with `T` in place of `f64`;
+/// - `#[cache]` is work memory, `&mut W`, all zero on entry when an operator calls the function. It becomes `Work<W>` with `T` in place of `f64`;
 ///   `&mut [f64]` becomes `Work<Vec<T>>`.
 ///
 /// ```
@@ -202,10 +202,8 @@ use proc_macro::TokenStream;
 /// All mistakes of a function are reported together, each at its place, with what to write instead:
 /// - casts of active numbers, `as usize`, `as i64`, `as f32`, and `to_bits`, `to_f64`, `parse` of their text: write
 ///   `x.primal() as usize` to drop the derivative on purpose;
-/// - methods that active numbers do not have: `total_cmp`, `midpoint`, `round_ties_even`,
-///   `next_up`, `next_down`; and `f64::from_bits`;
-/// - active numbers written into `#[constant]` data, a `const` or a `static`, or into a copy made by `to_vec()`: copy with
-///   `.iter().map(|&v| v).collect()`;
+/// - methods that active numbers do not have: `midpoint`, `round_ties_even`, `next_up`, `next_down`; and `f64::from_bits`;
+/// - active numbers written into `#[constant]` data, a `const` or a `static`;
 /// - questions about the type of a value with active numbers, which would be answered for `f64`: `is`, `downcast_ref`, `TypeId`, `size_of_val`;
 /// - matching active numbers against patterns such as `0.0 =>`;
 /// - unknown macros that contain `f64` numbers; structs and other items with `f64` inside the function;

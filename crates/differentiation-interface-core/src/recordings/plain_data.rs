@@ -47,6 +47,16 @@ type List = &'static [&'static (dyn Any + Sync)];
 macro_rules! list {
     ($($data:ty),* $(,)?) => { &[$(&PlainData::<$data>(<$data as Wordwise>::read)),*] };
 }
+/// All pairs of a type on the left and the types on its right.
+macro_rules! pairs {
+    ($($first:ty: $($second:ty),*;)*) => { &[$($(&PlainData::<($first, $second)>(<($first, $second) as Wordwise>::read)),*),*] };
+}
+/// Slices and vectors of the types.
+macro_rules! sequences {
+    ($($data:ty),* $(,)?) => {
+        &[$(&PlainData::<[$data]>(<[$data] as Wordwise>::read), &PlainData::<Vec<$data>>(<Vec<$data> as Wordwise>::read)),*]
+    };
+}
 /// Types with a number in them.
 macro_rules! arrays {
     ($n:ident => $data:ty: $($count:literal)*) => { &[$({
@@ -57,18 +67,20 @@ macro_rules! arrays {
 
 /// All types.
 const LISTS: &[List] = &[
-    list![f64, f32, u8, u16, u32, u64, usize, i8, i16, i32, i64, isize, bool, char],
-    list![[f64], Vec<f64>, [Vec<f64>], Vec<Vec<f64>>, [Vec<Vec<f64>>], Vec<Vec<Vec<f64>>>],
-    list![[f32], Vec<f32>, [Vec<f32>], Vec<Vec<f32>>, [Vec<Vec<f32>>], Vec<Vec<Vec<f32>>>],
-    list![[usize], [u8], [u32], [u64], [i32], [i64], [bool], [Vec<usize>]],
-    list![Vec<usize>, Vec<u8>, Vec<u32>, Vec<u64>, Vec<i32>, Vec<i64>, Vec<bool>, Vec<Vec<usize>>],
+    list![f64, f32, u8, u16, u32, u64, usize, i8, i16, i32, i64, isize, bool, char, str, String, &'static str],
+    sequences![f64, f32, u8, u16, u32, u64, usize, i8, i16, i32, i64, isize, bool, char, String, &'static str],
+    sequences![Vec<f64>, Vec<f32>, Vec<usize>, Vec<u32>, Vec<u64>, Vec<i32>, Vec<i64>, Vec<bool>],
+    sequences![Vec<Vec<f64>>, Vec<Vec<f32>>, Vec<Vec<usize>>, Vec<Vec<i32>>],
     // Arrays of one dimension.
     arrays! { N => [f64; N]: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 },
     arrays! { N => [f64; N]: 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 },
     arrays! { N => [f64; N]: 61 62 63 64 80 100 128 200 256 500 512 1000 1024 },
     arrays! { N => [f32; N]: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 },
     arrays! { N => [usize; N]: 1 2 3 4 5 6 7 8 },
-    arrays! { N => [i32; N]: 1 2 3 4 },
+    arrays! { N => [i32; N]: 1 2 3 4 5 6 7 8 },
+    arrays! { N => [u32; N]: 1 2 3 4 5 6 7 8 },
+    arrays! { N => [i64; N]: 1 2 3 4 },
+    arrays! { N => [bool; N]: 1 2 3 4 5 6 7 8 },
     // Lists of arrays.
     arrays! { N => [[f64; N]]: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 },
     arrays! { N => Vec<[f64; N]>: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 },
@@ -89,11 +101,46 @@ const LISTS: &[List] = &[
     arrays! { N => [[[f64; 2]; 2]; N]: 2 3 4 },
     arrays! { N => [[[f64; 3]; 3]; N]: 2 3 4 },
     // Tuples.
-    list![(f64, f64), (f64, usize), (f64, Vec<f64>), (usize, f64), (usize, usize), (f64, Vec<Vec<f64>>)],
-    list![(Vec<f64>, f64), (Vec<f64>, usize), (Vec<f64>, Vec<f64>), (Vec<Vec<f64>>, f64), (Vec<Vec<f64>>, Vec<f64>)],
-    list![(f64, f64, f64), (Vec<f64>, Vec<f64>, f64), (Vec<f64>, Vec<f64>, Vec<f64>), (Vec<f64>, f64, f64)],
-    list![str, String],
-    list![[(f64, f64)], Vec<(f64, f64)>, [(usize, usize)], Vec<(usize, usize)>, [(usize, f64)], Vec<(usize, f64)>],
+    pairs! {
+        f64: f64, usize, i32, bool, String, Vec<f64>, Vec<usize>, Vec<Vec<f64>>;
+        usize: f64, usize, i32, bool, String, Vec<f64>, Vec<usize>, Vec<Vec<f64>>;
+        i32: f64, usize, i32, bool, Vec<f64>;
+        bool: f64, usize, bool, Vec<f64>;
+        String: f64, usize, String, Vec<f64>;
+        Vec<f64>: f64, usize, i32, bool, String, Vec<f64>, Vec<usize>, Vec<Vec<f64>>;
+        Vec<usize>: f64, usize, Vec<f64>, Vec<usize>;
+        Vec<Vec<f64>>: f64, usize, Vec<f64>, Vec<usize>, Vec<Vec<f64>>;
+    },
+    list![(f64, f64, f64), (f64, f64, usize), (f64, usize, f64), (f64, usize, usize), (usize, f64, f64)],
+    list![(usize, f64, usize), (usize, usize, f64), (usize, usize, usize), (f64, f64, Vec<f64>), (f64, f64, bool)],
+    list![
+        (f64, f64, String),
+        (f64, usize, String),
+        (f64, usize, bool),
+        (f64, usize, Vec<f64>),
+        (f64, Vec<f64>, Vec<f64>)
+    ],
+    list![(Vec<f64>, Vec<f64>, f64), (Vec<f64>, Vec<f64>, usize), (Vec<f64>, Vec<f64>, Vec<f64>), (Vec<f64>, f64, f64)],
+    list![(Vec<f64>, f64, usize), (Vec<f64>, usize, f64), (Vec<f64>, usize, usize), (Vec<f64>, Vec<f64>, Vec<usize>)],
+    list![(f64, f64, f64, f64), (f64, f64, f64, usize), (f64, f64, usize, usize), (usize, usize, usize, usize)],
+    list![
+        (Vec<f64>, Vec<f64>, f64, f64),
+        (Vec<f64>, Vec<f64>, Vec<f64>, f64),
+        (Vec<f64>, Vec<f64>, Vec<f64>, Vec<f64>)
+    ],
+    sequences![
+        (f64, f64),
+        (usize, usize),
+        (usize, f64),
+        (f64, usize),
+        (u32, u32),
+        (i32, i32),
+        (f64, Vec<f64>),
+        (String, f64)
+    ],
+    sequences![(f64, f64, f64), (usize, usize, f64), (usize, usize, usize), (u32, u32, f64), (f64, f64, f64, f64)],
+    list![Option<f64>, Option<usize>, Option<i32>, Option<bool>, Option<String>, Option<Vec<f64>>, Option<(f64, f64)>],
+    sequences![Option<f64>, Option<usize>],
     #[cfg(feature = "nalgebra")]
     algebra::NALGEBRA,
     #[cfg(feature = "nalgebra")]
@@ -189,7 +236,9 @@ mod tests {
         assert!(is_listed(&[[1.0; 3]; 4]) && is_listed(&vec![[1.0; 3]]) && is_listed(&vec![vec![vec![1.0]]]));
         assert!(is_listed(&(vec![1.0], 2.0)));
         assert!(is_listed("text") && is_listed(&String::new()));
-        assert!(!is_listed(&std::cell::Cell::new(1.0)) && !is_listed(&vec![Some(1.0)]));
+        assert!(is_listed(&(1.0, 2_usize, String::new())) && is_listed(&vec![(0_usize, 1_usize, 2.0)]));
+        assert!(is_listed(&vec![Some(1.0)]) && is_listed(&[String::new()][..]) && is_listed(&[true, false]));
+        assert!(!is_listed(&std::cell::Cell::new(1.0)) && !is_listed(&vec![Box::new(1.0)]));
         assert!(!is_listed(&[1.0; 77]));
     }
 

@@ -17,7 +17,7 @@ use num_traits::Float;
 
 /// Finite differences.
 ///
-/// The only inexact backend, and the only one for functions that run on `f64` alone. The step in direction `i` is
+/// An inexact backend, for functions that run on `f64` alone; `AutoFiniteDifferences` is the other one. The step in direction `i` is
 /// max(relative · |xᵢ|, absolute); both default to √ε for one-sided and ∛ε for central differences, ε being the machine
 /// epsilon, and to ⁴√ε for differences of differences in second-order operators. A general tangent is scaled so that its largest entry gets the step of the largest |xᵢ|.
 /// A step that is not positive, does not change its coordinate, moves it out of the range of the numbers or is larger than max(|xᵢ|, 1) / ε
