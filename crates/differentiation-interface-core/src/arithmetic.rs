@@ -332,6 +332,13 @@ pub trait CustomRule<B: Base = f64>: Send + Sync + 'static {
         missing(Self::NAME, dx);
     }
 
+    /// Whether all derivatives at `x` are finite, so that Jᵀ times zero is zero and need not be computed. False, the pullback runs with zeros too, and returns
+    /// NaN where the derivative depends on more than the cotangents tell.
+    fn is_regular<S: Scalar<Base = B>>(&self, x: &[S], y: &[S]) -> bool {
+        let _ = (x, y);
+        true
+    }
+
     /// Evaluates the function at `x` into `y`, which is empty, by operations on numbers, and returns true, if the function is made of such; the
     /// default returns false.
     ///

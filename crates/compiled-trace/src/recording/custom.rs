@@ -71,10 +71,14 @@ impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
         let (y, seed) = rest.split_at(outputs);
         match function {
             RuleFunction::Value => {}
-            // Zero seeds have a zero result, whatever the derivatives are at the point.
-            RuleFunction::Pushforward | RuleFunction::Pullback if seed.iter().all(|seed| *seed == B::ZERO) => {
+            // Zero tangents have a zero result, whatever the derivatives are at the point; zero cotangents have one at a regular point.
+            RuleFunction::Pushforward if seed.iter().all(|seed| *seed == B::ZERO) => {
                 out.clear();
-                out.resize(if function == RuleFunction::Pushforward { outputs } else { inputs }, B::ZERO);
+                out.resize(outputs, B::ZERO);
+            }
+            RuleFunction::Pullback if seed.iter().all(|seed| *seed == B::ZERO) && rule.is_regular(x, y) => {
+                out.clear();
+                out.resize(inputs, B::ZERO);
             }
             RuleFunction::Pushforward => {
                 out.resize(outputs, B::ZERO);
@@ -92,8 +96,9 @@ impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
                 let (y, seed) = rest.split_at(outputs);
                 let length = if function == RuleFunction::PushforwardTangent { outputs } else { inputs };
                 let mut result = vec![Num(Dual::constant(B::ZERO)); length];
+                let is_nothing = seed.iter().all(|seed| seed.0.value == B::ZERO && seed.0.tangent == B::ZERO);
                 match function {
-                    _ if seed.iter().all(|seed| seed.0.value == B::ZERO && seed.0.tangent == B::ZERO) => {}
+                    _ if is_nothing && (function == RuleFunction::PushforwardTangent || rule.is_regular(x, y)) => {}
                     RuleFunction::PushforwardTangent => pushforward_by_rule(rule, x, y, seed, &mut result),
                     _ => pullback_by_rule(rule, x, y, seed, &mut result),
                 }

@@ -24,8 +24,6 @@ mod faer;
 #[cfg(feature = "faer")]
 pub mod implicit;
 #[cfg(feature = "nalgebra")]
-mod jacobi;
-#[cfg(feature = "nalgebra")]
 mod nalgebra;
 #[cfg(feature = "ndarray")]
 mod ndarray;

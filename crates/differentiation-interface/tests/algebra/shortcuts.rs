@@ -198,36 +198,6 @@ fn eigenvectors_turn_at_a_zero_entry() {
     assert_eq!(found, [[0.0, -2.0], [0.0, 2.0], [0.0, -1.0], [-1.0, 0.0]]);
 }
 
-/// tr A and tr A², whatever the eigenvalues are; the vectors of equal ones have no derivative.
-#[test]
-fn symmetric_functions_of_equal_eigenvalues_are_right() {
-    fn traces<T: Scalar + RealField>(x: &[T]) -> T {
-        let values = symmetric_eigen(&DMatrix::from_column_slice(3, 3, x)).eigenvalues;
-        values.sum() + values.dot(&values)
-    }
-    fn singular<T: Scalar + RealField>(x: &[T]) -> T {
-        svd(&DMatrix::from_column_slice(3, 3, x)).singular_values.sum()
-    }
-    fn vector_entry<T: Scalar + RealField>(x: &[T]) -> T {
-        symmetric_eigen(&DMatrix::from_column_slice(3, 3, x)).eigenvectors[(1, 0)]
-    }
-    let identity = Matrix3::<f64>::identity();
-    let x = (identity * 2.0).as_slice().to_vec();
-    let reverse = AutoReverseDiff::default();
-    assert_close("traces", &gradient(&traces, &reverse, &x[..]).unwrap(), (identity * 5.0).as_slice(), 1e-14);
-    assert_close(
-        "traces",
-        &gradient(&traces, &AutoForwardDiff::default(), &x[..]).unwrap(),
-        (identity * 5.0).as_slice(),
-        1e-14,
-    );
-    assert_close("singular values", &gradient(&singular, &reverse, &x[..]).unwrap(), identity.as_slice(), 1e-14);
-    assert!(gradient(&vector_entry, &reverse, &x[..]).unwrap().iter().any(|entry| !entry.is_finite()));
-    // A matrix that is not finite has no decomposition.
-    assert!(symmetric_eigen(&Matrix3::from_element(f64::NAN)).eigenvalues.iter().all(|value| value.is_nan()));
-    assert!(svd(&Matrix3::from_element(f64::INFINITY)).singular_values.iter().all(|value| value.is_nan()));
-}
-
 /// Forward mode and the tape, each twice by its own numbers.
 #[test]
 fn engines_that_nest_in_themselves_agree() {

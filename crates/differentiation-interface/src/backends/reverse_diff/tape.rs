@@ -74,6 +74,8 @@ pub(super) struct Call<S> {
     /// Per argument, the entry that it depends on and its derivative with respect to the entry; `None` for a constant.
     pub(super) arguments: Vec<Option<(u32, S)>>,
     pub(super) pullback: Pullback<S>,
+    /// Whether the pullback of zeros is zero.
+    pub(super) is_regular: bool,
 }
 
 /// Fills the second slice, cotangents of the arguments, from the first, cotangents of the outputs.
@@ -441,7 +443,7 @@ impl<S: Scalar> Call<S> {
         for lane in 0..lanes {
             let outputs = adjoints[self.first as usize * lanes..][..self.outputs * lanes].iter();
             let dy: Vec<S> = outputs.skip(lane).step_by(lanes).copied().collect();
-            if dy.iter().all(S::is_inert_zero) {
+            if self.is_regular && dy.iter().all(S::is_inert_zero) {
                 continue;
             }
             let mut dx = vec![S::default(); self.arguments.len()];

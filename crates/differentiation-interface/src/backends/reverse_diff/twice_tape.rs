@@ -51,6 +51,8 @@ entry_with_thread_tape! {
 
 /// Propagates tangents and adjoints through a custom rule at the point of its call.
 pub(super) trait Propagate<S>: Send + Sync {
+    /// Whether Jᵀ times zero is zero.
+    fn is_regular(&self) -> bool;
     /// Fills `dy` with J `dx`.
     fn tangents(&self, dx: &[S], dy: &mut [S]);
     /// Returns Jᵀ `dy`.
@@ -67,6 +69,9 @@ pub(super) struct AppliedRule<R, S> {
 }
 
 impl<S: Scalar, R: CustomRule<S::Base>> Propagate<S> for AppliedRule<R, S> {
+    fn is_regular(&self) -> bool {
+        self.rule.is_regular(&self.x, &self.y)
+    }
     fn tangents(&self, dx: &[S], dy: &mut [S]) {
         pushforward_by_rule(&*self.rule, &self.x, &self.y, dx, dy);
     }
@@ -226,6 +231,7 @@ impl<S: Scalar> TwiceCall<S> {
 
     fn pull_products<const WANTED: bool, const K: usize>(&self, sweep: &Sweep<'_, S, K>) {
         let dy = self.outputs(sweep.adjoints);
+        let is_unused = self.rule.is_regular() && all_zero(&dy);
         let (y_tangents, dy_tangents) = (self.outputs(sweep.tangents), self.outputs(sweep.products));
         let lane_of = |lanes: &[[S; K]], lane: usize| -> Vec<S> { lanes.iter().map(|lanes| lanes[lane]).collect() };
         let add_lane = |sum: &Cell<[S; K]>, lane: usize, term: S| {
@@ -239,7 +245,7 @@ impl<S: Scalar> TwiceCall<S> {
             let tangents = self.tangents(sweep, lane);
             let dy_tangents = lane_of(&dy_tangents, lane);
             let moves = tangents.iter().flatten().any(|tangent| !tangent.is_inert_zero());
-            let products = match (moves && !all_zero(&dy), all_zero(&dy_tangents)) {
+            let products = match (moves && !is_unused, all_zero(&dy_tangents)) {
                 (true, _) => {
                     let found = self.rule.products(&tangents, &lane_of(&y_tangents, lane), &dy, &dy_tangents);
                     adjoints = Some(found.0);
@@ -250,7 +256,7 @@ impl<S: Scalar> TwiceCall<S> {
             };
             self.add(sweep.products, &products, |sum, [first, _], product| add_lane(sum, lane, first * product));
         }
-        if all_zero(&dy) {
+        if is_unused {
             return;
         }
         let adjoints = adjoints.unwrap_or_else(|| self.rule.adjoints(&dy));

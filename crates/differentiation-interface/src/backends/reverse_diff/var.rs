@@ -294,9 +294,9 @@ impl<S: Scalar> Core for VarCore<S> {
 
         let Some(recording) = recording else { return };
         let arguments = x.iter().map(|v| v.0.depends_on(recording)).collect();
-        let (rule, count) = (Arc::clone(rule), outputs.len());
+        let (rule, count, is_regular) = (Arc::clone(rule), outputs.len(), rule.is_regular(&values, &outputs));
         let pullback = move |dy: &[S], dx: &mut [S]| pullback_by_rule(&*rule, &values, &outputs, dy, dx);
-        let call = |first| Call { first, outputs: count, arguments, pullback: Arc::new(pullback) };
+        let call = |first| Call { first, outputs: count, arguments, pullback: Arc::new(pullback), is_regular };
         let first = tape::push_call::<Node<S>>(recording, count, call);
         for (i, y) in y.iter_mut().enumerate() {
             let value = y.0.value;

@@ -1,0 +1,135 @@
+//! Eigenvalues and eigenvectors of a symmetric matrix as one rule.
+
+use super::columns::{Columns, orientation, plain, quotient};
+use crate::custom::{Custom, CustomRule, Halves};
+use crate::scalar::{Base, Scalar};
+use nalgebra::SymmetricEigen;
+
+/// Iterations after which a decomposition counts as failed. Finite matrices need a few for each row.
+const MOST_ITERATIONS: usize = 100_000;
+
+/// Eigenvalues, then eigenvectors by columns, of the symmetric part of a matrix by columns.
+///
+/// With A V = V Λ and P = Vᵀ dA V: dλᵢ = Pᵢᵢ and dV = V Ω, Ωᵢⱼ = Pᵢⱼ / (λⱼ - λᵢ).
+///
+/// Where two eigenvalues are equal, Ω is not finite. A pullback cannot tell vectors that are not used from vectors whose cotangents are zero there, as those of
+/// V f(Λ) Vᵀ are where f is, though the derivative is not. So it is NaN; [`Eigenvalues`] is the rule for the values alone.
+pub(super) struct Eigen {
+    pub(super) n: usize,
+}
+
+impl Eigen {
+    pub(super) fn parts<S: Scalar>(&self, y: &[S]) -> (Columns<S>, Columns<S>) {
+        let (values, vectors) = y.split_at(self.n);
+        (Columns::of(self.n, values), Columns::of(self.n, vectors))
+    }
+}
+
+impl<B: Base> CustomRule<B> for Eigen {
+    const NAME: &'static str = "symmetric_eigen";
+    const GIVEN: Halves = Halves::Both;
+
+    fn value(&self, x: &[B], y: &mut Vec<B>) {
+        let n = self.n;
+        y.clear();
+        let eigen = plain(n, n, x)
+            .map(|a| (&a + a.transpose()) * 0.5)
+            .and_then(|a| SymmetricEigen::try_new(a, f64::EPSILON, MOST_ITERATIONS));
+        let Some(eigen) = eigen else {
+            return y.resize(n + n * n, B::nan());
+        };
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&i, &j| eigen.eigenvalues[i].total_cmp(&eigen.eigenvalues[j]));
+        y.extend(order.iter().map(|&j| B::from_f64(eigen.eigenvalues[j])));
+        for &j in &order {
+            let vector = eigen.eigenvectors.column(j);
+            let sign = orientation(vector.iter().copied());
+            y.extend(vector.iter().map(|v| B::from_f64(sign * v)));
+        }
+    }
+
+    fn pushforward<S: Scalar<Base = B>>(&self, _x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+        let n = self.n;
+        let (values, vectors) = self.parts(y);
+        let p = vectors.transposed_times(&Columns::of(n, dx).symmetric().times(&vectors));
+        let turn = Columns::from_fn(n, n, |i, j| match i == j {
+            true => S::default(),
+            false => quotient(p.at(i, j), values.at(j, 0) - values.at(i, 0)),
+        });
+        let (dvalues, dvectors) = dy.split_at_mut(n);
+        for (i, dvalue) in dvalues.iter_mut().enumerate() {
+            *dvalue = p.at(i, i);
+        }
+        dvectors.copy_from_slice(&vectors.times(&turn).entries);
+    }
+
+    fn pullback<S: Scalar<Base = B>>(&self, _x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
+        let n = self.n;
+        let (values, vectors) = self.parts(y);
+        let (of_values, of_vectors) = self.parts(dy);
+        let turn = vectors.transposed_times(&of_vectors);
+        let p = Columns::from_fn(n, n, |i, j| match i == j {
+            true => of_values.at(i, 0),
+            false => turn.at(i, j) / (values.at(j, 0) - values.at(i, 0)),
+        });
+        dx.copy_from_slice(&vectors.times(&p).times(&vectors.transposed()).symmetric().entries);
+    }
+
+    fn is_regular<S: Scalar<Base = B>>(&self, _x: &[S], y: &[S]) -> bool {
+        are_distinct(&y[..self.n])
+    }
+}
+
+/// Whether no two neighbours are equal.
+pub(super) fn are_distinct<S: Scalar>(values: &[S]) -> bool {
+    values.windows(2).all(|pair| pair[0].primal() != pair[1].primal())
+}
+
+impl Eigen {
+    /// Eigenvalues and eigenvectors of `x` for the derivatives of another rule whose last outputs, which no function takes, are those of this one. Numbers that
+    /// carry derivatives are decomposed anew, so that no derivative goes through those outputs.
+    pub(super) fn of<S: Scalar>(self, x: &[S], last: &[S]) -> (Columns<S>, Columns<S>) {
+        if x.iter().all(S::is_constant) {
+            return self.parts(last);
+        }
+        let n = self.n;
+        Eigen { n }.parts(&Custom::new(self).call(x))
+    }
+}
+
+/// Eigenvalues, then eigenvectors that functions do not take.
+pub(super) struct Eigenvalues {
+    pub(super) n: usize,
+}
+
+impl<B: Base> CustomRule<B> for Eigenvalues {
+    const NAME: &'static str = "symmetric_eigenvalues";
+    const GIVEN: Halves = Halves::Both;
+
+    fn value(&self, x: &[B], y: &mut Vec<B>) {
+        Eigen { n: self.n }.value(x, y);
+    }
+
+    fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+        let n = self.n;
+        let (_, vectors) = Eigen { n }.of(x, y);
+        let p = Columns::of(n, dx).symmetric().times(&vectors);
+        let (of_values, of_vectors) = dy.split_at_mut(n);
+        for (i, of_value) in of_values.iter_mut().enumerate() {
+            *of_value = (0..n).fold(S::default(), |sum, k| sum + vectors.at(k, i) * p.at(k, i));
+        }
+        of_vectors.fill(S::default());
+    }
+
+    fn pullback<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
+        let n = self.n;
+        let (_, vectors) = Eigen { n }.of(x, y);
+        let scaled = Columns::from_fn(n, n, |i, j| vectors.at(i, j) * dy[j]);
+        dx.copy_from_slice(&scaled.times(&vectors.transposed()).symmetric().entries);
+    }
+
+    /// Second derivatives of equal eigenvalues are not finite.
+    fn is_regular<S: Scalar<Base = B>>(&self, _x: &[S], y: &[S]) -> bool {
+        are_distinct(&y[..self.n])
+    }
+}
