@@ -30,9 +30,8 @@ fn expansion(a: &[f64], n: usize) -> f64 {
     (0..n).map(of_row).sum()
 }
 
-#[test]
-fn the_determinant_of_a_singular_matrix_has_a_derivative() {
-    let singular = [
+fn singular() -> [Mat<f64>; 9] {
+    [
         Mat::from_fn(1, 1, |_, _| 0.0),
         mat![[1.0, 2.0], [2.0, 4.0]],
         mat![[0.0, 0.0], [0.0, 3.0]],
@@ -44,7 +43,12 @@ fn the_determinant_of_a_singular_matrix_has_a_derivative() {
         Mat::from_fn(3, 3, |i, j| ((i + 1) * (j + 2)) as f64),
         Mat::from_fn(4, 4, |i, j| if i == 3 { (j * j) as f64 } else { ((i + 2) * j * j + i) as f64 }),
         Mat::zeros(3, 3),
-    ];
+    ]
+}
+
+#[test]
+fn the_determinant_of_a_singular_matrix_has_a_derivative() {
+    let singular = singular();
     for a in &singular {
         let expected = minors(a);
         for grad in [
@@ -74,6 +78,63 @@ fn the_determinant_of_a_singular_matrix_has_a_derivative() {
     assert!(determinant(&unknown).is_nan() && determinant(&mat![[0.0, f64::NAN], [0.0, 1.0]]).is_nan());
     let grad = gradient(&|a: &Mat<_>| determinant(a), &AutoForwardDiff::default(), &unknown).unwrap();
     assert!(grad[(1, 1)].is_nan());
+}
+
+/// The determinant is linear in each entry, so its second derivatives are differences of cofactors, whatever the step.
+fn second_minors(a: &Mat<f64>) -> Vec<f64> {
+    let n = a.nrows();
+    let entries = (0..n * n).map(|at| (at % n, at / n));
+    entries
+        .flat_map(|(k, l)| {
+            let with =
+                |value: f64| minors(&Mat::from_fn(n, n, |i, j| if (i, j) == (k, l) { value } else { a[(i, j)] }));
+            let difference = with(1.0) - with(0.0);
+            (0..n * n).map(move |at| difference[(at % n, at / n)]).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+#[test]
+fn the_second_derivative_is_right_at_singular_matrices_and_near_them() {
+    let near = |rounding: f64| {
+        let mut a = mat![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]];
+        a[(2, 2)] += rounding;
+        a
+    };
+    let nearly = [0.0, 1e-15, 1e-12, 1e-8, 1e-4, 1e-2].map(near);
+    // Whose last pivot is a rounding error; of several scales.
+    let others = [
+        mat![[0.1, 0.2], [0.3, 0.6]],
+        mat![[1e200, 0.0], [0.0, 1e-200]],
+        mat![[1.0, 0.0, 0.0], [0.0, 1e-8, 0.0], [0.0, 0.0, 1e-16]],
+    ];
+    for a in singular().iter().chain(&nearly).chain(&others) {
+        let expected = second_minors(a);
+        let (forward, reverse) = (AutoForwardDiff::default(), AutoReverseDiff::default());
+        let scale = expected.iter().fold(1e-30_f64, |most, v| most.max(v.abs()));
+        for (engine, hess) in [
+            ("forward", hessian(&|a: &Mat<_>| determinant(a), &forward, a)),
+            ("reverse", hessian(&|a: &Mat<_>| determinant(a), &reverse, a)),
+            ("compiled", hessian(&|a: &Mat<_>| determinant(a), &AutoReverseDiff::compiled(), a)),
+            ("forward over reverse", hessian(&|a: &Mat<_>| determinant(a), &SecondOrder(forward, reverse), a)),
+            ("reverse over forward", hessian(&|a: &Mat<_>| determinant(a), &SecondOrder(reverse, forward), a)),
+        ] {
+            for (found, expected) in hess.unwrap().as_slice().iter().zip(&expected) {
+                assert!((found - expected).abs() <= 1e-11 * scale, "{engine}, {a:?}: {found} instead of {expected}");
+            }
+        }
+    }
+    // Each scale keeps its digits.
+    let hess = hessian(&|a: &Mat<_>| determinant(a), &AutoReverseDiff::default(), &others[2]).unwrap();
+    assert!((hess[(0, 4)] / 1e-16 - 1.0).abs() < 1e-14 && (hess[(4, 8)] - 1.0).abs() < 1e-14, "{hess:?}");
+    // det (A + t I) = -18 t + 15 t² + t³: series of A that is singular to rounding have no coefficients from t² on.
+    for a in &nearly[..4] {
+        let series =
+            jet(&|a: &Mat<_>| determinant(a), &AutoTaylor, a, &Mat::<f64>::identity(3, 3), Order::<3>).unwrap();
+        for (found, expected) in series.iter().zip([0.0, -18.0, 15.0, 1.0]) {
+            assert!(!found.is_finite() || (found - expected).abs() < 1e-6, "{a:?}: {series:?}");
+        }
+    }
 }
 
 #[test]

@@ -96,12 +96,52 @@ impl<B: Base> CustomRule<B> for Inverse {
 
 /// C, the matrix of cofactors of A: det A · A⁻ᵀ, but finite for singular matrices and where the determinant is out of range.
 ///
-/// With X = A⁻¹: dC = ⟨C, dA⟩ Xᵀ - C dAᵀ Xᵀ, and backwards Ā = ⟨C̄, Xᵀ⟩ C - Xᵀ C̄ᵀ C.
+/// With X = A⁻¹: dC = ⟨C, dA⟩ Xᵀ - C dAᵀ Xᵀ, and backwards Ā = ⟨C̄, Xᵀ⟩ C - Xᵀ C̄ᵀ C. The two terms cancel where A is nearly singular. There, with
+/// A = U Σ Vᵀ, P = Uᵀ dA V and πᵢⱼ = det U det V Πₖ σₖ over all k but i and j, dC = U Q Vᵀ with Qᵢᵢ = Σⱼ≠ᵢ πᵢⱼ Pⱼⱼ and Qᵢⱼ = -πᵢⱼ Pⱼᵢ. This is
+/// the Hessian of the determinant, so it is its own adjoint. It takes a plain A: derivatives of higher order are those of the first formula, and NaN where A is
+/// singular to rounding.
 struct Cofactors {
     of: Inverse,
 }
 
+/// Ratios of pivots below which the terms of the first formula cancel too much: for plain matrices, where they lose four digits of sixteen; for others, where none remain.
+const NEARLY_SINGULAR: f64 = 1e-2;
+const SINGULAR: f64 = 1e-8;
+
 impl Cofactors {
+    /// Fills `out` with the derivative along `d`, or the pullback of it, which is the same, if the matrix is nearly singular. Returns whether it is.
+    fn along_nearly_singular<S: Scalar>(&self, a: &[S], d: &[S], out: &mut [S]) -> bool {
+        let Inverse { n, structure, kept } = &self.of;
+        let n = *n;
+        let plain: Vec<f64> = a.iter().map(|v| (S::INTERNALS.peek)(v).as_f64()).collect();
+        let factors = kept.factors(n, *structure, &plain);
+        let is_plain = all_constant(a);
+        // Not `>=`, so that NaN is nearly singular too.
+        if factors.pivot_ratio() > if is_plain { NEARLY_SINGULAR } else { SINGULAR } {
+            return false;
+        }
+        let Some(frame) = factors.frame().filter(|_| is_plain) else {
+            // In all parts of a number that carries derivatives.
+            let sum = a.iter().chain(d).fold(S::default(), |sum, v| sum + *v);
+            out.fill(sum.scale(S::Base::from_f64(f64::NAN)));
+            return true;
+        };
+        let constant = |x: &f64| S::constant(S::Base::from_f64(*x));
+        let (u, v): (Vec<S>, Vec<S>) = (frame.u.iter().map(constant).collect(), frame.v.iter().map(constant).collect());
+        let (mut half, mut p, mut q) =
+            (vec![S::default(); n * n], vec![S::default(); n * n], vec![S::default(); n * n]);
+        product(Product::of(n, n, n).transposed(true, false), &u, d, &mut half);
+        product(Product::of(n, n, n), &half, &v, &mut p);
+        for (i, j) in (0..n * n).map(|at| (at % n, at / n)).filter(|(i, j)| i != j) {
+            let others = S::Base::from_f64(frame.others(i, j));
+            q[i + n * i] += p[j + n * j].scale(others);
+            q[i + n * j] = -p[j + n * i].scale(others);
+        }
+        product(Product::of(n, n, n), &u, &q, &mut half);
+        product(Product::of(n, n, n).transposed(false, true), &half, &v, out);
+        true
+    }
+
     /// ⟨c, d⟩ e - out, where `out` holds the other term.
     fn finish<S: Scalar>(c: &[S], d: &[S], e: &[S], out: &mut [S]) {
         let mut scale = S::default();
@@ -123,6 +163,9 @@ impl<B: Base> CustomRule<B> for Cofactors {
         cofactors(&self.of, x, y);
     }
     fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
+        if self.along_nearly_singular(x, dx, dy) {
+            return;
+        }
         let n = self.of.n;
         let (inverted, mut half) = (self.of.transposed_inverse(x), vec![S::default(); n * n]);
         product(Product::of(n, n, n).transposed(false, true), y, dx, &mut half);
@@ -130,6 +173,9 @@ impl<B: Base> CustomRule<B> for Cofactors {
         Cofactors::finish(y, dx, &inverted, dy);
     }
     fn pullback<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
+        if self.along_nearly_singular(x, dy, dx) {
+            return;
+        }
         let n = self.of.n;
         let (inverted, mut half) = (self.of.transposed_inverse(x), vec![S::default(); n * n]);
         product(Product::of(n, n, n).transposed(false, true), &inverted, dy, &mut half);

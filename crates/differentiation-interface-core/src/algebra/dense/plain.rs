@@ -64,6 +64,24 @@ pub(super) struct Factors {
     kind: Kind,
     inverse: OnceLock<Vec<f64>>,
     cofactors: OnceLock<Vec<f64>>,
+    frame: OnceLock<Option<Frame>>,
+}
+
+/// Singular vectors, by columns, and values: A = U Σ Vᵀ.
+pub(super) struct Frame {
+    pub(super) u: Vec<f64>,
+    pub(super) v: Vec<f64>,
+    values: Vec<f64>,
+    /// det U det V.
+    sign: f64,
+}
+
+impl Frame {
+    /// det U det V times the product of all singular values but the `i`-th and the `j`-th.
+    pub(super) fn others(&self, i: usize, j: usize) -> f64 {
+        let others = self.values.iter().enumerate().filter(|(k, _)| *k != i && *k != j).map(|(_, value)| *value);
+        Scaled::product(others).times(self.sign)
+    }
 }
 
 enum Kind {
@@ -88,7 +106,14 @@ impl Factors {
             Structure::Lower => Kind::Triangle { lower: true },
             Structure::Upper => Kind::Triangle { lower: false },
         };
-        Factors { matrix: matrix.to_vec(), n, kind, inverse: OnceLock::new(), cofactors: OnceLock::new() }
+        Factors {
+            matrix: matrix.to_vec(),
+            n,
+            kind,
+            inverse: OnceLock::new(),
+            cofactors: OnceLock::new(),
+            frame: OnceLock::new(),
+        }
     }
 
     /// Fills `out` with the solution for the right side `b`, by the matrix or its transpose.
@@ -188,18 +213,40 @@ impl Factors {
         })
     }
 
+    /// The singular value decomposition; `None` if the matrix has none, being not finite.
+    pub(super) fn frame(&self) -> Option<&Frame> {
+        let frame = self.frame.get_or_init(|| {
+            let n = self.n;
+            let svd = Svd::new(view(&self.matrix, n, n, false)).ok()?;
+            let by_columns = |m: MatRef<'_, f64>| (0..n * n).map(|at| m[(at % n, at / n)]).collect();
+            Some(Frame {
+                u: by_columns(svd.U()),
+                v: by_columns(svd.V()),
+                values: svd.S().column_vector().iter().copied().collect(),
+                sign: (svd.U().determinant() * svd.V().determinant()).signum(),
+            })
+        });
+        frame.as_ref()
+    }
+
+    /// The smallest pivot over the largest: near the reciprocal of the condition number, which may be smaller still.
+    pub(super) fn pivot_ratio(&self) -> f64 {
+        let pivots = self.diagonal();
+        let (least, most) = pivots
+            .iter()
+            .fold((f64::INFINITY, 0.0_f64), |(least, most), pivot| (least.min(pivot.abs()), most.max(pivot.abs())));
+        if pivots.is_empty() { 1.0 } else { least / most }
+    }
+
     /// The same from singular values: det U det V Σᵢ uᵢ vᵢᵀ Πⱼ≠ᵢ σⱼ.
     fn cofactors_of_singular(&self) -> Vec<f64> {
         let n = self.n;
-        let Ok(svd) = Svd::new(view(&self.matrix, n, n, false)) else { return vec![f64::NAN; n * n] };
-        let (u, v) = (svd.U(), svd.V());
-        let sign = (u.determinant() * v.determinant()).signum();
-        let values: Vec<f64> = svd.S().column_vector().iter().copied().collect();
+        let Some(frame) = self.frame() else { return vec![f64::NAN; n * n] };
         let mut cofactors = vec![0.0; n * n];
         for i in 0..n {
-            let others = Scaled::product(values.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, value)| *value));
+            let others = frame.others(i, i);
             for (at, entry) in cofactors.iter_mut().enumerate() {
-                *entry += others.times(sign * u[(at % n, i)] * v[(at / n, i)]);
+                *entry += others * frame.u[at % n + n * i] * frame.v[at / n + n * i];
             }
         }
         cofactors
