@@ -59,6 +59,18 @@ pub enum Error {
         /// What the solver says.
         reason: String,
     },
+    /// A value or a derivative at the start, or at the point that a step led to, is not finite.
+    NotFinite {
+        /// The number of the step.
+        step: usize,
+    },
+    /// More equalities than constraints.
+    Equalities {
+        /// Of the call.
+        equalities: usize,
+        /// What the function of the constraints returns.
+        constraints: usize,
+    },
     /// The merit function does not decrease along the direction of a step.
     NoDescent {
         /// The number of the step.
@@ -78,12 +90,20 @@ impl fmt::Display for Error {
             Error::QuadraticProgram { step, reason } => {
                 write!(
                     f,
-                    "sequential quadratic programming: the quadratic program of step {step} was not solved ({reason}): the constraints contradict each other, or another starting point is needed"
+                    "sequential quadratic programming: the quadratic program of step {step} was not solved ({reason}): the constraints contradict each other, the objective has no lower bound, or another starting point is needed"
                 )
             }
+            Error::NotFinite { step } => write!(
+                f,
+                "sequential quadratic programming: a value or derivative is not finite before step {step}; start where all functions have values and derivatives"
+            ),
+            Error::Equalities { equalities, constraints } => write!(
+                f,
+                "sequential quadratic programming: {equalities} of {constraints} constraints are equalities; pass at most {constraints}"
+            ),
             Error::NoDescent { step } => write!(
                 f,
-                "sequential quadratic programming: no decrease of the merit function in step {step}; scale the functions or lower the tolerance"
+                "sequential quadratic programming: no decrease of the merit function in step {step}; scale the functions, or raise the tolerance if rounding ends the descent"
             ),
             Error::Steps { steps } => {
                 write!(
@@ -170,6 +190,13 @@ impl<J: DerivativeMatrix<f64>> State<J> {
         let column = |j: usize| multipliers.iter().enumerate().map(|(i, m)| m * self.jac.entry(i, j)).sum::<f64>();
         self.grad.iter().enumerate().map(|(j, g)| g + column(j)).collect()
     }
+
+    fn is_finite(&self) -> bool {
+        let (m, n) = self.jac.size();
+        let entries = (0..m).flat_map(|i| (0..n).map(move |j| self.jac.entry(i, j)));
+        let vectors = self.grad.iter().chain(&self.constraints).copied();
+        vectors.chain(entries).chain([self.value]).all(f64::is_finite)
+    }
 }
 
 impl<H, G, B> Constrained<H, G, B>
@@ -199,7 +226,13 @@ where
         let mut state = self.at(start.to_vec())?;
         let mut hess = identity(n);
         let mut penalty = 0.0_f64;
+        if self.equalities > state.constraints.len() {
+            return Err(Error::Equalities { equalities: self.equalities, constraints: state.constraints.len() });
+        }
         for step in 0..self.steps {
+            if !state.is_finite() {
+                return Err(Error::NotFinite { step });
+            }
             let (direction, multipliers) = self.direction(step, &hess, &state)?;
             let old = state.lagrangian(&multipliers);
             let slack = state.constraints.iter().zip(&multipliers).skip(self.equalities);
@@ -251,7 +284,10 @@ where
     ) -> Result<(Vec<f64>, Vec<f64>), Error> {
         let failed = |reason: String| Error::QuadraticProgram { step, reason };
         let (m, n) = (state.constraints.len(), state.x.len());
-        let equalities = self.equalities.min(m);
+        if n == 0 {
+            return Ok((Vec::new(), vec![0.0; m]));
+        }
+        let equalities = self.equalities;
         let cones = [ZeroConeT(equalities), NonnegativeConeT(m - equalities)];
         let bounds: Vec<f64> = state.constraints.iter().map(|c| -c).collect();
         let tolerance = (self.tolerance * 1e-3).max(1e-12);

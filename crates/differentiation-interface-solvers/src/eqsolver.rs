@@ -11,6 +11,7 @@ use differentiation_interface::operators::JacobianBackend;
 use differentiation_interface::point::Slice;
 use differentiation_interface::{DerivativeMatrix, Function, error};
 use nalgebra_0_35::{DMatrix, DVector};
+use std::cell::Cell;
 use std::fmt;
 use std::ops::Deref;
 
@@ -34,6 +35,13 @@ pub enum Error {
     Solver(SolverError),
     /// The iteration left the domain of the function: its values are not finite there.
     NotFinite,
+    /// As many equations as unknowns are needed.
+    Equations {
+        /// The number of outputs of the function.
+        equations: usize,
+        /// The length of the point.
+        unknowns: usize,
+    },
 }
 
 impl fmt::Display for Error {
@@ -44,6 +52,10 @@ impl fmt::Display for Error {
             Error::NotFinite => f.write_str(
                 "root with eqsolver: Newton's method went to a point that is not finite; start nearer to the root",
             ),
+            Error::Equations { equations, unknowns } => write!(
+                f,
+                "root with eqsolver: {equations} equations for {unknowns} unknowns; return as many numbers as the point has, or minimise the residuals"
+            ),
         }
     }
 }
@@ -53,7 +65,7 @@ impl std::error::Error for Error {
         match self {
             Error::Derivative(error) => Some(error),
             Error::Solver(error) => Some(error),
-            Error::NotFinite => None,
+            Error::NotFinite | Error::Equations { .. } => None,
         }
     }
 }
@@ -108,23 +120,36 @@ where
     /// Finds a root by Newton's method from `start`.
     ///
     /// # Errors
-    /// [`Error::Derivative`] if a value or Jacobian cannot be computed, [`Error::Solver`] if a Jacobian is singular or the steps are used up.
+    /// [`Error::Equations`] if there are not as many equations as unknowns, [`Error::Derivative`] if a value or Jacobian cannot be computed, [`Error::Solver`] if a Jacobian is singular or the steps are used up.
     pub fn solve(&self, start: &[f64]) -> Result<Vec<f64>, Error> {
         let failed = FirstError::default();
         let n = start.len();
+        // Of the call whose number of equations is another one.
+        let equations = Cell::new(n);
+        let is_square = |count| {
+            if count != n {
+                equations.set(count);
+            }
+            count == n
+        };
         // The solver's closures return no errors; values that are not finite make it stop, or end with a point that is not finite.
         let value = |x: DVector<f64>| {
             let y = failed.keep(self.residuals.value(x.as_slice()));
+            let y = y.filter(|y| is_square(y.len()));
             y.map_or_else(|| DVector::from_element(n, f64::NAN), DVector::from_vec)
         };
         let jacobian = |x: DVector<f64>| {
             let jac = failed.keep(self.residuals.jacobian(x.as_slice()));
+            let jac = jac.filter(|jac| is_square(jac.size().0));
             jac.map_or_else(|| DMatrix::zeros(n, n), |jac| DMatrix::from_fn(n, n, |i, j| jac.entry(i, j)))
         };
         let mut solver = MultiVarNewton::new(value, jacobian);
         let found = solver.with_tol(self.tolerance).with_itermax(self.steps).solve(DVector::from_column_slice(start));
         if let Some(error) = failed.take() {
             return Err(Error::Derivative(error));
+        }
+        if equations.get() != n {
+            return Err(Error::Equations { equations: equations.get(), unknowns: n });
         }
         let x = found.map_err(Error::Solver)?;
         if x.iter().all(|v| v.is_finite()) { Ok(x.data.into()) } else { Err(Error::NotFinite) }

@@ -103,3 +103,32 @@ fn contradicting_constraints_used_up_steps_and_wrong_lengths_are_errors() {
     let error = few.solve(&[1.0; 3]).unwrap_err();
     assert!(error.to_string().contains("prepared for 4 inputs, called with 3"), "{error}");
 }
+
+#[differentiable]
+fn logarithm(x: &[f64]) -> f64 {
+    (x[0] - 1.0).ln()
+}
+#[differentiable]
+fn at_most_three(x: &[f64]) -> [f64; 1] {
+    [x[0] - 3.0]
+}
+#[differentiable]
+fn nothing(x: &[f64]) -> f64 {
+    x.iter().sum::<f64>() + 2.0
+}
+#[differentiable]
+fn constant(x: &[f64]) -> Vec<f64> {
+    vec![x.iter().sum::<f64>() - 1.0]
+}
+
+#[test]
+fn starts_without_values_and_impossible_counts_are_errors() {
+    let forward = AutoForwardDiff::default();
+    let error = constrained(&Logarithm, &AtMostThree, 0, &forward, &[0.5]).unwrap().solve(&[0.5]).unwrap_err();
+    assert!(matches!(error, Error::NotFinite { step: 0 }), "{error}");
+    let error = constrained(&Square, &AtMostThree, 2, &forward, &[0.5]).unwrap().solve(&[0.5]).unwrap_err();
+    assert!(matches!(error, Error::Equalities { equalities: 2, constraints: 1 }), "{error}");
+    // No variables: the constraint -1 ≤ 0 holds.
+    let solution = constrained(&Nothing, &Constant, 0, &forward, &[]).unwrap().solve(&[]).unwrap();
+    assert_eq!((solution.value, solution.multipliers), (2.0, vec![0.0]));
+}

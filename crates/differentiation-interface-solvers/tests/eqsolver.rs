@@ -52,6 +52,26 @@ fn used_up_steps_singular_jacobians_and_left_domains_are_errors() {
     assert!(matches!(left, Err(Error::NotFinite)), "{left:?}");
 }
 
+#[differentiable]
+fn three_equations(x: &[f64]) -> Vec<f64> {
+    vec![x[0], x[1], x[0] * x[1]]
+}
+#[differentiable]
+fn one_equation(x: &[f64]) -> Vec<f64> {
+    vec![x[0] + x[1]]
+}
+
+#[test]
+fn systems_that_are_not_square_are_errors() {
+    let error = root(&ThreeEquations, &AutoForwardDiff::default(), &[1.0; 2]).unwrap().solve(&[1.0; 2]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "root with eqsolver: 3 equations for 2 unknowns; return as many numbers as the point has, or minimise the residuals"
+    );
+    let one = root(&OneEquation, &AutoReverseDiff::default(), &[1.0; 2]).unwrap().solve(&[1.0; 2]);
+    assert!(matches!(one, Err(Error::Equations { equations: 1, unknowns: 2 })), "{one:?}");
+}
+
 #[test]
 fn errors_of_derivatives_keep_their_text() {
     let error = root(&Powell, &AutoForwardDiff::default(), &[0.0, 1.0]).unwrap().solve(&[0.0; 3]).unwrap_err();
