@@ -2,6 +2,7 @@
 
 use super::columns::{Columns, orientation, plain, quotient};
 use crate::custom::{Custom, CustomRule, Halves};
+use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
 use nalgebra::SymmetricEigen;
 
@@ -80,9 +81,9 @@ impl<B: Base> CustomRule<B> for Eigen {
     }
 }
 
-/// Whether no two neighbours are equal.
+/// Whether no two neighbours are equal. Recorded numbers are looked at without a guard, since their zeros are absent ones, which are left out at any point.
 pub(super) fn are_distinct<S: Scalar>(values: &[S]) -> bool {
-    values.windows(2).all(|pair| pair[0].primal() != pair[1].primal())
+    values.windows(2).all(|pair| pair[0].peek() != pair[1].peek())
 }
 
 impl Eigen {

@@ -4,6 +4,7 @@ use super::columns::{Columns, orientation, plain, quotient};
 use super::eigen::are_distinct;
 use super::jacobi::{Decomposition, singular_values};
 use crate::custom::{Custom, CustomRule, Halves};
+use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
 use nalgebra::DMatrix;
 
@@ -121,7 +122,7 @@ impl<B: Base> CustomRule<B> for Factors {
 
     fn is_regular<S: Scalar<Base = B>>(&self, _x: &[S], y: &[S]) -> bool {
         let values = &y[self.m * self.k..][..self.k];
-        are_distinct(values) && (self.m == self.n || values[self.k - 1].primal() > B::ZERO)
+        are_distinct(values) && (self.m == self.n || values[self.k - 1].peek() > B::ZERO)
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Called by the functions of the same names. All keep the factors of their matrix, and derivatives of the determinant share them.
 
-use super::calls::{all_constant, call, values};
-use super::plain::{Factors, Kept, on_doubles};
+use super::calls::{all_constant, call, is_nothing, values};
+use super::plain::{Factors, Frame, Kept, on_doubles};
 use super::product::product;
 use super::shapes::Product;
 use super::shapes::Structure;
@@ -96,62 +96,9 @@ impl<B: Base> CustomRule<B> for Inverse {
 
 /// C, the matrix of cofactors of A: det A · A⁻ᵀ, but finite for singular matrices and where the determinant is out of range.
 ///
-/// With X = A⁻¹: dC = ⟨C, dA⟩ Xᵀ - C dAᵀ Xᵀ, and backwards Ā = ⟨C̄, Xᵀ⟩ C - Xᵀ C̄ᵀ C. The two terms cancel where A is nearly singular. There, with
-/// A = U Σ Vᵀ, P = Uᵀ dA V and πᵢⱼ = det U det V Πₖ σₖ over all k but i and j, dC = U Q Vᵀ with Qᵢᵢ = Σⱼ≠ᵢ πᵢⱼ Pⱼⱼ and Qᵢⱼ = -πᵢⱼ Pⱼᵢ. This is
-/// the Hessian of the determinant, so it is its own adjoint. It takes a plain A: derivatives of higher order are those of the first formula, and NaN where A is
-/// singular to rounding.
+/// It is the gradient of the determinant, so its derivative is a Hessian and its own adjoint: [`CofactorsAlong`].
 struct Cofactors {
     of: Inverse,
-}
-
-/// Ratios of pivots below which the terms of the first formula cancel too much: for plain matrices, where they lose four digits of sixteen; for others, where none remain.
-const NEARLY_SINGULAR: f64 = 1e-2;
-const SINGULAR: f64 = 1e-8;
-
-impl Cofactors {
-    /// Fills `out` with the derivative along `d`, or the pullback of it, which is the same, if the matrix is nearly singular. Returns whether it is.
-    fn along_nearly_singular<S: Scalar>(&self, a: &[S], d: &[S], out: &mut [S]) -> bool {
-        let Inverse { n, structure, kept } = &self.of;
-        let n = *n;
-        let plain: Vec<f64> = a.iter().map(|v| (S::INTERNALS.peek)(v).as_f64()).collect();
-        let factors = kept.factors(n, *structure, &plain);
-        let is_plain = all_constant(a);
-        // Not `>=`, so that NaN is nearly singular too.
-        if factors.pivot_ratio() > if is_plain { NEARLY_SINGULAR } else { SINGULAR } {
-            return false;
-        }
-        let Some(frame) = factors.frame().filter(|_| is_plain) else {
-            // In all parts of a number that carries derivatives.
-            let sum = a.iter().chain(d).fold(S::default(), |sum, v| sum + *v);
-            out.fill(sum.scale(S::Base::from_f64(f64::NAN)));
-            return true;
-        };
-        let constant = |x: &f64| S::constant(S::Base::from_f64(*x));
-        let (u, v): (Vec<S>, Vec<S>) = (frame.u.iter().map(constant).collect(), frame.v.iter().map(constant).collect());
-        let (mut half, mut p, mut q) =
-            (vec![S::default(); n * n], vec![S::default(); n * n], vec![S::default(); n * n]);
-        product(Product::of(n, n, n).transposed(true, false), &u, d, &mut half);
-        product(Product::of(n, n, n), &half, &v, &mut p);
-        for (i, j) in (0..n * n).map(|at| (at % n, at / n)).filter(|(i, j)| i != j) {
-            let others = S::Base::from_f64(frame.others(i, j));
-            q[i + n * i] += p[j + n * j].scale(others);
-            q[i + n * j] = -p[j + n * i].scale(others);
-        }
-        product(Product::of(n, n, n), &u, &q, &mut half);
-        product(Product::of(n, n, n).transposed(false, true), &half, &v, out);
-        true
-    }
-
-    /// ⟨c, d⟩ e - out, where `out` holds the other term.
-    fn finish<S: Scalar>(c: &[S], d: &[S], e: &[S], out: &mut [S]) {
-        let mut scale = S::default();
-        for (c, d) in c.iter().zip(d) {
-            if !d.is_inert_zero() {
-                scale += *c * *d;
-            }
-        }
-        out.iter_mut().zip(e).for_each(|(out, e)| *out = scale * *e - *out);
-    }
 }
 
 impl<B: Base> CustomRule<B> for Cofactors {
@@ -162,25 +109,125 @@ impl<B: Base> CustomRule<B> for Cofactors {
         y.resize(x.len(), B::ZERO);
         cofactors(&self.of, x, y);
     }
-    fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
-        if self.along_nearly_singular(x, dx, dy) {
-            return;
-        }
-        let n = self.of.n;
-        let (inverted, mut half) = (self.of.transposed_inverse(x), vec![S::default(); n * n]);
-        product(Product::of(n, n, n).transposed(false, true), y, dx, &mut half);
-        product(Product::of(n, n, n), &half, &inverted, dy);
-        Cofactors::finish(y, dx, &inverted, dy);
+    fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], _y: &[S], dx: &[S], dy: &mut [S]) {
+        along(&self.of, x, dx, dy);
     }
-    fn pullback<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
-        if self.along_nearly_singular(x, dy, dx) {
-            return;
-        }
+    fn pullback<S: Scalar<Base = B>>(&self, x: &[S], _y: &[S], dy: &[S], dx: &mut [S]) {
+        along(&self.of, x, dy, dx);
+    }
+}
+
+/// Fills `out` with the derivative of the cofactors along `d`, over any scalar.
+fn along<S: Scalar>(of: &Inverse, a: &[S], d: &[S], out: &mut [S]) {
+    let of = of.clone();
+    call(CofactorsAlong { of }, &[a, d].concat(), out);
+}
+
+/// The derivative of the cofactors of A along D, both by columns: ⟨C, D⟩ Xᵀ - C Dᵀ Xᵀ with X = A⁻¹.
+///
+/// The two terms cancel where A is nearly singular. There, with A = U Σ Vᵀ, P = Uᵀ D V and πᵢⱼ = det U det V Πₖ σₖ over all k but i and j, it is U Q Vᵀ with
+/// Qᵢᵢ = Σⱼ≠ᵢ πᵢⱼ Pⱼⱼ and Qᵢⱼ = -πᵢⱼ Pⱼᵢ. The derivative of this rule is linear in D, and symmetric in D and the direction of A. It takes the inverse, and is
+/// NaN where A is singular to rounding.
+struct CofactorsAlong {
+    of: Inverse,
+}
+
+/// Ratios of pivots below which the two terms lose four digits of sixteen, and below which derivatives with the inverse have none.
+const NEARLY_SINGULAR: f64 = 1e-2;
+const SINGULAR: f64 = 1e-8;
+
+impl CofactorsAlong {
+    /// The factors of a plain matrix.
+    fn factors(&self, a: &[f64]) -> Arc<Factors> {
+        self.of.kept.factors(self.of.n, self.of.structure, a)
+    }
+
+    /// Fills `out` with ⟨c, d⟩ xᵀ - c dᵀ xᵀ for the transposed inverse `x`.
+    fn by_inverse<S: Scalar>(&self, x: &[S], c: &[S], d: &[S], out: &mut [S]) {
         let n = self.of.n;
-        let (inverted, mut half) = (self.of.transposed_inverse(x), vec![S::default(); n * n]);
-        product(Product::of(n, n, n).transposed(false, true), &inverted, dy, &mut half);
-        product(Product::of(n, n, n), &half, y, dx);
-        Cofactors::finish(&inverted, dy, y, dx);
+        let mut half = vec![S::default(); n * n];
+        product(Product::of(n, n, n).transposed(false, true), c, d, &mut half);
+        product(Product::of(n, n, n), &half, x, out);
+        let mut scale = S::default();
+        for (c, d) in c.iter().zip(d) {
+            if !d.is_inert_zero() {
+                scale += *c * *d;
+            }
+        }
+        out.iter_mut().zip(x).for_each(|(out, x)| *out = scale * *x - *out);
+    }
+
+    /// Fills `out` with U Q Vᵀ.
+    fn by_singular_values(&self, frame: &Frame, d: &[f64], out: &mut [f64]) {
+        let n = self.of.n;
+        let (mut half, mut p, mut q) = (vec![0.0; n * n], vec![0.0; n * n], vec![0.0; n * n]);
+        product(Product::of(n, n, n).transposed(true, false), &frame.u, d, &mut half);
+        product(Product::of(n, n, n), &half, &frame.v, &mut p);
+        for (i, j) in (0..n * n).map(|at| (at % n, at / n)).filter(|(i, j)| i != j) {
+            let others = frame.others(i, j);
+            q[i + n * i] += others * p[j + n * j];
+            q[i + n * j] = -others * p[j + n * i];
+        }
+        product(Product::of(n, n, n), &frame.u, &q, &mut half);
+        product(Product::of(n, n, n).transposed(false, true), &half, &frame.v, out);
+    }
+
+    /// Fills `out` with the derivative of this rule by A along `e`, with D = `d`.
+    fn third<S: Scalar>(&self, a: &[S], d: &[S], e: &[S], out: &mut [S]) {
+        let n = self.of.n;
+        let plain: Vec<f64> = a.iter().map(|v| v.primal().as_f64()).collect();
+        if self.factors(&plain).is_singular(SINGULAR) {
+            // In all parts of a number that carries derivatives.
+            let sum = a.iter().chain(d).chain(e).fold(S::default(), |sum, v| sum + *v);
+            return out.fill(sum.scale(S::Base::from_f64(f64::NAN)));
+        }
+        let x = self.of.transposed_inverse(a);
+        let [mut c, mut dc, mut half, mut dx] = std::array::from_fn(|_| vec![S::default(); n * n]);
+        cofactors(&self.of, a, &mut c);
+        along(&self.of, a, e, &mut dc);
+        // dX = -X e X, transposed.
+        product(Product::of(n, n, n).transposed(false, true), &x, e, &mut half);
+        product(Product::of(n, n, n), &half, &x, &mut dx);
+        dx.iter_mut().for_each(|entry| *entry = -*entry);
+        self.by_inverse(&x, &dc, d, out);
+        let mut second = vec![S::default(); n * n];
+        self.by_inverse(&dx, &c, d, &mut second);
+        out.iter_mut().zip(second).for_each(|(out, term)| *out += term);
+    }
+}
+
+impl<B: Base> CustomRule<B> for CofactorsAlong {
+    const NAME: &'static str = "cofactors along a direction";
+    const GIVEN: Halves = Halves::Both;
+
+    fn value(&self, x: &[B], y: &mut Vec<B>) {
+        y.clear();
+        y.resize(x.len() / 2, B::ZERO);
+        on_doubles(&[x], y, |x, y| {
+            let (a, d) = x[0].split_at(y.len());
+            let factors = self.factors(a);
+            let frame = if factors.is_singular(NEARLY_SINGULAR) { factors.frame() } else { None };
+            match frame {
+                Some(frame) => self.by_singular_values(frame, d, y),
+                None => self.by_inverse(&self.of.transposed_inverse(a), factors.cofactors(), d, y),
+            }
+        });
+    }
+    fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], _y: &[S], dx: &[S], dy: &mut [S]) {
+        let (a, d) = x.split_at(dy.len());
+        let (da, dd) = dx.split_at(dy.len());
+        along(&self.of, a, dd, dy);
+        if !is_nothing(da) {
+            let mut third = vec![S::default(); dy.len()];
+            self.third(a, d, da, &mut third);
+            dy.iter_mut().zip(third).for_each(|(dy, term)| *dy += term);
+        }
+    }
+    fn pullback<S: Scalar<Base = B>>(&self, x: &[S], _y: &[S], dy: &[S], dx: &mut [S]) {
+        let (a, d) = x.split_at(dy.len());
+        let (of_a, of_d) = dx.split_at_mut(dy.len());
+        self.third(a, d, dy, of_a);
+        along(&self.of, a, dy, of_d);
     }
 }
 

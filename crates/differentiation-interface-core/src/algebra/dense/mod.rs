@@ -9,7 +9,7 @@
 //!
 //! # Where there is no result
 //! A singular matrix, or for [`solve_spd`] one that is not positive definite, has solutions and inverses that are not finite. The
-//! [`determinant`] of a singular matrix is zero; its first and second derivatives are right, those of higher order and series are NaN where the matrix is singular to
+//! [`determinant`] of a singular matrix is zero; its first and second derivatives are right, those of higher order are NaN where the matrix is singular to
 //! rounding, and lose digits with the condition number before.
 
 pub(super) mod calls;

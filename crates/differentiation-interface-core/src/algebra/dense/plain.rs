@@ -229,13 +229,12 @@ impl Factors {
         frame.as_ref()
     }
 
-    /// The smallest pivot over the largest: near the reciprocal of the condition number, which may be smaller still.
-    pub(super) fn pivot_ratio(&self) -> f64 {
+    /// Whether the smallest pivot is at most `ratio` times the largest, or a pivot is no number. That ratio is near the reciprocal of the condition number,
+    /// which may be smaller.
+    pub(super) fn is_singular(&self, ratio: f64) -> bool {
         let pivots = self.diagonal();
-        let (least, most) = pivots
-            .iter()
-            .fold((f64::INFINITY, 0.0_f64), |(least, most), pivot| (least.min(pivot.abs()), most.max(pivot.abs())));
-        if pivots.is_empty() { 1.0 } else { least / most }
+        let largest = pivots.iter().fold(0.0_f64, |largest, pivot| largest.max(pivot.abs()));
+        pivots.iter().any(|pivot| pivot.is_nan() || pivot.abs() <= ratio * largest)
     }
 
     /// The same from singular values: det U det V Σᵢ uᵢ vᵢᵀ Πⱼ≠ᵢ σⱼ.
