@@ -104,7 +104,7 @@ fn with_parameters(
 
 #[differentiable(crate = "differentiation_interface_core")]
 mod with_parameter {
-    pub fn weighted(x: &[f64], #[parameter] weights: &[f64], #[constant] power: i32) -> f64 {
+    pub(crate) fn weighted(x: &[f64], #[parameter] weights: &[f64], #[constant] power: i32) -> f64 {
         x.iter().zip(weights).map(|(x, w)| weight(*w) * x.powi(power)).sum()
     }
     fn weight(w: f64) -> f64 {

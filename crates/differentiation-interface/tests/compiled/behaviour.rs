@@ -484,3 +484,23 @@ fn what_the_engine_that_chooses_does_not_see() {
     let by_program = value_and_gradient(&|x: &[_]| fused(x), &AutoReverseDiff::compiled(), &x).unwrap();
     assert_eq!(by_program, (f64::NEG_INFINITY, vec![-1.9875, 1e308, 1.0]));
 }
+
+/// (x^p)² at x = 0 and p = 1/2, where x^p has an infinite derivative and the square none: what the book says of it.
+#[test]
+fn an_infinite_derivative_before_a_zero_is_left_out_on_the_tape_alone() {
+    fn squared<T: Real>(x: &[T]) -> T {
+        let power = x[0].powf(x[1]);
+        power * power
+    }
+    let x: [f64; 2] = [0.0, 0.5];
+    let by_forward = gradient(&|x: &[_]| squared(x), &AutoForwardDiff::default(), &x).unwrap();
+    let by_tape = gradient(&|x: &[_]| squared(x), &AutoReverseDiff::tape(), &x).unwrap();
+    let by_program = gradient(&|x: &[_]| squared(x), &AutoReverseDiff::compiled(), &x).unwrap();
+    assert!(by_forward[0].is_nan() && by_program[0].is_nan());
+    assert_eq!(by_tape, [0.0, 0.0]);
+    // After a function of one number it is seen.
+    fn root_squared<T: Real>(x: &[T]) -> T {
+        x[0].sqrt().powi(2)
+    }
+    assert!(gradient(&|x: &[_]| root_squared(x), &AutoReverseDiff::tape(), &[0.0_f64]).unwrap()[0].is_nan());
+}
