@@ -485,22 +485,52 @@ fn what_the_engine_that_chooses_does_not_see() {
     assert_eq!(by_program, (f64::NEG_INFINITY, vec![-1.9875, 1e308, 1.0]));
 }
 
-/// (x^p)² at x = 0 and p = 1/2, where x^p has an infinite derivative and the square none: what the book says of it.
+/// Functions whose derivative is infinite, or not determined, before one whose derivative is zero.
 #[test]
-fn an_infinite_derivative_before_a_zero_is_left_out_on_the_tape_alone() {
-    fn squared<T: Real>(x: &[T]) -> T {
-        let power = x[0].powf(x[1]);
+fn a_zero_after_an_infinite_derivative_is_no_derivative() {
+    fn root_squared<T: Real>(x: &[T]) -> T {
+        x[0].sqrt().powi(2) + x[1]
+    }
+    fn power_squared<T: Real>(x: &[T]) -> T {
+        let power = x[0].powf(x[1] + 0.5);
         power * power
     }
-    let x: [f64; 2] = [0.0, 0.5];
-    let by_forward = gradient(&|x: &[_]| squared(x), &AutoForwardDiff::default(), &x).unwrap();
-    let by_tape = gradient(&|x: &[_]| squared(x), &AutoReverseDiff::tape(), &x).unwrap();
-    let by_program = gradient(&|x: &[_]| squared(x), &AutoReverseDiff::compiled(), &x).unwrap();
-    assert!(by_forward[0].is_nan() && by_program[0].is_nan());
-    assert_eq!(by_tape, [0.0, 0.0]);
-    // After a function of one number it is seen.
-    fn root_squared<T: Real>(x: &[T]) -> T {
-        x[0].sqrt().powi(2)
+    fn length_squared<T: Real>(x: &[T]) -> T {
+        x[0].hypot(x[1]).powi(2)
     }
-    assert!(gradient(&|x: &[_]| root_squared(x), &AutoReverseDiff::tape(), &[0.0_f64]).unwrap()[0].is_nan());
+    fn angle_times_zero<T: Real>(x: &[T]) -> T {
+        x[0].atan2(x[1]) * x[0]
+    }
+    /// The book names this one.
+    fn sum_squared<T: Real>(x: &[T]) -> T {
+        (x[0].sqrt() + x[1]).powi(2)
+    }
+    let x: [f64; 2] = [0.0, 0.0];
+    macro_rules! first_entries {
+        ($($f:ident)*) => {[$((stringify!($f), [
+            gradient(&|x: &[_]| $f(x), &AutoForwardDiff::default(), &x).unwrap()[0],
+            gradient(&|x: &[_]| $f(x), &AutoReverseDiff::compiled(), &x).unwrap()[0],
+            gradient(&|x: &[_]| $f(x), &AutoReverseDiff::tape(), &x).unwrap()[0],
+        ])),*]};
+    }
+    for (name, entries) in first_entries!(root_squared power_squared) {
+        assert!(entries.iter().all(|entry| entry.is_nan()), "{name}: {entries:?}");
+    }
+    let [(_, [forward, program, tape])] = first_entries!(sum_squared);
+    assert!(forward.is_nan() && program.is_nan() && tape == 0.0, "{forward}, {program}, {tape}");
+    // `hypot` and `atan2` have the derivative zero at zero.
+    for (name, entries) in first_entries!(length_squared angle_times_zero) {
+        assert_eq!(entries, [0.0; 3], "{name}");
+    }
+    // Without a zero after it, the derivative is what it is, and another output is not touched.
+    fn beside<T: Real>(x: &[T]) -> [T; 2] {
+        [x[0].powf(x[1] + 0.5), x[0] + 3.0 * x[1]]
+    }
+    for jac in [
+        jacobian(&|x: &[_]| beside(x), &AutoForwardDiff::default(), &x).unwrap(),
+        jacobian(&|x: &[_]| beside(x), &AutoReverseDiff::tape(), &x).unwrap(),
+        jacobian(&|x: &[_]| beside(x), &AutoReverseDiff::compiled(), &x).unwrap(),
+    ] {
+        assert_eq!(jac, [[f64::INFINITY, 0.0], [1.0, 3.0]]);
+    }
 }

@@ -6,12 +6,13 @@
 use super::recorded;
 use super::states::answered_in_both_states;
 use super::tape::{self, Call, Node, Recorder};
+use crate::backends::which::is_rule;
 use differentiation_interface_core::custom::{CustomRule, pullback_by_rule};
 use differentiation_interface_core::error::ErrorKind;
 use differentiation_interface_core::fault;
 use differentiation_interface_core::identity::{self, STRAY};
 use differentiation_interface_core::recordings::{EngineScalar, Internals};
-use differentiation_interface_core::rules::{Binary, Partial, Plus, Times, Unary};
+use differentiation_interface_core::rules::{Binary, Minus, Partial, Plus, Times, Unary};
 use differentiation_interface_core::scalar::{Base, Core, Num, Relation, Scalar};
 use num_traits::Float;
 use std::cmp::Ordering;
@@ -169,6 +170,18 @@ impl<S: Scalar> VarCore<S> {
         }
     }
 
+    /// The result of a rule of two numbers, one of whose derivatives is infinite or NaN. A sweep leaves out an entry whose adjoint is zero, so the number keeps
+    /// such a derivative for the next rule to multiply, if the other one is zero.
+    #[cold]
+    #[inline(never)]
+    fn join_singular(self, other: Self, value: S, recording: NonZeroU32, by: [S; 2]) -> Self {
+        match by.each_ref().map(S::is_inert_zero) {
+            [false, true] => VarCore { value, derivative: by[0], ..self },
+            [true, false] => VarCore { value, derivative: by[1], ..other },
+            _ => Self::join(value, recording, (self.entry, by[0]), (other.entry, by[1])),
+        }
+    }
+
     /// The number with these derivatives with respect to two entries.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn join(value: S, recording: NonZeroU32, (entry, by_entry): (u32, S), (other, by_other): (u32, S)) -> Self {
@@ -245,6 +258,10 @@ impl<S: Scalar> Core for VarCore<S> {
         if recording != others {
             tape::note_foreign::<Node<S>>([recording, others]);
             return Self::stray(r);
+        }
+        let is_arithmetic = is_rule!(R, Plus, &rule) || is_rule!(R, Minus, &rule) || is_rule!(R, Times, &rule);
+        if !is_arithmetic && !(by_x.peek().is_finite() && by_y.peek().is_finite()) {
+            return self.join_singular(other, r, recording, [by_x, by_y]);
         }
         Self::join(r, recording, (self.entry, by_x), (other.entry, by_y))
     }
