@@ -34,15 +34,16 @@ fn fit_gradient(x: &[f64], c: &[f64]) -> Vec<f64> {
 #[test]
 fn constants_become_parameters_where_they_change() {
     let x: Vec<f64> = (0..40).map(|i| 0.5 + 0.25 * i as f64).collect();
-    // Many constants are equal at first, so that they are one constant of the recording.
-    let mut c = Some(vec![2.0; 40]);
     // Not a type whose numbers are compared.
-    let f = |x: &[_], c: &Option<Vec<f64>>| fit(x, c.as_ref().unwrap());
+    struct Data(Vec<f64>);
+    // Many constants are equal at first, so that they are one constant of the recording.
+    let mut c = Data(vec![2.0; 40]);
+    let f = |x: &[_], c: &Data| fit(x, &c.0);
     let mut prepared = prepare_gradient(&f, &AutoReverseDiff::compiled(), (&x, Constant(&c))).unwrap();
     let mut grad = vec![0.0; 40];
     for round in 0..6 {
         let (allocations, calls) = costs(|| prepared.gradient_into(&mut grad, (&x, Constant(&c))).unwrap());
-        let c = c.as_mut().unwrap();
+        let c = &mut c.0;
         assert_eq!(grad, fit_gradient(&x, c), "round {round}");
         assert_eq!(calls, 1, "the function is run to be compared");
         // Round 0 has the constants of the preparation, the next two meet changes at new places.
