@@ -260,7 +260,8 @@ impl<S: Scalar> Core for VarCore<S> {
             return Self::stray(r);
         }
         let is_arithmetic = is_rule!(R, Plus, &rule) || is_rule!(R, Minus, &rule) || is_rule!(R, Times, &rule);
-        if !is_arithmetic && !(by_x.peek().is_finite() && by_y.peek().is_finite()) {
+        let is_finite = |derivative: S| derivative.peek().is_finite();
+        if !(is_arithmetic || is_finite(by_x) && is_finite(by_y)) {
             return self.join_singular(other, r, recording, [by_x, by_y]);
         }
         Self::join(r, recording, (self.entry, by_x), (other.entry, by_y))
