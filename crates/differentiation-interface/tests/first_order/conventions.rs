@@ -83,8 +83,8 @@ const GRADIENTS: &[Row] = &[
     // Zeros that are computed follow the arithmetic.
     (Product, &[0.0, 0.0], &[NAN, 0.0], None),
     (AbsOfRoot, &[0.0, 1.0], &[NAN, 1.0], None),
-    // The tape leaves out entries whose adjoint is zero, computed or not.
-    (PowerTimes, &[0.0, 0.5, 0.0], &[NAN, 0.0, 0.0], Some(&[0.0, 0.0, 0.0])),
+    (PowerTimes, &[0.0, 0.5, 0.0], &[NAN, 0.0, 0.0], None),
+    // The tape leaves out entries whose adjoint is zero, computed or not, where both derivatives are infinite or other than zero.
     (QuotientTimes, &[1.0, 0.0, 0.0], &[NAN, NAN, INF], Some(&[0.0, 0.0, INF])),
     (Quotient, &[0.0, 0.0], &[INF, NAN], None),
     // What is absent contributes nothing.
