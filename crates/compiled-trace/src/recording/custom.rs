@@ -69,16 +69,15 @@ impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
             return rule.value(x, out);
         }
         let (y, seed) = rest.split_at(outputs);
+        // Zero tangents have a zero result, whatever the derivatives are at the point; zero cotangents have one at a regular point.
+        let is_pushforward = matches!(function, RuleFunction::Pushforward | RuleFunction::PushforwardTangent);
         match function {
             RuleFunction::Value => {}
-            // Zero tangents have a zero result, whatever the derivatives are at the point; zero cotangents have one at a regular point.
-            RuleFunction::Pushforward if seed.iter().all(|seed| *seed == B::ZERO) => {
+            RuleFunction::Pushforward | RuleFunction::Pullback
+                if seed.iter().all(|seed| *seed == B::ZERO) && (is_pushforward || rule.is_regular(x, y)) =>
+            {
                 out.clear();
-                out.resize(outputs, B::ZERO);
-            }
-            RuleFunction::Pullback if seed.iter().all(|seed| *seed == B::ZERO) && rule.is_regular(x, y) => {
-                out.clear();
-                out.resize(inputs, B::ZERO);
+                out.resize(if is_pushforward { outputs } else { inputs }, B::ZERO);
             }
             RuleFunction::Pushforward => {
                 out.resize(outputs, B::ZERO);
@@ -94,11 +93,11 @@ impl<B: Base, R: CustomRule<B>> CallObject for Object<R, B> {
                     (0..half_length).map(|i| Num(Dual { value: data[i], tangent: data[half_length + i] })).collect();
                 let (x, rest) = duals.split_at(inputs);
                 let (y, seed) = rest.split_at(outputs);
-                let length = if function == RuleFunction::PushforwardTangent { outputs } else { inputs };
+                let length = if is_pushforward { outputs } else { inputs };
                 let mut result = vec![Num(Dual::constant(B::ZERO)); length];
                 let is_nothing = seed.iter().all(|seed| seed.0.value == B::ZERO && seed.0.tangent == B::ZERO);
                 match function {
-                    _ if is_nothing && (function == RuleFunction::PushforwardTangent || rule.is_regular(x, y)) => {}
+                    _ if is_nothing && (is_pushforward || rule.is_regular(x, y)) => {}
                     RuleFunction::PushforwardTangent => pushforward_by_rule(rule, x, y, seed, &mut result),
                     _ => pullback_by_rule(rule, x, y, seed, &mut result),
                 }

@@ -90,7 +90,8 @@ fn functions_of_vectors_are_right_or_not_finite() {
     fn itself<T: Scalar + RealField>(x: &[T]) -> T {
         weighted(recomposed(x, |l| l).iter())
     }
-    let mut weights: Vec<f64> = (0..9).map(|i| [0.7, -1.3, 0.4, 1.9, -0.6][i % 5] + 0.1 * i as f64).collect();
+    let unit = |i: usize| (0..9).map(|k| if k == i { 1.0 } else { 0.0 }).collect::<Vec<f64>>();
+    let mut weights: Vec<f64> = (0..9).map(|i| weighted(&unit(i))).collect();
     fn svd_itself<T: Scalar + RealField, const ROWS: usize>(x: &[T]) -> T {
         let svd = svd(&DMatrix::from_column_slice(ROWS, x.len() / ROWS, x));
         weighted((svd.u.unwrap() * DMatrix::from_diagonal(&svd.singular_values) * svd.v_t.unwrap()).iter())
@@ -102,9 +103,8 @@ fn functions_of_vectors_are_right_or_not_finite() {
         right_or_not_finite("svd, 2 x 3", gradients!(svd_itself::<_, 2>, x[..6]), &weights[..6]);
         right_or_not_finite("svd, 2 x 1", gradients!(svd_itself::<_, 2>, x[..2]), &weights[..2]);
     }
-    let by_rows = weights.clone();
     for (i, j) in [(0, 1), (0, 2), (1, 2)] {
-        let mean = (by_rows[i + 3 * j] + by_rows[j + 3 * i]) / 2.0;
+        let mean = (weights[i + 3 * j] + weights[j + 3 * i]) / 2.0;
         (weights[i + 3 * j], weights[j + 3 * i]) = (mean, mean);
     }
     for first in [0.0, 1.0] {
@@ -146,6 +146,11 @@ fn symmetric_functions_of_equal_eigenvalues_are_right() {
         let values = symmetric_eigenvalues(&square(x));
         values.sum() + values.dot(&values)
     }
+    /// In forward mode the decomposition with vectors serves too.
+    fn with_vectors<T: Scalar + RealField>(x: &[T]) -> T {
+        let values = symmetric_eigen(&square(x)).eigenvalues;
+        values.sum() + values.dot(&values)
+    }
     fn nuclear<T: Scalar + RealField>(x: &[T]) -> T {
         singular_values(&square(x)).sum()
     }
@@ -156,6 +161,12 @@ fn symmetric_functions_of_equal_eigenvalues_are_right() {
     let x: Vec<f64> = (identity * 2.0).as_slice().to_vec();
     all_right("traces", gradients!(traces, x), (identity * 5.0).as_slice(), 1e-14);
     all_right("traces at zero", gradients!(traces, [0.0; 9]), identity.as_slice(), 1e-14);
+    let forward = gradient(&with_vectors, &AutoForwardDiff::default(), &x).unwrap();
+    assert_close("traces", &forward, (identity * 5.0).as_slice(), 1e-14);
+    right_or_not_finite("traces with vectors", gradients!(with_vectors, x), (identity * 5.0).as_slice());
+    // The vectors of nearly equal eigenvalues are as far from (1, 1)/√2 as the rounding over the distance.
+    let near = symmetric_eigen(&nalgebra::Matrix2::new(1.0_f64, 1e-9, 1e-9, 1.0)).eigenvectors;
+    assert!(near.iter().all(|entry| (entry.abs() - 0.5_f64.sqrt()).abs() < 1e-16 / 1e-9), "{near}");
     all_right("nuclear norm", gradients!(nuclear, x), identity.as_slice(), 1e-14);
     for (engine, grad) in gradients!(vector_entry, x) {
         assert!(grad.iter().any(|entry| !entry.is_finite()), "{engine}: {grad:?}");
@@ -182,19 +193,10 @@ fn functions_of_matrices_are_right_at_equal_and_nearly_equal_eigenvalues() {
     for apart in [0.0, 1e-15, 1e-9, 1e-5, 1e-2] {
         let (a, b, c) = (2.0_f64, f64::sqrt(4.0 + apart), 1.0);
         let l = |x: f64, y: f64| 1.0 / (x + y);
-        let expected = [
-            2.0 * l(a, a),
-            l(a, b),
-            l(a, c), //
-            l(b, a),
-            2.0 * l(b, b),
-            l(b, c),
-            l(c, a),
-            l(c, b),
-            2.0 * l(c, c),
-        ];
+        let mut expected = [a, b, c].map(|x| [a, b, c].map(|y| l(x, y)));
+        (0..3).for_each(|i| expected[i][i] *= 2.0);
         let x = [4.0, 0.0, 0.0, 0.0, 4.0 + apart, 0.0, 0.0, 0.0, 1.0];
-        all_right("root", gradients!(root, x), &expected, 1e-12);
+        all_right("root", gradients!(root, x), expected.as_flattened(), 1e-12);
     }
     // e^A at diag(0, d): L = (e^d - 1)/d, where differences of values have no digits.
     fn exponential<T: Scalar + RealField>(x: &[T]) -> T {

@@ -1,5 +1,6 @@
 //! Matrices of any scalar, by columns, and what else all rules of decompositions need.
 
+use crate::custom::{Custom, CustomRule};
 use crate::scalar::{Base, Scalar};
 use nalgebra::DMatrix;
 
@@ -50,6 +51,12 @@ impl<S: Scalar> Columns<S> {
         let inside = u.times(&u.transposed_times(self));
         Columns::from_fn(self.rows, self.columns(), |i, j| self.at(i, j) - inside.at(i, j))
     }
+}
+
+/// The outputs of a decomposition at `x`, for the derivatives of a rule among whose outputs they are, though functions do not take them. Numbers that carry
+/// derivatives are decomposed anew, so that no derivative goes through those outputs.
+pub(super) fn not_taken<S: Scalar, R: CustomRule<S::Base>>(rule: R, x: &[S], outputs: &[S]) -> Vec<S> {
+    if x.iter().all(S::is_constant) { outputs.to_vec() } else { Custom::new(rule).call(x) }
 }
 
 /// `x / y`. A dependence that is absent stays so where the divisor is zero: the vectors of equal values were not used.

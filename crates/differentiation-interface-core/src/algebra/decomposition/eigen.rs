@@ -1,7 +1,7 @@
 //! Eigenvalues and eigenvectors of a symmetric matrix as one rule.
 
-use super::columns::{Columns, orientation, plain, quotient};
-use crate::custom::{Custom, CustomRule, Halves};
+use super::columns::{Columns, not_taken, orientation, plain, quotient};
+use crate::custom::{CustomRule, Halves};
 use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
 use nalgebra::SymmetricEigen;
@@ -20,6 +20,7 @@ pub(super) struct Eigen {
 }
 
 impl Eigen {
+    /// Eigenvalues and eigenvectors among the outputs.
     pub(super) fn parts<S: Scalar>(&self, y: &[S]) -> (Columns<S>, Columns<S>) {
         let (values, vectors) = y.split_at(self.n);
         (Columns::of(self.n, values), Columns::of(self.n, vectors))
@@ -86,18 +87,6 @@ pub(super) fn are_distinct<S: Scalar>(values: &[S]) -> bool {
     values.windows(2).all(|pair| pair[0].peek() != pair[1].peek())
 }
 
-impl Eigen {
-    /// Eigenvalues and eigenvectors of `x` for the derivatives of another rule whose last outputs, which no function takes, are those of this one. Numbers that
-    /// carry derivatives are decomposed anew, so that no derivative goes through those outputs.
-    pub(super) fn of<S: Scalar>(self, x: &[S], last: &[S]) -> (Columns<S>, Columns<S>) {
-        if x.iter().all(S::is_constant) {
-            return self.parts(last);
-        }
-        let n = self.n;
-        Eigen { n }.parts(&Custom::new(self).call(x))
-    }
-}
-
 /// Eigenvalues, then eigenvectors that functions do not take.
 pub(super) struct Eigenvalues {
     pub(super) n: usize,
@@ -113,7 +102,7 @@ impl<B: Base> CustomRule<B> for Eigenvalues {
 
     fn pushforward<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dx: &[S], dy: &mut [S]) {
         let n = self.n;
-        let (_, vectors) = Eigen { n }.of(x, y);
+        let (_, vectors) = Eigen { n }.parts(&not_taken(Eigen { n }, x, y));
         let p = Columns::of(n, dx).symmetric().times(&vectors);
         let (of_values, of_vectors) = dy.split_at_mut(n);
         for (i, of_value) in of_values.iter_mut().enumerate() {
@@ -124,7 +113,7 @@ impl<B: Base> CustomRule<B> for Eigenvalues {
 
     fn pullback<S: Scalar<Base = B>>(&self, x: &[S], y: &[S], dy: &[S], dx: &mut [S]) {
         let n = self.n;
-        let (_, vectors) = Eigen { n }.of(x, y);
+        let (_, vectors) = Eigen { n }.parts(&not_taken(Eigen { n }, x, y));
         let scaled = Columns::from_fn(n, n, |i, j| vectors.at(i, j) * dy[j]);
         dx.copy_from_slice(&scaled.times(&vectors.transposed()).symmetric().entries);
     }

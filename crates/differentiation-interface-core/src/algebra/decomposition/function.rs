@@ -1,6 +1,6 @@
 //! A function of a symmetric matrix as one rule.
 
-use super::columns::Columns;
+use super::columns::{Columns, not_taken};
 use super::eigen::Eigen;
 use crate::custom::{CustomRule, Halves};
 use crate::rules::Unary;
@@ -20,7 +20,7 @@ impl<R: Unary> SymmetricFunction<R> {
     /// V (L ∘ Vᵀ D V) Vᵀ for the symmetric part D of a direction: the derivative along it, and since the map is its own adjoint, the pullback too.
     fn along<S: Scalar>(&self, x: &[S], y: &[S], direction: &[S], out: &mut [S]) {
         let n = self.n;
-        let (values, vectors) = Eigen { n }.of(x, &y[n * n..]);
+        let (values, vectors) = Eigen { n }.parts(&not_taken(Eigen { n }, x, &y[n * n..]));
         let p = vectors.transposed_times(&Columns::of(n, direction).symmetric().times(&vectors));
         let points: Vec<_> = values.entries.iter().map(|&x| Point::at(self.rule, x)).collect();
         let scaled = Columns::from_fn(n, n, |i, j| p.at(i, j) * divided_difference(self.rule, &points[i], &points[j]));

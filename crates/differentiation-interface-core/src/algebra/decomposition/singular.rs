@@ -1,9 +1,9 @@
 //! Singular values and vectors of a matrix as one rule.
 
-use super::columns::{Columns, orientation, plain, quotient};
+use super::columns::{Columns, not_taken, orientation, plain, quotient};
 use super::eigen::are_distinct;
 use super::jacobi::{Decomposition, singular_values};
-use crate::custom::{Custom, CustomRule, Halves};
+use crate::custom::{CustomRule, Halves};
 use crate::recordings::EngineScalar;
 use crate::scalar::{Base, Scalar};
 use nalgebra::DMatrix;
@@ -130,12 +130,8 @@ impl<B: Base> CustomRule<B> for Factors {
 pub(super) struct SingularValues(pub(super) Factors);
 
 impl SingularValues {
-    /// Both factors; numbers that carry derivatives are decomposed anew, so that no derivative goes through outputs that are not taken.
     fn factors<S: Scalar>(&self, x: &[S], y: &[S]) -> (Columns<S>, Columns<S>) {
-        let (u, _, v) = match x.iter().all(S::is_constant) {
-            true => self.0.parts(y),
-            false => self.0.parts(&Custom::new(self.0).call(x)),
-        };
+        let (u, _, v) = self.0.parts(&not_taken(self.0, x, y));
         (u, v)
     }
 }
