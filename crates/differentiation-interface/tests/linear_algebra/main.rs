@@ -308,6 +308,31 @@ fn singular_matrices_have_results_that_are_not_finite() {
     assert!(grad.col_iter().any(|column| column.iter().any(|v| !v.is_finite())));
 }
 
+/// x² = p has a double root at p = 0. The cotangent 2x of x² vanishes there, and says nothing about the derivative 1 of x² = p.
+#[test]
+fn double_roots_have_no_derivatives() {
+    struct Square;
+    impl Conditions for Square {
+        fn call<T: Real>(&self, x: &[T], p: &[T]) -> Vec<T> {
+            vec![x[0] * x[0] - p[0]]
+        }
+    }
+    fn squared<T: Real>(x: T) -> T {
+        x * x
+    }
+    let x = root(Square, |p: &[f64]| vec![p[0].sqrt()]);
+    let (forward, tape, compiled) = (AutoForwardDiff::default(), AutoReverseDiff::tape(), AutoReverseDiff::compiled());
+    macro_rules! check {
+        ($operator:ident $entry:tt, $derivative:literal at 4: $($backend:expr),*) => {$({
+            let at = |p: f64| $operator(&|p: &[_]| squared(x.number(p)), &$backend, &[p]).unwrap() $entry;
+            assert!((at(4.0) - $derivative).abs() < 1e-15 && !at(0.0).is_finite(), "{:?}: {} and {}", $backend, at(4.0), at(0.0));
+        })*};
+    }
+    check!(gradient[0], 1.0 at 4: forward, tape, compiled);
+    check!(hessian[(0, 0)], 0.0 at 4: forward, tape, compiled, SecondOrder(forward, tape), SecondOrder(forward, compiled));
+    check!(hessian[(0, 0)], 0.0 at 4: SecondOrder(tape, forward), SecondOrder(compiled, forward), SecondOrder(tape, tape));
+}
+
 /// Equations of other lengths than the solution are an error, and the preparation stays usable.
 #[test]
 fn there_are_as_many_conditions_as_unknowns() {

@@ -155,6 +155,11 @@ pub struct Implicit<F, V> {
     factors: Arc<Kept>,
 }
 
+/// The numbers without their derivatives.
+fn plain<S: Scalar<Base = f64>>(numbers: &[S]) -> Vec<f64> {
+    numbers.iter().map(|v| v.peek()).collect()
+}
+
 impl<F: Conditions, V> Implicit<F, V> {
     /// The conditions at dual numbers.
     fn conditions<S: Scalar<Base = f64>>(&self, x: &[Number<S>], p: &[Number<S>]) -> Vec<Number<S>> {
@@ -190,7 +195,6 @@ impl<F: Conditions, V> Implicit<F, V> {
         if S::DEPTH > 0 {
             solve(&system, &self.by_unknowns(x, p), right, out);
         } else {
-            let plain = |numbers: &[S]| numbers.iter().map(|v| v.peek()).collect::<Vec<f64>>();
             let jacobian = self.at_plain(&plain(x), &plain(p));
             let mut solution = vec![0.0; out.len()];
             solve(&system, &jacobian, &plain(right), &mut solution);
@@ -227,6 +231,12 @@ where
 
     fn value(&self, p: &[f64], x: &mut Vec<f64>) {
         *x = (self.solver)(p);
+    }
+
+    /// Where ∂F/∂x is singular, x has no finite derivative by p, and a cotangent that vanishes there decides nothing.
+    fn is_regular<S: Scalar<Base = f64>>(&self, p: &[S], x: &[S]) -> bool {
+        let jacobian = self.at_plain(&plain(x), &plain(p));
+        !self.factors.factors(x.len(), Structure::General, &jacobian).is_singular(0.0)
     }
 
     fn pushforward<S: Scalar<Base = f64>>(&self, p: &[S], x: &[S], dp: &[S], dx: &mut [S]) {
